@@ -1,0 +1,101 @@
+import { z } from 'zod';
+
+/**
+ * Every setting Carillon reads, from environment variables only, parsed once.
+ * No other file reads `process.env`.
+ */
+const port = z.coerce.number().int().min(0).max(65535);
+const flag = z
+  .enum(['true', 'false', '1', '0', ''])
+  .default('false')
+  .transform((value) => value === 'true' || value === '1');
+const list = z
+  .string()
+  .default('')
+  .transform((value) =>
+    value
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== ''),
+  );
+const count = (fallback: number) => z.coerce.number().int().min(0).default(fallback);
+
+const settings = z.object({
+  NODE_ENV: z.string().default('production'),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  CARILLON_DEV: flag,
+  /** Folder of embedded data, blobs and `dev.json`. */
+  CARILLON_HOME: z.string().default('.carillon'),
+  /** Folder of downloaded or built tools, shared between runs and by the tests. */
+  CARILLON_CACHE: z.string().optional(),
+  HOST: z.string().default('127.0.0.1'),
+  PORT: port.default(3000),
+  METRICS_PORT: port.default(0),
+  PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
+  DATABASE_URL: z.string().optional(),
+  DATABASE_POOL: z.coerce.number().int().min(2).max(200).optional(),
+  POSTGRES_PORT: port.default(54329),
+  TEMPORAL_ADDRESS: z.string().optional(),
+  TEMPORAL_NAMESPACE: z.string().default('default'),
+  TEMPORAL_API_KEY: z.string().optional(),
+  TEMPORAL_TLS: flag,
+  TEMPORAL_TLS_CERT_FILE: z.string().optional(),
+  TEMPORAL_TLS_KEY_FILE: z.string().optional(),
+  TEMPORAL_TLS_CA_FILE: z.string().optional(),
+  TEMPORAL_PORT: port.default(7233),
+  TEMPORAL_UI_PORT: port.default(8233),
+  MAILBOX_PORT: port.default(8025),
+  MAIL_PORT: port.default(2525),
+  EMAIL_PROVIDER_URL: z.string().optional(),
+  SMS_PROVIDER_URL: z.string().optional(),
+  MAIL_DOMAIN: z.string().default('carillon.localhost'),
+  SYSTEM_FROM: z.string().optional(),
+  APP_SECRET: z.string().min(32, 'must be at least 32 characters').optional(),
+  APP_SECRET_PREVIOUS: z.string().min(32, 'must be at least 32 characters').optional(),
+  DNS_SERVERS: list,
+  EGRESS_ALLOW: list,
+  /** Seconds between attempts of a webhook delivery, comma separated. */
+  WEBHOOK_RETRY_SCHEDULE: z
+    .string()
+    .default('60,300,1800,7200,28800,86400')
+    .transform((value) => value.split(',').map(Number))
+    .pipe(z.array(z.number().positive()).min(1)),
+  /** Requests a second for one API key over the whole fleet; the burst is twice this. 0 turns it off. */
+  RATE_LIMIT_PER_KEY: count(100),
+  SANDBOX_MONTHLY_CAP: count(100),
+  ALLOWANCE_FREE: count(1_000),
+  ALLOWANCE_PAID: count(50_000),
+  ALLOWANCE_TRUSTED: count(1_000_000),
+  /** SMTP or HTTP connections of one sender process to its email provider. */
+  SENDER_CONNECTIONS: z.coerce.number().int().min(1).max(200).default(16),
+  SHUTDOWN_GRACE_SECONDS: count(30),
+  MESSAGE_CONTENT_RETENTION_DAYS: count(30),
+});
+
+export type Config = z.infer<typeof settings>;
+
+/** Thrown by {@link loadConfig}; `message` lists every bad setting, one a line. */
+export class ConfigError extends Error {}
+
+/**
+ * Parse settings.
+ * @param env variables, by default the process's own
+ * @throws ConfigError naming every bad setting at once
+ */
+export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = settings.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
+  throw new ConfigError(`bad settings:\n${lines.join('\n')}`);
+}
+
+/** Settings that only a real deployment must give; `--dev` fills them in. */
+export function requireSettings<K extends keyof Config>(
+  config: Config,
+  ...names: K[]
+): { [P in K]-?: NonNullable<Config[P]> } {
+  const missing = names.filter((name) => config[name] === undefined || config[name] === '');
+  if (missing.length > 0) throw new ConfigError(`missing settings: ${missing.join(', ')}`);
+  return config as unknown as { [P in K]-?: NonNullable<Config[P]> };
+}
