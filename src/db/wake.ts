@@ -1,0 +1,85 @@
+import pg from 'pg';
+import { connectionSettings, type DatabaseOptions } from './database.ts';
+
+/** Work that other processes may be idling for. */
+export type WakeChannel = 'send' | 'webhook' | 'outbox';
+
+/**
+ * Tells this and other processes that rows were committed. A hint only: whoever listens also polls,
+ * so a wake-up that is lost costs a second at most.
+ */
+export interface Waker {
+  /** Call after the commit, never inside a transaction: NOTIFY serialises commits. */
+  wake(channel: WakeChannel): void;
+  /** @returns a function that stops listening */
+  listen(channel: WakeChannel, listener: () => void): () => void;
+  close(): Promise<void>;
+}
+
+const NOTIFY_INTERVAL_MS = 5;
+const RECONNECT_MS = 1_000;
+
+interface State {
+  client: pg.Client | null;
+  closed: boolean;
+  listeners: Map<WakeChannel, Set<() => void>>;
+  pending: Set<WakeChannel>;
+  timer: NodeJS.Timeout | null;
+}
+
+function ring(state: State, channel: WakeChannel): void {
+  for (const listener of state.listeners.get(channel) ?? []) listener();
+}
+
+async function connect(state: State, options: DatabaseOptions): Promise<void> {
+  const client = new pg.Client({ ...connectionSettings(options), application_name: 'carillon wake' });
+  const retry = () => {
+    if (state.client === client) state.client = null;
+    client.end().catch(() => undefined);
+    if (!state.closed) setTimeout(() => void connect(state, options), RECONNECT_MS).unref();
+  };
+  client.on('notification', (message) => ring(state, message.channel.replace('carillon_', '') as WakeChannel));
+  try {
+    await client.connect();
+    client.once('error', retry);
+    await client.query('listen carillon_send; listen carillon_webhook; listen carillon_outbox');
+    if (state.closed) return void client.end().catch(() => undefined);
+    state.client = client;
+    // Whatever was committed while nobody listened.
+    for (const channel of state.listeners.keys()) ring(state, channel);
+  } catch {
+    client.on('error', () => undefined);
+    retry();
+  }
+}
+
+function flush(state: State): void {
+  state.timer = null;
+  const channels = [...state.pending];
+  state.pending.clear();
+  if (channels.length === 0 || !state.client) return;
+  state.client.query(channels.map((channel) => `notify carillon_${channel}`).join(';')).catch(() => undefined);
+}
+
+/** @param options of the database; one connection of its own is kept open, and made again when it breaks */
+export function createWaker(options: DatabaseOptions): Waker {
+  const state: State = { client: null, closed: false, listeners: new Map(), pending: new Set(), timer: null };
+  void connect(state, options);
+  return {
+    wake(channel) {
+      ring(state, channel);
+      state.pending.add(channel);
+      state.timer ??= setTimeout(() => flush(state), NOTIFY_INTERVAL_MS);
+    },
+    listen(channel, listener) {
+      const set = state.listeners.get(channel) ?? new Set();
+      state.listeners.set(channel, set.add(listener));
+      return () => void set.delete(listener);
+    },
+    async close() {
+      state.closed = true;
+      if (state.timer) clearTimeout(state.timer);
+      await state.client?.end().catch(() => undefined);
+    },
+  };
+}
