@@ -1,0 +1,12 @@
+/**
+ * Ask the run's services (`global-setup.ts`) for one of them; it is started by the first who asks.
+ * @param name `database` or `engine`
+ * @throws Error with the reason where it cannot be started
+ */
+export async function askService<Answer>(name: string): Promise<Answer> {
+  const address = process.env.CARILLON_TEST_SERVICES;
+  if (!address) throw new Error('CARILLON_TEST_SERVICES is not set: run the tests through Jest');
+  const response = await fetch(`${address}/${name}`);
+  if (!response.ok) throw new Error(await response.text());
+  return (await response.json()) as Answer;
+}

@@ -1,0 +1,95 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { migrate } from '../../src/db/migrate.ts';
+import { createGuard, type Guard } from '../../src/local/guard.ts';
+import { startPostgres } from '../../src/local/postgres.ts';
+
+/** What one run of Jest starts, each thing at the first test file that asks for it. */
+export interface TestServices {
+  /** Where test files ask: `GET /database` answers with a {@link DatabaseService}. */
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+/** A cluster of the run's own, and the migrated database that test databases are cloned from. */
+export interface DatabaseService {
+  adminUrl: string;
+  template: string;
+}
+
+type Stop = () => Promise<void>;
+
+/** Called once a run at most, and never for what no test file asks for. */
+export type Service = (guard: Guard, folder: string) => Promise<{ answer: object; stop: Stop }>;
+
+const TEMPLATE = 'carillon_template';
+
+const startDatabase: Service = async (guard, folder) => {
+  const server = await startPostgres({
+    folder: join(folder, 'postgres'),
+    port: 0,
+    guard,
+    durable: false,
+    sharedBuffersMb: 64,
+  });
+  const admin = new pg.Client({ connectionString: server.url() });
+  await admin.connect();
+  await admin.query(`create database ${TEMPLATE}`);
+  await admin.end();
+  await migrate(server.url(TEMPLATE));
+  const answer: DatabaseService = { adminUrl: server.url(), template: TEMPLATE };
+  return { answer, stop: () => server.stop() };
+};
+
+function listen(server: Server): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      resolve(`http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`);
+    });
+  });
+}
+
+async function reply(
+  response: ServerResponse,
+  service: Promise<{ answer: object }> | undefined,
+): Promise<void> {
+  try {
+    response.end(JSON.stringify(service ? (await service).answer : null));
+  } catch (error) {
+    response.statusCode = 500;
+    response.end((error as Error).message);
+  }
+}
+
+/** Start the place where test files ask for services. */
+export async function startTestServices(others: Record<string, Service> = {}): Promise<TestServices> {
+  const guard = createGuard();
+  const folder = await mkdtemp(join(tmpdir(), 'carillon-test-'));
+  const starts: Record<string, Service> = { database: startDatabase, ...others };
+  const started = new Map<string, ReturnType<Service>>();
+
+  const ask = (request: IncomingMessage) => {
+    const name = (request.url ?? '').slice(1);
+    const start = starts[name];
+    if (start && !started.has(name)) started.set(name, start(guard, folder));
+    return started.get(name);
+  };
+  const server = createServer((request, response) => void reply(response, ask(request)));
+  const address = await listen(server);
+  return {
+    address,
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+      const all = await Promise.allSettled(started.values());
+      await Promise.all(all.map((one) => (one.status === 'fulfilled' ? one.value.stop() : undefined)));
+      await guard.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
