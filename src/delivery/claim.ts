@@ -1,0 +1,163 @@
+import type { Queryable } from '../db/queryable.ts';
+
+export type Channel = 'email' | 'sms';
+
+/** Waiting messages of one account and class: what fairness is between. */
+export interface Backlog {
+  channel: Channel;
+  class: number;
+  accountId: number;
+  /** When the first of them is due. */
+  dueAt: Date;
+}
+
+export interface Claim {
+  messageId: number;
+  epoch: number;
+}
+
+/** Sends in any 24 hours, for accounts that have no figure of their own. */
+export interface TierAllowances {
+  free: number;
+  paid: number;
+  trusted: number;
+}
+
+/** First key of the advisory lock under which an account's allowance is counted. */
+const ALLOWANCE_LOCK = 1_129_468_234;
+
+/** Every backlog with unclaimed rows, found by jumping through the index from one to the next. */
+export async function findBacklogs(client: Queryable): Promise<Backlog[]> {
+  const { rows } = await client.query<{ channel: Channel; class: number; account_id: number; due_at: Date }>({
+    name: 'find_backlogs',
+    text: `
+    with recursive backlog as (
+      (select channel, class, account_id, due_at from send_queue where owner is null
+       order by channel, class, account_id, due_at limit 1)
+      union all
+      select next.* from backlog b cross join lateral (
+        select channel, class, account_id, due_at from send_queue
+        where owner is null and (channel, class, account_id) > (b.channel, b.class, b.account_id)
+        order by channel, class, account_id, due_at limit 1) next
+    )
+    select channel, class, account_id, due_at from backlog`,
+  });
+  return rows.map((row) => ({
+    channel: row.channel,
+    class: row.class,
+    accountId: row.account_id,
+    dueAt: row.due_at,
+  }));
+}
+
+function int(value: number): string {
+  if (!Number.isSafeInteger(value)) throw new TypeError(`not an integer: ${value}`);
+  return String(value);
+}
+
+/**
+ * The rows due of one backlog, oldest first: as many as the rolling allowance lets go are claimed and counted
+ * against it (once a message, whatever happens to the claim); the others are held, as all are while the account
+ * is paused. A message past its 72 hours is claimed without being counted, for the checks to end it.
+ */
+function claimSql(backlog: Backlog, owner: number, quantum: number, tiers: TierAllowances): string {
+  const account = int(backlog.accountId);
+  return `
+  with limits as (
+    select a.sending_paused_at is not null as paused,
+      case when a.kind = 'system' then 2147483647 else
+        coalesce(a.allowance_per_day, case a.tier
+          when 'free' then ${int(tiers.free)} when 'paid' then ${int(tiers.paid)} else ${int(tiers.trusted)} end)
+        - coalesce(
+            (select sum(b.used) from allowance_buckets b
+             where b.account_id = a.id and b.bucket > now() - interval '24 hours'), 0)
+      end as remaining,
+      coalesce(
+        (select min(b.bucket) + interval '24 hours' from allowance_buckets b
+         where b.account_id = a.id and b.used > 0 and b.bucket > now() - interval '24 hours'),
+        now() + interval '10 minutes') as capacity_at
+    from accounts a where a.id = ${account}
+  ), picked as (
+    select message_id, reserved_bucket, queued_at from send_queue
+    where owner is null and channel = '${backlog.channel}' and class = ${int(backlog.class)}
+      and account_id = ${account} and due_at <= now()
+    order by due_at, message_id limit ${int(quantum)}
+    for update skip locked
+  ), placed as (
+    select p.*, p.queued_at < now() - interval '72 hours' as expired,
+      case when p.reserved_bucket is null
+        then row_number() over (partition by p.reserved_bucket is null order by p.message_id) else 0 end as place
+    from picked p
+  ), decided as (
+    select p.*, case
+        when p.expired then 'claim'
+        when l.paused then 'account_paused'
+        when p.place > l.remaining then 'allowance'
+        else 'claim' end as decision,
+      l.capacity_at
+    from placed p cross join limits l
+  ), claimed as (
+    update send_queue q set owner = ${int(owner)}, claim_epoch = q.claim_epoch + 1,
+      reserved_bucket = case when d.expired then q.reserved_bucket
+        else coalesce(q.reserved_bucket, date_bin('10 minutes', now(), timestamptz '2000-01-01 00:00Z')) end
+    from decided d where d.decision = 'claim' and q.message_id = d.message_id
+    returning q.message_id, q.claim_epoch, q.reserved_bucket, d.reserved_bucket is null and not d.expired as counts
+  ), counted as (
+    insert into allowance_buckets (account_id, bucket, used)
+    select ${account}, reserved_bucket, count(*) from claimed where counts group by reserved_bucket
+    on conflict (account_id, bucket) do update set used = allowance_buckets.used + excluded.used
+  ), held as (
+    update send_queue q set due_at = least(
+        case d.decision when 'allowance' then d.capacity_at else now() + interval '5 minutes' end,
+        q.queued_at + interval '72 hours 1 second')
+    from decided d where d.decision <> 'claim' and q.message_id = d.message_id
+    returning q.message_id, q.due_at, d.decision
+  ), marked as (
+    update messages m set status = 'held', updated_at = now(), hold = jsonb_build_object(
+        'reason', h.decision, 'until', case h.decision when 'allowance' then to_jsonb(h.due_at) end)
+    from held h where m.id = h.message_id and m.status in ('queued', 'held', 'unknown')
+  )
+  select message_id, claim_epoch from claimed order by message_id`;
+}
+
+/**
+ * Claim up to `quantum` messages of one backlog for a process. A claim promises nothing and can be taken back.
+ * @returns what was claimed; whatever had to wait is `held` in the same transaction
+ */
+export async function claimBacklog(
+  client: Queryable,
+  backlog: Backlog,
+  owner: number,
+  quantum: number,
+  tiers: TierAllowances,
+): Promise<Claim[]> {
+  // Two statements in one message are one transaction: the second reads the allowance under the first's lock.
+  const lock = `select pg_advisory_xact_lock(${ALLOWANCE_LOCK}, ${int(backlog.accountId % 2_147_483_647)})`;
+  const results = (await client.query(
+    `${lock};${claimSql(backlog, owner, quantum, tiers)}`,
+  )) as unknown as { rows: { message_id: number; claim_epoch: number }[] }[];
+  return (results[1]?.rows ?? []).map((row) => ({ messageId: row.message_id, epoch: row.claim_epoch }));
+}
+
+/** Give claims back unchanged; those meanwhile taken by another process are left alone. */
+export async function releaseClaims(client: Queryable, owner: number, messageIds: number[]): Promise<void> {
+  if (messageIds.length === 0) return;
+  await client.query('update send_queue set owner = null where owner = $1 and message_id = any($2::bigint[])', [
+    owner,
+    messageIds,
+  ]);
+}
+
+/** Let messages held for a pause go at once; called when the account is resumed, in its transaction. */
+export async function releaseHeld(client: Queryable, accountId: number): Promise<void> {
+  await client.query(
+    `with released as (
+       update messages m set status = 'queued', hold = null, updated_at = now()
+       from send_queue q
+       where q.account_id = $1 and q.owner is null and m.id = q.message_id
+         and m.status = 'held' and m.hold ->> 'reason' = 'account_paused'
+       returning m.id)
+     update send_queue q set due_at = now() from released r where q.message_id = r.id`,
+    [accountId],
+  );
+}

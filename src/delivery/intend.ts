@@ -1,0 +1,100 @@
+import type { Queryable } from '../db/queryable.ts';
+import { type Channel, type Claim } from './claim.ts';
+import { type Refusal, verdictSql } from './steps.ts';
+
+/** A message of a window, as the sender needs it. */
+export interface WindowMessage {
+  messageId: number;
+  attempt: number;
+  verdict: 'send' | Refusal;
+  accountId: number;
+  brandId: number;
+  channel: Channel;
+  class: number;
+  queuedAt: Date;
+  createdAt: Date;
+  to: string;
+  from: string | null;
+  replyTo: string | null;
+  subject: string | null;
+  html: string | null;
+  text: string | null;
+  headers: Record<string, string> | null;
+  segments: number | null;
+}
+
+export interface WindowRequest {
+  owner: number;
+  /** Names the intent among the owner's; given by the owner, never reused. */
+  seq: number;
+  provider: string;
+  claims: Claim[];
+}
+
+/**
+ * Check a window of claims and write the intent for those that may leave, in one statement. The owner's row in
+ * `processes` fences it: a process taken for dead can intend nothing. Accounts are locked in share, so that
+ * after a pause was answered no intent can be written that did not see it.
+ * @returns every message still ours, with its verdict; those with `send` are covered by the intent
+ */
+export async function intendWindow(client: Queryable, request: WindowRequest): Promise<WindowMessage[]> {
+  const { rows } = await client.query<WindowMessage>({
+    name: 'intend_window',
+    text: `
+    with alive as (
+      select id from processes where id = $1 for key share
+    ), claimed as (
+      select q.* from unnest($4::bigint[], $5::int[]) as w (message_id, epoch)
+      join send_queue q on q.message_id = w.message_id and q.claim_epoch = w.epoch
+      join alive on alive.id = q.owner
+    ), locked as (
+      select a.id, a.sending_paused_at from accounts a
+      where a.id in (select account_id from claimed) order by a.id for share
+    ), checked as (
+      select m.*, q.attempt_count + 1 as attempt, q.queued_at, c.html, c.text, c.headers, ${verdictSql} as verdict
+      from claimed q
+      join messages m on m.id = q.message_id
+      join locked a on a.id = m.account_id
+      left join message_contents c on c.message_id = m.id
+    ), intent as (
+      insert into handovers (owner, seq, provider, message_ids, attempts)
+      select $1, $2, $3, array_agg(id order by id), array_agg(attempt order by id)
+      from checked where verdict = 'send' having count(*) > 0
+    )
+    select id as "messageId", attempt, verdict, account_id as "accountId", brand_id as "brandId", channel, class,
+      queued_at as "queuedAt", created_at as "createdAt", to_address as "to", from_address as "from",
+      reply_to as "replyTo", subject, html, text, headers, segments
+    from checked order by id`,
+    values: [
+      request.owner,
+      request.seq,
+      request.provider,
+      request.claims.map((claim) => claim.messageId),
+      request.claims.map((claim) => claim.epoch),
+    ],
+  });
+  return rows;
+}
+
+/**
+ * Remove intents of a live owner that it does not know of (their commit was not seen), and give back claims it
+ * does not know of. Nothing was handed over under them.
+ * @param liveSeqs intents the owner is working on
+ * @param strayMessageIds claims the owner twice did not know
+ */
+export async function dropStrays(
+  client: Queryable,
+  owner: number,
+  liveSeqs: number[],
+  strayMessageIds: number[],
+): Promise<void> {
+  await client.query(
+    `with dropped as (
+       delete from handovers
+       where owner = $1 and seq <> all($2::bigint[]) and intended_at < now() - interval '10 seconds'
+       returning unnest(message_ids) as message_id)
+     update send_queue q set owner = null
+     where q.owner = $1 and (q.message_id in (select message_id from dropped) or q.message_id = any($3::bigint[]))`,
+    [owner, liveSeqs, strayMessageIds],
+  );
+}

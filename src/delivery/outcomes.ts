@@ -1,0 +1,118 @@
+import type { Bounce, FailureCode, HandOverOutcome } from '../providers/outcome.ts';
+import type { WindowMessage } from './intend.ts';
+import { MESSAGE_LIFETIME_HOURS, retryDelaySeconds } from './retry-schedule.ts';
+import type { Refusal } from './steps.ts';
+import type { MessageStatus } from './transitions.ts';
+
+export type MessageEventType = 'sent' | 'delivered' | 'bounced' | 'deferred' | 'failed' | 'unknown';
+
+/** What is written down for one message of a window. */
+export interface Settlement {
+  messageId: number;
+  attempt: number;
+  /** null: the message stays as it is. */
+  status: MessageStatus | null;
+  events: MessageEventType[];
+  /** What becomes of the queue row: `release` gives it back unchanged. */
+  queue: 'delete' | 'retry' | 'release';
+  delaySeconds: number;
+  provider: string | null;
+  providerMessageId: string | null;
+  response: string | null;
+  failure: { code: FailureCode; message: string } | null;
+  bounce: Bounce | null;
+  /** Whether the recipient's address is suppressed from now on. */
+  suppress: boolean;
+  /** Whether the reservation of the allowance returns, because nothing was sent. */
+  giveBack: boolean;
+}
+
+const MAX_TEXT = 500;
+const HOUR_MS = 3_600_000;
+
+function base(message: WindowMessage, provider: string | null): Settlement {
+  return {
+    messageId: message.messageId,
+    attempt: message.attempt,
+    status: null,
+    events: [],
+    queue: 'delete',
+    delaySeconds: 0,
+    provider,
+    providerMessageId: null,
+    response: null,
+    failure: null,
+    bounce: null,
+    suppress: false,
+    giveBack: false,
+  };
+}
+
+function failed(settlement: Settlement, code: FailureCode, text: string): Settlement {
+  const message = text.slice(0, MAX_TEXT);
+  return { ...settlement, status: 'failed', events: ['failed'], failure: { code, message }, giveBack: true };
+}
+
+function deferred(message: WindowMessage, settlement: Settlement, response: string): Settlement {
+  const delaySeconds = retryDelaySeconds(message.attempt);
+  const ends = message.queuedAt.getTime() + MESSAGE_LIFETIME_HOURS * HOUR_MS;
+  if (Date.now() + delaySeconds * 1000 > ends) return failed(settlement, 'expired', response);
+  return { ...settlement, status: 'queued', events: ['deferred'], queue: 'retry', delaySeconds, response };
+}
+
+function unknown(message: WindowMessage, settlement: Settlement, reason: string): Settlement {
+  // A transactional message is handed over again, byte for byte; all others wait for a fact.
+  const queue = message.class === 0 ? 'retry' : 'delete';
+  return { ...settlement, status: 'unknown', events: ['unknown'], queue, delaySeconds: 1, response: reason };
+}
+
+/** What a provider's outcome means for the message. */
+export function settleOutcome(message: WindowMessage, provider: string, outcome: HandOverOutcome): Settlement {
+  const settlement = base(message, provider);
+  switch (outcome.kind) {
+    case 'accepted': {
+      const response = outcome.response.slice(0, MAX_TEXT);
+      const { providerMessageId } = outcome;
+      return outcome.delivered
+        ? { ...settlement, status: 'delivered', events: ['sent', 'delivered'], providerMessageId, response }
+        : { ...settlement, status: 'sent', events: ['sent'], providerMessageId, response };
+    }
+    case 'deferred':
+      return deferred(message, settlement, outcome.response.slice(0, MAX_TEXT));
+    case 'bounced': {
+      const { bounce } = outcome;
+      return {
+        ...settlement,
+        status: 'bounced',
+        events: ['bounced'],
+        bounce: { ...bounce, diagnostic: bounce.diagnostic.slice(0, MAX_TEXT) },
+        suppress: bounce.type === 'hard',
+        response: outcome.response.slice(0, MAX_TEXT),
+      };
+    }
+    case 'refused':
+      return failed(settlement, outcome.code, outcome.response);
+    case 'fault':
+      return { ...settlement, queue: 'release' };
+    case 'unknown':
+      return unknown(message, settlement, outcome.reason.slice(0, MAX_TEXT));
+  }
+}
+
+/** What a check's refusal means for the message; nothing was handed over. */
+export function settleRefusal(message: WindowMessage, refusal: Refusal): Settlement {
+  const settlement = base(message, null);
+  switch (refusal) {
+    case 'gone':
+      return { ...settlement, giveBack: true };
+    case 'account_paused':
+      // Due at once: the next claim sees the pause and holds it.
+      return { ...settlement, queue: 'release' };
+    case 'expired':
+      return failed(settlement, 'expired', `not sent within ${MESSAGE_LIFETIME_HOURS} hours`);
+    case 'suppressed':
+      return failed(settlement, 'suppressed', 'the address is suppressed');
+    case 'content_missing':
+      return failed(settlement, 'content_rejected', 'the content is no longer kept');
+  }
+}

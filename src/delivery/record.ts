@@ -1,0 +1,116 @@
+import type pg from 'pg';
+import { inTransaction, type Queryable } from '../db/queryable.ts';
+import { publishEvents } from '../webhooks/service.ts';
+import { emailEventsOf, type RecordedMessage } from './email-events.ts';
+import type { Settlement } from './outcomes.ts';
+import { messageStatuses, statesBefore } from './transitions.ts';
+
+/** An intent's window that has all its outcomes. `seq` is null where no intent was written. */
+export interface SettledWindow {
+  owner: number;
+  seq: number | null;
+  settlements: Settlement[];
+}
+
+const guardSql = messageStatuses
+  .map((status) => {
+    const before = statesBefore(status).map((state) => `'${state}'`);
+    return `when '${status}' then m.status in (${before.length > 0 ? before.join(', ') : 'null'})`;
+  })
+  .join('\n        ');
+
+/**
+ * Everything that follows from outcomes, in one statement. Outcomes are facts keyed by (message, attempt): they
+ * are recorded whoever owns the row by now, and recording them twice changes nothing.
+ */
+const recordSql = `
+  with input as (
+    select * from json_to_recordset($1) as i (
+      "messageId" bigint, attempt smallint, status text, events text[], queue text, "delaySeconds" int,
+      provider text, "providerMessageId" text, response text, failure jsonb, bounce jsonb,
+      suppress boolean, "giveBack" boolean, owner bigint)
+  ), intents as (
+    delete from handovers h using unnest($2::bigint[], $3::bigint[]) as w (owner, seq)
+    where h.owner = w.owner and h.seq = w.seq
+  ), removed as (
+    delete from send_queue q using input i where i.queue = 'delete' and q.message_id = i."messageId"
+    returning q.account_id, q.reserved_bucket, i."giveBack"
+  ), given_back as (
+    update allowance_buckets b set used = greatest(0, b.used - g.count)
+    from (select account_id, reserved_bucket, count(*)::int as count from removed
+          where "giveBack" and reserved_bucket is not null group by account_id, reserved_bucket) g
+    where b.account_id = g.account_id and b.bucket = g.reserved_bucket
+  ), requeued as (
+    update send_queue q set owner = null,
+      due_at = case i.queue when 'retry' then now() + make_interval(secs => i."delaySeconds") else q.due_at end,
+      attempt_count = case i.queue when 'retry' then greatest(q.attempt_count, i.attempt) else q.attempt_count end
+    from input i where i.queue <> 'delete' and q.message_id = i."messageId" and q.owner = i.owner
+  ), updated as (
+    update messages m set
+      status = i.status,
+      attempt_count = greatest(m.attempt_count, i.attempt),
+      sent_at = case when i.status in ('sent', 'delivered') then coalesce(m.sent_at, now()) else m.sent_at end,
+      delivered_at = case i.status when 'delivered' then coalesce(m.delivered_at, now()) else m.delivered_at end,
+      provider = coalesce(i.provider, m.provider),
+      provider_message_id = coalesce(i."providerMessageId", m.provider_message_id),
+      failure = i.failure, bounce = coalesce(i.bounce, m.bounce), hold = null, updated_at = now()
+    from input i
+    where m.id = i."messageId" and case i.status
+        ${guardSql} end
+    returning m.*, i.suppress, i.response, i.events
+  ), told as (
+    insert into message_events (message_id, attempt, type, data)
+    select i."messageId", i.attempt, e.type, jsonb_strip_nulls(jsonb_build_object(
+      'provider', i.provider, 'response', i.response, 'failure', i.failure, 'bounce', i.bounce))
+    from input i cross join unnest(i.events) as e (type)
+    on conflict do nothing
+  ), suppressed as (
+    insert into suppressions (account_id, address_key, email, phone, reason, source_provider, diagnostic)
+    select distinct on (u.account_id, u.to_key) u.account_id, u.to_key,
+      case u.channel when 'email' then u.to_key end, case u.channel when 'sms' then u.to_key end,
+      'hard_bounce', u.provider, left(u.bounce ->> 'diagnostic', 500)
+    from updated u where u.suppress order by u.account_id, u.to_key
+    on conflict (account_id, address_key) where released_at is null do nothing
+  ), sums as (
+    select account_id, count(*) filter (where channel = 'email') as email, count(*) filter (where channel = 'sms') as sms
+    from updated where status in ('sent', 'delivered') and not test group by account_id
+  ), locked as (
+    select account_id from account_counters where account_id in (select account_id from sums)
+    order by account_id for update
+  ), counted as (
+    update account_counters c set email_sent = c.email_sent + s.email, sms_sent = c.sms_sent + s.sms
+    from sums s join locked l using (account_id) where c.account_id = s.account_id
+  )
+  select u.id, u.account_id as "accountId", u.brand_id as "brandId", u.to_address as "to", u.subject, u.tags,
+    u.idempotency_key as "idempotencyKey", u.provider, u.failure, u.bounce, u.response, u.events
+  from updated u
+  where u.channel = 'email' and u.class = 0 and not u.test and cardinality(u.events) > 0
+    and exists (select 1 from webhooks w where w.brand_id = u.brand_id and w.enabled)`;
+
+async function recordIn(client: Queryable, windows: readonly SettledWindow[]): Promise<number> {
+  const intents = windows.filter((window) => window.seq !== null);
+  const input = windows.flatMap((window) =>
+    window.settlements.map((settlement) => ({ ...settlement, owner: window.owner })),
+  );
+  const { rows } = await client.query<RecordedMessage>({
+    name: 'record_outcomes',
+    text: recordSql,
+    values: [
+      JSON.stringify(input),
+      intents.map((window) => window.owner),
+      intents.map((window) => window.seq),
+    ],
+  });
+  if (rows.length === 0) return 0;
+  const { deliveries } = await publishEvents(client, emailEventsOf(rows, new Date()));
+  return deliveries;
+}
+
+/**
+ * Record windows: attempts, message states, events and their webhook rows, suppressions, counters, and the end of
+ * the intents, in one transaction.
+ * @returns webhook deliveries queued
+ */
+export async function recordWindows(pool: pg.Pool, windows: readonly SettledWindow[]): Promise<number> {
+  return inTransaction(pool, (client) => recordIn(client, windows));
+}

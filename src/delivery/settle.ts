@@ -1,0 +1,30 @@
+import type { Queryable } from '../db/queryable.ts';
+
+/**
+ * Undo a dead process's part in sending, inside the reaper's transaction: what it had only claimed goes back
+ * unchanged; what it intended has no known outcome. Of that, transactional messages are handed over again (the
+ * same bytes: a duplicate is better than a lost password reset); campaign and flow messages are not.
+ */
+export async function settleDeadSender(client: Queryable, processId: number): Promise<void> {
+  await client.query(
+    `with intents as (
+       delete from handovers where owner = $1
+       returning unnest(message_ids) as message_id, unnest(attempts) as attempt
+     ), marked as (
+       update messages m set status = 'unknown', hold = null, updated_at = now(),
+         attempt_count = greatest(m.attempt_count, i.attempt)
+       from intents i where m.id = i.message_id and m.status in ('queued', 'held', 'unknown')
+       returning m.id, m.class, i.attempt
+     ), told as (
+       insert into message_events (message_id, attempt, type, data)
+       select id, attempt, 'unknown', '{"reason": "the sender died before the outcome was known"}' from marked
+       on conflict do nothing
+     ), ended as (
+       delete from send_queue q using marked m where q.message_id = m.id and m.class <> 0
+     )
+     update send_queue q set owner = null, due_at = now(), attempt_count = m.attempt
+     from marked m where q.message_id = m.id and m.class = 0`,
+    [processId],
+  );
+  await client.query('update send_queue set owner = null where owner = $1', [processId]);
+}
