@@ -28,6 +28,8 @@ const settings = z.object({
   CARILLON_HOME: z.string().default('.carillon'),
   /** Folder of downloaded or built tools, shared between runs and by the tests. */
   CARILLON_CACHE: z.string().optional(),
+  /** Where caches are when CARILLON_CACHE is not set; `~/.cache` by default. */
+  XDG_CACHE_HOME: z.string().optional(),
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
   METRICS_PORT: port.default(0),
@@ -83,7 +85,9 @@ export class ConfigError extends Error {}
  * @throws ConfigError naming every bad setting at once
  */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
+  );
   const parsed = settings.safeParse(given);
   if (parsed.success) return parsed.data;
   const lines = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);

@@ -1,0 +1,31 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { Worker } from '@temporalio/worker';
+import { createTimeSkippingEnvironment } from '../support/time-skipping.ts';
+import type { sleeper } from '../support/workflows/sleeper.ts';
+
+describe('the time-skipping engine', () => {
+  let environment: TestWorkflowEnvironment;
+  beforeAll(async () => {
+    environment = await createTimeSkippingEnvironment();
+  }, 60_000);
+  afterAll(() => environment.teardown());
+
+  it('ends a workflow that sleeps three days at once', async () => {
+    const worker = await Worker.create({
+      connection: environment.nativeConnection,
+      taskQueue: 'sleepers',
+      workflowsPath: new URL('../support/workflows/sleeper.ts', import.meta.url).pathname,
+    });
+    const began = Date.now();
+    const slept = await worker.runUntil(
+      environment.client.workflow.execute<typeof sleeper>('sleeper', {
+        taskQueue: 'sleepers',
+        workflowId: 'sleeper',
+        args: ['3 days'],
+      }),
+    );
+    expect(slept).toBeGreaterThanOrEqual(3 * 24 * 3_600_000);
+    expect(Date.now() - began).toBeLessThan(20_000);
+  });
+});

@@ -1,0 +1,25 @@
+import { join } from 'node:path';
+import { findEngineProgram } from '../../src/local/engine-program.ts';
+import { startEngine } from '../../src/local/engine.ts';
+import type { Service } from './test-services.ts';
+
+/** The run's development server, shared by all test files. */
+export interface EngineService {
+  address: string;
+}
+
+/** @param cache folder of the engine's program */
+export function engineService(cache: string): Service {
+  return async (guard, folder) => {
+    const program = await findEngineProgram({ cache, progress: (line) => process.stderr.write(`${line}\n`) });
+    const server = await startEngine({
+      program,
+      folder: join(folder, 'temporal'),
+      port: 0,
+      uiPort: null,
+      guard,
+    });
+    const answer: EngineService = { address: server.address };
+    return { answer, stop: () => server.stop() };
+  };
+}

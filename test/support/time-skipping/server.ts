@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process';
+import { access, chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { withFileLock, type Progress } from '../../../src/local/cache.ts';
+import { downloadArtifact } from '../../../src/local/download.ts';
+
+const run = promisify(execFile);
+
+const pom = fileURLToPath(new URL('./pom.xml', import.meta.url));
+const VERSION = '1.38.0';
+const MAIN_CLASS = 'io.temporal.testserver.TestServer';
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function sdkVersion(): string {
+  const manifest: unknown = createRequire(import.meta.url)('@temporalio/testing/package.json');
+  return (manifest as { version: string }).version;
+}
+
+/** The SDK starts the server with its port as the only argument; so does the Java main class take it. */
+async function fromMaven(cache: string, launcher: string, progress: Progress): Promise<void> {
+  progress('getting the time-skipping test server from Maven, this once');
+  const jars = join(cache, `temporal-test-server-${VERSION}`);
+  const draft = await mkdtemp(join(cache, 'maven-'));
+  try {
+    const copy = ['-q', '-B', '-f', pom, 'dependency:copy-dependencies', '-DincludeScope=runtime'];
+    await run('mvn', [...copy, `-DoutputDirectory=${draft}`], { maxBuffer: 64 << 20, timeout: 600_000 });
+    await rm(jars, { recursive: true, force: true });
+    await rename(draft, jars);
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+  const script = `#!/bin/sh\nexec java -Xmx512m -cp '${jars}/*' ${MAIN_CLASS} "$@"\n`;
+  await writeFile(`${launcher}.new`, script);
+  await chmod(`${launcher}.new`, 0o755);
+  await rename(`${launcher}.new`, launcher);
+}
+
+async function obtain(cache: string, program: string, launcher: string, progress: Progress): Promise<string> {
+  if (await exists(program)) return program;
+  if (await exists(launcher)) return launcher;
+  try {
+    await downloadArtifact(
+      { name: 'temporal-test-server', version: 'default', sdkVersion: sdkVersion() },
+      program,
+    );
+    return program;
+  } catch {
+    // No network, or nothing for this machine: Maven's registry has the same server as Java.
+  }
+  try {
+    await fromMaven(cache, launcher, progress);
+  } catch (error) {
+    const reason = (error as Error).message.split('\n')[0];
+    throw new Error(
+      `no time-skipping test server: install Java 17 and Maven, or allow temporal.download (${reason})`,
+      {
+        cause: error,
+      },
+    );
+  }
+  return launcher;
+}
+
+/**
+ * The program that runs Temporal's time-skipping test server: cached, else downloaded as the SDK does,
+ * else a launcher of the Java server from Maven.
+ * @throws Error saying what to install
+ */
+export async function findTimeSkippingServer(cache: string, progress: Progress): Promise<string> {
+  const program = join(cache, `temporal-test-server-sdk-${sdkVersion()}`);
+  const launcher = join(cache, `temporal-test-server-${VERSION}.sh`);
+  if (await exists(program)) return program;
+  if (await exists(launcher)) return launcher;
+  const onWait = () =>
+    progress('waiting for another process to finish getting the time-skipping test server');
+  return withFileLock(`${launcher}.lock`, onWait, () => obtain(cache, program, launcher, progress));
+}
