@@ -7,8 +7,8 @@ export interface Backlog {
   channel: Channel;
   class: number;
   accountId: number;
-  /** When the first of them is due. */
-  dueAt: Date;
+  /** Milliseconds until the first of them is due, by the database's clock; not above 0 where one is. */
+  waitMs: number;
 }
 
 export interface Claim {
@@ -28,7 +28,7 @@ const ALLOWANCE_LOCK = 1_129_468_234;
 
 /** Every backlog with unclaimed rows, found by jumping through the index from one to the next. */
 export async function findBacklogs(client: Queryable): Promise<Backlog[]> {
-  const { rows } = await client.query<{ channel: Channel; class: number; account_id: number; due_at: Date }>({
+  const { rows } = await client.query<Backlog>({
     name: 'find_backlogs',
     text: `
     with recursive backlog as (
@@ -40,14 +40,11 @@ export async function findBacklogs(client: Queryable): Promise<Backlog[]> {
         where owner is null and (channel, class, account_id) > (b.channel, b.class, b.account_id)
         order by channel, class, account_id, due_at limit 1) next
     )
-    select channel, class, account_id, due_at from backlog`,
+    select channel, class, account_id as "accountId",
+      (extract(epoch from due_at - now()) * 1000)::float8 as "waitMs"
+    from backlog`,
   });
-  return rows.map((row) => ({
-    channel: row.channel,
-    class: row.class,
-    accountId: row.account_id,
-    dueAt: row.due_at,
-  }));
+  return rows;
 }
 
 function int(value: number): string {

@@ -1,5 +1,5 @@
 import type { Queryable } from '../db/queryable.ts';
-import { type Channel, type Claim } from './claim.ts';
+import { type Channel, type Claim, releaseClaims } from './claim.ts';
 import { type Refusal, verdictSql } from './steps.ts';
 
 /** A message of a window, as the sender needs it. */
@@ -89,12 +89,8 @@ export async function dropStrays(
   strayMessageIds: number[],
 ): Promise<void> {
   await client.query(
-    `with dropped as (
-       delete from handovers
-       where owner = $1 and seq <> all($2::bigint[]) and intended_at < now() - interval '10 seconds'
-       returning unnest(message_ids) as message_id)
-     update send_queue q set owner = null
-     where q.owner = $1 and (q.message_id in (select message_id from dropped) or q.message_id = any($3::bigint[]))`,
-    [owner, liveSeqs, strayMessageIds],
+    `delete from handovers where owner = $1 and seq <> all($2::bigint[]) and intended_at < now() - interval '10 seconds'`,
+    [owner, liveSeqs],
   );
+  await releaseClaims(client, owner, strayMessageIds);
 }

@@ -63,7 +63,8 @@ function deferred(message: WindowMessage, settlement: Settlement, response: stri
 function unknown(message: WindowMessage, settlement: Settlement, reason: string): Settlement {
   // A transactional message is handed over again, byte for byte; all others wait for a fact.
   const queue = message.class === 0 ? 'retry' : 'delete';
-  return { ...settlement, status: 'unknown', events: ['unknown'], queue, delaySeconds: 1, response: reason };
+  const delaySeconds = message.attempt === 1 ? 1 : retryDelaySeconds(message.attempt - 1);
+  return { ...settlement, status: 'unknown', events: ['unknown'], queue, delaySeconds, response: reason };
 }
 
 /** What a provider's outcome means for the message. */
@@ -93,6 +94,7 @@ export function settleOutcome(message: WindowMessage, provider: string, outcome:
     case 'refused':
       return failed(settlement, outcome.code, outcome.response);
     case 'fault':
+    case 'not_tried':
       return { ...settlement, queue: 'release' };
     case 'unknown':
       return unknown(message, settlement, outcome.reason.slice(0, MAX_TEXT));

@@ -30,5 +30,7 @@ export type HandOverOutcome =
   | { kind: 'refused'; code: FailureCode; response: string }
   /** Trouble with the provider, no verdict on the message: it returns to the queue as it was. */
   | { kind: 'fault'; reason: string }
+  /** Not handed over because of another message of its window; it returns to the queue as it was. */
+  | { kind: 'not_tried' }
   /** It may or may not have arrived. */
   | { kind: 'unknown'; reason: string };

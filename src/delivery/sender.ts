@@ -1,0 +1,296 @@
+import os from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { Waker } from '../db/wake.ts';
+import type { LaneLoop, LaneMode, LaneReport } from '../lanes/loop.ts';
+import type { LiveProcess } from '../processes/service.ts';
+import type { HandOverOutcome } from '../providers/outcome.ts';
+import { type Breaker, createBreaker } from './breaker.ts';
+import { type Claim, releaseClaims, type TierAllowances } from './claim.ts';
+import { type ClaimBuffer, createClaimBuffer } from './claim-buffer.ts';
+import { createClaimer } from './claimer.ts';
+import type { Route } from './handover.ts';
+import { dropStrays, intendWindow, type WindowMessage } from './intend.ts';
+import { type Settlement, settleOutcome, settleRefusal } from './outcomes.ts';
+import { createRecorder, type Recorder } from './recorder.ts';
+import { createSignal } from './signal.ts';
+
+export interface SenderDeps {
+  pool: pg.Pool;
+  process: LiveProcess;
+  waker: Waker;
+  routes: Route[];
+  tiers: TierAllowances;
+  log: Logger;
+}
+
+export interface Sender extends LaneLoop {
+  start(): void;
+  /** Takes nothing new, finishes the windows at the provider, gives all other claims back. */
+  stop(): Promise<void>;
+}
+
+interface Line {
+  route: Route;
+  buffer: ClaimBuffer;
+  breaker: Breaker;
+}
+
+const LOW_WATER = 500;
+const BUSY_POLL_MS = 25;
+const IDLE_POLL_MS = 1_000;
+const AWAY_MS = 250;
+const SWEEP_MS = 5_000;
+const BACKLOG_MS = 10_000;
+
+/**
+ * The one loop that sends whatever is queued: claim, check and intend, hand over, record. It needs PostgreSQL
+ * and the providers only; its lane in the workflow engine watches and steers it.
+ */
+class SendLoop implements Sender {
+  readonly kind = 'send';
+  readonly #deps: SenderDeps;
+  readonly #lines: Line[];
+  readonly #claimRound: ReturnType<typeof createClaimer>;
+  readonly #recorder: Recorder;
+  readonly #signal = createSignal();
+  readonly #working = new Set<Promise<void>>();
+  readonly #liveSeqs = new Set<number>();
+  readonly #inFlight = new Set<number>();
+  readonly #timers: NodeJS.Timeout[] = [];
+  #strays = new Set<number>();
+  #mode: LaneMode = 'running';
+  #stopped = false;
+  #seq = Date.now() * 1_000;
+  #handled = 0;
+  #lastHandled = 0;
+  #rate = 0;
+  #backlog: Record<string, number> = {};
+  #unlisten: () => void = () => undefined;
+
+  constructor(deps: SenderDeps) {
+    this.#deps = deps;
+    this.#lines = deps.routes.map((route) => ({
+      route,
+      buffer: createClaimBuffer(route.concurrency),
+      breaker: createBreaker(),
+    }));
+    this.#claimRound = createClaimer(deps.pool, deps.tiers);
+    this.#recorder = createRecorder(deps.pool, deps.log, () => deps.waker.wake('webhook'));
+  }
+
+  start(): void {
+    this.#unlisten = this.#deps.waker.listen('send', () => this.#signal.give());
+    this.#timers.push(
+      setInterval(() => void this.#sweep(), SWEEP_MS),
+      setInterval(() => this.#measureRate(), 1_000),
+      setInterval(() => void this.#countBacklog(), BACKLOG_MS),
+    );
+    this.#keep(this.#pump());
+    for (const line of this.#lines) {
+      for (let n = 0; n < line.route.concurrency; n++) this.#keep(this.#work(line));
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#unlisten();
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#signal.give();
+    await Promise.all(this.#lines.map((line) => this.#giveBack(line.buffer.drain())));
+    for (const line of this.#lines) line.buffer.close();
+    await Promise.all(this.#working);
+    await Promise.all(this.#lines.map((line) => this.#giveBack(line.buffer.drain())));
+    await Promise.all(this.#lines.map((line) => line.route.close()));
+  }
+
+  setMode(mode: LaneMode): void {
+    this.#mode = mode;
+    if (mode !== 'running') {
+      for (const line of this.#lines) void this.#giveBack(line.buffer.drain());
+    }
+    this.#signal.give();
+  }
+
+  report(): LaneReport {
+    return {
+      host: os.hostname(),
+      pid: process.pid,
+      processId: this.#deps.process.id() ?? 0,
+      mode: this.#mode,
+      ratePerSecond: Math.round(this.#rate * 10) / 10,
+      handledTotal: this.#handled,
+      inFlight: this.#inFlight.size,
+      backlog: this.#backlog,
+      providers: Object.fromEntries(
+        this.#lines.map(({ route, breaker }) => [`${route.channel}:${route.provider}`, breaker.report()]),
+      ),
+    };
+  }
+
+  #keep(work: Promise<void>): void {
+    this.#working.add(work);
+    void work.finally(() => this.#working.delete(work));
+  }
+
+  /** Keeps the buffers filled; sleeps when there is nothing to claim. */
+  async #pump(): Promise<void> {
+    let idleMs = BUSY_POLL_MS;
+    while (!this.#stopped) {
+      const owner = this.#deps.process.id();
+      const channels = this.#hungryChannels();
+      if (owner === null || this.#mode !== 'running' || channels.size === 0) {
+        await this.#signal.sleep(AWAY_MS);
+        continue;
+      }
+      try {
+        const { claimed, nextDueMs } = await this.#claim(owner, channels);
+        idleMs = claimed ? BUSY_POLL_MS : Math.min(idleMs * 2, IDLE_POLL_MS);
+        if (!claimed) await this.#signal.sleep(Math.min(idleMs, Math.max(1, nextDueMs ?? IDLE_POLL_MS)));
+      } catch (error) {
+        this.#deps.log.warn({ err: error }, 'claiming failed');
+        await sleep(AWAY_MS);
+      }
+    }
+  }
+
+  #hungryChannels(): Set<string> {
+    const hungry = this.#lines.filter(
+      ({ buffer, breaker }) => buffer.size < LOW_WATER && breaker.waitMs() === 0,
+    );
+    return new Set(hungry.map((line) => line.route.channel));
+  }
+
+  async #claim(owner: number, channels: Set<string>): Promise<{ claimed: boolean; nextDueMs: number | null }> {
+    const round = await this.#claimRound(owner, channels);
+    for (const { channel, claims } of round.claims) {
+      for (const claim of claims) this.#inFlight.add(claim.messageId);
+      const line = this.#lines.find((each) => each.route.channel === channel);
+      if (this.#stopped || !line) await this.#giveBack(claims);
+      else line.buffer.add(claims);
+    }
+    return { claimed: round.claims.length > 0, nextDueMs: round.nextDueMs };
+  }
+
+  async #work(line: Line): Promise<void> {
+    for (;;) {
+      const window = await line.buffer.take();
+      if (window === null) return;
+      if (line.buffer.size < LOW_WATER) this.#signal.give();
+      try {
+        if (line.breaker.tryEnter()) await this.#send(line, window);
+        else await this.#giveBack([...window, ...line.buffer.drain()]);
+      } catch (error) {
+        this.#deps.log.error({ err: error, provider: line.route.provider }, 'a window failed before its intent');
+        await this.#giveBack(window);
+        await sleep(AWAY_MS);
+      } finally {
+        for (const claim of window) this.#inFlight.delete(claim.messageId);
+      }
+    }
+  }
+
+  async #send(line: Line, claims: Claim[]): Promise<void> {
+    const owner = this.#deps.process.id();
+    if (owner === null) return;
+    const seq = ++this.#seq;
+    this.#liveSeqs.add(seq);
+    try {
+      const messages = await intendWindow(this.#deps.pool, { owner, seq, provider: line.route.provider, claims });
+      const leaving = messages.filter((message) => message.verdict === 'send');
+      const outcomes = leaving.length > 0 ? await this.#handOver(line, leaving) : [];
+      const settlements = this.#settle(line.route.provider, messages, leaving, outcomes);
+      if (settlements.length > 0) await this.#recorder.record({ owner, seq, settlements });
+      this.#handled += leaving.length;
+    } finally {
+      // An intent whose commit we did not see is swept as soon as it is not listed here.
+      this.#liveSeqs.delete(seq);
+    }
+  }
+
+  async #handOver(line: Line, leaving: WindowMessage[]): Promise<HandOverOutcome[]> {
+    let outcomes: HandOverOutcome[];
+    try {
+      outcomes = await line.route.handOver(leaving);
+    } catch (error) {
+      // Providers report trouble as outcomes; should one throw, nobody knows what it did.
+      outcomes = leaving.map(() => ({ kind: 'unknown', reason: (error as Error).message }));
+      this.#deps.log.error({ err: error, provider: line.route.provider }, 'provider threw');
+    }
+    const fault = outcomes.find((outcome) => outcome.kind === 'fault');
+    const worked = outcomes.some((outcome) => !['fault', 'not_tried', 'unknown'].includes(outcome.kind));
+    if (worked) line.breaker.succeeded();
+    else if (fault?.kind === 'fault') {
+      line.breaker.failed(fault.reason);
+      this.#deps.log.warn({ provider: line.route.provider, reason: fault.reason }, 'provider fault');
+    } else line.breaker.succeeded();
+    return outcomes;
+  }
+
+  #settle(
+    provider: string,
+    messages: WindowMessage[],
+    leaving: WindowMessage[],
+    outcomes: HandOverOutcome[],
+  ): Settlement[] {
+    const refused = messages.flatMap((message) =>
+      message.verdict === 'send' ? [] : [settleRefusal(message, message.verdict)],
+    );
+    const settled = leaving.map((message, index) =>
+      settleOutcome(message, provider, outcomes[index] ?? { kind: 'unknown', reason: 'no outcome' }),
+    );
+    return [...refused, ...settled];
+  }
+
+  async #giveBack(claims: Claim[]): Promise<void> {
+    const owner = this.#deps.process.id();
+    const ids = claims.map((claim) => claim.messageId);
+    for (const id of ids) this.#inFlight.delete(id);
+    if (owner === null || ids.length === 0) return;
+    // What cannot be given back now is found by the sweep, or by whoever takes us for dead.
+    await releaseClaims(this.#deps.pool, owner, ids).catch((error: unknown) =>
+      this.#deps.log.warn({ err: error }, 'claims not given back yet'),
+    );
+  }
+
+  /** Claims and intents of ours in the database that we know nothing of: their answer was lost on the way. */
+  async #sweep(): Promise<void> {
+    const owner = this.#deps.process.id();
+    if (owner === null) return;
+    try {
+      const { rows } = await this.#deps.pool.query<{ message_id: number }>(
+        'select message_id from send_queue where owner = $1',
+        [owner],
+      );
+      const unknown = rows.map((row) => row.message_id).filter((id) => !this.#inFlight.has(id));
+      const twice = unknown.filter((id) => this.#strays.has(id));
+      this.#strays = new Set(unknown);
+      await dropStrays(this.#deps.pool, owner, [...this.#liveSeqs], twice);
+    } catch (error) {
+      this.#deps.log.warn({ err: error }, 'sweep failed');
+    }
+  }
+
+  #measureRate(): void {
+    this.#rate = this.#rate * 0.7 + (this.#handled - this.#lastHandled) * 0.3;
+    this.#lastHandled = this.#handled;
+  }
+
+  /** At most 100,000 rows are counted: enough for an operator, cheap for the database. */
+  async #countBacklog(): Promise<void> {
+    const names = ['transactional', 'flow', 'campaign'];
+    const counted = await this.#deps.pool
+      .query<{ class: number; count: number }>(
+        'select class, count(*) as count from (select class from send_queue limit 100000) q group by class',
+      )
+      .catch(() => null);
+    if (!counted) return;
+    this.#backlog = Object.fromEntries(counted.rows.map((row) => [names[row.class] ?? row.class, row.count]));
+  }
+}
+
+/** @param deps the pool needs a connection for each worker that may intend at once, and two more */
+export function createSender(deps: SenderDeps): Sender {
+  return new SendLoop(deps);
+}
