@@ -13,11 +13,13 @@ create table outbox (
   signal_input jsonb not null default '[]',
   search_attributes jsonb not null default '{}',
   summary text,
+  details text,
   leased_until timestamptz,
   attempt_count integer not null default 0,
   last_error text,
   created_at timestamptz not null default now()
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+comment on column outbox.leased_until is 'nobody else takes the row before; also when a refused one is tried again';
 
 create table engine_state (
   id boolean primary key default true check (id),

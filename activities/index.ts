@@ -1,0 +1,24 @@
+import type { Logger } from 'pino';
+import type { Database } from '../src/db/database.ts';
+import type { Waker } from '../src/db/wake.ts';
+import type { Config } from '../src/config.ts';
+import { createHousekeepingActivities } from './housekeeping.ts';
+
+/** What the `worker` role gives to every activity. */
+export interface ActivityDependencies {
+  config: Config;
+  database: Database;
+  waker: Waker;
+  log: Logger;
+}
+
+/**
+ * Every activity of the task queues `orchestration` and `bulk`; the lanes' are apart (`lanes.ts`).
+ * A room adds one line: `...create<Room>Activities(deps)`, and types its proxy with
+ * `ReturnType<typeof create<Room>Activities>` through `import type`.
+ */
+export function createActivities(deps: ActivityDependencies) {
+  return {
+    ...createHousekeepingActivities(deps),
+  };
+}

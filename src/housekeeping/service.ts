@@ -1,0 +1,12 @@
+import { allowanceBuckets, expiredSuppressions, idempotencyKeys, messageContents } from './retention.ts';
+import type { HousekeepingTask } from './task.ts';
+
+export type { HousekeepingDependencies, HousekeepingTask } from './task.ts';
+
+/** In the order they run, hourly, by the `housekeeping` workflow. */
+export const housekeepingTasks: HousekeepingTask[] = [
+  idempotencyKeys,
+  messageContents,
+  expiredSuppressions,
+  allowanceBuckets,
+];
