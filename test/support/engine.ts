@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
+import { searchAttributeNames } from '../../src/temporal/search-attributes.ts';
 import { askService } from './ask-service.ts';
 import type { EngineService } from './engine-service.ts';
 
@@ -11,7 +12,6 @@ export interface TestEngine {
 }
 
 const KEYWORD = 2;
-const SEARCH_ATTRIBUTES = ['AccountId', 'BrandId', 'CampaignId', 'FlowId', 'WebhookId', 'ContactId'];
 
 async function untilUsable(connection: Connection, namespace: string): Promise<void> {
   for (let tries = 0; ; tries += 1) {
@@ -37,7 +37,7 @@ export async function useEngine(): Promise<TestEngine> {
       workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
     });
     await untilUsable(connection, namespace);
-    const searchAttributes = Object.fromEntries(SEARCH_ATTRIBUTES.map((name) => [name, KEYWORD]));
+    const searchAttributes = Object.fromEntries(searchAttributeNames.map((name) => [name, KEYWORD]));
     await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
   } finally {
     await connection.close();

@@ -1,0 +1,100 @@
+import type { Role } from '../auth/tenant.ts';
+import type { Queryable } from '../db/queryable.ts';
+import { AppError, notFound } from '../errors.ts';
+import { generatePassword, hashPassword } from './password.ts';
+
+export interface NewUser {
+  email: string;
+  /** Made where none is given. */
+  password?: string;
+  firstName?: string;
+  lastName?: string;
+}
+
+export interface NewMember extends NewUser {
+  accountId: number;
+  role: Role;
+}
+
+export interface AddedMember {
+  userId: number;
+  accountId: number;
+  email: string;
+  role: Role;
+  /** Whether the user was made now; false: someone with this address was already there. */
+  created: boolean;
+  /** The password made for a new user, to be shown once; null where it was given or the user was there. */
+  password: string | null;
+}
+
+/** What login looks a user up by. */
+export function emailKey(email: string): string {
+  return email.trim().toLowerCase();
+}
+
+async function insertUser(db: Queryable, input: NewUser, password: string): Promise<number | null> {
+  const { rows } = await db.query<{ id: number }>(
+    `insert into users (email, email_key, first_name, last_name, password_hash) values ($1, $2, $3, $4, $5)
+     on conflict (email_key) do nothing returning id`,
+    [
+      input.email.trim(),
+      emailKey(input.email),
+      input.firstName ?? '',
+      input.lastName ?? '',
+      await hashPassword(password),
+    ],
+  );
+  return rows[0]?.id ?? null;
+}
+
+/** @returns the id of the user with this address, in any letter case */
+export async function findUserId(db: Queryable, email: string): Promise<number | null> {
+  const { rows } = await db.query<{ id: number }>('select id from users where email_key = $1', [
+    emailKey(email),
+  ]);
+  return rows[0]?.id ?? null;
+}
+
+/**
+ * Let someone into an account, or change their role. A new user gets the password given or a new one.
+ * @throws AppError `not_found` where there is no such account; `conflict` where it would be left without an owner
+ */
+export async function addMember(db: Queryable, input: NewMember): Promise<AddedMember> {
+  const account = await db.query('select 1 from accounts where id = $1', [input.accountId]);
+  if (account.rowCount === 0) throw notFound('account');
+  const password = input.password ?? generatePassword();
+  const known = await findUserId(db, input.email);
+  const userId = known ?? (await insertUser(db, input, password)) ?? (await findUserId(db, input.email));
+  if (userId === null) throw notFound('user');
+  await setRole(db, input.accountId, userId, input.role);
+  const created = known === null;
+  const shown = created && input.password === undefined ? password : null;
+  return {
+    userId,
+    accountId: input.accountId,
+    email: input.email.trim(),
+    role: input.role,
+    created,
+    password: shown,
+  };
+}
+
+async function setRole(db: Queryable, accountId: number, userId: number, role: Role): Promise<void> {
+  const { rowCount } = await db.query(
+    `insert into memberships as m (account_id, user_id, role) values ($1, $2, $3)
+     on conflict (account_id, user_id) do update set role = excluded.role
+       where m.role <> 'owner' or excluded.role = 'owner' or exists (
+         select 1 from memberships o where o.account_id = $1 and o.user_id <> $2 and o.role = 'owner')`,
+    [accountId, userId, role],
+  );
+  if (rowCount === 0) throw new AppError('conflict', 'an account keeps at least one owner');
+}
+
+/** Set a new password and end every session of the user. */
+export async function setPassword(db: Queryable, userId: number, password: string): Promise<void> {
+  const { rowCount } = await db.query(
+    'update users set password_hash = $2, session_version = session_version + 1, updated_at = now() where id = $1',
+    [userId, await hashPassword(password)],
+  );
+  if (rowCount === 0) throw notFound('user');
+}
