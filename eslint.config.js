@@ -1,0 +1,118 @@
+import js from '@eslint/js';
+import { defineConfig } from 'eslint/config';
+import tseslint from 'typescript-eslint';
+
+/** Files a workflow's bundle is made of: they run again on every replay, so nothing in them may differ between runs. */
+const workflowFiles = ['workflows/**/*.ts', 'test/support/workflows/**/*.ts'];
+const tests = ['test/**/*.ts'];
+
+const sizeRules = {
+  // A switch counts once, however many cases it lists.
+  complexity: ['error', { max: 15, variant: 'modified' }],
+  'max-depth': ['error', 4],
+  'max-params': ['error', 6],
+  'max-lines': ['error', { max: 350, skipBlankLines: true, skipComments: true }],
+  'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
+};
+
+const typedRules = {
+  '@typescript-eslint/no-explicit-any': 'error',
+  '@typescript-eslint/no-non-null-assertion': 'error',
+  '@typescript-eslint/no-floating-promises': 'error',
+  '@typescript-eslint/no-misused-promises': 'error',
+  '@typescript-eslint/return-await': ['error', 'error-handling-correctness-only'],
+  '@typescript-eslint/only-throw-error': 'error',
+  '@typescript-eslint/prefer-promise-reject-errors': 'error',
+  '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+  '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'separate-type-imports' }],
+  '@typescript-eslint/no-import-type-side-effects': 'error',
+  // An empty string or 0 as a condition is usually meant; an object that is always there never is.
+  '@typescript-eslint/strict-boolean-expressions': [
+    'error',
+    {
+      allowString: true,
+      allowNumber: true,
+      allowNullableBoolean: true,
+      allowNullableString: true,
+      allowNullableNumber: true,
+    },
+  ],
+  '@typescript-eslint/no-unnecessary-type-assertion': 'error',
+  '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+  // An async function without await still has to return a promise where a port asks for one.
+  '@typescript-eslint/require-await': 'off',
+  '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', ignoreRestSiblings: true }],
+};
+
+const generalRules = {
+  eqeqeq: ['error', 'always'],
+  'no-restricted-exports': [
+    'error',
+    { restrictDefaultExports: { direct: true, named: true, defaultFrom: true } },
+  ],
+  'no-restricted-properties': [
+    'error',
+    { object: 'process', property: 'env', message: 'src/config.ts is the only reader of the environment.' },
+  ],
+  'prefer-const': 'error',
+  // Mail and header injection are about control characters.
+  'no-control-regex': 'off',
+  'object-shorthand': 'error',
+};
+
+const workflowMessage =
+  'Workflows are replayed: only @temporalio/workflow, relative pure code and `import type` are allowed here.';
+
+export default defineConfig(
+  { ignores: ['node_modules/', '.carillon/', 'coverage/'] },
+  { linterOptions: { reportUnusedDisableDirectives: 'error', noInlineConfig: true } },
+  js.configs.recommended,
+  {
+    files: ['**/*.ts'],
+    extends: [...tseslint.configs.recommendedTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: { ...typedRules, ...generalRules, ...sizeRules },
+  },
+  {
+    files: workflowFiles,
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: '^(?!@temporalio/workflow$|\\.{1,2}/)',
+              message: workflowMessage,
+              allowTypeImports: true,
+            },
+          ],
+        },
+      ],
+      'no-restricted-globals': [
+        'error',
+        ...['process', 'fetch', 'Buffer', 'performance', 'crypto'].map((name) => ({
+          name,
+          message: workflowMessage,
+        })),
+      ],
+    },
+  },
+  { files: ['src/config.ts'], rules: { 'no-restricted-properties': 'off' } },
+  {
+    files: tests,
+    rules: {
+      // A describe block is as long as its rules; a test sets the environment of what it starts.
+      'max-lines-per-function': 'off',
+      'max-lines': ['error', { max: 500, skipBlankLines: true, skipComments: true }],
+      'no-restricted-properties': 'off',
+      // Parsed answers and Jest's asymmetric matchers are `any`; what a test claims of them is what it checks.
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+    },
+  },
+  { files: ['test/support/global-*.ts'], rules: { 'no-restricted-exports': 'off' } },
+  { files: ['*.js'], languageOptions: { globals: { process: 'readonly' } } },
+);
