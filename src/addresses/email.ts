@@ -1,0 +1,149 @@
+/**
+ * Email addresses as people type them: `a@b.c`, `"quoted local"@b.c`, `Name <a@b.c>`,
+ * internationalised local parts and domains (RFC 5322 §3.4, RFC 5321 §4.5.3.1, RFC 6531, UTS 46).
+ * Stricter than the RFCs where mail would never arrive: no address literals, comments, routes or groups.
+ */
+import { domainToASCII } from 'node:url';
+
+export interface EmailAddress {
+  /** Display name as the reader should see it, unquoted; null where there is none. */
+  name: string | null;
+  /** `local@domain` as it goes on the wire. */
+  address: string;
+  /** Local part in its shortest form: quoted only where it must be; its case is kept. */
+  local: string;
+  /** A-label form, lower case. */
+  domain: string;
+  /** For comparison and uniqueness: the local part lower-cased, NFC, quotes normalised; `@`; the domain. */
+  key: string;
+  /** The local part is not ASCII, so the message needs SMTPUTF8. */
+  smtpUtf8: boolean;
+}
+
+/** `error` continues a sentence whose subject is the field: "is not an email address". */
+export interface AddressError {
+  error: string;
+}
+
+const maxTextLength = 1_000;
+const maxNameLength = 256;
+const maxLocalOctets = 64;
+const maxAddressOctets = 254;
+const maxDomainOctets = 253;
+
+const notAnAddress: AddressError = { error: 'is not an email address' };
+
+/** Joiners are part of words in several scripts; every other invisible character is a slip or a trick. */
+const visibleNonAscii = '(?:[\\u200c\\u200d]|(?![\\p{Z}\\p{Cc}\\p{Cf}\\p{Cs}\\p{Co}])[^\\x00-\\x7f])';
+const atom = `(?:[A-Za-z0-9!#$%&'*+/=?^_\`{|}~-]|${visibleNonAscii})+`;
+const dotAtom = new RegExp(`^${atom}(?:\\.${atom})*$`, 'u');
+const quotable = new RegExp(`^(?:[\\x20-\\x7e]|${visibleNonAscii})+$`, 'u');
+const quotedString = /"((?:[^"\\]|\\.)*)"/g;
+const lineBreakOrControl = /[\p{Cc}\u2028\u2029]/u;
+const domainLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/**
+ * Reads one address, with or without a display name.
+ * @param text what the user gave; spaces around it are ignored
+ * @returns the address, or what is wrong with it
+ */
+export function parseEmailAddress(text: string): EmailAddress | AddressError {
+  if (text.length > maxTextLength) return { error: `is longer than ${maxTextLength} characters` };
+  if (lineBreakOrControl.test(text) || !text.isWellFormed()) {
+    return { error: 'must not contain line breaks or control characters' };
+  }
+  const mailbox = splitMailbox(text.trim());
+  if ('error' in mailbox) return mailbox;
+  if (mailbox.name !== null && mailbox.name.length > maxNameLength) {
+    return { error: `has a display name longer than ${maxNameLength} characters` };
+  }
+  return parseAddrSpec(mailbox.name, mailbox.addrSpec);
+}
+
+/** Separates `Name <addr-spec>`; finds several recipients, which are never what one field means. */
+function splitMailbox(text: string): { name: string | null; addrSpec: string } | AddressError {
+  const marks = unquotedMarks(text);
+  if (marks === null) return { error: 'has a quotation mark that is not closed' };
+  if (marks.separator) return { error: 'must be one address, not several' };
+  if (marks.angles.length === 0) return { name: null, addrSpec: text };
+  const [open, close] = marks.angles;
+  if (marks.angles.length !== 2 || text[open ?? 0] !== '<' || close !== text.length - 1) return notAnAddress;
+  const name = text
+    .slice(0, open)
+    .replace(quotedString, (_quoted, inner: string) => unescape(inner))
+    .trim();
+  return { name: name === '' ? null : name, addrSpec: text.slice((open ?? 0) + 1, close).trim() };
+}
+
+/** Where angle brackets stand outside quotes, and whether `,` or `;` does; null when a quote stays open. */
+function unquotedMarks(text: string): { angles: number[]; separator: boolean } | null {
+  const angles: number[] = [];
+  let separator = false;
+  let quoted = false;
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index];
+    if (character === '"') quoted = !quoted;
+    else if (quoted && character === '\\') index += 1;
+    else if (quoted) continue;
+    else if (character === '<' || character === '>') angles.push(index);
+    else if (character === ',' || character === ';') separator = true;
+  }
+  return quoted ? null : { angles, separator };
+}
+
+function unescape(inner: string): string {
+  return inner.replace(/\\(.)/gu, '$1');
+}
+
+function parseAddrSpec(name: string | null, addrSpec: string): EmailAddress | AddressError {
+  const at = addrSpec.lastIndexOf('@');
+  if (at === -1) return notAnAddress;
+  const local = canonicalLocal(addrSpec.slice(0, at));
+  if (local === null) return notAnAddress;
+  if (Buffer.byteLength(local) > maxLocalOctets) {
+    return { error: `has more than ${maxLocalOctets} octets before the @` };
+  }
+  const domain = canonicalDomain(addrSpec.slice(at + 1));
+  if (typeof domain !== 'string') return domain;
+  const address = `${local}@${domain}`;
+  if (Buffer.byteLength(address) > maxAddressOctets) {
+    return { error: `is longer than ${maxAddressOctets} octets` };
+  }
+  const key = `${local.normalize('NFC').toLowerCase().normalize('NFC')}@${domain}`;
+  return { name, address, local, domain, key, smtpUtf8: !isAscii(local) };
+}
+
+/** Quotes only where needed, so that `"john"@x.org` and `john@x.org` are the same mailbox; null if malformed. */
+function canonicalLocal(local: string): string | null {
+  if (dotAtom.test(local)) return local;
+  const inner = /^"((?:[^"\\]|\\.)*)"$/u.exec(local)?.[1];
+  if (inner === undefined) return null;
+  const content = unescape(inner);
+  if (dotAtom.test(content)) return content;
+  return quotable.test(content) ? `"${content.replace(/["\\]/g, '\\$&')}"` : null;
+}
+
+function canonicalDomain(domain: string): string | AddressError {
+  if (domain.startsWith('[')) return { error: 'must have a domain name after the @, not an IP address' };
+  const ascii = toAsciiDomain(domain);
+  const labels = ascii.split('.');
+  if (!labels.every((label) => domainLabel.test(label)) || ascii.length > maxDomainOctets) {
+    return { error: 'has a domain that is not valid' };
+  }
+  if (labels.length < 2) return { error: 'has a domain without a dot' };
+  if (!/^[a-z]/.test(labels.at(-1) ?? '')) {
+    return { error: 'must have a domain name after the @, not an IP address' };
+  }
+  return ascii;
+}
+
+/** Empty where UTS 46 refuses the name. Only letters, digits, dot and hyphen reach the URL host parser. */
+function toAsciiDomain(domain: string): string {
+  const lower = domain.toLowerCase();
+  if (/[\x00-\x2c\x2f\x3a-\x60\x7b-\x7f]/.test(lower)) return '';
+  return isAscii(lower) && !lower.includes('xn--') ? lower : domainToASCII(lower);
+}
+
+function isAscii(text: string): boolean {
+  return !/[^\x00-\x7f]/.test(text);
+}

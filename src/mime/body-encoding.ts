@@ -1,0 +1,92 @@
+/** How a text part is carried over a 7-bit path (RFC 2045 §6), so that no relay has cause to change it. */
+
+export interface EncodedText {
+  transferEncoding: '7bit' | 'quoted-printable' | 'base64';
+  /** ASCII, lines of at most 78 characters ended by CRLF (the last one perhaps not). */
+  content: string;
+}
+
+const notPlain = /[^\t\r\n\x20-\x7e]/;
+const longLine = /[^\r\n]{79}/;
+const spaceAtLineEnd = /[ \t]$/m;
+/** What mbox software and careless SMTP servers change at the start of a line. */
+const fragileLineStart = /^(?:From |\.)/m;
+
+/**
+ * @param text any text; NUL is removed, lone surrogates replaced, line endings made CRLF
+ * @returns 7bit where nothing on the way would change it, else the shorter of quoted-printable and base64
+ */
+export function encodeText(text: string): EncodedText {
+  const normal = normalizeText(text);
+  const plain = !notPlain.test(normal) && !longLine.test(normal);
+  if (plain && !spaceAtLineEnd.test(normal) && !fragileLineStart.test(normal)) {
+    return { transferEncoding: '7bit', content: normal };
+  }
+  const bytes = Buffer.from(normal);
+  const quotedPrintable = encodeQuotedPrintable(bytes);
+  if (quotedPrintable.length <= Math.ceil(bytes.length / 3) * 4 * (78 / 76)) {
+    return { transferEncoding: 'quoted-printable', content: quotedPrintable.toString('latin1') };
+  }
+  return { transferEncoding: 'base64', content: bytes.toString('base64').replace(/.{76}(?=.)/g, '$&\r\n') };
+}
+
+function normalizeText(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll('\0', '')
+    .replace(/\r\n?|\n/g, '\r\n');
+}
+
+const CR = 0x0d;
+const LF = 0x0a;
+const SPACE = 0x20;
+const TAB = 0x09;
+const EQUALS = 0x3d;
+const DOT = 0x2e;
+const F = 0x46;
+const hexDigits = Buffer.from('0123456789ABCDEF');
+/** One less than the limit of 76: the soft break's own `=` needs room. */
+const maxContentPerLine = 75;
+
+/**
+ * RFC 2045 §6.7, with a dot or `From ` at the start of a line encoded as well.
+ * @param bytes text whose only CR and LF are in CRLF pairs
+ */
+function encodeQuotedPrintable(bytes: Buffer): Buffer {
+  const output = Buffer.allocUnsafe(bytes.length * 4 + 8);
+  let length = 0;
+  let column = 0;
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index] ?? 0;
+    if (byte === CR) {
+      length = output.writeUInt16BE((CR << 8) | LF, length);
+      column = 0;
+      index += 1;
+      continue;
+    }
+    let literal = isLiteral(bytes, index, byte);
+    if (column + (literal ? 1 : 3) > maxContentPerLine) {
+      output[length] = EQUALS;
+      length = output.writeUInt16BE((CR << 8) | LF, length + 1);
+      column = 0;
+    }
+    if (column === 0 && literal) literal = !isFragileAtLineStart(bytes, index, byte);
+    if (!literal) {
+      output[length++] = EQUALS;
+      output[length++] = hexDigits[byte >> 4] ?? 0;
+    }
+    output[length++] = literal ? byte : (hexDigits[byte & 15] ?? 0);
+    column += literal ? 1 : 3;
+  }
+  return output.subarray(0, length);
+}
+
+function isLiteral(bytes: Buffer, index: number, byte: number): boolean {
+  if (byte === SPACE || byte === TAB) return index + 1 < bytes.length && bytes[index + 1] !== CR;
+  return byte > SPACE && byte < 0x7f && byte !== EQUALS;
+}
+
+function isFragileAtLineStart(bytes: Buffer, index: number, byte: number): boolean {
+  if (byte === DOT) return true;
+  return byte === F && bytes.toString('latin1', index, index + 5) === 'From ';
+}
