@@ -50,6 +50,8 @@ export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, T
   requestId: string;
   /** The `Idempotency-Key` header, already validated; null where none was sent. */
   idempotencyKey: string | null;
+  /** The service's base address without a slash at its end: `PUBLIC_URL`, or how the client addressed us. */
+  readonly publicUrl: string;
   ctx: Koa.Context;
   /** Carries `request_id`, `account_id` and `brand_id`; made when first asked for. */
   readonly log: Logger;

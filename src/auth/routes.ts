@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import type { RateLimiter } from '../http/rate-limit.ts';
+import { defineRoute, type RouteDefinition } from '../http/route.ts';
+import { emailKey } from '../users/service.ts';
+import { clientNetwork } from './client-address.ts';
+import type { Login } from './login-service.ts';
+import { presentUser } from './presenter.ts';
+import { loginBody, userSchema } from './schema.ts';
+import type { SessionTokens } from './session-token.ts';
+
+export interface AuthRouteDeps {
+  login: Login;
+  tokens: SessionTokens;
+  rateLimiter: RateLimiter;
+}
+
+/** `POST /v1/login`. */
+export function createAuthRoutes({ login, tokens, rateLimiter }: AuthRouteDeps): RouteDefinition[] {
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/v1/login',
+      operationId: 'login',
+      tag: 'Login',
+      summary: 'Log a user in',
+      description:
+        'Answers with the user; the session token, good for 24 hours, is in the Authorization header of the answer. ' +
+        'At most 10 attempts a minute from one address and for one account.',
+      auth: 'none',
+      idempotency: 'none',
+      body: loginBody,
+      maxBodyBytes: 16 * 1024,
+      responses: {
+        200: {
+          description: 'The user',
+          schema: userSchema,
+          headers: { Authorization: { description: '`Bearer` and the session token', schema: z.string() } },
+        },
+      },
+      errors: ['unauthorized'],
+      async handler({ body, ctx }) {
+        const { email, password } = body.user;
+        rateLimiter.login(clientNetwork(ctx.req.socket.remoteAddress), emailKey(email));
+        const user = await login.logIn(email, password);
+        const token = await tokens.issue({ userId: user.id, sessionVersion: user.session_version }, 'api');
+        return { status: 200, body: presentUser(user), headers: { Authorization: `Bearer ${token}` } };
+      },
+    }),
+  ];
+}

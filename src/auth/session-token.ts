@@ -1,0 +1,69 @@
+import { errors, jwtVerify, SignJWT } from 'jose';
+import { z } from 'zod';
+import type { Keyring } from '../secrets/keyring.ts';
+
+/** Lifetime of what login gives. */
+export const SESSION_SECONDS = 24 * 60 * 60;
+
+const ALGORITHM = 'HS256';
+const ISSUER = 'carillon';
+
+/** Where a token is good: the HTTP API, or the MCP endpoint. */
+export type Audience = 'api' | 'mcp';
+
+export interface SessionClaims {
+  userId: number;
+  /** Must equal the user's own; raising that ends every session. */
+  sessionVersion: number;
+}
+
+export interface SessionTokens {
+  issue(claims: SessionClaims, audience: Audience): Promise<string>;
+  /** @returns null where the token is forged, expired, or for another audience */
+  verify(token: string, audience: Audience): Promise<SessionClaims | null>;
+}
+
+const payload = z.object({ sub: z.string().regex(/^[1-9]\d{0,14}$/), sv: z.int().min(1) });
+
+/**
+ * JSON Web Tokens (RFC 7519) by HS256 only, with a subkey of APP_SECRET; `kid` names the secret,
+ * so that tokens outlive its rotation.
+ * @param now the clock of issuing and expiry
+ */
+export function createSessionTokens(keyring: Keyring, now: () => Date = () => new Date()): SessionTokens {
+  function keyOf(kid: string | undefined): Uint8Array {
+    const found = keyring.accepted('jwt').find((candidate) => candidate.id === kid);
+    if (!found) throw new errors.JOSEError('unknown key id');
+    return found.key;
+  }
+  return {
+    issue({ userId, sessionVersion }, audience) {
+      const { id, key } = keyring.subkey('jwt');
+      const issuedAt = Math.floor(now().getTime() / 1000);
+      return new SignJWT({ sv: sessionVersion })
+        .setProtectedHeader({ alg: ALGORITHM, kid: id, typ: 'JWT' })
+        .setIssuer(ISSUER)
+        .setAudience(audience)
+        .setSubject(String(userId))
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(issuedAt + SESSION_SECONDS)
+        .sign(key);
+    },
+    async verify(token, audience) {
+      try {
+        const verified = await jwtVerify(token, (header) => keyOf(header.kid), {
+          algorithms: [ALGORITHM],
+          issuer: ISSUER,
+          audience,
+          requiredClaims: ['exp', 'sub'],
+          currentDate: now(),
+        });
+        const claims = payload.parse(verified.payload);
+        return { userId: Number(claims.sub), sessionVersion: claims.sv };
+      } catch (error) {
+        if (error instanceof errors.JOSEError || error instanceof z.ZodError) return null;
+        throw error;
+      }
+    },
+  };
+}

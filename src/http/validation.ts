@@ -1,0 +1,104 @@
+import type { z } from 'zod';
+import type { ValidationErrors } from '../errors.ts';
+import { issueMessage } from './issue-message.ts';
+import { nearestName } from './nearest-name.ts';
+
+export type Parsed<T> = { ok: true; value: T } | { ok: false; errors: ValidationErrors };
+
+/** What a value is called in messages about names that nobody knows. */
+export type Part = 'field' | 'query parameter';
+
+const parseOptions = { error: issueMessage };
+
+function fieldPath(path: PropertyKey[]): string {
+  return path.length === 0 ? 'body' : path.map(String).join('.');
+}
+
+/** The names an object schema knows at `path`; through optional, union, array and the like. */
+export function knownNames(schema: z.core.$ZodType, path: PropertyKey[]): string[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  switch (def.type) {
+    case 'object': {
+      const [head, ...rest] = path;
+      if (head === undefined) return Object.keys(def.shape);
+      const inner = def.shape[String(head)];
+      return inner ? knownNames(inner, rest) : [];
+    }
+    case 'array':
+      return knownNames(def.element, path.slice(1));
+    case 'record':
+      return knownNames(def.valueType, path.slice(1));
+    case 'union':
+      return def.options.flatMap((option) => knownNames(option, path));
+    case 'optional':
+    case 'nullable':
+    case 'default':
+    case 'prefault':
+    case 'nonoptional':
+    case 'readonly':
+    case 'catch':
+      return knownNames(def.innerType, path);
+    case 'pipe':
+      return knownNames(def.in, path);
+    case 'lazy':
+      return knownNames(def.getter(), path);
+    default:
+      return [];
+  }
+}
+
+function add(errors: ValidationErrors, path: string, message: string): void {
+  const messages = errors[path] ?? [];
+  if (!messages.includes(message)) errors[path] = [...messages, message];
+}
+
+/** Of a union's branches, the one whose problems are told: the one that got furthest with the fewest of them. */
+function nearestBranch(branches: z.core.$ZodIssue[][]): z.core.$ZodIssue[] {
+  const depth = (issues: z.core.$ZodIssue[]) => Math.max(0, ...issues.map((issue) => issue.path.length));
+  const ranked = branches
+    .filter((issues) => issues.length > 0)
+    .sort((one, other) => depth(other) - depth(one) || one.length - other.length);
+  const best = ranked[0] ?? [];
+  return depth(best) > 0 ? best : [];
+}
+
+function collect(
+  schema: z.core.$ZodType,
+  issues: z.core.$ZodIssue[],
+  prefix: PropertyKey[],
+  part: Part,
+  errors: ValidationErrors,
+): void {
+  for (const issue of issues) {
+    const path = [...prefix, ...issue.path];
+    if (issue.code === 'unrecognized_keys') {
+      const known = knownNames(schema, path);
+      for (const key of issue.keys) {
+        const near = nearestName(key, known);
+        const hint = near ? `; did you mean ${near}?` : '';
+        add(errors, fieldPath([...path, key]), `is not a known ${part}${hint}`);
+      }
+      continue;
+    }
+    const branch = issue.code === 'invalid_union' ? nearestBranch(issue.errors) : [];
+    if (branch.length > 0) collect(schema, branch, path, part, errors);
+    else add(errors, fieldPath(path), issue.message);
+  }
+}
+
+/** Parse by a schema, telling every problem by its dotted path (`user.email`, `links.0.url`). */
+export function parseWith(schema: z.ZodType, value: unknown, part: Part): Parsed<unknown> {
+  const parsed = schema.safeParse(value, parseOptions);
+  if (parsed.success) return { ok: true, value: parsed.data };
+  const errors: ValidationErrors = {};
+  collect(schema, parsed.error.issues, [], part, errors);
+  return { ok: false, errors };
+}
+
+/** The body without what a client may send back unchanged but nobody may set. */
+export function withoutReadOnly(body: unknown, readOnly: readonly string[]): unknown {
+  if (readOnly.length === 0 || typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  const kept = { ...body } as Record<string, unknown>;
+  for (const name of readOnly) delete kept[name];
+  return kept;
+}
