@@ -1,0 +1,4 @@
+/** A program: gets the tests' tools ahead of them, for CI to do beside other things. */
+import { getTools } from './tools.ts';
+
+await getTools();
