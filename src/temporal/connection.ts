@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import { Client, Connection, isGrpcServiceError, NamespaceNotFoundError } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import { requireSettings, type Config } from '../config.ts';
+
+/** Longest that one call to the engine may take; a network that swallows packets is noticed by it. */
+const CALL_MS = 10_000;
+
+/** gRPC codes that are about the request and not about the engine's health. */
+const INVALID_ARGUMENT = 3;
+const NOT_FOUND = 5;
+const ALREADY_EXISTS = 6;
+const FAILED_PRECONDITION = 9;
+const requestFaults: number[] = [INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION];
+
+/** The engine, which may be away: nothing here waits for it, and every call may fail and be repeated later. */
+export interface Engine {
+  readonly client: Client;
+  readonly namespace: string;
+  /**
+   * @returns the id that the engine gave the namespace; another one means that it forgot everything
+   * @throws where the engine is away
+   */
+  namespaceId(): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** What {@link openEngine} and {@link connectWorkers} read of the settings. */
+export type EngineSettings = Pick<
+  Config,
+  | 'TEMPORAL_ADDRESS'
+  | 'TEMPORAL_NAMESPACE'
+  | 'TEMPORAL_API_KEY'
+  | 'TEMPORAL_TLS'
+  | 'TEMPORAL_TLS_CERT_FILE'
+  | 'TEMPORAL_TLS_KEY_FILE'
+  | 'TEMPORAL_TLS_CA_FILE'
+>;
+
+function tlsOptions(config: EngineSettings) {
+  const { TEMPORAL_TLS_CA_FILE: ca, TEMPORAL_TLS_CERT_FILE: crt, TEMPORAL_TLS_KEY_FILE: key } = config;
+  if (!config.TEMPORAL_TLS && !config.TEMPORAL_API_KEY && !ca && !crt) return undefined;
+  return {
+    ...(ca ? { serverRootCACertificate: readFileSync(ca) } : {}),
+    ...(crt && key ? { clientCertPair: { crt: readFileSync(crt), key: readFileSync(key) } } : {}),
+  };
+}
+
+function commonOptions(config: EngineSettings) {
+  const { TEMPORAL_ADDRESS: address } = requireSettings(config as Config, 'TEMPORAL_ADDRESS');
+  const tls = tlsOptions(config);
+  return {
+    address,
+    ...(tls ? { tls } : {}),
+    ...(config.TEMPORAL_API_KEY ? { apiKey: config.TEMPORAL_API_KEY } : {}),
+  };
+}
+
+/**
+ * Open a client. It connects at its first call and again whenever the connection was lost.
+ * @throws ConfigError where no address is set, or the system's error where a TLS file cannot be read
+ */
+export function openEngine(config: EngineSettings): Engine {
+  const connection = Connection.lazy({
+    ...commonOptions(config),
+    // Repeating is for those who know what is at stake: the library would hold a call for half a minute.
+    interceptors: [],
+    channelArgs: {
+      'grpc.initial_reconnect_backoff_ms': 200,
+      'grpc.min_reconnect_backoff_ms': 200,
+      'grpc.max_reconnect_backoff_ms': 2_000,
+    },
+  });
+  const namespace = config.TEMPORAL_NAMESPACE;
+  const client = new Client({ connection, namespace });
+  return {
+    client,
+    namespace,
+    async namespaceId() {
+      const described = await callEngine(client, () =>
+        connection.workflowService.describeNamespace({ namespace }),
+      );
+      return described.namespaceInfo?.id ?? '';
+    },
+    close: () => connection.close(),
+  };
+}
+
+/**
+ * Run calls to the engine with a time limit.
+ * @throws ServiceError and the library's other errors, as `work` does
+ */
+export function callEngine<T>(client: Client, work: () => Promise<T>): Promise<T> {
+  return client.connection.withDeadline(Date.now() + CALL_MS, work);
+}
+
+/** Connect for polling. @throws where the engine is away */
+export function connectWorkers(config: EngineSettings): Promise<NativeConnection> {
+  return NativeConnection.connect(commonOptions(config));
+}
+
+function grpcCode(error: unknown): number | undefined {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if (isGrpcServiceError(at)) return at.code;
+  }
+  return undefined;
+}
+
+/**
+ * Whether an error is about this one request, which the engine understood and refused, or which could not even be
+ * written; all else (unreachable, overloaded, no such namespace, no permission) would meet every request alike.
+ */
+export function isRefusal(error: unknown): boolean {
+  if (error instanceof NamespaceNotFoundError) return false;
+  const code = grpcCode(error);
+  return code === undefined || requestFaults.includes(code);
+}
