@@ -130,19 +130,19 @@ export async function claimBacklog(
 ): Promise<Claim[]> {
   // Two statements in one message are one transaction: the second reads the allowance under the first's lock.
   const lock = `select pg_advisory_xact_lock(${ALLOWANCE_LOCK}, ${int(backlog.accountId % 2_147_483_647)})`;
-  const results = (await client.query(
-    `${lock};${claimSql(backlog, owner, quantum, tiers)}`,
-  )) as unknown as { rows: { message_id: number; claim_epoch: number }[] }[];
+  const results = (await client.query(`${lock};${claimSql(backlog, owner, quantum, tiers)}`)) as unknown as {
+    rows: { message_id: number; claim_epoch: number }[];
+  }[];
   return (results[1]?.rows ?? []).map((row) => ({ messageId: row.message_id, epoch: row.claim_epoch }));
 }
 
 /** Give claims back unchanged; those meanwhile taken by another process are left alone. */
 export async function releaseClaims(client: Queryable, owner: number, messageIds: number[]): Promise<void> {
   if (messageIds.length === 0) return;
-  await client.query('update send_queue set owner = null where owner = $1 and message_id = any($2::bigint[])', [
-    owner,
-    messageIds,
-  ]);
+  await client.query(
+    'update send_queue set owner = null where owner = $1 and message_id = any($2::bigint[])',
+    [owner, messageIds],
+  );
 }
 
 /** Let messages held for a pause go at once; called when the account is resumed, in its transaction. */

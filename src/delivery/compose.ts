@@ -39,7 +39,11 @@ export async function composeEmail(message: WindowMessage, deps: ComposeDeps): P
   });
   const built = await buildMessage(
     prepared,
-    { to, messageId: `${message.messageId}.${message.accountId}@${deps.mailDomain}`, date: message.createdAt },
+    {
+      to,
+      messageId: `${message.messageId}.${message.accountId}@${deps.mailDomain}`,
+      date: message.createdAt,
+    },
     deps.signersFor(from.domain),
   );
   return {

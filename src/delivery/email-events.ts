@@ -42,7 +42,9 @@ export function emailEventsOf(messages: readonly RecordedMessage[], occurredAt: 
       const extra = extraData(message, type);
       if (extra === null) return [];
       const { accountId, brandId } = message;
-      return [{ accountId, brandId, type: `email.${type}`, occurredAt, data: emailEventData(message, extra) }];
+      return [
+        { accountId, brandId, type: `email.${type}`, occurredAt, data: emailEventData(message, extra) },
+      ];
     }),
   );
 }

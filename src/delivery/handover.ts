@@ -28,7 +28,8 @@ export function createEmailRoute(provider: EmailProvider, deps: ComposeDeps): Ro
       const outcomes = emails.length > 0 ? await provider.handOver(emails) : [];
       let next = 0;
       return composed.map((email): HandOverOutcome => {
-        if (email instanceof Error) return { kind: 'refused', code: 'content_rejected', response: email.message };
+        if (email instanceof Error)
+          return { kind: 'refused', code: 'content_rejected', response: email.message };
         return outcomes[next++] ?? { kind: 'unknown', reason: 'the provider gave no outcome' };
       });
     },

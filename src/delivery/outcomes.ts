@@ -68,7 +68,11 @@ function unknown(message: WindowMessage, settlement: Settlement, reason: string)
 }
 
 /** What a provider's outcome means for the message. */
-export function settleOutcome(message: WindowMessage, provider: string, outcome: HandOverOutcome): Settlement {
+export function settleOutcome(
+  message: WindowMessage,
+  provider: string,
+  outcome: HandOverOutcome,
+): Settlement {
   const settlement = base(message, provider);
   switch (outcome.kind) {
     case 'accepted': {

@@ -28,7 +28,10 @@ export function createRecorder(pool: pg.Pool, log: Logger, onDeliveries: () => v
   async function recordUntilDone(group: Waiting[]): Promise<void> {
     for (;;) {
       try {
-        const deliveries = await recordWindows(pool, group.map((each) => each.window));
+        const deliveries = await recordWindows(
+          pool,
+          group.map((each) => each.window),
+        );
         for (const each of group) each.done();
         if (deliveries > 0) onDeliveries();
         return;

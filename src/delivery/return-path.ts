@@ -38,7 +38,10 @@ export function returnPathAddress(
 }
 
 /** @returns whose bounce it is, or null where the local part is not one of ours */
-export function parseReturnPath(key: Buffer, localPart: string): { accountId: number; messageId: number } | null {
+export function parseReturnPath(
+  key: Buffer,
+  localPart: string,
+): { accountId: number; messageId: number } | null {
   const match = /^b-([0-9a-z]{1,11})-([0-9a-z]{1,11})-([a-z2-7]{26})$/.exec(localPart.toLowerCase());
   if (!match?.[1] || !match[2] || !match[3]) return null;
   const accountId = parseInt(match[1], 36);

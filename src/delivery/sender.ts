@@ -162,7 +162,10 @@ class SendLoop implements Sender {
     return new Set(hungry.map((line) => line.route.channel));
   }
 
-  async #claim(owner: number, channels: Set<string>): Promise<{ claimed: boolean; nextDueMs: number | null }> {
+  async #claim(
+    owner: number,
+    channels: Set<string>,
+  ): Promise<{ claimed: boolean; nextDueMs: number | null }> {
     const round = await this.#claimRound(owner, channels);
     for (const { channel, claims } of round.claims) {
       for (const claim of claims) this.#inFlight.add(claim.messageId);
@@ -182,7 +185,10 @@ class SendLoop implements Sender {
         if (line.breaker.tryEnter()) await this.#send(line, window);
         else await this.#giveBack([...window, ...line.buffer.drain()]);
       } catch (error) {
-        this.#deps.log.error({ err: error, provider: line.route.provider }, 'a window failed before its intent');
+        this.#deps.log.error(
+          { err: error, provider: line.route.provider },
+          'a window failed before its intent',
+        );
         await this.#giveBack(window);
         await sleep(AWAY_MS);
       } finally {
@@ -197,7 +203,12 @@ class SendLoop implements Sender {
     const seq = ++this.#seq;
     this.#liveSeqs.add(seq);
     try {
-      const messages = await intendWindow(this.#deps.pool, { owner, seq, provider: line.route.provider, claims });
+      const messages = await intendWindow(this.#deps.pool, {
+        owner,
+        seq,
+        provider: line.route.provider,
+        claims,
+      });
       const leaving = messages.filter((message) => message.verdict === 'send');
       const outcomes = leaving.length > 0 ? await this.#handOver(line, leaving) : [];
       const settlements = this.#settle(line.route.provider, messages, leaving, outcomes);

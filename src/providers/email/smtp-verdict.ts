@@ -17,7 +17,12 @@ function text(reply: SmtpReply): string {
 
 function refusedRecipient(reply: SmtpReply): HandOverOutcome {
   const response = text(reply);
-  const subtype = reply.enhanced === null ? (reply.code === 550 ? 'no_such_mailbox' : null) : hardBounceCodes[reply.enhanced];
+  const subtype =
+    reply.enhanced === null
+      ? reply.code === 550
+        ? 'no_such_mailbox'
+        : null
+      : hardBounceCodes[reply.enhanced];
   if (!subtype) return refusedMessage(reply);
   const bounce: Bounce = { type: 'hard', subtype, diagnostic: response };
   return { kind: 'bounced', bounce, response };
@@ -26,7 +31,8 @@ function refusedRecipient(reply: SmtpReply): HandOverOutcome {
 function refusedMessage(reply: SmtpReply): HandOverOutcome {
   const response = text(reply);
   const enhanced = reply.enhanced ?? '';
-  if (enhanced === '5.1.7' || enhanced === '5.1.8') return { kind: 'refused', code: 'sender_rejected', response };
+  if (enhanced === '5.1.7' || enhanced === '5.1.8')
+    return { kind: 'refused', code: 'sender_rejected', response };
   if (/^5\.[67]\./.test(enhanced) || enhanced === '5.3.4' || enhanced === '5.2.3' || reply.code === 552) {
     return { kind: 'refused', code: 'content_rejected', response };
   }

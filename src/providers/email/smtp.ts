@@ -24,7 +24,13 @@ const BUSY_CODES = new Set([450, 451, 452]);
 export function smtpTargetFromUrl(url: URL, clientName: string): SmtpTarget {
   const implicit = url.protocol === 'smtps:';
   const tls = url.searchParams.get('tls') ?? (url.username ? 'required' : 'opportunistic');
-  const security = implicit ? 'implicit' : tls === 'required' ? 'starttls' : tls === 'off' ? 'none' : 'opportunistic';
+  const security = implicit
+    ? 'implicit'
+    : tls === 'required'
+      ? 'starttls'
+      : tls === 'off'
+        ? 'none'
+        : 'opportunistic';
   const ca = url.searchParams.get('ca');
   return {
     host: url.hostname.replace(/^\[|\]$/g, ''),
@@ -109,7 +115,9 @@ class SmtpProvider implements EmailProvider {
 
   #adapt(outcomes: SmtpOutcome[]): void {
     const busy = outcomes.some((outcome) => outcome.kind === 'refused' && BUSY_CODES.has(outcome.reply.code));
-    this.#allowed = busy ? Math.max(1, Math.floor(this.#allowed / 2)) : Math.min(this.concurrency, this.#allowed + 1);
+    this.#allowed = busy
+      ? Math.max(1, Math.floor(this.#allowed / 2))
+      : Math.min(this.concurrency, this.#allowed + 1);
   }
 
   async #take(): Promise<Slot> {

@@ -1,0 +1,178 @@
+import { z } from 'zod';
+import { pageQuery } from '../http/pagination.ts';
+import { messageStatuses } from '../delivery/transitions.ts';
+
+const MAX_CONTENT_BYTES = 2 * 1024 * 1024;
+const MAX_HEADERS = 50;
+const MAX_TAGS = 20;
+
+const content = z
+  .string()
+  .refine((text) => Buffer.byteLength(text) <= MAX_CONTENT_BYTES, 'must have at most 2 MB')
+  .meta({ description: 'At most 2 MB of UTF-8.' });
+
+function atMost(most: number, what: string) {
+  return (value: Record<string, string>) =>
+    Object.keys(value).length <= most || `must have at most ${most} ${what}`;
+}
+
+function bounded(most: number, what: string) {
+  const check = atMost(most, what);
+  return z.refine<Record<string, string>>(
+    (value) => check(value) === true,
+    `must have at most ${most} ${what}`,
+  );
+}
+
+const emailOnlyFields = [
+  'subject',
+  'html',
+  'template_id',
+  'from',
+  'from_email',
+  'reply_to',
+  'headers',
+  'tags',
+  'tracking',
+];
+
+/** Rules between fields; told together with those of each field. */
+const betweenFields = z.superRefine<unknown>((value, ctx) => {
+  if (typeof value !== 'object' || value === null) return;
+  const body = value as Record<string, unknown>;
+  const given = (name: string) => body[name] !== undefined;
+  const say = (field: string, message: string) => ctx.addIssue({ code: 'custom', path: [field], message });
+  if (body.channel === 'sms') {
+    for (const name of emailOnlyFields) if (given(name)) say(name, 'is for email only');
+    if (!given('body')) say('body', 'is required for sms');
+    else if (typeof body.body === 'string' && body.body.trim() === '') say('body', 'must not be empty');
+    return;
+  }
+  if (body.channel !== 'email') return;
+  if (!given('subject') && !given('template_id')) say('subject', 'is required for email');
+  if (!given('html') && !given('body') && !given('template_id')) {
+    say('html', 'is required unless body or template_id is given');
+  }
+  if (given('variables') && !given('template_id')) say('variables', 'needs a template_id');
+});
+betweenFields._zod.def.when = () => true;
+
+const oneLine = /^[^\p{Cc}\u2028\u2029]*$/u;
+const noBreaks = 'must not contain line breaks or control characters';
+
+/** POST /messages (interface section 4.3). */
+export const sendMessageBody = z
+  .strictObject({
+    channel: z.enum(['email', 'sms']),
+    to: z
+      .string()
+      .min(1)
+      .max(1_000)
+      .meta({
+        description: 'One recipient: an email address, with or without a name, or a phone number in E.164.',
+      }),
+    subject: z.string().max(998).regex(oneLine, noBreaks).optional(),
+    html: content.optional(),
+    body: content.optional().meta({ description: 'Plain text; made from `html` where only that is given.' }),
+    template_id: z.int().positive().optional(),
+    variables: z.record(z.string(), z.unknown()).optional().meta({ description: 'Fills the template.' }),
+    from: z
+      .string()
+      .min(1)
+      .max(1_000)
+      .optional()
+      .meta({ description: 'A verified sender identity of the brand, with or without a name.' }),
+    from_email: z.string().min(1).max(1_000).optional().meta({ description: 'The same as `from`.' }),
+    reply_to: z.string().min(1).max(1_000).optional(),
+    headers: z
+      .record(z.string().max(998), z.string().max(10_000))
+      .check(bounded(MAX_HEADERS, 'headers'))
+      .optional(),
+    tags: z
+      .record(z.string().min(1).max(64), z.string().max(256))
+      .check(bounded(MAX_TAGS, 'tags'))
+      .optional(),
+    tracking: z.strictObject({ opens: z.boolean().optional(), clicks: z.boolean().optional() }).optional(),
+  })
+  .check(betweenFields);
+
+export type SendMessageBody = z.output<typeof sendMessageBody>;
+
+/** Filters of GET /messages; all exact but the two times. */
+export const listMessagesQuery = z.strictObject({
+  ...pageQuery,
+  status: z.enum([...messageStatuses, 'sending']).optional(),
+  channel: z.enum(['email', 'sms']).optional(),
+  to: z.string().max(1_000).optional().meta({ description: 'The recipient, however it was written.' }),
+  idempotency_key: z.string().max(128).optional(),
+  created_after: z.iso.datetime({ offset: true }).optional(),
+  created_before: z.iso.datetime({ offset: true }).optional(),
+});
+
+export type ListMessagesQuery = z.output<typeof listMessagesQuery>;
+
+export const messageParams = z.strictObject({
+  id: z
+    .string()
+    .regex(/^[1-9]\d{0,14}$/)
+    .transform(Number)
+    .meta({ type: 'integer', pattern: undefined }),
+});
+
+const time = z.iso.datetime().nullable();
+const strings = z.record(z.string(), z.string());
+
+/** A message as every list shows it. */
+export const messageResource = z.object({
+  id: z.int(),
+  account_id: z.int(),
+  brand_id: z.int(),
+  channel: z.enum(['email', 'sms']),
+  status: z.enum([...messageStatuses, 'sending']),
+  to: z.string().nullable(),
+  from: z.string().nullable(),
+  reply_to: z.string().nullable(),
+  subject: z.string().nullable(),
+  template_id: z.int().nullable(),
+  contact_id: z.int().nullable(),
+  campaign_id: z.int().nullable(),
+  flow_id: z.int().nullable(),
+  tags: strings,
+  headers: strings,
+  tracking: z.object({ opens: z.boolean().nullable(), clicks: z.boolean().nullable() }),
+  idempotency_key: z.string().nullable(),
+  provider: z.string().nullable(),
+  provider_message_id: z.string().nullable(),
+  segments: z.int().nullable(),
+  test: z.boolean(),
+  failure: z.object({ code: z.string(), message: z.string() }).nullable(),
+  bounce: z
+    .object({ type: z.enum(['hard', 'soft']), subtype: z.string(), diagnostic: z.string() })
+    .nullable(),
+  hold: z.object({ reason: z.string(), until: time }).nullable(),
+  queued_at: time,
+  sent_at: time,
+  delivered_at: time,
+  opened_at: time,
+  clicked_at: time,
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+});
+
+/** One message: its content as well, and what became of each attempt. */
+export const messageDetail = messageResource.extend({
+  html: z.string().nullable(),
+  text: z.string().nullable(),
+  events: z.array(
+    z.object({
+      type: z.enum(['sent', 'delivered', 'bounced', 'complained', 'deferred', 'failed', 'unknown']),
+      attempt: z.int(),
+      occurred_at: z.iso.datetime(),
+      data: z.record(z.string(), z.unknown()),
+    }),
+  ),
+});
+
+export const messageReadOnlyFields = Object.keys(messageDetail.shape).filter(
+  (name) => !(name in sendMessageBody.shape),
+);
