@@ -1,0 +1,189 @@
+import pino, { type Logger } from 'pino';
+import { createAccount } from '../../src/accounts/service.ts';
+import { startApi } from '../../src/api/server.ts';
+import { createApiKey } from '../../src/api-keys/service.ts';
+import { createSessionTokens } from '../../src/auth/session-token.ts';
+import type { Role } from '../../src/auth/tenant.ts';
+import { loadConfig, type Config } from '../../src/config.ts';
+import type { Database } from '../../src/db/database.ts';
+import { inTransaction } from '../../src/db/queryable.ts';
+import type { RouteDefinition } from '../../src/http/route.ts';
+import { createKeyring } from '../../src/secrets/keyring.ts';
+import { addMember } from '../../src/users/service.ts';
+import { createTestDatabase } from './database.ts';
+
+export const TEST_SECRET = 'a secret of the tests, long enough';
+export const TEST_PASSWORD = 'correct horse battery staple';
+
+export interface TestTenant {
+  accountId: number;
+  brandId: number;
+  /** Live key of the brand. */
+  apiKey: string;
+  apiKeyId: number;
+  /** `crl_test_` key of the brand. */
+  testApiKey: string;
+  /** Of the owner, whose password is {@link TEST_PASSWORD}. */
+  userId: number;
+  email: string;
+  userJwt: string;
+}
+
+export interface TestRequest {
+  /** Bearer value; by default the first tenant's API key; null: none. */
+  token?: string | null;
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Sent as it is, instead of `body`. */
+  rawBody?: string | Uint8Array<ArrayBuffer> | FormData;
+  headers?: Record<string, string>;
+}
+
+/** A JSON object as a test reads it: `expect(body.brand?.id).toBe(1)`. */
+export interface TestBody {
+  [field: string]: TestBody;
+}
+
+export interface TestResponse<Body = TestBody> {
+  status: number;
+  headers: Headers;
+  /** Parsed JSON; an empty object where the answer is something else. */
+  body: Body;
+  /** The parsed array; empty where the answer is none. */
+  list: TestBody[];
+  text: string;
+}
+
+export interface TestApi extends TestTenant {
+  baseUrl: string;
+  port: number;
+  config: Config;
+  database: Database;
+  routes: RouteDefinition[];
+  /** Another account with its own brand, key and owner. */
+  other: TestTenant;
+  request<Body = TestBody>(method: string, path: string, options?: TestRequest): Promise<TestResponse<Body>>;
+  /** A user of the first account with this role, and a session of theirs. */
+  addUser(role: Role): Promise<{ userId: number; email: string; userJwt: string }>;
+  close(): Promise<void>;
+}
+
+export interface TestApiOptions {
+  /** Settings as environment variables. */
+  env?: Record<string, string>;
+  /** Routes beyond the service's own. */
+  extraRoutes?: RouteDefinition[];
+  log?: Logger;
+}
+
+function sessionFor(userId: number): Promise<string> {
+  const tokens = createSessionTokens(createKeyring(TEST_SECRET));
+  return tokens.issue({ userId, sessionVersion: 1 }, 'api');
+}
+
+/** An account with brand, owner and keys. */
+export async function createTestTenant(database: Database, name: string): Promise<TestTenant> {
+  const email = `owner@${name.toLowerCase().replaceAll(/[^a-z0-9]/g, '-')}.test`;
+  const owner = { email, password: TEST_PASSWORD, firstName: 'Olive', lastName: 'Owner' };
+  const made = await inTransaction(database.pool, (trx) => createAccount(trx, { name, owner }));
+  const accountId = made.account.id;
+  const live = await createApiKey(database.pool, { accountId });
+  const test = await createApiKey(database.pool, { accountId, test: true });
+  return {
+    accountId,
+    brandId: made.brandId,
+    apiKey: live.key,
+    apiKeyId: live.apiKey.id,
+    testApiKey: test.key,
+    userId: made.owner.userId,
+    email,
+    userJwt: await sessionFor(made.owner.userId),
+  };
+}
+
+function bodyOf(options: TestRequest): { body?: string | Uint8Array | FormData; type?: string } {
+  if (options.rawBody !== undefined) return { body: options.rawBody };
+  if (options.body === undefined) return {};
+  return { body: JSON.stringify(options.body), type: 'application/json' };
+}
+
+async function send<Body>(
+  baseUrl: string,
+  apiKey: string,
+  method: string,
+  path: string,
+  options: TestRequest,
+): Promise<TestResponse<Body>> {
+  const token = options.token === undefined ? apiKey : options.token;
+  const { body, type } = bodyOf(options);
+  const response = await fetch(`${baseUrl}${path}`, {
+    method,
+    headers: {
+      ...(type ? { 'Content-Type': type } : {}),
+      ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+      ...options.headers,
+    },
+    ...(body === undefined ? {} : { body }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') && text !== '';
+  const parsed: unknown = isJson ? JSON.parse(text) : {};
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: parsed as Body,
+    list: Array.isArray(parsed) ? (parsed as TestBody[]) : [],
+    text,
+  };
+}
+
+function testConfig(url: string, env: Record<string, string> = {}): Config {
+  return loadConfig({
+    NODE_ENV: 'test',
+    PORT: '0',
+    DATABASE_URL: url,
+    APP_SECRET: TEST_SECRET,
+    RATE_LIMIT_PER_KEY: '0',
+    SHUTDOWN_GRACE_SECONDS: '2',
+    MAIL_DOMAIN: 'mail.test',
+    ...env,
+  });
+}
+
+/** The API on a free port over a database of its own, with two accounts. Call `close` in `afterAll`. */
+export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {
+  const test = await createTestDatabase();
+  const config = testConfig(test.url, options.env);
+  const log = options.log ?? pino({ level: 'silent' });
+  const { database } = test;
+  const server = await startApi({ config, database, log, extraRoutes: options.extraRoutes ?? [] });
+  const own = await createTestTenant(database, 'Acme');
+  const other = await createTestTenant(database, 'Other Company');
+  const baseUrl = `http://127.0.0.1:${server.port}`;
+  let users = 0;
+  return {
+    ...own,
+    baseUrl,
+    port: server.port,
+    config,
+    database,
+    routes: server.routes,
+    other,
+    request: (method, path, request = {}) => send(baseUrl, own.apiKey, method, path, request),
+    async addUser(role) {
+      users += 1;
+      const email = `${role}-${users}@acme.test`;
+      const added = await addMember(database.pool, {
+        accountId: own.accountId,
+        role,
+        email,
+        password: TEST_PASSWORD,
+      });
+      return { userId: added.userId, email, userJwt: await sessionFor(added.userId) };
+    },
+    async close() {
+      await server.stop();
+      await test.drop();
+    },
+  };
+}
