@@ -1,0 +1,104 @@
+import { type Config, requireSettings } from '../config.ts';
+import { type Database, openDatabase } from '../db/database.ts';
+import { createWaker, type Waker } from '../db/wake.ts';
+import { createEmailRoute, createSmsRoute, type Route } from '../delivery/handover.ts';
+import { createSender, type Sender } from '../delivery/sender.ts';
+import { settleDeadSender } from '../delivery/settle.ts';
+import { ensureSigningKeys, loadSigningKeys } from '../dkim/service.ts';
+import { createResolver, type Resolver } from '../dns/resolver.ts';
+import { createLogger } from '../log.ts';
+import { createDkimSigner, type DkimSigner } from '../mime/dkim.ts';
+import { startReaper } from '../processes/reaper.ts';
+import { registerProcess } from '../processes/service.ts';
+import { createEmailProvider, createSmsProvider, signsMessages } from '../providers/registry.ts';
+import { createKeyring, type Keyring } from '../secrets/keyring.ts';
+import { attachSender } from '../temporal/sender-side.ts';
+import { createWebhookLoop, releaseWebhookClaims } from '../webhooks/service.ts';
+
+/** Windows at work at once beyond the provider's connections: claims, records, sweeps. */
+const SPARE_CONNECTIONS = 8;
+
+async function signers(config: Config, database: Database, keyring: Keyring): Promise<readonly DkimSigner[]> {
+  if (!signsMessages(config)) return [];
+  const deps = { db: database.pool, keyring };
+  await ensureSigningKeys(deps, config.MAIL_DOMAIN);
+  return (await loadSigningKeys(deps, config.MAIL_DOMAIN)).map(createDkimSigner);
+}
+
+async function routesOf(
+  config: Config,
+  database: Database,
+  keyring: Keyring,
+  resolver: Resolver,
+): Promise<Route[]> {
+  const deps = { config, pool: database.pool, resolver };
+  const email = createEmailProvider(deps);
+  const sms = createSmsProvider(deps);
+  const own = await signers(config, database, keyring);
+  const emailRoute = createEmailRoute(email, {
+    mailDomain: config.MAIL_DOMAIN,
+    returnPathKey: keyring.subkey('return-path').key,
+    signersFor: (domain) => (domain === config.MAIL_DOMAIN.toLowerCase() ? own : []),
+  });
+  return sms ? [emailRoute, createSmsRoute(sms)] : [emailRoute];
+}
+
+function senderOf(
+  config: Config,
+  database: Database,
+  waker: Waker,
+  routes: Route[],
+  rest: Pick<Parameters<typeof createSender>[0], 'process' | 'log'>,
+): Sender {
+  const tiers = {
+    free: config.ALLOWANCE_FREE,
+    paid: config.ALLOWANCE_PAID,
+    trusted: config.ALLOWANCE_TRUSTED,
+  };
+  return createSender({ pool: database.pool, waker, routes, tiers, ...rest });
+}
+
+/**
+ * The `sender` role: the send loop and the webhook loop, their lanes in the workflow engine (which may be away),
+ * and the reaper of dead processes.
+ * @throws ConfigError without DATABASE_URL, APP_SECRET and EMAIL_PROVIDER_URL
+ */
+export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
+  const { DATABASE_URL, APP_SECRET } = requireSettings(config, 'DATABASE_URL', 'APP_SECRET');
+  const log = createLogger(config, 'sender');
+  const poolMax = config.DATABASE_POOL ?? config.SENDER_CONNECTIONS + SPARE_CONNECTIONS;
+  const options = { url: DATABASE_URL, poolMax, applicationName: 'carillon sender' };
+  const database = openDatabase(options);
+  const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
+  const resolver = createResolver(config.DNS_SERVERS);
+  const routes = await routesOf(config, database, keyring, resolver);
+  const process = await registerProcess(options, 'sender');
+  const waker = createWaker(options);
+  const sender = senderOf(config, database, waker, routes, { process, log });
+  const webhooks = createWebhookLoop({ config, database, keyring, resolver, process, waker, log });
+  const reaper = startReaper({
+    pool: database.pool,
+    process,
+    tasks: [settleDeadSender, releaseWebhookClaims],
+    onReaped: () => {
+      waker.wake('send');
+      waker.wake('webhook');
+    },
+    log,
+  });
+  const lanes = await attachSender({ config, database, loops: [sender, webhooks], log });
+  sender.start();
+  webhooks.start();
+  log.info({ provider: routes.map((route) => `${route.channel}:${route.provider}`) }, 'sender works');
+  return {
+    async stop() {
+      await lanes.stop();
+      await Promise.all([sender.stop(), webhooks.stop()]);
+      await reaper.stop();
+      await process.close();
+      await waker.close();
+      await database.close();
+      log.info('sender stopped');
+    },
+  };
+}
