@@ -47,6 +47,8 @@ const settings = z.object({
   TEMPORAL_PORT: port.default(7233),
   TEMPORAL_UI_PORT: port.default(8233),
   MAILBOX_PORT: port.default(8025),
+  /** What opens the mailbox page; `--dev` makes one and keeps it. */
+  MAILBOX_TOKEN: z.string().min(16, 'must be at least 16 characters').optional(),
   MAIL_PORT: port.default(2525),
   EMAIL_PROVIDER_URL: z.string().optional(),
   SMS_PROVIDER_URL: z.string().optional(),
