@@ -1,10 +1,18 @@
 import { createAuthRoutes } from '../auth/routes.ts';
 import type { RouteDefinition } from '../http/route.ts';
+import { createMessageRoutes } from '../messages/routes.ts';
+import { createMessageService } from '../messages/service.ts';
 import type { ApiDeps } from './deps.ts';
 
 /**
  * Every route of the service. A new room adds one line here; OpenAPI, the tenant test and the metrics follow.
  */
 export function createRoutes(deps: ApiDeps): RouteDefinition[] {
-  return [...createAuthRoutes(deps)];
+  const messages = createMessageService({
+    pool: deps.database.pool,
+    waker: deps.waker,
+    mailDomain: deps.config.MAIL_DOMAIN,
+    sandboxMonthlyCap: deps.config.SANDBOX_MONTHLY_CAP,
+  });
+  return [...createAuthRoutes(deps), ...createMessageRoutes({ messages })];
 }

@@ -6,6 +6,7 @@ import { createLogin } from '../auth/login-service.ts';
 import { createSessionTokens } from '../auth/session-token.ts';
 import { requireSettings, type Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
+import { createWaker } from '../db/wake.ts';
 import { createApp } from '../http/app.ts';
 import { createFleetShare } from '../http/fleet-share.ts';
 import { createHealthRoutes, metricsRoute } from '../http/health-routes.ts';
@@ -52,6 +53,7 @@ export async function startApi({
   const fleet = createFleetShare(database.pool, log);
   const rateLimiter = createRateLimiter(fleet.processes);
   const metrics = createHttpMetrics(database);
+  const waker = createWaker({ url: database.url });
   let draining = false;
   const check = createReadinessCheck(database.pool, config.TEMPORAL_ADDRESS, () => draining);
 
@@ -62,6 +64,7 @@ export async function startApi({
     keyring,
     tokens,
     rateLimiter,
+    waker,
     login: createLogin(database.pool),
   };
   const ownPort = config.METRICS_PORT !== 0;
@@ -99,6 +102,7 @@ export async function startApi({
       draining = true;
       await Promise.all(servers.map((server) => server.stop(config.SHUTDOWN_GRACE_SECONDS)));
       fleet.stop();
+      await waker.close();
       await usage.stop();
     },
   };
