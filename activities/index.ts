@@ -3,6 +3,7 @@ import type { Database } from '../src/db/database.ts';
 import type { Waker } from '../src/db/wake.ts';
 import type { Config } from '../src/config.ts';
 import { createHousekeepingActivities } from './housekeeping.ts';
+import { createLaneModeActivities } from './lanes.ts';
 
 /** What the `worker` role gives to every activity. */
 export interface ActivityDependencies {
@@ -13,12 +14,13 @@ export interface ActivityDependencies {
 }
 
 /**
- * Every activity of the task queues `orchestration` and `bulk`; the lanes' are apart (`lanes.ts`).
+ * Every activity of the task queues `orchestration` and `bulk`; what the lanes do in a sender is apart (`lanes.ts`).
  * A room adds one line: `...create<Room>Activities(deps)`, and types its proxy with
  * `ReturnType<typeof create<Room>Activities>` through `import type`.
  */
 export function createActivities(deps: ActivityDependencies) {
   return {
     ...createHousekeepingActivities(deps),
+    ...createLaneModeActivities(deps),
   };
 }

@@ -1,0 +1,155 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { Logger } from 'pino';
+import type { Database } from '../src/db/database.ts';
+import type { LaneLoop, LaneMode, LaneReport } from '../src/lanes/loop.ts';
+import { forgetLane, openLane, readLaneMode, recordLaneMode, takeLane } from '../src/lanes/service.ts';
+import { laneSignals, type LaneAttachment } from '../workflows/lanes/contract.ts';
+
+const LOOK_MS = 1_000;
+/** Well before the start-to-close time-out of an hour. */
+const ATTACHED_MS = 50 * 60_000;
+/** The workflow is told of a change at most this often, and of figures at least every five minutes. */
+const TELL_MIN_MS = 10_000;
+const TELL_MAX_MS = 300_000;
+
+export interface LaneDependencies {
+  database: Database;
+  /** One of a kind at most. */
+  loops: LaneLoop[];
+  log: Logger;
+}
+
+/** What the `worker` role does for lanes: their rows. */
+export function createLaneModeActivities(deps: { database: Database }) {
+  const { pool } = deps.database;
+  return {
+    /** @returns the mode in which the lane's operator left it */
+    openLane: (lane: LaneAttachment): Promise<LaneMode> => openLane(pool, lane),
+    recordLaneMode: (lane: LaneAttachment, mode: LaneMode): Promise<void> => recordLaneMode(pool, lane, mode),
+    forgetLane: (lane: LaneAttachment): Promise<void> => forgetLane(pool, lane),
+  };
+}
+
+export type LaneModeActivities = ReturnType<typeof createLaneModeActivities>;
+export type LaneActivities = { attachLane(lane: LaneAttachment): Promise<LaneReport> };
+
+interface Attached {
+  n: number;
+  /** Ends the activity, not the loop. */
+  detach: (reason: string) => void;
+}
+
+interface Watch {
+  lane: LaneAttachment;
+  loop: LaneLoop;
+  processId: number | null;
+  told: { at: number; essence: string };
+}
+
+/** What an operator wants to know at once, apart from figures that change all the time. */
+function essenceOf(report: LaneReport): string {
+  const providers = Object.entries(report.providers).map(([name, { state, reason }]) => [
+    name,
+    state,
+    reason,
+  ]);
+  return JSON.stringify([report.processId, report.mode, providers]);
+}
+
+async function tellWorkflow(watch: Watch, report: LaneReport, log: Logger): Promise<void> {
+  const { told } = watch;
+  const essence = essenceOf(report);
+  const silentMs = Date.now() - told.at;
+  if (silentMs < TELL_MIN_MS || (essence === told.essence && silentMs < TELL_MAX_MS)) return;
+  watch.told = { at: Date.now(), essence };
+  const { client, info } = Context.current();
+  const { workflowId, runId } = info.workflowExecution ?? {};
+  if (workflowId === undefined) return;
+  try {
+    await client.workflow.getHandle(workflowId, runId).signal(laneSignals.reported, report);
+  } catch (error) {
+    log.debug({ err: error, workflow_id: workflowId }, 'a lane could not be told what its loop does');
+  }
+}
+
+/** While the database is away the loop keeps its mode. */
+async function applyMode(watch: Watch, deps: LaneDependencies): Promise<void> {
+  const { lane, loop } = watch;
+  const { processId } = loop.report();
+  try {
+    if (processId !== watch.processId) await takeLane(deps.database.pool, lane, processId);
+    watch.processId = processId;
+    const mode = await readLaneMode(deps.database.pool, lane);
+    if (mode !== null && mode !== loop.report().mode) loop.setMode(mode);
+  } catch (error) {
+    deps.log.debug({ err: error }, "a lane's mode could not be read");
+  }
+}
+
+function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, milliseconds);
+    signal.addEventListener('abort', done, { once: true });
+    if (signal.aborted) done();
+  });
+}
+
+async function watchLoop(watch: Watch, deps: LaneDependencies, signal: AbortSignal): Promise<LaneReport> {
+  const end = Date.now() + ATTACHED_MS;
+  for (;;) {
+    await applyMode(watch, deps);
+    const report = watch.loop.report();
+    Context.current().heartbeat(report);
+    void tellWorkflow(watch, report, deps.log);
+    if (Date.now() >= end || signal.aborted) return report;
+    await wait(LOOK_MS, signal);
+  }
+}
+
+/**
+ * The activity of a `sender` process. It attaches a lane to the process's loop of that kind: sets the mode which
+ * the lane's row asks for, and reports. Its end and its cancellation detach; the loop goes on.
+ */
+export function createLaneActivities(deps: LaneDependencies): LaneActivities & { detachAll(): void } {
+  const attached = new Map<string, Attached>();
+  const attach = (lane: LaneAttachment, detach: Attached['detach']): Attached => {
+    const other = attached.get(lane.kind);
+    if (other && other.n !== lane.n) {
+      throw ApplicationFailure.retryable(`this process shows ${lane.kind} lane ${other.n}`, 'loop_taken');
+    }
+    // An attempt of this very lane that the engine gave up on, before it could know.
+    other?.detach('superseded');
+    const mine = { n: lane.n, detach };
+    attached.set(lane.kind, mine);
+    return mine;
+  };
+  return {
+    async attachLane(lane) {
+      const loop = deps.loops.find((candidate) => candidate.kind === lane.kind);
+      if (!loop) throw ApplicationFailure.retryable(`this process has no ${lane.kind} loop`, 'loop_missing');
+      const detached = new AbortController();
+      const mine = attach(lane, (reason) => detached.abort(reason));
+      const { cancellationSignal, cancelled } = Context.current();
+      const watch: Watch = { lane, loop, processId: null, told: { at: 0, essence: '' } };
+      try {
+        const report = await watchLoop(watch, deps, AbortSignal.any([cancellationSignal, detached.signal]));
+        if (cancellationSignal.aborted) await cancelled;
+        if (detached.signal.aborted) {
+          throw ApplicationFailure.retryable(`detached: ${detached.signal.reason}`, 'detached');
+        }
+        return report;
+      } finally {
+        if (attached.get(lane.kind) === mine) attached.delete(lane.kind);
+      }
+    },
+    /** The process is stopping: its lanes go elsewhere. */
+    detachAll() {
+      for (const one of attached.values()) one.detach('the process is stopping');
+    },
+  };
+}

@@ -1,0 +1,154 @@
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  defineQuery,
+  defineSignal,
+  isCancellation,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { LaneActivities, LaneModeActivities } from '../../activities/lanes.ts';
+import type { LaneMode, LaneReport } from '../../src/lanes/loop.ts';
+import { attachOptions, modeOptions } from './activity-options.ts';
+import { laneQueries, laneSignals, type LaneInput, type LaneKind } from './contract.ts';
+import { describeLane } from './details.ts';
+
+const { attachLane } = proxyActivities<LaneActivities>(attachOptions);
+const { openLane, recordLaneMode, forgetLane } = proxyActivities<LaneModeActivities>(modeOptions);
+
+const pause = defineSignal(laneSignals.pause);
+const resume = defineSignal(laneSignals.resume);
+const drain = defineSignal(laneSignals.drain);
+const restart = defineSignal(laneSignals.restart);
+const retire = defineSignal(laneSignals.retire);
+const reported = defineSignal<[LaneReport]>(laneSignals.reported);
+const reportQuery = defineQuery<LaneReport | null>(laneQueries.report);
+const stateQuery = defineQuery<LaneState>(laneQueries.state);
+
+const WEEK_MS = 7 * 86_400_000;
+
+/** Answer of the query `state`. */
+export interface LaneState {
+  kind: LaneKind;
+  n: number;
+  /** As its row says; the loop follows within a second. */
+  mode: LaneMode;
+  /** Asked for and not yet in the row. */
+  wanted: LaneMode | null;
+  report: LaneReport | null;
+  /** When the report came, ISO 8601. */
+  reportedAt: string | null;
+  restarting: boolean;
+  retiring: boolean;
+}
+
+function show(lane: LaneState): void {
+  setCurrentDetails(describeLane(lane.kind, lane.wanted ?? lane.mode, lane.report, lane.reportedAt));
+}
+
+function handleMessages(lane: LaneState): void {
+  const ask = (mode: LaneMode) => () => {
+    lane.wanted = mode;
+    show(lane);
+  };
+  setHandler(pause, ask('paused'));
+  setHandler(resume, ask('running'));
+  setHandler(drain, ask('draining'));
+  setHandler(restart, () => void (lane.restarting = true));
+  setHandler(retire, () => void (lane.retiring = true));
+  setHandler(reported, (report) => {
+    lane.report = report;
+    lane.reportedAt = new Date().toISOString();
+    show(lane);
+  });
+  setHandler(reportQuery, () => lane.report);
+  setHandler(stateQuery, () => lane);
+}
+
+/** Write what operators ask for into the lane's row, one after the other, where the loop's process reads it. */
+async function steer(lane: LaneState): Promise<void> {
+  for (;;) {
+    await condition(() => lane.wanted !== null, '1 day');
+    const mode = lane.wanted;
+    if (mode === null) continue;
+    await recordLaneMode({ kind: lane.kind, n: lane.n }, mode);
+    lane.mode = mode;
+    if (lane.wanted === mode) lane.wanted = null;
+    show(lane);
+  }
+}
+
+/** One stay at a process: until the activity ends by itself, or must. It needs no time-out of its own. */
+async function stayAttached(lane: LaneState): Promise<void> {
+  const scope = new CancellationScope();
+  let ended = false;
+  const stay = scope
+    .run(() => attachLane({ kind: lane.kind, n: lane.n }))
+    .then(
+      (report) => void (lane.report = report),
+      async (error) => {
+        if (CancellationScope.current().consideredCancelled) throw error;
+        if (!isCancellation(error)) await sleep('5s');
+      },
+    )
+    .finally(() => void (ended = true));
+  await Promise.race([stay, condition(() => ended || lane.restarting || lane.retiring)]);
+  if (!ended) scope.cancel();
+  await stay;
+  lane.restarting = false;
+  lane.report = null;
+  show(lane);
+}
+
+/** Serve until the lane is too many, or its history long enough for a new run. */
+async function serve(lane: LaneState): Promise<'retired' | 'old'> {
+  const end = Date.now() + WEEK_MS;
+  while (!lane.retiring) {
+    await stayAttached(lane);
+    if (Date.now() >= end || workflowInfo().continueAsNewSuggested) return 'old';
+  }
+  return 'retired';
+}
+
+async function runLane(kind: LaneKind, input: LaneInput): Promise<void> {
+  const lane: LaneState = {
+    kind,
+    n: input.n,
+    mode: 'running',
+    wanted: null,
+    report: null,
+    reportedAt: null,
+    restarting: false,
+    retiring: false,
+  };
+  handleMessages(lane);
+  lane.mode = await openLane({ kind, n: input.n });
+  show(lane);
+  const steering = new CancellationScope();
+  const steered = steering.run(() => steer(lane)).catch(ignoreCancellation);
+  const reason = await serve(lane);
+  await condition(() => lane.wanted === null && allHandlersFinished(), '1 minute');
+  steering.cancel();
+  await steered;
+  if (reason === 'retired') return forgetLane({ kind, n: input.n });
+  await continueAsNew<typeof sendLane>({ schema: 1, n: input.n });
+}
+
+function ignoreCancellation(error: unknown): void {
+  if (!isCancellation(error)) throw error;
+}
+
+/** Shows and steers one sender process's sending; see `ensureLanes`. */
+export async function sendLane(input: LaneInput): Promise<void> {
+  await runLane('send', input);
+}
+
+/** Shows and steers one sender process's webhook deliveries; see `ensureLanes`. */
+export async function webhookLane(input: LaneInput): Promise<void> {
+  await runLane('webhook', input);
+}
