@@ -1,4 +1,5 @@
 import { createAuthRoutes } from '../auth/routes.ts';
+import { createDeliveryRoutes } from '../delivery/routes.ts';
 import type { RouteDefinition } from '../http/route.ts';
 import { createMessageRoutes } from '../messages/routes.ts';
 import { createMessageService } from '../messages/service.ts';
@@ -14,5 +15,5 @@ export function createRoutes(deps: ApiDeps): RouteDefinition[] {
     mailDomain: deps.config.MAIL_DOMAIN,
     sandboxMonthlyCap: deps.config.SANDBOX_MONTHLY_CAP,
   });
-  return [...createAuthRoutes(deps), ...createMessageRoutes({ messages })];
+  return [...createAuthRoutes(deps), ...createMessageRoutes({ messages }), ...createDeliveryRoutes(deps)];
 }

@@ -64,13 +64,9 @@ const noBreaks = 'must not contain line breaks or control characters';
 export const sendMessageBody = z
   .strictObject({
     channel: z.enum(['email', 'sms']),
-    to: z
-      .string()
-      .min(1)
-      .max(1_000)
-      .meta({
-        description: 'One recipient: an email address, with or without a name, or a phone number in E.164.',
-      }),
+    to: z.string().min(1).max(1_000).meta({
+      description: 'One recipient: an email address, with or without a name, or a phone number in E.164.',
+    }),
     subject: z.string().max(998).regex(oneLine, noBreaks).optional(),
     html: content.optional(),
     body: content.optional().meta({ description: 'Plain text; made from `html` where only that is given.' }),

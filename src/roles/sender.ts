@@ -1,6 +1,7 @@
 import { type Config, requireSettings } from '../config.ts';
 import { type Database, openDatabase } from '../db/database.ts';
 import { createWaker, type Waker } from '../db/wake.ts';
+import { capacitySettings } from '../delivery/authority.ts';
 import { createEmailRoute, createSmsRoute, type Route } from '../delivery/handover.ts';
 import { createSender, type Sender } from '../delivery/sender.ts';
 import { settleDeadSender } from '../delivery/settle.ts';
@@ -50,11 +51,7 @@ function senderOf(
   routes: Route[],
   rest: Pick<Parameters<typeof createSender>[0], 'process' | 'log'>,
 ): Sender {
-  const tiers = {
-    free: config.ALLOWANCE_FREE,
-    paid: config.ALLOWANCE_PAID,
-    trusted: config.ALLOWANCE_TRUSTED,
-  };
+  const { tiers } = capacitySettings(config);
   return createSender({ pool: database.pool, waker, routes, tiers, ...rest });
 }
 
