@@ -74,6 +74,8 @@ const settings = z.object({
   SENDER_CONNECTIONS: z.coerce.number().int().min(1).max(200).default(16),
   SHUTDOWN_GRACE_SECONDS: count(30),
   MESSAGE_CONTENT_RETENTION_DAYS: count(30),
+  /** Set by npm when it runs us; we then end when npm does. */
+  npm_lifecycle_event: z.string().optional(),
 });
 
 export type Config = z.infer<typeof settings>;
@@ -104,4 +106,11 @@ export function requireSettings<K extends keyof Config>(
   const missing = names.filter((name) => config[name] === undefined || config[name] === '');
   if (missing.length > 0) throw new ConfigError(`missing settings: ${missing.join(', ')}`);
   return config as unknown as { [P in K]-?: NonNullable<Config[P]> };
+}
+
+/** This process's variables with some settings changed, for a process it starts. */
+export function childEnvironment(
+  changes: Partial<Record<keyof Config, string>>,
+): Record<string, string | undefined> {
+  return { ...process.env, ...changes };
 }

@@ -64,6 +64,9 @@ function goInstall(folder: string): Promise<string | null> {
     const child = spawn('env', [`GOBIN=${folder}`, 'go', 'install', MODULE], {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
+    const abandon = () => child.kill();
+    process.once('exit', abandon);
+    child.once('close', () => process.off('exit', abandon));
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-2_000)));
     child.once('error', (error) => resolve(error.message));

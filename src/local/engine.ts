@@ -38,6 +38,10 @@ export interface EngineServer {
 const START_LIMIT_MS = 60_000;
 const RETENTION_SECONDS = 7 * 24 * 3_600;
 
+function filesOf(folder: string): { file: string; pidFile: string } {
+  return { file: join(resolve(folder), 'temporal.db'), pidFile: join(resolve(folder), 'pid') };
+}
+
 function serverArguments(file: string, port: number, uiPort: number | null): string[] {
   const args = ['server', 'start-dev', '--db-filename', file];
   args.push('--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=NORMAL');
@@ -45,8 +49,12 @@ function serverArguments(file: string, port: number, uiPort: number | null): str
   return [...args, ...(uiPort === null ? ['--headless'] : ['--ui-port', String(uiPort)])];
 }
 
-/** A server that an earlier run left behind is ended. */
-async function clearLeftover(pidFile: string, file: string): Promise<void> {
+/**
+ * A server that an earlier run left behind is ended.
+ * @param folder as in {@link EngineOptions}
+ */
+export async function endLeftoverEngine(folder: string): Promise<void> {
+  const { file, pidFile } = filesOf(folder);
   const pid = Number(await readIfThere(pidFile));
   if (pid && isAlive(pid) && (await commandLine(pid)).includes(file))
     await endProcess(pid, ['SIGTERM'], 10_000);
@@ -106,10 +114,9 @@ function watchOutput(child: ChildProcess, onLog: (line: string) => void): () => 
  */
 export async function startEngine(options: EngineOptions): Promise<EngineServer> {
   const folder = resolve(options.folder);
-  const file = join(folder, 'temporal.db');
-  const pidFile = join(folder, 'pid');
+  const { file, pidFile } = filesOf(folder);
   await prepareFolder(folder);
-  await clearLeftover(pidFile, file);
+  await endLeftoverEngine(folder);
   const port = await claimPort(options.port, 'TEMPORAL_PORT');
   const uiPort = options.uiPort === null ? null : await claimPort(options.uiPort, 'TEMPORAL_UI_PORT');
 

@@ -127,8 +127,12 @@ function untilDone(child: ChildProcess): Promise<void> {
   });
 }
 
-/** A server that an earlier run left behind is ended; a pid file whose server is gone is removed. */
-async function clearLeftovers(dataFolder: string): Promise<void> {
+/**
+ * A server that an earlier run left behind is ended; a pid file whose server is gone is removed.
+ * @param folder as in {@link PostgresOptions}
+ */
+export async function endLeftoverPostgres(folder: string): Promise<void> {
+  const dataFolder = join(resolve(folder), 'data');
   const pidFile = join(dataFolder, 'postmaster.pid');
   const pid = Number((await readIfThere(pidFile))?.split('\n')[0]);
   if (!pid) return;
@@ -235,7 +239,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   const programs = findPrograms();
   await prepareFolder(folder);
   const as = await runAs(programs.postgres, folder);
-  await clearLeftovers(dataFolder);
+  await endLeftoverPostgres(folder);
   const port = await claimPort(options.port, 'POSTGRES_PORT');
   const password = await ensureData(folder, programs, as);
   const launched = await launchPatiently(

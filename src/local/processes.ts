@@ -40,6 +40,24 @@ export async function commandLine(pid: number): Promise<string> {
   }
 }
 
+/**
+ * What tells a process from another that gets its id later.
+ * @returns an empty string where there is no such process
+ */
+export async function startMark(pid: number): Promise<string> {
+  try {
+    if (process.platform === 'linux') {
+      const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+      // Field 22 of proc(5), its start time; the name in field 2 may hold spaces.
+      return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+    }
+    const { stdout } = await run('ps', ['-o', 'lstart=', '-p', String(pid)]);
+    return stdout.trim();
+  } catch {
+    return '';
+  }
+}
+
 /** Signal a process that may be gone. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {

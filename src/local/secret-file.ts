@@ -1,17 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { systemCode } from './local-error.ts';
 
-/** Write a file that only its owner may read, whole or not at all. */
+/** Write a file that only its owner may read, whole or not at all. For a file with one writer. */
 export async function writePrivateFile(path: string, content: string): Promise<void> {
-  const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
-  try {
-    await writeFile(draft, content, { mode: 0o600, flag: 'wx' });
-    await rename(draft, path);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
+  const draft = `${path}.new`;
+  await rm(draft, { force: true });
+  await writeFile(draft, content, { mode: 0o600, flag: 'wx' });
+  await rename(draft, path);
 }
 
 /** @returns the file's content, or undefined where there is no such file */
@@ -24,11 +20,19 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** A secret kept in a file (mode 0600): made at the first call, the same from then on. */
+/** A secret kept in a file (mode 0600): made at the first call, the same from then on, whoever asks at once. */
 export async function keptSecret(path: string, bytes = 32): Promise<string> {
   const kept = (await readIfThere(path))?.trim();
   if (kept) return kept;
-  const secret = randomBytes(bytes).toString('base64url');
-  await writePrivateFile(path, `${secret}\n`);
-  return secret;
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  await writeFile(draft, `${randomBytes(bytes).toString('base64url')}\n`, { mode: 0o600, flag: 'wx' });
+  try {
+    // Unlike a rename, a link leaves alone what another process has just put there.
+    await link(draft, path);
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+  return (await readFile(path, 'utf8')).trim();
 }

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 
 /** What a subkey is for; a key made for one purpose is of no use for another. */
 export type KeyPurpose =
-  'jwt' | 'at-rest' | 'tracking' | 'return-path' | 'unsubscribe' | 'uploads' | 'opt-out' | 'mailbox';
+  'jwt' | 'at-rest' | 'tracking' | 'return-path' | 'unsubscribe' | 'uploads' | 'opt-out';
 
 /** 32 bytes derived from one APP_SECRET. */
 export interface Subkey {

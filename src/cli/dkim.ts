@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import { requireSettings } from '../config.ts';
+import { ensureSigningKeys, showRecords } from '../dkim/service.ts';
+import { createKeyring } from '../secrets/keyring.ts';
+import { print, withDatabase } from './context.ts';
+
+async function show(options: { domain?: string }, command: Command): Promise<void> {
+  const records = await withDatabase(async ({ config, database }) => {
+    const domain = options.domain ?? config.MAIL_DOMAIN;
+    if (domain === config.MAIL_DOMAIN) {
+      const { APP_SECRET } = requireSettings(config, 'APP_SECRET');
+      const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
+      await ensureSigningKeys({ db: database.pool, keyring }, domain);
+    }
+    return showRecords(database.pool, domain);
+  });
+  const lines = records.map((record) => `${record.name}.  ${record.type}  "${record.value}"`);
+  print(command, records, lines.length === 0 ? 'no keys of that domain' : lines.join('\n\n'));
+}
+
+/** `carillon dkim show` */
+export function addDkimCommands(program: Command): void {
+  const dkim = program.command('dkim').description('the keys that sign mail');
+  dkim
+    .command('show')
+    .description('the DNS records to publish, so that receivers can check our signatures')
+    .option('--domain <name>', 'by default the setting MAIL_DOMAIN, whose keys are made where missing')
+    .addHelpText(
+      'after',
+      '\nA value longer than 255 characters is published as several strings one after another.\n\nExample:\n  $ MAIL_DOMAIN=mail.acme.com carillon dkim show',
+    )
+    .action(show);
+}

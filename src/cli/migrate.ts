@@ -1,0 +1,18 @@
+import type { Command } from 'commander';
+import { requireSettings } from '../config.ts';
+import { migrateDatabase } from '../local/own-database.ts';
+import { commandConfig, print } from './context.ts';
+
+/** `carillon migrate` */
+export function addMigrateCommand(program: Command): void {
+  program
+    .command('migrate')
+    .description('bring the database up to this version; safe while others do the same')
+    .addHelpText('after', '\nExample:\n  $ DATABASE_URL=postgres://… carillon migrate')
+    .action(async (_options: object, command: Command) => {
+      const { DATABASE_URL } = requireSettings(await commandConfig(), 'DATABASE_URL');
+      const applied = await migrateDatabase(DATABASE_URL);
+      const text = applied.length === 0 ? 'nothing to apply' : `applied ${applied.join(', ')}`;
+      print(command, { applied }, text);
+    });
+}

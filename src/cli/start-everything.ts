@@ -1,0 +1,90 @@
+import { fileURLToPath } from 'node:url';
+import { ConfigError, loadConfig, requireSettings, type Config } from '../config.ts';
+import { createLogger } from '../log.ts';
+import { banner } from '../local/dev-file.ts';
+import { developmentSettings } from '../local/dev-settings.ts';
+import { emptyHome, openHome, type Home } from '../local/home.ts';
+import { supervise, type Supervisor } from '../local/supervisor.ts';
+import { roles } from './start-role.ts';
+
+export interface StartEverythingOptions {
+  dev: boolean;
+  reset: boolean;
+  /** Print what `dev.json` holds as one line of JSON in place of the banner. */
+  json: boolean;
+}
+
+const NO_PROVIDER =
+  'no EMAIL_PROVIDER_URL: set it to where mail goes out, such as smtp://user:password@relay.example.com:587, or start with --dev, which keeps every message here';
+
+const main = fileURLToPath(new URL('../main.ts', import.meta.url));
+const PARENT_CHECK_MS = 1_000;
+
+async function completeSettings(config: Config, home: Home, dev: boolean): Promise<Config> {
+  if (dev) return developmentSettings(config, home.folder);
+  return { ...config, CARILLON_HOME: home.folder, ...requireSettings(config, 'APP_SECRET') };
+}
+
+async function start(config: Config, home: Home, options: StartEverythingOptions): Promise<Supervisor> {
+  if (options.reset) await emptyHome(home);
+  const complete = await completeSettings(config, home, options.dev);
+  return supervise({
+    config: complete,
+    home,
+    roles,
+    roleCommand: [process.execPath, '--no-warnings', main, 'start'],
+    log: createLogger(config, 'supervisor'),
+    progress: (line) => process.stderr.write(`carillon: ${line}\n`),
+  });
+}
+
+/** Resolves at a signal, or when npm, which started us, is gone without passing one on. */
+function untilAskedToStop(config: Config): Promise<void> {
+  return new Promise((done) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => done());
+    if (config.npm_lifecycle_event === undefined) return;
+    const parent = process.ppid;
+    setInterval(() => process.ppid !== parent && done(), PARENT_CHECK_MS).unref();
+  });
+}
+
+function announce(supervisor: Supervisor, home: Home, json: boolean): void {
+  const { devFile } = supervisor;
+  if (devFile === null) return;
+  const text = json ? JSON.stringify(devFile) : banner(devFile, home.path('dev.json'));
+  process.stdout.write(`${text}\n`);
+}
+
+/** A second request while we stop: end at once, and let the watchdog end the rest. */
+function endAtSecondSignal(): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+}
+
+/**
+ * Start all roles, and database and engine where no address is set; runs until asked to stop.
+ * @throws LocalError or ConfigError, one line saying what to do
+ */
+export async function startEverything(options: StartEverythingOptions): Promise<void> {
+  const config = loadConfig();
+  const dev = options.dev || config.CARILLON_DEV;
+  if (!dev && !config.EMAIL_PROVIDER_URL) throw new ConfigError(NO_PROVIDER);
+  const home = await openHome(config.CARILLON_HOME);
+  let starting = true;
+  const asked = untilAskedToStop(config).then(async () => {
+    if (!starting) return;
+    // Nothing was begun that must be finished; the watchdog ends what runs already.
+    await home.release();
+    process.exit(130);
+  });
+  try {
+    const supervisor = await start(config, home, { ...options, dev });
+    starting = false;
+    announce(supervisor, home, options.json);
+    await asked;
+    endAtSecondSignal();
+    await supervisor.stop();
+  } finally {
+    await home.release();
+  }
+  process.exit(0);
+}

@@ -1,0 +1,59 @@
+import { createAccount } from '../accounts/service.ts';
+import { createApiKey, findApiKey } from '../api-keys/service.ts';
+import type { Database } from '../db/database.ts';
+import { inTransaction, type Queryable } from '../db/queryable.ts';
+import { generatePassword } from '../users/password.ts';
+import { findUserId, setPassword } from '../users/service.ts';
+
+/** What a newcomer needs to send a first message. */
+export interface Demo {
+  apiKey: string;
+  email: string;
+  password: string;
+  accountId: number;
+  brandId: number;
+}
+
+const OWNER = 'owner@example.com';
+const SANDBOX_CAP = 1_000_000;
+
+async function create(trx: Queryable): Promise<Demo> {
+  const password = generatePassword();
+  const { account, brandId } = await createAccount(trx, {
+    name: 'Demo',
+    tier: 'trusted',
+    sandboxMonthlyCap: SANDBOX_CAP,
+    owner: { email: OWNER, password, firstName: 'Demo', lastName: 'Owner' },
+    brand: { brandColor: '#2f5d50', physicalAddress: '1 Bell Tower Lane, 3011 Rotterdam, Netherlands' },
+  });
+  const { key } = await createApiKey(trx, { accountId: account.id, brandId, name: 'demo' });
+  return { apiKey: key, email: OWNER, password, accountId: account.id, brandId };
+}
+
+/** Where the file that held key and password is gone: new ones for the same account. */
+async function renew(trx: Queryable, userId: number): Promise<Demo | null> {
+  const { rows } = await trx.query<{ accountId: number; brandId: number }>(
+    `select m.account_id as "accountId", b.id as "brandId"
+     from memberships m join brands b on b.account_id = m.account_id
+     where m.user_id = $1 and m.role = 'owner' order by b.id limit 1`,
+    [userId],
+  );
+  const found = rows[0];
+  if (!found) return null;
+  const password = generatePassword();
+  await setPassword(trx, userId, password);
+  const { key } = await createApiKey(trx, { ...found, name: 'demo' });
+  return { apiKey: key, email: OWNER, password, ...found };
+}
+
+/**
+ * The demo account of a development start, with its brand, owner and API key; made once.
+ * @param kept what an earlier start wrote down; used again while its key works
+ */
+export async function ensureDemo(database: Database, kept: Demo | null): Promise<Demo> {
+  if (kept && (await findApiKey(database.pool, kept.apiKey))?.accountId === kept.accountId) return kept;
+  return inTransaction(database.pool, async (trx) => {
+    const userId = await findUserId(trx, OWNER);
+    return (userId === null ? null : await renew(trx, userId)) ?? create(trx);
+  });
+}

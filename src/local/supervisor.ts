@@ -1,0 +1,193 @@
+import type { Logger } from 'pino';
+import { childEnvironment, type Config } from '../config.ts';
+import { openDatabase } from '../db/database.ts';
+import { cacheFolder, type Progress } from './cache.ts';
+import { ensureDemo, type Demo } from './demo.ts';
+import { createDevFileWriter, readDevFile, type DevFile, type Pids } from './dev-file.ts';
+import { asVariables } from './dev-settings.ts';
+import { findEngineProgram } from './engine-program.ts';
+import { startEngine, type EngineServer } from './engine.ts';
+import { createGuard, type Guard } from './guard.ts';
+import type { Home } from './home.ts';
+import { keepRunning, type Managed, type Running } from './managed.ts';
+import { ensureDatabase, migrateDatabase } from './own-database.ts';
+import { claimPort } from './ports.ts';
+import { startPostgres, type PostgresServer } from './postgres.ts';
+import { startRoleProcess } from './role-process.ts';
+
+export type SupervisedRole = 'api' | 'worker' | 'sender';
+
+export interface SupervisorOptions {
+  /** Complete: with APP_SECRET and EMAIL_PROVIDER_URL. Without addresses, database and engine are embedded. */
+  config: Config;
+  home: Home;
+  roles: readonly SupervisedRole[];
+  /** Program and arguments that start a role; its name is added. */
+  roleCommand: string[];
+  log: Logger;
+  progress: Progress;
+}
+
+export interface Supervisor {
+  /** As written to `dev.json`; null outside `--dev`. */
+  readonly devFile: DevFile | null;
+  /** Stop the roles, then what they stand on. */
+  stop(): Promise<void>;
+}
+
+/** What is running, and what is to be stopped, the last started first. */
+interface State {
+  options: SupervisorOptions;
+  config: Config;
+  guard: Guard;
+  pids: Pids;
+  stops: (() => Promise<unknown>)[];
+  onPids: () => void;
+}
+
+function pidSetter(state: State, name: keyof Pids): (pid: number | null) => void {
+  return (pid) => {
+    state.pids[name] = pid;
+    state.onPids();
+  };
+}
+
+function keep(state: State, name: keyof Pids, start: () => Promise<Running>): Promise<Managed> {
+  return keepRunning({ name, start, onPid: pidSetter(state, name), log: state.options.log });
+}
+
+/** @returns the database's address, ours or the one that is set */
+async function provideDatabase(state: State): Promise<string> {
+  const { config, guard, options } = state;
+  if (config.DATABASE_URL) return config.DATABASE_URL;
+  const folder = options.home.path('postgres');
+  const onLog = (line: string) => options.log.debug({ child: 'postgres' }, line);
+  let server: PostgresServer | undefined;
+  const managed = await keep(state, 'postgres', async () => {
+    server = await startPostgres({ folder, port: server?.port ?? config.POSTGRES_PORT, guard, onLog });
+    return server;
+  });
+  state.stops.push(() => managed.stop());
+  return ensureDatabase(server as PostgresServer);
+}
+
+/** @returns the engine's address, ours or the one that is set, and its Web UI's where it is ours */
+async function provideEngine(state: State): Promise<{ address: string; uiUrl: string | null }> {
+  const { config, guard, options } = state;
+  if (config.TEMPORAL_ADDRESS) return { address: config.TEMPORAL_ADDRESS, uiUrl: null };
+  const cache = await cacheFolder(config.CARILLON_CACHE, config.XDG_CACHE_HOME);
+  const program = await findEngineProgram({ cache, progress: options.progress });
+  const onLog = (line: string) => options.log.debug({ child: 'temporal' }, line);
+  const folder = options.home.path('temporal');
+  let server: EngineServer | undefined;
+  const managed = await keep(state, 'temporal', async () => {
+    const port = server?.port ?? config.TEMPORAL_PORT;
+    const uiPort = server?.uiPort ?? config.TEMPORAL_UI_PORT;
+    server = await startEngine({ program, folder, port, uiPort, guard, onLog });
+    return server;
+  });
+  state.stops.push(() => managed.stop());
+  const { address, uiPort } = server as EngineServer;
+  return { address, uiUrl: `http://127.0.0.1:${uiPort}` };
+}
+
+/** Both at once; where one fails the other has been waited for, so that it is in `stops`. */
+async function provideBoth(state: State) {
+  const [database, engine] = await Promise.allSettled([provideDatabase(state), provideEngine(state)]);
+  if (database.status === 'rejected') throw database.reason;
+  if (engine.status === 'rejected') throw engine.reason;
+  return { databaseUrl: database.value, engine: engine.value };
+}
+
+function localUrl(config: Config): string {
+  const everywhere = ['0.0.0.0', '::', '127.0.0.1'].includes(config.HOST);
+  return `http://${everywhere ? '127.0.0.1' : config.HOST}:${config.PORT}`;
+}
+
+async function claimOwnPorts(config: Config): Promise<Config> {
+  const PORT = await claimPort(config.PORT, 'PORT', config.HOST);
+  const MAILBOX_PORT = config.CARILLON_DEV
+    ? await claimPort(config.MAILBOX_PORT, 'MAILBOX_PORT')
+    : config.MAILBOX_PORT;
+  const claimed = { ...config, PORT, MAILBOX_PORT };
+  return { ...claimed, PUBLIC_URL: config.PUBLIC_URL ?? localUrl(claimed) };
+}
+
+function demoOf(file: DevFile | null): Demo | null {
+  if (!file) return null;
+  const { api_key, email, password, account_id, brand_id } = file;
+  return { apiKey: api_key, email, password, accountId: account_id, brandId: brand_id };
+}
+
+/** Make the demo account, and from then on keep `dev.json` true. */
+async function describe(state: State, uiUrl: string | null): Promise<DevFile> {
+  const { config, options, pids } = state;
+  const path = options.home.path('dev.json');
+  const databaseUrl = config.DATABASE_URL as string;
+  const database = openDatabase({ url: databaseUrl, poolMax: 2, applicationName: 'carillon start' });
+  const demo = await ensureDemo(database, demoOf(await readDevFile(path))).finally(() => database.close());
+  const writer = createDevFileWriter(path);
+  const content: DevFile = {
+    base_url: localUrl(config),
+    api_key: demo.apiKey,
+    email: demo.email,
+    password: demo.password,
+    account_id: demo.accountId,
+    brand_id: demo.brandId,
+    temporal_address: config.TEMPORAL_ADDRESS as string,
+    temporal_ui_url: uiUrl,
+    database_url: databaseUrl,
+    mailbox_url: `http://127.0.0.1:${config.MAILBOX_PORT}/?token=${config.MAILBOX_TOKEN}`,
+    pids,
+  };
+  const write = () =>
+    writer.write(content).catch((error: unknown) => options.log.error({ err: error }, 'dev.json'));
+  state.onPids = () => void write();
+  // What stops first is pushed last: all pids are null by the time of this last write.
+  state.stops.unshift(write);
+  await write();
+  return content;
+}
+
+async function startRoles(state: State): Promise<void> {
+  const { config, guard, options } = state;
+  const environment = childEnvironment(asVariables(config));
+  const graceMs = config.SHUTDOWN_GRACE_SECONDS * 1_000 + 5_000;
+  const started = await Promise.allSettled(
+    options.roles.map((role) =>
+      keep(state, role, () =>
+        startRoleProcess({ role, command: options.roleCommand, environment, graceMs, guard }),
+      ),
+    ),
+  );
+  const running = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  state.stops.push(() => Promise.all(running.map((managed) => managed.stop())));
+  for (const one of started) if (one.status === 'rejected') throw one.reason;
+}
+
+async function stopAll(state: State): Promise<void> {
+  for (const stop of state.stops.splice(0).reverse()) await stop();
+  await state.guard.close();
+}
+
+/**
+ * Start database and engine where no address is set, migrate, start the roles, and keep all of it running.
+ * @throws LocalError, one line saying what to do; whatever was started has been stopped
+ */
+export async function supervise(options: SupervisorOptions): Promise<Supervisor> {
+  const pids: Pids = { api: null, worker: null, sender: null, mail: null, temporal: null, postgres: null };
+  const config = await claimOwnPorts(options.config);
+  const state: State = { options, config, guard: createGuard(), pids, stops: [], onPids: () => undefined };
+  try {
+    const { databaseUrl, engine } = await provideBoth(state);
+    const applied = await migrateDatabase(databaseUrl);
+    if (applied.length > 0) options.log.info({ applied }, 'migrated');
+    state.config = { ...config, DATABASE_URL: databaseUrl, TEMPORAL_ADDRESS: engine.address };
+    const devFile = config.CARILLON_DEV ? await describe(state, engine.uiUrl) : null;
+    await startRoles(state);
+    return { devFile, stop: () => stopAll(state) };
+  } catch (error) {
+    await stopAll(state);
+    throw error;
+  }
+}
