@@ -1,0 +1,73 @@
+import type { Logger } from 'pino';
+import { createActivities } from '../../activities/index.ts';
+import { type Config, requireSettings } from '../config.ts';
+import { type Database, openDatabase } from '../db/database.ts';
+import { createWaker, type Waker } from '../db/wake.ts';
+import { createLogger } from '../log.ts';
+import { createDispatcher } from '../outbox/dispatcher.ts';
+import { createReconciler } from '../outbox/reconciler.ts';
+import { workflowSources } from '../outbox/sources.ts';
+import { registerProcess } from '../processes/service.ts';
+import { type Engine, openEngine } from '../temporal/connection.ts';
+import { createPreparation } from '../temporal/preparation.ts';
+import { taskQueues } from '../temporal/task-queues.ts';
+import { bundleWorkflows, keepWorking, type KeptWorkers } from '../temporal/worker.ts';
+
+const POOL = 12;
+
+function startWorkers(config: Config, database: Database, waker: Waker, log: Logger): KeptWorkers {
+  const activities = createActivities({ config, database, waker, log });
+  return keepWorking({
+    config,
+    log,
+    tasks: async () => [
+      { taskQueue: taskQueues.orchestration, workflowBundle: await bundleWorkflows(), activities },
+      { taskQueue: taskQueues.bulk, activities },
+    ],
+  });
+}
+
+function startEngineRoom(engine: Engine, database: Database, waker: Waker, log: Logger) {
+  const preparation = createPreparation({ engine, database, log });
+  const shared = { database, client: engine.client, log };
+  const dispatcher = createDispatcher({ ...shared, waker, onRefused: () => preparation.wake() });
+  const reconciler = createReconciler({
+    ...shared,
+    namespaceId: () => engine.namespaceId(),
+    sources: workflowSources,
+    onForgotten: () => preparation.prepare(),
+  });
+  return { stop: () => Promise.all([dispatcher.stop(), reconciler.stop(), preparation.stop()]) };
+}
+
+/**
+ * The `worker` role: workflows and activities, the dispatcher of the outbox, and the reconciler. It starts and goes
+ * on while the engine is away, and serves it when it comes.
+ * @throws ConfigError without DATABASE_URL and TEMPORAL_ADDRESS
+ */
+export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
+  const { DATABASE_URL } = requireSettings(config, 'DATABASE_URL', 'TEMPORAL_ADDRESS');
+  const log = createLogger(config, 'worker');
+  const options = {
+    url: DATABASE_URL,
+    poolMax: config.DATABASE_POOL ?? POOL,
+    applicationName: 'carillon worker',
+  };
+  const engine = openEngine(config);
+  const database = openDatabase(options);
+  const process = await registerProcess(options, 'worker');
+  const waker = createWaker(options);
+  const room = startEngineRoom(engine, database, waker, log);
+  const workers = startWorkers(config, database, waker, log);
+  log.info({ namespace: engine.namespace }, 'worker works');
+  return {
+    async stop() {
+      await Promise.all([room.stop(), workers.stop()]);
+      await process.close();
+      await waker.close();
+      await engine.close();
+      await database.close();
+      log.info('worker stopped');
+    },
+  };
+}

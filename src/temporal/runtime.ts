@@ -1,0 +1,28 @@
+import { DefaultLogger, Runtime, type LogLevel } from '@temporalio/worker';
+import type { Level, Logger } from 'pino';
+
+const levels: Record<LogLevel, Level> = {
+  TRACE: 'trace',
+  DEBUG: 'debug',
+  INFO: 'debug',
+  WARN: 'warn',
+  ERROR: 'error',
+};
+
+let installed = false;
+
+/**
+ * Have the library log through ours, and leave the process's signals to its role: it would stop every worker at the
+ * first SIGTERM by itself. The library has one runtime a process, so only the first call counts.
+ */
+export function installRuntime(log: Logger): void {
+  if (installed) return;
+  installed = true;
+  Runtime.install({
+    logger: new DefaultLogger('INFO', ({ level, message, meta }) => {
+      log[levels[level]]({ ...meta }, `temporal: ${message}`);
+    }),
+    telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
+    shutdownSignals: [],
+  });
+}

@@ -1,0 +1,76 @@
+import type { Logger } from 'pino';
+import { createLaneActivities } from '../../activities/lanes.ts';
+import type { Config } from '../config.ts';
+import type { Database } from '../db/database.ts';
+import type { LaneLoop } from '../lanes/loop.ts';
+import { adoptLane, planLanes } from '../lanes/service.ts';
+import { repeat } from '../outbox/repeating.ts';
+import { openEngine } from './connection.ts';
+import { ensureLanes } from './lanes.ts';
+import { taskQueues } from './task-queues.ts';
+import { keepWorking } from './worker.ts';
+
+const ENSURE_MS = 30_000;
+const ENSURE_RETRY_MS = 2_000;
+
+export interface SenderSide {
+  config: Config;
+  database: Database;
+  /** This process's loops, at most one of a kind; the process is registered, and `report()` says its id. */
+  loops: LaneLoop[];
+  log: Logger;
+}
+
+/** Whether the engine is there or not: an operator's pause outlives a restart of the process. */
+async function comeBackInMode({ database, loops, log }: SenderSide): Promise<void> {
+  for (const loop of loops) {
+    try {
+      await planLanes(database.pool, loop.kind);
+      const lane = await adoptLane(database.pool, loop.kind, loop.report().processId);
+      if (lane) loop.setMode(lane.mode);
+    } catch (error) {
+      log.warn({ err: error, lane_kind: loop.kind }, 'the mode of a lane could not be read');
+    }
+  }
+}
+
+/**
+ * Show and steer a sender process's loops in the engine: makes sure that there are enough lanes, and attaches two
+ * of them. Returns as soon as the loops have the modes that their operator left them in, so start them after it;
+ * the rest goes on in the background, and the engine may be away at any time.
+ * @throws ConfigError where no engine address is set
+ */
+export async function attachSender(side: SenderSide): Promise<{ stop(): Promise<void> }> {
+  const { config, database, loops, log } = side;
+  const engine = openEngine(config);
+  await comeBackInMode(side);
+  const activities = createLaneActivities({ database, loops, log });
+  const workers = keepWorking({
+    config: { ...config, SHUTDOWN_GRACE_SECONDS: 0 },
+    log,
+    tasks: async () => [
+      {
+        taskQueue: taskQueues.delivery,
+        activities: { attachLane: activities.attachLane },
+        maxConcurrentActivityTaskExecutions: loops.length,
+        // The library would send heartbeats at 0.8 of their time-out only.
+        maxHeartbeatThrottleInterval: '2s',
+        defaultHeartbeatThrottleInterval: '2s',
+      },
+    ],
+    onStopping: () => activities.detachAll(),
+  });
+  const lanes = repeat(
+    async () => {
+      await ensureLanes(engine.client, database);
+      return ENSURE_MS;
+    },
+    { log, name: 'making sure of the lanes', retryMs: ENSURE_RETRY_MS },
+  );
+  return {
+    async stop() {
+      await Promise.all([lanes.stop(), workers.stop()]);
+      await engine.close();
+    },
+  };
+}

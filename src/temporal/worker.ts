@@ -1,0 +1,143 @@
+import { fileURLToPath } from 'node:url';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  bundleWorkflowCode,
+  type NativeConnection,
+  Worker,
+  type WorkerOptions,
+  type WorkflowBundle,
+} from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { connectWorkers, type EngineSettings } from './connection.ts';
+import { installRuntime } from './runtime.ts';
+
+const RETRY_FIRST_MS = 500;
+const RETRY_LONGEST_MS = 4_000;
+/** Workflows kept in memory between their steps; more than these are replayed when something happens to them. */
+const MAX_CACHED_WORKFLOWS = 600;
+
+let bundling: Promise<WorkflowBundle> | undefined;
+
+/** The workflows' code, made once a process: some 1.5 s. */
+export function bundleWorkflows(): Promise<WorkflowBundle> {
+  bundling ??= bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
+    // What it would say on every start is of no use to an operator.
+    logger: {
+      log: ignore,
+      trace: ignore,
+      debug: ignore,
+      info: ignore,
+      warn: console.warn,
+      error: console.error,
+    },
+  });
+  return bundling;
+}
+
+function ignore(): void {
+  // See above.
+}
+
+/** What a role's worker serves; the connection, namespace and shutdown times are the same for all. */
+export type WorkerTask = Omit<WorkerOptions, 'connection' | 'namespace'>;
+
+export interface KeepWorkingOptions {
+  config: EngineSettings & { SHUTDOWN_GRACE_SECONDS: number };
+  /** Made anew for each connection. */
+  tasks: () => Promise<WorkerTask[]>;
+  log: Logger;
+  /** Called each time the workers are about to poll. */
+  onWorking?: () => void;
+  /** Called when they are being stopped, after they stopped taking work. */
+  onStopping?: () => void;
+}
+
+export interface KeptWorkers {
+  /** Whether workers are polling, as far as this process knows. */
+  working(): boolean;
+  /** Take no more work, give what runs the grace time, and end. */
+  stop(): Promise<void>;
+}
+
+interface State {
+  stopping: AbortController;
+  workers: Worker[];
+  working: boolean;
+}
+
+async function createWorkers(connection: NativeConnection, options: KeepWorkingOptions): Promise<Worker[]> {
+  const { config } = options;
+  const shared = {
+    connection,
+    namespace: config.TEMPORAL_NAMESPACE,
+    shutdownGraceTime: `${config.SHUTDOWN_GRACE_SECONDS}s` as const,
+    shutdownForceTime: `${config.SHUTDOWN_GRACE_SECONDS + 5}s` as const,
+    maxCachedWorkflows: MAX_CACHED_WORKFLOWS,
+  };
+  const tasks = await options.tasks();
+  return Promise.all(tasks.map((task) => Worker.create({ ...shared, ...task })));
+}
+
+function shutDown(state: State): void {
+  for (const worker of state.workers) {
+    if (worker.getState() === 'RUNNING') worker.shutdown();
+  }
+}
+
+/** Connect and serve until stopped, or until a worker fails. */
+async function serve(state: State, options: KeepWorkingOptions): Promise<void> {
+  const connection = await connectWorkers(options.config);
+  try {
+    state.workers = await createWorkers(connection, options);
+    const running = state.workers.map((worker) => worker.run());
+    state.working = true;
+    options.onWorking?.();
+    if (state.stopping.signal.aborted) shutDown(state);
+    // One that fails takes the others along, and all begin anew.
+    await Promise.all(running).finally(() => {
+      shutDown(state);
+      return Promise.allSettled(running);
+    });
+  } finally {
+    state.working = false;
+    state.workers = [];
+    await connection.close();
+  }
+}
+
+async function serveForEver(state: State, options: KeepWorkingOptions): Promise<void> {
+  const { signal } = state.stopping;
+  let retryMs = RETRY_FIRST_MS;
+  while (!signal.aborted) {
+    try {
+      await serve(state, {
+        ...options,
+        onWorking: () => void ((retryMs = RETRY_FIRST_MS), options.onWorking?.()),
+      });
+    } catch (error) {
+      if (!signal.aborted) options.log.warn({ err: error }, 'the engine is away: workers connect again');
+    }
+    await delay(retryMs, undefined, { signal }).catch(() => undefined);
+    retryMs = Math.min(retryMs * 2, RETRY_LONGEST_MS);
+  }
+}
+
+/**
+ * Keep workers polling in the background, whatever becomes of the engine: they connect when it comes, and again
+ * when it comes back. Never throws because it is away.
+ */
+export function keepWorking(options: KeepWorkingOptions): KeptWorkers {
+  installRuntime(options.log);
+  const state: State = { stopping: new AbortController(), workers: [], working: false };
+  const ended = serveForEver(state, options);
+  return {
+    working: () => state.working,
+    async stop() {
+      state.stopping.abort();
+      shutDown(state);
+      options.onStopping?.();
+      await ended;
+    },
+  };
+}
