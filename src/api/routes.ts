@@ -1,3 +1,4 @@
+import { createAccountRooms } from './account-rooms.ts';
 import { createAuthRoutes } from '../auth/routes.ts';
 import { createDeliveryRoutes } from '../delivery/routes.ts';
 import type { RouteDefinition } from '../http/route.ts';
@@ -15,5 +16,10 @@ export function createRoutes(deps: ApiDeps): RouteDefinition[] {
     mailDomain: deps.config.MAIL_DOMAIN,
     sandboxMonthlyCap: deps.config.SANDBOX_MONTHLY_CAP,
   });
-  return [...createAuthRoutes(deps), ...createMessageRoutes({ messages }), ...createDeliveryRoutes(deps)];
+  return [
+    ...createAuthRoutes(deps),
+    ...createAccountRooms(deps),
+    ...createMessageRoutes({ messages }),
+    ...createDeliveryRoutes(deps),
+  ];
 }

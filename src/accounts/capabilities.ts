@@ -1,0 +1,25 @@
+/** What an account may use, unless an operator made an exception. */
+const defaults = {
+  email: true,
+  sms: true,
+  campaigns: true,
+  flows: true,
+  validation: true,
+  inboxes: false,
+  webhooks: true,
+  custom_domains: true,
+  mcp: true,
+};
+
+export type Capability = keyof typeof defaults;
+
+export const capabilities = Object.keys(defaults) as Capability[];
+
+/** @param exceptions an operator's, by name; what is no boolean or no capability is left out */
+export function capabilitiesOf(exceptions: Record<string, unknown>): Record<Capability, boolean> {
+  const all = capabilities.map((name): [Capability, boolean] => {
+    const exception = exceptions[name];
+    return [name, typeof exception === 'boolean' ? exception : defaults[name]];
+  });
+  return Object.fromEntries(all) as Record<Capability, boolean>;
+}

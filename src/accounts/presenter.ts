@@ -1,0 +1,106 @@
+import type { Brand } from '../brands/schema.ts';
+import { capabilitiesOf } from './capabilities.ts';
+import type { AccountFigures } from './figures.ts';
+import { onboardingSteps, presentOnboarding, type StepTimes } from './onboarding.ts';
+import { sandboxAddress } from './sandbox.ts';
+import type { AccountView } from './schema.ts';
+
+/** The service's defaults, for accounts that have none of their own. */
+export interface AccountDefaults {
+  mailDomain: string;
+  sandboxMonthlyCap: number;
+  /** Messages in rolling 24 hours, by tier. */
+  allowances: Record<AccountFigures['tier'], number>;
+}
+
+export interface AccountParts {
+  figures: AccountFigures;
+  brand: Brand | null;
+  /** Whether any of the account's domains is verified. */
+  domainVerified: boolean;
+  /** The signed id to show of an image. */
+  showImage: (reference: string | null) => string | null;
+}
+
+function completedAt(state: unknown): string | undefined {
+  const at = (state as { completed_at?: unknown } | undefined)?.completed_at;
+  return typeof at === 'string' ? new Date(at).toISOString() : undefined;
+}
+
+/** What was noted when it happened, else what the rows tell. */
+function stepTimes({ figures, brand }: AccountParts): StepTimes {
+  const times: StepTimes = {};
+  for (const step of onboardingSteps) {
+    const noted = completedAt(figures.onboarding_state[step]);
+    if (noted !== undefined) times[step] = noted;
+  }
+  if (brand?.complete) times.brand ??= brand.updated_at;
+  if (figures.first_message_at) times.first_send ??= figures.first_message_at.toISOString();
+  return times;
+}
+
+function sandboxOf({ figures, domainVerified }: AccountParts, defaults: AccountDefaults) {
+  const cap = figures.sandbox_monthly_cap ?? defaults.sandboxMonthlyCap;
+  return {
+    using_sandbox: !domainVerified,
+    sandbox_email: domainVerified ? null : sandboxAddress(figures.id, defaults.mailDomain),
+    sandbox_monthly_cap: cap,
+    sandbox_sends_remaining: Math.max(0, cap - figures.sandbox_used),
+  };
+}
+
+function billingOf(figures: AccountFigures, defaults: AccountDefaults): AccountView['billing'] {
+  const allowance = figures.allowance_per_day ?? defaults.allowances[figures.tier];
+  const none = { used: 0, allowance: 0, remaining: 0, overage_rate: 0 };
+  return {
+    plan_name: figures.tier,
+    wallet_balance_cents: figures.wallet_balance_cents,
+    auto_topup: figures.auto_topup,
+    resources: {
+      email: {
+        used: figures.allowance_used,
+        allowance,
+        remaining: Math.max(0, allowance - figures.allowance_used),
+        overage_rate: 0,
+      },
+      sms: none,
+      ai: none,
+    },
+    lifetime: {
+      email_sent: figures.email_sent,
+      sms_sent: figures.sms_sent,
+      ai_used: figures.ai_used,
+    },
+  };
+}
+
+/** What anyone outside sees of an account. */
+export function presentAccount(parts: AccountParts, defaults: AccountDefaults): AccountView {
+  const { figures, brand, domainVerified, showImage } = parts;
+  const sandbox = sandboxOf(parts, defaults);
+  const onboarding = presentOnboarding(stepTimes(parts));
+  const done = Object.entries(onboarding.steps).filter(([, step]) => step.completed_at !== null);
+  return {
+    id: figures.id,
+    name: figures.name,
+    avatar: showImage(figures.avatar),
+    banner: showImage(figures.banner),
+    comped: figures.comped,
+    account_tier: figures.tier,
+    onboarding_state: Object.fromEntries(done),
+    onboarding,
+    domain_verified: domainVerified,
+    can_send: figures.sending_paused_at === null && (domainVerified || sandbox.sandbox_sends_remaining > 0),
+    ...sandbox,
+    capabilities: capabilitiesOf(figures.capabilities),
+    spend_cap_monthly_cents: figures.spend_cap_monthly_cents,
+    billing: billingOf(figures, defaults),
+    email_from_name: figures.email_from_name,
+    email_from_email: figures.email_from_email,
+    email_reply_to: figures.email_reply_to,
+    test_email_recipients: figures.test_email_recipients,
+    created_at: figures.created_at.toISOString(),
+    updated_at: figures.updated_at.toISOString(),
+    brand,
+  };
+}

@@ -1,0 +1,74 @@
+import type { AccountTenant } from '../auth/tenant.ts';
+import type { BrandRow } from '../brands/model.ts';
+import type { Brand } from '../brands/schema.ts';
+import type { BrandService } from '../brands/service.ts';
+import { defineRoute, type RouteDefinition } from '../http/route.ts';
+import type { ImageReferences } from '../storage/image-reference.ts';
+import type { AccountFigures } from './figures.ts';
+import { presentAccount, type AccountDefaults } from './presenter.ts';
+import type { AccountProfile } from './profile.ts';
+import { accountReadOnlyFields, accountSchema, patchAccountBody, type AccountView } from './schema.ts';
+
+export interface AccountRouteDeps {
+  profile: AccountProfile;
+  brands: BrandService;
+  images: ImageReferences;
+  presentBrand: (row: BrandRow, publicUrl: string) => Brand;
+  accountDefaults: AccountDefaults;
+}
+
+const tag = 'Account';
+
+/** GET and PATCH /v1/my/account. */
+export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
+  const { profile, brands, images, presentBrand, accountDefaults } = deps;
+
+  async function present(
+    figures: AccountFigures,
+    tenant: AccountTenant,
+    publicUrl: string,
+  ): Promise<AccountView> {
+    const brand = await brands.find(tenant);
+    const parts = {
+      figures,
+      brand: brand && presentBrand(brand, publicUrl),
+      domainVerified: false,
+      showImage: (reference: string | null) => images.show(figures.id, reference),
+    };
+    return presentAccount(parts, accountDefaults);
+  }
+
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/my/account',
+      operationId: 'getAccount',
+      tag,
+      summary: 'The account, its limits and what it has used',
+      auth: 'account',
+      responses: { 200: { description: 'The account', schema: accountSchema } },
+      async handler({ tenant, publicUrl }) {
+        return { status: 200, body: await present(await profile.find(tenant), tenant, publicUrl) };
+      },
+    }),
+    defineRoute({
+      method: 'PATCH',
+      path: '/v1/my/account',
+      operationId: 'patchAccount',
+      tag,
+      summary: 'Change the account',
+      description:
+        'A field left out stays as it is, null empties it. `email_from_email` must be a verified sender identity: ' +
+        'until a domain is verified only `sandbox_email` is.',
+      auth: 'account',
+      body: patchAccountBody,
+      readOnlyFields: accountReadOnlyFields,
+      responses: { 200: { description: 'The account', schema: accountSchema } },
+      errors: ['sender_not_verified'],
+      async handler({ tenant, body, publicUrl }) {
+        const figures = await profile.change(tenant, body);
+        return { status: 200, body: await present(figures, tenant, publicUrl) };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,104 @@
+import { z } from 'zod';
+
+const MAX_OBJECT_BYTES = 32 * 1024;
+
+const color = z.string().regex(/^#[0-9a-fA-F]{6}$/, 'must be # and six hexadecimal digits');
+const oneLine = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .regex(/^[^\p{Cc}\u2028\u2029]*$/u, 'must not contain line breaks or control characters');
+const text = (most: number) => z.string().max(most);
+const object = z
+  .record(z.string(), z.unknown())
+  .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_OBJECT_BYTES, 'must have at most 32 KB');
+const address = z.url({ protocol: /^https?$/, error: 'must be a URL with http or https' }).max(2_000);
+/** Where a link in a header or footer may lead: never to a script. */
+const target = z
+  .url({ protocol: /^(https?|mailto|tel)$/, error: 'must be a web, mailto or tel link' })
+  .max(2_000);
+
+const link = z.strictObject({
+  url: target,
+  icon: oneLine(100).default(''),
+  title: oneLine(200).default(''),
+});
+
+/** PUT /v1/my/brand: a field left out stays as it is, null empties it. */
+export const putBrandBody = z.strictObject({
+  brand_color: color.nullish(),
+  text_color: color.nullish(),
+  bg_color: color.nullish(),
+  font_heading: oneLine(200).nullish(),
+  font_body: oneLine(200).nullish(),
+  style_notes: text(10_000).nullish(),
+  tone: text(2_000).nullish(),
+  company_description: text(10_000).nullish(),
+  industry: oneLine(200).nullish(),
+  physical_address: text(1_000).nullish(),
+  company_name: oneLine(200).nullish(),
+  logo: z
+    .string()
+    .max(2_000)
+    .nullish()
+    .meta({ description: 'A `signed_id` from `POST /uploads`, or a URL.' }),
+  example_copy: z.array(text(5_000)).max(50).nullish(),
+  links: z.array(link).max(50).optional(),
+  default_header: object.optional(),
+  default_footer: object.optional(),
+  default_theme: object.optional(),
+  track_opens: z.boolean().optional(),
+  track_clicks: z.boolean().optional(),
+});
+
+export type PutBrandBody = z.infer<typeof putBrandBody>;
+
+/** Given by GET, ignored by PUT. */
+export const brandReadOnlyFields = [
+  'id',
+  'account_id',
+  'source_url',
+  'last_scraped_at',
+  'complete',
+  'created_at',
+  'updated_at',
+];
+
+/** Whether a logo is given by its address rather than as an upload. */
+export function isLogoUrl(logo: string): boolean {
+  return address.safeParse(logo).success;
+}
+
+const nullableText = z.string().nullable();
+const anyObject = z.record(z.string(), z.unknown());
+
+export const brandSchema = z.object({
+  id: z.int(),
+  account_id: z.int(),
+  brand_color: nullableText,
+  text_color: nullableText,
+  bg_color: nullableText,
+  font_heading: nullableText,
+  font_body: nullableText,
+  style_notes: nullableText,
+  tone: nullableText,
+  company_description: nullableText,
+  industry: nullableText,
+  physical_address: nullableText,
+  company_name: nullableText,
+  source_url: nullableText,
+  example_copy: z.array(z.string()).nullable(),
+  default_header: anyObject,
+  default_footer: anyObject,
+  default_theme: anyObject,
+  last_scraped_at: z.iso.datetime().nullable(),
+  links: z.array(z.object({ url: z.string(), icon: z.string(), title: z.string() })),
+  logo: nullableText.meta({ description: 'URL of the logo.' }),
+  track_opens: z.boolean(),
+  track_clicks: z.boolean(),
+  complete: z.boolean().meta({ description: 'Whether brand_color and company_name are set.' }),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+});
+
+export type Brand = z.infer<typeof brandSchema>;
