@@ -3,7 +3,7 @@
  * internationalised local parts and domains (RFC 5322 §3.4, RFC 5321 §4.5.3.1, RFC 6531, UTS 46).
  * Stricter than the RFCs where mail would never arrive: no address literals, comments, routes or groups.
  */
-import { domainToASCII } from 'node:url';
+import { domainToASCII, domainToUnicode } from 'node:url';
 
 export interface EmailAddress {
   /** Display name as the reader should see it, unquoted; null where there is none. */
@@ -127,7 +127,7 @@ function canonicalDomain(domain: string): string | AddressError {
   if (domain.startsWith('[')) return { error: 'must have a domain name after the @, not an IP address' };
   const ascii = toAsciiDomain(domain);
   const labels = ascii.split('.');
-  if (!labels.every((label) => domainLabel.test(label)) || ascii.length > maxDomainOctets) {
+  if (!labels.every(isDomainLabel) || ascii.length > maxDomainOctets) {
     return { error: 'has a domain that is not valid' };
   }
   if (labels.length < 2) return { error: 'has a domain without a dot' };
@@ -137,11 +137,17 @@ function canonicalDomain(domain: string): string | AddressError {
   return ascii;
 }
 
+/** An A-label that decodes to nothing names no domain; `domainToASCII` lets it through. */
+function isDomainLabel(label: string): boolean {
+  if (!domainLabel.test(label)) return false;
+  return !label.startsWith('xn--') || !['', label].includes(domainToUnicode(label));
+}
+
 /** Empty where UTS 46 refuses the name. Only letters, digits, dot and hyphen reach the URL host parser. */
 function toAsciiDomain(domain: string): string {
   const lower = domain.toLowerCase();
   if (/[\x00-\x2c\x2f\x3a-\x60\x7b-\x7f]/.test(lower)) return '';
-  return isAscii(lower) && !lower.includes('xn--') ? lower : domainToASCII(lower);
+  return isAscii(lower) ? lower : domainToASCII(lower);
 }
 
 function isAscii(text: string): boolean {
