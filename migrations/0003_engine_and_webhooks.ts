@@ -64,8 +64,11 @@ create table webhooks (
   engine_expected_by timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
-);
+) with (fillfactor = 50);
+comment on column webhooks.generation is 'raised by off and on; a delivery of another one is never attempted';
+comment on column webhooks.failing_since is 'start of the first failed attempt after a success; null: not failing';
 create index webhooks_brand on webhooks (brand_id, id);
+create index webhooks_account on webhooks (account_id);
 create index webhooks_overdue on webhooks (engine_expected_by) where recovery_armed;
 
 create table events (
@@ -74,10 +77,11 @@ create table events (
   brand_id bigint,
   type text not null,
   occurred_at timestamptz not null,
-  data jsonb not null,
+  data json not null,
   created_at timestamptz not null default now(),
   primary key (created_at, id)
 ) partition by range (created_at);
+comment on column events.data is 'sent as it is written, the order of its keys included';
 
 create sequence webhook_deliveries_id_seq;
 create table webhook_deliveries (
@@ -85,19 +89,21 @@ create table webhook_deliveries (
   created_at timestamptz not null default now(),
   webhook_id bigint not null,
   event_id uuid not null,
-  event_created_at timestamptz not null,
   type text not null,
   generation integer not null,
   status text not null default 'pending' check (status in ('pending', 'retrying', 'delivered', 'failed')),
   response_code smallint,
   attempt_count smallint not null default 0,
-  next_attempt_at timestamptz,
+  next_attempt_at timestamptz check ((next_attempt_at is not null) = (status = 'retrying')),
   last_error text,
   test boolean not null default false,
   primary key (created_at, id)
 ) partition by range (created_at);
+comment on column webhook_deliveries.created_at is 'the event''s, too: event_id is looked up with it';
+-- No index names status: a delivery that succeeds at once is updated in place (HOT).
 create index webhook_deliveries_webhook on webhook_deliveries (webhook_id, id);
-create index webhook_deliveries_retrying on webhook_deliveries (webhook_id, next_attempt_at) where status = 'retrying';
+create index webhook_deliveries_due on webhook_deliveries (webhook_id, next_attempt_at)
+  where next_attempt_at is not null;
 
 create table webhook_attempts (
   delivery_id bigint not null,
@@ -120,17 +126,17 @@ create table webhook_queue (
   delivery_id bigint primary key,
   created_at timestamptz not null,
   webhook_id bigint not null,
+  event_id uuid not null,
   generation integer not null,
-  due_at timestamptz not null default now(),
-  owner bigint,
-  claim_epoch integer not null default 0
+  owner bigint
 ) with (
   fillfactor = 70,
   autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000,
   autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 50000,
   autovacuum_vacuum_cost_delay = 0
 );
-create index webhook_queue_due on webhook_queue (webhook_id, due_at, delivery_id) where owner is null;
+comment on table webhook_queue is 'deliveries whose first attempt is to be made; owner: the process that makes it';
+create index webhook_queue_waiting on webhook_queue (webhook_id, delivery_id) where owner is null;
 create index webhook_queue_owner on webhook_queue (owner) where owner is not null;
 `;
 

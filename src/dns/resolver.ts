@@ -1,0 +1,111 @@
+import dns from 'node:dns';
+import { Resolver as DnsPromises } from 'node:dns/promises';
+import net from 'node:net';
+
+const TIMEOUT_MS = 5_000;
+const TRY_MS = 2_000;
+const TRIES = 2;
+
+/** An address that a name stands for. */
+export interface ResolvedAddress {
+  address: string;
+  family: 4 | 6;
+}
+
+/**
+ * Why a name has no address: `not_found` the name servers say so; `unavailable` they did not answer, or not
+ * properly, so that asking again later may help.
+ */
+export class ResolveError extends Error {
+  readonly code: 'not_found' | 'unavailable';
+
+  constructor(code: 'not_found' | 'unavailable', host: string, cause?: unknown) {
+    super(code === 'not_found' ? `${host} has no address` : `${host} could not be looked up`, { cause });
+    this.name = 'ResolveError';
+    this.code = code;
+  }
+}
+
+/** Every look-up that Carillon makes goes through one of these. */
+export interface Resolver {
+  /**
+   * All A and AAAA addresses, IPv4 first. Literals are returned as they are.
+   * @throws ResolveError
+   */
+  resolveAddresses(host: string, options?: { timeoutMs?: number }): Promise<ResolvedAddress[]>;
+  /** As `dns.lookup`, for clients that take one. */
+  lookup: net.LookupFunction;
+}
+
+/** RFC 6761, section 6.3: never asked of a server. */
+const LOCALHOST = /^(.+\.)?localhost\.?$/i;
+const localAddresses: ResolvedAddress[] = [
+  { address: '127.0.0.1', family: 4 },
+  { address: '::1', family: 6 },
+];
+
+const absent = new Set<string>([dns.NOTFOUND, dns.NODATA, dns.BADNAME]);
+
+function isAbsent(error: unknown): boolean {
+  return absent.has((error as { code?: string }).code ?? '');
+}
+
+async function within<T>(host: string, timeoutMs: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new ResolveError('unavailable', host)), timeoutMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function askServers(servers: DnsPromises, host: string): Promise<ResolvedAddress[]> {
+  const answers = await Promise.allSettled([servers.resolve4(host), servers.resolve6(host)]);
+  const found = answers.flatMap((answer, index) => {
+    if (answer.status === 'rejected') return [];
+    return answer.value.map((address): ResolvedAddress => ({ address, family: index === 0 ? 4 : 6 }));
+  });
+  if (found.length > 0) return found;
+  const reasons = answers.flatMap((answer) =>
+    answer.status === 'rejected' ? [answer.reason as unknown] : [],
+  );
+  throw new ResolveError(reasons.every(isAbsent) ? 'not_found' : 'unavailable', host, reasons[0]);
+}
+
+function lookupWith(resolve: Resolver['resolveAddresses']): net.LookupFunction {
+  return (host, options, callback) => {
+    const family = Number(options.family ?? 0);
+    resolve(host).then(
+      (all) => {
+        const wanted = all.filter((each) => family === 0 || each.family === family);
+        const first = wanted[0];
+        if (!first) callback(new ResolveError('not_found', host), '');
+        else if (options.all) callback(null, wanted);
+        else callback(null, first.address, first.family);
+      },
+      (error: NodeJS.ErrnoException) => callback(error, ''),
+    );
+  };
+}
+
+/**
+ * @param servers addresses of name servers, with ports where needed (DNS_SERVERS). Where empty, the system's
+ *   servers are asked, without its hosts file but for `localhost`; `lookup` is then the system's own.
+ */
+export function createResolver(servers: readonly string[]): Resolver {
+  const client = new DnsPromises({ timeout: TRY_MS, tries: TRIES });
+  if (servers.length > 0) client.setServers(servers);
+  const resolveAddresses: Resolver['resolveAddresses'] = async (host, options = {}) => {
+    const family = net.isIP(host);
+    if (family !== 0) return [{ address: host, family: family === 4 ? 4 : 6 }];
+    if (LOCALHOST.test(host)) return localAddresses;
+    return within(host, options.timeoutMs ?? TIMEOUT_MS, askServers(client, host));
+  };
+  return {
+    resolveAddresses,
+    lookup: servers.length > 0 ? lookupWith(resolveAddresses) : (dns.lookup as net.LookupFunction),
+  };
+}
