@@ -1,10 +1,21 @@
-import { createAccountRooms } from './account-rooms.ts';
+import { join } from 'node:path';
 import { createAuthRoutes } from '../auth/routes.ts';
 import { createDeliveryRoutes } from '../delivery/routes.ts';
 import type { RouteDefinition } from '../http/route.ts';
 import { createMessageRoutes } from '../messages/routes.ts';
 import { createMessageService } from '../messages/service.ts';
+import { createLocalDiskStore } from '../storage/local-disk.ts';
+import { createSignedIds } from '../storage/signed-id.ts';
+import { createUploadRoutes } from '../uploads/routes.ts';
+import { createUploads } from '../uploads/service.ts';
+import { createAccountRooms } from './account-rooms.ts';
 import type { ApiDeps } from './deps.ts';
+
+function uploadRoutes({ config, database: { pool }, keyring }: ApiDeps): RouteDefinition[] {
+  const store = createLocalDiskStore(join(config.CARILLON_HOME, 'blobs'));
+  const uploads = createUploads({ db: pool, store, signedIds: createSignedIds(keyring) });
+  return createUploadRoutes({ pool, uploads });
+}
 
 /**
  * Every route of the service. A new room adds one line here; OpenAPI, the tenant test and the metrics follow.
@@ -21,5 +32,6 @@ export function createRoutes(deps: ApiDeps): RouteDefinition[] {
     ...createAccountRooms(deps),
     ...createMessageRoutes({ messages }),
     ...createDeliveryRoutes(deps),
+    ...uploadRoutes(deps),
   ];
 }

@@ -15,6 +15,7 @@ import { createHttpMetrics } from '../http/metrics.ts';
 import { createRateLimiter } from '../http/rate-limit.ts';
 import { createReadinessCheck } from '../http/readiness.ts';
 import type { RouteDefinition } from '../http/route.ts';
+import { createOpenApiRoutes } from '../openapi/routes.ts';
 import { createKeyring } from '../secrets/keyring.ts';
 import type { ApiDeps } from './deps.ts';
 import { createRoutes } from './routes.ts';
@@ -68,10 +69,11 @@ export async function startApi({
     login: createLogin(database.pool),
   };
   const ownPort = config.METRICS_PORT !== 0;
-  const routes = [
+  const routes: RouteDefinition[] = [
     ...createHealthRoutes(check),
     ...(ownPort ? [] : [metricsRoute(metrics)]),
     ...createRoutes(deps),
+    ...createOpenApiRoutes({ routes: () => routes, publicUrl: config.PUBLIC_URL ?? null, webhooks: [] }),
     ...extraRoutes,
   ];
   const floor = {

@@ -37,5 +37,5 @@ export function createImageReferences(db: Queryable, signedIds: SignedIds): Imag
 
 /** Where an upload can be fetched by anyone who has its signed id. */
 export function uploadUrl(publicUrl: string, signedId: string): string {
-  return `${publicUrl}/blobs/${signedId}`;
+  return `${publicUrl}/uploads/${signedId}`;
 }

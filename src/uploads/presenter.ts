@@ -1,6 +1,6 @@
+import { uploadUrl } from '../storage/image-reference.ts';
 import type { Upload } from './model.ts';
 import type { UploadBody } from './schema.ts';
-import { uploadUrl } from './service.ts';
 
 export function presentUpload(upload: Upload, signedId: string, publicUrl: string): UploadBody {
   return {

@@ -35,26 +35,11 @@ export interface Uploads {
   signedIdOf(upload: Pick<Upload, 'id' | 'accountId'>): string;
   /** Anybody's upload, by an id that we signed; null for any other. */
   findSigned(signedId: string): Promise<Upload | null>;
-  /**
-   * The upload that a field of a request names.
-   * @param field for the error: `avatar`
-   * @throws AppError validation_error where the id is not one of this account's uploads
-   */
-  requireOwn(tenant: AccountTenant, signedId: string, field: string): Promise<Upload>;
   /** @returns null where its content is gone */
   open(upload: Upload): Promise<Blob | null>;
 }
 
-/** The public address of an upload. */
-export function uploadUrl(publicUrl: string, signedId: string): string {
-  return `${publicUrl}/uploads/${signedId}`;
-}
-
 export function createUploads({ db, store, signedIds }: UploadsDeps): Uploads {
-  async function findSigned(signedId: string): Promise<Upload | null> {
-    const row = signedIds.verify('upload', signedId);
-    return row && findUpload(db, row.accountId, row.id);
-  }
   return {
     async keep(tenant, file) {
       if (file.bytes.length === 0) throw invalid({ file: ['is empty'] });
@@ -71,13 +56,9 @@ export function createUploads({ db, store, signedIds }: UploadsDeps): Uploads {
     add: (trx, tenant, kept) => insertUpload(trx, tenant, kept),
     find: (accountId, id) => findUpload(db, accountId, id),
     signedIdOf: (upload) => signedIds.sign('upload', upload),
-    findSigned,
-    async requireOwn(tenant, signedId, field) {
-      const upload = await findSigned(signedId);
-      if (upload?.accountId === tenant.accountId) return upload;
-      throw invalid({
-        [field]: ['is not the signed_id of an upload of this account; see POST /v1/my/uploads'],
-      });
+    async findSigned(signedId) {
+      const row = signedIds.verify('upload', signedId);
+      return row && findUpload(db, row.accountId, row.id);
     },
     open: (upload) => store.open(upload.storageKey),
   };

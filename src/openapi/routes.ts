@@ -1,0 +1,89 @@
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { defineRoute, type RawResult, type RouteDefinition } from '../http/route.ts';
+import { buildOpenApiDocument, type DocumentOptions } from './document.ts';
+import { createPageFiles, pageFileNames, type PageFile } from './page-files.ts';
+
+export interface OpenApiRouteDeps extends DocumentOptions {
+  /** Every route that is served, these included; asked when the description is first fetched. */
+  routes: () => RouteDefinition[];
+}
+
+const tag = 'Description';
+const CACHE = { 'Cache-Control': 'public, max-age=300' };
+
+/** The page runs our own scripts and fetches the description; Swagger UI's icons are data: images. */
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** The description in both notations, made when it is first asked for. */
+function createNotations(deps: OpenApiRouteDeps): { json: () => string; yaml: () => string } {
+  let document: object | null = null;
+  const made: { json?: string; yaml?: string } = {};
+  const described = () => (document ??= buildOpenApiDocument(deps.routes(), deps));
+  return {
+    json: () => (made.json ??= JSON.stringify(described())),
+    yaml: () => (made.yaml ??= stringify(described(), { lineWidth: 110, aliasDuplicateObjects: false })),
+  };
+}
+
+function descriptionRoute(notation: 'json' | 'yaml', text: () => string): RouteDefinition {
+  const contentType = notation === 'json' ? 'application/json' : 'application/yaml';
+  return defineRoute({
+    method: 'GET',
+    path: `/openapi.${notation}`,
+    operationId: notation === 'json' ? 'getOpenApiJson' : 'getOpenApiYaml',
+    tag,
+    summary: `This description, in ${notation.toUpperCase()}`,
+    auth: 'none',
+    responses: { 200: { description: 'An OpenAPI 3.1 document.', schema: null, contentType } },
+    handler: () => ({ status: 200, raw: { contentType, body: text() }, headers: CACHE }),
+  });
+}
+
+function answer(file: PageFile, acceptEncoding: string | undefined): RawResult {
+  const compressed = /\bgzip\b/.test(acceptEncoding ?? '');
+  return {
+    status: 200,
+    raw: { contentType: file.contentType, body: compressed ? file.gzipped : file.plain },
+    headers: { ...CACHE, Vary: 'Accept-Encoding', ...(compressed ? { 'Content-Encoding': 'gzip' } : {}) },
+  };
+}
+
+function pageRoutes(): RouteDefinition[] {
+  const fileOf = createPageFiles();
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/docs',
+      operationId: 'getDocs',
+      tag,
+      summary: 'This description as a page',
+      auth: 'none',
+      responses: { 200: { description: 'The page.', schema: null, contentType: 'text/html' } },
+      async handler({ ctx }) {
+        const result = answer(await fileOf('index.html'), ctx.req.headers['accept-encoding']);
+        return { ...result, headers: { ...result.headers, 'Content-Security-Policy': PAGE_POLICY } };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/docs/assets/:name',
+      operationId: 'getDocsAsset',
+      tag,
+      summary: 'Scripts and styles of the page',
+      auth: 'none',
+      params: z.object({ name: z.enum(pageFileNames) }),
+      responses: { 200: { description: 'The file.', schema: null, contentType: '*/*' } },
+      handler: async ({ ctx, params }) =>
+        answer(await fileOf(params.name), ctx.req.headers['accept-encoding']),
+    }),
+  ];
+}
+
+/** `GET /openapi.yaml`, `/openapi.json`, `/docs` and what the page is made of. */
+export function createOpenApiRoutes(deps: OpenApiRouteDeps): RouteDefinition[] {
+  const { json, yaml } = createNotations(deps);
+  return [descriptionRoute('yaml', yaml), descriptionRoute('json', json), ...pageRoutes()];
+}

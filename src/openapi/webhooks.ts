@@ -1,0 +1,85 @@
+import type { z } from 'zod';
+import type { Components, JsonObject } from './components.ts';
+
+/** An event as subscribers get it. */
+export interface WebhookDescription {
+  /** Such as `email.sent`. */
+  type: string;
+  /** When it is sent. */
+  description: string;
+  /** Of the body's `data`. */
+  data: z.ZodType;
+}
+
+export const WEBHOOK_TAG = 'Webhook events';
+
+const header = (name: string, description: string, schema: JsonObject): JsonObject => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema,
+});
+
+const signedHeaders = [
+  header('webhook-id', 'Names the event; the same at every try. Deduplicate on it.', {
+    type: 'string',
+    pattern: '^evt_',
+  }),
+  header('webhook-timestamp', 'Unix seconds of this try; refuse what is more than 5 minutes off.', {
+    type: 'integer',
+  }),
+  header(
+    'webhook-signature',
+    'Values separated by spaces, each `v1,` and the base64 of an HMAC-SHA256 over `{webhook-id}.{webhook-timestamp}.{raw body}`, ' +
+      'keyed by what follows `whsec_` in the secret, decoded from base64. Accept it if one matches.',
+    { type: 'string' },
+  ),
+];
+
+function bodyOf(event: WebhookDescription, components: Components): JsonObject {
+  const name = event.type.replace(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase());
+  return {
+    type: 'object',
+    required: ['type', 'timestamp', 'data'],
+    properties: {
+      type: { type: 'string', const: event.type },
+      timestamp: {
+        type: 'string',
+        format: 'date-time',
+        description: 'When it happened, with milliseconds. Order by it.',
+      },
+      data: components.describe(event.data, 'output', `${name}Data`),
+    },
+  };
+}
+
+/** The requests we make of subscribers. */
+export function describeWebhooks(events: readonly WebhookDescription[], components: Components): JsonObject {
+  const described = events.map((event): [string, JsonObject] => [
+    event.type,
+    {
+      post: {
+        operationId: `on_${event.type.replace('.', '_')}`,
+        tags: [WEBHOOK_TAG],
+        summary: event.type,
+        description: event.description,
+        security: [],
+        parameters: signedHeaders,
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: bodyOf(event, components) } },
+        },
+        responses: {
+          '2XX': { description: 'Taken. Answer within 10 seconds.' },
+          default: {
+            description:
+              'Anything else, redirects and time-outs included, is tried again after 1 minute, 5 minutes, 30 minutes, 2 hours, ' +
+              '8 hours and 24 hours.',
+          },
+        },
+      },
+    },
+  ]);
+  return Object.fromEntries(described);
+}
