@@ -1,0 +1,104 @@
+import { html, Markup } from './markup.ts';
+import { style } from './style.ts';
+
+export interface PageFrame {
+  title: string;
+  nonce: string;
+  /** What the search field holds. */
+  search?: string;
+  channel?: string;
+  /** Whether search and "Clear all" are offered. */
+  bar: boolean;
+  content: Markup;
+  /** Looked at again every few seconds. */
+  live?: boolean;
+}
+
+const bell = html`<svg
+  viewBox="0 0 24 24"
+  fill="none"
+  stroke="currentColor"
+  stroke-width="1.8"
+  aria-hidden="true"
+>
+  <path
+    d="M12 3v2M6 17c1.2-1.6 1.5-3 1.5-6.2a4.5 4.5 0 0 1 9 0c0 3.2.3 4.6 1.5 6.2zM10 20a2.2 2.2 0 0 0 4 0"
+  />
+</svg>`;
+
+/** Swaps in the newest list while the page is looked at; without scripts the page reloads itself. */
+const refresh = `
+const look = async () => {
+  if (document.hidden || document.querySelector('details[open]')) return;
+  const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
+  if (!answer.ok) return;
+  const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  for (const id of ['count', 'list']) {
+    const [now, next] = [document.getElementById(id), fresh.getElementById(id)];
+    if (!now || !next || now.innerHTML === next.innerHTML) continue;
+    const focused = now.contains(document.activeElement) ? document.activeElement.getAttribute('href') : null;
+    now.replaceChildren(...next.childNodes);
+    if (focused) [...now.querySelectorAll('a')].find((link) => link.getAttribute('href') === focused)?.focus();
+  }
+};
+setInterval(() => look().catch(() => undefined), 2000);
+`;
+
+function channelChoice(value: string, label: string, chosen: string | undefined): Markup {
+  return html`<option value="${value}" ${value === (chosen ?? '') ? new Markup('selected') : ''}>
+    ${label}
+  </option>`;
+}
+
+function topBar({ search, channel }: PageFrame): Markup {
+  return html`<header class="bar">
+    <div>
+      <a class="brand" href="/">${bell} Carillon mailbox</a>
+      <form class="search" role="search" action="/" method="get">
+        <label class="hidden" for="q">Search recipients and subjects</label>
+        <input id="q" name="q" type="search" placeholder="Recipient or subject" value="${search ?? ''}" />
+        <label class="hidden" for="channel">Kind of message</label>
+        <select id="channel" name="channel">
+          ${channelChoice('', 'All', channel)}${channelChoice('email', 'Email', channel)}${channelChoice('sms', 'SMS', channel)}
+        </select>
+        <button>Search</button>
+      </form>
+      <details class="clear">
+        <summary>Clear all</summary>
+        <form method="post" action="/clear">
+          <p>Remove everything that is kept here?</p>
+          <button class="danger">Remove all</button>
+        </form>
+      </details>
+    </div>
+  </header>`;
+}
+
+/** A whole page: no resource from anywhere, one style and at most one script, both by nonce. */
+export function layout(frame: PageFrame): string {
+  const { title, nonce, content, live = false, bar } = frame;
+  const page = html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title}</title>
+        <style nonce="${nonce}">
+          ${new Markup(style)}
+        </style>
+        ${live && html`<noscript><meta http-equiv="refresh" content="5" /></noscript>`}
+      </head>
+      <body>
+        <a class="skip" href="#main">Skip to content</a>
+        ${bar && topBar(frame)}
+        <main id="main">${content}</main>
+        ${
+          live &&
+          html`<script nonce="${nonce}">
+            ${new Markup(refresh)};
+          </script>`
+        }
+      </body>
+    </html> `;
+  return page.text;
+}
