@@ -11,12 +11,16 @@ const ATTACHED_MS = 50 * 60_000;
 /** The workflow is told of a change at most this often, and of figures at least every five minutes. */
 const TELL_MIN_MS = 10_000;
 const TELL_MAX_MS = 300_000;
+/** As long as the engine takes to see that the attempt before a restart is dead. */
+const OWN_FIRST_MS = 15_000;
 
 export interface LaneDependencies {
   database: Database;
   /** One of a kind at most. */
   loops: LaneLoop[];
   log: Logger;
+  /** The lanes that this process had before, as far as it can tell; others are refused for a while. */
+  own?: ReadonlyMap<LaneAttachment['kind'], number>;
 }
 
 /** What the `worker` role does for lanes: their rows. */
@@ -117,7 +121,15 @@ async function watchLoop(watch: Watch, deps: LaneDependencies, signal: AbortSign
  */
 export function createLaneActivities(deps: LaneDependencies): LaneActivities & { detachAll(): void } {
   const attached = new Map<string, Attached>();
+  const ownUntil = Date.now() + OWN_FIRST_MS;
   const attach = (lane: LaneAttachment, detach: Attached['detach']): Attached => {
+    const own = deps.own?.get(lane.kind);
+    if (own !== undefined && own !== lane.n && Date.now() < ownUntil) {
+      throw ApplicationFailure.retryable(
+        `this process waits for ${lane.kind} lane ${own}`,
+        'other_lane_first',
+      );
+    }
     const other = attached.get(lane.kind);
     if (other && other.n !== lane.n) {
       throw ApplicationFailure.retryable(`this process shows ${lane.kind} lane ${other.n}`, 'loop_taken');

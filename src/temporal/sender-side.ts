@@ -3,7 +3,7 @@ import { createLaneActivities } from '../../activities/lanes.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import type { LaneLoop } from '../lanes/loop.ts';
-import { adoptLane, planLanes } from '../lanes/service.ts';
+import { adoptLane, type LaneKind, planLanes } from '../lanes/service.ts';
 import { repeat } from '../outbox/repeating.ts';
 import { openEngine } from './connection.ts';
 import { ensureLanes } from './lanes.ts';
@@ -21,17 +21,24 @@ export interface SenderSide {
   log: Logger;
 }
 
-/** Whether the engine is there or not: an operator's pause outlives a restart of the process. */
-async function comeBackInMode({ database, loops, log }: SenderSide): Promise<void> {
+/**
+ * Whether the engine is there or not: an operator's pause outlives a restart of the process.
+ * @returns the lane of each kind that this process takes for its own
+ */
+async function comeBackInMode({ database, loops, log }: SenderSide): Promise<Map<LaneKind, number>> {
+  const own = new Map<LaneKind, number>();
   for (const loop of loops) {
     try {
       await planLanes(database.pool, loop.kind);
       const lane = await adoptLane(database.pool, loop.kind, loop.report().processId);
-      if (lane) loop.setMode(lane.mode);
+      if (!lane) continue;
+      own.set(loop.kind, lane.n);
+      loop.setMode(lane.mode);
     } catch (error) {
       log.warn({ err: error, lane_kind: loop.kind }, 'the mode of a lane could not be read');
     }
   }
+  return own;
 }
 
 /**
@@ -43,8 +50,8 @@ async function comeBackInMode({ database, loops, log }: SenderSide): Promise<voi
 export async function attachSender(side: SenderSide): Promise<{ stop(): Promise<void> }> {
   const { config, database, loops, log } = side;
   const engine = openEngine(config);
-  await comeBackInMode(side);
-  const activities = createLaneActivities({ database, loops, log });
+  const own = await comeBackInMode(side);
+  const activities = createLaneActivities({ database, loops, log, own });
   const workers = keepWorking({
     config: { ...config, SHUTDOWN_GRACE_SECONDS: 0 },
     log,

@@ -1,0 +1,268 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Client } from '@temporalio/client';
+import pino from 'pino';
+import { createActivities } from '../../activities/index.ts';
+import { loadConfig, type Config } from '../../src/config.ts';
+import { createWaker, type Waker } from '../../src/db/wake.ts';
+import { registerProcess, type LiveProcess } from '../../src/processes/service.ts';
+import { callEngine, openEngine, type Engine } from '../../src/temporal/connection.ts';
+import { ensureLanes } from '../../src/temporal/lanes.ts';
+import { attachSender } from '../../src/temporal/sender-side.ts';
+import { bundleWorkflows, keepWorking, type KeptWorkers } from '../../src/temporal/worker.ts';
+import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
+import type { LaneState } from '../../workflows/lanes/workflow.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useEngine } from '../support/engine.ts';
+import { createTestLoop, type TestLoop } from './test-loop.ts';
+import { eventually } from './eventually.ts';
+
+const log = pino({ level: 'silent' });
+
+interface TestSender {
+  id: number;
+  send: TestLoop;
+  webhook: TestLoop;
+  stop(): Promise<void>;
+}
+
+let db: TestDatabase;
+let config: Config;
+let engine: Engine;
+let client: Client;
+let waker: Waker;
+let workers: KeptWorkers;
+const senders: TestSender[] = [];
+const children: ChildProcess[] = [];
+
+async function startSender(settings: Partial<Config> = {}): Promise<TestSender> {
+  const live: LiveProcess = await registerProcess({ url: db.url }, 'sender');
+  const id = live.id() ?? 0;
+  const send = createTestLoop('send', id);
+  const webhook = createTestLoop('webhook', id);
+  const side = await attachSender({
+    config: { ...config, ...settings },
+    database: db.database,
+    loops: [send, webhook],
+    log,
+  });
+  const sender = {
+    id,
+    send,
+    webhook,
+    async stop() {
+      senders.splice(senders.indexOf(sender), 1);
+      await side.stop();
+      await live.close();
+    },
+  };
+  senders.push(sender);
+  return sender;
+}
+
+/** A sender that can be killed. */
+async function startSenderProcess(): Promise<{ id: number; child: ChildProcess }> {
+  const script = fileURLToPath(new URL('./sender-process.ts', import.meta.url));
+  const settings = [config.TEMPORAL_ADDRESS ?? '', config.TEMPORAL_NAMESPACE, db.url];
+  const child = spawn(process.execPath, ['--no-warnings', script, ...settings], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  children.push(child);
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  return { id: Number(line.toString()), child };
+}
+
+function stateOf(n: number, kind: 'send' | 'webhook' = 'send'): Promise<LaneState> {
+  return callEngine(client, () =>
+    client.workflow.getHandle(laneWorkflowId(kind, n)).query<LaneState>('state'),
+  );
+}
+
+function signal(n: number, name: string): Promise<void> {
+  return client.workflow.getHandle(laneWorkflowId('send', n)).signal(name);
+}
+
+async function laneProcess(n: number, kind = 'send'): Promise<number | null> {
+  const { rows } = await db.database.pool.query<{ process_id: number | null }>(
+    'select process_id from lanes where kind = $1 and n = $2',
+    [kind, n],
+  );
+  return rows[0]?.process_id ?? null;
+}
+
+function attachedTo(n: number, processId: number, kind: 'send' | 'webhook' = 'send') {
+  return eventually(async () => (await stateOf(n, kind)).report?.processId === processId);
+}
+
+beforeAll(async () => {
+  const test = await useEngine();
+  db = await createTestDatabase({ poolMax: 10 });
+  config = loadConfig({
+    TEMPORAL_ADDRESS: test.address,
+    TEMPORAL_NAMESPACE: test.namespace,
+    DATABASE_URL: db.url,
+    SHUTDOWN_GRACE_SECONDS: '1',
+  });
+  engine = openEngine(config);
+  client = engine.client;
+  waker = createWaker({ url: db.url });
+  const activities = createActivities({ config, database: db.database, waker, log });
+  workers = keepWorking({
+    config,
+    log,
+    tasks: async () => [{ taskQueue: 'orchestration', workflowBundle: await bundleWorkflows(), activities }],
+  });
+}, 120_000);
+
+afterEach(async () => {
+  for (const sender of [...senders]) await sender.stop();
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  for await (const { workflowId, status } of client.workflow.list()) {
+    if (status.name === 'RUNNING') await client.workflow.getHandle(workflowId).terminate();
+  }
+  await db.database.pool.query('delete from lanes');
+  await db.database.pool.query('delete from processes');
+});
+
+afterAll(async () => {
+  await workers.stop();
+  await waker.close();
+  await engine.close();
+  await db.drop();
+});
+
+describe('a lane', () => {
+  it('shows its process, and steers its loop by signals', async () => {
+    const sender = await startSender();
+    await attachedTo(1, sender.id);
+    await attachedTo(1, sender.id, 'webhook');
+    expect(await laneProcess(1)).toBe(sender.id);
+
+    await signal(1, 'pause');
+    await eventually(() => sender.send.report().mode === 'paused', 4_000);
+    expect(sender.webhook.report().mode).toBe('running');
+    await eventually(async () => (await stateOf(1)).mode === 'paused');
+    await signal(1, 'drain');
+    await eventually(() => sender.send.report().mode === 'draining', 4_000);
+    await signal(1, 'resume');
+    await eventually(() => sender.send.report().mode === 'running', 4_000);
+  });
+
+  it('tells an operator in words where it is and what it waits for', async () => {
+    const sender = await startSender();
+    await attachedTo(1, sender.id);
+    sender.send.set({
+      providers: {
+        smtp: { state: 'open', reason: 'connection refused', retryAt: '2030-01-01T00:00:00.000Z' },
+      },
+    });
+    const handle = client.workflow.getHandle(laneWorkflowId('send', 1));
+    const details = await eventually(async () => {
+      const text = await handle
+        .query<string>('__temporal_workflow_metadata')
+        .then((it) => JSON.stringify(it));
+      return text.includes('connection refused') && text;
+    });
+    expect(details).toContain('host-1');
+    expect(details).toContain('transactional 7');
+    const { staticSummary, staticDetails } = await handle.describe().then(async (it) => ({
+      staticSummary: await it.staticSummary(),
+      staticDetails: await it.staticDetails(),
+    }));
+    expect(staticSummary).toBe('Sends messages, lane 1');
+    expect(staticDetails).toContain('**pause**');
+  });
+
+  it('goes to another process than one that shows a lane of its kind already', async () => {
+    const first = await startSender();
+    const second = await startSender();
+    await ensureLanes(client, db.database, { force: true });
+    const processes = await eventually(async () => {
+      const found = [await laneProcess(1), await laneProcess(2)];
+      const states = [await stateOf(1), await stateOf(2)];
+      return states.every((state, index) => state.report?.processId === found[index]) && found;
+    });
+    expect([...processes].sort()).toEqual([first.id, second.id].sort());
+    await attachedTo(1, (await laneProcess(1, 'webhook')) ?? 0, 'webhook');
+    expect(await laneProcess(1, 'webhook')).not.toBe(await laneProcess(2, 'webhook'));
+  });
+
+  it('leaves a process that stops at once, and its loop as it is', async () => {
+    const first = await startSender();
+    await attachedTo(1, first.id);
+    const before = first.send.modes.length;
+    await first.stop();
+    const second = await startSender();
+    await attachedTo(1, second.id);
+    expect(first.send.modes.length).toBe(before);
+  });
+
+  it('attaches again when it is told to restart, keeping its mode', async () => {
+    const sender = await startSender();
+    await attachedTo(1, sender.id);
+    await signal(1, 'pause');
+    await eventually(() => sender.send.report().mode === 'paused');
+    await signal(1, 'restart');
+    await eventually(async () => {
+      const history = await client.workflow.getHandle(laneWorkflowId('send', 1)).fetchHistory();
+      return history.events?.some((event) => event.activityTaskCanceledEventAttributes);
+    });
+    await attachedTo(1, sender.id);
+    expect(sender.send.report().mode).toBe('paused');
+  });
+
+  it('comes back paused when its sender is started again in the absence of the engine', async () => {
+    const sender = await startSender();
+    await attachedTo(1, sender.id);
+    await signal(1, 'pause');
+    await eventually(async () => (await stateOf(1)).mode === 'paused');
+    await sender.stop();
+    const again = await startSender({ TEMPORAL_ADDRESS: '127.0.0.1:1' });
+    expect(again.send.modes).toEqual(['paused']);
+    expect(again.webhook.modes).toEqual(['running']);
+  });
+
+  it('ends when there are fewer senders than lanes for two minutes, not sooner', async () => {
+    const first = await startSender();
+    const second = await startSender();
+    await ensureLanes(client, db.database, { force: true });
+    await eventually(async () => (await stateOf(2)).report !== null);
+    await second.stop();
+    await ensureLanes(client, db.database, { force: true });
+    expect((await stateOf(2)).retiring).toBe(false);
+    await db.database.pool.query(`update lanes set surplus_since = now() - interval '3 minutes' where n = 2`);
+    await ensureLanes(client, db.database, { force: true });
+    await eventually(async () => {
+      const { status } = await client.workflow.getHandle(laneWorkflowId('send', 2)).describe();
+      return status.name === 'COMPLETED';
+    });
+    await attachedTo(1, first.id);
+    const { rows } = await db.database.pool.query(`select n from lanes where kind = 'send'`);
+    expect(rows).toEqual([{ n: 1 }]);
+  });
+
+  it('moves on within seconds when its sender is killed', async () => {
+    const killed = await startSenderProcess();
+    await attachedTo(1, killed.id);
+    killed.child.kill('SIGKILL');
+    const at = Date.now();
+    const other = await startSender();
+    await attachedTo(1, other.id);
+    expect(Date.now() - at).toBeLessThan(14_000);
+  }, 60_000);
+
+  it('waits for the process that restarts, also when another lane is free', async () => {
+    const first = await startSender();
+    await attachedTo(1, first.id);
+    await signal(1, 'pause');
+    await eventually(() => first.send.report().mode === 'paused');
+    await first.stop();
+    await db.database.pool.query(`insert into lanes (kind, n) values ('send', 2)`);
+    const again = await startSender();
+    await ensureLanes(client, db.database, { force: true });
+    await attachedTo(1, again.id);
+    expect(again.send.modes).not.toContain('running');
+  });
+});

@@ -1,0 +1,15 @@
+import pino from 'pino';
+import { loadConfig } from '../../src/config.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { registerProcess } from '../../src/processes/service.ts';
+import { attachSender } from '../../src/temporal/sender-side.ts';
+import { createTestLoop } from './test-loop.ts';
+
+/** A sender in a process of its own, to be killed: says its process id once it is attached to the database. */
+const [address = '', namespace = '', url = ''] = process.argv.slice(2);
+const config = loadConfig({ TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, DATABASE_URL: url });
+const live = await registerProcess({ url }, 'sender');
+const id = live.id() ?? 0;
+const loops = [createTestLoop('send', id), createTestLoop('webhook', id)];
+await attachSender({ config, database: openDatabase({ url }), loops, log: pino({ level: 'silent' }) });
+process.stdout.write(`${id}\n`);

@@ -1,0 +1,34 @@
+import type { LaneLoop, LaneMode, LaneReport } from '../../src/lanes/loop.ts';
+
+/** A loop that sends nothing: it remembers the modes it was given. */
+export interface TestLoop extends LaneLoop {
+  readonly modes: LaneMode[];
+  set(changes: Partial<LaneReport>): void;
+}
+
+export function createTestLoop(kind: LaneLoop['kind'], processId: number): TestLoop {
+  const modes: LaneMode[] = [];
+  let report: LaneReport = {
+    host: 'host-1',
+    pid: process.pid,
+    processId,
+    mode: 'running',
+    ratePerSecond: 12.4,
+    handledTotal: 99,
+    inFlight: 3,
+    backlog: { transactional: 7 },
+    providers: { smtp: { state: 'closed', reason: null, retryAt: null } },
+  };
+  return {
+    kind,
+    modes,
+    setMode(mode) {
+      modes.push(mode);
+      report = { ...report, mode };
+    },
+    report: () => report,
+    set(changes) {
+      report = { ...report, ...changes };
+    },
+  };
+}
