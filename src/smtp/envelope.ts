@@ -1,0 +1,78 @@
+import { SmtpInputError } from './connection-error.ts';
+import type { SmtpCapabilities, SmtpOutcome, SmtpSubmission } from './contract.ts';
+import { scanData } from './message-data.ts';
+
+/** Printable ASCII but space, quote, backslash and angle brackets: what needs no closer look. */
+const PLAIN_ADDRESS = /^[!#-;=?-[\]-~]*$/;
+/** The same with quoted strings, whose backslashes take one character with them, and anything beyond ASCII. */
+const QUOTED_ADDRESS = /^(?:[!#-;=?-[\]-~\x80-\uffff]|"(?:[ !#-[\]-~\x80-\uffff]|\\[ -~])*")*$/;
+const BEYOND_ASCII = /[^\x00-\x7f]/;
+/** C1 controls and the line separators that some software takes for line ends. */
+const UNSEEN = /[\x80-\x9f\u2028\u2029]/;
+/** RFC 5321 §4.5.3.1.3, brackets excluded. */
+const MAX_ADDRESS_BYTES = 254;
+
+/** A submission, ready to be written. */
+export interface Envelope {
+  mail: string;
+  rcpt: string;
+  data: Uint8Array;
+  /** Lines of `data` that need a second dot. */
+  dots: number;
+}
+
+/**
+ * Write the commands of a submission, or say why it cannot be sent over a connection with these capabilities:
+ * parameters only where they are needed, nothing in an address that could end its command.
+ */
+export function createEnvelope(
+  submission: SmtpSubmission,
+  offered: SmtpCapabilities,
+): Envelope | SmtpOutcome {
+  const { from, to, smtpUtf8, data } = submission;
+  const scan = scanData(data);
+  const mistake =
+    addressMistake('sender', from, smtpUtf8) ??
+    (to === '' ? 'the recipient is empty' : addressMistake('recipient', to, smtpUtf8)) ??
+    (scan.bareAt === -1 ? null : `the message has a bare CR or LF at offset ${scan.bareAt}`);
+  if (mistake) return { kind: 'not_sent', error: new SmtpInputError('mail', mistake) };
+  const missing = missingCapability(submission, offered);
+  if (missing) return missing;
+  const size = offered.size === null ? '' : ` SIZE=${data.length}`;
+  const body = submission.eightBit ? ' BODY=8BITMIME' : '';
+  const utf8 = smtpUtf8 ? ' SMTPUTF8' : '';
+  return {
+    mail: `MAIL FROM:<${from}>${size}${body}${utf8}\r\n`,
+    rcpt: `RCPT TO:<${to}>\r\n`,
+    data,
+    dots: scan.dots,
+  };
+}
+
+function addressMistake(which: string, address: string, smtpUtf8: boolean): string | null {
+  if (address.length <= MAX_ADDRESS_BYTES && PLAIN_ADDRESS.test(address)) return null;
+  if (Buffer.byteLength(address) > MAX_ADDRESS_BYTES)
+    return `the ${which} is longer than ${MAX_ADDRESS_BYTES} bytes`;
+  if (!QUOTED_ADDRESS.test(address) || UNSEEN.test(address)) {
+    return `the ${which} has characters that no address can have`;
+  }
+  if (!smtpUtf8 && BEYOND_ASCII.test(address)) return `the ${which} is not ASCII, which needs SMTPUTF8`;
+  return null;
+}
+
+function missingCapability(submission: SmtpSubmission, offered: SmtpCapabilities): SmtpOutcome | null {
+  if (submission.smtpUtf8 && !offered.smtpUtf8)
+    return unsupported('smtputf8', 'the server does not offer SMTPUTF8');
+  if ((submission.smtpUtf8 || submission.eightBit) && !offered.eightBitMime) {
+    return unsupported('8bitmime', 'the server does not offer 8BITMIME');
+  }
+  const limit = offered.size ?? 0;
+  if (limit > 0 && submission.data.length > limit) {
+    return unsupported('size', `the message has ${submission.data.length} bytes, the server takes ${limit}`);
+  }
+  return null;
+}
+
+function unsupported(capability: 'smtputf8' | '8bitmime' | 'size', message: string): SmtpOutcome {
+  return { kind: 'unsupported', capability, message };
+}

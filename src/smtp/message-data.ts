@@ -1,0 +1,46 @@
+const LF = 10;
+const CR = 13;
+const DOT = 46;
+
+/** What one pass over a message finds out. */
+export interface DataScan {
+  /** Lines that begin with a dot. */
+  dots: number;
+  /** Offset of the first CR without LF or LF without CR, which RFC 5321 §2.3.8 forbids; -1 where there is none. */
+  bareAt: number;
+}
+
+export function scanData(data: Uint8Array): DataScan {
+  let dots = data[0] === DOT ? 1 : 0;
+  let previous = 0;
+  for (let i = 0; i < data.length; i++) {
+    const byte = data[i] ?? 0;
+    if (byte === LF) {
+      if (previous !== CR) return { dots, bareAt: i };
+      if (data[i + 1] === DOT) dots++;
+    } else if (previous === CR) {
+      return { dots, bareAt: i - 1 };
+    }
+    previous = byte;
+  }
+  return { dots, bareAt: previous === CR ? data.length - 1 : -1 };
+}
+
+/**
+ * The message as it follows DATA (RFC 5321 §4.5.2): a dot before each of the `dots` lines that begin with one, and a
+ * line end at the end. The final dot is not part of it. Copies only where something has to change.
+ */
+export function stuffDots(data: Uint8Array, dots: number): Uint8Array {
+  const ended = data.length === 0 || data[data.length - 1] === LF;
+  if (dots === 0 && ended) return data;
+  const stuffed = new Uint8Array(data.length + dots + (ended ? 0 : 2));
+  let to = 0;
+  let lineStart = true;
+  for (const byte of data) {
+    if (lineStart && byte === DOT) stuffed[to++] = DOT;
+    stuffed[to++] = byte;
+    lineStart = byte === LF;
+  }
+  if (!ended) stuffed.set([CR, LF], to);
+  return stuffed;
+}
