@@ -19,7 +19,24 @@ export interface DatabaseOptions {
   /** Shown in `pg_stat_activity`. */
   applicationName?: string;
   statementTimeoutMs?: number;
+  /**
+   * For the loops, whose statements look up what they are given by key: plan each named statement once (planning
+   * costs more than running it), and always by index. A queue's table is empty one moment and huge the next, so
+   * a plan made from its size in passing would be wrong for long.
+   */
+  keyedPlans?: boolean;
 }
+
+const keyedPlanSettings = [
+  'plan_cache_mode=force_generic_plan',
+  'enable_seqscan=off',
+  'enable_hashjoin=off',
+  'enable_mergejoin=off',
+  'enable_material=off',
+  'jit=off',
+]
+  .map((setting) => `-c ${setting}`)
+  .join(' ');
 
 /** Settings every connection of ours has, whatever opens it. */
 export function connectionSettings(options: DatabaseOptions): pg.ClientConfig {
@@ -29,6 +46,7 @@ export function connectionSettings(options: DatabaseOptions): pg.ClientConfig {
     statement_timeout: options.statementTimeoutMs ?? 30_000,
     idle_in_transaction_session_timeout: 30_000,
     keepAlive: true,
+    ...(options.keyedPlans ? { options: keyedPlanSettings } : {}),
   };
 }
 

@@ -45,8 +45,9 @@ export async function intendWindow(client: Queryable, request: WindowRequest): P
       select id from processes where id = $1 for key share
     ), claimed as (
       select q.* from unnest($4::bigint[], $5::int[]) as w (message_id, epoch)
-      join send_queue q on q.message_id = w.message_id and q.claim_epoch = w.epoch
-      join alive on alive.id = q.owner
+      -- "offset 0": fifty look-ups by key, never a scan of all the owner's rows
+      cross join lateral (select * from send_queue s where s.message_id = w.message_id offset 0) q
+      where q.claim_epoch = w.epoch and q.owner = (select id from alive)
     ), locked as (
       select a.id, a.sending_paused_at from accounts a
       where a.id in (select account_id from claimed) order by a.id for share

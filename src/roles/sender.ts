@@ -64,7 +64,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const { DATABASE_URL, APP_SECRET } = requireSettings(config, 'DATABASE_URL', 'APP_SECRET');
   const log = createLogger(config, 'sender');
   const poolMax = config.DATABASE_POOL ?? config.SENDER_CONNECTIONS + SPARE_CONNECTIONS;
-  const options = { url: DATABASE_URL, poolMax, applicationName: 'carillon sender' };
+  const options = { url: DATABASE_URL, poolMax, applicationName: 'carillon sender', keyedPlans: true };
   const database = openDatabase(options);
   const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
   const resolver = createResolver(config.DNS_SERVERS);
