@@ -12,6 +12,8 @@ export interface StartEverythingOptions {
   reset: boolean;
   /** Print what `dev.json` holds as one line of JSON in place of the banner. */
   json: boolean;
+  /** Program and arguments that start a role, whose name is added; by default this program's own. */
+  roleCommand?: string[];
 }
 
 const NO_PROVIDER =
@@ -32,7 +34,7 @@ async function start(config: Config, home: Home, options: StartEverythingOptions
     config: complete,
     home,
     roles,
-    roleCommand: [process.execPath, '--no-warnings', main, 'start'],
+    roleCommand: options.roleCommand ?? [process.execPath, '--no-warnings', main, 'start'],
     log: createLogger(config, 'supervisor'),
     progress: (line) => process.stderr.write(`carillon: ${line}\n`),
   });

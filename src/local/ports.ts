@@ -14,36 +14,54 @@ function portOf(server: Server): number {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-async function probe(port: number, host: string): Promise<number> {
-  const server = await listen(port, host);
-  const found = portOf(server);
-  await new Promise((resolve) => server.close(resolve));
-  return found;
+function close(server: Server): Promise<unknown> {
+  return new Promise((resolve) => server.close(resolve));
 }
 
-/** A port nobody listens on at this moment. */
-export function freePort(host = '127.0.0.1'): Promise<number> {
-  return probe(0, host);
+/** A port to be listened on later. */
+export interface PortClaim {
+  /** 0 takes any free one. */
+  port: number;
+  /** Names the port in errors. */
+  setting: string;
+  /** 127.0.0.1 by default. */
+  host?: string;
 }
 
-/**
- * Make sure that a port can be listened on.
- * @param port 0 takes any free one
- * @param setting the setting that names the port, for the error
- * @returns the port
- * @throws LocalError where it is taken or not allowed
- */
-export async function claimPort(port: number, setting: string, host = '127.0.0.1'): Promise<number> {
+async function hold({ port, setting, host = '127.0.0.1' }: PortClaim): Promise<Server> {
   try {
-    return await probe(port, host);
+    return await listen(port, host);
   } catch (error) {
     const code = systemCode(error);
     const reason = code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be used (${code})`;
     throw new LocalError(
       `port ${port} on ${host} ${reason}: stop that program, or set ${setting} to another port`,
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   }
+}
+
+/**
+ * Make sure that ports can be listened on, all of them at once, so that no two are the same.
+ * @returns the ports, in order
+ * @throws LocalError where one is taken or not allowed
+ */
+export async function claimPorts(claims: PortClaim[]): Promise<number[]> {
+  const held = await Promise.allSettled(claims.map(hold));
+  const servers = held.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const ports = servers.map(portOf);
+  await Promise.all(servers.map(close));
+  for (const one of held) if (one.status === 'rejected') throw one.reason;
+  return ports;
+}
+
+/** {@link claimPorts} for one. */
+export async function claimPort(port: number, setting: string, host?: string): Promise<number> {
+  const [claimed] = await claimPorts([{ port, setting, host }]);
+  return claimed as number;
+}
+
+/** A port nobody listens on at this moment. */
+export function freePort(host?: string): Promise<number> {
+  return claimPort(0, 'the port', host);
 }

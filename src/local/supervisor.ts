@@ -6,13 +6,13 @@ import { ensureDemo, type Demo } from './demo.ts';
 import { createDevFileWriter, readDevFile, type DevFile, type Pids } from './dev-file.ts';
 import { asVariables } from './dev-settings.ts';
 import { findEngineProgram } from './engine-program.ts';
-import { startEngine, type EngineServer } from './engine.ts';
+import { endLeftoverEngine, startEngine, type EngineServer } from './engine.ts';
 import { createGuard, type Guard } from './guard.ts';
 import type { Home } from './home.ts';
 import { keepRunning, type Managed, type Running } from './managed.ts';
 import { ensureDatabase, migrateDatabase } from './own-database.ts';
-import { claimPort } from './ports.ts';
-import { startPostgres, type PostgresServer } from './postgres.ts';
+import { claimPorts } from './ports.ts';
+import { endLeftoverPostgres, startPostgres, type PostgresServer } from './postgres.ts';
 import { startRoleProcess } from './role-process.ts';
 
 export type SupervisedRole = 'api' | 'worker' | 'sender';
@@ -42,13 +42,14 @@ interface State {
   guard: Guard;
   pids: Pids;
   stops: (() => Promise<unknown>)[];
-  onPids: () => void;
+  /** Brings `dev.json` up to date. */
+  writePids: () => Promise<unknown>;
 }
 
 function pidSetter(state: State, name: keyof Pids): (pid: number | null) => void {
   return (pid) => {
     state.pids[name] = pid;
-    state.onPids();
+    void state.writePids();
   };
 }
 
@@ -62,9 +63,10 @@ async function provideDatabase(state: State): Promise<string> {
   if (config.DATABASE_URL) return config.DATABASE_URL;
   const folder = options.home.path('postgres');
   const onLog = (line: string) => options.log.debug({ child: 'postgres' }, line);
+  const port = config.POSTGRES_PORT;
   let server: PostgresServer | undefined;
   const managed = await keep(state, 'postgres', async () => {
-    server = await startPostgres({ folder, port: server?.port ?? config.POSTGRES_PORT, guard, onLog });
+    server = await startPostgres({ folder, port, guard, onLog });
     return server;
   });
   state.stops.push(() => managed.stop());
@@ -81,8 +83,7 @@ async function provideEngine(state: State): Promise<{ address: string; uiUrl: st
   const folder = options.home.path('temporal');
   let server: EngineServer | undefined;
   const managed = await keep(state, 'temporal', async () => {
-    const port = server?.port ?? config.TEMPORAL_PORT;
-    const uiPort = server?.uiPort ?? config.TEMPORAL_UI_PORT;
+    const { TEMPORAL_PORT: port, TEMPORAL_UI_PORT: uiPort } = config;
     server = await startEngine({ program, folder, port, uiPort, guard, onLog });
     return server;
   });
@@ -104,12 +105,26 @@ function localUrl(config: Config): string {
   return `http://${everywhere ? '127.0.0.1' : config.HOST}:${config.PORT}`;
 }
 
-async function claimOwnPorts(config: Config): Promise<Config> {
-  const PORT = await claimPort(config.PORT, 'PORT', config.HOST);
-  const MAILBOX_PORT = config.CARILLON_DEV
-    ? await claimPort(config.MAILBOX_PORT, 'MAILBOX_PORT')
-    : config.MAILBOX_PORT;
-  const claimed = { ...config, PORT, MAILBOX_PORT };
+type PortSetting = 'PORT' | 'MAILBOX_PORT' | 'POSTGRES_PORT' | 'TEMPORAL_PORT' | 'TEMPORAL_UI_PORT';
+
+/** Before anything is started: a taken port is told at once, not after minutes of building the engine. */
+async function claimOwnPorts(config: Config, home: Home): Promise<Config> {
+  await Promise.all([endLeftoverPostgres(home.path('postgres')), endLeftoverEngine(home.path('temporal'))]);
+  const settings: PortSetting[] = ['PORT'];
+  if (config.CARILLON_DEV) settings.push('MAILBOX_PORT');
+  if (!config.DATABASE_URL) settings.push('POSTGRES_PORT');
+  if (!config.TEMPORAL_ADDRESS) settings.push('TEMPORAL_PORT', 'TEMPORAL_UI_PORT');
+  const ports = await claimPorts(
+    settings.map((setting) => ({
+      setting,
+      port: config[setting],
+      host: setting === 'PORT' ? config.HOST : undefined,
+    })),
+  );
+  const claimed = {
+    ...config,
+    ...Object.fromEntries(settings.map((setting, index) => [setting, ports[index]])),
+  };
   return { ...claimed, PUBLIC_URL: config.PUBLIC_URL ?? localUrl(claimed) };
 }
 
@@ -142,7 +157,7 @@ async function describe(state: State, uiUrl: string | null): Promise<DevFile> {
   };
   const write = () =>
     writer.write(content).catch((error: unknown) => options.log.error({ err: error }, 'dev.json'));
-  state.onPids = () => void write();
+  state.writePids = write;
   // What stops first is pushed last: all pids are null by the time of this last write.
   state.stops.unshift(write);
   await write();
@@ -176,8 +191,15 @@ async function stopAll(state: State): Promise<void> {
  */
 export async function supervise(options: SupervisorOptions): Promise<Supervisor> {
   const pids: Pids = { api: null, worker: null, sender: null, mail: null, temporal: null, postgres: null };
-  const config = await claimOwnPorts(options.config);
-  const state: State = { options, config, guard: createGuard(), pids, stops: [], onPids: () => undefined };
+  const config = await claimOwnPorts(options.config, options.home);
+  const state: State = {
+    options,
+    config,
+    guard: createGuard(),
+    pids,
+    stops: [],
+    writePids: () => Promise.resolve(),
+  };
   try {
     const { databaseUrl, engine } = await provideBoth(state);
     const applied = await migrateDatabase(databaseUrl);
@@ -185,6 +207,7 @@ export async function supervise(options: SupervisorOptions): Promise<Supervisor>
     state.config = { ...config, DATABASE_URL: databaseUrl, TEMPORAL_ADDRESS: engine.address };
     const devFile = config.CARILLON_DEV ? await describe(state, engine.uiUrl) : null;
     await startRoles(state);
+    await state.writePids();
     return { devFile, stop: () => stopAll(state) };
   } catch (error) {
     await stopAll(state);

@@ -1,0 +1,17 @@
+/** A program for tests: everything `carillon start --dev` starts, with stand-ins for the roles. */
+import { fileURLToPath } from 'node:url';
+import { startEverything } from '../../src/cli/start-everything.ts';
+import { report } from '../../src/cli/report.ts';
+
+const fakeRole = fileURLToPath(new URL('./fake-role.ts', import.meta.url));
+
+try {
+  await startEverything({
+    dev: true,
+    reset: process.argv.includes('--reset'),
+    json: true,
+    roleCommand: [process.execPath, '--no-warnings', fakeRole],
+  });
+} catch (error) {
+  process.exit(report(error));
+}
