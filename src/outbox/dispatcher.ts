@@ -2,7 +2,7 @@ import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
 import type { Waker } from '../db/wake.ts';
-import { callEngine, isRefusal } from '../temporal/connection.ts';
+import { callEngine, isRefusal, reasonOf } from '../temporal/connection.ts';
 import { signalWithStart, signalWorkflow, startWorkflow } from '../temporal/start.ts';
 import { claimEntries, deleteEntries, postponeEntry, releaseEntries, type ClaimedEntry } from './claims.ts';
 import { repeat } from './repeating.ts';
@@ -52,7 +52,7 @@ async function verdictOf(client: Client, entry: OutboxEntry): Promise<Verdict> {
     return 'told';
   } catch (error) {
     if (error instanceof WorkflowNotFoundError && entry.kind === 'signal') return 'gone';
-    return isRefusal(error) ? { refused: (error as Error).message } : 'away';
+    return isRefusal(error) ? { refused: reasonOf(error) } : 'away';
   }
 }
 

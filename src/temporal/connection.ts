@@ -99,11 +99,16 @@ export function connectWorkers(config: EngineSettings): Promise<NativeConnection
   return NativeConnection.connect(commonOptions(config));
 }
 
-function grpcCode(error: unknown): number | undefined {
+function grpcErrorOf(error: unknown) {
   for (let at = error; at instanceof Error; at = at.cause) {
-    if (isGrpcServiceError(at)) return at.code;
+    if (isGrpcServiceError(at)) return at;
   }
   return undefined;
+}
+
+/** What the engine said; the library's own message only says what was asked. */
+export function reasonOf(error: unknown): string {
+  return grpcErrorOf(error)?.details ?? (error instanceof Error ? error.message : String(error));
 }
 
 /**
@@ -112,6 +117,6 @@ function grpcCode(error: unknown): number | undefined {
  */
 export function isRefusal(error: unknown): boolean {
   if (error instanceof NamespaceNotFoundError) return false;
-  const code = grpcCode(error);
+  const code = grpcErrorOf(error)?.code;
   return code === undefined || requestFaults.includes(code);
 }
