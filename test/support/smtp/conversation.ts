@@ -1,0 +1,72 @@
+import { afterEach } from '@jest/globals';
+import { connectSmtp } from '../../../src/smtp/client.ts';
+import type { SmtpConnection, SmtpSubmission, SmtpTarget } from '../../../src/smtp/client.ts';
+import { startScriptedServer } from './scripted-server.ts';
+import type { Cut, Script, ScriptedServer } from './scripted-server.ts';
+
+export const PIPELINING = ['PIPELINING', '8BITMIME', 'SMTPUTF8', 'SIZE 1000000'];
+
+/** What a test file needs to talk to scripted servers; connections and servers end with each test. */
+export interface Conversations {
+  serve(script: Script, cut?: Cut): Promise<ScriptedServer>;
+  connect(server: { port: number }, target?: Partial<SmtpTarget>): Promise<SmtpConnection>;
+  /** A server with PIPELINING that has greeted, and a connection to it; the script begins behind EHLO. */
+  talk(script: Script, target?: Partial<SmtpTarget>): Promise<SmtpConnection>;
+}
+
+/** Call it at the top of a test file. */
+export function conversations(): Conversations {
+  const servers: ScriptedServer[] = [];
+  const connections: SmtpConnection[] = [];
+
+  afterEach(async () => {
+    for (const connection of connections.splice(0)) connection.destroy();
+    for (const server of servers.splice(0)) await server.close();
+  });
+
+  const serve = async (script: Script, cut?: Cut): Promise<ScriptedServer> => {
+    const server = await startScriptedServer(script, cut);
+    servers.push(server);
+    return server;
+  };
+  const connect = async (
+    { port }: { port: number },
+    target: Partial<SmtpTarget> = {},
+  ): Promise<SmtpConnection> => {
+    const connection = await connectSmtp({ ...loopback(port), ...target });
+    connections.push(connection);
+    return connection;
+  };
+  return {
+    serve,
+    connect,
+    async talk(script, target) {
+      const server = await serve(async (peer) => {
+        await peer.greet(...PIPELINING);
+        await script(peer);
+      });
+      return connect(server, target);
+    },
+  };
+}
+
+export function loopback(port: number): SmtpTarget {
+  return { host: '127.0.0.1', port, security: 'none', clientName: 'client.invalid' };
+}
+
+/** A submission to `recipient<n>@example.net`, its text naming it. */
+export function submission(n: number, changes: Partial<SmtpSubmission> = {}): SmtpSubmission {
+  return {
+    from: `bounce+${n}@example.com`,
+    to: `recipient${n}@example.net`,
+    smtpUtf8: false,
+    eightBit: false,
+    data: Buffer.from(`Subject: ${n}\r\n\r\nText ${n}\r\n`),
+    ...changes,
+  };
+}
+
+/** The data of `submission(n)` as it is on the wire. */
+export function onWire(n: number): string {
+  return `Subject: ${n}\r\n\r\nText ${n}\r\n.\r\n`;
+}

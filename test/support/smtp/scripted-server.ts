@@ -1,0 +1,212 @@
+import net from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import tls from 'node:tls';
+import { serverCertificate } from './certificates.ts';
+
+/** What the server does with one connection. Its first wrong expectation fails the test at `close`. */
+export type Script = (peer: Peer) => Promise<void>;
+
+/** Cuts what the server writes; each piece arrives by itself. `offset` counts all bytes of the connection before it. */
+export type Cut = (bytes: Buffer, offset: number) => Buffer[];
+
+export interface ScriptedServer {
+  readonly port: number;
+  /** Connections so far. */
+  readonly peers: readonly Peer[];
+  /** Wait for all scripts, close, and throw what a script threw. */
+  close(): Promise<void>;
+}
+
+export const whole: Cut = (bytes) => [bytes];
+export const everyByte: Cut = (bytes) => Array.from(bytes, (byte) => Buffer.from([byte]));
+
+/** One cut, in front of the connection's byte `at`. */
+export function cutBefore(at: number): Cut {
+  return (bytes, offset) => {
+    const here = at - offset;
+    return here > 0 && here < bytes.length ? [bytes.subarray(0, here), bytes.subarray(here)] : [bytes];
+  };
+}
+
+/** The server's side of a connection: says exactly what a script tells it to. */
+export class Peer {
+  /** Every command so far, without line ends. */
+  readonly commands: string[] = [];
+  /** Bytes written so far. */
+  written = 0;
+  #socket: Socket;
+  #cut: Cut;
+  #received = '';
+  #ended = false;
+  #wake: () => void = () => undefined;
+
+  constructor(socket: Socket, cut: Cut) {
+    this.#cut = cut;
+    this.#socket = socket;
+    this.#attach(socket);
+  }
+
+  /** Bytes received that no script has taken yet. */
+  get unread(): string {
+    return this.#received;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Write lines, each with its line end. */
+  async say(...lines: string[]): Promise<void> {
+    await this.raw(lines.map((line) => `${line}\r\n`).join(''));
+  }
+
+  async raw(text: string): Promise<void> {
+    const bytes = Buffer.from(text, 'utf8');
+    const pieces = this.#cut(bytes, this.written);
+    this.written += bytes.length;
+    for (const [i, piece] of pieces.entries()) {
+      if (i > 0) await settle();
+      if (!this.#socket.destroyed) this.#socket.write(piece);
+    }
+  }
+
+  /** Take the next command, which must begin so. */
+  async expect(start: string): Promise<string> {
+    const line = await this.#take((received) => {
+      const end = received.indexOf('\r\n');
+      return end === -1 ? null : end + 2;
+    });
+    const command = line.slice(0, -2);
+    this.commands.push(command);
+    if (!command.startsWith(start))
+      throw new Error(`the client said ${JSON.stringify(command)}, not ${start}`);
+    return command;
+  }
+
+  /** Take a message as it was written, its dots still stuffed, up to and with its final dot. */
+  async data(): Promise<string> {
+    return this.#take((received) => {
+      if (received.startsWith('.\r\n')) return 3;
+      const end = received.indexOf('\r\n.\r\n');
+      return end === -1 ? null : end + 5;
+    });
+  }
+
+  /** Wait until so much has come that nobody took, whatever it is. */
+  async received(bytes: number): Promise<void> {
+    await this.#until(() => this.#received.length >= bytes);
+  }
+
+  /** Greet, and offer these keywords. */
+  async greet(...keywords: string[]): Promise<void> {
+    await this.say('220 scripted.invalid ESMTP');
+    await this.ehlo(...keywords);
+  }
+
+  async ehlo(...keywords: string[]): Promise<void> {
+    await this.expect('EHLO ');
+    const lines = ['scripted.invalid', ...keywords];
+    await this.say(...lines.map((line, i) => `250${i === lines.length - 1 ? ' ' : '-'}${line}`));
+  }
+
+  /** MAIL, RCPT and DATA, answered with success. */
+  async envelope(): Promise<void> {
+    for (const [command, reply] of [
+      ['MAIL FROM:', '250 2.1.0 Ok'],
+      ['RCPT TO:', '250 2.1.5 Ok'],
+      ['DATA', '354 Go on'],
+    ] as const) {
+      await this.expect(command);
+      await this.say(reply);
+    }
+  }
+
+  /** Put TLS on the connection. */
+  async secure(certificate = serverCertificate): Promise<void> {
+    this.#socket.removeAllListeners('data');
+    const secured = new tls.TLSSocket(this.#socket, { isServer: true, ...certificate });
+    this.#attach(secured);
+    this.#socket = secured;
+  }
+
+  /** Close politely: FIN behind all that was said. */
+  async close(): Promise<void> {
+    this.#socket.end();
+    await this.gone();
+  }
+
+  /** Close rudely: RST. */
+  reset(): void {
+    this.#socket.resetAndDestroy();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** Wait until the client has closed. */
+  async gone(): Promise<void> {
+    await this.#until(() => this.#ended).catch(() => undefined);
+  }
+
+  #attach(socket: Socket): void {
+    const end = (): void => {
+      this.#ended = true;
+      this.#wake();
+    };
+    socket.setNoDelay(true);
+    socket.on('error', end).on('end', end).on('close', end);
+    socket.on('data', (chunk: Buffer) => {
+      this.#received += chunk.toString('utf8');
+      this.#wake();
+    });
+  }
+
+  async #take(find: (received: string) => number | null): Promise<string> {
+    await this.#until(() => find(this.#received) !== null);
+    const end = find(this.#received) ?? 0;
+    const taken = this.#received.slice(0, end);
+    this.#received = this.#received.slice(end);
+    return taken;
+  }
+
+  async #until(done: () => boolean): Promise<void> {
+    while (!done()) {
+      if (this.#ended) throw new Error(`the client closed; unread: ${JSON.stringify(this.#received)}`);
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+}
+
+/** Time for what was written to arrive, both ends being in this process: it is read in the loop's next poll. */
+export async function settle(): Promise<void> {
+  await nextTurn();
+  await nextTurn();
+}
+
+export async function startScriptedServer(script: Script, cut: Cut = whole): Promise<ScriptedServer> {
+  const peers: Peer[] = [];
+  const runs: Promise<unknown>[] = [];
+  const server = net.createServer({ allowHalfOpen: false }, (socket) => {
+    const peer = new Peer(socket, cut);
+    peers.push(peer);
+    runs.push(
+      script(peer).catch((error: unknown) => {
+        peer.destroy();
+        return error;
+      }),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    peers,
+    async close() {
+      const failures = (await Promise.all(runs)).filter((failure) => failure !== undefined);
+      for (const peer of peers) peer.destroy();
+      await new Promise((resolve) => server.close(resolve));
+      if (failures.length > 0) throw failures[0];
+    },
+  };
+}
