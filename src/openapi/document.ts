@@ -1,5 +1,6 @@
 import type { RouteDefinition } from '../http/route.ts';
 import { createComponents, type JsonObject } from './components.ts';
+import { createErrorResponses } from './error-responses.ts';
 import { describeOperation, templatedPath } from './operation.ts';
 import { errorSchema, securitySchemes, sharedHeaders, sharedParameters } from './shared-parts.ts';
 import { describeWebhooks, WEBHOOK_TAG, type WebhookDescription } from './webhooks.ts';
@@ -11,12 +12,14 @@ export interface DocumentOptions {
   webhooks: readonly WebhookDescription[];
 }
 
-const INTRODUCTION = `Email and SMS: transactional messages, their events, and what belongs to them.
-
-Every answer carries \`X-Request-Id\`. Every error has the same shape and a \`code\` to match on. A path that exists answers
-a method it does not know with 405 and \`Allow\`. Lists are bare arrays, newest first. Unknown fields and query parameters
-are refused; fields of a resource that only the service sets may be sent back and are ignored. Within v1, fields and
-values may be added; nothing is taken away.`;
+const INTRODUCTION = [
+  'Email and SMS: transactional messages, their events, and what belongs to them.',
+  'Every answer carries `X-Request-Id`. Every error has the same shape and a `code` to match on. A path that exists ' +
+    'answers a method it does not know with 405 and `Allow`.',
+  'Lists are bare arrays, newest first. Unknown fields and query parameters are refused; fields of a resource that ' +
+    'only the service sets may be sent back and are ignored.',
+  'Within v1, fields and values may be added; nothing is taken away.',
+].join('\n\n');
 
 /** Descriptions of tags; a tag without one stands by its name. */
 const tagDescriptions: Record<string, string> = {
@@ -24,12 +27,21 @@ const tagDescriptions: Record<string, string> = {
   Webhooks: 'Where events are sent to.',
   Uploads: 'Files such as logos and avatars.',
   Operation: 'For those who run the service.',
+  Description: 'What you read here.',
+  Login: 'For people; programs use an API key.',
+  Account: 'Limits, sender defaults and onboarding.',
+  Brand: 'The identity that messages are sent in.',
+  Delivery: 'What may be sent now.',
   [WEBHOOK_TAG]: 'What the service sends to your webhooks, signed by the Standard Webhooks scheme.',
 };
 
+/** What is not for those who send messages comes last. */
+const LAST_TAGS = ['Operation', 'Description'];
+
 function tagsOf(routes: RouteDefinition[], withWebhooks: boolean): JsonObject[] {
   const names = [...new Set(routes.map((route) => route.tag)), ...(withWebhooks ? [WEBHOOK_TAG] : [])];
-  return names.map((name) => {
+  const ordered = names.sort((one, other) => LAST_TAGS.indexOf(one) - LAST_TAGS.indexOf(other));
+  return ordered.map((name) => {
     const description = tagDescriptions[name];
     return { name, ...(description === undefined ? {} : { description }) };
   });
@@ -41,10 +53,14 @@ function tagsOf(routes: RouteDefinition[], withWebhooks: boolean): JsonObject[] 
  */
 export function buildOpenApiDocument(routes: RouteDefinition[], options: DocumentOptions): JsonObject {
   const components = createComponents();
+  const errors = createErrorResponses();
   const paths: Record<string, JsonObject> = {};
   for (const route of routes) {
     const path = templatedPath(route.path);
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describeOperation(route, components) };
+    paths[path] = {
+      ...paths[path],
+      [route.method.toLowerCase()]: describeOperation(route, components, errors),
+    };
   }
   const webhooks = describeWebhooks(options.webhooks, components);
   const document = {
@@ -63,6 +79,7 @@ export function buildOpenApiDocument(routes: RouteDefinition[], options: Documen
     webhooks,
     components: {
       schemas: { Error: errorSchema, ...components.schemas() },
+      responses: errors.responses(),
       headers: sharedHeaders,
       parameters: sharedParameters,
       securitySchemes,

@@ -1,7 +1,8 @@
 import { errorStatus, type ErrorCode } from '../errors.ts';
 import { errorsOf, type RouteDefinition, type RouteResponse } from '../http/route.ts';
 import type { Components, JsonObject } from './components.ts';
-import { errorMeaning, headerRefs, parameterRef, type SharedHeader } from './shared-parts.ts';
+import type { ErrorResponses } from './error-responses.ts';
+import { headerRefs, parameterRef, type SharedHeader } from './shared-parts.ts';
 
 function capitalized(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);
@@ -96,20 +97,7 @@ function successOf(route: RouteDefinition, response: RouteResponse, components: 
   };
 }
 
-function errorOf(route: RouteDefinition, status: number, codes: ErrorCode[]): JsonObject {
-  const shared = commonHeaders(route);
-  if (status === 429 || status === 503) shared.push('Retry-After');
-  const narrowed = { type: 'object', properties: { code: { type: 'string', enum: codes } } };
-  return {
-    description: codes.map((code) => `\`${code}\`: ${errorMeaning[code]}.`).join('\n\n'),
-    headers: headerRefs(...shared),
-    content: {
-      'application/json': { schema: { allOf: [{ $ref: '#/components/schemas/Error' }, narrowed] } },
-    },
-  };
-}
-
-function responsesOf(route: RouteDefinition, components: Components): JsonObject {
+function responsesOf(route: RouteDefinition, components: Components, errors: ErrorResponses): JsonObject {
   const responses: JsonObject = {};
   for (const [status, response] of Object.entries(route.responses)) {
     responses[status] = successOf(route, response, components);
@@ -119,7 +107,7 @@ function responsesOf(route: RouteDefinition, components: Components): JsonObject
     byStatus.set(errorStatus[code], [...(byStatus.get(errorStatus[code]) ?? []), code]);
   }
   for (const status of [...byStatus.keys()].sort((one, other) => one - other)) {
-    responses[status] = errorOf(route, status, byStatus.get(status) as ErrorCode[]);
+    responses[status] = errors.refer(byStatus.get(status) as ErrorCode[], commonHeaders(route));
   }
   return responses;
 }
@@ -131,7 +119,11 @@ function descriptionOf(route: RouteDefinition): string | null {
 }
 
 /** One route as an OpenAPI operation. */
-export function describeOperation(route: RouteDefinition, components: Components): JsonObject {
+export function describeOperation(
+  route: RouteDefinition,
+  components: Components,
+  errors: ErrorResponses,
+): JsonObject {
   const description = descriptionOf(route);
   const requestBody = requestBodyOf(route, components);
   return {
@@ -142,6 +134,6 @@ export function describeOperation(route: RouteDefinition, components: Components
     security: route.auth === 'none' ? [] : [{ apiKey: [] }, { session: [] }],
     parameters: parametersOf(route, components),
     ...(requestBody === null ? {} : { requestBody }),
-    responses: responsesOf(route, components),
+    responses: responsesOf(route, components, errors),
   };
 }

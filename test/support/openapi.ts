@@ -1,0 +1,71 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+
+type Json = Record<string, unknown>;
+
+/** An OpenAPI document as tests read it. */
+export interface OpenApi {
+  paths: Record<string, Record<string, Operation>>;
+  webhooks: Record<string, { post: Operation }>;
+  components: Record<string, Record<string, Json>>;
+  [part: string]: unknown;
+}
+
+export interface Operation {
+  operationId: string;
+  parameters: Json[];
+  requestBody?: { content: Record<string, { schema: Json }> };
+  responses: Record<string, Json>;
+}
+
+/** Follows a `$ref` inside the document. */
+export function resolved(document: OpenApi, node: Json): Json {
+  if (typeof node.$ref !== 'string') return node;
+  const found = node.$ref
+    .slice(2)
+    .split('/')
+    .reduce<unknown>((at, key) => (at as Json)[key], document);
+  return resolved(document, found as Json);
+}
+
+/** Every property that the schema names, at any depth, by dotted path; what is no object has none. */
+function undocumented(document: OpenApi, schema: Json, value: unknown, path: string): string[] {
+  const { properties, items, additionalProperties, allOf, anyOf, oneOf } = resolved(document, schema);
+  if (Array.isArray(value)) {
+    return value.flatMap((each, index) =>
+      undocumented(document, (items ?? {}) as Json, each, `${path}.${index}`),
+    );
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  const alternatives = [allOf, anyOf, oneOf].flatMap((each) => (each ?? []) as Json[]);
+  const known = { ...(properties as Json | undefined) };
+  for (const each of alternatives) Object.assign(known, resolved(document, each).properties);
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const described = known[name] ?? additionalProperties;
+    if (described === undefined) return [`${path}.${name}`];
+    return undocumented(document, described as Json, inner, `${path}.${name}`);
+  });
+}
+
+/** Checks answers against the document: that they are valid, and say nothing it does not describe. */
+export function createAnswerCheck(document: OpenApi) {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  ajv.addSchema({ $id: 'urn:carillon:api', ...document });
+  /** @returns what is wrong with an answer; empty where nothing is */
+  return function problemsOf(path: string, method: string, status: number, body: unknown): string[] {
+    const operation = document.paths[path]?.[method];
+    const response = operation?.responses[status];
+    if (!response) return [`${method} ${path}: ${status} is not described`];
+    const { content } = resolved(document, response) as { content: Record<string, { schema: Json }> };
+    const schema = content['application/json']?.schema;
+    if (!schema) return [`${method} ${path}: ${status} has no JSON`];
+    const absolute = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"urn:carillon:api#/')) as Json;
+    const validate = ajv.compile(absolute);
+    const invalid = validate(body) ? [] : (validate.errors ?? []).map((error) => ajv.errorsText([error]));
+    return [
+      ...invalid,
+      ...undocumented(document, schema, body, '').map((field) => `${field} is not described`),
+    ];
+  };
+}
