@@ -30,11 +30,9 @@ export function encodeText(text: string): EncodedText {
   return { transferEncoding: 'base64', content: bytes.toString('base64').replace(/.{76}(?=.)/g, '$&\r\n') };
 }
 
+/** Lone surrogates are left to the encoding in UTF-8, which replaces them. */
 function normalizeText(text: string): string {
-  return text
-    .toWellFormed()
-    .replaceAll('\0', '')
-    .replace(/\r\n?|\n/g, '\r\n');
+  return text.replaceAll('\0', '').replace(/\r\n?|\n/g, '\r\n');
 }
 
 const CR = 0x0d;

@@ -13,7 +13,7 @@ export function relaxedField(field: string): string {
     .replaceAll('\r\n', '')
     .replace(/[ \t]+/g, ' ')
     .replace(/^ | $/g, '');
-  return `${field.slice(0, colon).toLowerCase()}:${value}`;
+  return `${field.slice(0, colon).trimEnd().toLowerCase()}:${value}`;
 }
 
 /**

@@ -15,12 +15,12 @@ const atomPhrase = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?: [A-Za-z0-9!#$%&'*+/=?^_`
 const notPrintableAscii = /[^\x20-\x7e]/;
 
 /**
- * Text as it may enter a header: NUL removed, lone surrogates replaced.
+ * Text as it may enter a header: NUL removed. Encoding replaces lone surrogates.
  * @throws InvalidMessageError for CR or LF, which would begin a header of the sender's choice
  */
 function headerText(what: string, text: string): string {
   if (/[\r\n]/.test(text)) throw new InvalidMessageError(`${what} contains a line break`);
-  return text.includes('\0') ? text.replaceAll('\0', '').toWellFormed() : text.toWellFormed();
+  return text.replaceAll('\0', '');
 }
 
 /** Puts tokens on lines of at most 78 characters where they let it. */

@@ -8,7 +8,7 @@ const seeds = Array.from({ length: 300 }, (_, seed) => seed + 1);
 
 /** As a reader sees it: nothing for a NUL, a mark for half a character. */
 function expectedText(text: string): string {
-  return readText(text.toWellFormed().replaceAll('\0', ''));
+  return readText(text.replaceAll('\0', '').toWellFormed());
 }
 
 /** One kind of line ending; what follows the last line is the parser's own business. */

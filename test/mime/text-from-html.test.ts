@@ -22,13 +22,16 @@ describe('text made from HTML', () => {
     expect(textFromHtml(html)).toBe(text);
   });
 
-  it.each([
-    ['nested', '<div>'.repeat(400_000)],
-    ['nested and closed by others', '<div>'.repeat(20_000) + '</p>'.repeat(400_000)],
-    ['nested to just below the limit', '<div>'.repeat(10_000) + '</p>'.repeat(9_990)],
-  ])('does not hold up everyone else for 2 MB of tags: %s', (_name, html) => {
+  it('is given up past 20,000 tags, whether they open or close', () => {
+    expect(textFromHtml('<p>x</p>'.repeat(10_000))).not.toBe('');
+    expect(textFromHtml('<p>x'.repeat(20_001))).toBe('');
+    expect(textFromHtml(`x${'</p>'.repeat(20_001)}`)).toBe('');
+  });
+
+  it('does not hold up everyone else, however the tags it takes are arranged', () => {
     const started = performance.now();
-    textFromHtml(html);
+    for (const html of ['<div>'.repeat(20_000), '<div>'.repeat(10_000) + '</p>'.repeat(10_000)])
+      textFromHtml(html);
     expect(performance.now() - started).toBeLessThan(3_000);
   });
 });
