@@ -59,6 +59,19 @@ async function updateBrand(
   return rows[0] as BrandRow;
 }
 
+/**
+ * The account's first brand, for one who knows of none. Of two first PUTs at once the second waits here, and sees
+ * what the first made: the look-up must be a statement of its own, begun under the lock.
+ */
+async function lockedFirstBrand(trx: Queryable, accountId: number): Promise<number | null> {
+  await trx.query('select 1 from accounts where id = $1 for no key update', [accountId]);
+  const { rows } = await trx.query<{ id: number | null }>(
+    'select min(id) as id from brands where account_id = $1',
+    [accountId],
+  );
+  return rows[0]?.id ?? null;
+}
+
 /** The onboarding step `brand` is done once and for all when a brand is first complete. */
 async function markComplete(trx: Queryable, brand: BrandRow): Promise<void> {
   if (!isComplete(brand)) return;
@@ -98,13 +111,7 @@ export function createBrandService(deps: { pool: pg.Pool; images: ImageReference
     async put(tenant, body) {
       const changes = changesOf(body, await logoOf(tenant, body));
       return inTransaction(pool, async (trx) => {
-        // Two first PUTs at once make one brand.
-        const { rows } = await trx.query<{ id: number | null }>(
-          `with locked as (select id from accounts where id = $1 for no key update)
-           select coalesce($2, (select min(b.id) from brands b where b.account_id = locked.id)) as id from locked`,
-          [tenant.accountId, tenant.brandId],
-        );
-        const brandId = rows[0]?.id ?? null;
+        const brandId = tenant.brandId ?? (await lockedFirstBrand(trx, tenant.accountId));
         const brand =
           brandId === null
             ? await insertBrand(trx, tenant.accountId, changes)

@@ -1,0 +1,182 @@
+import { z } from 'zod';
+import { AppError } from '../../src/errors.ts';
+import { pageOf, pageQuery, paginate } from '../../src/http/pagination.ts';
+import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../src/http/route.ts';
+
+const answers = { 200: { description: 'what came in', schema: null } };
+
+/** Parses every kind of thing and gives back what it parsed. */
+const echo = defineRoute({
+  method: 'POST',
+  path: '/v1/my/probe/echo/:id',
+  operationId: 'probeEcho',
+  tag: 'Probe',
+  summary: 'Give back what was parsed',
+  auth: 'brand',
+  idempotency: 'own',
+  params: z.object({ id: z.coerce.number().int().positive().max(Number.MAX_SAFE_INTEGER) }),
+  query: z.strictObject({ verbose: z.enum(['true', 'false']).optional() }),
+  body: z.strictObject({
+    subject: z.string().max(20),
+    count: z.int().min(1).max(10).optional(),
+    reply_to: z.email().optional(),
+    links: z
+      .array(z.strictObject({ url: z.url(), title: z.string().min(1) }))
+      .max(2)
+      .optional(),
+    data: z.record(z.string(), z.unknown()).optional(),
+    kind: z.enum(['one', 'two']).default('one'),
+  }),
+  readOnlyFields: ['id', 'created_at'],
+  responses: answers,
+  handler: ({ params, query, body, tenant, requestId, idempotencyKey }) => ({
+    status: 200,
+    body: { params, query, body, tenant, requestId, idempotencyKey },
+  }),
+});
+
+const optionalBody = defineRoute({
+  method: 'POST',
+  path: '/v1/my/probe/optional',
+  operationId: 'probeOptional',
+  tag: 'Probe',
+  summary: 'A body that may be left out',
+  auth: 'brand',
+  idempotency: 'none',
+  body: z.strictObject({ type: z.string().default('email.delivered') }),
+  bodyOptional: true,
+  responses: answers,
+  handler: ({ body }) => ({ status: 200, body }),
+});
+
+const admins = defineRoute({
+  method: 'GET',
+  path: '/v1/my/probe/admins',
+  operationId: 'probeAdmins',
+  tag: 'Probe',
+  summary: 'For owners and admins',
+  auth: 'brand',
+  roles: ['owner', 'admin'],
+  responses: answers,
+  handler: ({ tenant }) => ({ status: 200, body: tenant }),
+});
+
+const anyone = defineRoute({
+  method: 'GET',
+  path: '/v1/my/probe/tenant',
+  operationId: 'probeTenant',
+  tag: 'Probe',
+  summary: 'For every role',
+  auth: 'brand',
+  responses: answers,
+  handler: ({ tenant }) => ({ status: 200, body: tenant }),
+});
+
+const failures = {
+  bug: () => new Error('the secret reason'),
+  known: () => new AppError('conflict', 'this cannot be now'),
+  database: () => Object.assign(new Error('terminating connection'), { code: '57P01' }),
+};
+
+const failing = defineRoute({
+  method: 'GET',
+  path: '/v1/my/probe/failing/:how',
+  operationId: 'probeFailing',
+  tag: 'Probe',
+  summary: 'Throw',
+  auth: 'none',
+  params: z.object({ how: z.enum(['bug', 'known', 'database']) }),
+  responses: answers,
+  handler({ params }) {
+    throw failures[params.how]();
+  },
+});
+
+/** Forty items, 40 down to 1. */
+const pages = defineRoute({
+  method: 'GET',
+  path: '/v1/my/probe/pages',
+  operationId: 'probePages',
+  tag: 'Probe',
+  summary: 'A list',
+  auth: 'none',
+  query: z.strictObject({ ...pageQuery, odd: z.enum(['true']).optional() }),
+  paginated: true,
+  responses: answers,
+  handler(input) {
+    const page = pageOf(input.query);
+    const all = Array.from({ length: 40 }, (_, index) => ({ id: 40 - index }));
+    const wanted = all.filter(({ id }) => input.query.odd === undefined || id % 2 === 1);
+    const older = wanted.filter(({ id }) => page.after === null || id < page.after);
+    const rows = older.slice(page.offset, page.offset + page.limit);
+    return paginate(input, page, rows, { total: wanted.length, estimated: input.query.odd === 'true' });
+  },
+});
+
+/** Answers when `release` is called. */
+export interface SlowRoute {
+  route: RouteDefinition;
+  started: Promise<void>;
+  release(): void;
+}
+
+export function createSlowRoute(): SlowRoute {
+  const started = Promise.withResolvers<undefined>();
+  const released = Promise.withResolvers<undefined>();
+  const route = defineRoute({
+    method: 'GET',
+    path: '/v1/my/probe/slow',
+    operationId: 'probeSlow',
+    tag: 'Probe',
+    summary: 'Wait to be released',
+    auth: 'none',
+    responses: answers,
+    async handler() {
+      started.resolve(undefined);
+      await released.promise;
+      return { status: 200, body: 'done' };
+    },
+  });
+  return { route, started: started.promise, release: () => released.resolve(undefined) };
+}
+
+/** Makes a row of `uploads`: any table will do to see what commits with a key. */
+export const makeUpload = defineIdempotentRoute({
+  path: '/v1/my/probe/uploads',
+  operationId: 'probeMakeUpload',
+  tag: 'Probe',
+  summary: 'Make a row, once per key',
+  auth: 'brand',
+  body: z.strictObject({
+    filename: z.string(),
+    kind: z.enum(['one', 'two']).default('one'),
+    wait_ms: z.int().min(0).max(2_000).default(0),
+    fail: z.boolean().default(false),
+  }),
+  responses: { 201: { description: 'made', schema: null } },
+  async handler({ body, tenant }, trx) {
+    const { rows } = await trx.query<{ id: number }>(
+      `insert into uploads (account_id, brand_id, filename, content_type, size, storage_key)
+       values ($1, $2, $3, 'text/plain', 1, gen_random_uuid()) returning id`,
+      [tenant.accountId, tenant.brandId, body.filename],
+    );
+    await trx.query('select pg_sleep($1 / 1000.0)', [body.wait_ms]);
+    if (body.fail) throw new AppError('conflict', 'not this time');
+    const id = rows[0]?.id ?? 0;
+    return { status: 201, body: { id, filename: body.filename }, resourceId: id };
+  },
+  async load({ ctx }, resourceId) {
+    return { id: resourceId, loaded: true, path: ctx.path };
+  },
+});
+
+/** Routes that show what the floor does, whatever the rooms do. */
+export const probeRoutes: RouteDefinition[] = [
+  echo,
+  optionalBody,
+  admins,
+  anyone,
+  failing,
+  pages,
+  makeUpload,
+];
