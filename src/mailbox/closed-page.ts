@@ -1,10 +1,10 @@
 import { page, type Answer } from './answer.ts';
 import { layout } from './layout.ts';
-import { html } from './markup.ts';
+import { markup } from './markup.ts';
 
 /** For who has no token. */
 export function closedPage(nonce: string): Answer {
-  const content = html`<div class="panel alone">
+  const content = markup`<div class="panel alone">
     <h1>This mailbox needs its token</h1>
     <p>Open the link that <code>npm start</code> printed, or paste the token from it.</p>
     <form method="get" action="/">
@@ -18,7 +18,7 @@ export function closedPage(nonce: string): Answer {
 
 /** For a path where nothing is, or a message that was cleared. */
 export function missingPage(nonce: string): Answer {
-  const content = html`<div class="empty">
+  const content = markup`<div class="empty">
     <h2>There is nothing here</h2>
     <p>The message may have been cleared.</p>
     <a href="/">All messages</a>

@@ -1,4 +1,4 @@
-import { html, Markup } from './markup.ts';
+import { Markup, markup } from './markup.ts';
 import { style } from './style.ts';
 
 export interface PageFrame {
@@ -14,7 +14,7 @@ export interface PageFrame {
   live?: boolean;
 }
 
-const bell = html`<svg
+const bell = markup`<svg
   viewBox="0 0 24 24"
   fill="none"
   stroke="currentColor"
@@ -45,13 +45,13 @@ setInterval(() => look().catch(() => undefined), 2000);
 `;
 
 function channelChoice(value: string, label: string, chosen: string | undefined): Markup {
-  return html`<option value="${value}" ${value === (chosen ?? '') ? new Markup('selected') : ''}>
+  return markup`<option value="${value}" ${value === (chosen ?? '') ? new Markup('selected') : ''}>
     ${label}
   </option>`;
 }
 
 function topBar({ search, channel }: PageFrame): Markup {
-  return html`<header class="bar">
+  return markup`<header class="bar">
     <div>
       <a class="brand" href="/">${bell} Carillon mailbox</a>
       <form class="search" role="search" action="/" method="get">
@@ -77,7 +77,7 @@ function topBar({ search, channel }: PageFrame): Markup {
 /** A whole page: no resource from anywhere, one style and at most one script, both by nonce. */
 export function layout(frame: PageFrame): string {
   const { title, nonce, content, live = false, bar } = frame;
-  const page = html`<!doctype html>
+  const page = markup`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
@@ -86,7 +86,7 @@ export function layout(frame: PageFrame): string {
         <style nonce="${nonce}">
           ${new Markup(style)}
         </style>
-        ${live && html`<noscript><meta http-equiv="refresh" content="5" /></noscript>`}
+        ${live && markup`<noscript><meta http-equiv="refresh" content="5" /></noscript>`}
       </head>
       <body>
         <a class="skip" href="#main">Skip to content</a>
@@ -94,7 +94,7 @@ export function layout(frame: PageFrame): string {
         <main id="main">${content}</main>
         ${
           live &&
-          html`<script nonce="${nonce}">
+          markup`<script nonce="${nonce}">
             ${new Markup(refresh)};
           </script>`
         }

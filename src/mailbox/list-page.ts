@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { page, type Answer } from './answer.ts';
 import { listCaptured, type CapturedPage, type CapturedSummary } from './captured.ts';
 import { layout } from './layout.ts';
-import { html, type Markup } from './markup.ts';
-import { counted, moment, size } from './wording.ts';
+import { markup, type Markup } from './markup.ts';
+import { counted, moment, shortMoment, size } from './wording.ts';
 
 const PAGE_SIZE = 50;
 
@@ -20,24 +20,24 @@ function row(message: CapturedSummary): Markup {
   const { id, channel, to, subject, body, capturedAt, sizeBytes } = message;
   const what =
     channel === 'email'
-      ? html`<span class="what">${subject || '(no subject)'}</span>`
-      : html`<span class="what body">${body ?? ''}</span>`;
-  return html`<li>
+      ? markup`<span class="what">${subject || '(no subject)'}</span>`
+      : markup`<span class="what body">${body ?? ''}</span>`;
+  return markup`<li>
     <a href="/messages/${id}">
       <span class="kind ${channel}">${channel === 'email' ? 'Email' : 'SMS'}</span>
       <span>${to}</span>${what}
-      <time datetime="${capturedAt.toISOString()}" title="${size(sizeBytes)}">${moment(capturedAt)}</time>
+      <time datetime="${capturedAt.toISOString()}" title="${moment(capturedAt)}, ${size(sizeBytes)}">${shortMoment(capturedAt)}</time>
     </a>
   </li>`;
 }
 
 function empty({ q, channel }: View): Markup {
   if (q || channel)
-    return html`<div class="empty">
+    return markup`<div class="empty">
       <h2>Nothing matches</h2>
       <a href="/">Show all messages</a>
     </div>`;
-  return html`<div class="empty">
+  return markup`<div class="empty">
     <h2>No messages yet</h2>
     Whatever this Carillon sends is kept here instead of leaving. The page looks for new messages by itself.
   </div>`;
@@ -45,13 +45,13 @@ function empty({ q, channel }: View): Markup {
 
 function pageLink(current: View, number: number, label: string): Markup {
   const query = new URLSearchParams({ q: current.q, channel: current.channel ?? '', page: String(number) });
-  return html`<a class="button" href="/?${query.toString()}">${label}</a>`;
+  return markup`<a class="button" href="/?${query.toString()}">${label}</a>`;
 }
 
 function pages(current: View, total: number): Markup | null {
   const last = Math.max(1, Math.ceil(total / PAGE_SIZE));
   if (last === 1 && current.page === 1) return null;
-  return html`<nav class="pages" aria-label="Pages">
+  return markup`<nav class="pages" aria-label="Pages">
     ${current.page > 1 && pageLink(current, Math.min(current.page - 1, last), 'Newer')}
     <span>Page ${current.page} of ${last}</span>
     ${current.page < last && pageLink(current, current.page + 1, 'Older')}
@@ -59,12 +59,12 @@ function pages(current: View, total: number): Markup | null {
 }
 
 function content(current: View, { messages, total }: CapturedPage): Markup {
-  return html`<h1 class="hidden">Messages</h1>
-    <p class="count" id="count" role="status">${counted(total)}, newest first</p>
+  return markup`<h1 class="hidden">Messages</h1>
+    <p class="count" id="count" role="status">${counted(total)}${total > 1 && ', newest first'}</p>
     <div id="list">
       ${
         messages.length > 0
-          ? html`<ol class="list">
+          ? markup`<ol class="list">
               ${messages.map(row)}
             </ol>`
           : empty(current)

@@ -29,6 +29,6 @@ function render(part: Part): string {
 }
 
 /** A template of HTML: every value in it is escaped unless it is markup itself; null and false leave nothing. */
-export function html(strings: TemplateStringsArray, ...parts: Part[]): Markup {
+export function markup(strings: TemplateStringsArray, ...parts: Part[]): Markup {
   return new Markup(strings.map((string, index) => string + render(parts[index] ?? null)).join(''));
 }

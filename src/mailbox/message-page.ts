@@ -2,7 +2,7 @@ import { page, type Answer } from './answer.ts';
 import type { Captured } from './captured.ts';
 import { layout } from './layout.ts';
 import { readMail, type MailContent } from './mail-content.ts';
-import { html, type Markup } from './markup.ts';
+import { markup, type Markup } from './markup.ts';
 import { moment, size } from './wording.ts';
 
 const views = { html: 'HTML', text: 'Text', source: 'Source', headers: 'Headers' } as const;
@@ -18,9 +18,9 @@ function facts(captured: Captured): Markup {
   const { from, to, returnPath, capturedAt, messageId, attempt, sizeBytes, channel } = captured;
   const line = (name: string, value: string | null) =>
     value !== null &&
-    html`<dt>${name}</dt>
+    markup`<dt>${name}</dt>
       <dd>${value}</dd>`;
-  return html`<dl class="facts">
+  return markup`<dl class="facts">
     ${line('From', from)}${line('To', to)}${line('Return path', returnPath)}
     ${line('Handed over', moment(capturedAt))}
     ${line('Message', `${messageId}, attempt ${attempt}, ${channel === 'email' ? 'email' : 'SMS'}, ${size(sizeBytes)}`)}
@@ -32,19 +32,19 @@ function tabs(captured: Captured, current: ViewName, phone: boolean): Markup {
   const names = Object.keys(views) as ViewName[];
   const tab = (name: ViewName) =>
     name === current
-      ? html`<a href="/messages/${id}?view=${name}" aria-current="page">${views[name]}</a>`
-      : html`<a href="/messages/${id}?view=${name}">${views[name]}</a>`;
+      ? markup`<a href="/messages/${id}?view=${name}" aria-current="page">${views[name]}</a>`
+      : markup`<a href="/messages/${id}?view=${name}">${views[name]}</a>`;
   const width = phone
-    ? html`<a href="/messages/${id}?view=html">Full width</a>`
-    : html`<a href="/messages/${id}?view=html&amp;width=phone">Phone width</a>`;
-  return html`<nav class="tabs" aria-label="Views of the message">
+    ? markup`<a href="/messages/${id}?view=html">Full width</a>`
+    : markup`<a href="/messages/${id}?view=html&amp;width=phone">Phone width</a>`;
+  return markup`<nav class="tabs" aria-label="Views of the message">
     ${names.map(tab)}<span class="end"></span>${current === 'html' && width}
     <a href="/messages/${id}/raw">Download .eml</a>
   </nav>`;
 }
 
 function framed(captured: Captured, phone: boolean): Markup {
-  return html`<div class="panel ${phone ? 'phone' : ''}">
+  return markup`<div class="panel ${phone ? 'phone' : ''}">
       <iframe
         sandbox="allow-popups allow-popups-to-escape-sandbox"
         referrerpolicy="no-referrer"
@@ -60,16 +60,16 @@ function framed(captured: Captured, phone: boolean): Markup {
 function source(raw: Buffer): Markup {
   const shown = raw.subarray(0, LONGEST_SOURCE_SHOWN).toString('utf8');
   const rest = raw.length - LONGEST_SOURCE_SHOWN;
-  return html`<div class="panel"><pre tabindex="0">${shown}</pre></div>
-    ${rest > 0 && html`<p class="note">${size(rest)} more are in the download.</p>`}`;
+  return markup`<div class="panel"><pre tabindex="0">${shown}</pre></div>
+    ${rest > 0 && markup`<p class="note">${size(rest)} more are in the download.</p>`}`;
 }
 
 function headerTable({ headers }: MailContent): Markup {
-  return html`<div class="panel">
+  return markup`<div class="panel">
     <table>
       ${headers.map(
         ({ name, value }) =>
-          html`<tr>
+          markup`<tr>
             <th scope="row">${name}</th>
             <td>${value}</td>
           </tr>`,
@@ -82,12 +82,12 @@ function panel(captured: Captured, raw: Buffer, mail: MailContent, view: ViewNam
   switch (view) {
     case 'html':
       return mail.html === null
-        ? html`<div class="empty">This message has no HTML.</div>`
+        ? markup`<div class="empty">This message has no HTML.</div>`
         : framed(captured, phone);
     case 'text':
       return mail.text === null
-        ? html`<div class="empty">This message has no text.</div>`
-        : html`<div class="panel"><pre tabindex="0">${mail.text}</pre></div>`;
+        ? markup`<div class="empty">This message has no text.</div>`
+        : markup`<div class="panel"><pre tabindex="0">${mail.text}</pre></div>`;
     case 'source':
       return source(raw);
     case 'headers':
@@ -97,12 +97,12 @@ function panel(captured: Captured, raw: Buffer, mail: MailContent, view: ViewNam
 
 function attachmentList(captured: Captured, { attachments }: MailContent): Markup | null {
   if (attachments.length === 0) return null;
-  return html`<h2>Attachments</h2>
+  return markup`<h2>Attachments</h2>
     <div class="panel">
       <table>
         ${attachments.map(
           ({ filename, contentType, content }, index) =>
-            html`<tr>
+            markup`<tr>
               <th scope="row"><a href="/messages/${captured.id}/attachments/${index + 1}">${filename}</a></th>
               <td>${contentType}</td>
               <td class="size">${size(content.length)}</td>
@@ -118,7 +118,7 @@ async function emailContent(captured: Captured, raw: Buffer, query: URLSearchPar
   const usual = mail.problem !== null ? 'source' : mail.html === null ? 'text' : 'html';
   const view = isView(asked) ? asked : usual;
   const phone = query.get('width') === 'phone';
-  return html`${mail.problem !== null && html`<p>This message cannot be taken apart: ${mail.problem}.</p>`}
+  return markup`${mail.problem !== null && markup`<p>This message cannot be taken apart: ${mail.problem}.</p>`}
   ${tabs(captured, view, phone)}${panel(captured, raw, mail, view, phone)}${attachmentList(captured, mail)}`;
 }
 
@@ -130,9 +130,9 @@ export async function messagePage(
 ): Promise<Answer> {
   const { raw, subject, body, to } = captured;
   const title = raw === null ? `SMS to ${to}` : subject || '(no subject)';
-  const content = html`<a href="/">← All messages</a>
+  const content = markup`<a href="/">← All messages</a>
     <h1>${title}</h1>
     ${facts(captured)}
-    ${raw === null ? html`<div class="panel"><p class="bubble">${body ?? ''}</p></div>` : await emailContent(captured, raw, query)}`;
+    ${raw === null ? markup`<div class="panel"><p class="bubble">${body ?? ''}</p></div>` : await emailContent(captured, raw, query)}`;
   return page(200, layout({ title: `${title} · Carillon mailbox`, nonce, bar: true, content }), nonce);
 }

@@ -1,8 +1,20 @@
-const when = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+const exactly = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+const briefly = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
 
 /** In this machine's time zone: whoever reads it sits at it. */
 export function moment(date: Date): string {
-  return when.format(date);
+  return exactly.format(date);
+}
+
+/** The same, short enough for a list. */
+export function shortMoment(date: Date): string {
+  return briefly.format(date);
 }
 
 export function size(bytes: number): string {
@@ -12,5 +24,6 @@ export function size(bytes: number): string {
 }
 
 export function counted(count: number): string {
+  if (count === 0) return 'No messages';
   return count === 1 ? '1 message' : `${count.toLocaleString('en-GB')} messages`;
 }
