@@ -106,6 +106,7 @@ export default defineConfig(
       'max-lines': ['error', { max: 500, skipBlankLines: true, skipComments: true }],
       'no-restricted-properties': 'off',
       // Parsed answers and Jest's asymmetric matchers are `any`; what a test claims of them is what it checks.
+      '@typescript-eslint/no-base-to-string': 'off',
       '@typescript-eslint/no-unsafe-argument': 'off',
       '@typescript-eslint/no-unsafe-assignment': 'off',
       '@typescript-eslint/no-unsafe-call': 'off',

@@ -19,9 +19,11 @@ function translated(error: unknown, multipart: MultipartBody): Error {
   const { code, field } = error as { code?: string; field?: string };
   if (code === 'LIMIT_FILE_SIZE') return tooLarge(multipart.maxFileBytes);
   if (code === 'LIMIT_UNEXPECTED_FILE') {
-    return invalid({
-      [field ?? 'file']: [`is not expected; the file goes into the field ${multipart.file}`],
-    });
+    const again = field === multipart.file;
+    const problem = again
+      ? 'must be given once'
+      : `is not expected; the file goes into the field ${multipart.file}`;
+    return invalid({ [field ?? multipart.file]: [problem] });
   }
   if (typeof code === 'string' && code.startsWith('LIMIT_')) {
     return new AppError('payload_too_large', `the form has too much of something: ${code.slice(6)}`);
@@ -42,11 +44,12 @@ export async function readMultipart(request: IncomingMessage, multipart: Multipa
   const parser = multer({
     storage: multer.memoryStorage(),
     limits: {
-      files: 1,
+      // One more than is taken, so that the one too many is told by its field.
+      files: 2,
       fileSize: multipart.maxFileBytes,
       fields: MAX_FIELDS,
       fieldSize: MAX_FIELD_BYTES,
-      parts: MAX_FIELDS + 1,
+      parts: MAX_FIELDS + 2,
     },
     defParamCharset: 'utf8',
   }).single(multipart.file) as unknown as Middleware;

@@ -1,0 +1,68 @@
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { newBlobKey, type BlobStore } from '../../src/storage/blob-store.ts';
+import { createLocalDiskStore } from '../../src/storage/local-disk.ts';
+
+let folder: string;
+let store: BlobStore;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'carillon-blobs-'));
+  store = createLocalDiskStore(join(folder, 'blobs'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+describe('blobs on local disk', () => {
+  it('come back as they were kept', async () => {
+    const key = newBlobKey('uploads', 7);
+    const bytes = Buffer.from([0, 1, 2, 253, 254, 255]);
+    await store.put(key, bytes);
+    const blob = await store.open(key);
+    expect(blob?.size).toBe(6);
+    expect(blob && (await buffer(blob.stream))).toEqual(bytes);
+  });
+
+  it('are readable by nobody else on the machine, and leave no draft behind', async () => {
+    const key = newBlobKey('uploads', 7);
+    await store.put(key, Buffer.from('secret'));
+    const path = join(folder, 'blobs', key);
+    expect((await stat(path)).mode & 0o077).toBe(0);
+    expect(await readdir(dirname(path))).toHaveLength(1);
+  });
+
+  it('that are not there are null', async () => {
+    expect(await store.open(newBlobKey('uploads', 7))).toBeNull();
+  });
+
+  it('can be removed, more than once', async () => {
+    const key = newBlobKey('uploads', 7);
+    await store.put(key, Buffer.from('x'));
+    await store.remove(key);
+    await store.remove(key);
+    expect(await store.open(key)).toBeNull();
+  });
+
+  it('that could not be written leave nothing behind', async () => {
+    const key = newBlobKey('uploads', 7);
+    await writeFile(join(folder, 'blobs'), 'a file where the folder should be');
+    await expect(store.put(key, Buffer.from('x'))).rejects.toThrow(/EEXIST|ENOTDIR/);
+    expect(await store.open(key)).toBeNull();
+  });
+
+  it.each(['../secret', 'uploads/7/../../x', '/etc/passwd', 'uploads/7/ABC', ''])(
+    'are not reached by the key %j',
+    async (key) => {
+      await expect(store.open(key)).rejects.toThrow('not a key of a blob');
+      await expect(store.put(key, Buffer.from('x'))).rejects.toThrow('not a key of a blob');
+      await expect(store.remove(key)).rejects.toThrow('not a key of a blob');
+    },
+  );
+
+  it('have keys that differ', () => {
+    const keys = Array.from({ length: 100 }, () => newBlobKey('uploads', 1));
+    expect(new Set(keys).size).toBe(100);
+  });
+});
