@@ -15,9 +15,9 @@ interface SettingOptions {
   name?: string;
   tier?: OperatorSettings['tier'];
   approval?: OperatorSettings['approvalState'];
-  sandboxCap?: number | null;
-  allowance?: number | null;
-  spendCap?: number | null;
+  sandboxCap?: number | 'default';
+  allowance?: number | 'default';
+  spendCap?: number | 'default';
   comped?: boolean;
 }
 
@@ -43,15 +43,20 @@ function withSettingOptions(command: Command): Command {
     );
 }
 
+/** `default` is null in the database: the service's own setting. */
+function orNull(value: number | 'default' | undefined): number | null | undefined {
+  return value === 'default' ? null : value;
+}
+
 function settingsOf(options: SettingOptions): OperatorSettings {
   return {
     name: options.name,
     tier: options.tier,
     approvalState: options.approval,
     comped: options.comped,
-    sandboxMonthlyCap: options.sandboxCap,
-    allowancePerDay: options.allowance,
-    spendCapMonthlyCents: options.spendCap,
+    sandboxMonthlyCap: orNull(options.sandboxCap),
+    allowancePerDay: orNull(options.allowance),
+    spendCapMonthlyCents: orNull(options.spendCap),
   };
 }
 

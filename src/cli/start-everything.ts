@@ -5,7 +5,7 @@ import { banner } from '../local/dev-file.ts';
 import { developmentSettings } from '../local/dev-settings.ts';
 import { emptyHome, openHome, type Home } from '../local/home.ts';
 import { supervise, type Supervisor } from '../local/supervisor.ts';
-import { roles } from './start-role.ts';
+import { roles } from './role-names.ts';
 
 export interface StartEverythingOptions {
   dev: boolean;

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { loadConfig, requireSettings, type Config } from '../config.ts';
 import { developmentSettings } from '../local/dev-settings.ts';
+import type { RoleName } from './role-names.ts';
 import { READY } from '../local/role-process.ts';
 
 /** A role that serves until it is stopped. */
@@ -15,9 +16,6 @@ export interface RoleModule {
   /** Resolves once the role can do its work. */
   run(config: Config): Promise<RunningRole>;
 }
-
-export const roles = ['api', 'worker', 'sender'] as const;
-export type RoleName = (typeof roles)[number];
 
 /** Loaded when asked for, so that a role's process holds only what it needs. */
 async function loadRole(role: RoleName): Promise<RoleModule> {

@@ -1,6 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { startEverything } from './start-everything.ts';
-import { roles, startRole, type RoleName } from './start-role.ts';
+import { roles, type RoleName } from './role-names.ts';
 
 const SETTINGS = `
 Settings (environment variables):
@@ -45,7 +44,9 @@ export function addStartCommand(program: Command): void {
     .action(async (role: RoleName | undefined, options: StartOptions, command: Command) => {
       if (role && options.reset)
         command.error('error: --reset is for a start of everything, not of one role');
-      if (role) return startRole(role, { dev: options.dev ?? false });
+      // Loaded when asked for: other commands need neither, and a role needs nothing of the supervisor.
+      if (role) return (await import('./start-role.ts')).startRole(role, { dev: options.dev ?? false });
+      const { startEverything } = await import('./start-everything.ts');
       const { json = false } = command.optsWithGlobals<{ json?: boolean }>();
       return startEverything({ dev: options.dev ?? false, reset: options.reset ?? false, json });
     });

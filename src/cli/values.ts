@@ -13,8 +13,8 @@ export function amount(text: string): number {
 }
 
 /** A whole number from 0, or `default` for the service's own setting. */
-export function amountOrDefault(text: string): number | null {
-  return text === 'default' ? null : amount(text);
+export function amountOrDefault(text: string): number | 'default' {
+  return text === 'default' ? text : amount(text);
 }
 
 /** An address as login takes it. */

@@ -15,7 +15,7 @@ import { claimPorts } from './ports.ts';
 import { endLeftoverPostgres, startPostgres, type PostgresServer } from './postgres.ts';
 import { startRoleProcess } from './role-process.ts';
 
-export type SupervisedRole = 'api' | 'worker' | 'sender';
+export type SupervisedRole = Exclude<keyof Pids, 'temporal' | 'postgres'>;
 
 export interface SupervisorOptions {
   /** Complete: with APP_SECRET and EMAIL_PROVIDER_URL. Without addresses, database and engine are embedded. */
