@@ -50,20 +50,31 @@ function isAbsent(error: unknown): boolean {
   return absent.has((error as { code?: string }).code ?? '');
 }
 
-async function within<T>(host: string, timeoutMs: number, work: Promise<T>): Promise<T> {
+/** One client a look-up, so that what its deadline leaves unanswered can be given up. */
+async function within<T>(
+  host: string,
+  timeoutMs: number,
+  servers: readonly string[],
+  ask: (client: DnsPromises) => Promise<T>,
+): Promise<T> {
+  const client = new DnsPromises({ timeout: TRY_MS, tries: TRIES });
+  if (servers.length > 0) client.setServers(servers);
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new ResolveError('unavailable', host)), timeoutMs);
+    timer = setTimeout(() => {
+      reject(new ResolveError('unavailable', host));
+      client.cancel();
+    }, timeoutMs);
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([ask(client), late]);
   } finally {
     clearTimeout(timer);
   }
 }
 
-async function askServers(servers: DnsPromises, host: string): Promise<ResolvedAddress[]> {
-  const answers = await Promise.allSettled([servers.resolve4(host), servers.resolve6(host)]);
+async function askServers(client: DnsPromises, host: string): Promise<ResolvedAddress[]> {
+  const answers = await Promise.allSettled([client.resolve4(host), client.resolve6(host)]);
   const found = answers.flatMap((answer, index) => {
     if (answer.status === 'rejected') return [];
     return answer.value.map((address): ResolvedAddress => ({ address, family: index === 0 ? 4 : 6 }));
@@ -94,18 +105,19 @@ function lookupWith(resolve: Resolver['resolveAddresses']): net.LookupFunction {
 /**
  * @param servers addresses of name servers, with ports where needed (DNS_SERVERS). Where empty, the system's
  *   servers are asked, without its hosts file but for `localhost`; `lookup` is then the system's own.
+ * @throws TypeError (ERR_INVALID_IP_ADDRESS) where an entry is no address
  */
 export function createResolver(servers: readonly string[]): Resolver {
-  const client = new DnsPromises({ timeout: TRY_MS, tries: TRIES });
-  if (servers.length > 0) client.setServers(servers);
+  // A wrong setting is told at start and not at the first look-up.
+  if (servers.length > 0) new DnsPromises().setServers(servers);
   const resolveAddresses: Resolver['resolveAddresses'] = async (host, options = {}) => {
     const family = net.isIP(host);
     if (family !== 0) return [{ address: host, family: family === 4 ? 4 : 6 }];
     if (LOCALHOST.test(host)) return localAddresses;
-    return within(host, options.timeoutMs ?? TIMEOUT_MS, askServers(client, host));
+    return within(host, options.timeoutMs ?? TIMEOUT_MS, servers, (client) => askServers(client, host));
   };
   return {
     resolveAddresses,
-    lookup: servers.length > 0 ? lookupWith(resolveAddresses) : (dns.lookup as net.LookupFunction),
+    lookup: servers.length > 0 ? lookupWith(resolveAddresses) : (dns.lookup),
   };
 }

@@ -1,0 +1,119 @@
+import type { Resolver } from '../dns/resolver.ts';
+import { createAddressPolicy } from './addresses.ts';
+import { createConnections, type Connections } from './connections.ts';
+import { exchangeOver, type EgressResult } from './exchange.ts';
+import { createPins, type Pin, type Pins } from './pins.ts';
+import { problem, type EgressProblem, type RefusalReason } from './problem.ts';
+import { readTarget, type Target } from './target.ts';
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+const DEFAULT_RESPONSE_BYTES = 64 * 1024;
+const MOST_TARGETS = 5_000;
+
+export interface EgressOptions {
+  resolver: Resolver;
+  /** EGRESS_ALLOW: ranges that may be reached although private, and over plain HTTP too. */
+  allow: readonly string[];
+  userAgent: string;
+  /** Certificates (PEM) to trust instead of the system's; for tests. */
+  ca?: string[];
+  /** How long a name's addresses are used without asking again; 5 s. */
+  pinMs?: number;
+}
+
+export interface EgressRequest {
+  url: string;
+  method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  headers?: Record<string, string>;
+  body?: string | Buffer;
+  /** For everything: the name, the connection, the answer's last byte. 10 s. */
+  timeoutMs?: number;
+  /** What is read of the answer's body; 64 KiB. */
+  maxResponseBytes?: number;
+  signal?: AbortSignal;
+}
+
+/** The one client for every HTTP request to an address that a user chose. Nothing here throws. */
+export interface Egress {
+  /** Whether a URL may be called now; `message` completes the sentence "url …". */
+  checkUrl(url: string): Promise<{ ok: true } | EgressProblem<RefusalReason>>;
+  /** Redirects are answers like any other. */
+  request(request: EgressRequest): Promise<EgressResult>;
+  close(): Promise<void>;
+}
+
+interface Parts {
+  pins: Pins;
+  connections: Connections;
+  userAgent: string;
+  targets: Map<string, Target>;
+}
+
+function targetOf(parts: Parts, url: string): Target | EgressProblem {
+  const known = parts.targets.get(url);
+  if (known) return known;
+  const target = readTarget(url);
+  if ('reason' in target) return target;
+  if (parts.targets.size >= MOST_TARGETS) parts.targets.clear();
+  parts.targets.set(url, target);
+  return target;
+}
+
+function pinFor(
+  target: Target,
+  verdict: Pin | EgressProblem<RefusalReason>,
+): Pin | EgressProblem<RefusalReason> {
+  if ('reason' in verdict) return verdict;
+  return target.protocol === 'http:' && !verdict.allowed ? problem('scheme') : verdict;
+}
+
+async function send(parts: Parts, request: EgressRequest): Promise<EgressResult> {
+  const startedAt = performance.now();
+  const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  const fail = (why: EgressProblem): EgressResult => ({
+    ...why,
+    statusCode: null,
+    durationMs: Math.round(performance.now() - startedAt),
+  });
+  const target = targetOf(parts, request.url);
+  if ('reason' in target) return fail(target);
+  const pin = pinFor(
+    target,
+    parts.pins.recall(target.host) ?? (await parts.pins.resolve(target.host, timeoutMs)),
+  );
+  if ('reason' in pin) return fail(pin);
+  if (request.signal?.aborted) return fail(problem('canceled'));
+  return exchangeOver(parts.connections.poolFor(target, pin), target, {
+    method: request.method,
+    headers: { 'user-agent': parts.userAgent, ...request.headers },
+    body: request.body ?? null,
+    startedAt,
+    deadline: startedAt + timeoutMs,
+    maxResponseBytes: request.maxResponseBytes ?? DEFAULT_RESPONSE_BYTES,
+    signal: request.signal,
+  });
+}
+
+/** @throws Error where an entry of `allow` is no address range */
+export function createEgress(options: EgressOptions): Egress {
+  const policy = createAddressPolicy(options.allow);
+  const parts: Parts = {
+    pins: createPins(options.resolver, policy, options.pinMs),
+    connections: createConnections(policy, options.ca),
+    userAgent: options.userAgent,
+    targets: new Map(),
+  };
+  return {
+    async checkUrl(url) {
+      const target = readTarget(url);
+      if ('reason' in target) return target;
+      const pin = pinFor(target, await parts.pins.resolve(target.host, DEFAULT_TIMEOUT_MS));
+      return 'reason' in pin ? pin : { ok: true };
+    },
+    request: (request) => send(parts, request),
+    close: () => parts.connections.close(),
+  };
+}
+
+export type { EgressFailure, EgressResponse, EgressResult } from './exchange.ts';
+export type { EgressProblem, EgressReason, RefusalReason } from './problem.ts';
