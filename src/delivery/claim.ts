@@ -69,10 +69,9 @@ function claimSql(backlog: Backlog, owner: number, quantum: number, tiers: TierA
             (select sum(b.used) from allowance_buckets b
              where b.account_id = a.id and b.bucket > now() - interval '24 hours'), 0)
       end as remaining,
-      coalesce(
-        (select min(b.bucket) + interval '24 hours' from allowance_buckets b
-         where b.account_id = a.id and b.used > 0 and b.bucket > now() - interval '24 hours'),
-        now() + interval '10 minutes') as capacity_at
+      (select min(b.bucket) from allowance_buckets b
+       where b.account_id = a.id and b.used > 0 and b.bucket > now() - interval '24 hours')
+        + interval '24 hours' as capacity_at
     from accounts a where a.id = ${account}
   ), picked as (
     select message_id, reserved_bucket, queued_at from send_queue
@@ -91,7 +90,9 @@ function claimSql(backlog: Backlog, owner: number, quantum: number, tiers: TierA
         when l.paused then 'account_paused'
         when p.place > l.remaining then 'allowance'
         else 'claim' end as decision,
-      l.capacity_at
+      -- Where nothing counts yet, what is claimed now is the first to return; where nothing ever may, look again.
+      coalesce(l.capacity_at, now() + case when l.remaining > 0 then interval '24 hours' else interval '10 minutes' end)
+        as capacity_at
     from placed p cross join limits l
   ), claimed as (
     update send_queue q set owner = ${int(owner)}, claim_epoch = q.claim_epoch + 1,

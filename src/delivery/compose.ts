@@ -1,6 +1,6 @@
 import { type EmailAddress, parseEmailAddress } from '../addresses/email.ts';
 import type { DkimSigner } from '../mime/dkim.ts';
-import { buildMessage, prepareContent } from '../mime/message.ts';
+import { buildMessage, type EmailContent, type PreparedContent } from '../mime/message.ts';
 import type { OutgoingEmail } from '../providers/email/port.ts';
 import type { OutgoingSms } from '../providers/sms/port.ts';
 import type { WindowMessage } from './intend.ts';
@@ -10,6 +10,7 @@ export interface ComposeDeps {
   /** Of Message-ID and return path. */
   mailDomain: string;
   returnPathKey: Buffer;
+  prepare: (content: EmailContent) => PreparedContent;
   /** The keys that sign for a sender's domain; none where signing is off or left to the relay. */
   signersFor: (domain: string) => readonly DkimSigner[];
 }
@@ -28,7 +29,7 @@ function address(text: string | null, what: string): EmailAddress {
 export async function composeEmail(message: WindowMessage, deps: ComposeDeps): Promise<OutgoingEmail> {
   const from = address(message.from, 'from');
   const to = address(message.to, 'to');
-  const prepared = prepareContent({
+  const prepared = deps.prepare({
     subject: message.subject ?? '',
     html: message.html,
     text: message.text,

@@ -18,17 +18,20 @@ export interface RecordedMessage {
   events: MessageEventType[];
 }
 
-/** What an event says beyond the fields all email events have; null: nobody is told (a retry to come). */
-function extraData(message: RecordedMessage, type: MessageEventType): Record<string, unknown> | null {
+type EmailEvent = Pick<PublishedEvent, 'type' | 'data'>;
+
+/** What subscribers are told; null: nobody is, because a retry is to come or the outcome is not known. */
+function eventOf(message: RecordedMessage, type: MessageEventType): EmailEvent | null {
+  const data = (extra: Record<string, unknown>) => emailEventData(message, extra);
   switch (type) {
     case 'sent':
-      return { provider: message.provider };
+      return { type: 'email.sent', data: data({ provider: message.provider }) };
     case 'delivered':
-      return { smtp_response: message.response };
+      return { type: 'email.delivered', data: data({ smtp_response: message.response }) };
     case 'bounced':
-      return { bounce: message.bounce };
+      return { type: 'email.bounced', data: data({ bounce: message.bounce }) };
     case 'failed':
-      return { failure: message.failure };
+      return { type: 'email.failed', data: data({ failure: message.failure }) };
     case 'deferred':
     case 'unknown':
       return null;
@@ -39,12 +42,9 @@ function extraData(message: RecordedMessage, type: MessageEventType): Record<str
 export function emailEventsOf(messages: readonly RecordedMessage[], occurredAt: Date): PublishedEvent[] {
   return messages.flatMap((message) =>
     message.events.flatMap((type) => {
-      const extra = extraData(message, type);
-      if (extra === null) return [];
+      const event = eventOf(message, type);
       const { accountId, brandId } = message;
-      return [
-        { accountId, brandId, type: `email.${type}`, occurredAt, data: emailEventData(message, extra) },
-      ];
+      return event ? [{ accountId, brandId, occurredAt, ...event }] : [];
     }),
   );
 }

@@ -3,6 +3,7 @@ import type { HandOverOutcome } from '../providers/outcome.ts';
 import type { SmsProvider } from '../providers/sms/port.ts';
 import type { Channel } from './claim.ts';
 import { type ComposeDeps, composeEmail, composeSms } from './compose.ts';
+import { createContentCache } from './content-cache.ts';
 import type { WindowMessage } from './intend.ts';
 
 /** Hands a window to whatever serves a channel. Outcomes come in the window's order. */
@@ -15,7 +16,8 @@ export interface Route {
 }
 
 /** Emails: composed first; one that cannot be composed is refused alone. */
-export function createEmailRoute(provider: EmailProvider, deps: ComposeDeps): Route {
+export function createEmailRoute(provider: EmailProvider, settings: Omit<ComposeDeps, 'prepare'>): Route {
+  const deps: ComposeDeps = { ...settings, prepare: createContentCache() };
   return {
     channel: 'email',
     provider: provider.name,

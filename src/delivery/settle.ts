@@ -7,9 +7,11 @@ import type { Queryable } from '../db/queryable.ts';
  */
 export async function settleDeadSender(client: Queryable, processId: number): Promise<void> {
   await client.query(
-    `with intents as (
-       delete from handovers where owner = $1
-       returning unnest(message_ids) as message_id, unnest(attempts) as attempt
+    `with ended_intents as (
+       delete from handovers where owner = $1 returning message_ids, attempts
+     ), intents as (
+       select i.message_id, i.attempt from ended_intents e
+       cross join unnest(e.message_ids, e.attempts) as i (message_id, attempt)
      ), marked as (
        update messages m set status = 'unknown', hold = null, updated_at = now(),
          attempt_count = greatest(m.attempt_count, i.attempt)

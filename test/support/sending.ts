@@ -1,0 +1,138 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import pino from 'pino';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { createWaker } from '../../src/db/wake.ts';
+import { createEmailRoute, type Route } from '../../src/delivery/handover.ts';
+import { createSender, type Sender } from '../../src/delivery/sender.ts';
+import type { DkimSigner } from '../../src/mime/dkim.ts';
+import { type LiveProcess, registerProcess } from '../../src/processes/service.ts';
+import { createSmtpProvider } from '../../src/providers/email/smtp.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { eventually } from './eventually.ts';
+
+export interface ReceivedMail {
+  from: string;
+  to: string;
+  raw: string;
+}
+
+export interface TestSmtpServer {
+  port: number;
+  received: ReceivedMail[];
+  /** What RCPT, MAIL or the body is answered with; `null` accepts. Changed by the test as it goes. */
+  answers: {
+    mail?: (from: string) => string | null;
+    rcpt?: (to: string) => string | null;
+    body?: (mail: ReceivedMail) => string | null;
+  };
+  stop(): Promise<void>;
+}
+
+function refusal(text: string): Error {
+  const [code, ...rest] = text.split(' ');
+  return Object.assign(new Error(rest.join(' ')), { responseCode: Number(code) });
+}
+
+/** A real SMTP server that keeps what it accepts. */
+export async function startSmtpServer(options: SMTPServerOptions = {}, port = 0): Promise<TestSmtpServer> {
+  const received: ReceivedMail[] = [];
+  const answers: TestSmtpServer['answers'] = {};
+  const decide = (answer: string | null | undefined, done: (error?: Error | null) => void) =>
+    answer ? done(refusal(answer)) : done();
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    logger: false,
+    onMailFrom: (address, _session, done) => decide(answers.mail?.(address.address), done),
+    onRcptTo: (address, _session, done) => decide(answers.rcpt?.(address.address), done),
+    onData(stream, session, done) {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        const { mailFrom, rcptTo } = session.envelope;
+        const mail = {
+          from: mailFrom ? mailFrom.address : '',
+          to: rcptTo[0]?.address ?? '',
+          raw: Buffer.concat(chunks).toString('utf8'),
+        };
+        const answer = answers.body?.(mail);
+        if (!answer) received.push(mail);
+        decide(answer, done);
+      });
+    },
+    ...options,
+  });
+  server.on('error', () => undefined);
+  server.listen(port, '127.0.0.1');
+  await once(server.server, 'listening');
+  return {
+    port: (server.server.address() as AddressInfo).port,
+    received,
+    answers,
+    stop: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
+
+export interface TestSender {
+  sender: Sender;
+  process: LiveProcess;
+  stop(): Promise<void>;
+}
+
+export interface TestSenderOptions {
+  url: string;
+  port: number;
+  connections?: number;
+  signers?: readonly DkimSigner[];
+  route?: Route;
+}
+
+export const TEST_TIERS = { free: 1_000, paid: 50_000, trusted: 1_000_000 };
+
+/** The send loop as the sender role assembles it, in this process, against a server on this machine. */
+export async function startTestSender(options: TestSenderOptions): Promise<TestSender> {
+  const databaseOptions = { url: options.url, poolMax: 8, keyedPlans: true };
+  const database = openDatabase(databaseOptions);
+  const waker = createWaker(databaseOptions);
+  const process = await registerProcess(databaseOptions, 'sender');
+  const provider = createSmtpProvider({
+    target: { host: '127.0.0.1', port: options.port, security: 'none', clientName: 'mail.test' },
+    connections: options.connections ?? 2,
+  });
+  const route =
+    options.route ??
+    createEmailRoute(provider, {
+      mailDomain: 'mail.test',
+      returnPathKey: Buffer.alloc(32, 1),
+      signersFor: () => options.signers ?? [],
+    });
+  const log = pino({ level: 'silent' });
+  const sender = createSender({
+    pool: database.pool,
+    process,
+    waker,
+    routes: [route],
+    tiers: TEST_TIERS,
+    log,
+  });
+  sender.start();
+  return {
+    sender,
+    process,
+    async stop() {
+      await sender.stop();
+      await process.close();
+      await waker.close();
+      await database.close();
+    },
+  };
+}
+
+/** Wait until the server has at least this many mails. */
+export function receivedAtLeast(server: TestSmtpServer, count: number): Promise<void> {
+  return eventually(() => {
+    if (server.received.length < count)
+      throw new Error(`${server.received.length} of ${count} mails arrived`);
+  });
+}
