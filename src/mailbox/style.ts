@@ -23,7 +23,7 @@ a { color: var(--accent); }
 .bar > div { display: flex; flex-wrap: wrap; gap: .75rem 1.25rem; align-items: center; }
 .brand { display: flex; gap: .55rem; align-items: center; font-weight: 650; font-size: 1.05rem; color: inherit; text-decoration: none; }
 .brand svg { width: 1.5rem; height: 1.5rem; color: var(--accent); }
-.search { display: flex; flex: 1 1 20rem; gap: .5rem; }
+.search { display: flex; flex: 1 1 20rem; min-width: 0; gap: .5rem; }
 .search input { flex: 1; min-width: 8rem; }
 input, select, button, .button {
   font: inherit; color: inherit; background: var(--ground); border: 1px solid var(--line); border-radius: 8px;

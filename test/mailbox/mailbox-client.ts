@@ -35,6 +35,9 @@ export function send(
   });
 }
 
+/** Parsed, and claimed about rather than typed. */
+type Json = ReturnType<typeof JSON.parse>;
+
 export interface OpenMailbox {
   made: TestDatabase;
   mailbox: Mailbox;
@@ -43,7 +46,7 @@ export interface OpenMailbox {
   /** As the browser that opened the link. */
   browse(path: string): Promise<Reply>;
   /** As a test or a script. */
-  ask(path: string, method?: string): Promise<{ status: number; headers: IncomingHttpHeaders; body: any }>;
+  ask(path: string, method?: string): Promise<{ status: number; headers: IncomingHttpHeaders; body: Json }>;
   close(): Promise<void>;
 }
 

@@ -232,7 +232,9 @@ describe('what the mailbox shows', () => {
 
     it('never let a file’s name write headers, nor its type be shown', async () => {
       const { body: message } = await open.ask(`/api/messages/${ids.evil}`);
-      const number = message.attachments.findIndex((part: any) => part.content_type === 'text/html') + 1;
+      const number =
+        message.attachments.findIndex((part: { content_type: string }) => part.content_type === 'text/html') +
+        1;
       const { status, headers } = await open.browse(`/messages/${ids.evil}/attachments/${number}`);
       expect(status).toBe(200);
       expect(headers['set-cookie']).toBeUndefined();
@@ -270,7 +272,7 @@ describe('what the mailbox shows', () => {
     it('pages', async () => {
       const { headers, body } = await open.ask('/api/messages?limit=2&page=2');
       expect(headers['x-total-count']).toBe('4');
-      expect(body.map((message: any) => message.id)).toEqual([ids.evil, ids.text]);
+      expect(body.map((message: { id: number }) => message.id)).toEqual([ids.evil, ids.text]);
     });
 
     it('gives one whole, taken apart', async () => {
