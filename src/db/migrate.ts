@@ -56,7 +56,8 @@ export async function rollback(url: string, target?: string): Promise<string[]> 
   return withLock(url, async (client) => {
     const applied = await appliedNames(client);
     const known = migrations.filter((migration) => applied.has(migration.name)).reverse();
-    const end = target === undefined ? known.length : known.findIndex((migration) => migration.name === target);
+    const end =
+      target === undefined ? known.length : known.findIndex((migration) => migration.name === target);
     const undone = known.slice(0, end);
     for (const migration of undone) {
       await inTransaction(client, migration.down, 'delete from migrations where name = $1', migration.name);

@@ -3,7 +3,7 @@ import type pg from 'pg';
 /** A pool, a client, or a client inside a transaction: what hot paths and rooms run bare SQL on. */
 export interface Queryable {
   query<Row extends pg.QueryResultRow = pg.QueryResultRow>(
-    text: string,
+    statement: string | pg.QueryConfig,
     values?: unknown[],
   ): Promise<pg.QueryResult<Row>>;
 }
@@ -12,7 +12,10 @@ export interface Queryable {
  * Run `work` in one transaction of a pool's client.
  * @throws whatever `work` or the commit throws, after a rollback
  */
-export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+export async function inTransaction<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect();
   let failure: Error | undefined;
   try {
@@ -33,7 +36,10 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
 /** Whether an error says that the connection is gone, so that a COMMIT's fate is not known. */
 export function isConnectionError(error: unknown): boolean {
   const code = (error as { code?: string }).code ?? '';
-  if (['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', '57P01', '57P02', '57P03'].includes(code)) return true;
+  if (['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', '57P01', '57P02', '57P03'].includes(code))
+    return true;
   if (code.startsWith('08')) return true;
-  return /connection terminated|connection ended|timeout exceeded|not queryable/i.test((error as Error).message);
+  return /connection terminated|connection ended|timeout exceeded|not queryable/i.test(
+    (error as Error).message,
+  );
 }

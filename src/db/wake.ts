@@ -38,7 +38,9 @@ async function connect(state: State, options: DatabaseOptions): Promise<void> {
     client.end().catch(() => undefined);
     if (!state.closed) setTimeout(() => void connect(state, options), RECONNECT_MS).unref();
   };
-  client.on('notification', (message) => ring(state, message.channel.replace('carillon_', '') as WakeChannel));
+  client.on('notification', (message) =>
+    ring(state, message.channel.replace('carillon_', '') as WakeChannel),
+  );
   try {
     await client.connect();
     client.once('error', retry);
@@ -58,7 +60,9 @@ function flush(state: State): void {
   const channels = [...state.pending];
   state.pending.clear();
   if (channels.length === 0 || !state.client) return;
-  state.client.query(channels.map((channel) => `notify carillon_${channel}`).join(';')).catch(() => undefined);
+  state.client
+    .query(channels.map((channel) => `notify carillon_${channel}`).join(';'))
+    .catch(() => undefined);
 }
 
 /** @param options of the database; one connection of its own is kept open, and made again when it breaks */
