@@ -130,6 +130,11 @@ export class Peer {
     this.#socket = secured;
   }
 
+  /** Read nothing any more. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
   /** Close politely: FIN behind all that was said. */
   async close(): Promise<void> {
     this.#socket.end();
