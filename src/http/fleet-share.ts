@@ -7,6 +7,8 @@ const REFRESH_MS = 3_000;
 export interface FleetShare {
   /** At least 1. */
   processes(): number;
+  /** Ask now, instead of within 3 s. */
+  refresh(): Promise<void>;
   stop(): void;
 }
 
@@ -26,5 +28,5 @@ export function createFleetShare(db: Queryable, log: Logger): FleetShare {
   }
   void refresh();
   const timer = setInterval(() => void refresh(), REFRESH_MS).unref();
-  return { processes: () => live, stop: () => clearInterval(timer) };
+  return { processes: () => live, refresh, stop: () => clearInterval(timer) };
 }

@@ -99,7 +99,7 @@ export function paginate(
   const headers: Record<string, string> = {
     'X-Total-Count': String(counted.total),
     'X-Total-Pages': String(totalPages),
-    Link: links(new URL(input.ctx.req.url ?? '/', input.publicUrl), page, rows, totalPages),
+    Link: links(new URL(`${input.publicUrl}${input.ctx.req.url ?? '/'}`), page, rows, totalPages),
   };
   if (page.after === null) headers['X-Page-Number'] = String(page.number);
   if (counted.estimated) headers['X-Total-Count-Estimated'] = 'true';

@@ -43,7 +43,10 @@ class RequestInput implements RouteInput {
   }
 
   get publicUrl(): string {
-    return this.#publicUrl ?? this.ctx.origin;
+    if (this.#publicUrl !== null) return this.#publicUrl;
+    const { origin } = this.ctx;
+    // A client may send any Host, or in HTTP/1.0 none.
+    return URL.canParse(origin) ? origin : 'http://localhost';
   }
 
   get log(): Logger {
