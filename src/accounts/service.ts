@@ -1,4 +1,4 @@
-import { createBrand, type NewBrand } from '../brands/create-brand.ts';
+import { createBrand, type NewBrand } from '../brands/service.ts';
 import type { Queryable } from '../db/queryable.ts';
 import { notFound } from '../errors.ts';
 import { addMember, type AddedMember } from '../users/service.ts';

@@ -1,7 +1,6 @@
 import type { Queryable } from '../db/queryable.ts';
 import { AppError } from '../errors.ts';
-import { generatePassword, hashPassword, verifyPassword } from '../users/password.ts';
-import { emailKey } from '../users/service.ts';
+import { emailKey, generatePassword, hashPassword, verifyPassword } from '../users/service.ts';
 
 /** A row of `users`, as login shows it. */
 export interface UserRow {

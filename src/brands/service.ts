@@ -7,6 +7,8 @@ import type { BrandRow } from './model.ts';
 import { isComplete } from './model.ts';
 import { isLogoUrl, type PutBrandBody } from './schema.ts';
 
+export { createBrand, type NewBrand } from './create-brand.ts';
+
 const COLUMNS = `id, account_id, brand_color, text_color, bg_color, font_heading, font_body, style_notes, tone,
   company_description, industry, physical_address, company_name, source_url, example_copy, default_header,
   default_footer, default_theme, links, logo, track_opens, track_clicks, last_scraped_at, created_at, updated_at`;

@@ -46,8 +46,7 @@ function untilAskedToStop(): Promise<void> {
 export async function startRole(role: RoleName, options: { dev: boolean }): Promise<void> {
   const config = await roleConfig(options.dev);
   const asked = untilAskedToStop();
-  const { run } = await loadRole(role);
-  const running = await run(config);
+  const running = await (await loadRole(role)).run(config);
   process.send?.(READY);
   await asked;
   await running.stop();

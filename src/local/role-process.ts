@@ -27,7 +27,7 @@ const START_LIMIT_MS = 60_000;
 export async function startRoleProcess(options: RoleProcessOptions): Promise<Running> {
   const [program, ...args] = [...options.command, options.role];
   // A group of its own, so that Ctrl-C in the terminal reaches it only through us.
-  const child = spawn(program as string, args, {
+  const child = spawn(program, args, {
     detached: true,
     env: options.environment,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -1,7 +1,9 @@
 import type { Role } from '../auth/tenant.ts';
 import type { Queryable } from '../db/queryable.ts';
 import { AppError, notFound } from '../errors.ts';
-import { generatePassword, hashPassword } from './password.ts';
+import { generatePassword, hashPassword, verifyPassword } from './password.ts';
+
+export { generatePassword, hashPassword, verifyPassword };
 
 export interface NewUser {
   email: string;

@@ -87,7 +87,7 @@ export async function startTestServices(others: Record<string, Service> = {}): P
       server.close();
       server.closeAllConnections();
       const all = await Promise.allSettled(started.values());
-      await Promise.all(all.map((one) => (one.status === 'fulfilled' ? one.value.stop() : undefined)));
+      await Promise.all(all.flatMap((one) => (one.status === 'fulfilled' ? [one.value.stop()] : [])));
       await guard.close();
       await rm(folder, { recursive: true, force: true });
     },
