@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
+import { openDatabase } from '../../src/db/database.ts';
 import { startMailbox } from '../../src/mailbox/server.ts';
 import { createCaptureSmsProvider } from '../../src/providers/sms/capture.ts';
 import { openMailbox, send, token, type OpenMailbox } from './mailbox-client.ts';
@@ -104,6 +105,17 @@ describe('who may come into the mailbox', () => {
     const head = await visit('/', { cookie: open.cookie }, 'HEAD');
     expect(head.status).toBe(200);
     expect(head.body).toBe('');
+  });
+
+  it('asks to come back while the database is away, and shows nothing of it', async () => {
+    const log = pino({ level: 'silent' });
+    const database = openDatabase({ url: 'postgresql://nobody@127.0.0.1:1/none' });
+    const alone = await startMailbox({ config: { MAILBOX_PORT: 0 }, database, token, log });
+    const reply = await send(alone.port, '/', { headers: { authorization: `Bearer ${token}` } });
+    expect(reply.status).toBe(503);
+    expect(reply.body).not.toMatch(/nobody|ECONN/);
+    await alone.stop();
+    await database.close();
   });
 
   describe('clearing', () => {
