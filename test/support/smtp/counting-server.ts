@@ -27,14 +27,21 @@ const EHLO_REPLY =
  * all replies to what came together, a body searched for its end and not otherwise looked at.
  * @param options.port 0 takes a free one
  * @param options.keep remember each message's recipient and Message-ID
+ * @param options.onMessage called at once for each; only with `keep`
  */
-export async function startCountingServer(options: { port: number; keep: boolean }): Promise<CountingServer> {
+export async function startCountingServer(options: {
+  port: number;
+  keep: boolean;
+  onMessage?: (message: CountedMessage) => void;
+}): Promise<CountingServer> {
   const messages: CountedMessage[] = [];
   const sockets = new Set<Socket>();
   let count = 0;
   const onMessage = (message: CountedMessage | null): void => {
     count++;
-    if (message) messages.push(message);
+    if (!message) return;
+    messages.push(message);
+    options.onMessage?.(message);
   };
   const server = net.createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);
