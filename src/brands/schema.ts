@@ -12,10 +12,14 @@ const text = (most: number) => z.string().max(most);
 const object = z
   .record(z.string(), z.unknown())
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_OBJECT_BYTES, 'must have at most 32 KB');
-const address = z.url({ protocol: /^https?$/, error: 'must be a URL with http or https' }).max(2_000);
+/** For zod: these words for a URL of another kind, the usual ones where there is none. */
+const insteadOf = (message: string) => ({
+  error: (issue: { input: unknown }) => (typeof issue.input === 'string' ? message : undefined),
+});
+const address = z.url({ protocol: /^https?$/ }).max(2_000);
 /** Where a link in a header or footer may lead: never to a script. */
 const target = z
-  .url({ protocol: /^(https?|mailto|tel)$/, error: 'must be a web, mailto or tel link' })
+  .url({ protocol: /^(https?|mailto|tel)$/, ...insteadOf('must be a web, mailto or tel link') })
   .max(2_000);
 
 const link = z.strictObject({

@@ -44,9 +44,8 @@ class RequestInput implements RouteInput {
 
   get publicUrl(): string {
     if (this.#publicUrl !== null) return this.#publicUrl;
-    const { origin } = this.ctx;
     // A client may send any Host, or in HTTP/1.0 none.
-    return URL.canParse(origin) ? origin : 'http://localhost';
+    return URL.parse(`http://${this.ctx.req.headers.host ?? ''}`)?.origin ?? 'http://localhost';
   }
 
   get log(): Logger {

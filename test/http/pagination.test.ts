@@ -73,7 +73,18 @@ it.each(['', 'Host: a b<c>\r\n'])('links somewhere though the client sent %j', a
   let seen = '';
   for await (const data of socket) seen += String(data);
   await plain.close();
-  expect(seen).toMatch(/^HTTP\/1.1 200 [\s\S]*\r\nLink: <http:\/\/localhost\/v1\/my\/probe\/pages>; rel="first"/);
+  expect(seen).toMatch(
+    /^HTTP\/1.1 200 [\s\S]*\r\nLink: <http:\/\/localhost\/v1\/my\/probe\/pages>; rel="first"/,
+  );
+});
+
+it('links to where the client found us, where PUBLIC_URL is not set', async () => {
+  const plain = await startTestApi({ extraRoutes: probeRoutes });
+  const answer = await plain.request('GET', '/v1/my/probe/pages', {
+    headers: { Origin: 'https://evil.test' },
+  });
+  await plain.close();
+  expect(linksOf(answer.headers.get('link')).first).toBe(`${plain.baseUrl}/v1/my/probe/pages`);
 });
 
 it('says where the total is an estimate', async () => {
