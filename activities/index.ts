@@ -2,6 +2,8 @@ import type { Logger } from 'pino';
 import type { Database } from '../src/db/database.ts';
 import type { Waker } from '../src/db/wake.ts';
 import type { Config } from '../src/config.ts';
+import type { Resolver } from '../src/dns/resolver.ts';
+import type { Keyring } from '../src/secrets/keyring.ts';
 import { createHousekeepingActivities } from './housekeeping.ts';
 import { createLaneModeActivities } from './lanes.ts';
 
@@ -10,6 +12,8 @@ export interface ActivityDependencies {
   config: Config;
   database: Database;
   waker: Waker;
+  keyring: Keyring;
+  resolver: Resolver;
   log: Logger;
 }
 

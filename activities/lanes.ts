@@ -35,7 +35,9 @@ export function createLaneModeActivities(deps: { database: Database }) {
 }
 
 export type LaneModeActivities = ReturnType<typeof createLaneModeActivities>;
-export type LaneActivities = { attachLane(lane: LaneAttachment): Promise<LaneReport> };
+export interface LaneActivities {
+  attachLane: (lane: LaneAttachment) => Promise<LaneReport>;
+}
 
 interface Attached {
   n: number;

@@ -1,8 +1,7 @@
-import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
 import type { Waker } from '../db/wake.ts';
-import { callEngine, isRefusal, reasonOf } from '../temporal/connection.ts';
+import { callEngine, type EngineClient, isRefusal, reasonOf } from '../temporal/connection.ts';
 import { signalWithStart, signalWorkflow, startWorkflow } from '../temporal/start.ts';
 import { claimEntries, deleteEntries, postponeEntry, releaseEntries, type ClaimedEntry } from './claims.ts';
 import { repeat } from './repeating.ts';
@@ -19,7 +18,7 @@ const REFUSED_LONGEST_SECONDS = 300;
 
 export interface DispatcherDependencies {
   database: Database;
-  client: Client;
+  client: EngineClient;
   waker: Waker;
   log: Logger;
   /** Called when the engine refuses an entry, as it does where it lost our search attributes. */
@@ -35,23 +34,24 @@ type Group = { entry: OutboxEntry; claims: ClaimedEntry[] };
 
 type Verdict = 'told' | 'gone' | 'away' | { refused: string };
 
-async function tell(client: Client, entry: OutboxEntry): Promise<void> {
+/** @returns false where a signal finds no workflow */
+async function tell(client: EngineClient, entry: OutboxEntry): Promise<boolean> {
   switch (entry.kind) {
     case 'start':
-      return startWorkflow(client, entry);
+      await startWorkflow(client, entry);
+      return true;
     case 'signal_with_start':
-      return signalWithStart(client, entry);
+      await signalWithStart(client, entry);
+      return true;
     case 'signal':
       return signalWorkflow(client, entry);
   }
 }
 
-async function verdictOf(client: Client, entry: OutboxEntry): Promise<Verdict> {
+async function verdictOf(client: EngineClient, entry: OutboxEntry): Promise<Verdict> {
   try {
-    await callEngine(client, () => tell(client, entry));
-    return 'told';
+    return (await callEngine(client, () => tell(client, entry))) ? 'told' : 'gone';
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError && entry.kind === 'signal') return 'gone';
     return isRefusal(error) ? { refused: reasonOf(error) } : 'away';
   }
 }

@@ -1,8 +1,7 @@
-import { WorkflowNotFoundError, type Client, type WorkflowExecutionStatusName } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { Database } from '../db/database.ts';
-import { callEngine, isRefusal } from '../temporal/connection.ts';
-import { startWorkflow } from '../temporal/start.ts';
+import { callEngine, type EngineClient, isRefusal, reasonOf } from '../temporal/connection.ts';
+import { startWorkflow, workflowRuns } from '../temporal/start.ts';
 import { recallNamespace, rememberNamespace } from './engine-state.ts';
 import { repeat } from './repeating.ts';
 import type { ExpectedWorkflow, WorkflowSource } from './source.ts';
@@ -13,62 +12,42 @@ const FORGOTTEN_PAGE = 1_000;
 const PARALLEL = 8;
 /** How long a workflow that was found running, or was just started, is left alone. */
 const GRACE_SECONDS = 60;
-
-/** A workflow in any of these is over: it does nothing more for its row. */
-const closed = new Set<WorkflowExecutionStatusName>([
-  'COMPLETED',
-  'FAILED',
-  'CANCELLED',
-  'TERMINATED',
-  'TIMED_OUT',
-]);
+/** The same for one that the engine refused to start. */
+const REFUSED_SECONDS = 10;
 
 export interface ReconcilerDependencies {
   database: Database;
-  client: Client;
+  client: EngineClient;
   /** Of the engine; see `Engine.namespaceId`. */
   namespaceId: () => Promise<string>;
   sources: WorkflowSource[];
   log: Logger;
-  /** Called when the engine is found to have forgotten everything. */
-  onForgotten?: () => Promise<void>;
+  /** Makes an engine that we have not met ready for our workflows, before any is started. */
+  prepare: () => Promise<void>;
 }
 
 export interface Reconciler {
   stop(): Promise<void>;
 }
 
-async function runs(client: Client, workflowId: string): Promise<boolean> {
-  try {
-    const { status } = await callEngine(client, () => client.workflow.getHandle(workflowId).describe());
-    return !closed.has(status.name);
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return false;
-    throw error;
-  }
-}
-
-/** @returns whether the row needs no further look now */
+/** @returns for how many seconds the row needs no further look */
 async function restoreOne(
   deps: ReconcilerDependencies,
   source: WorkflowSource,
   expected: ExpectedWorkflow,
-): Promise<void> {
+): Promise<number> {
   const { workflowId } = expected.start;
-  if (await runs(deps.client, workflowId)) return;
+  if (await callEngine(deps.client, () => workflowRuns(deps.client, workflowId))) return GRACE_SECONDS;
+  const fields = { source: source.name, workflow_id: workflowId };
   try {
     await callEngine(deps.client, () => startWorkflow(deps.client, expected.start));
-    deps.log.warn(
-      { source: source.name, workflow_id: workflowId },
-      'a workflow was gone and is started again',
-    );
+    deps.log.warn(fields, 'a workflow was gone and is started again');
+    return GRACE_SECONDS;
   } catch (error) {
-    // One that the engine refuses must not hold up the others; it is tried again after the grace.
+    // One that the engine refuses must not hold up the others.
     if (!isRefusal(error)) throw error;
-    deps.log.error(
-      { err: error, source: source.name, workflow_id: workflowId },
-      'a workflow cannot be started',
-    );
+    deps.log.error({ ...fields, problem: reasonOf(error) }, 'a workflow cannot be started');
+    return REFUSED_SECONDS;
   }
 }
 
@@ -78,16 +57,17 @@ async function restorePage(
   page: ExpectedWorkflow[],
 ): Promise<void> {
   const waiting = [...page];
-  const done: number[] = [];
+  const done = new Map<number, number[]>();
   const restoreNext = async () => {
     for (let expected = waiting.shift(); expected; expected = waiting.shift()) {
-      await restoreOne(deps, source, expected);
-      done.push(expected.rowId);
+      const seconds = await restoreOne(deps, source, expected);
+      done.set(seconds, [...(done.get(seconds) ?? []), expected.rowId]);
     }
   };
   const results = await Promise.allSettled(Array.from({ length: PARALLEL }, restoreNext));
-  const until = new Date(Date.now() + GRACE_SECONDS * 1_000);
-  if (done.length > 0) await source.postpone(deps.database.pool, done, until);
+  for (const [seconds, rowIds] of done) {
+    await source.postpone(deps.database.pool, rowIds, new Date(Date.now() + seconds * 1_000));
+  }
   const failed = results.find((result) => result.status === 'rejected');
   if (failed) throw failed.reason;
 }
@@ -108,12 +88,12 @@ async function noticeForgotten(deps: ReconcilerDependencies): Promise<void> {
   const namespaceId = await deps.namespaceId();
   const remembered = await recallNamespace(deps.database.pool);
   if (remembered === namespaceId) return;
+  await deps.prepare();
   if (remembered !== null) {
     deps.log.warn(
       { remembered, found: namespaceId },
       'the engine is a new one: every workflow is looked for',
     );
-    await deps.onForgotten?.();
     for (const source of deps.sources) {
       while ((await source.expectNow(deps.database.pool, new Date(), FORGOTTEN_PAGE)) > 0);
     }

@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/queryable.ts';
 import type { SearchAttributeValues } from '../temporal/search-attributes.ts';
-import type { TaskQueue } from '../temporal/task-queues.ts';
+import { taskQueues, type TaskQueue } from '../temporal/task-queues.ts';
 
 /** A workflow to run, by the name it is exported under in `workflows/index.ts`. */
 export interface WorkflowStart {
@@ -35,20 +35,27 @@ export type OutboxEntry =
   | ({ kind: 'signal_with_start' } & WorkflowStart & WorkflowSignal)
   | ({ kind: 'signal' } & WorkflowSignal);
 
+function startColumns(start: WorkflowStart) {
+  return {
+    workflow_type: start.workflowType,
+    task_queue: start.taskQueue ?? taskQueues.orchestration,
+    input: start.input ?? [],
+    search_attributes: start.searchAttributes ?? {},
+    summary: start.summary ?? null,
+    details: start.details ?? null,
+  };
+}
+
+const noStart = { ...startColumns({ workflowType: '', workflowId: '' }), workflow_type: null };
+
 function toRow(entry: OutboxEntry) {
-  const start = entry.kind === 'signal' ? null : entry;
-  const signal = entry.kind === 'start' ? null : entry;
   return {
     kind: entry.kind,
-    workflow_type: start?.workflowType ?? null,
     workflow_id: entry.workflowId,
-    task_queue: start?.taskQueue ?? 'orchestration',
-    input: start?.input ?? [],
-    signal_name: signal?.signal ?? null,
-    signal_input: signal?.signalInput ?? [],
-    search_attributes: start?.searchAttributes ?? {},
-    summary: start?.summary ?? null,
-    details: start?.details ?? null,
+    ...(entry.kind === 'signal' ? noStart : startColumns(entry)),
+    ...(entry.kind === 'start'
+      ? { signal_name: null, signal_input: [] }
+      : { signal_name: entry.signal, signal_input: entry.signalInput ?? [] }),
   };
 }
 

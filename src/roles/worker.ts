@@ -1,13 +1,15 @@
 import type { Logger } from 'pino';
-import { createActivities } from '../../activities/index.ts';
+import { type ActivityDependencies, createActivities } from '../../activities/index.ts';
 import { type Config, requireSettings } from '../config.ts';
 import { type Database, openDatabase } from '../db/database.ts';
 import { createWaker, type Waker } from '../db/wake.ts';
+import { createResolver } from '../dns/resolver.ts';
 import { createLogger } from '../log.ts';
 import { createDispatcher } from '../outbox/dispatcher.ts';
 import { createReconciler } from '../outbox/reconciler.ts';
 import { workflowSources } from '../outbox/sources.ts';
 import { registerProcess } from '../processes/service.ts';
+import { createKeyring } from '../secrets/keyring.ts';
 import { type Engine, openEngine } from '../temporal/connection.ts';
 import { createPreparation } from '../temporal/preparation.ts';
 import { taskQueues } from '../temporal/task-queues.ts';
@@ -15,11 +17,11 @@ import { bundleWorkflows, keepWorking, type KeptWorkers } from '../temporal/work
 
 const POOL = 12;
 
-function startWorkers(config: Config, database: Database, waker: Waker, log: Logger): KeptWorkers {
-  const activities = createActivities({ config, database, waker, log });
+function startWorkers(deps: ActivityDependencies): KeptWorkers {
+  const activities = createActivities(deps);
   return keepWorking({
-    config,
-    log,
+    config: deps.config,
+    log: deps.log,
     tasks: async () => [
       { taskQueue: taskQueues.orchestration, workflowBundle: await bundleWorkflows(), activities },
       { taskQueue: taskQueues.bulk, activities },
@@ -35,7 +37,7 @@ function startEngineRoom(engine: Engine, database: Database, waker: Waker, log: 
     ...shared,
     namespaceId: () => engine.namespaceId(),
     sources: workflowSources,
-    onForgotten: () => preparation.prepare(),
+    prepare: () => preparation.prepare(),
   });
   return { stop: () => Promise.all([dispatcher.stop(), reconciler.stop(), preparation.stop()]) };
 }
@@ -43,22 +45,24 @@ function startEngineRoom(engine: Engine, database: Database, waker: Waker, log: 
 /**
  * The `worker` role: workflows and activities, the dispatcher of the outbox, and the reconciler. It starts and goes
  * on while the engine is away, and serves it when it comes.
- * @throws ConfigError without DATABASE_URL and TEMPORAL_ADDRESS
+ * @throws ConfigError without DATABASE_URL, APP_SECRET and TEMPORAL_ADDRESS
  */
 export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
-  const { DATABASE_URL } = requireSettings(config, 'DATABASE_URL', 'TEMPORAL_ADDRESS');
+  const settings = requireSettings(config, 'DATABASE_URL', 'APP_SECRET', 'TEMPORAL_ADDRESS');
   const log = createLogger(config, 'worker');
   const options = {
-    url: DATABASE_URL,
+    url: settings.DATABASE_URL,
     poolMax: config.DATABASE_POOL ?? POOL,
     applicationName: 'carillon worker',
   };
+  const keyring = createKeyring(settings.APP_SECRET, config.APP_SECRET_PREVIOUS);
+  const resolver = createResolver(config.DNS_SERVERS);
   const engine = openEngine(config);
   const database = openDatabase(options);
   const process = await registerProcess(options, 'worker');
   const waker = createWaker(options);
   const room = startEngineRoom(engine, database, waker, log);
-  const workers = startWorkers(config, database, waker, log);
+  const workers = startWorkers({ config, database, waker, keyring, resolver, log });
   log.info({ namespace: engine.namespace }, 'worker works');
   return {
     async stop() {

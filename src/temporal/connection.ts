@@ -13,6 +13,9 @@ const ALREADY_EXISTS = 6;
 const FAILED_PRECONDITION = 9;
 const requestFaults: number[] = [INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION];
 
+/** Sends to one namespace; see {@link Engine}. */
+export type EngineClient = Client;
+
 /** The engine, which may be away: nothing here waits for it, and every call may fail and be repeated later. */
 export interface Engine {
   readonly client: Client;

@@ -1,4 +1,3 @@
-import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import {
   laneSignals,
   laneWorkflowId,
@@ -15,7 +14,7 @@ import {
   type LaneKind,
 } from '../lanes/service.ts';
 import type { WorkflowStart } from '../outbox/service.ts';
-import { callEngine } from './connection.ts';
+import { callEngine, type EngineClient } from './connection.ts';
 import { signalWorkflow, startWorkflow } from './start.ts';
 
 /** A little less than senders ask, so that each look is due for the next who does. */
@@ -43,14 +42,12 @@ function laneStart(lane: Lane): WorkflowStart {
   };
 }
 
-async function retire(client: Client, database: Database, lane: Lane): Promise<void> {
+async function retire(client: EngineClient, database: Database, lane: Lane): Promise<void> {
   const workflowId = laneWorkflowId(lane.kind, lane.n);
-  try {
-    await callEngine(client, () => signalWorkflow(client, { workflowId, signal: laneSignals.retire }));
-  } catch (error) {
-    if (!(error instanceof WorkflowNotFoundError)) throw error;
-    await forgetLane(database.pool, lane);
-  }
+  const told = await callEngine(client, () =>
+    signalWorkflow(client, { workflowId, signal: laneSignals.retire }),
+  );
+  if (!told) await forgetLane(database.pool, lane);
 }
 
 /**
@@ -60,7 +57,7 @@ async function retire(client: Client, database: Database, lane: Lane): Promise<v
  * @throws where the engine or the database is away
  */
 export async function ensureLanes(
-  client: Client,
+  client: EngineClient,
   database: Database,
   options: { force?: boolean } = {},
 ): Promise<void> {

@@ -5,7 +5,7 @@ import type { Engine } from './connection.ts';
 import { ensureLanes } from './lanes.ts';
 import { ensureHousekeeping, ensureSearchAttributes } from './prepare.ts';
 
-const CHECK_MS = 30_000;
+const CHECK_MS = 5_000;
 const AWAY_MS = 2_000;
 /** An engine that refuses what it is told is asked again for what it knows at most this often. */
 const REPEAT_MS = 5_000;

@@ -1,5 +1,6 @@
-import type { Client } from '@temporalio/client';
+import { WorkflowNotFoundError, type WorkflowExecutionStatusName } from '@temporalio/client';
 import type { WorkflowSignal, WorkflowStart } from '../outbox/service.ts';
+import type { EngineClient } from './connection.ts';
 import { searchAttributeNames, type SearchAttributeValues } from './search-attributes.ts';
 
 function typed(values: SearchAttributeValues) {
@@ -23,12 +24,15 @@ function startOptions(start: WorkflowStart) {
 }
 
 /** Start a workflow where none of this id runs; where one does, nothing happens. */
-export async function startWorkflow(client: Client, start: WorkflowStart): Promise<void> {
+export async function startWorkflow(client: EngineClient, start: WorkflowStart): Promise<void> {
   await client.workflow.start(start.workflowType, startOptions(start));
 }
 
 /** Signal a workflow, started first where none of this id runs. */
-export async function signalWithStart(client: Client, entry: WorkflowStart & WorkflowSignal): Promise<void> {
+export async function signalWithStart(
+  client: EngineClient,
+  entry: WorkflowStart & WorkflowSignal,
+): Promise<void> {
   await client.workflow.signalWithStart(entry.workflowType, {
     ...startOptions(entry),
     signal: entry.signal,
@@ -36,7 +40,33 @@ export async function signalWithStart(client: Client, entry: WorkflowStart & Wor
   });
 }
 
-/** @throws WorkflowNotFoundError where none of this id runs */
-export async function signalWorkflow(client: Client, entry: WorkflowSignal): Promise<void> {
-  await client.workflow.getHandle(entry.workflowId).signal(entry.signal, ...(entry.signalInput ?? []));
+/** @returns false where no workflow of this id runs */
+export async function signalWorkflow(client: EngineClient, entry: WorkflowSignal): Promise<boolean> {
+  try {
+    await client.workflow.getHandle(entry.workflowId).signal(entry.signal, ...(entry.signalInput ?? []));
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+}
+
+/** A workflow in any of these is over. */
+const closed = new Set<WorkflowExecutionStatusName>([
+  'COMPLETED',
+  'FAILED',
+  'CANCELLED',
+  'TERMINATED',
+  'TIMED_OUT',
+]);
+
+/** @returns false where no workflow of this id is known, or the last one is over */
+export async function workflowRuns(client: EngineClient, workflowId: string): Promise<boolean> {
+  try {
+    const { status } = await client.workflow.getHandle(workflowId).describe();
+    return !closed.has(status.name);
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
 }

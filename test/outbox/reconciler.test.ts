@@ -89,6 +89,7 @@ beforeAll(async () => {
     client: engine.client,
     namespaceId: () => engine.namespaceId(),
     sources: [things],
+    prepare: async () => undefined,
     log,
   };
 }, 120_000);
@@ -137,13 +138,13 @@ describe('the reconciler', () => {
     await insert(next, HOUR_MS);
     await insert(next + 1, HOUR_MS, true);
     await db.database.pool.query(`update engine_state set namespace_id = 'an earlier one'`);
-    let forgotten = 0;
-    await reconcile({ ...deps, onForgotten: async () => void (forgotten += 1) });
+    let prepared = 0;
+    await reconcile({ ...deps, prepare: async () => void (prepared += 1) });
     expect(await runOf(next)).not.toBeNull();
     expect(await runOf(next + 1)).toBeNull();
-    expect(forgotten).toBe(1);
-    await reconcile({ ...deps, onForgotten: async () => void (forgotten += 1) });
-    expect(forgotten).toBe(1);
+    expect(prepared).toBe(1);
+    await reconcile({ ...deps, prepare: async () => void (prepared += 1) });
+    expect(prepared).toBe(1);
   });
 
   it('begins the full look again when it was interrupted', async () => {

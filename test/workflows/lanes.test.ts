@@ -4,9 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Client } from '@temporalio/client';
 import pino from 'pino';
-import { createActivities } from '../../activities/index.ts';
+import { createLaneModeActivities } from '../../activities/lanes.ts';
 import { loadConfig, type Config } from '../../src/config.ts';
-import { createWaker, type Waker } from '../../src/db/wake.ts';
 import { registerProcess, type LiveProcess } from '../../src/processes/service.ts';
 import { callEngine, openEngine, type Engine } from '../../src/temporal/connection.ts';
 import { ensureLanes } from '../../src/temporal/lanes.ts';
@@ -32,7 +31,6 @@ let db: TestDatabase;
 let config: Config;
 let engine: Engine;
 let client: Client;
-let waker: Waker;
 let workers: KeptWorkers;
 const senders: TestSender[] = [];
 const children: ChildProcess[] = [];
@@ -107,8 +105,7 @@ beforeAll(async () => {
   });
   engine = openEngine(config);
   client = engine.client;
-  waker = createWaker({ url: db.url });
-  const activities = createActivities({ config, database: db.database, waker, log });
+  const activities = createLaneModeActivities({ database: db.database });
   workers = keepWorking({
     config,
     log,
@@ -128,7 +125,6 @@ afterEach(async () => {
 
 afterAll(async () => {
   await workers.stop();
-  await waker.close();
   await engine.close();
   await db.drop();
 });
