@@ -5,20 +5,11 @@ import { createEnvelope } from './envelope.ts';
 import type { Envelope } from './envelope.ts';
 import { Fifo } from './fifo.ts';
 import { stuffDots } from './message-data.ts';
+import { Outgoing } from './outgoing.ts';
 import type { SmtpReply } from './reply-parser.ts';
+import { outcomeOfLost } from './transaction.ts';
+import type { Transaction, Verdict } from './transaction.ts';
 import type { Wire, WireListener } from './wire.ts';
-
-interface Verdict {
-  stage: 'mail' | 'rcpt' | 'data' | 'body';
-  reply: SmtpReply;
-}
-
-interface Transaction {
-  envelope: Envelope;
-  resolve: (outcome: SmtpOutcome) => void;
-  /** The first refusal; what follows of the transaction cannot change it. */
-  verdict: Verdict | null;
-}
 
 /** The reply that is awaited next; null between messages. */
 type Awaited = 'rset' | 'mail' | 'rcpt' | 'data' | 'body' | 'quit' | null;
@@ -43,6 +34,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
   readonly capabilities: SmtpCapabilities;
   readonly #wire: Wire;
   readonly #timeouts: SessionTimeouts;
+  readonly #out: Outgoing;
   readonly #queue = new Fifo<Transaction>();
   readonly #closeListeners: ((error: SmtpConnectionError | null) => void)[] = [];
   #current: Transaction | null = null;
@@ -54,18 +46,16 @@ export class SmtpSession implements SmtpConnection, WireListener {
   #dotWritten = false;
   /** A refused transaction is still open at the server. */
   #resetOwed = false;
-  /** Commands that leave with the next write, and how many. */
-  #commands = '';
-  #commandCount = 0;
   #pumpScheduled = false;
   #leaving = false;
   #closed: { error: SmtpConnectionError | null } | null = null;
-  /** Why the next end of the wire is no trouble to tell the close listeners. */
+  /** We close the connection ourselves, which is no trouble. */
   #expectedEnd = false;
 
   constructor(wire: Wire, capabilities: SmtpCapabilities, timeouts: SessionTimeouts) {
     this.#wire = wire;
     this.#timeouts = timeouts;
+    this.#out = new Outgoing(wire);
     this.capabilities = capabilities;
     wire.listen(this);
   }
@@ -140,25 +130,16 @@ export class SmtpSession implements SmtpConnection, WireListener {
 
   ended(error: SmtpConnectionError): void {
     const told = this.#expectedEnd || this.#awaited === 'quit' ? null : error;
-    const { current, ahead } = { current: this.#current, ahead: this.#ahead };
-    const outcome = current ? this.#outcomeOfLost(current, error) : null;
+    const [current, ahead] = [this.#current, this.#ahead];
+    const progress = { goAhead: this.#awaited === 'body', dotWritten: this.#dotWritten };
     this.#current = null;
     this.#ahead = null;
     this.#closed = { error: told };
-    if (current && outcome) current.resolve(outcome);
+    current?.resolve(outcomeOfLost(current.verdict, progress, error));
     ahead?.resolve({ kind: 'not_sent', error });
     for (let next = this.#queue.shift(); next; next = this.#queue.shift())
       next.resolve({ kind: 'not_sent', error });
     for (const listener of this.#closeListeners.splice(0)) listener(told);
-  }
-
-  /** A verdict stands, unless the replies of its transaction turn out to be shifted; 354 shows that they were not. */
-  #outcomeOfLost(current: Transaction, error: SmtpConnectionError): SmtpOutcome {
-    const { verdict } = current;
-    if (verdict && (!error.violation || this.#awaited === 'body')) {
-      return { kind: 'refused', ...verdict, connectionLost: true };
-    }
-    return { kind: this.#dotWritten && !verdict ? 'ambiguous' : 'not_sent', error };
   }
 
   #onEnvelopeReply(current: Transaction, stage: 'mail' | 'rcpt', reply: SmtpReply): void {
@@ -199,14 +180,8 @@ export class SmtpSession implements SmtpConnection, WireListener {
   }
 
   #shutDown(current: Transaction, reply: SmtpReply): void {
-    if (
-      this.#awaited === 'mail' ||
-      this.#awaited === 'rcpt' ||
-      this.#awaited === 'data' ||
-      this.#awaited === 'body'
-    ) {
-      current.verdict ??= { stage: this.#awaited, reply };
-    }
+    const stage = this.#awaited;
+    if (stage !== null && stage !== 'rset' && stage !== 'quit') current.verdict ??= { stage, reply };
     this.#wire.fail('the server is closing the connection', { reply });
   }
 
@@ -248,7 +223,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
     if (this.#bodyDue) return this.#writeBody();
     if (!this.#current) this.#begin();
     else if (this.#dotWritten) this.#pipelineNext();
-    this.#flush(null);
+    this.#out.flush();
   }
 
   /** With nothing under way: the next message, or good-bye. */
@@ -258,12 +233,12 @@ export class SmtpSession implements SmtpConnection, WireListener {
       const reset = this.#resetOwed;
       this.#resetOwed = false;
       this.#awaited = reset ? 'rset' : 'mail';
-      if (reset) this.#command('RSET\r\n');
+      if (reset) this.#out.add('RSET\r\n', 1);
       if (this.capabilities.pipelining) this.#pipeline(this.#current.envelope);
-      else if (!reset) this.#command(this.#current.envelope.mail);
+      else if (!reset) this.#out.add(this.#current.envelope.mail, 1);
     } else if (this.#leaving && this.#awaited === null) {
       this.#awaited = 'quit';
-      this.#command('QUIT\r\n');
+      this.#out.add('QUIT\r\n', 1);
       this.#wire.expectWithin(QUIT_TIMEOUT_MS);
     }
   }
@@ -275,13 +250,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
   }
 
   #pipeline({ mail, rcpt }: Envelope): void {
-    this.#commands += mail + rcpt + DATA;
-    this.#commandCount += 3;
-  }
-
-  #command(command: string): void {
-    this.#commands += command;
-    this.#commandCount += 1;
+    this.#out.add(mail + rcpt + DATA, 3);
   }
 
   /** Wait for this reply; where commands go one by one, its command is written now. */
@@ -289,7 +258,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
     this.#awaited = stage;
     const envelope = this.#current?.envelope;
     if (this.capabilities.pipelining || !envelope) return;
-    this.#command(stage === 'data' ? DATA : envelope[stage]);
+    this.#out.add(stage === 'data' ? DATA : envelope[stage], 1);
   }
 
   #writeBody(): void {
@@ -307,10 +276,9 @@ export class SmtpSession implements SmtpConnection, WireListener {
   /** The message's last piece, its final dot, and the next one's commands behind it. */
   #endBody(piece: Uint8Array, replies = 1): void {
     this.#dotWritten = true;
-    this.#commands = FINAL_DOT;
-    this.#commandCount = replies;
+    this.#out.add(FINAL_DOT, replies);
     this.#pipelineNext();
-    this.#flush(piece);
+    this.#out.flush(piece);
   }
 
   #writePieces(current: Transaction, body: Uint8Array, from: number): void {
@@ -323,19 +291,5 @@ export class SmtpSession implements SmtpConnection, WireListener {
       this.#endBody(body.subarray(from), replies);
     }
     this.#expectReply();
-  }
-
-  #flush(body: Uint8Array | null): void {
-    const commands = this.#commands;
-    if (commands === '') return;
-    const replies = this.#commandCount;
-    this.#commands = '';
-    this.#commandCount = 0;
-    const head = body?.length ?? 0;
-    // Commands hold bytes over 127 only in SMTPUTF8 addresses; three bytes a unit is the most UTF-8 takes.
-    const bytes = Buffer.allocUnsafe(head + commands.length * 3);
-    if (body) bytes.set(body, 0);
-    const length = head + bytes.write(commands, head, 'utf8');
-    this.#wire.write(bytes.subarray(0, length), replies);
   }
 }

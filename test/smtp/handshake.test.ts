@@ -141,7 +141,7 @@ describe('a handshake', () => {
           await new Promise((resolve) => setTimeout(resolve, 5));
         }
       },
-      { replyTimeoutMs: 60 },
+      { replyTimeoutMs: 200 },
     );
     expect(error).toMatchObject({ stage: 'banner', message: 'no reply in time' });
   });

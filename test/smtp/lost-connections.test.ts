@@ -318,7 +318,7 @@ describe('silence', () => {
           await new Promise((resolve) => setTimeout(resolve, 10));
         }
       },
-      { replyTimeoutMs: 60 },
+      { replyTimeoutMs: 200 },
     );
     expect(outcomes[0]).toMatchObject({ kind: 'not_sent', error: { message: 'no reply in time' } });
   });

@@ -57,7 +57,7 @@ describe('smtp-server', () => {
         stream.on('end', () => {
           const { mailFrom, rcptTo } = session.envelope;
           received.push({
-            from: mailFrom ? mailFrom.address : '',
+            from: mailFrom === false ? '' : mailFrom.address,
             to: rcptTo.map(({ address }) => address),
             text: Buffer.concat(chunks).toString(),
             user: session.user,

@@ -8,10 +8,10 @@ export const PIPELINING = ['PIPELINING', '8BITMIME', 'SMTPUTF8', 'SIZE 1000000']
 
 /** What a test file needs to talk to scripted servers; connections and servers end with each test. */
 export interface Conversations {
-  serve(script: Script, cut?: Cut): Promise<ScriptedServer>;
-  connect(server: { port: number }, target?: Partial<SmtpTarget>): Promise<SmtpConnection>;
+  serve: (script: Script, cut?: Cut) => Promise<ScriptedServer>;
+  connect: (server: { port: number }, target?: Partial<SmtpTarget>) => Promise<SmtpConnection>;
   /** A server with PIPELINING that has greeted, and a connection to it; the script begins behind EHLO. */
-  talk(script: Script, target?: Partial<SmtpTarget>): Promise<SmtpConnection>;
+  talk: (script: Script, target?: Partial<SmtpTarget>) => Promise<SmtpConnection>;
 }
 
 /** Call it at the top of a test file. */

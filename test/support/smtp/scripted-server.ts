@@ -192,15 +192,18 @@ export async function settle(): Promise<void> {
 
 export async function startScriptedServer(script: Script, cut: Cut = whole): Promise<ScriptedServer> {
   const peers: Peer[] = [];
-  const runs: Promise<unknown>[] = [];
+  const runs: Promise<Error | null>[] = [];
   const server = net.createServer({ allowHalfOpen: false }, (socket) => {
     const peer = new Peer(socket, cut);
     peers.push(peer);
     runs.push(
-      script(peer).catch((error: unknown) => {
-        peer.destroy();
-        return error;
-      }),
+      script(peer).then(
+        () => null,
+        (error: unknown) => {
+          peer.destroy();
+          return error as Error;
+        },
+      ),
     );
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -208,10 +211,10 @@ export async function startScriptedServer(script: Script, cut: Cut = whole): Pro
     port: (server.address() as AddressInfo).port,
     peers,
     async close() {
-      const failures = (await Promise.all(runs)).filter((failure) => failure !== undefined);
+      const failure = (await Promise.all(runs)).find((error) => error !== null);
       for (const peer of peers) peer.destroy();
       await new Promise((resolve) => server.close(resolve));
-      if (failures.length > 0) throw failures[0];
+      if (failure) throw failure;
     },
   };
 }
