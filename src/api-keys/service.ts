@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable } from '../db/queryable.ts';
 import { notFound } from '../errors.ts';
 import { generateKey, parseKey } from './key.ts';
@@ -26,6 +27,10 @@ export interface NewApiKey {
   test?: boolean;
   rateLimitPerSecond?: number | null;
 }
+
+/** How long an API process may let a key in without asking again. */
+export const KEY_LEASE_MS = 1_000;
+const CLOCK_SLACK_MS = 50;
 
 const COLUMNS = `id, account_id as "accountId", brand_id as "brandId", name, display_prefix as "displayPrefix", test,
   rate_limit_per_second as "rateLimitPerSecond", last_used_at as "lastUsedAt", revoked_at as "revokedAt",
@@ -75,7 +80,8 @@ export async function listApiKeys(
 }
 
 /**
- * Refuse a key from now on; harmless where it is revoked already.
+ * Refuse a key from now on; harmless where it is revoked already. Not for use in a transaction: it resolves a
+ * little more than {@link KEY_LEASE_MS} after its commit, when no API process can let the key in any more.
  * @param scope whose key it must be; without it any account's, which only an operator may
  * @throws AppError `not_found`
  */
@@ -91,6 +97,7 @@ export async function revokeApiKey(
     [id, scope.accountId ?? null, scope.brandId ?? null],
   );
   if (!rows[0]) throw notFound('api key');
+  await sleep(KEY_LEASE_MS + CLOCK_SLACK_MS);
   return rows[0];
 }
 

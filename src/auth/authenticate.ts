@@ -58,7 +58,7 @@ function keyPrincipal(key: LiveKey, brandId: number | null): Principal {
 
 /**
  * The bearer value is tried as an API key, then as a session token (interface section 5).
- * The database is asked at every request, so that revoking and removing act at once.
+ * Sessions are checked in the database at every request, so that removing a user acts at once; keys see `KeyLookup`.
  */
 export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
   const { db, keys, usage, tokens } = deps;

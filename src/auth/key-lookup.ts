@@ -1,3 +1,4 @@
+import { KEY_LEASE_MS } from '../api-keys/service.ts';
 import type { Queryable } from '../db/queryable.ts';
 
 /** A live API key, as far as a request needs it. */
@@ -29,6 +30,12 @@ interface KeyRow extends LiveKey {
 }
 
 const MAX_IN_FLIGHT = 2;
+const MOST_LEASES = 10_000;
+
+interface Lease {
+  key: LiveKey;
+  until: number;
+}
 
 async function queryKeys(db: Queryable, digests: Buffer[]): Promise<Map<string, LiveKey>> {
   const { rows } = await db.query<KeyRow>(
@@ -41,22 +48,30 @@ async function queryKeys(db: Queryable, digests: Buffer[]): Promise<Map<string, 
 }
 
 /**
- * Looks keys up at every request, yet many requests share a query: those that arrive while one is under way
- * wait for the next. Nothing is remembered between queries, so that a revoked key is refused at once.
+ * Looks keys up, many requests with one query: those that arrive while one is under way wait for the next.
+ * A key found is good for a lease of {@link KEY_LEASE_MS}; revoking is answered when every lease has run out, so
+ * that no request is let in after it was.
+ * @param clock milliseconds that only go forward
  */
-export function createKeyLookup(db: Queryable): KeyLookup {
+export function createKeyLookup(db: Queryable, clock: () => number = () => performance.now()): KeyLookup {
+  const leases = new Map<string, Lease>();
   let waiting: Batch = new Map();
   let inFlight = 0;
 
   async function run(batch: Batch): Promise<void> {
     const entries = [...batch];
+    const until = clock() + KEY_LEASE_MS;
+    if (leases.size > MOST_LEASES) leases.clear();
     try {
       const found = await queryKeys(
         db,
         entries.map(([, { digest }]) => digest),
       );
       for (const [name, { waiters }] of entries) {
-        for (const waiter of waiters) waiter.resolve(found.get(name) ?? null);
+        const key = found.get(name) ?? null;
+        if (key) leases.set(name, { key, until });
+        else leases.delete(name);
+        for (const waiter of waiters) waiter.resolve(key);
       }
     } catch (error) {
       for (const [, { waiters }] of entries) for (const waiter of waiters) waiter.reject(error);
@@ -76,8 +91,10 @@ export function createKeyLookup(db: Queryable): KeyLookup {
 
   return {
     find(digest) {
+      const name = digest.toString('base64');
+      const lease = leases.get(name);
+      if (lease && clock() < lease.until) return Promise.resolve(lease.key);
       return new Promise((resolve, reject) => {
-        const name = digest.toString('base64');
         const entry = waiting.get(name);
         if (entry) entry.waiters.push({ resolve, reject });
         else waiting.set(name, { digest, waiters: [{ resolve, reject }] });

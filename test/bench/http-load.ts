@@ -1,0 +1,91 @@
+import net from 'node:net';
+import { percentile, rounded } from './machine.ts';
+
+export interface LoadOptions {
+  port: number;
+  path: string;
+  headers: Record<string, string>;
+  /** One request's JSON body. */
+  body: (n: number) => string;
+  connections: number;
+  seconds: number;
+}
+
+export interface LoadResult {
+  requests_per_second: number;
+  p50_ms: number;
+  p99_ms: number;
+  requests: number;
+  /** Answers other than 2xx. */
+  errors: number;
+}
+
+interface Tally {
+  latencies: number[];
+  errors: number;
+  sent: number;
+}
+
+function requestText(options: LoadOptions, n: number): string {
+  const body = options.body(n);
+  const headers = Object.entries({
+    Host: 'localhost',
+    'Content-Type': 'application/json',
+    'Content-Length': String(Buffer.byteLength(body)),
+    ...options.headers,
+  });
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  return `POST ${options.path} HTTP/1.1\r\n${lines}\r\n${body}`;
+}
+
+/** Length of a whole response with Content-Length at the start of `text`; 0 while it is not whole. */
+function responseLength(text: string): number {
+  const headEnd = text.indexOf('\r\n\r\n');
+  if (headEnd === -1) return 0;
+  const match = /\r\ncontent-length: (\d+)/i.exec(text.slice(0, headEnd));
+  const length = headEnd + 4 + Number(match?.[1] ?? 0);
+  return text.length >= length ? length : 0;
+}
+
+/** One keep-alive connection: a request, its answer, the next; until `end`. */
+function runConnection(options: LoadOptions, end: number, tally: Tally): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = net.connect({ port: options.port, host: '127.0.0.1', noDelay: true });
+    let buffered = '';
+    let startedAt = 0;
+    const next = () => {
+      startedAt = performance.now();
+      if (startedAt > end) return void socket.end();
+      socket.write(requestText(options, tally.sent++));
+    };
+    socket
+      .on('connect', next)
+      .on('error', reject)
+      .on('close', () => resolve());
+    socket.on('data', (chunk: Buffer) => {
+      buffered += chunk.toString('latin1');
+      const length = responseLength(buffered);
+      if (length === 0) return;
+      if (buffered.charAt(9) !== '2') tally.errors += 1;
+      tally.latencies.push(performance.now() - startedAt);
+      buffered = buffered.slice(length);
+      next();
+    });
+  });
+}
+
+/** Load an endpoint over keep-alive connections, one request at a time each. */
+export async function loadHttp(options: LoadOptions): Promise<LoadResult> {
+  const tally: Tally = { latencies: [], errors: 0, sent: 0 };
+  const startedAt = performance.now();
+  const end = startedAt + options.seconds * 1000;
+  await Promise.all(Array.from({ length: options.connections }, () => runConnection(options, end, tally)));
+  const seconds = (performance.now() - startedAt) / 1000;
+  return {
+    requests_per_second: rounded(tally.latencies.length / seconds),
+    p50_ms: rounded(percentile(tally.latencies, 0.5), 2),
+    p99_ms: rounded(percentile(tally.latencies, 0.99), 2),
+    requests: tally.latencies.length,
+    errors: tally.errors,
+  };
+}

@@ -1,0 +1,22 @@
+import { Command } from 'commander';
+import { describeMachine } from './machine.ts';
+import { benchMessages } from './messages.ts';
+
+const program = new Command('npm run bench --').description(
+  'Benchmarks. Each prints one JSON document: the machine and commit, every run, and the medians.',
+);
+
+program
+  .command('messages')
+  .description('accepted requests/s, backlog drained/s and end-to-end latency of POST /messages')
+  .option('--runs <n>', 'runs, of which the medians are told', Number, 3)
+  .option('--seconds <n>', 'seconds of load in each run', Number, 8)
+  .option('--backlog <n>', 'queued messages to drain', Number, 50_000)
+  .option('--latency-seconds <n>', 'seconds at 20 requests/s', Number, 15)
+  .action(async (options: { runs: number; seconds: number; backlog: number; latencySeconds: number }) => {
+    const machine = describeMachine();
+    const result = await benchMessages(options);
+    process.stdout.write(`${JSON.stringify({ bench: 'messages', machine, options, ...result }, null, 2)}\n`);
+  });
+
+await program.parseAsync();

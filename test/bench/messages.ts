@@ -1,0 +1,226 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startCountingServer } from '../support/smtp/counting-server.ts';
+import { queueEmails } from '../support/queued.ts';
+import { loadHttp, type LoadResult } from './http-load.ts';
+import { median, percentile, rounded } from './machine.ts';
+import { type Measured, startRole, startTalking } from './programs.ts';
+import type { Usage } from './process-usage.ts';
+import { runSmtpLoop } from './smtp-loop.ts';
+import { openStage, type Stage } from './stage.ts';
+
+export interface MessagesBenchOptions {
+  runs: number;
+  seconds: number;
+  backlog: number;
+  latencySeconds: number;
+}
+
+const CONNECTIONS = 32;
+const SMTP_CONNECTIONS = 16;
+const LATENCY_PER_SECOND = 20;
+const COUNTING_SERVER = 'test/support/smtp/counting-server.ts';
+
+const body = (n: number) =>
+  JSON.stringify({
+    channel: 'email',
+    to: `recipient${n}@example.com`,
+    subject: 'Your receipt',
+    html: '<p>Thank you for your order.</p>',
+    body: 'Thank you for your order.',
+  });
+
+/** Processor microseconds a unit of work, from usage before and after. */
+function cpuPer(before: Usage, after: Usage, count: number): number {
+  return rounded(((after.cpuSeconds - before.cpuSeconds) / Math.max(1, count)) * 1e6);
+}
+
+async function waitForApi(port: number): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null);
+    if (answer?.ok) return;
+    await sleep(100);
+  }
+  throw new Error('the API did not become ready');
+}
+
+async function bareKoa(seconds: number): Promise<LoadResult> {
+  const server = await startTalking('test/bench/bare-koa.ts');
+  const port = server.first.port ?? 0;
+  try {
+    await loadHttp({ port, path: '/', headers: {}, body, connections: CONNECTIONS, seconds: 1 });
+    return await loadHttp({ port, path: '/', headers: {}, body, connections: CONNECTIONS, seconds });
+  } finally {
+    await server.stop();
+  }
+}
+
+async function bareSmtp(messages: number) {
+  const server = await startTalking(COUNTING_SERVER, ['0']);
+  try {
+    const port = server.first.port ?? 0;
+    const result = await runSmtpLoop({ host: '127.0.0.1', port, connections: SMTP_CONNECTIONS, messages });
+    return {
+      messages_per_second: rounded(result.messagesPerSecond),
+      client_cpu_us_per_message: rounded(result.cpuMicrosPerMessage),
+    };
+  } finally {
+    await server.stop();
+  }
+}
+
+async function accepted(stage: Stage, api: Measured, seconds: number) {
+  const options = {
+    port: stage.apiPort,
+    path: '/v1/my/messages',
+    headers: { Authorization: `Bearer ${stage.apiKey}` },
+    body,
+    connections: CONNECTIONS,
+  };
+  await loadHttp({ ...options, seconds: 1 });
+  const before = { api: api.usage(), postgres: stage.postgresUsage() };
+  const result = await loadHttp({ ...options, seconds });
+  return {
+    ...result,
+    api_cpu_us_per_request: cpuPer(before.api, api.usage(), result.requests),
+    postgres_cpu_us_per_request: cpuPer(before.postgres, stage.postgresUsage(), result.requests),
+    api_peak_memory_mb: rounded(api.usage().peakMemoryMb),
+  };
+}
+
+async function empty(stage: Stage): Promise<void> {
+  await stage.database.pool.query(
+    'truncate messages, message_contents, message_events, send_queue, handovers, idempotency_keys, allowance_buckets',
+  );
+}
+
+async function untilCount(ask: () => Promise<number>, count: number, limitMs: number): Promise<void> {
+  const end = performance.now() + limitMs;
+  while ((await ask()) < count) {
+    if (performance.now() > end) throw new Error(`only ${await ask()} of ${count} messages arrived`);
+    await sleep(20);
+  }
+}
+
+/** From the first message at the server to the last, so that the sender's start is not counted. */
+async function drained(stage: Stage, backlog: number) {
+  await empty(stage);
+  await queueEmails(stage.database, stage, backlog);
+  await stage.database.pool.query('vacuum analyze messages, message_contents, send_queue');
+  await stage.database.pool.query('checkpoint');
+  const server = await startTalking(COUNTING_SERVER, ['0']);
+  const settings = {
+    ...stage.settings,
+    SENDER_CONNECTIONS: String(SMTP_CONNECTIONS),
+    EMAIL_PROVIDER_URL: `smtp://127.0.0.1:${server.first.port}?tls=off&dkim=off`,
+  };
+  const sender = startRole('sender', settings);
+  const count = async () => (await server.ask('count')).count ?? 0;
+  try {
+    await untilCount(count, 1, 60_000);
+    const startedAt = performance.now();
+    const before = { count: await count(), sender: sender.usage(), postgres: stage.postgresUsage() };
+    await untilCount(count, backlog, 300_000);
+    const seconds = (performance.now() - startedAt) / 1000;
+    const sent = backlog - before.count;
+    return {
+      messages_per_second: rounded(sent / seconds),
+      sender_cpu_us_per_message: cpuPer(before.sender, sender.usage(), sent),
+      postgres_cpu_us_per_message: cpuPer(before.postgres, stage.postgresUsage(), sent),
+      sender_peak_memory_mb: rounded(sender.usage().peakMemoryMb),
+    };
+  } finally {
+    await sender.stop();
+    await server.stop();
+  }
+}
+
+/** At 20 requests a second: from the request's start to the message's last byte at the SMTP server. */
+async function latency(stage: Stage, seconds: number) {
+  await empty(stage);
+  const arrivals = new Map<string, number>();
+  const server = await startCountingServer({
+    port: 0,
+    keep: true,
+    onMessage: (message) => void arrivals.set(message.to, performance.now()),
+  });
+  const sender = startRole('sender', {
+    ...stage.settings,
+    EMAIL_PROVIDER_URL: `smtp://127.0.0.1:${server.port}?tls=off&dkim=off`,
+  });
+  const starts = new Map<string, number>();
+  const send = async (n: number) => {
+    starts.set(`recipient${n}@example.com`, performance.now());
+    await fetch(`http://127.0.0.1:${stage.apiPort}/v1/my/messages`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${stage.apiKey}`, 'Content-Type': 'application/json' },
+      body: body(n),
+    });
+  };
+  try {
+    const warmUp = 2 * LATENCY_PER_SECOND;
+    const total = warmUp + seconds * LATENCY_PER_SECOND;
+    await send(0);
+    await untilCount(() => Promise.resolve(arrivals.size), 1, 60_000);
+    for (let n = 1; n <= total; n++) {
+      await sleep(1000 / LATENCY_PER_SECOND);
+      void send(n);
+    }
+    await untilCount(() => Promise.resolve(arrivals.size), total + 1, 30_000);
+    const measured = [...starts].slice(warmUp + 1).map(([to, at]) => (arrivals.get(to) ?? Infinity) - at);
+    return { p50_ms: rounded(percentile(measured, 0.5), 2), p99_ms: rounded(percentile(measured, 0.99), 2) };
+  } finally {
+    await sender.stop();
+    await server.close();
+  }
+}
+
+async function oneRun(stage: Stage, options: MessagesBenchOptions) {
+  const calibration = {
+    bare_koa: await bareKoa(options.seconds),
+    bare_smtp: await bareSmtp(options.backlog),
+  };
+  const api = startRole('api', { ...stage.settings, EMAIL_PROVIDER_URL: 'capture:' });
+  try {
+    await waitForApi(stage.apiPort);
+    const accept = await accepted(stage, api, options.seconds);
+    const endToEnd = await latency(stage, options.latencySeconds);
+    await api.stop();
+    const drain = await drained(stage, options.backlog);
+    return { calibration, accept, drain, latency_at_20_per_second: endToEnd };
+  } finally {
+    await api.stop();
+  }
+}
+
+/** `npm run bench -- messages`: accepting, draining and latency, each run with its calibrations. */
+export async function benchMessages(options: MessagesBenchOptions) {
+  const stage = await openStage();
+  const runs: Awaited<ReturnType<typeof oneRun>>[] = [];
+  try {
+    for (let n = 0; n < options.runs; n++) {
+      runs.push(await oneRun(stage, options));
+      process.stderr.write(`run ${n + 1} of ${options.runs}: ${JSON.stringify(runs.at(-1))}\n`);
+    }
+  } finally {
+    await stage.close();
+  }
+  const of = (pick: (run: (typeof runs)[number]) => number) => rounded(median(runs.map(pick)), 2);
+  return {
+    medians: {
+      accepted_per_second: of((run) => run.accept.requests_per_second),
+      accepted_p50_ms: of((run) => run.accept.p50_ms),
+      accepted_p99_ms: of((run) => run.accept.p99_ms),
+      accepted_share_of_bare_koa: of(
+        (run) => run.accept.requests_per_second / run.calibration.bare_koa.requests_per_second,
+      ),
+      drained_per_second: of((run) => run.drain.messages_per_second),
+      drained_share_of_bare_smtp: of(
+        (run) => run.drain.messages_per_second / run.calibration.bare_smtp.messages_per_second,
+      ),
+      sender_peak_memory_mb: of((run) => run.drain.sender_peak_memory_mb),
+      end_to_end_p50_ms: of((run) => run.latency_at_20_per_second.p50_ms),
+      end_to_end_p99_ms: of((run) => run.latency_at_20_per_second.p99_ms),
+    },
+    runs,
+  };
+}

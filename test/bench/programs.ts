@@ -1,0 +1,70 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface, type Interface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { usageOf, type Usage } from './process-usage.ts';
+
+/** A child process that is measured. */
+export interface Measured {
+  pid: number;
+  usage(): Usage;
+  stop(): Promise<void>;
+}
+
+/** A child that says JSON lines and answers lines with them. */
+export interface Talking extends Measured {
+  first: Record<string, number>;
+  ask(line: string): Promise<Record<string, number>>;
+}
+
+function pathOf(file: string): string {
+  return fileURLToPath(new URL(`../../${file}`, import.meta.url));
+}
+
+function measured(child: ChildProcess): Measured {
+  const pid = child.pid ?? 0;
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  return {
+    pid,
+    usage: () => usageOf(pid),
+    async stop() {
+      child.kill('SIGTERM');
+      const force = setTimeout(() => child.kill('SIGKILL'), 10_000);
+      await ended;
+      clearTimeout(force);
+    },
+  };
+}
+
+function nextLine(lines: Interface): Promise<Record<string, number>> {
+  return new Promise((resolve) =>
+    lines.once('line', (line: string) => resolve(JSON.parse(line) as Record<string, number>)),
+  );
+}
+
+/** Run a program of this folder's that says `{"port":…}` when it is ready. */
+export async function startTalking(file: string, args: string[] = []): Promise<Talking> {
+  const child = spawn(process.execPath, ['--no-warnings', pathOf(file), ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const lines = createInterface({ input: child.stdout });
+  const first = await nextLine(lines);
+  return {
+    ...measured(child),
+    first,
+    ask: (line) => {
+      const answer = nextLine(lines);
+      child.stdin.write(`${line}\n`);
+      return answer;
+    },
+  };
+}
+
+/** Run one role as `carillon start <role>` does. */
+export function startRole(role: string, settings: Record<string, string>): Measured {
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, ['--no-warnings', pathOf('src/main.ts'), 'start', role], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { PATH, HOME, LOG_LEVEL: 'error', ...settings },
+  });
+  return measured(child);
+}

@@ -1,0 +1,63 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAccount } from '../../src/accounts/service.ts';
+import { createApiKey } from '../../src/api-keys/service.ts';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { inTransaction } from '../../src/db/queryable.ts';
+import { createGuard } from '../../src/local/guard.ts';
+import { claimPort } from '../../src/local/ports.ts';
+import { startPostgres } from '../../src/local/postgres.ts';
+import { usageOfFamily, type Usage } from './process-usage.ts';
+
+/** A durable PostgreSQL of its own with one account, and the settings the roles need. */
+export interface Stage {
+  database: Database;
+  accountId: number;
+  brandId: number;
+  apiKey: string;
+  apiPort: number;
+  settings: Record<string, string>;
+  postgresUsage(): Usage;
+  close(): Promise<void>;
+}
+
+export async function openStage(): Promise<Stage> {
+  const folder = await mkdtemp(join(tmpdir(), 'carillon-bench-'));
+  const guard = createGuard();
+  const postgres = await startPostgres({ folder: join(folder, 'postgres'), port: 0, guard });
+  const url = postgres.url();
+  await migrate(url);
+  const database = openDatabase({ url, poolMax: 4 });
+  const owner = { email: 'owner@bench.test', password: 'correct horse battery staple' };
+  const account = await inTransaction(database.pool, (trx) =>
+    createAccount(trx, { name: 'Bench', tier: 'trusted', sandboxMonthlyCap: 100_000_000, owner }),
+  );
+  const accountId = account.account.id;
+  const { key } = await createApiKey(database.pool, { accountId, rateLimitPerSecond: 0 });
+  await database.pool.query('update accounts set allowance_per_day = 100000000 where id = $1', [accountId]);
+  const apiPort = await claimPort(0, 'PORT');
+  return {
+    database,
+    accountId,
+    brandId: account.brandId,
+    apiKey: key,
+    apiPort,
+    settings: {
+      DATABASE_URL: url,
+      PORT: String(apiPort),
+      APP_SECRET: 'a secret of the benchmark, long enough',
+      MAIL_DOMAIN: 'mail.bench.test',
+      CARILLON_HOME: folder,
+      TEMPORAL_ADDRESS: '127.0.0.1:1',
+    },
+    postgresUsage: () => usageOfFamily(postgres.pid),
+    async close() {
+      await database.close();
+      await postgres.stop();
+      await guard.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
