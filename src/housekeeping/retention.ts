@@ -2,6 +2,9 @@ import { batchTask, daysBefore } from './batches.ts';
 
 const IDEMPOTENCY_DAYS = 7;
 const ALLOWANCE_DAYS = 2;
+const SILENT_PROCESS_DAYS = 1;
+/** First key of the advisory lock that a live process holds; see the table `processes`. */
+const LIVENESS_LOCK = 1_129_468_233;
 
 /** A key answers a repeated POST for 7 days. */
 export const idempotencyKeys = batchTask(
@@ -35,4 +38,24 @@ export const allowanceBuckets = batchTask(
   `delete from allowance_buckets where ctid = any (array(
      select ctid from allowance_buckets where bucket < $1 limit $2))`,
   (_deps, asOf) => daysBefore(asOf, ALLOWANCE_DAYS),
+);
+
+/**
+ * Rows of processes that died while no reaper ran. One that still owns claims or handovers stays for the reaper,
+ * which settles them.
+ */
+export const deadProcesses = batchTask(
+  'dead_processes',
+  `delete from processes where id = any (array(
+     select p.id from processes p
+     where p.seen_at < $1
+       and not exists (
+         select 1 from pg_locks l
+         where l.locktype = 'advisory' and l.granted and l.classid = ${LIVENESS_LOCK} and l.objid = p.id::int::oid
+           and l.database = (select oid from pg_database where datname = current_database()))
+       and not exists (select 1 from send_queue q where q.owner = p.id)
+       and not exists (select 1 from handovers h where h.owner = p.id)
+       and not exists (select 1 from webhook_queue w where w.owner = p.id)
+     limit $2))`,
+  (_deps, asOf) => daysBefore(asOf, SILENT_PROCESS_DAYS),
 );

@@ -1,4 +1,11 @@
-import { allowanceBuckets, expiredSuppressions, idempotencyKeys, messageContents } from './retention.ts';
+import { messageDailyCounts } from './daily-counts.ts';
+import {
+  allowanceBuckets,
+  deadProcesses,
+  expiredSuppressions,
+  idempotencyKeys,
+  messageContents,
+} from './retention.ts';
 import type { HousekeepingTask } from './task.ts';
 
 export type { HousekeepingDependencies, HousekeepingTask } from './task.ts';
@@ -9,4 +16,6 @@ export const housekeepingTasks: HousekeepingTask[] = [
   messageContents,
   expiredSuppressions,
   allowanceBuckets,
+  messageDailyCounts,
+  deadProcesses,
 ];
