@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -8,7 +7,7 @@ import { gzip } from 'node:zlib';
 const compress = promisify(gzip);
 
 const ownFolder = fileURLToPath(new URL('./page/', import.meta.url));
-const swaggerUi = createRequire(import.meta.url).resolve('swagger-ui-dist/swagger-ui.css');
+const swaggerUi = fileURLToPath(import.meta.resolve('swagger-ui-dist/swagger-ui.css'));
 
 /** Every file of the page that renders the description: all of it is ours to serve, nothing comes from the net. */
 const files = {
