@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { createAuthRoutes } from '../auth/routes.ts';
 import { createDeliveryRoutes } from '../delivery/routes.ts';
+import { createResolver } from '../dns/resolver.ts';
+import { createEgress } from '../egress/client.ts';
 import type { RouteDefinition } from '../http/route.ts';
 import { createMessageRoutes } from '../messages/routes.ts';
 import { createMessageService } from '../messages/service.ts';
@@ -8,6 +10,8 @@ import { createLocalDiskStore } from '../storage/local-disk.ts';
 import { createSignedIds } from '../storage/signed-id.ts';
 import { createUploadRoutes } from '../uploads/routes.ts';
 import { createUploads } from '../uploads/service.ts';
+import { createWebhookRoutes } from '../webhooks/routes.ts';
+import { createWebhookManager, WEBHOOK_USER_AGENT } from '../webhooks/service.ts';
 import { createAccountRooms } from './account-rooms.ts';
 import type { ApiDeps } from './deps.ts';
 
@@ -15,6 +19,15 @@ function uploadRoutes({ config, database: { pool }, keyring }: ApiDeps): RouteDe
   const store = createLocalDiskStore(join(config.CARILLON_HOME, 'blobs'));
   const uploads = createUploads({ db: pool, store, signedIds: createSignedIds(keyring) });
   return createUploadRoutes({ pool, uploads });
+}
+
+function webhookRoutes({ config, database: { pool }, keyring }: ApiDeps): RouteDefinition[] {
+  const egress = createEgress({
+    resolver: createResolver(config.DNS_SERVERS),
+    allow: config.EGRESS_ALLOW,
+    userAgent: WEBHOOK_USER_AGENT,
+  });
+  return createWebhookRoutes({ pool, webhooks: createWebhookManager({ pool, keyring, egress }) });
 }
 
 /**
@@ -33,5 +46,6 @@ export function createRoutes(deps: ApiDeps): RouteDefinition[] {
     ...createMessageRoutes({ messages }),
     ...createDeliveryRoutes(deps),
     ...uploadRoutes(deps),
+    ...webhookRoutes(deps),
   ];
 }

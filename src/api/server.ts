@@ -1,17 +1,18 @@
 import type { Logger } from 'pino';
 import { createAuthenticate } from '../auth/authenticate.ts';
 import { createKeyLookup } from '../auth/key-lookup.ts';
-import { createKeyUsage } from '../auth/key-usage.ts';
+import { createKeyUsage, type KeyUsage } from '../auth/key-usage.ts';
 import { createLogin } from '../auth/login-service.ts';
+import type { Authenticate } from '../auth/principal.ts';
 import { createSessionTokens } from '../auth/session-token.ts';
 import { requireSettings, type Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
 import { createWaker } from '../db/wake.ts';
 import { createApp } from '../http/app.ts';
-import { createFleetShare } from '../http/fleet-share.ts';
+import { createFleetShare, type FleetShare } from '../http/fleet-share.ts';
 import { createHealthRoutes, metricsRoute } from '../http/health-routes.ts';
 import { listen, type Listening } from '../http/listen.ts';
-import { createHttpMetrics } from '../http/metrics.ts';
+import { createHttpMetrics, type HttpMetrics } from '../http/metrics.ts';
 import { createRateLimiter } from '../http/rate-limit.ts';
 import { createReadinessCheck } from '../http/readiness.ts';
 import type { RouteDefinition } from '../http/route.ts';
@@ -37,75 +38,94 @@ export interface ApiServer {
   stop(): Promise<void>;
 }
 
-/**
- * Assemble the HTTP API and serve it.
- * @throws ConfigError without `APP_SECRET`; the system's error where the port is taken
- */
-export async function startApi({
-  config,
-  database,
-  log,
-  extraRoutes = [],
-}: ApiServerDeps): Promise<ApiServer> {
+interface Parts {
+  deps: ApiDeps;
+  fleet: FleetShare;
+  usage: KeyUsage;
+  metrics: HttpMetrics;
+  authenticate: Authenticate;
+}
+
+function createParts({ config, database, log }: ApiServerDeps): Parts {
   const { APP_SECRET } = requireSettings(config, 'APP_SECRET');
+  const { pool } = database;
   const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
   const tokens = createSessionTokens(keyring);
-  const usage = createKeyUsage(database.pool, log);
-  const fleet = createFleetShare(database.pool, log);
-  const rateLimiter = createRateLimiter(fleet.processes);
-  const metrics = createHttpMetrics(database);
-  const waker = createWaker({ url: database.url });
-  let draining = false;
-  const check = createReadinessCheck(database.pool, config.TEMPORAL_ADDRESS, () => draining);
-
+  const usage = createKeyUsage(pool, log);
+  const fleet = createFleetShare(pool, log);
   const deps: ApiDeps = {
     config,
     database,
     log,
     keyring,
     tokens,
-    rateLimiter,
-    waker,
-    login: createLogin(database.pool),
+    rateLimiter: createRateLimiter(() => fleet.processes()),
+    waker: createWaker({ url: database.url }),
+    login: createLogin(pool),
   };
-  const ownPort = config.METRICS_PORT !== 0;
+  const authenticate = createAuthenticate({ db: pool, keys: createKeyLookup(pool), usage, tokens });
+  return { deps, fleet, usage, metrics: createHttpMetrics(database), authenticate };
+}
+
+/** The API, and `/metrics` on a port of its own where `METRICS_PORT` is set. */
+async function serve(
+  { deps, metrics, authenticate }: Parts,
+  routes: RouteDefinition[],
+  draining: () => boolean,
+): Promise<Listening[]> {
+  const { config, database, log, rateLimiter } = deps;
+  const floor = { config, pool: database.pool, log, authenticate, rateLimiter, metrics, draining };
+  const onPort = (port: number, served: RouteDefinition[]) => {
+    const callback = createApp({ ...floor, routes: served }).callback();
+    return listen((request, response) => void callback(request, response), config.HOST, port);
+  };
+  const api = await onPort(config.PORT, routes);
+  if (config.METRICS_PORT === 0) return [api];
+  try {
+    return [api, await onPort(config.METRICS_PORT, [metricsRoute(metrics)])];
+  } catch (error) {
+    await api.stop(0);
+    throw error;
+  }
+}
+
+/**
+ * Assemble the HTTP API and serve it.
+ * @throws ConfigError without `APP_SECRET`; the system's error where a port is taken
+ */
+export async function startApi(server: ApiServerDeps): Promise<ApiServer> {
+  const { config, database, extraRoutes = [] } = server;
+  const parts = createParts(server);
+  let draining = false;
+  const isDraining = () => draining;
   const routes: RouteDefinition[] = [
-    ...createHealthRoutes(check),
-    ...(ownPort ? [] : [metricsRoute(metrics)]),
-    ...createRoutes(deps),
+    ...createHealthRoutes(createReadinessCheck(database.pool, config.TEMPORAL_ADDRESS, isDraining)),
+    ...(config.METRICS_PORT === 0 ? [metricsRoute(parts.metrics)] : []),
     ...createOpenApiRoutes({ routes: () => routes, publicUrl: config.PUBLIC_URL ?? null, webhooks: [] }),
+    ...createRoutes(parts.deps),
     ...extraRoutes,
   ];
-  const floor = {
-    config,
-    pool: database.pool,
-    log,
-    authenticate: createAuthenticate({
-      db: database.pool,
-      keys: createKeyLookup(database.pool),
-      usage,
-      tokens,
-    }),
-    rateLimiter,
-    metrics,
-    draining: () => draining,
-  };
-  const servers: Listening[] = [
-    await listen(createApp({ ...floor, routes }).callback(), config.HOST, config.PORT),
-  ];
-  if (ownPort) {
-    const app = createApp({ ...floor, routes: [metricsRoute(metrics)] });
-    servers.push(await listen(app.callback(), config.HOST, config.METRICS_PORT));
+
+  async function release(): Promise<void> {
+    parts.fleet.stop();
+    await parts.deps.waker.close();
+    await parts.usage.stop();
+  }
+
+  let servers: Listening[];
+  try {
+    servers = await serve(parts, routes, isDraining);
+  } catch (error) {
+    await release();
+    throw error;
   }
   return {
     port: servers[0]?.port ?? config.PORT,
     routes,
     async stop() {
       draining = true;
-      await Promise.all(servers.map((server) => server.stop(config.SHUTDOWN_GRACE_SECONDS)));
-      fleet.stop();
-      await waker.close();
-      await usage.stop();
+      await Promise.all(servers.map((each) => each.stop(config.SHUTDOWN_GRACE_SECONDS)));
+      await release();
     },
   };
 }

@@ -49,11 +49,11 @@ function wrongType(issue: z.core.$ZodRawIssue & { code: 'invalid_type' }): strin
 export function issueMessage(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return wrongType(issue as z.core.$ZodRawIssue & { code: 'invalid_type' });
+      return wrongType(issue);
     case 'too_big':
-      return size(issue as { origin: string }, 'at most', issue.maximum);
+      return size(issue, 'at most', issue.maximum);
     case 'too_small':
-      return tooSmall(issue as z.core.$ZodRawIssue & { code: 'too_small' });
+      return tooSmall(issue);
     case 'invalid_format':
       if (issue.format === 'regex') return `must match ${String(issue.pattern)}`;
       return formats[String(issue.format)] ?? `must be a valid ${String(issue.format)}`;

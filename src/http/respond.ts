@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream';
-import { AppError, type ErrorCode, type ValidationErrors } from '../errors.ts';
+import type { AppError, ErrorCode, ValidationErrors } from '../errors.ts';
 import type { RouteResult } from './route.ts';
 
 /** The one error shape (interface section 7). */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { createApiKey } from '../../src/api-keys/service.ts';
-import { AppError } from '../../src/errors.ts';
+import type { AppError } from '../../src/errors.ts';
 import { createFleetShare } from '../../src/http/fleet-share.ts';
 import { createRateLimiter, type RateLimiter } from '../../src/http/rate-limit.ts';
 import { createTokenBuckets } from '../../src/http/token-bucket.ts';
@@ -9,7 +9,7 @@ import { probeRoutes } from '../support/probe-routes.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 
 /** A limiter whose clock only the test moves. */
-function frozen(processes = 1): { limiter: RateLimiter; pass(seconds: number): void } {
+function frozen(processes = 1): { limiter: RateLimiter; pass: (seconds: number) => void } {
   let nowMs = 0;
   const limiter = createRateLimiter(
     () => processes,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { RouteDefinition } from '../../src/http/route.ts';
 import { startTestApi, type TestApi, type TestTenant } from '../support/api.ts';
 
