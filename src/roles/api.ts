@@ -2,6 +2,7 @@ import { startApi } from '../api/server.ts';
 import { requireSettings, type Config } from '../config.ts';
 import { openDatabase } from '../db/database.ts';
 import { createLogger } from '../log.ts';
+import { startMailbox } from '../mailbox/server.ts';
 import { registerProcess } from '../processes/service.ts';
 
 const POOL = 16;
@@ -21,9 +22,12 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const database = openDatabase(options);
   const live = await registerProcess(options, 'api');
   const server = await startApi({ config, database, log });
+  const token = config.CARILLON_DEV ? config.MAILBOX_TOKEN : undefined;
+  const mailbox = token === undefined ? null : await startMailbox({ config, database, token, log });
   log.info({ host: config.HOST, port: server.port }, 'api listens');
   return {
     async stop() {
+      await mailbox?.stop();
       await server.stop();
       await live.close();
       await database.close();
