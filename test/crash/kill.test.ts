@@ -1,0 +1,117 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type Findings, findingsOf } from '../support/crash/findings.ts';
+import { scale } from '../support/crash/scale.ts';
+import { type CrashStage, openCrashStage } from '../support/crash/stage.ts';
+import { sendAndStrike, type Struck, watchIntentsOf } from '../support/crash/strike.ts';
+
+const { messages: count, seeds, engineDownMs } = scale;
+/** Work that was stranded moves again within this time of the restart. */
+const STRANDED_LIMIT_SECONDS = 15;
+
+let stage: CrashStage;
+let sent = 0;
+
+beforeAll(async () => {
+  stage = await openCrashStage();
+}, 180_000);
+
+afterAll(async () => {
+  await stage.close();
+}, 60_000);
+
+afterEach(() => {
+  const dead = [stage.api, stage.worker, ...stage.senders].filter((role) => role.deaths > 0);
+  if (dead.length > 0)
+    throw new Error(`ended by themselves: ${dead.map((role) => role.lastWords()).join('\n')}`);
+});
+
+/** Every rule that holds whatever was killed. */
+function expectTheRules(findings: Findings): void {
+  sent += count;
+  expect(findings).toMatchObject({
+    messages: count,
+    messageIds: count,
+    missing: [],
+    repeatedUnintended: [],
+    changed: [],
+    statuses: { sent: count },
+  });
+  expect(findings.strandedSeconds).toBeLessThan(STRANDED_LIMIT_SECONDS);
+}
+
+/** Kill something that hands nothing over itself; nothing it did may make a mail arrive twice. */
+async function killAndRestart(part: { kill(): Promise<void>; start(): Promise<void> }): Promise<Struck> {
+  await part.kill();
+  const restartedAt = Date.now();
+  await part.start();
+  return { intended: [], restartedAt };
+}
+
+describe.each(seeds)('everything accepted arrives although a process is killed (seed %i)', (seed) => {
+  it('the sender that just handed a mail over: only what it had intended arrives again, the same', async () => {
+    const victim = stage.senders[seed % 2 === 0 ? 0 : 1];
+    const witness = await watchIntentsOf(stage, victim.pid);
+    const strike = async () => {
+      await victim.kill();
+      const intended = await witness.intents();
+      await witness.close();
+      const restartedAt = Date.now();
+      await victim.start();
+      return { intended, restartedAt };
+    };
+    const run = await sendAndStrike(stage, { name: 'sender', seed, count, victim, strike });
+    const findings = await findingsOf(stage.database, run);
+    expectTheRules(findings);
+    expect(findings.repeated).toBeGreaterThan(0);
+  }, 150_000);
+
+  it('the API: its clients ask again under the same key, and nothing is sent twice', async () => {
+    const strike = () => killAndRestart(stage.api);
+    const run = await sendAndStrike(stage, { name: 'api', seed, count, strike });
+    expectTheRules(await findingsOf(stage.database, run));
+  }, 150_000);
+
+  it('the worker: mail goes on', async () => {
+    const strike = () => killAndRestart(stage.worker);
+    const run = await sendAndStrike(stage, { name: 'worker', seed, count, strike });
+    expectTheRules(await findingsOf(stage.database, run));
+  }, 150_000);
+
+  it('the engine, which stays away for long: mail goes on meanwhile', async () => {
+    const strike = async () => {
+      await stage.engine.kill();
+      await delay(engineDownMs);
+      const restartedAt = Date.now();
+      await stage.engine.start();
+      return { intended: [], restartedAt };
+    };
+    const run = await sendAndStrike(stage, { name: 'engine', seed, count, strike });
+    const findings = await findingsOf(stage.database, run);
+    expectTheRules(findings);
+    expect(findings.strandedSeconds).toBe(0);
+  }, 200_000);
+
+  it('the database with all its processes: only what was intended arrives again, the same', async () => {
+    const strike = async () => {
+      await stage.postgres.kill();
+      const intended = await stage.postgres.intentsInCopy();
+      const restartedAt = Date.now();
+      await stage.postgres.start();
+      return { intended, restartedAt };
+    };
+    const run = await sendAndStrike(stage, { name: 'database', seed, count, strike });
+    expect(run.intended.length).toBeGreaterThan(0);
+    expectTheRules(await findingsOf(stage.database, run));
+  }, 200_000);
+});
+
+it('counts each message once, however often it was claimed and handed over', async () => {
+  const { rows } = await stage.database.pool.query(
+    `select (select email_sent from account_counters where account_id = $1) as counted,
+       (select sum(used)::int from sandbox_usage where account_id = $1) as of_sandbox,
+       (select sum(used)::int from allowance_buckets where account_id = $1) as of_allowance`,
+    [stage.accountId],
+  );
+  expect(rows).toEqual([{ counted: sent, of_sandbox: sent, of_allowance: sent }]);
+});

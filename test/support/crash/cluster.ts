@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import type { Guard } from '../../../src/local/guard.ts';
+import { startPostgres } from '../../../src/local/postgres.ts';
+import { signal, waitForEnd } from '../../../src/local/processes.ts';
+
+const run = promisify(execFile);
+
+function parentOf(pid: string): number | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return null;
+  }
+}
+
+async function childrenOf(pid: number): Promise<number[]> {
+  if (process.platform === 'linux') {
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    return pids.filter((each) => parentOf(each) === pid).map(Number);
+  }
+  const { stdout } = await run('ps', ['-A', '-o', 'pid=,ppid=']);
+  const rows = stdout
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number));
+  return rows.filter(([, parent]) => parent === pid).map(([child]) => child as number);
+}
+
+/** SIGKILL for a PostgreSQL server and everything it started; none of them gets to say a last word. */
+export async function killCluster(postmaster: number): Promise<void> {
+  // Stopped first, so that it neither starts another nor tells its children of anything.
+  signal(postmaster, 'SIGSTOP');
+  const family = [...(await childrenOf(postmaster)), postmaster];
+  for (const pid of family) signal(pid, 'SIGKILL');
+  for (const pid of family) {
+    if (!(await waitForEnd(pid, 10_000))) throw new Error(`process ${pid} outlives its SIGKILL`);
+  }
+}
+
+/** Ids of the messages that an intent covers. */
+export async function openIntents(client: pg.Client | pg.Pool, owner?: number): Promise<number[]> {
+  const { rows } = await client.query<{ id: string }>(
+    `select unnest(message_ids)::text as id from handovers where $1::bigint is null or owner = $1`,
+    [owner ?? null],
+  );
+  return rows.map((row) => Number(row.id));
+}
+
+/**
+ * The intents in a killed cluster, read from a copy of its data that recovers by itself: the cluster is left as the
+ * kill left it.
+ * @param folder as given to `startPostgres`
+ */
+export async function intentsInCopy(folder: string, guard: Guard): Promise<number[]> {
+  const copies = join(folder, '..', 'copies');
+  await mkdir(copies, { recursive: true, mode: 0o755 });
+  const copy = await mkdtemp(join(copies, 'copy-'));
+  try {
+    await run('chmod', ['755', copy]);
+    await run('cp', ['-a', join(folder, 'data'), join(folder, 'password'), copy]);
+    const server = await startPostgres({ folder: copy, port: 0, guard, durable: false });
+    try {
+      const client = new pg.Client({ connectionString: server.url() });
+      await client.connect();
+      try {
+        return await openIntents(client);
+      } finally {
+        await client.end();
+      }
+    } finally {
+      await server.stop();
+    }
+  } finally {
+    await rm(copy, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,78 @@
+import type { Database } from '../../../src/db/database.ts';
+import { eventually } from '../eventually.ts';
+import type { Arrival } from './mail-sink.ts';
+import type { StruckRun } from './strike.ts';
+
+/** What became of a run, as the SMTP server and the database tell it. */
+export interface Findings {
+  messages: number;
+  /** Recipients of accepted messages that no mail came for. */
+  missing: string[];
+  /** Recipients of more than one mail although their message was not intended at the kill. */
+  repeatedUnintended: string[];
+  /** How many recipients got more than one mail. */
+  repeated: number;
+  /** Recipients whose mails differ. */
+  changed: string[];
+  /** Different Message-IDs. */
+  messageIds: number;
+  statuses: Record<string, number>;
+  /** From the restart to the last of the mails that had not come before; 0 where all had. */
+  strandedSeconds: number;
+}
+
+const SETTLE_LIMIT_MS = 60_000;
+
+/** Of all messages to the run's recipients, whether their request was answered or not. */
+async function statusesOf(database: Database, prefix: string): Promise<Record<string, number>> {
+  const { rows } = await database.pool.query<{ status: string; count: number }>(
+    'select status, count(*) from messages where starts_with(to_key, $1) group by status',
+    [`${prefix}-`],
+  );
+  return Object.fromEntries(rows.map((row) => [row.status, row.count]));
+}
+
+/** Nothing waits, nothing is claimed, no intent is open. */
+async function untilQuiet(database: Database): Promise<void> {
+  await eventually(async () => {
+    const { rows } = await database.pool.query<{ queued: number; intents: number }>(
+      'select (select count(*) from send_queue) as queued, (select count(*) from handovers) as intents',
+    );
+    const { queued, intents } = rows[0] ?? { queued: -1, intents: -1 };
+    if (queued !== 0 || intents !== 0) throw new Error(`${queued} messages queued, ${intents} intents open`);
+  }, SETTLE_LIMIT_MS);
+}
+
+function strandedSeconds(run: StruckRun, mails: Map<string, Arrival[]>): number {
+  const intended = new Set(run.intended);
+  const stranded = run.accepted.filter(({ at }) => at < run.restartedAt);
+  const late = stranded.map(({ id, to }) => {
+    const times = (mails.get(to) ?? []).map((mail) => mail.at);
+    // Of what was intended the last counts, of all others the first: a second one is found elsewhere.
+    return intended.has(id) ? Math.max(...times) : Math.min(...times);
+  });
+  return Math.max(0, ...late.map((at) => (at - run.restartedAt) / 1_000));
+}
+
+/**
+ * Wait until nothing is left to do, then look.
+ * @throws Error where something is left after a minute
+ */
+export async function findingsOf(database: Database, run: StruckRun): Promise<Findings> {
+  await untilQuiet(database);
+  const mails = Map.groupBy(run.arrivals(), (arrival) => arrival.to);
+  const ids = new Map(run.accepted.map(({ to, id }) => [to, id]));
+  const intended = new Set(run.intended);
+  const repeated = [...mails].filter(([, each]) => each.length > 1).map(([to]) => to);
+  const differ = (each: Arrival[]) => new Set(each.map((mail) => mail.sha256 + mail.messageId)).size > 1;
+  return {
+    messages: new Set(ids.values()).size,
+    missing: [...ids.keys()].filter((to) => !mails.has(to)),
+    repeatedUnintended: repeated.filter((to) => !intended.has(ids.get(to) ?? 0)),
+    repeated: repeated.length,
+    changed: [...mails].filter(([, each]) => differ(each)).map(([to]) => to),
+    messageIds: new Set(run.arrivals().map((mail) => mail.messageId)).size,
+    statuses: await statusesOf(database, run.prefix),
+    strandedSeconds: strandedSeconds(run, mails),
+  };
+}

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
+
+/** A mail whose final dot has come. */
+export interface Arrival {
+  to: string;
+  messageId: string;
+  /** Of all its bytes. */
+  sha256: string;
+  at: number;
+  /** The name that the client gave in EHLO. */
+  client: string;
+}
+
+/** An SMTP server that is not ours, takes everything and remembers what it took. */
+export interface MailSink {
+  readonly port: number;
+  readonly arrivals: readonly Arrival[];
+  /** Told of each arrival before it is answered: whoever handed it over does not know of it yet. */
+  onArrival: ((arrival: Arrival) => void) | null;
+  close(): Promise<void>;
+}
+
+async function arrivalOf(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<Arrival> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  const bytes = Buffer.concat(chunks);
+  const head = bytes.subarray(0, bytes.indexOf('\r\n\r\n')).toString('latin1');
+  return {
+    to: session.envelope.rcptTo[0]?.address ?? '',
+    messageId: /^message-id:\s*(<[^>]*>)/im.exec(head)?.[1] ?? '',
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+    at: Date.now(),
+    client: String(session.hostNameAppearsAs),
+  };
+}
+
+/** @param replyMs how long it takes to answer a mail, so that some are always on their way */
+export async function startMailSink(replyMs: number): Promise<MailSink> {
+  const arrivals: Arrival[] = [];
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    logger: false,
+    onData(stream, session, done) {
+      const take = async () => {
+        const arrival = await arrivalOf(stream, session);
+        arrivals.push(arrival);
+        sink.onArrival?.(arrival);
+        await delay(replyMs);
+      };
+      take().then(() => done(), done);
+    },
+  });
+  // Its clients are killed: their connections break as they may.
+  server.on('error', () => undefined);
+  server.listen(0, '127.0.0.1');
+  await once(server.server, 'listening');
+  const sink: MailSink = {
+    port: (server.server.address() as AddressInfo).port,
+    arrivals,
+    onArrival: null,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+  return sink;
+}

@@ -1,0 +1,124 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { openSync, closeSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { RoleName } from '../../../src/cli/role-names.ts';
+import type { Guard } from '../../../src/local/guard.ts';
+import { READY } from '../../../src/local/role-process.ts';
+
+export interface RoleOptions {
+  /** Names its log. */
+  name: string;
+  role: RoleName;
+  folder: string;
+  settings: Record<string, string>;
+  guard: Guard;
+}
+
+/** One role in a process of its own, as `carillon start <role>` runs it. */
+export interface Role {
+  readonly name: string;
+  readonly pid: number;
+  /** How often it ended without being asked to. */
+  readonly deaths: number;
+  /** Resolves when it can do its work. */
+  start(): Promise<void>;
+  /** SIGKILL, sent before this returns. Resolves when the process is gone. */
+  kill(): Promise<void>;
+  /** Asked politely; killed where it does not end within ten seconds. */
+  stop(): Promise<void>;
+  /** The last lines it wrote. */
+  lastWords(): string;
+}
+
+const START_LIMIT_MS = 60_000;
+const STOP_LIMIT_MS = 10_000;
+const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
+
+interface Life {
+  child: ChildProcess;
+  pid: number;
+  ended: Promise<void>;
+  /** Somebody asked for its end. */
+  asked: boolean;
+}
+
+class RoleProcess implements Role {
+  readonly name: string;
+  deaths = 0;
+  readonly #options: RoleOptions;
+  readonly #log: string;
+  #life: Life | null = null;
+
+  constructor(options: RoleOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.#log = join(options.folder, `${options.name}.log`);
+  }
+
+  get pid(): number {
+    if (!this.#life) throw new Error(`${this.name} does not run`);
+    return this.#life.pid;
+  }
+
+  async start(): Promise<void> {
+    const life = this.#spawn();
+    this.#life = life;
+    const outcome = await Promise.race([
+      new Promise<string>((done) => life.child.on('message', (message) => message === READY && done(READY))),
+      life.ended.then(() => 'ended at once'),
+      delay(START_LIMIT_MS, 'is not ready after a minute', { ref: false }),
+    ]);
+    if (outcome !== READY) throw new Error(`${this.name} ${outcome}:\n${this.lastWords()}`);
+  }
+
+  kill(): Promise<void> {
+    return this.#end('SIGKILL');
+  }
+
+  async stop(): Promise<void> {
+    const gone = this.#end('SIGTERM').then(() => true);
+    if (!(await Promise.race([gone, delay(STOP_LIMIT_MS, false, { ref: false })]))) await this.kill();
+  }
+
+  lastWords(): string {
+    return readFileSync(this.#log, 'utf8').trim().split('\n').slice(-20).join('\n');
+  }
+
+  #spawn(): Life {
+    const { role, settings, guard } = this.#options;
+    const { PATH, HOME } = process.env;
+    const output = openSync(this.#log, 'a');
+    const child = spawn(process.execPath, ['--no-warnings', main, 'start', role], {
+      stdio: ['ignore', output, output, 'ipc'],
+      env: { PATH, HOME, ...settings },
+    });
+    closeSync(output);
+    const { pid } = child;
+    if (pid === undefined) throw new Error(`${this.name} cannot be started`);
+    guard.watch(pid, 'SIGKILL');
+    const life: Life = { child, pid, asked: false, ended: Promise.resolve() };
+    life.ended = new Promise((done) => {
+      child.once('exit', () => {
+        guard.forget(pid);
+        if (!life.asked) this.deaths += 1;
+        done();
+      });
+    });
+    return life;
+  }
+
+  #end(signal: NodeJS.Signals): Promise<void> {
+    const life = this.#life;
+    if (!life) return Promise.resolve();
+    life.asked = true;
+    life.child.kill(signal);
+    return life.ended;
+  }
+}
+
+/** Does not start it yet. */
+export function createRole(options: RoleOptions): Role {
+  return new RoleProcess(options);
+}

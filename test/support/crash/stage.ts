@@ -1,0 +1,170 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAccount } from '../../../src/accounts/service.ts';
+import { createApiKey } from '../../../src/api-keys/service.ts';
+import type { RoleName } from '../../../src/cli/role-names.ts';
+import { openDatabase, type Database } from '../../../src/db/database.ts';
+import { migrate } from '../../../src/db/migrate.ts';
+import { inTransaction } from '../../../src/db/queryable.ts';
+import { findEngineProgram } from '../../../src/local/engine-program.ts';
+import { type EngineServer, startEngine } from '../../../src/local/engine.ts';
+import { createGuard, type Guard } from '../../../src/local/guard.ts';
+import { claimPorts } from '../../../src/local/ports.ts';
+import { type PostgresServer, startPostgres } from '../../../src/local/postgres.ts';
+import { signal } from '../../../src/local/processes.ts';
+import { getTools } from '../tools.ts';
+import { intentsInCopy, killCluster } from './cluster.ts';
+import { type MailSink, startMailSink } from './mail-sink.ts';
+import { createRole, type Role } from './role.ts';
+
+/** A server that is killed and started again at the same place. */
+export interface Restartable {
+  /** Nothing of it runs any more when this resolves; the signals are sent before this returns. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}
+
+/** Everything Carillon consists of, each in processes of its own, durable as in earnest. */
+export interface CrashStage {
+  readonly database: Database;
+  readonly accountId: number;
+  readonly apiKey: string;
+  readonly apiPort: number;
+  readonly sink: MailSink;
+  readonly api: Role;
+  readonly worker: Role;
+  readonly senders: readonly [Role, Role];
+  readonly engine: Restartable & { forget(): Promise<void> };
+  readonly postgres: Restartable & { intentsInCopy(): Promise<number[]> };
+  /** What roles that died or failed wrote last. */
+  lastWords(): string;
+  close(): Promise<void>;
+}
+
+const SMTP_REPLY_MS = 10;
+const CONNECTIONS_PER_SENDER = 4;
+
+async function startDatabase(folder: string, guard: Guard) {
+  const options = { folder, guard, sharedBuffersMb: 128 };
+  let server: PostgresServer = await startPostgres({ ...options, port: 0 });
+  const { port } = server;
+  await migrate(server.url());
+  return {
+    url: server.url(),
+    stop: () => server.stop(),
+    restartable: {
+      kill: () => killCluster(server.pid),
+      start: async () => void (server = await startPostgres({ ...options, port })),
+      intentsInCopy: () => intentsInCopy(folder, guard),
+    },
+  };
+}
+
+async function startWorkflowEngine(folder: string, guard: Guard) {
+  const cache = await getTools();
+  const program = await findEngineProgram({ cache, progress: () => undefined });
+  const options = { program, folder, uiPort: null, guard };
+  let server: EngineServer = await startEngine({ ...options, port: 0 });
+  const { port, address } = server;
+  return {
+    address,
+    stop: () => server.stop(),
+    restartable: {
+      async kill() {
+        signal(server.pid, 'SIGKILL');
+        await server.ended;
+      },
+      start: async () => void (server = await startEngine({ ...options, port })),
+      forget: () => rm(folder, { recursive: true, force: true }),
+    },
+  };
+}
+
+async function createSendingAccount(database: Database): Promise<{ accountId: number; apiKey: string }> {
+  const owner = { email: 'owner@crash.test', password: 'correct horse battery staple' };
+  const { account } = await inTransaction(database.pool, (trx) =>
+    createAccount(trx, { name: 'Crash', tier: 'trusted', sandboxMonthlyCap: 1_000_000, owner }),
+  );
+  const { key } = await createApiKey(database.pool, { accountId: account.id, rateLimitPerSecond: 0 });
+  return { accountId: account.id, apiKey: key };
+}
+
+/** @param settings of all roles, beside those that make up the stage */
+export async function openCrashStage(settings: Record<string, string> = {}): Promise<CrashStage> {
+  const folder = await mkdtemp(join(tmpdir(), 'carillon-crash-'));
+  const guard = createGuard();
+  const closing: (() => Promise<unknown>)[] = [
+    () => rm(folder, { recursive: true, force: true }),
+    () => guard.close(),
+  ];
+  const close = async () => {
+    for (const step of closing.splice(0).reverse()) await step();
+  };
+  try {
+    return await build(folder, guard, settings, closing, close);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function build(
+  folder: string,
+  guard: Guard,
+  settings: Record<string, string>,
+  closing: (() => Promise<unknown>)[],
+  close: () => Promise<void>,
+): Promise<CrashStage> {
+  await mkdir(join(folder, 'home'));
+  const postgres = await startDatabase(join(folder, 'postgres'), guard);
+  closing.push(postgres.stop);
+  const engine = await startWorkflowEngine(join(folder, 'temporal'), guard);
+  closing.push(engine.stop);
+  const sink = await startMailSink(SMTP_REPLY_MS);
+  closing.push(() => sink.close());
+  const database = openDatabase({ url: postgres.url, poolMax: 4, applicationName: 'crash test' });
+  closing.push(() => database.close());
+  const { accountId, apiKey } = await createSendingAccount(database);
+  const [apiPort] = (await claimPorts([{ port: 0, setting: 'PORT' }])) as [number];
+
+  const shared = {
+    DATABASE_URL: postgres.url,
+    TEMPORAL_ADDRESS: engine.address,
+    PORT: String(apiPort),
+    APP_SECRET: 'a secret of the crash tests, long enough',
+    MAIL_DOMAIN: 'mail.crash.test',
+    CARILLON_HOME: join(folder, 'home'),
+    LOG_LEVEL: 'warn',
+    SENDER_CONNECTIONS: String(CONNECTIONS_PER_SENDER),
+    ...settings,
+  };
+  const roleOf = (name: string, role: RoleName) =>
+    createRole({
+      name,
+      role,
+      folder,
+      guard,
+      settings: { ...shared, EMAIL_PROVIDER_URL: `smtp://127.0.0.1:${sink.port}?tls=off&name=${name}` },
+    });
+  const api = roleOf('api', 'api');
+  const worker = roleOf('worker', 'worker');
+  const senders: readonly [Role, Role] = [roleOf('sender-1', 'sender'), roleOf('sender-2', 'sender')];
+  const roles = [api, worker, ...senders];
+  closing.push(() => Promise.all(roles.map((role) => role.stop())));
+  await Promise.all(roles.map((role) => role.start()));
+  return {
+    database,
+    accountId,
+    apiKey,
+    apiPort,
+    sink,
+    api,
+    worker,
+    senders,
+    engine: engine.restartable,
+    postgres: postgres.restartable,
+    lastWords: () => roles.map((role) => `--- ${role.name}\n${role.lastWords()}`).join('\n'),
+    close,
+  };
+}
