@@ -338,6 +338,9 @@ describe('leaving', () => {
       expect(peer.unread).toBe('');
       await peer.say('250 Ok');
       await peer.expect('QUIT');
+      void connection.quit();
+      await settle();
+      expect(peer.unread).toBe('');
       await peer.say('221 Bye');
       await peer.gone();
     });
