@@ -31,6 +31,8 @@ const reportQuery = defineQuery<LaneReport | null>(laneQueries.report);
 const stateQuery = defineQuery<LaneState>(laneQueries.state);
 
 const WEEK_MS = 7 * 86_400_000;
+/** About a week of stays of fifty minutes; fewer where they end sooner. */
+const STAYS = 200;
 
 /** Answer of the query `state`. */
 export interface LaneState {
@@ -108,9 +110,9 @@ async function stayAttached(lane: LaneState): Promise<void> {
 /** Serve until the lane is too many, or its history long enough for a new run. */
 async function serve(lane: LaneState): Promise<'retired' | 'old'> {
   const end = Date.now() + WEEK_MS;
-  while (!lane.retiring) {
+  for (let stays = 1; !lane.retiring; stays += 1) {
     await stayAttached(lane);
-    if (Date.now() >= end || workflowInfo().continueAsNewSuggested) return 'old';
+    if (stays >= STAYS || Date.now() >= end || workflowInfo().continueAsNewSuggested) return 'old';
   }
   return 'retired';
 }

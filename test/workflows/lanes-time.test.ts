@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { Worker } from '@temporalio/worker';
+import { createLaneModeActivities } from '../../activities/lanes.ts';
+import { recordLaneMode } from '../../src/lanes/service.ts';
+import { bundleWorkflows } from '../../src/temporal/worker.ts';
+import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
+import type { LaneState } from '../../workflows/lanes/workflow.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTimeSkippingEnvironment } from '../support/time-skipping.ts';
+import { eventually } from './eventually.ts';
+import { createTestLoop } from './test-loop.ts';
+
+let env: TestWorkflowEnvironment;
+let db: TestDatabase;
+let worker: Worker;
+let running: Promise<void>;
+
+async function startLane(n: number) {
+  return env.client.workflow.start('sendLane', {
+    workflowId: laneWorkflowId('send', n),
+    taskQueue: 'orchestration',
+    args: [{ schema: 1, n }],
+  });
+}
+
+beforeAll(async () => {
+  [env, db] = await Promise.all([createTimeSkippingEnvironment(), createTestDatabase()]);
+  worker = await Worker.create({
+    connection: env.nativeConnection,
+    taskQueue: 'orchestration',
+    workflowBundle: await bundleWorkflows(),
+    activities: createLaneModeActivities({ database: db.database }),
+  });
+  running = worker.run();
+}, 120_000);
+
+afterAll(async () => {
+  worker.shutdown();
+  await running;
+  await env.teardown();
+  await db.drop();
+});
+
+/** A sender that lets every lane go at once. */
+async function whileStaysAreShort<T>(work: () => Promise<T>): Promise<T> {
+  const sender = await Worker.create({
+    connection: env.nativeConnection,
+    taskQueue: 'delivery',
+    activities: { attachLane: async () => createTestLoop('send', 1).report() },
+  });
+  return sender.runUntil(work);
+}
+
+describe('a lane', () => {
+  it('begins its history anew after about a week of stays, in the mode its operator left', async () => {
+    await recordLaneMode(db.database.pool, { kind: 'send', n: 1 }, 'draining');
+    const handle = await startLane(1);
+    const first = (await handle.describe()).runId;
+    const current = env.client.workflow.getHandle(handle.workflowId);
+    await whileStaysAreShort(() =>
+      eventually(async () => (await current.describe()).runId !== first, 50_000),
+    );
+    const { events } = await env.client.workflow.getHandle(handle.workflowId, first).fetchHistory();
+    const stays = events?.filter((event) => event.activityTaskCompletedEventAttributes) ?? [];
+    expect(stays.length).toBe(200 + 1);
+    await eventually(async () => {
+      const { mode, n } = await current.query<LaneState>('state');
+      return mode === 'draining' && n === 1;
+    });
+  }, 60_000);
+
+  it('takes signals while no sender takes it, the last one counts, and writes them into its row', async () => {
+    const handle = await startLane(2);
+    for (const signal of ['pause', 'resume', 'drain', 'pause']) await handle.signal(signal);
+    await eventually(async () => {
+      const { rows } = await db.database.pool.query<{ mode: string }>('select mode from lanes where n = 2');
+      return rows[0]?.mode === 'paused' && (await handle.query<LaneState>('state')).wanted === null;
+    });
+  }, 30_000);
+
+  it('ends when it is retired, and its row with it where it is surplus', async () => {
+    const handle = await startLane(3);
+    await db.database.pool.query(`insert into lanes (kind, n, surplus_since) values ('send', 3, now())
+                                  on conflict (kind, n) do update set surplus_since = now()`);
+    await handle.signal('retire');
+    await handle.result();
+    const { rows } = await db.database.pool.query('select n from lanes where n = 3');
+    expect(rows).toEqual([]);
+  }, 30_000);
+});
