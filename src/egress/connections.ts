@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import { buildConnector, Pool } from 'undici';
 import type { AddressPolicy } from './addresses.ts';
 import type { Pin } from './pins.ts';

@@ -1,3 +1,7 @@
 /** The webhooks room, as other rooms and processes see it. */
+export { WEBHOOK_USER_AGENT } from './attempt.ts';
 export { emailEventData, type EmailEventMessage } from './email-event-data.ts';
 export { publishEvents, type PublishedEvent } from './publish.ts';
+export { releaseWebhookClaims } from './claim.ts';
+export { createWebhookLoop, type WebhookLoop, type WebhookLoopDeps } from './loop.ts';
+export { createWebhookManager, type WebhookManager, type WebhookManagerDeps } from './manage.ts';

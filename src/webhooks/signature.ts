@@ -1,0 +1,47 @@
+import { createHmac, randomBytes } from 'node:crypto';
+
+const PREFIX = 'whsec_';
+const SECRET_BYTES = 32;
+
+/** A new signing secret: `whsec_` and 32 random bytes in base64. */
+export function createSecret(): string {
+  return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
+}
+
+/** The key that a secret stands for (interface §6.2, 1). */
+export function keyOfSecret(secret: string): Buffer {
+  return Buffer.from(secret.slice(PREFIX.length), 'base64');
+}
+
+/** How a secret is shown to who may not see it whole. */
+export function maskSecret(last4: string): string {
+  return `${PREFIX}…${last4}`;
+}
+
+/** The `webhook-id` of an event, the same at every attempt. */
+export function webhookIdOf(eventId: string): string {
+  return `evt_${eventId.replaceAll('-', '')}`;
+}
+
+/**
+ * The headers that sign a request (https://www.standardwebhooks.com, interface §6.2).
+ * @param keys each signs: two for a day after a rotation
+ * @param webhookId from {@link webhookIdOf}
+ * @param at of this attempt
+ * @param body exactly as it is sent
+ */
+export function signatureHeaders(
+  keys: readonly Buffer[],
+  webhookId: string,
+  at: Date,
+  body: string,
+): { 'webhook-id': string; 'webhook-timestamp': string; 'webhook-signature': string } {
+  const timestamp = String(Math.floor(at.getTime() / 1_000));
+  const content = `${webhookId}.${timestamp}.${body}`;
+  const signatures = keys.map((key) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`);
+  return {
+    'webhook-id': webhookId,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signatures.join(' '),
+  };
+}

@@ -1,0 +1,122 @@
+import pino from 'pino';
+import type { Database } from '../../src/db/database.ts';
+import { inTransaction } from '../../src/db/queryable.ts';
+import { createWaker, type Waker } from '../../src/db/wake.ts';
+import { createResolver } from '../../src/dns/resolver.ts';
+import { registerProcess, type LiveProcess } from '../../src/processes/service.ts';
+import { createKeyring } from '../../src/secrets/keyring.ts';
+import {
+  createWebhookLoop,
+  createWebhookManager,
+  emailEventData,
+  publishEvents,
+  type PublishedEvent,
+  type WebhookLoop,
+} from '../../src/webhooks/service.ts';
+import { TEST_SECRET, type TestTenant } from './api.ts';
+import { testCa } from './https-receiver.ts';
+
+export const testKeyring = createKeyring(TEST_SECRET);
+
+/** Retries far enough away that no test meets them by chance. */
+export const testSchedule = [60, 300, 1_800];
+
+/** A webhook made without asking name servers, with its whole secret. */
+export async function addWebhook(
+  database: Database,
+  tenant: TestTenant,
+  url: string,
+  events: PublishedEvent['type'][] = ['email.sent'],
+): Promise<{ id: number; secret: string }> {
+  const { pool } = database;
+  const manager = createWebhookManager({
+    pool,
+    keyring: testKeyring,
+    egress: { checkUrl: async () => ({ ok: true }) },
+  });
+  const actor = { kind: 'api_key' as const, id: tenant.apiKeyId, test: false };
+  const owner = { accountId: tenant.accountId, brandId: tenant.brandId, actor, role: 'admin' as const };
+  return inTransaction(pool, (trx) => manager.create(trx, owner, { url, events }));
+}
+
+export function sentEvent(tenant: TestTenant, messageId: number): PublishedEvent {
+  const message = { id: messageId, to: 'ann@example.test', subject: 'Hi', idempotencyKey: null, tags: null };
+  const { accountId, brandId } = tenant;
+  const data = emailEventData(message, { provider: 'smtp' });
+  return { accountId, brandId, type: 'email.sent', occurredAt: new Date(), data };
+}
+
+export async function publishSent(
+  database: Database,
+  tenant: TestTenant,
+  messageIds: number[],
+): Promise<number> {
+  const events = messageIds.map((id) => sentEvent(tenant, id));
+  return inTransaction(database.pool, async (trx) => (await publishEvents(trx, events)).deliveries);
+}
+
+export interface RunningLoop {
+  loop: WebhookLoop;
+  process: LiveProcess;
+  waker: Waker;
+  stop(): Promise<void>;
+}
+
+/** The webhook loop of a sender process, over connections of its own. */
+export async function startWebhookLoop(
+  database: Database,
+  options: { allow?: string[]; dns?: string[]; schedule?: number[] } = {},
+): Promise<RunningLoop> {
+  const process = await registerProcess({ url: database.url }, 'sender');
+  const waker = createWaker({ url: database.url });
+  const loop = createWebhookLoop({
+    config: {
+      EGRESS_ALLOW: options.allow ?? ['127.0.0.0/8'],
+      WEBHOOK_RETRY_SCHEDULE: options.schedule ?? testSchedule,
+    },
+    database,
+    keyring: testKeyring,
+    resolver: createResolver(options.dns ?? []),
+    process,
+    waker,
+    log: pino({ level: 'silent' }),
+    ca: [testCa],
+  });
+  loop.start();
+  return {
+    loop,
+    process,
+    waker,
+    async stop() {
+      await loop.stop();
+      await waker.close();
+      await process.close();
+    },
+  };
+}
+
+export interface DeliveryRow {
+  id: number;
+  webhook_id: number;
+  status: string;
+  response_code: number | null;
+  attempt_count: number;
+  next_attempt_at: Date | null;
+  last_error: string | null;
+}
+
+export async function deliveriesOf(database: Database, webhookId: number): Promise<DeliveryRow[]> {
+  const { rows } = await database.pool.query<DeliveryRow>(
+    'select * from webhook_deliveries where webhook_id = $1 order by id',
+    [webhookId],
+  );
+  return rows;
+}
+
+export async function rowOf<Row extends Record<string, unknown>>(
+  database: Database,
+  webhookId: number,
+): Promise<Row | undefined> {
+  const { rows } = await database.pool.query<Row>('select * from webhooks where id = $1', [webhookId]);
+  return rows[0];
+}
