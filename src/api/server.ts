@@ -17,6 +17,7 @@ import { createRateLimiter } from '../http/rate-limit.ts';
 import { createReadinessCheck } from '../http/readiness.ts';
 import type { RouteDefinition } from '../http/route.ts';
 import { createOpenApiRoutes } from '../openapi/routes.ts';
+import { webhookDescriptions } from '../openapi/webhook-events.ts';
 import { createKeyring } from '../secrets/keyring.ts';
 import type { ApiDeps } from './deps.ts';
 import { createRoutes } from './routes.ts';
@@ -101,7 +102,11 @@ export async function startApi(server: ApiServerDeps): Promise<ApiServer> {
   const routes: RouteDefinition[] = [
     ...createHealthRoutes(createReadinessCheck(database.pool, config.TEMPORAL_ADDRESS, isDraining)),
     ...(config.METRICS_PORT === 0 ? [metricsRoute(parts.metrics)] : []),
-    ...createOpenApiRoutes({ routes: () => routes, publicUrl: config.PUBLIC_URL ?? null, webhooks: [] }),
+    ...createOpenApiRoutes({
+      routes: () => routes,
+      publicUrl: config.PUBLIC_URL ?? null,
+      webhooks: webhookDescriptions,
+    }),
     ...createRoutes(parts.deps),
     ...extraRoutes,
   ];

@@ -3,6 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { parse } from 'yaml';
 import { errorStatus } from '../../src/errors.ts';
 import { errorsOf } from '../../src/http/route.ts';
+import { eventData, eventTypes } from '../../src/webhooks/events.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { createAnswerCheck, resolved, type OpenApi } from '../support/openapi.ts';
 
@@ -70,6 +71,16 @@ describe('the OpenAPI document', () => {
     const refs = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref]) => ref as string);
     expect(refs.length).toBeGreaterThan(0);
     for (const ref of new Set(refs)) expect(resolved(document, { $ref: ref })).toBeDefined();
+  });
+
+  it('holds every webhook event, and the data each carries', () => {
+    expect(Object.keys(document.webhooks)).toEqual(eventTypes);
+    for (const type of eventTypes) {
+      const { requestBody } = document.webhooks[type]?.post ?? {};
+      const { properties } = requestBody?.content['application/json']?.schema ?? {};
+      const { data } = properties as { data: { properties: object } };
+      expect(Object.keys(data.properties)).toEqual(Object.keys(eventData[type].shape));
+    }
   });
 
   it('tells clients that answers may grow', () => {
