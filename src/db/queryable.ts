@@ -17,6 +17,9 @@ export async function inTransaction<T>(
   work: (client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect();
+  // Its statements tell of a lost connection; without a listener the client's own event would end the process.
+  const ignore = () => undefined;
+  client.on('error', ignore);
   let failure: Error | undefined;
   try {
     await client.query('begin');
@@ -30,6 +33,7 @@ export async function inTransaction<T>(
   } finally {
     // A client whose connection broke is thrown away, not pooled again.
     client.release(failure !== undefined && !('severity' in failure) && isConnectionError(failure));
+    client.off('error', ignore);
   }
 }
 

@@ -33,24 +33,27 @@ function ring(state: State, channel: WakeChannel): void {
 
 async function connect(state: State, options: DatabaseOptions): Promise<void> {
   const client = new pg.Client({ ...connectionSettings(options), application_name: 'carillon wake' });
+  let lost = false;
   const retry = () => {
+    // A connection that breaks during a statement is told of twice.
+    if (lost) return;
+    lost = true;
     if (state.client === client) state.client = null;
     client.end().catch(() => undefined);
     if (!state.closed) setTimeout(() => void connect(state, options), RECONNECT_MS).unref();
   };
+  client.on('error', retry);
   client.on('notification', (message) =>
     ring(state, message.channel.replace('carillon_', '') as WakeChannel),
   );
   try {
     await client.connect();
-    client.once('error', retry);
     await client.query('listen carillon_send; listen carillon_webhook; listen carillon_outbox');
     if (state.closed) return void client.end().catch(() => undefined);
     state.client = client;
     // Whatever was committed while nobody listened.
     for (const channel of state.listeners.keys()) ring(state, channel);
   } catch {
-    client.on('error', () => undefined);
     retry();
   }
 }

@@ -24,6 +24,8 @@ interface State {
   lastId: number | null;
   client: pg.Client | null;
   timer: NodeJS.Timeout | null;
+  /** The next attempt to connect. */
+  retry: NodeJS.Timeout | null;
   closed: boolean;
   onRegistered: (id: number) => void;
 }
@@ -90,16 +92,19 @@ function lost(state: State, client: pg.Client): void {
   retry(state);
 }
 
+/** A connection that breaks during a statement is told of twice; two attempts at once would make us two processes. */
 function retry(state: State): void {
-  if (state.closed) return;
-  setTimeout(() => {
+  if (state.closed || state.retry) return;
+  state.retry = setTimeout(() => {
+    state.retry = null;
     if (state.closed) return;
     open(state).catch(() => {
       state.client?.end().catch(() => undefined);
       state.client = null;
       retry(state);
     });
-  }, RECONNECT_MS).unref();
+  }, RECONNECT_MS);
+  state.retry.unref();
 }
 
 /**
@@ -119,6 +124,7 @@ export async function registerProcess(
     lastId: null,
     client: null,
     timer: null,
+    retry: null,
     closed: false,
     onRegistered,
   };
