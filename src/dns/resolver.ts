@@ -118,6 +118,6 @@ export function createResolver(servers: readonly string[]): Resolver {
   };
   return {
     resolveAddresses,
-    lookup: servers.length > 0 ? lookupWith(resolveAddresses) : (dns.lookup),
+    lookup: servers.length > 0 ? lookupWith(resolveAddresses) : dns.lookup,
   };
 }

@@ -11,7 +11,10 @@ export interface LaneReport {
   handledTotal: number;
   inFlight: number;
   backlog: Record<string, number>;
-  providers: Record<string, { state: 'closed' | 'open' | 'half_open'; reason: string | null; retryAt: string | null }>;
+  providers: Record<
+    string,
+    { state: 'closed' | 'open' | 'half_open'; reason: string | null; retryAt: string | null }
+  >;
 }
 
 /** A process's loop, as its lane's activity sees it. The loop belongs to the process and outlives the activity. */

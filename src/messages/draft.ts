@@ -77,6 +77,13 @@ function sender(problems: Problems, body: SendMessageBody, allowed: string): Ema
   return from ?? fromEmail;
 }
 
+function checkHeadersAndTags(problems: Problems, { headers = {}, tags = {} }: SendMessageBody): void {
+  problems.add(malformedHeaderErrors(headers));
+  problems.add(malformedTagErrors(tags));
+  problems.add(reservedHeaderErrors(headers), 'reserved_header');
+  problems.add(reservedTagErrors(tags), 'reserved_tag');
+}
+
 function emailDraft(
   problems: Problems,
   tenant: Tenant,
@@ -86,10 +93,7 @@ function emailDraft(
   const to = address(problems, 'to', body.to);
   const from = sender(problems, body, sandboxAddress(tenant.accountId, mailDomain));
   address(problems, 'reply_to', body.reply_to);
-  problems.add(malformedHeaderErrors(body.headers ?? {}));
-  problems.add(malformedTagErrors(body.tags ?? {}));
-  problems.add(reservedHeaderErrors(body.headers ?? {}), 'reserved_header');
-  problems.add(reservedTagErrors(body.tags ?? {}), 'reserved_tag');
+  checkHeadersAndTags(problems, body);
   if (body.template_id !== undefined) problems.add({ template_id: ['names no template of this brand'] });
   return {
     ...base(tenant, body),

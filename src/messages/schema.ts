@@ -36,24 +36,31 @@ const emailOnlyFields = [
   'tracking',
 ];
 
-/** Rules between fields; told together with those of each field. */
-const betweenFields = z.superRefine<unknown>((value, ctx) => {
-  if (typeof value !== 'object' || value === null) return;
-  const body = value as Record<string, unknown>;
+type Body = Record<string, unknown>;
+type Say = (field: string, message: string) => void;
+
+function smsRules(body: Body, say: Say): void {
+  for (const name of emailOnlyFields) if (body[name] !== undefined) say(name, 'is for email only');
+  if (body.body === undefined) say('body', 'is required for sms');
+  else if (typeof body.body === 'string' && body.body.trim() === '') say('body', 'must not be empty');
+}
+
+function emailRules(body: Body, say: Say): void {
   const given = (name: string) => body[name] !== undefined;
-  const say = (field: string, message: string) => ctx.addIssue({ code: 'custom', path: [field], message });
-  if (body.channel === 'sms') {
-    for (const name of emailOnlyFields) if (given(name)) say(name, 'is for email only');
-    if (!given('body')) say('body', 'is required for sms');
-    else if (typeof body.body === 'string' && body.body.trim() === '') say('body', 'must not be empty');
-    return;
-  }
-  if (body.channel !== 'email') return;
   if (!given('subject') && !given('template_id')) say('subject', 'is required for email');
   if (!given('html') && !given('body') && !given('template_id')) {
     say('html', 'is required unless body or template_id is given');
   }
   if (given('variables') && !given('template_id')) say('variables', 'needs a template_id');
+}
+
+/** Rules between fields; told together with those of each field. */
+const betweenFields = z.superRefine<unknown>((value, ctx) => {
+  if (typeof value !== 'object' || value === null) return;
+  const body = value as Body;
+  const say: Say = (field, message) => ctx.addIssue({ code: 'custom', path: [field], message });
+  if (body.channel === 'sms') smsRules(body, say);
+  if (body.channel === 'email') emailRules(body, say);
 });
 betweenFields._zod.def.when = () => true;
 

@@ -73,7 +73,7 @@ function presentDraft(
     flow_id: null,
     tags: draft.tags,
     headers: draft.headers,
-    tracking: draft.tracking as MessageRowTracking,
+    tracking: draft.tracking,
     idempotency_key: key,
     provider: null,
     provider_message_id: null,
@@ -88,8 +88,6 @@ function presentDraft(
     clicked_at: null,
   });
 }
-
-type MessageRowTracking = { opens?: boolean; clicks?: boolean } | null;
 
 /** The recipient as `to_key` has it; text that is no address matches nothing. */
 function recipientKey(to: string | undefined): string | undefined {
