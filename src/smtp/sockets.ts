@@ -33,13 +33,9 @@ export async function secureSocket(socket: Socket, target: SmtpTarget, stage: Sm
     ...(net.isIP(servername) === 0 ? { servername } : {}),
     ...(target.tls?.ca === undefined ? {} : { ca: target.tls.ca }),
   });
+  // TLS has the connection now and tells of its errors; destroying it closes both.
   socket.on('error', () => undefined);
-  try {
-    await ready(secured, 'secureConnect', stage, target);
-  } catch (error) {
-    socket.destroy();
-    throw error;
-  }
+  await ready(secured, 'secureConnect', stage, target);
   return secured;
 }
 
