@@ -1,5 +1,6 @@
 import { KEY_LEASE_MS } from '../api-keys/service.ts';
 import type { Queryable } from '../db/queryable.ts';
+import { AppError } from '../errors.ts';
 
 /** A live API key, as far as a request needs it. */
 export interface LiveKey {
@@ -14,6 +15,7 @@ export interface KeyLookup {
   /**
    * @param digest SHA-256 of the key
    * @returns null where it is unknown or revoked
+   * @throws AppError unavailable where the database does not answer
    */
   find(digest: Buffer): Promise<LiveKey | null>;
 }
@@ -73,7 +75,8 @@ export function createKeyLookup(db: Queryable, clock: () => number = () => perfo
         else leases.delete(name);
         for (const waiter of waiters) waiter.resolve(key);
       }
-    } catch (error) {
+    } catch (cause) {
+      const error = new AppError('unavailable', 'the key cannot be checked just now; try again', { cause });
       for (const [, { waiters }] of entries) for (const waiter of waiters) waiter.reject(error);
     }
   }

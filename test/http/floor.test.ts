@@ -52,6 +52,10 @@ describe('a path', () => {
     expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS, PATCH');
   });
 
+  it('whose parameter is empty is nobody’s', async () => {
+    expect((await api.request('DELETE', '/v1/my/probe/echo/')).status).toBe(404);
+  });
+
   it('answers OPTIONS with its methods and HEAD without a body', async () => {
     const options = await api.request('OPTIONS', '/v1/my/account', { token: null });
     expect([options.status, options.headers.get('allow'), options.text]).toEqual([

@@ -78,6 +78,8 @@ describe('a POST with an Idempotency-Key', () => {
     const others = await make('shared', { filename: 'others' }, api.other.apiKey);
     expect([own.status, others.status]).toEqual([201, 201]);
     expect(others.headers.get('idempotent-replayed')).toBeNull();
+    expect((await make('shared', { filename: 'own' })).body.id).toBe(own.body.id);
+    expect((await make('shared', { filename: 'others' }, api.other.apiKey)).body.id).toBe(others.body.id);
   });
 
   it('is forgotten after seven days', async () => {
