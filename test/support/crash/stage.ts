@@ -42,7 +42,8 @@ export interface CrashStage {
   close(): Promise<void>;
 }
 
-const SMTP_REPLY_MS = 10;
+/** So slow that a backlog builds up, claimed and intended by both. */
+const SMTP_REPLY_MS = 30;
 const CONNECTIONS_PER_SENDER = 4;
 
 async function startDatabase(folder: string, guard: Guard) {
