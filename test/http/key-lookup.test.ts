@@ -20,7 +20,7 @@ it('asks about requests that come together in a few queries', async () => {
       queries += 1;
       return pool.query(...given);
     },
-  } as Queryable;
+  };
   const lookup = createKeyLookup(counting);
   const keys = [api.apiKey, api.other.apiKey, api.testApiKey];
   const found = await Promise.all(
@@ -39,7 +39,7 @@ it('says unavailable where the database does not answer, and works again when it
       if (broken) return Promise.reject(new Error('the connection is gone'));
       return api.database.pool.query(...given);
     },
-  } as Queryable;
+  };
   const lookup = createKeyLookup(flaky);
   await expect(lookup.find(digestOf(api.apiKey))).rejects.toMatchObject({ code: 'unavailable' });
   broken = false;
