@@ -5,5 +5,6 @@ import { report } from './cli/report.ts';
 try {
   await buildProgram().parseAsync();
 } catch (error) {
-  process.exitCode = report(error);
+  // At once: a role that failed half-way may hold connections, and its parent's channel, open.
+  process.exit(report(error));
 }

@@ -1,12 +1,17 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { READY } from '../../src/local/role-process.ts';
 
 /** A program of ours that a test runs. */
 export interface Program {
   child: ChildProcess;
   /** What it wrote on both outputs so far. */
   output(): string;
+  /** Resolves when it says that it serves; rejects where it ends before. */
+  ready(): Promise<void>;
   /** Resolves with its exit code, or the signal that ended it. */
   ended: Promise<number | NodeJS.Signals>;
 }
@@ -20,16 +25,24 @@ export function runProgram(file: string, args: string[], settings: Record<string
   const path = fileURLToPath(new URL(`../../${file}`, import.meta.url));
   const { PATH, HOME, CARILLON_CACHE, XDG_CACHE_HOME } = process.env;
   const child = spawn(process.execPath, ['--no-warnings', path, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { PATH, HOME, CARILLON_CACHE, XDG_CACHE_HOME, ...settings },
   });
   let output = '';
-  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const ended = new Promise<number | NodeJS.Signals>((done) => {
-    child.once('close', (code, signal) => done(code ?? signal ?? -1));
-  });
-  return { child, output: () => output, ended };
+  const collect = (stream: Readable | null): Promise<unknown> | undefined => {
+    stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    return stream ? once(stream, 'end') : undefined;
+  };
+  // Not the event `close`: it does not come where we close the channel ourselves.
+  const written = Promise.all([collect(child.stdout), collect(child.stderr)]);
+  const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  const ended = Promise.all([exited, written]).then(([[code, signal]]) => code ?? signal ?? -1);
+  const said = new Promise<void>((done) => child.on('message', (message) => message === READY && done()));
+  const ready = async () => {
+    const first = await Promise.race([said, ended]);
+    if (first !== undefined) throw new Error(`it ended with ${first}: ${output}`);
+  };
+  return { child, output: () => output, ready, ended };
 }
 
 /**

@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { roles } from '../../src/cli/role-names.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { useEngine, type TestEngine } from '../support/engine.ts';
+import { runProgram, type Program } from '../support/programs.ts';
+
+describe('carillon start <role>', () => {
+  let made: TestDatabase;
+  let engine: TestEngine;
+  let home: string;
+  beforeAll(async () => {
+    [made, engine] = await Promise.all([createTestDatabase(), useEngine()]);
+    home = mkdtempSync(join(tmpdir(), 'carillon-role-'));
+  }, 60_000);
+  const programs: Program[] = [];
+  afterAll(async () => {
+    for (const program of programs) program.child.kill('SIGKILL');
+    await made.drop();
+    rmSync(home, { recursive: true, force: true });
+  });
+
+  function start(role: string, settings: Record<string, string> = {}): Program {
+    const program = runProgram('src/main.ts', ['start', role], {
+      DATABASE_URL: made.url,
+      TEMPORAL_ADDRESS: engine.address,
+      TEMPORAL_NAMESPACE: engine.namespace,
+      APP_SECRET: 'a secret of at least thirty-two characters',
+      EMAIL_PROVIDER_URL: 'capture:',
+      CARILLON_HOME: home,
+      PORT: '0',
+      ...settings,
+    });
+    programs.push(program);
+    return program;
+  }
+
+  it.each(roles)(
+    '%s says that it is ready, and ends cleanly at SIGTERM',
+    async (role) => {
+      const program = start(role);
+      await program.ready();
+      program.child.kill('SIGTERM');
+      expect(await program.ended).toBe(0);
+    },
+    60_000,
+  );
+
+  it('ends by itself when its parent is gone', async () => {
+    const program = start('api');
+    await program.ready();
+    program.child.disconnect();
+    expect(await program.ended).toBe(0);
+  }, 60_000);
+
+  it.each(roles)('%s names what is missing in one line', async (role) => {
+    const program = start(role, { DATABASE_URL: '', APP_SECRET: '', EMAIL_PROVIDER_URL: '' });
+    expect(await program.ended).toBe(1);
+    expect(program.output()).toBe(
+      'carillon: missing settings: DATABASE_URL, APP_SECRET, EMAIL_PROVIDER_URL\n',
+    );
+  });
+});
