@@ -54,37 +54,39 @@ const billing = z.object({
   lifetime: z.object({ email_sent: z.int(), sms_sent: z.int(), ai_used: z.int() }),
 });
 
-export const accountSchema = z.object({
-  id: z.int(),
-  name: z.string().nullable(),
-  avatar: z.string().nullable(),
-  banner: z.string().nullable(),
-  comped: z.boolean(),
-  account_tier: z.enum(['free', 'paid', 'trusted']),
-  onboarding_state: z
-    .partialRecord(z.enum(onboardingSteps), step)
-    .meta({ description: 'The steps completed so far.' }),
-  onboarding: z.object({
-    steps: z.record(z.enum(onboardingSteps), step),
-    progress: z.object({ completed: z.int(), total: z.int() }),
-  }),
-  domain_verified: z.boolean(),
-  can_send: z.boolean(),
-  using_sandbox: z.boolean(),
-  sandbox_email: z.string().nullable(),
-  sandbox_monthly_cap: z.int(),
-  sandbox_sends_remaining: z.int(),
-  capabilities: z.record(z.enum(capabilities), z.boolean()),
-  spend_cap_monthly_cents: z.int().nullable(),
-  billing,
-  email_from_name: z.string().nullable(),
-  email_from_email: z.string().nullable(),
-  email_reply_to: z.string().nullable(),
-  test_email_recipients: z.array(z.string()),
-  created_at: z.iso.datetime(),
-  updated_at: z.iso.datetime(),
-  brand: brandSchema.nullable(),
-});
+export const accountSchema = z
+  .object({
+    id: z.int(),
+    name: z.string().nullable(),
+    avatar: z.string().nullable(),
+    banner: z.string().nullable(),
+    comped: z.boolean(),
+    account_tier: z.enum(['free', 'paid', 'trusted']),
+    onboarding_state: z
+      .partialRecord(z.enum(onboardingSteps), step)
+      .meta({ description: 'The steps completed so far.' }),
+    onboarding: z.object({
+      steps: z.record(z.enum(onboardingSteps), step),
+      progress: z.object({ completed: z.int(), total: z.int() }),
+    }),
+    domain_verified: z.boolean(),
+    can_send: z.boolean(),
+    using_sandbox: z.boolean(),
+    sandbox_email: z.string().nullable(),
+    sandbox_monthly_cap: z.int(),
+    sandbox_sends_remaining: z.int(),
+    capabilities: z.record(z.enum(capabilities), z.boolean()),
+    spend_cap_monthly_cents: z.int().nullable(),
+    billing,
+    email_from_name: z.string().nullable(),
+    email_from_email: z.string().nullable(),
+    email_reply_to: z.string().nullable(),
+    test_email_recipients: z.array(z.string()),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+    brand: brandSchema.nullable(),
+  })
+  .meta({ id: 'Account' });
 
 export type AccountView = z.infer<typeof accountSchema>;
 

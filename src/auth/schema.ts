@@ -7,16 +7,18 @@ export const loginBody = z.strictObject({
   }),
 });
 
-export const userSchema = z.object({
-  id: z.int(),
-  first_name: z.string(),
-  last_name: z.string(),
-  email: z.string(),
-  mobile: z.string(),
-  country_code: z.string(),
-  admin: z.boolean(),
-  created_at: z.iso.datetime(),
-  updated_at: z.iso.datetime(),
-});
+export const userSchema = z
+  .object({
+    id: z.int(),
+    first_name: z.string(),
+    last_name: z.string(),
+    email: z.string(),
+    mobile: z.string(),
+    country_code: z.string(),
+    admin: z.boolean(),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+  })
+  .meta({ id: 'User' });
 
 export type User = z.infer<typeof userSchema>;

@@ -76,33 +76,35 @@ export function isLogoUrl(logo: string): boolean {
 const nullableText = z.string().nullable();
 const anyObject = z.record(z.string(), z.unknown());
 
-export const brandSchema = z.object({
-  id: z.int(),
-  account_id: z.int(),
-  brand_color: nullableText,
-  text_color: nullableText,
-  bg_color: nullableText,
-  font_heading: nullableText,
-  font_body: nullableText,
-  style_notes: nullableText,
-  tone: nullableText,
-  company_description: nullableText,
-  industry: nullableText,
-  physical_address: nullableText,
-  company_name: nullableText,
-  source_url: nullableText,
-  example_copy: z.array(z.string()).nullable(),
-  default_header: anyObject,
-  default_footer: anyObject,
-  default_theme: anyObject,
-  last_scraped_at: z.iso.datetime().nullable(),
-  links: z.array(z.object({ url: z.string(), icon: z.string(), title: z.string() })),
-  logo: nullableText.meta({ description: 'URL of the logo.' }),
-  track_opens: z.boolean(),
-  track_clicks: z.boolean(),
-  complete: z.boolean().meta({ description: 'Whether brand_color and company_name are set.' }),
-  created_at: z.iso.datetime(),
-  updated_at: z.iso.datetime(),
-});
+export const brandSchema = z
+  .object({
+    id: z.int(),
+    account_id: z.int(),
+    brand_color: nullableText,
+    text_color: nullableText,
+    bg_color: nullableText,
+    font_heading: nullableText,
+    font_body: nullableText,
+    style_notes: nullableText,
+    tone: nullableText,
+    company_description: nullableText,
+    industry: nullableText,
+    physical_address: nullableText,
+    company_name: nullableText,
+    source_url: nullableText,
+    example_copy: z.array(z.string()).nullable(),
+    default_header: anyObject,
+    default_footer: anyObject,
+    default_theme: anyObject,
+    last_scraped_at: z.iso.datetime().nullable(),
+    links: z.array(z.object({ url: z.string(), icon: z.string(), title: z.string() })),
+    logo: nullableText.meta({ description: 'URL of the logo.' }),
+    track_opens: z.boolean(),
+    track_clicks: z.boolean(),
+    complete: z.boolean().meta({ description: 'Whether brand_color and company_name are set.' }),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+  })
+  .meta({ id: 'Brand' });
 
 export type Brand = z.infer<typeof brandSchema>;

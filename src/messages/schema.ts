@@ -126,55 +126,59 @@ const time = z.iso.datetime().nullable();
 const strings = z.record(z.string(), z.string());
 
 /** A message as every list shows it. */
-export const messageResource = z.object({
-  id: z.int(),
-  account_id: z.int(),
-  brand_id: z.int(),
-  channel: z.enum(['email', 'sms']),
-  status: z.enum([...messageStatuses, 'sending']),
-  to: z.string().nullable(),
-  from: z.string().nullable(),
-  reply_to: z.string().nullable(),
-  subject: z.string().nullable(),
-  template_id: z.int().nullable(),
-  contact_id: z.int().nullable(),
-  campaign_id: z.int().nullable(),
-  flow_id: z.int().nullable(),
-  tags: strings,
-  headers: strings,
-  tracking: z.object({ opens: z.boolean().nullable(), clicks: z.boolean().nullable() }),
-  idempotency_key: z.string().nullable(),
-  provider: z.string().nullable(),
-  provider_message_id: z.string().nullable(),
-  segments: z.int().nullable(),
-  test: z.boolean(),
-  failure: z.object({ code: z.string(), message: z.string() }).nullable(),
-  bounce: z
-    .object({ type: z.enum(['hard', 'soft']), subtype: z.string(), diagnostic: z.string() })
-    .nullable(),
-  hold: z.object({ reason: z.string(), until: time }).nullable(),
-  queued_at: time,
-  sent_at: time,
-  delivered_at: time,
-  opened_at: time,
-  clicked_at: time,
-  created_at: z.iso.datetime(),
-  updated_at: z.iso.datetime(),
-});
+export const messageResource = z
+  .object({
+    id: z.int(),
+    account_id: z.int(),
+    brand_id: z.int(),
+    channel: z.enum(['email', 'sms']),
+    status: z.enum([...messageStatuses, 'sending']),
+    to: z.string().nullable(),
+    from: z.string().nullable(),
+    reply_to: z.string().nullable(),
+    subject: z.string().nullable(),
+    template_id: z.int().nullable(),
+    contact_id: z.int().nullable(),
+    campaign_id: z.int().nullable(),
+    flow_id: z.int().nullable(),
+    tags: strings,
+    headers: strings,
+    tracking: z.object({ opens: z.boolean().nullable(), clicks: z.boolean().nullable() }),
+    idempotency_key: z.string().nullable(),
+    provider: z.string().nullable(),
+    provider_message_id: z.string().nullable(),
+    segments: z.int().nullable(),
+    test: z.boolean(),
+    failure: z.object({ code: z.string(), message: z.string() }).nullable(),
+    bounce: z
+      .object({ type: z.enum(['hard', 'soft']), subtype: z.string(), diagnostic: z.string() })
+      .nullable(),
+    hold: z.object({ reason: z.string(), until: time }).nullable(),
+    queued_at: time,
+    sent_at: time,
+    delivered_at: time,
+    opened_at: time,
+    clicked_at: time,
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+  })
+  .meta({ id: 'Message' });
 
 /** One message: its content as well, and what became of each attempt. */
-export const messageDetail = messageResource.extend({
-  html: z.string().nullable(),
-  text: z.string().nullable(),
-  events: z.array(
-    z.object({
-      type: z.enum(['sent', 'delivered', 'bounced', 'complained', 'deferred', 'failed', 'unknown']),
-      attempt: z.int(),
-      occurred_at: z.iso.datetime(),
-      data: z.record(z.string(), z.unknown()),
-    }),
-  ),
-});
+export const messageDetail = messageResource
+  .extend({
+    html: z.string().nullable(),
+    text: z.string().nullable(),
+    events: z.array(
+      z.object({
+        type: z.enum(['sent', 'delivered', 'bounced', 'complained', 'deferred', 'failed', 'unknown']),
+        attempt: z.int(),
+        occurred_at: z.iso.datetime(),
+        data: z.record(z.string(), z.unknown()),
+      }),
+    ),
+  })
+  .meta({ id: 'MessageDetail' });
 
 export const messageReadOnlyFields = Object.keys(messageDetail.shape).filter(
   (name) => !(name in sendMessageBody.shape),
