@@ -1,0 +1,90 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import pino from 'pino';
+import { loadConfig, type Config } from '../../src/config.ts';
+import { openDatabase } from '../../src/db/database.ts';
+import { findEngineProgram } from '../../src/local/engine-program.ts';
+import { registerProcess } from '../../src/processes/service.ts';
+import { run as runWorker } from '../../src/roles/worker.ts';
+import { openEngine } from '../../src/temporal/connection.ts';
+import { attachSender } from '../../src/temporal/sender-side.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { useEngine } from '../support/engine.ts';
+import { engineService } from '../support/engine-service.ts';
+import { startTestServices } from '../support/test-services.ts';
+import { getTools } from '../support/tools.ts';
+import { createTestLoop } from '../workflows/test-loop.ts';
+import { scenarios, type Stage } from './scenarios.ts';
+
+/**
+ * Record the scenarios that have no history yet: `node test/replay/record.ts`. A recorded history is never recorded
+ * again: it stands for the workflows that run while a new version is deployed.
+ */
+const folder = fileURLToPath(new URL('./histories/', import.meta.url));
+
+/** Which machine recorded it is nobody's business. */
+function scrub(key: string, value: unknown): unknown {
+  if (key === 'identity') return 'recorder';
+  return typeof value === 'string' ? value.replaceAll(hostname(), 'recorder') : value;
+}
+
+async function save(program: string, config: Config, workflowId: string, file: string): Promise<void> {
+  const address = ['--address', config.TEMPORAL_ADDRESS ?? '', '--namespace', config.TEMPORAL_NAMESPACE];
+  const args = ['workflow', 'show', '--workflow-id', workflowId, '--output', 'json', ...address];
+  const { stdout } = await promisify(execFile)(program, args, { maxBuffer: 64 * 1024 * 1024 });
+  const history: unknown = JSON.parse(stdout, scrub);
+  await writeFile(file, `${JSON.stringify(history, null, 1)}\n`);
+}
+
+async function onStage(config: Config, work: (stage: Stage) => Promise<void>, url: string): Promise<void> {
+  const log = pino({ level: 'silent' });
+  const live = await registerProcess({ url }, 'sender');
+  const [send, webhook] = [createTestLoop('send', live.id() ?? 0), createTestLoop('webhook', live.id() ?? 0)];
+
+  const database = openDatabase({ url });
+  const engine = openEngine(config);
+  const worker = await runWorker(config);
+  const side = await attachSender({ config, database, loops: [send, webhook], log });
+  try {
+    await work({ client: engine.client, database, send, webhook });
+  } finally {
+    await side.stop();
+    await worker.stop();
+    await engine.close();
+    await database.close();
+    await live.close();
+  }
+}
+
+const cache = await getTools();
+const services = await startTestServices({ engine: engineService(cache) });
+process.env.CARILLON_TEST_SERVICES = services.address;
+try {
+  const { address, namespace } = await useEngine();
+  const test = await createTestDatabase();
+  const config = loadConfig({
+    TEMPORAL_ADDRESS: address,
+    TEMPORAL_NAMESPACE: namespace,
+    DATABASE_URL: test.url,
+    APP_SECRET: 'for recording only, and long enough so',
+    LOG_LEVEL: 'silent',
+    SHUTDOWN_GRACE_SECONDS: '1',
+  });
+  const program = await findEngineProgram({ cache, progress: () => undefined });
+  const recordAll = async (stage: Stage) => {
+    for (const scenario of scenarios) {
+      const file = `${folder}${scenario.name}.json`;
+      if (existsSync(file)) continue;
+      await save(program, config, await scenario.run(stage), file);
+      process.stdout.write(`recorded ${scenario.name}\n`);
+    }
+  };
+  await onStage(config, recordAll, test.url);
+  await test.drop();
+} finally {
+  await services.stop();
+}
