@@ -19,18 +19,30 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     poolMax: config.DATABASE_POOL ?? POOL,
     applicationName: 'carillon api',
   };
-  const database = openDatabase(options);
-  const live = await registerProcess(options, 'api');
-  const server = await startApi({ config, database, log });
-  const token = config.CARILLON_DEV ? config.MAILBOX_TOKEN : undefined;
-  const mailbox = token === undefined ? null : await startMailbox({ config, database, token, log });
-  log.info({ host: config.HOST, port: server.port }, 'api listens');
+  /** What was started, to be stopped in the opposite order. */
+  const started: (() => Promise<void>)[] = [];
+  const stop = async () => {
+    for (const each of started.splice(0).reverse()) await each();
+  };
+  try {
+    const database = openDatabase(options);
+    started.push(() => database.close());
+    const live = await registerProcess(options, 'api');
+    started.push(() => live.close());
+    const server = await startApi({ config, database, log });
+    started.push(() => server.stop());
+    if (config.CARILLON_DEV && config.MAILBOX_TOKEN !== undefined) {
+      const mailbox = await startMailbox({ config, database, token: config.MAILBOX_TOKEN, log });
+      started.push(() => mailbox.stop());
+    }
+    log.info({ host: config.HOST, port: server.port }, 'api listens');
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   return {
     async stop() {
-      await mailbox?.stop();
-      await server.stop();
-      await live.close();
-      await database.close();
+      await stop();
       log.info('api stopped');
     },
   };
