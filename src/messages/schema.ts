@@ -97,7 +97,18 @@ export const sendMessageBody = z
       .optional(),
     tracking: z.strictObject({ opens: z.boolean().optional(), clicks: z.boolean().optional() }).optional(),
   })
-  .check(betweenFields);
+  .check(betweenFields)
+  .meta({
+    examples: [
+      {
+        channel: 'email',
+        to: 'Ada Lovelace <ada@example.com>',
+        subject: 'Your receipt',
+        html: '<p>Thank you, Ada.</p>',
+        tags: { order: '1042' },
+      },
+    ],
+  });
 
 export type SendMessageBody = z.output<typeof sendMessageBody>;
 

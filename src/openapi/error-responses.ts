@@ -17,13 +17,23 @@ function capitalized(code: string): string {
   return code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
+/** A field is named where one is at fault. */
+function exampleOf(code: ErrorCode): JsonObject {
+  const field = code === 'validation_error' ? { subject: ['is required for email'] } : {};
+  const message = code === 'validation_error' ? 'subject is required for email' : errorMeaning[code];
+  return { error: true, code, message, validation_errors: field };
+}
+
 function describe(codes: ErrorCode[], headers: SharedHeader[]): JsonObject {
   const narrowed = { type: 'object', properties: { code: { type: 'string', enum: codes } } };
   return {
     description: codes.map((code) => `\`${code}\`: ${errorMeaning[code]}.`).join('\n\n'),
     headers: headerRefs(...headers),
     content: {
-      'application/json': { schema: { allOf: [{ $ref: '#/components/schemas/Error' }, narrowed] } },
+      'application/json': {
+        schema: { allOf: [{ $ref: '#/components/schemas/Error' }, narrowed] },
+        examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }])),
+      },
     },
   };
 }

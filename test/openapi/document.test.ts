@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
 import { errorStatus } from '../../src/errors.ts';
 import { errorsOf } from '../../src/http/route.ts';
@@ -65,6 +66,14 @@ describe('the OpenAPI document', () => {
         expect(JSON.stringify(response.content ?? null)).toContain(`"${code}"`);
       }
     }
+  });
+
+  it('shows examples that its own schemas accept', () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    const { schema } =
+      document.paths['/v1/my/messages']?.post?.requestBody?.content['application/json'] ?? {};
+    const validate = ajv.compile(schema ?? false);
+    for (const example of (schema?.examples ?? []) as unknown[]) expect(validate(example)).toBe(true);
   });
 
   it('refers to nothing that is not there', () => {
