@@ -13,7 +13,11 @@ export interface Breaker {
   /** Whether a window may go now. In the half-open state only one may, until it has reported. */
   tryEnter(): boolean;
   succeeded(): void;
+  /** Call when the window is over, whatever was learned: a trial that handed over nothing must not be the last. */
+  leave(): void;
   failed(reason: string): void;
+  /** A connection that ended with a message's refusal; the third in a row opens the breaker. */
+  strained(reason: string): void;
   /** Milliseconds until a window may try; 0 where one may now. */
   waitMs(): number;
   report(): BreakerReport;
@@ -21,13 +25,25 @@ export interface Breaker {
 
 const FIRST_BACKOFF_MS = 1_000;
 const LONGEST_BACKOFF_MS = 300_000;
+const STRAINS_THAT_OPEN = 3;
 
 /** @param clock milliseconds, so that tests need not wait */
 export function createBreaker(clock: () => number = Date.now): Breaker {
   let openUntil: number | null = null;
   let failures = 0;
   let trying = false;
+  let strains = 0;
   let reason: string | null = null;
+
+  function failed(because: string): void {
+    // The windows that were on their way when it opened tell nothing new.
+    if (openUntil !== null && !trying && clock() < openUntil) return;
+    trying = false;
+    reason = because;
+    openUntil = clock() + Math.min(FIRST_BACKOFF_MS * 2 ** failures, LONGEST_BACKOFF_MS);
+    failures += 1;
+  }
+
   return {
     tryEnter() {
       if (openUntil === null) return true;
@@ -38,16 +54,19 @@ export function createBreaker(clock: () => number = Date.now): Breaker {
     succeeded() {
       openUntil = null;
       failures = 0;
+      strains = 0;
       trying = false;
       reason = null;
     },
-    failed(because) {
-      // The windows that were on their way when it opened tell nothing new.
-      if (openUntil !== null && !trying && clock() < openUntil) return;
+    leave() {
       trying = false;
-      reason = because;
-      openUntil = clock() + Math.min(FIRST_BACKOFF_MS * 2 ** failures, LONGEST_BACKOFF_MS);
-      failures += 1;
+    },
+    failed,
+    strained(because) {
+      strains += 1;
+      if (openUntil === null && strains < STRAINS_THAT_OPEN) return;
+      strains = 0;
+      failed(because);
     },
     waitMs() {
       if (openUntil === null) return 0;

@@ -182,7 +182,7 @@ class SendLoop implements Sender {
       if (window === null) return;
       if (line.buffer.size < LOW_WATER) this.#signal.give();
       try {
-        if (line.breaker.tryEnter()) await this.#send(line, window);
+        if (line.breaker.tryEnter()) await this.#send(line, window).finally(() => line.breaker.leave());
         else await this.#giveBack([...window, ...line.buffer.drain()]);
       } catch (error) {
         this.#deps.log.error(
@@ -229,14 +229,20 @@ class SendLoop implements Sender {
       outcomes = leaving.map(() => ({ kind: 'unknown', reason: (error as Error).message }));
       this.#deps.log.error({ err: error, provider: line.route.provider }, 'provider threw');
     }
-    const fault = outcomes.find((outcome) => outcome.kind === 'fault');
-    const worked = outcomes.some((outcome) => !['fault', 'not_tried', 'unknown'].includes(outcome.kind));
-    if (worked) line.breaker.succeeded();
-    else if (fault?.kind === 'fault') {
-      line.breaker.failed(fault.reason);
-      this.#deps.log.warn({ provider: line.route.provider, reason: fault.reason }, 'provider fault');
-    } else line.breaker.succeeded();
+    this.#judge(line, outcomes);
     return outcomes;
+  }
+
+  /** What a window tells of its provider: trouble, strain, or that it works. */
+  #judge({ breaker, route }: Line, outcomes: HandOverOutcome[]): void {
+    const strain = outcomes.find((outcome) => outcome.kind === 'deferred' && outcome.connectionLost);
+    const fault = outcomes.find((outcome) => outcome.kind === 'fault');
+    const accepted = outcomes.some((outcome) => outcome.kind === 'accepted');
+    if (strain?.kind === 'deferred') breaker.strained(strain.response);
+    else if (fault?.kind === 'fault' && !accepted) breaker.failed(fault.reason);
+    else breaker.succeeded();
+    const { state, reason } = breaker.report();
+    if (state !== 'closed') this.#deps.log.warn({ provider: route.provider, reason }, 'provider fault');
   }
 
   #settle(

@@ -22,8 +22,11 @@ export interface Bounce {
 export type HandOverOutcome =
   /** The provider has it. `delivered`: the recipient's side is known to have it, too. */
   | { kind: 'accepted'; providerMessageId: string | null; response: string; delivered: boolean }
-  /** A passing refusal of this message (4xx): counts as an attempt and is tried again later. */
-  | { kind: 'deferred'; response: string }
+  /**
+   * A passing refusal of this message (4xx): counts as an attempt and is tried again later. `connectionLost`: the
+   * provider ended the connection with it; three such in a row open its breaker.
+   */
+  | { kind: 'deferred'; response: string; connectionLost?: true }
   /** A final refusal because of the recipient: the address is suppressed. */
   | { kind: 'bounced'; bounce: Bounce; response: string }
   /** A final refusal for another reason; never suppresses. */

@@ -187,6 +187,30 @@ describe('what the provider says', () => {
   });
 });
 
+describe('a connection that ends with a message', () => {
+  it('counts one attempt of that message alone; the third in a row opens the breaker', async () => {
+    server.answers.rcpt = (to) => (to.startsWith('u1@') ? '421 4.3.2 closing' : null);
+    await queueEmails(test.database, account, 3);
+    const { sender } = await start();
+    await untilCounts({ sent: 2, queued: 1 });
+    expect(await query('select to_address, attempt_count from messages order by id')).toEqual([
+      { to_address: 'u0@example.com', attempt_count: 1 },
+      { to_address: 'u1@example.com', attempt_count: 1 },
+      { to_address: 'u2@example.com', attempt_count: 1 },
+    ]);
+    server.answers.rcpt = () => '421 4.3.2 closing';
+    await queueEmails(test.database, account, 1, { prefix: 'a' });
+    await eventually(async () =>
+      expect(await query(`select attempt_count from messages where to_address = 'a0@example.com'`)).toEqual([
+        { attempt_count: 1 },
+      ]),
+    );
+    await queueEmails(test.database, account, 1, { prefix: 'b' });
+    await queueEmails(test.database, account, 1, { prefix: 'c' });
+    await eventually(() => expect(sender.report().providers['email:smtp']?.state).not.toBe('closed'));
+  });
+});
+
 describe('what holds a message back', () => {
   it('is the rolling allowance, until capacity returns', async () => {
     const limited = await insertAccount(test.database, 10);

@@ -1,4 +1,4 @@
-import type { SmtpOutcome, SmtpReply } from '../../smtp/client.ts';
+import { SmtpInputError, type SmtpOutcome, type SmtpReply } from '../../smtp/client.ts';
 import type { Bounce, HandOverOutcome } from '../outcome.ts';
 
 /** Enhanced codes (RFC 3463) in reply to RCPT that say the address itself is no good. */
@@ -59,6 +59,10 @@ export function smtpVerdict(outcome: SmtpOutcome): HandOverOutcome {
       return { kind: 'refused', code, response: outcome.message };
     }
     case 'not_sent':
+      // A message that no server could be told of must not be taken for trouble with this one.
+      if (outcome.error instanceof SmtpInputError) {
+        return { kind: 'refused', code: 'invalid_recipient', response: outcome.error.message };
+      }
       return { kind: 'fault', reason: outcome.error.message };
     case 'ambiguous':
       return { kind: 'unknown', reason: outcome.error.message };

@@ -13,7 +13,6 @@ export interface SmtpProviderOptions {
 }
 
 const IDLE_CLOSE_MS = 60_000;
-const LOST_CONNECTIONS_IN_A_ROW = 3;
 const BUSY_CODES = new Set([450, 451, 452]);
 
 /**
@@ -61,7 +60,6 @@ class SmtpProvider implements EmailProvider {
   readonly #waiting: ((slot: Slot) => void)[] = [];
   #allowed: number;
   #inUse = 0;
-  #lostInARow = 0;
   #closed = false;
 
   constructor(options: SmtpProviderOptions) {
@@ -77,7 +75,7 @@ class SmtpProvider implements EmailProvider {
       const connection = await this.#connect(slot);
       const outcomes = await Promise.all(window.map((email) => send(connection, email)));
       this.#adapt(outcomes);
-      return this.#verdicts(outcomes);
+      return verdicts(outcomes);
     } catch (error) {
       return window.map(() => ({ kind: 'fault', reason: (error as Error).message }));
     } finally {
@@ -97,20 +95,6 @@ class SmtpProvider implements EmailProvider {
     const { resolver } = this.#options;
     slot.connection = await connectSmtp(this.#options.target, resolver ? { lookup: resolver.lookup } : {});
     return slot.connection;
-  }
-
-  /** 421 and dropped connections after MAIL count an attempt each; after three in a row it is the provider. */
-  #verdicts(outcomes: SmtpOutcome[]): HandOverOutcome[] {
-    const lost = outcomes.some((outcome) => outcome.kind === 'refused' && outcome.reply.code === 421);
-    this.#lostInARow = lost ? this.#lostInARow + 1 : 0;
-    const broken = this.#lostInARow >= LOST_CONNECTIONS_IN_A_ROW;
-    if (broken) this.#lostInARow = 0;
-    return outcomes.map((outcome) => {
-      const verdict = smtpVerdict(outcome);
-      if (verdict.kind !== 'fault' || broken || !lost) return verdict;
-      // Only pipelined behind a message whose refusal ended the connection: no fault of the provider.
-      return { kind: 'not_tried' };
-    });
   }
 
   #adapt(outcomes: SmtpOutcome[]): void {
@@ -160,6 +144,20 @@ class SmtpProvider implements EmailProvider {
 function send(connection: SmtpConnection, email: OutgoingEmail): Promise<SmtpOutcome> {
   const { data, smtpUtf8, eightBit } = email.built;
   return connection.send({ from: email.returnPath, to: email.to, smtpUtf8, eightBit, data });
+}
+
+/** Where a message's refusal ended the connection, those pipelined behind it were not tried. */
+function verdicts(outcomes: SmtpOutcome[]): HandOverOutcome[] {
+  const lost = outcomes.some(endedConnection);
+  return outcomes.map((outcome) => {
+    const verdict = smtpVerdict(outcome);
+    if (verdict.kind === 'deferred' && endedConnection(outcome)) return { ...verdict, connectionLost: true };
+    return lost && verdict.kind === 'fault' ? { kind: 'not_tried' } : verdict;
+  });
+}
+
+function endedConnection(outcome: SmtpOutcome): boolean {
+  return outcome.kind === 'refused' && outcome.stage !== 'mail' && outcome.connectionLost;
 }
 
 /** A provider that hands over by SMTP. No connection is made before the first window. */
