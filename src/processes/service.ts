@@ -10,6 +10,8 @@ const HEARTBEAT_MS = 3_000;
 const RECONNECT_MS = 500;
 /** A process that holds its lock but has said nothing for this long is taken for hung and is ended. */
 const SILENT_SECONDS = 15;
+/** After the database's own restart everybody's lock is gone for a moment: time to take it again. */
+const RESUME_SECONDS = 3;
 
 export interface LiveProcess {
   /** This process's id; null while the database does not know it. Changes when it was taken for dead. */
@@ -182,11 +184,12 @@ export async function reapDeadProcesses(
   const { rows } = await pool.query<{ id: number }>(
     `select p.id from processes p
      where p.id is distinct from $1
+       and pg_postmaster_start_time() < now() - make_interval(secs => $3)
        and not exists (
          select 1 from pg_locks l
          where l.locktype = 'advisory' and l.granted and l.classid = $2 and l.objid = p.id::int::oid
            and l.database = (select oid from pg_database where datname = current_database()))`,
-    [self, LIVENESS_LOCK],
+    [self, LIVENESS_LOCK, RESUME_SECONDS],
   );
   const reaped: number[] = [];
   for (const { id } of rows) if (await reapOne(pool, id, tasks)) reaped.push(id);
