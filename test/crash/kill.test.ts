@@ -1,9 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Findings, findingsOf } from '../support/crash/findings.ts';
+import { sendAll } from '../support/crash/client.ts';
+import { type Findings, findingsOf, toldOf, untilQuiet } from '../support/crash/findings.ts';
 import { scale } from '../support/crash/scale.ts';
+import { attemptsByWorkflow } from '../support/crash/recovery.ts';
 import { type CrashStage, openCrashStage } from '../support/crash/stage.ts';
 import { sendAndStrike, type Struck, watchIntentsOf } from '../support/crash/strike.ts';
+import { eventually } from '../support/eventually.ts';
 
 const { messages: count, seeds, engineDownMs } = scale;
 /** Work that was stranded moves again within this time of the restart. */
@@ -36,6 +39,7 @@ function expectTheRules(findings: Findings): void {
     repeatedUnintended: [],
     changed: [],
     statuses: { sent: count },
+    untold: [],
   });
   expect(findings.strandedSeconds).toBeLessThan(STRANDED_LIMIT_SECONDS);
 }
@@ -61,7 +65,7 @@ describe.each(seeds)('everything accepted arrives although a process is killed (
       return { intended, restartedAt };
     };
     const run = await sendAndStrike(stage, { name: 'sender', seed, count, victim, strike });
-    const findings = await findingsOf(stage.database, run);
+    const findings = await findingsOf(stage, run);
     expectTheRules(findings);
     expect(findings.repeated).toBeGreaterThan(0);
   }, 150_000);
@@ -69,13 +73,13 @@ describe.each(seeds)('everything accepted arrives although a process is killed (
   it('the API: its clients ask again under the same key, and nothing is sent twice', async () => {
     const strike = () => killAndRestart(stage.api);
     const run = await sendAndStrike(stage, { name: 'api', seed, count, strike });
-    expectTheRules(await findingsOf(stage.database, run));
+    expectTheRules(await findingsOf(stage, run));
   }, 150_000);
 
   it('the worker: mail goes on', async () => {
     const strike = () => killAndRestart(stage.worker);
     const run = await sendAndStrike(stage, { name: 'worker', seed, count, strike });
-    expectTheRules(await findingsOf(stage.database, run));
+    expectTheRules(await findingsOf(stage, run));
   }, 150_000);
 
   it('the engine, which stays away for long: mail goes on meanwhile', async () => {
@@ -87,7 +91,7 @@ describe.each(seeds)('everything accepted arrives although a process is killed (
       return { intended: [], restartedAt };
     };
     const run = await sendAndStrike(stage, { name: 'engine', seed, count, strike });
-    const findings = await findingsOf(stage.database, run);
+    const findings = await findingsOf(stage, run);
     expectTheRules(findings);
     expect(findings.strandedSeconds).toBe(0);
   }, 200_000);
@@ -102,7 +106,34 @@ describe.each(seeds)('everything accepted arrives although a process is killed (
     };
     const run = await sendAndStrike(stage, { name: 'database', seed, count, strike });
     expect(run.intended.length).toBeGreaterThan(0);
-    expectTheRules(await findingsOf(stage.database, run));
+    expectTheRules(await findingsOf(stage, run));
+  }, 200_000);
+});
+
+describe.each(seeds)('everything the engine knew is lost while webhooks are retried (seed %i)', (seed) => {
+  it('their retries go on, and every event is taken in the end', async () => {
+    const { receiver, engine, apiPort, apiKey, database } = stage;
+    receiver.answer = (_request, response) => void response.writeHead(500).end();
+    const sending = sendAll({ apiPort, apiKey, prefix: `forgotten-${seed}`, count, parallel: 16 });
+    await eventually(async () => expect(await attemptsByWorkflow(stage)).toBeGreaterThan(0), 60_000);
+
+    await engine.kill();
+    await engine.forget();
+    const restartedAt = Date.now();
+    await engine.start();
+    await eventually(async () => expect(await attemptsByWorkflow(stage)).toBeGreaterThan(0), 60_000);
+    expect((Date.now() - restartedAt) / 1_000).toBeLessThan(STRANDED_LIMIT_SECONDS);
+
+    receiver.answer = (_request, response) => void response.end();
+    const accepted = await sending;
+    sent += count;
+    await untilQuiet(database);
+    const told = toldOf(receiver);
+    expect(accepted.filter(({ id }) => !told.has(id))).toEqual([]);
+    await eventually(async () => {
+      const { rows } = await database.pool.query('select failing_since, recovery_armed from webhooks');
+      expect(rows).toEqual([{ failing_since: null, recovery_armed: false }]);
+    }, 30_000);
   }, 200_000);
 });
 

@@ -1,6 +1,8 @@
 import type { Database } from '../../../src/db/database.ts';
 import { eventually } from '../eventually.ts';
+import type { Receiver } from '../https-receiver.ts';
 import type { Arrival } from './mail-sink.ts';
+import type { CrashStage } from './stage.ts';
 import type { StruckRun } from './strike.ts';
 
 /** What became of a run, as the SMTP server and the database tell it. */
@@ -17,6 +19,8 @@ export interface Findings {
   /** Different Message-IDs. */
   messageIds: number;
   statuses: Record<string, number>;
+  /** Recipients of messages whose `email.sent` the subscriber was not told of. */
+  untold: string[];
   /** From the restart to the last of the mails that had not come before; 0 where all had. */
   strandedSeconds: number;
 }
@@ -32,15 +36,28 @@ async function statusesOf(database: Database, prefix: string): Promise<Record<st
   return Object.fromEntries(rows.map((row) => [row.status, row.count]));
 }
 
-/** Nothing waits, nothing is claimed, no intent is open. */
-async function untilQuiet(database: Database): Promise<void> {
+/**
+ * Wait until nothing waits, nothing is claimed, no intent is open and every event was taken.
+ * @throws Error with what is left after a minute
+ */
+export async function untilQuiet(database: Database): Promise<void> {
   await eventually(async () => {
-    const { rows } = await database.pool.query<{ queued: number; intents: number }>(
-      'select (select count(*) from send_queue) as queued, (select count(*) from handovers) as intents',
+    const { rows } = await database.pool.query<Record<string, number>>(
+      `select (select count(*) from send_queue) as messages, (select count(*) from handovers) as intents,
+         (select count(*) from webhook_queue) as events,
+         (select count(*) from webhook_deliveries where status <> 'delivered') as deliveries`,
     );
-    const { queued, intents } = rows[0] ?? { queued: -1, intents: -1 };
-    if (queued !== 0 || intents !== 0) throw new Error(`${queued} messages queued, ${intents} intents open`);
+    const left = Object.entries(rows[0] ?? {}).filter(([, number]) => number !== 0);
+    if (left.length > 0) throw new Error(`left after a minute: ${JSON.stringify(Object.fromEntries(left))}`);
   }, SETTLE_LIMIT_MS);
+}
+
+/** Ids of the messages that a subscriber was told of, by what it was sent. */
+export function toldOf(receiver: Receiver): Set<number> {
+  const events = receiver.requests.map(
+    (request) => JSON.parse(request.body) as { data: { message_id: number } },
+  );
+  return new Set(events.map((event) => event.data.message_id));
 }
 
 function strandedSeconds(run: StruckRun, mails: Map<string, Arrival[]>): number {
@@ -58,8 +75,10 @@ function strandedSeconds(run: StruckRun, mails: Map<string, Arrival[]>): number 
  * Wait until nothing is left to do, then look.
  * @throws Error where something is left after a minute
  */
-export async function findingsOf(database: Database, run: StruckRun): Promise<Findings> {
+export async function findingsOf(stage: CrashStage, run: StruckRun): Promise<Findings> {
+  const { database, receiver } = stage;
   await untilQuiet(database);
+  const told = toldOf(receiver);
   const mails = Map.groupBy(run.arrivals(), (arrival) => arrival.to);
   const ids = new Map(run.accepted.map(({ to, id }) => [to, id]));
   const intended = new Set(run.intended);
@@ -73,6 +92,7 @@ export async function findingsOf(database: Database, run: StruckRun): Promise<Fi
     changed: [...mails].filter(([, each]) => differ(each)).map(([to]) => to),
     messageIds: new Set(run.arrivals().map((mail) => mail.messageId)).size,
     statuses: await statusesOf(database, run.prefix),
+    untold: [...ids].filter(([, id]) => !told.has(id)).map(([to]) => to),
     strandedSeconds: strandedSeconds(run, mails),
   };
 }

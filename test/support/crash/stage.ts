@@ -13,6 +13,7 @@ import { createGuard, type Guard } from '../../../src/local/guard.ts';
 import { claimPorts } from '../../../src/local/ports.ts';
 import { type PostgresServer, startPostgres } from '../../../src/local/postgres.ts';
 import { signal } from '../../../src/local/processes.ts';
+import { type Receiver, startReceiver } from '../https-receiver.ts';
 import { getTools } from '../tools.ts';
 import { intentsInCopy, killCluster } from './cluster.ts';
 import { type MailSink, startMailSink } from './mail-sink.ts';
@@ -32,10 +33,14 @@ export interface CrashStage {
   readonly apiKey: string;
   readonly apiPort: number;
   readonly sink: MailSink;
+  /** Subscribed to `email.sent`. */
+  readonly receiver: Receiver;
+  readonly webhookId: number;
   readonly api: Role;
   readonly worker: Role;
   readonly senders: readonly [Role, Role];
-  readonly engine: Restartable & { forget(): Promise<void> };
+  /** `forget` removes all that it has stored, while it does not run. */
+  readonly engine: Restartable & { readonly address: string; forget(): Promise<void> };
   readonly postgres: Restartable & { intentsInCopy(): Promise<number[]> };
   /** What roles that died or failed wrote last. */
   lastWords(): string;
@@ -45,6 +50,8 @@ export interface CrashStage {
 /** So slow that a backlog builds up, claimed and intended by both. */
 const SMTP_REPLY_MS = 30;
 const CONNECTIONS_PER_SENDER = 4;
+/** Seconds: soon, and for as long as a test may take. */
+const webhookRetrySchedule = [1, 2, ...Array.from({ length: 40 }, () => 5)].join(',');
 
 async function startDatabase(folder: string, guard: Guard) {
   const options = { folder, guard, sharedBuffersMb: 128 };
@@ -72,6 +79,7 @@ async function startWorkflowEngine(folder: string, guard: Guard) {
     address,
     stop: () => server.stop(),
     restartable: {
+      address,
       async kill() {
         signal(server.pid, 'SIGKILL');
         await server.ended;
@@ -91,8 +99,18 @@ async function createSendingAccount(database: Database): Promise<{ accountId: nu
   return { accountId: account.id, apiKey: key };
 }
 
-/** @param settings of all roles, beside those that make up the stage */
-export async function openCrashStage(settings: Record<string, string> = {}): Promise<CrashStage> {
+async function subscribe(apiPort: number, apiKey: string, url: string): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${apiPort}/v1/my/webhooks`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ url, events: ['email.sent'] }),
+  });
+  if (response.status !== 201) throw new Error(`no webhook: ${await response.text()}`);
+  return ((await response.json()) as { id: number }).id;
+}
+
+/** Start it all. Call `close` in `afterAll`. */
+export async function openCrashStage(): Promise<CrashStage> {
   const folder = await mkdtemp(join(tmpdir(), 'carillon-crash-'));
   const guard = createGuard();
   const closing: (() => Promise<unknown>)[] = [
@@ -103,7 +121,7 @@ export async function openCrashStage(settings: Record<string, string> = {}): Pro
     for (const step of closing.splice(0).reverse()) await step();
   };
   try {
-    return await build(folder, guard, settings, closing, close);
+    return await build(folder, guard, closing, close);
   } catch (error) {
     await close();
     throw error;
@@ -113,7 +131,6 @@ export async function openCrashStage(settings: Record<string, string> = {}): Pro
 async function build(
   folder: string,
   guard: Guard,
-  settings: Record<string, string>,
   closing: (() => Promise<unknown>)[],
   close: () => Promise<void>,
 ): Promise<CrashStage> {
@@ -124,6 +141,8 @@ async function build(
   closing.push(engine.stop);
   const sink = await startMailSink(SMTP_REPLY_MS);
   closing.push(() => sink.close());
+  const receiver = await startReceiver({ plain: true });
+  closing.push(() => receiver.close());
   const database = openDatabase({ url: postgres.url, poolMax: 4, applicationName: 'crash test' });
   closing.push(() => database.close());
   const { accountId, apiKey } = await createSendingAccount(database);
@@ -137,8 +156,9 @@ async function build(
     MAIL_DOMAIN: 'mail.crash.test',
     CARILLON_HOME: join(folder, 'home'),
     LOG_LEVEL: 'warn',
+    EGRESS_ALLOW: '127.0.0.0/8',
+    WEBHOOK_RETRY_SCHEDULE: webhookRetrySchedule,
     SENDER_CONNECTIONS: String(CONNECTIONS_PER_SENDER),
-    ...settings,
   };
   const roleOf = (name: string, role: RoleName) =>
     createRole({
@@ -154,12 +174,15 @@ async function build(
   const roles = [api, worker, ...senders];
   closing.push(() => Promise.all(roles.map((role) => role.stop())));
   await Promise.all(roles.map((role) => role.start()));
+  const webhookId = await subscribe(apiPort, apiKey, receiver.url('/events', '127.0.0.1'));
   return {
     database,
     accountId,
     apiKey,
     apiPort,
     sink,
+    receiver,
+    webhookId,
     api,
     worker,
     senders,
