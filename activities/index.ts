@@ -6,6 +6,7 @@ import type { Resolver } from '../src/dns/resolver.ts';
 import type { Keyring } from '../src/secrets/keyring.ts';
 import { createHousekeepingActivities } from './housekeeping.ts';
 import { createLaneModeActivities } from './lanes.ts';
+import { createWebhookActivities } from './webhooks.ts';
 
 /** What the `worker` role gives to every activity. */
 export interface ActivityDependencies {
@@ -26,5 +27,6 @@ export function createActivities(deps: ActivityDependencies) {
   return {
     ...createHousekeepingActivities(deps),
     ...createLaneModeActivities(deps),
+    ...createWebhookActivities(deps),
   };
 }

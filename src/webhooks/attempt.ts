@@ -82,6 +82,13 @@ function outcomeOf(result: EgressResult, startedAt: Date): AttemptOutcome {
   };
 }
 
+/** What is not signed is not sent. */
+function unsigned(startedAt: Date): AttemptOutcome {
+  const error = 'secret: it was sealed with another APP_SECRET and does not open';
+  const none = { responseCode: null, excerpt: null, retryAfterSeconds: null };
+  return { ...none, delivered: false, startedAt, durationMs: 0, timedOut: false, error };
+}
+
 /**
  * Make one attempt: any 2xx within 10 s delivers, all else fails, redirects too (interface §6.5). Never throws.
  * @param endpoint read a moment ago, on, and of the delivery's generation
@@ -93,6 +100,7 @@ export async function attemptDelivery(
   due: DueDelivery,
   startedAt: Date,
 ): Promise<AttemptOutcome> {
+  if (endpoint.keys.length === 0) return unsigned(startedAt);
   const body = requestBody(due);
   const result = await egress.request({
     url: endpoint.url,

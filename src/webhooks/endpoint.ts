@@ -1,5 +1,5 @@
 import type { Queryable } from '../db/queryable.ts';
-import type { Keyring, SealedPlace } from '../secrets/keyring.ts';
+import { UnsealError, type Keyring, type SealedPlace } from '../secrets/keyring.ts';
 import { keyOfSecret } from './signature.ts';
 
 /** A webhook as the attempts need it, read a moment before them. */
@@ -8,7 +8,7 @@ export interface Endpoint {
   url: string;
   enabled: boolean;
   generation: number;
-  /** Each signs; the newest first. */
+  /** Each signs; the newest first. None: the secret does not open, because APP_SECRET was changed. */
   keys: Buffer[];
 }
 
@@ -45,7 +45,13 @@ export function createEndpointReader(keyring: Keyring) {
   const keysOf = (row: EndpointRow): Buffer[] => {
     const { previousSecretSealed: previous, previousSecretUntil: until } = row;
     const both = previous !== null && until !== null && until.getTime() > Date.now();
-    return [row.secretSealed, ...(both ? [previous] : [])].map((sealed) => keyOf(sealed, row));
+    try {
+      return [row.secretSealed, ...(both ? [previous] : [])].map((sealed) => keyOf(sealed, row));
+    } catch (error) {
+      // One webhook's trouble must not hold up the others.
+      if (error instanceof UnsealError) return [];
+      throw error;
+    }
   };
 
   /** @returns those that exist */

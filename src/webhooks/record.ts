@@ -24,7 +24,7 @@ export interface Recording {
 }
 
 /** How long after its time a workflow may be before the reconciler looks for it. */
-const ENGINE_GRACE_MS = 60_000;
+export const ENGINE_GRACE_MS = 60_000;
 /** A healthy webhook's row is written no more often than this. */
 const SUCCESS_INTERVAL_MS = 30_000;
 

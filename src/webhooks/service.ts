@@ -5,3 +5,5 @@ export { publishEvents, type PublishedEvent } from './publish.ts';
 export { releaseWebhookClaims } from './claim.ts';
 export { createWebhookLoop, type WebhookLoop, type WebhookLoopDeps } from './loop.ts';
 export { createWebhookManager, type WebhookManager, type WebhookManagerDeps } from './manage.ts';
+export { createWebhookRecovery, type RecoveryProgress, type WebhookRecovery } from './recovery.ts';
+export { webhookSource } from './source.ts';

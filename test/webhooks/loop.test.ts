@@ -189,11 +189,9 @@ describe('events and the switch', () => {
 
   it('that fail while it is switched off are not retried', async () => {
     const { id } = await addWebhook(test.database, tenant, hook());
-    receiver.answer = async (_request, response) => {
-      await test.database.pool.query('update webhooks set enabled = false, generation = 2 where id = $1', [
-        id,
-      ]);
-      response.writeHead(500).end();
+    const off = 'update webhooks set enabled = false, generation = 2 where id = $1';
+    receiver.answer = (_request, response) => {
+      void test.database.pool.query(off, [id]).then(() => response.writeHead(500).end());
     };
     await publishSent(test.database, tenant, [1]);
     await run();

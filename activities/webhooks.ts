@@ -1,0 +1,78 @@
+import { Context } from '@temporalio/activity';
+import type { Logger } from 'pino';
+import type { Config } from '../src/config.ts';
+import type { Database } from '../src/db/database.ts';
+import type { Waker } from '../src/db/wake.ts';
+import type { Resolver } from '../src/dns/resolver.ts';
+import { createEgress } from '../src/egress/client.ts';
+import type { Keyring } from '../src/secrets/keyring.ts';
+import { createWebhookRecovery, WEBHOOK_USER_AGENT, type RecoveryProgress } from '../src/webhooks/service.ts';
+
+const HEARTBEAT_MS = 2_000;
+
+export interface WebhookActivityDependencies {
+  config: Pick<Config, 'EGRESS_ALLOW' | 'WEBHOOK_RETRY_SCHEDULE'>;
+  database: Database;
+  waker: Pick<Waker, 'wake'>;
+  keyring: Keyring;
+  resolver: Resolver;
+  log: Logger;
+  /** Certificates (PEM) to trust instead of the system's; for tests. */
+  ca?: string[];
+}
+
+/** {@link WebhookActivities.planWebhookRecovery}'s answer; times are ISO 8601. */
+export interface WebhookRecoveryStep {
+  phase: 'done' | 'due' | 'sleep';
+  until: string | null;
+  failingSince: string | null;
+  retrying: number;
+}
+
+export type WebhookActivities = ReturnType<typeof createWebhookActivities>;
+
+async function whileHeartbeating<T>(work: () => Promise<T>): Promise<T> {
+  const context = Context.current();
+  const timer = setInterval(() => context.heartbeat(), HEARTBEAT_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** What the workflow `webhook/<id>` does. No error of an endpoint is an activity's failure. */
+export function createWebhookActivities(deps: WebhookActivityDependencies) {
+  const { config, database, keyring, resolver, waker, log, ca } = deps;
+  const options = { resolver, allow: config.EGRESS_ALLOW, userAgent: WEBHOOK_USER_AGENT };
+  const recovery = createWebhookRecovery({
+    pool: database.pool,
+    keyring,
+    egress: createEgress(ca ? { ...options, ca } : options),
+    waker,
+    schedule: config.WEBHOOK_RETRY_SCHEDULE,
+    log,
+  });
+  return {
+    /** @param asOf the workflow's time, ISO 8601 */
+    async planWebhookRecovery(webhookId: number, asOf: string): Promise<WebhookRecoveryStep> {
+      const { phase, until, failingSince, retrying } = await recovery.plan(webhookId, new Date(asOf));
+      return {
+        phase,
+        until: until?.toISOString() ?? null,
+        failingSince: failingSince?.toISOString() ?? null,
+        retrying,
+      };
+    },
+
+    /** @param asOf the workflow's time, ISO 8601 */
+    deliverDueRetries(webhookId: number, asOf: string): Promise<RecoveryProgress> {
+      const { cancellationSignal } = Context.current();
+      return whileHeartbeating(() => recovery.deliverDue(webhookId, new Date(asOf), cancellationSignal));
+    },
+
+    /** @param asOf the workflow's time, ISO 8601 */
+    hastenWebhookRetries: (webhookId: number, asOf: string): Promise<void> =>
+      recovery.hasten(webhookId, new Date(asOf)),
+  };
+}
