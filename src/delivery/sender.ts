@@ -265,10 +265,15 @@ class SendLoop implements Sender {
     const ids = claims.map((claim) => claim.messageId);
     for (const id of ids) this.#inFlight.delete(id);
     if (owner === null || ids.length === 0) return;
-    // What cannot be given back now is found by the sweep, or by whoever takes us for dead.
-    await releaseClaims(this.#deps.pool, owner, ids).catch((error: unknown) =>
-      this.#deps.log.warn({ err: error }, 'claims not given back yet'),
-    );
+    // What cannot be given back is found by the sweep, or by whoever takes us for dead.
+    for (let tries = 0; tries < GIVE_BACK_TRIES; tries++) {
+      try {
+        return await releaseClaims(this.#deps.pool, owner, ids);
+      } catch (error) {
+        this.#deps.log.warn({ err: error }, 'claims not given back yet');
+        await sleep(AWAY_MS);
+      }
+    }
   }
 
   /** Claims and intents of ours in the database that we know nothing of: their answer was lost on the way. */
