@@ -115,5 +115,5 @@ export function createEgress(options: EgressOptions): Egress {
   };
 }
 
-export type { EgressFailure, EgressResponse, EgressResult } from './exchange.ts';
-export type { EgressProblem, EgressReason, RefusalReason } from './problem.ts';
+export type { EgressResult } from './exchange.ts';
+export type { EgressProblem, RefusalReason } from './problem.ts';

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
 import type { AccountTenant, Role, Tenant } from '../auth/tenant.ts';
 
-export type { AccountTenant, Actor, Role, Tenant } from '../auth/tenant.ts';
+export type { Tenant } from '../auth/tenant.ts';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 

@@ -18,7 +18,7 @@ export interface ReceivedRequest {
   body: string;
 }
 
-export type Answer = (request: ReceivedRequest, response: ServerResponse) => void;
+export type Answer = (request: ReceivedRequest, response: ServerResponse) => void | Promise<void>;
 
 /** A real server that a subscriber might run. */
 export interface Receiver {
@@ -63,7 +63,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
         const { method = '', url = '', headers } = request;
         const received = { at, method, url, headers, body };
         receiver.requests.push(received);
-        receiver.answer(received, response);
+        void receiver.answer(received, response);
       },
       () => undefined,
     );

@@ -52,7 +52,7 @@ export async function startSmtpServer(options: SMTPServerOptions = {}, port = 0)
       stream.on('end', () => {
         const { mailFrom, rcptTo } = session.envelope;
         const mail = {
-          from: mailFrom ? mailFrom.address : '',
+          from: mailFrom === false ? '' : mailFrom.address,
           to: rcptTo[0]?.address ?? '',
           raw: Buffer.concat(chunks).toString('utf8'),
         };
