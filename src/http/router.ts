@@ -15,8 +15,6 @@ interface Resource {
 export interface Router {
   /** @param path without query, still percent-encoded */
   match(method: string, path: string): RouteMatch;
-  /** The `Allow` header of a path; null where nothing lives there. */
-  allowed(path: string): string | null;
 }
 
 const NO_PARAMS: Record<string, string> = {};
@@ -103,6 +101,5 @@ export function createRouter(routes: RouteDefinition[]): Router {
       if (!route) return { kind: 'wrong_method', allow: found.resource.allow };
       return { kind: 'route', route, params: found.params };
     },
-    allowed: (path) => find(path)?.resource.allow ?? null,
   };
 }

@@ -92,8 +92,8 @@ describe('GET /account', () => {
         `insert into sandbox_usage values ($1, (date_trunc('month', now() at time zone 'utc') + $2::interval)::date, $3)`,
         [accountId, month, count],
       );
-    await used(api.accountId, '0', 30);
     await used(api.accountId, '-1 month', 500);
+    await used(api.accountId, '0', 30);
     await used(api.other.accountId, '0', 77);
     await pool.query(
       `insert into allowance_buckets values ($1, now() - interval '1 hour', 40), ($1, now() - interval '23 hours', 2),
