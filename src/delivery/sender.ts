@@ -41,6 +41,7 @@ const LOW_WATER = 500;
 const BUSY_POLL_MS = 25;
 const IDLE_POLL_MS = 1_000;
 const AWAY_MS = 250;
+const GIVE_BACK_TRIES = 8;
 const SWEEP_MS = 2_000;
 const BACKLOG_MS = 10_000;
 

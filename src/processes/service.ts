@@ -8,8 +8,6 @@ const LIVENESS_LOCK = 1_129_468_233;
 const LIVENESS_APPLICATION = 'carillon alive';
 const HEARTBEAT_MS = 3_000;
 const RECONNECT_MS = 500;
-/** After the database was restarted every process is without its lock until it has connected again. */
-const RECONNECT_GRACE_SECONDS = 5;
 /** A process that holds its lock but has said nothing for this long is taken for hung and is ended. */
 const SILENT_SECONDS = 15;
 /** After the database's own restart everybody's lock is gone for a moment: time to take it again. */
