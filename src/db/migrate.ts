@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { migrations } from '../../migrations/index.ts';
+import { keepPartitions } from './partitions.ts';
 
 /** Any fixed number, so that migrators wait for one another. */
 const MIGRATION_LOCK = 7_262_514_117;
@@ -36,7 +37,8 @@ async function inTransaction(client: pg.Client, statements: string, bookkeeping:
 }
 
 /**
- * Apply every migration not yet applied, each in a transaction of its own. Many at once are safe: they queue.
+ * Apply every migration not yet applied, each in a transaction of its own, and make the daily partitions of the
+ * days to come. Many at once are safe: they queue.
  * @param url of the database
  * @returns names applied now
  */
@@ -47,6 +49,7 @@ export async function migrate(url: string): Promise<string[]> {
     for (const migration of missing) {
       await inTransaction(client, migration.up, 'insert into migrations (name) values ($1)', migration.name);
     }
+    await keepPartitions(client, new Date());
     return missing.map((migration) => migration.name);
   });
 }

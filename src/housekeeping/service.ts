@@ -1,4 +1,5 @@
 import { messageDailyCounts } from './daily-counts.ts';
+import { partitions } from './partitions.ts';
 import {
   allowanceBuckets,
   deadProcesses,
@@ -7,6 +8,7 @@ import {
   messageContents,
 } from './retention.ts';
 import type { HousekeepingTask } from './task.ts';
+import { webhookHistories } from './webhook-histories.ts';
 
 export type { HousekeepingDependencies, HousekeepingTask } from './task.ts';
 
@@ -18,4 +20,6 @@ export const housekeepingTasks: HousekeepingTask[] = [
   allowanceBuckets,
   messageDailyCounts,
   deadProcesses,
+  webhookHistories,
+  partitions,
 ];

@@ -2,6 +2,7 @@ import os from 'node:os';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
+import { keepPartitionsOf } from '../db/partitions.ts';
 import type { Waker } from '../db/wake.ts';
 import type { Resolver } from '../dns/resolver.ts';
 import { createEgress, type Egress } from '../egress/client.ts';
@@ -90,6 +91,7 @@ class AttemptLoop implements WebhookLoop {
   }
 
   start(): void {
+    void this.#keepPartitions();
     this.#unlisten = this.#deps.waker.listen('webhook', () => this.#wake());
     this.#timers.push(
       setInterval(() => this.#tick(), AHEAD_MS),
@@ -234,6 +236,15 @@ class AttemptLoop implements WebhookLoop {
       await releaseDeliveries(pool, owner, twice);
     } catch (error) {
       this.#deps.log.warn({ err: error }, 'sweep of webhook claims failed');
+    }
+  }
+
+  /** Housekeeping does it hourly; where that has not run for two weeks, a start of a process does. */
+  async #keepPartitions(): Promise<void> {
+    try {
+      await keepPartitionsOf(this.#deps.database.pool);
+    } catch (error) {
+      this.#deps.log.warn({ err: error }, 'partitions of the days to come not made yet');
     }
   }
 

@@ -3,6 +3,7 @@ export { WEBHOOK_USER_AGENT } from './attempt.ts';
 export { emailEventData, type EmailEventMessage } from './email-event-data.ts';
 export { publishEvents, type PublishedEvent } from './publish.ts';
 export { releaseWebhookClaims } from './claim.ts';
+export { findOrphanedHistories, removeHistory } from './history.ts';
 export { createWebhookLoop, type WebhookLoop, type WebhookLoopDeps } from './loop.ts';
 export { createWebhookManager, type WebhookManager, type WebhookManagerDeps } from './manage.ts';
 export { createWebhookRecovery, type RecoveryProgress, type WebhookRecovery } from './recovery.ts';

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { keepPartitionsOf } from '../../src/db/partitions.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let test: TestDatabase;
+const DAY_MS = 86_400_000;
+const EVENT = '00000000-0000-4000-8000-000000000001';
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+});
+afterAll(() => test.drop());
+
+function daysFromNow(days: number): Date {
+  return new Date(Date.now() + days * DAY_MS);
+}
+
+function nameOf(table: string, at: Date): string {
+  return `${table}_${at.toISOString().slice(0, 10).replaceAll('-', '')}`;
+}
+
+async function partitionsOf(table: string): Promise<string[]> {
+  const { rows } = await test.database.pool.query<{ name: string }>(
+    `select inhrelid::regclass::text as name from pg_inherits where inhparent = $1::regclass order by 1`,
+    [table],
+  );
+  return rows.map((row) => row.name);
+}
+
+async function addDelivery(at: Date, status = 'delivered'): Promise<number> {
+  const { pool } = test.database;
+  await pool.query(
+    `insert into events (id, account_id, type, occurred_at, data, created_at)
+     values (gen_random_uuid(), 1, 'email.sent', $1, '{}', $1)`,
+    [at],
+  );
+  const { rows } = await pool.query<{ id: number }>(
+    `insert into webhook_deliveries (webhook_id, event_id, type, generation, status, next_attempt_at, created_at)
+     values (1, $3, 'email.sent', 1, $2, case $2 when 'retrying' then now() end, $1) returning id`,
+    [at, status, EVENT],
+  );
+  const id = rows[0]?.id ?? 0;
+  await pool.query(
+    `insert into webhook_attempts (delivery_id, created_at, attempt, started_at, duration_ms)
+     values ($1, $2, 1, $2, 5)`,
+    [id, at],
+  );
+  return id;
+}
+
+async function placeOf(id: number): Promise<string | undefined> {
+  const { rows } = await test.database.pool.query<{ place: string }>(
+    'select tableoid::regclass::text as place from webhook_deliveries where id = $1',
+    [id],
+  );
+  return rows[0]?.place;
+}
+
+describe('daily partitions', () => {
+  it('of yesterday and the next 14 days exist after a migration', async () => {
+    for (const table of ['events', 'webhook_deliveries', 'webhook_attempts']) {
+      const wanted = Array.from({ length: 16 }, (_each, index) => nameOf(table, daysFromNow(index - 1)));
+      expect(await partitionsOf(table)).toEqual([...wanted, `${table}_default`].sort());
+    }
+  });
+
+  it('hold the rows of their UTC day', async () => {
+    const lastMoment = new Date(`${daysFromNow(0).toISOString().slice(0, 10)}T23:59:59.999Z`);
+    const id = await addDelivery(lastMoment);
+    expect(await placeOf(id)).toBe(nameOf('webhook_deliveries', lastMoment));
+  });
+
+  it('are made by many processes at once without harm', async () => {
+    const later = daysFromNow(2);
+    await Promise.all(Array.from({ length: 4 }, () => keepPartitionsOf(test.database.pool, later)));
+    expect(await partitionsOf('events')).toContain(nameOf('events', daysFromNow(16)));
+  });
+
+  it('take over what the default partition caught of their day', async () => {
+    const caught = daysFromNow(40);
+    const ids = [await addDelivery(caught), await addDelivery(caught, 'retrying')];
+    const other = await addDelivery(daysFromNow(300));
+    expect(await placeOf(ids[0] ?? 0)).toBe('webhook_deliveries_default');
+    await keepPartitionsOf(test.database.pool, daysFromNow(39));
+    for (const id of ids) expect(await placeOf(id)).toBe(nameOf('webhook_deliveries', caught));
+    expect(await placeOf(other)).toBe(nameOf('webhook_deliveries', daysFromNow(300)));
+    expect(await partitionsOf('webhook_deliveries')).toContain('webhook_deliveries_default');
+    await addDelivery(daysFromNow(500));
+  });
+
+  it('are dropped after 7 days, events after 30, and not while something in them is unfinished', async () => {
+    const finished = daysFromNow(10);
+    const retrying = daysFromNow(11);
+    const pending = daysFromNow(12);
+    await addDelivery(finished);
+    await addDelivery(retrying, 'retrying');
+    const waiting = await addDelivery(pending, 'pending');
+    await test.database.pool.query(
+      `insert into webhook_queue (delivery_id, created_at, webhook_id, event_id, generation) values ($1, $2, 1, $3, 1)`,
+      [waiting, pending, EVENT],
+    );
+    const { dropped } = await keepPartitionsOf(test.database.pool, daysFromNow(20));
+    expect(dropped).toContain(nameOf('webhook_deliveries', finished));
+    expect(dropped).toContain(nameOf('webhook_attempts', finished));
+    expect(dropped).not.toContain(nameOf('events', finished));
+    for (const day of [retrying, pending]) {
+      expect(await partitionsOf('webhook_deliveries')).toContain(nameOf('webhook_deliveries', day));
+      expect(await partitionsOf('webhook_attempts')).toContain(nameOf('webhook_attempts', day));
+    }
+    await test.database.pool.query('delete from webhook_queue');
+    await test.database.pool.query(`update webhook_deliveries set status = 'failed', next_attempt_at = null`);
+    const later = await keepPartitionsOf(test.database.pool, daysFromNow(45));
+    expect(later.dropped).toEqual(
+      expect.arrayContaining([nameOf('webhook_deliveries', retrying), nameOf('events', finished)]),
+    );
+  });
+
+  it('keep a day that is not yet 7 days over', async () => {
+    const day = daysFromNow(60);
+    await addDelivery(day);
+    const end = new Date(`${day.toISOString().slice(0, 10)}T00:00:00Z`).getTime() + DAY_MS;
+    await keepPartitionsOf(test.database.pool, new Date(end + 7 * DAY_MS - 1));
+    expect(await partitionsOf('webhook_deliveries')).toContain(nameOf('webhook_deliveries', day));
+    await keepPartitionsOf(test.database.pool, new Date(end + 7 * DAY_MS));
+    expect(await partitionsOf('webhook_deliveries')).not.toContain(nameOf('webhook_deliveries', day));
+  });
+});
