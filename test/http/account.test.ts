@@ -153,6 +153,7 @@ describe('GET /account', () => {
     expect(onboarding?.progress).toEqual({ completed: 2, total: 4 });
     expect(Object.keys(body.onboarding_state ?? {})).toEqual(['brand', 'first_send']);
     await api.request('PUT', '/v1/my/brand', { body: { brand_color: null } });
+    await api.request('PUT', '/v1/my/brand', { body: { brand_color: '#654321' } });
     expect((await get()).body.onboarding?.steps?.brand).toEqual(onboarding?.steps?.brand);
   });
 });

@@ -48,9 +48,14 @@ function makerOf(path: string): Maker | undefined {
 
 const withParameter = () => routes.filter((route) => route.path.includes('/:'));
 
-function send(route: RouteDefinition, path: string, headers: Record<string, string> = {}) {
+function send(
+  route: RouteDefinition,
+  path: string,
+  headers: Record<string, string> = {},
+  token = api.apiKey,
+) {
   const body = route.body && route.method !== 'GET' ? {} : undefined;
-  return api.request(route.method, path, { body, headers });
+  return api.request(route.method, path, { body, headers, token });
 }
 
 describe('another tenant’s', () => {
@@ -90,11 +95,13 @@ describe('another tenant’s', () => {
     }
   });
 
-  it('brand is 404 on every route', async () => {
+  it('brand is 404 on every route, for a key and for a session', async () => {
     for (const route of routes) {
       const path = route.path.replaceAll(/:\w+/g, '1');
-      const answer = await send(route, path, { 'X-Brand-Id': String(api.other.brandId) });
-      expect([route.operationId, answer.status]).toEqual([route.operationId, 404]);
+      for (const token of [api.apiKey, api.userJwt]) {
+        const answer = await send(route, path, { 'X-Brand-Id': String(api.other.brandId) }, token);
+        expect([route.operationId, answer.status]).toEqual([route.operationId, 404]);
+      }
     }
   });
 });
