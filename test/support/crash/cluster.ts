@@ -43,21 +43,31 @@ export async function killCluster(postmaster: number): Promise<void> {
   }
 }
 
-/** Ids of the messages that an intent covers. */
-export async function openIntents(client: pg.Client | pg.Pool, owner?: number): Promise<number[]> {
-  const { rows } = await client.query<{ id: string }>(
-    `select unnest(message_ids)::text as id from handovers where $1::bigint is null or owner = $1`,
+/** Ids of the messages that senders had in hand. */
+export interface Held {
+  /** Covered by an intent: perhaps with the provider already. */
+  intended: number[];
+  claimed: number[];
+}
+
+/** @param owner a process's id; everybody's where it is not given */
+export async function heldBy(client: pg.Client, owner?: number): Promise<Held> {
+  const { rows } = await client.query<{ id: number; intended: boolean }>(
+    `select unnest(message_ids) as id, true as intended from handovers where $1::bigint is null or owner = $1
+     union all
+     select message_id, false from send_queue where case when $1 is null then owner is not null else owner = $1 end`,
     [owner ?? null],
   );
-  return rows.map((row) => Number(row.id));
+  const idsOf = (intended: boolean) => rows.filter((row) => row.intended === intended).map((row) => row.id);
+  return { intended: idsOf(true), claimed: idsOf(false) };
 }
 
 /**
- * The intents in a killed cluster, read from a copy of its data that recovers by itself: the cluster is left as the
+ * What senders held in a killed cluster, read from a copy of its data that recovers by itself: the cluster is left as the
  * kill left it.
  * @param folder as given to `startPostgres`
  */
-export async function intentsInCopy(folder: string, guard: Guard): Promise<number[]> {
+export async function heldInCopy(folder: string, guard: Guard): Promise<Held> {
   const copies = join(folder, '..', 'copies');
   await mkdir(copies, { recursive: true, mode: 0o755 });
   const copy = await mkdtemp(join(copies, 'copy-'));
@@ -69,7 +79,7 @@ export async function intentsInCopy(folder: string, guard: Guard): Promise<numbe
       const client = new pg.Client({ connectionString: server.url() });
       await client.connect();
       try {
-        return await openIntents(client);
+        return await heldBy(client);
       } finally {
         await client.end();
       }

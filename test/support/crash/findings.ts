@@ -21,7 +21,9 @@ export interface Findings {
   statuses: Record<string, number>;
   /** Recipients of messages whose `email.sent` the subscriber was not told of. */
   untold: string[];
-  /** From the restart to the last of the mails that had not come before; 0 where all had. */
+  /** From the restart to the first mail after it; 0 where none was waited for. */
+  resumedSeconds: number;
+  /** From the restart to the last mail of what was held by what was killed; 0 where all had come before. */
   strandedSeconds: number;
 }
 
@@ -60,15 +62,27 @@ export function toldOf(receiver: Receiver): Set<number> {
   return new Set(events.map((event) => event.data.message_id));
 }
 
-function strandedSeconds(run: StruckRun, mails: Map<string, Arrival[]>): number {
-  const intended = new Set(run.intended);
-  const stranded = run.accepted.filter(({ at }) => at < run.restartedAt);
-  const late = stranded.map(({ id, to }) => {
-    const times = (mails.get(to) ?? []).map((mail) => mail.at);
-    // Of what was intended the last counts, of all others the first: a second one is found elsewhere.
-    return intended.has(id) ? Math.max(...times) : Math.min(...times);
-  });
-  return Math.max(0, ...late.map((at) => (at - run.restartedAt) / 1_000));
+type Mails = Map<string, Arrival[]>;
+
+function secondsAfter(run: StruckRun, times: number[]): number {
+  return Math.max(0, ...times.map((at) => (at - run.restartedAt) / 1_000));
+}
+
+function resumedSeconds(run: StruckRun, mails: Mails): number {
+  const waiting = run.accepted.filter(({ at }) => at < run.restartedAt);
+  const firsts = waiting.map(({ to }) => mails.get(to)?.[0]?.at ?? 0);
+  if (firsts.every((at) => at <= run.restartedAt)) return 0;
+  const next = run.arrivals().find(({ at }) => at > run.restartedAt);
+  return secondsAfter(run, next ? [next.at] : []);
+}
+
+function strandedSeconds(run: StruckRun, mails: Mails): number {
+  const stranded = new Set([...run.held.intended, ...run.held.claimed]);
+  const theirs = run.accepted.filter(({ id }) => stranded.has(id));
+  return secondsAfter(
+    run,
+    theirs.map(({ to }) => mails.get(to)?.at(-1)?.at ?? 0),
+  );
 }
 
 /**
@@ -81,7 +95,7 @@ export async function findingsOf(stage: CrashStage, run: StruckRun): Promise<Fin
   const told = toldOf(receiver);
   const mails = Map.groupBy(run.arrivals(), (arrival) => arrival.to);
   const ids = new Map(run.accepted.map(({ to, id }) => [to, id]));
-  const intended = new Set(run.intended);
+  const intended = new Set(run.held.intended);
   const repeated = [...mails].filter(([, each]) => each.length > 1).map(([to]) => to);
   const differ = (each: Arrival[]) => new Set(each.map((mail) => mail.sha256 + mail.messageId)).size > 1;
   return {
@@ -93,6 +107,7 @@ export async function findingsOf(stage: CrashStage, run: StruckRun): Promise<Fin
     messageIds: new Set(run.arrivals().map((mail) => mail.messageId)).size,
     statuses: await statusesOf(database, run.prefix),
     untold: [...ids].filter(([, id]) => !told.has(id)).map(([to]) => to),
+    resumedSeconds: resumedSeconds(run, mails),
     strandedSeconds: strandedSeconds(run, mails),
   };
 }

@@ -15,7 +15,7 @@ import { type PostgresServer, startPostgres } from '../../../src/local/postgres.
 import { signal } from '../../../src/local/processes.ts';
 import { type Receiver, startReceiver } from '../https-receiver.ts';
 import { getTools } from '../tools.ts';
-import { intentsInCopy, killCluster } from './cluster.ts';
+import { type Held, heldInCopy, killCluster } from './cluster.ts';
 import { type MailSink, startMailSink } from './mail-sink.ts';
 import { createRole, type Role } from './role.ts';
 
@@ -41,14 +41,14 @@ export interface CrashStage {
   readonly senders: readonly [Role, Role];
   /** `forget` removes all that it has stored, while it does not run. */
   readonly engine: Restartable & { readonly address: string; forget(): Promise<void> };
-  readonly postgres: Restartable & { intentsInCopy(): Promise<number[]> };
+  readonly postgres: Restartable & { heldInCopy(): Promise<Held> };
   /** What roles that died or failed wrote last. */
   lastWords(): string;
   close(): Promise<void>;
 }
 
 /** So slow that a backlog builds up, claimed and intended by both. */
-const SMTP_REPLY_MS = 30;
+const SMTP_REPLY_MS = 15;
 const CONNECTIONS_PER_SENDER = 4;
 /** Seconds: soon, and for as long as a test may take. */
 const webhookRetrySchedule = [1, 2, ...Array.from({ length: 40 }, () => 5)].join(',');
@@ -64,7 +64,7 @@ async function startDatabase(folder: string, guard: Guard) {
     restartable: {
       kill: () => killCluster(server.pid),
       start: async () => void (server = await startPostgres({ ...options, port })),
-      intentsInCopy: () => intentsInCopy(folder, guard),
+      heldInCopy: () => heldInCopy(folder, guard),
     },
   };
 }

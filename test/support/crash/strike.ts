@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { type Accepted, sendAll } from './client.ts';
-import { openIntents } from './cluster.ts';
+import { type Held, heldBy } from './cluster.ts';
 import type { Arrival } from './mail-sink.ts';
 import type { Role } from './role.ts';
 import type { CrashStage } from './stage.ts';
 
 /** What somebody saw who killed something. */
 export interface Struck {
-  /** Ids of the messages with an intent when it was killed; no other may arrive twice. */
-  intended: number[];
+  /** By what was killed, at that moment: only what was intended may arrive twice. */
+  held: Held;
   /** When what was killed was started again. */
   restartedAt: number;
 }
@@ -68,16 +68,16 @@ export async function sendAndStrike(stage: CrashStage, options: StrikeOptions): 
   }
 }
 
-/**
- * Sees the intents that a process leaves behind: holds its row, so that nobody settles them before they are read.
- */
+/** Sees what a sender leaves behind. */
 export interface Witness {
-  intents(): Promise<number[]>;
+  held(): Promise<Held>;
   close(): Promise<void>;
 }
 
-export async function watchIntentsOf(stage: CrashStage, pid: number): Promise<Witness> {
+/** @param pid of a sender. Its row is held, so that nobody settles anything before it is read. */
+export async function watchSender(stage: CrashStage, pid: number): Promise<Witness> {
   const client = new pg.Client({ connectionString: stage.database.url });
+  client.on('error', () => undefined);
   await client.connect();
   await client.query('begin');
   // The reaper deletes the row before it settles anything; heartbeats and intents pass this lock.
@@ -86,11 +86,6 @@ export async function watchIntentsOf(stage: CrashStage, pid: number): Promise<Wi
     [pid],
   );
   const owner = rows[0]?.id;
-  return {
-    async intents() {
-      if (rows.length !== 1 || owner === undefined) throw new Error(`no one row of process ${pid}`);
-      return openIntents(client, owner);
-    },
-    close: () => client.end(),
-  };
+  if (owner === undefined) throw new Error(`process ${pid} has no row`);
+  return { held: () => heldBy(client, owner), close: () => client.end() };
 }
