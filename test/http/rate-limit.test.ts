@@ -120,14 +120,15 @@ describe('over HTTP', () => {
   const ask = (token: string) => api.request('GET', '/v1/my/probe/tenant', { token });
 
   it('each answer tells what is left, and 429 when to come back', async () => {
+    const first = await ask(api.apiKey);
     const answers = await Promise.all(Array.from({ length: 30 }, () => ask(api.apiKey)));
     const good = answers.filter((answer) => answer.status === 200);
     const refused = answers.filter((answer) => answer.status === 429);
-    expect(good.length).toBeGreaterThanOrEqual(10);
+    expect(good.length).toBeGreaterThanOrEqual(9);
     expect(refused.length).toBeGreaterThanOrEqual(10);
-    expect(good[0]?.headers.get('ratelimit-limit')).toBe('10');
-    expect(good[0]?.headers.get('ratelimit-remaining')).toBe('9');
-    expect(good[0]?.headers.get('ratelimit-reset')).toBe('1');
+    expect(first.headers.get('ratelimit-limit')).toBe('10');
+    expect(first.headers.get('ratelimit-remaining')).toBe('9');
+    expect(first.headers.get('ratelimit-reset')).toBe('1');
     const last = refused.at(-1);
     expect(last?.body.code).toBe('rate_limited');
     expect(last?.headers.get('retry-after')).toBe('1');
