@@ -68,13 +68,13 @@ async function tellWorkflow(watch: Watch, report: LaneReport, log: Logger): Prom
   const silentMs = Date.now() - told.at;
   if (silentMs < TELL_MIN_MS || (essence === told.essence && silentMs < TELL_MAX_MS)) return;
   watch.told = { at: Date.now(), essence };
-  const { client, info } = Context.current();
-  const { workflowId, runId } = info.workflowExecution ?? {};
-  if (workflowId === undefined) return;
   try {
+    const { client, info } = Context.current();
+    const { workflowId, runId } = info.workflowExecution ?? {};
+    if (workflowId === undefined) return;
     await client.workflow.getHandle(workflowId, runId).signal(laneSignals.reported, report);
   } catch (error) {
-    log.debug({ err: error, workflow_id: workflowId }, 'a lane could not be told what its loop does');
+    log.debug({ err: error, lane: watch.lane }, 'a lane could not be told what its loop does');
   }
 }
 

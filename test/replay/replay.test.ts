@@ -1,6 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
+import pino from 'pino';
+import { installRuntime } from '../../src/temporal/runtime.ts';
 import { bundleWorkflows } from '../../src/temporal/worker.ts';
 import * as workflows from '../../workflows/index.ts';
 import { scenarios } from './scenarios.ts';
@@ -24,9 +26,7 @@ async function replay(history: RecordedHistory): Promise<void> {
   await Worker.runReplayHistory({ workflowBundle: await bundleWorkflows() }, history, 'replayed');
 }
 
-beforeAll(() => {
-  Runtime.install({ logger: new DefaultLogger('ERROR', () => undefined) });
-});
+beforeAll(() => installRuntime(pino({ level: 'silent' })));
 
 describe('a recorded history', () => {
   it.each(files)('%s is still what its workflow does', async (file) => {

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
+import pino from 'pino';
 import { createLaneModeActivities } from '../../activities/lanes.ts';
 import { recordLaneMode } from '../../src/lanes/service.ts';
+import { installRuntime } from '../../src/temporal/runtime.ts';
 import { bundleWorkflows } from '../../src/temporal/worker.ts';
 import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
 import type { LaneState } from '../../workflows/lanes/workflow.ts';
@@ -25,6 +27,7 @@ async function startLane(n: number) {
 }
 
 beforeAll(async () => {
+  installRuntime(pino({ level: 'silent' }));
   [env, db] = await Promise.all([createTimeSkippingEnvironment(), createTestDatabase()]);
   worker = await Worker.create({
     connection: env.nativeConnection,

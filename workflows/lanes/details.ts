@@ -1,5 +1,8 @@
 import type { LaneMode, LaneReport } from '../../src/lanes/loop.ts';
-import type { LaneKind } from './contract.ts';
+import type { LaneAttachment } from './contract.ts';
+
+/** Said here too, for the engine drops a workflow's static details when it continues as new. */
+const SIGNALS = 'Signals: `pause`, `resume`, `drain`, `restart`.';
 
 const modes: Record<LaneMode, string> = {
   running: 'running',
@@ -22,13 +25,13 @@ function providersOf(report: LaneReport): string[] {
 
 /** Markdown for an operator: where the lane is, what it does and what it waits for. */
 export function describeLane(
-  kind: LaneKind,
+  { kind, n }: LaneAttachment,
   mode: LaneMode,
   report: LaneReport | null,
   reportedAt: string | null,
 ): string {
-  const head = `${kind === 'send' ? 'Sending' : 'Delivering webhooks'}: ${modes[mode]}`;
-  if (!report) return `${head}\n\nWaits for a sender process that is free.`;
+  const head = `${kind === 'send' ? 'Sends messages' : 'Delivers webhooks'}, lane ${n}: ${modes[mode]}`;
+  if (!report) return [head, '', '- waits for a sender process that is free', '', SIGNALS].join('\n');
   return [
     head,
     '',
@@ -39,5 +42,6 @@ export function describeLane(
     ...providersOf(report),
     '',
     `Told at ${reportedAt ?? 'an unknown time'}; newer figures are in the pending activity's heartbeat details.`,
+    SIGNALS,
   ].join('\n');
 }

@@ -50,7 +50,7 @@ export interface LaneState {
 }
 
 function show(lane: LaneState): void {
-  setCurrentDetails(describeLane(lane.kind, lane.wanted ?? lane.mode, lane.report, lane.reportedAt));
+  setCurrentDetails(describeLane(lane, lane.wanted ?? lane.mode, lane.report, lane.reportedAt));
 }
 
 function handleMessages(lane: LaneState): void {
