@@ -1,3 +1,4 @@
+import KoaRouter from '@koa/router';
 import type { HttpMethod, RouteDefinition } from './route.ts';
 
 /** What a path answers to; `params` are raw, still to be parsed by the route's schema. */
@@ -7,7 +8,6 @@ export type RouteMatch =
   | { kind: 'unknown' };
 
 interface Resource {
-  segments: string[];
   byMethod: Map<string, RouteDefinition>;
   allow: string;
 }
@@ -30,7 +30,6 @@ function collect(routes: RouteDefinition[]): Map<string, Resource> {
   const resources = new Map<string, Resource>();
   for (const route of routes) {
     const resource = resources.get(route.path) ?? {
-      segments: route.path.split('/'),
       byMethod: new Map<HttpMethod, RouteDefinition>(),
       allow: '',
     };
@@ -43,54 +42,25 @@ function collect(routes: RouteDefinition[]): Map<string, Resource> {
   return resources;
 }
 
-/** @returns null where a segment differs, an empty parameter included; a broken percent-encoding stays as it is */
-function paramsOf(pattern: string[], segments: string[]): Record<string, string> | null {
-  const params: Record<string, string> = {};
-  for (const [index, expected] of pattern.entries()) {
-    const given = segments[index] ?? '';
-    if (!expected.startsWith(':')) {
-      if (expected !== given) return null;
-    } else {
-      if (given === '') return null;
-      params[expected.slice(1)] = decoded(given);
-    }
-  }
-  return params;
-}
-
-function decoded(segment: string): string {
-  if (!segment.includes('%')) return segment;
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
-}
-
 /**
- * Look-ups by exact path first, then by number of segments: static paths, the busy ones, cost one Map access.
- * Where a static and a parametric path both fit, the static one wins.
+ * Paths with parameters are matched by @koa/router; paths without, the busy ones, by one Map access. Where both fit,
+ * the one without wins.
  * @throws Error where two routes have the same method and path
  */
 export function createRouter(routes: RouteDefinition[]): Router {
   const all = collect(routes);
-  const fixed = new Map([...all].filter(([path]) => !path.includes('/:')));
-  const patterns = new Map<number, Resource[]>();
-  for (const [path, resource] of all) {
-    if (fixed.has(path)) continue;
-    const { length } = resource.segments;
-    patterns.set(length, [...(patterns.get(length) ?? []), resource]);
+  const patterns = new KoaRouter({ sensitive: true, strict: true });
+  for (const path of all.keys()) {
+    if (path.includes('/:')) patterns.register(path, ['GET'], () => undefined, { name: path });
   }
 
   function find(path: string): { resource: Resource; params: Record<string, string> } | null {
-    const exact = fixed.get(path);
+    const exact = path.includes('/:') ? undefined : all.get(path);
     if (exact) return { resource: exact, params: NO_PARAMS };
-    const segments = path.split('/');
-    for (const resource of patterns.get(segments.length) ?? []) {
-      const params = paramsOf(resource.segments, segments);
-      if (params) return { resource, params };
-    }
-    return null;
+    const [layer] = patterns.match(path, 'GET').path;
+    const resource = layer?.name === undefined ? undefined : all.get(layer.name);
+    if (!layer || !resource) return null;
+    return { resource, params: layer.params(path, layer.captures(path)) };
   }
 
   return {
