@@ -14,7 +14,7 @@ import { attemptDelivery, WEBHOOK_USER_AGENT } from './attempt.ts';
 import { claimDeliveries, claimedDeliveries, countWaiting, releaseDeliveries } from './claim.ts';
 import { createEndpointReader, type ReadEndpoints } from './endpoint.ts';
 import { createAttemptRecorder, type AttemptRecorder } from './recorder.ts';
-import { AHEAD_MS, AttemptSchedule, LEAST_AHEAD, type ClaimedDelivery } from './schedule.ts';
+import { AHEAD_MS, AttemptSchedule, FIRST_CLAIM, type ClaimedDelivery } from './schedule.ts';
 import { sortClaims } from './sort-claims.ts';
 
 export interface WebhookLoopDeps {
@@ -170,7 +170,7 @@ class AttemptLoop implements WebhookLoop {
   async #claim(owner: number): Promise<number> {
     const { pool } = this.#deps.database;
     const quotas = this.#schedule.quotas();
-    const order = { owner, after: this.#after, endpoints: ENDPOINTS_A_CLAIM, quantum: LEAST_AHEAD, quotas };
+    const order = { owner, after: this.#after, endpoints: ENDPOINTS_A_CLAIM, quantum: FIRST_CLAIM, quotas };
     const due = await claimDeliveries(pool, order);
     const ids = [...new Set(due.map((each) => each.webhookId))];
     const wrapped = this.#after === 0;
@@ -220,7 +220,8 @@ class AttemptLoop implements WebhookLoop {
   }
 
   #tick(): void {
-    this.#schedule.tick(performance.now());
+    const stale = this.#schedule.tick(performance.now());
+    if (stale.length > 0) void this.#giveBack(stale);
     this.#startAttempts();
   }
 

@@ -7,16 +7,20 @@ const SLOTS = 512;
 const SLOW_SLOTS = 51;
 const PER_ENDPOINT = 16;
 /** Of an endpoint that has not answered yet, so that many dead ones at once do not take every slot. */
-const PER_UNPROVEN = 4;
+const PER_UNPROVEN = 2;
 /** Of an endpoint that let this many attempts in a row time out. */
 const PER_TIMING_OUT = 2;
 const TIME_OUTS = 5;
-/** An endpoint with an attempt that takes longer is a slow one, until one takes less. */
-const SLOW_MS = 500;
+/** An endpoint with an attempt that runs longer is a slow one until an attempt ends. */
+const SLOW_RUNNING_MS = 500;
+/** And one that takes longer to answer, until an answer takes less. */
+const SLOW_ANSWER_MS = 2_000;
 /** A claim older than this is given back, so that its webhook is read anew. */
 const STALE_MS = 1_000;
+/** What is claimed for an endpoint of which nothing is known yet. */
+export const FIRST_CLAIM = 8;
 /** Least that is claimed ahead for an endpoint that answers quickly. */
-export const LEAST_AHEAD = 32;
+const LEAST_AHEAD = 32;
 const MOST_AHEAD = 2_000;
 /** Deliveries claimed ahead are about this long's work. */
 export const AHEAD_MS = 200;
@@ -100,25 +104,30 @@ export class AttemptSchedule {
     line.proven ||= !attempt.timedOut;
     line.ended += 1;
     line.usedAt = now;
-    this.#setSlow(line, attempt.timedOut || attempt.durationMs > SLOW_MS || this.#hasSlowRunning(line, now));
+    this.#setSlow(line, attempt.timedOut || attempt.durationMs > SLOW_ANSWER_MS);
     this.#enqueue(line);
   }
 
-  /** What may be claimed now, where it is not {@link LEAST_AHEAD}; 0 for endpoints that have enough. */
+  /** What may be claimed now, where it is not {@link FIRST_CLAIM}; 0 for endpoints that have enough. */
   quotas(): Map<number, number> {
     const quotas = new Map<number, number>();
     for (const line of this.#lines.values()) {
       const held = line.waiting.length + line.running.size;
       const target = this.#target(line);
       const quota = held * 2 > target ? 0 : target - held;
-      if (quota !== LEAST_AHEAD) quotas.set(line.id, quota);
+      if (quota !== FIRST_CLAIM) quotas.set(line.id, quota);
     }
     return quotas;
   }
 
-  /** Call every {@link AHEAD_MS}: finds endpoints that have become slow, forgets those without work. */
-  tick(now: number): void {
+  /**
+   * Call every {@link AHEAD_MS}: finds endpoints that have become slow, forgets those without work.
+   * @returns claims that are too old, taken out
+   */
+  tick(now: number): ClaimedDelivery[] {
+    const stale: ClaimedDelivery[] = [];
     for (const line of this.#lines.values()) {
+      this.#takeStale(line, now, stale);
       if (!line.slow && this.#hasSlowRunning(line, now)) this.#setSlow(line, true);
       line.endedBefore = line.ended;
       line.ended = 0;
@@ -126,6 +135,7 @@ export class AttemptSchedule {
       // What is known of a slow endpoint is kept for a while, or it would be given 16 slots again.
       if (idle && now - line.usedAt > (line.slow ? 60_000 : 5_000)) this.#lines.delete(line.id);
     }
+    return stale;
   }
 
   /** Take out everything that does not run. */
@@ -165,12 +175,13 @@ export class AttemptSchedule {
   }
 
   #target(line: Line): number {
-    if (line.slow) return this.#running.slow >= SLOW_SLOTS ? 0 : this.#limit(line);
+    if (line.slow) return Math.min(this.#limit(line), Math.max(0, SLOW_SLOTS - this.#running.slow));
+    if (!line.proven) return FIRST_CLAIM;
     return Math.min(MOST_AHEAD, Math.max(LEAST_AHEAD, line.ended, line.endedBefore));
   }
 
   #hasSlowRunning(line: Line, now: number): boolean {
-    for (const startedAt of line.running.values()) return now - startedAt > SLOW_MS;
+    for (const startedAt of line.running.values()) return now - startedAt > SLOW_RUNNING_MS;
     return false;
   }
 
@@ -200,7 +211,6 @@ export class AttemptSchedule {
   ): ClaimedDelivery | null {
     const ring = this.#rings[kind];
     while (ring.length > 0) {
-      // Stale claims need no slot to be given back.
       if (this.#running[kind] >= slots) return null;
       const line = ring.shift();
       if (!line) return null;
@@ -217,14 +227,21 @@ export class AttemptSchedule {
     return null;
   }
 
+  #takeStale(line: Line, now: number, stale: ClaimedDelivery[]): void {
+    // The oldest are first.
+    for (let first = line.waiting[0]; first && now - first.claimedAt > STALE_MS; first = line.waiting[0]) {
+      line.waiting.shift();
+      this.#waiting -= 1;
+      stale.push(first);
+    }
+  }
+
   #takeFresh(line: Line, now: number, stale: ClaimedDelivery[]): ClaimedDelivery | null {
     if (line.running.size >= this.#limit(line)) return null;
-    for (;;) {
-      const delivery = line.waiting.shift();
-      if (!delivery) return null;
-      this.#waiting -= 1;
-      if (now - delivery.claimedAt <= STALE_MS) return delivery;
-      stale.push(delivery);
-    }
+    this.#takeStale(line, now, stale);
+    const delivery = line.waiting.shift();
+    if (!delivery) return null;
+    this.#waiting -= 1;
+    return delivery;
   }
 }
