@@ -6,7 +6,7 @@ import { createLaneActivities, type LaneDependencies } from '../../activities/la
 import { adoptLane, planLanes, readLaneMode, recordLaneMode } from '../../src/lanes/service.ts';
 import { registerProcess, type LiveProcess } from '../../src/processes/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { eventually } from '../workflows/eventually.ts';
+import { until } from '../workflows/until.ts';
 import { createTestLoop, type TestLoop } from '../workflows/test-loop.ts';
 
 const log = pino({ level: 'silent' });
@@ -98,7 +98,7 @@ describe('attaching a lane', () => {
     const heartbeats: unknown[] = [];
     env.on('heartbeat', (report: unknown) => heartbeats.push(report));
     const attached = env.run(activities().attachLane, first);
-    await eventually(() => heartbeats.length > 0);
+    await until(() => heartbeats.length > 0);
     env.cancel('CANCELLED');
     await expect(attached).rejects.toMatchObject({ name: 'CancelledFailure' });
     expect(heartbeats[0]).toMatchObject({ processId: live.id(), mode: 'running' });
@@ -114,7 +114,7 @@ describe('attaching a lane', () => {
     let heartbeats = 0;
     env.on('heartbeat', () => (heartbeats += 1));
     const attached = env.run(attachLane, first);
-    await eventually(() => heartbeats > 1);
+    await until(() => heartbeats > 1);
     detachAll();
     await expect(attached).rejects.toMatchObject({ type: 'detached' });
     expect(loop.modes).toEqual([]);

@@ -11,7 +11,7 @@ import { ensureSearchAttributes } from '../../src/temporal/prepare.ts';
 import { startWorkflow } from '../../src/temporal/start.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { useEngine } from '../support/engine.ts';
-import { eventually } from '../workflows/eventually.ts';
+import { until } from '../workflows/until.ts';
 import { createOwnEngine } from './own-engine.ts';
 
 const log = pino({ level: 'silent' });
@@ -42,7 +42,7 @@ async function rowCount(): Promise<number> {
   return rows[0]?.count ?? -1;
 }
 
-const emptied = (limitMs?: number) => eventually(async () => (await rowCount()) === 0, limitMs);
+const emptied = (limitMs?: number) => until(async () => (await rowCount()) === 0, limitMs);
 
 async function historyOf(workflowId: string, on: Engine = engine) {
   const { events } = await on.client.workflow.getHandle(workflowId).fetchHistory();
@@ -94,7 +94,8 @@ describe('the outbox', () => {
     expect(found).toMatchObject({ type: 'nobodyRunsThis', taskQueue: 'bulk' });
     expect(await found.staticSummary()).toBe('A summary');
     expect(await found.staticDetails()).toBe('Some details');
-    expect(found.typedSearchAttributes.getAll()).toEqual([
+    const attributes = found.typedSearchAttributes.getAll();
+    expect(attributes.sort((one, other) => one.key.name.localeCompare(other.key.name))).toEqual([
       { key: { name: 'AccountId', type: 'KEYWORD' }, value: '3' },
       { key: { name: 'WebhookId', type: 'KEYWORD' }, value: '7' },
     ]);
@@ -140,7 +141,7 @@ describe('the outbox', () => {
     dispatch();
     await append(poke('not-leased/1'));
     waker.wake('outbox');
-    await eventually(async () => (await rowCount()) === 1);
+    await until(async () => (await rowCount()) === 1);
     await emptied(6_000);
   });
 
@@ -173,7 +174,7 @@ describe('the outbox', () => {
     let refusals = 0;
     await append(poke('x'.repeat(2_000)), poke('good/1'));
     dispatch(engine, () => (refusals += 1));
-    await eventually(async () => (await rowCount()) === 1 && refusals > 0);
+    await until(async () => (await rowCount()) === 1 && refusals > 0);
     const { rows } = await db.database.pool.query('select attempt_count, last_error from outbox');
     expect(rows[0]).toMatchObject({ attempt_count: 1, last_error: expect.stringContaining('ength') });
   });
@@ -184,7 +185,7 @@ describe('the outbox', () => {
     try {
       await append(...Array.from({ length: 100 }, (_, n) => poke(`patient/${n}`)));
       dispatch(away);
-      await eventually(async () => {
+      await until(async () => {
         const { rows } = await db.database.pool.query<{ free: number }>(
           'select count(*) as free from outbox where leased_until is null and attempt_count = 0',
         );

@@ -12,13 +12,14 @@ import { registerProcess } from '../../src/processes/service.ts';
 import { run as runWorker } from '../../src/roles/worker.ts';
 import { openEngine } from '../../src/temporal/connection.ts';
 import { attachSender } from '../../src/temporal/sender-side.ts';
+import { TEST_SECRET } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { useEngine } from '../support/engine.ts';
 import { engineService } from '../support/engine-service.ts';
 import { startTestServices } from '../support/test-services.ts';
 import { getTools } from '../support/tools.ts';
 import { createTestLoop } from '../workflows/test-loop.ts';
-import { scenarios, type Stage } from './scenarios.ts';
+import { RECORDED_SCHEDULE, scenarios, type Stage } from './scenarios.ts';
 
 /**
  * Record the scenarios that have no history yet: `node test/replay/record.ts`. A recorded history is never recorded
@@ -70,7 +71,9 @@ try {
     TEMPORAL_ADDRESS: address,
     TEMPORAL_NAMESPACE: namespace,
     DATABASE_URL: test.url,
-    APP_SECRET: 'for recording only, and long enough so',
+    APP_SECRET: TEST_SECRET,
+    EGRESS_ALLOW: '127.0.0.0/8',
+    WEBHOOK_RETRY_SCHEDULE: RECORDED_SCHEDULE.join(','),
     LOG_LEVEL: 'silent',
     SHUTDOWN_GRACE_SECONDS: '1',
   });

@@ -10,7 +10,7 @@ import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
 import type { LaneState } from '../../workflows/lanes/workflow.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createTimeSkippingEnvironment } from '../support/time-skipping.ts';
-import { eventually } from './eventually.ts';
+import { until } from './until.ts';
 import { createTestLoop } from './test-loop.ts';
 
 let env: TestWorkflowEnvironment;
@@ -61,13 +61,11 @@ describe('a lane', () => {
     const handle = await startLane(1);
     const first = (await handle.describe()).runId;
     const current = env.client.workflow.getHandle(handle.workflowId);
-    await whileStaysAreShort(() =>
-      eventually(async () => (await current.describe()).runId !== first, 50_000),
-    );
+    await whileStaysAreShort(() => until(async () => (await current.describe()).runId !== first, 50_000));
     const { events } = await env.client.workflow.getHandle(handle.workflowId, first).fetchHistory();
     const stays = events?.filter((event) => event.activityTaskCompletedEventAttributes) ?? [];
     expect(stays.length).toBe(200 + 1);
-    await eventually(async () => {
+    await until(async () => {
       const { mode, n } = await current.query<LaneState>('state');
       return mode === 'draining' && n === 1;
     });
@@ -76,7 +74,7 @@ describe('a lane', () => {
   it('takes signals while no sender takes it, the last one counts, and writes them into its row', async () => {
     const handle = await startLane(2);
     for (const signal of ['pause', 'resume', 'drain', 'pause']) await handle.signal(signal);
-    await eventually(async () => {
+    await until(async () => {
       const { rows } = await db.database.pool.query<{ mode: string }>('select mode from lanes where n = 2');
       return rows[0]?.mode === 'paused' && (await handle.query<LaneState>('state')).wanted === null;
     });

@@ -16,7 +16,7 @@ import type { LaneState } from '../../workflows/lanes/workflow.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { useEngine } from '../support/engine.ts';
 import { createTestLoop, type TestLoop } from './test-loop.ts';
-import { eventually } from './eventually.ts';
+import { until } from './until.ts';
 
 const log = pino({ level: 'silent' });
 
@@ -91,7 +91,7 @@ async function laneProcess(n: number, kind = 'send'): Promise<number | null> {
 }
 
 function attachedTo(n: number, processId: number, kind: 'send' | 'webhook' = 'send') {
-  return eventually(async () => (await stateOf(n, kind)).report?.processId === processId);
+  return until(async () => (await stateOf(n, kind)).report?.processId === processId);
 }
 
 beforeAll(async () => {
@@ -137,13 +137,13 @@ describe('a lane', () => {
     expect(await laneProcess(1)).toBe(sender.id);
 
     await signal(1, 'pause');
-    await eventually(() => sender.send.report().mode === 'paused', 4_000);
+    await until(() => sender.send.report().mode === 'paused', 4_000);
     expect(sender.webhook.report().mode).toBe('running');
-    await eventually(async () => (await stateOf(1)).mode === 'paused');
+    await until(async () => (await stateOf(1)).mode === 'paused');
     await signal(1, 'drain');
-    await eventually(() => sender.send.report().mode === 'draining', 4_000);
+    await until(() => sender.send.report().mode === 'draining', 4_000);
     await signal(1, 'resume');
-    await eventually(() => sender.send.report().mode === 'running', 4_000);
+    await until(() => sender.send.report().mode === 'running', 4_000);
   });
 
   it('tells an operator in words where it is and what it waits for', async () => {
@@ -155,7 +155,7 @@ describe('a lane', () => {
       },
     });
     const handle = client.workflow.getHandle(laneWorkflowId('send', 1));
-    const details = await eventually(async () => {
+    const details = await until(async () => {
       const text = await handle
         .query<string>('__temporal_workflow_metadata')
         .then((it) => JSON.stringify(it));
@@ -175,7 +175,7 @@ describe('a lane', () => {
     const first = await startSender();
     const second = await startSender();
     await ensureLanes(client, db.database, { force: true });
-    const processes = await eventually(async () => {
+    const processes = await until(async () => {
       const found = [await laneProcess(1), await laneProcess(2)];
       const states = [await stateOf(1), await stateOf(2)];
       return states.every((state, index) => state.report?.processId === found[index]) && found;
@@ -199,9 +199,9 @@ describe('a lane', () => {
     const sender = await startSender();
     await attachedTo(1, sender.id);
     await signal(1, 'pause');
-    await eventually(() => sender.send.report().mode === 'paused');
+    await until(() => sender.send.report().mode === 'paused');
     await signal(1, 'restart');
-    await eventually(async () => {
+    await until(async () => {
       const history = await client.workflow.getHandle(laneWorkflowId('send', 1)).fetchHistory();
       return history.events?.some((event) => event.activityTaskCanceledEventAttributes);
     });
@@ -213,7 +213,7 @@ describe('a lane', () => {
     const sender = await startSender();
     await attachedTo(1, sender.id);
     await signal(1, 'pause');
-    await eventually(async () => (await stateOf(1)).mode === 'paused');
+    await until(async () => (await stateOf(1)).mode === 'paused');
     await sender.stop();
     const again = await startSender({ TEMPORAL_ADDRESS: '127.0.0.1:1' });
     expect(again.send.modes).toEqual(['paused']);
@@ -224,13 +224,13 @@ describe('a lane', () => {
     const first = await startSender();
     const second = await startSender();
     await ensureLanes(client, db.database, { force: true });
-    await eventually(async () => (await stateOf(2)).report !== null);
+    await until(async () => (await stateOf(2)).report !== null);
     await second.stop();
     await ensureLanes(client, db.database, { force: true });
     expect((await stateOf(2)).retiring).toBe(false);
     await db.database.pool.query(`update lanes set surplus_since = now() - interval '3 minutes' where n = 2`);
     await ensureLanes(client, db.database, { force: true });
-    await eventually(async () => {
+    await until(async () => {
       const { status } = await client.workflow.getHandle(laneWorkflowId('send', 2)).describe();
       return status.name === 'COMPLETED';
     });
@@ -253,7 +253,7 @@ describe('a lane', () => {
     const first = await startSender();
     await attachedTo(1, first.id);
     await signal(1, 'pause');
-    await eventually(() => first.send.report().mode === 'paused');
+    await until(() => first.send.report().mode === 'paused');
     await first.stop();
     await db.database.pool.query(`insert into lanes (kind, n) values ('send', 2)`);
     const again = await startSender();

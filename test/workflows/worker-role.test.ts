@@ -9,7 +9,7 @@ import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
 import pino from 'pino';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createOwnEngine, type OwnEngine } from '../outbox/own-engine.ts';
-import { eventually } from './eventually.ts';
+import { until } from './until.ts';
 import { createTestLoop, type TestLoop } from './test-loop.ts';
 
 let db: TestDatabase;
@@ -78,31 +78,31 @@ describe('worker and sender', () => {
 
   it('make it ready and show the lane when it comes', async () => {
     await own.start();
-    await eventually(prepared);
-    await eventually(laneReports);
+    await until(prepared);
+    await until(laneReports);
   }, 60_000);
 
   it('go on when it is started again', async () => {
     await own.stop();
     await own.start();
-    await eventually(laneReports, 30_000);
+    await until(laneReports, 30_000);
     await engine.client.workflow.getHandle(laneWorkflowId('send', 1)).signal('pause');
-    await eventually(() => loop.report().mode === 'paused', 30_000);
+    await until(() => loop.report().mode === 'paused', 30_000);
   }, 90_000);
 
   it('make everything anew when its database was deleted, the lane paused as it was', async () => {
     await own.stop();
     await own.forget();
     await own.start();
-    await eventually(prepared, 20_000);
-    await eventually(laneReports, 30_000);
+    await until(prepared, 20_000);
+    await until(laneReports, 30_000);
     const handle = engine.client.workflow.getHandle(laneWorkflowId('send', 1));
     expect(await handle.query('state')).toMatchObject({ mode: 'paused', report: { mode: 'paused' } });
   }, 90_000);
 
   it('run the housekeeping Schedule when it fires', async () => {
     await engine.client.schedule.getHandle('housekeeping').trigger();
-    const result = await eventually(async () => {
+    const result = await until(async () => {
       for await (const found of engine.client.workflow.list({ query: `WorkflowType = 'housekeeping'` })) {
         if (found.status.name !== 'COMPLETED') continue;
         return (await engine.client.workflow.getHandle(found.workflowId).result()) as object;
