@@ -76,7 +76,8 @@ async function accepted(stage: Stage, api: Measured, seconds: number) {
     body,
     connections: CONNECTIONS,
   };
-  await loadHttp({ ...options, seconds: 1 });
+  // The first seconds are those of a process that has not been compiled yet.
+  await loadHttp({ ...options, seconds: 4 });
   const before = { api: api.usage(), postgres: stage.postgresUsage() };
   const result = await loadHttp({ ...options, seconds });
   return {
