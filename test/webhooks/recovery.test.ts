@@ -4,7 +4,10 @@ import { Worker } from '@temporalio/worker';
 import pino from 'pino';
 import { createWebhookActivities } from '../../activities/webhooks.ts';
 import { createResolver } from '../../src/dns/resolver.ts';
+import { reconcile } from '../../src/outbox/reconciler.ts';
+import { searchAttributeNames } from '../../src/temporal/search-attributes.ts';
 import { bundleWorkflows } from '../../src/temporal/worker.ts';
+import { webhookSource } from '../../src/webhooks/service.ts';
 import { webhookWorkflowId, type WebhookRecoveryState } from '../../workflows/webhooks/contract.ts';
 import { createTestTenant, type TestTenant } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -23,6 +26,9 @@ import {
 /** The interface's. */
 const schedule = [60, 300, 1_800, 7_200, 28_800, 86_400];
 
+/** Of temporal.api.enums.v1.IndexedValueType. */
+const KEYWORD = 2;
+
 let env: TestWorkflowEnvironment;
 let test: TestDatabase;
 let tenant: TestTenant;
@@ -33,6 +39,10 @@ let running: Promise<void>[] = [];
 beforeAll(async () => {
   [env, test] = await Promise.all([createTimeSkippingEnvironment(), createTestDatabase()]);
   tenant = await createTestTenant(test.database, 'Recovered');
+  await env.connection.operatorService.addSearchAttributes({
+    namespace: 'default',
+    searchAttributes: Object.fromEntries(searchAttributeNames.map((name) => [name, KEYWORD])),
+  });
   const workflowBundle = await bundleWorkflows();
   const activities = createWebhookActivities({
     config: { EGRESS_ALLOW: ['127.0.0.0/8'], WEBHOOK_RETRY_SCHEDULE: schedule },
@@ -90,6 +100,14 @@ function recover(id: number) {
     taskQueue: 'orchestration',
     args: [{ schema: 1, webhookId: id }],
   });
+}
+
+async function runsNow(id: number): Promise<boolean> {
+  const described = env.client.workflow.getHandle(webhookWorkflowId(id)).describe();
+  return described.then(
+    ({ status }) => status.name === 'RUNNING',
+    () => false,
+  );
 }
 
 async function attemptsOf(
@@ -197,6 +215,28 @@ describe('the recovery of a webhook', () => {
     await handle.result();
     const [first] = (await attemptsOf(id)).filter((attempt) => attempt.attempt === 2);
     expect(first?.at).toBeLessThan(rows[0]?.next_attempt_at?.getTime() ?? 0);
+  }, 60_000);
+
+  it('is started by the reconciler where the engine has lost it', async () => {
+    const id = await failedWebhook([1]);
+    receiver.answer = (_request, response) => void response.end();
+    await test.database.pool.query('delete from outbox; delete from engine_state');
+    let namespaceId = 'before';
+    const deps = {
+      database: test.database,
+      client: env.client,
+      namespaceId: async () => namespaceId,
+      prepare: async () => undefined,
+      sources: [webhookSource],
+      log: pino({ level: 'silent' }),
+    };
+    await reconcile(deps);
+    expect(await runsNow(id)).toBe(false);
+    namespaceId = 'a new one, which knows nothing';
+    await reconcile(deps);
+    expect(await runsNow(id)).toBe(true);
+    await env.client.workflow.getHandle(webhookWorkflowId(id)).result();
+    expect(await deliveriesOf(test.database, id)).toMatchObject([{ status: 'delivered', attempt_count: 2 }]);
   }, 60_000);
 
   it('ends also where wake-ups reach it all the time', async () => {
