@@ -8,6 +8,11 @@ export interface Sending {
   count: number;
   /** Requests at once. */
   parallel: number;
+  /** How many of the mails have come; no request is made while `ahead` more are accepted. */
+  arrived: () => number;
+  ahead: number;
+  /** Breaks the connections of all requests under way, once: nobody reads what was answered, if it was. */
+  outage: AbortSignal;
 }
 
 /** A message that was answered with a 2xx. */
@@ -15,61 +20,95 @@ export interface Accepted {
   id: number;
   to: string;
   at: number;
+  /** An earlier request had made it already. */
+  replayed: boolean;
 }
 
 const RETRY_MS = 50;
+const REQUEST_LIMIT_MS = 30_000;
 const PATIENCE_MS = 90_000;
 
-/** @returns null where the same request is to be made again */
-async function tryOnce(sending: Sending, to: string): Promise<number | null> {
-  let response: Response;
+function requestOf({ apiKey }: Sending, to: string): RequestInit {
+  return {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'idempotency-key': to },
+    body: JSON.stringify({
+      channel: 'email',
+      to,
+      subject: `To ${to} 📬`,
+      html: `<p>Hello, ${to}: everything accepted arrives.</p>`,
+    }),
+  };
+}
+
+interface Answer {
+  status: number;
+  text: string;
+  replayed: boolean;
+}
+
+/** @returns null where no answer came */
+async function ask(sending: Sending, to: string): Promise<Answer | null> {
+  const { apiPort, outage } = sending;
+  const limit = AbortSignal.timeout(REQUEST_LIMIT_MS);
+  const signal = outage.aborted ? limit : AbortSignal.any([limit, outage]);
   try {
-    response = await fetch(`http://127.0.0.1:${sending.apiPort}/v1/my/messages`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${sending.apiKey}`,
-        'content-type': 'application/json',
-        'idempotency-key': to,
-      },
-      body: JSON.stringify({
-        channel: 'email',
-        to,
-        subject: `To ${to} 📬`,
-        html: `<p>Hello, ${to}: everything accepted arrives.</p>`,
-      }),
-      signal: AbortSignal.timeout(30_000),
-    });
-    const text = await response.text();
-    if (response.ok) return (JSON.parse(text) as { id: number }).id;
-    if (response.status < 500) throw new TypeError(`refused with ${response.status}: ${text}`);
-  } catch (error) {
-    if (error instanceof TypeError && error.message.startsWith('refused')) throw error;
+    const url = `http://127.0.0.1:${apiPort}/v1/my/messages`;
+    const response = await fetch(url, { ...requestOf(sending, to), signal });
+    const replayed = response.headers.get('idempotent-replayed') === 'true';
+    return { status: response.status, text: await response.text(), replayed };
+  } catch {
+    return null;
   }
-  return null;
+}
+
+/** @returns null where the same request is to be made again */
+async function tryOnce(sending: Sending, to: string): Promise<Accepted | null> {
+  const answer = await ask(sending, to);
+  if (!answer || answer.status >= 500) return null;
+  if (answer.status >= 300) throw new Error(`${to} was refused with ${answer.status}: ${answer.text}`);
+  const { id } = JSON.parse(answer.text) as { id: number };
+  return { id, to, at: Date.now(), replayed: answer.replayed };
 }
 
 async function sendOne(sending: Sending, to: string): Promise<Accepted> {
   const end = Date.now() + PATIENCE_MS;
   while (Date.now() < end) {
-    const id = await tryOnce(sending, to);
-    if (id !== null) return { id, to, at: Date.now() };
+    const accepted = await tryOnce(sending, to);
+    if (accepted) return accepted;
     await delay(RETRY_MS);
   }
   throw new Error(`${to} was not accepted within ${PATIENCE_MS} ms`);
 }
 
+async function untilCaughtUp({ ahead, arrived }: Sending, accepted: readonly Accepted[]): Promise<void> {
+  const end = Date.now() + PATIENCE_MS;
+  while (accepted.length - arrived() >= ahead) {
+    if (Date.now() > end) throw new Error(`only ${arrived()} of ${accepted.length} mails have come`);
+    await delay(5);
+  }
+}
+
+export interface Sent {
+  /** So far. */
+  readonly accepted: readonly Accepted[];
+  /** @throws Error at a 4xx, where the API stays away, or where mail does */
+  readonly done: Promise<unknown>;
+}
+
 /**
  * What a careful client does: each message under an idempotency key, asked for again under the same key until a 2xx
  * says that it is accepted.
- * @throws Error at a 4xx, or where the API stays away
  */
-export async function sendAll(sending: Sending): Promise<Accepted[]> {
+export function startSending(sending: Sending): Sent {
   const accepted: Accepted[] = [];
   let next = 0;
   const sendNext = async () => {
-    while (next < sending.count)
+    for (;;) {
+      await untilCaughtUp(sending, accepted);
+      if (next >= sending.count) return;
       accepted.push(await sendOne(sending, `${sending.prefix}-${next++}@example.com`));
+    }
   };
-  await Promise.all(Array.from({ length: sending.parallel }, sendNext));
-  return accepted;
+  return { accepted, done: Promise.all(Array.from({ length: sending.parallel }, sendNext)) };
 }

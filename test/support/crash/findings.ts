@@ -8,6 +8,8 @@ import type { StruckRun } from './strike.ts';
 /** What became of a run, as the SMTP server and the database tell it. */
 export interface Findings {
   messages: number;
+  /** How many of them were accepted although the client never saw it, and were asked for again. */
+  replayed: number;
   /** Recipients of accepted messages that no mail came for. */
   missing: string[];
   /** Recipients of more than one mail although their message was not intended at the kill. */
@@ -100,6 +102,7 @@ export async function findingsOf(stage: CrashStage, run: StruckRun): Promise<Fin
   const differ = (each: Arrival[]) => new Set(each.map((mail) => mail.sha256 + mail.messageId)).size > 1;
   return {
     messages: new Set(ids.values()).size,
+    replayed: run.accepted.filter(({ replayed }) => replayed).length,
     missing: [...ids.keys()].filter((to) => !mails.has(to)),
     repeatedUnintended: repeated.filter((to) => !intended.has(ids.get(to) ?? 0)),
     repeated: repeated.length,
