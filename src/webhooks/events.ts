@@ -104,15 +104,5 @@ const accountData = {
 export const eventData = { ...emailData, ...accountData };
 
 export type EventType = keyof typeof eventData;
-export type EventData<Type extends EventType> = z.output<(typeof eventData)[Type]>;
 
 export const eventTypes = Object.keys(eventData) as [EventType, ...EventType[]];
-
-/** A webhook request's body. */
-export function eventEnvelope<Type extends EventType>(type: Type) {
-  return z.object({
-    type: z.literal(type),
-    timestamp: when.meta({ description: 'When it happened, with milliseconds.' }),
-    data: eventData[type],
-  });
-}

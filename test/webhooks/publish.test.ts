@@ -73,6 +73,7 @@ describe('publishing events', () => {
     const first = await subscribe({ events: ['email.sent', 'email.bounced'], generation: 3 });
     const second = await subscribe({ events: ['email.sent'] });
     await subscribe({ events: ['email.failed'] });
+    await subscribe({ events: ['email.sent'], enabled: false });
     expect(await publish([sent(1)])).toEqual({ deliveries: 2 });
     const rows = await queued();
     expect(rows.map((row) => [row.webhook_id, row.generation])).toEqual([
