@@ -1,10 +1,9 @@
 import { batchTask, daysBefore } from './batches.ts';
+import { LIVENESS_LOCK } from '../processes/service.ts';
 
 const IDEMPOTENCY_DAYS = 7;
 const ALLOWANCE_DAYS = 2;
 const SILENT_PROCESS_DAYS = 1;
-/** First key of the advisory lock that a live process holds; see the table `processes`. */
-const LIVENESS_LOCK = 1_129_468_233;
 
 /** A key answers a repeated POST for 7 days. */
 export const idempotencyKeys = batchTask(

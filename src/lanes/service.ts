@@ -1,5 +1,6 @@
 import type { Queryable } from '../db/queryable.ts';
 import type { LaneLoop, LaneMode } from './loop.ts';
+import { LIVENESS_LOCK } from '../processes/service.ts';
 
 export type LaneKind = LaneLoop['kind'];
 
@@ -8,9 +9,6 @@ export interface Lane {
   /** Counted from 1. */
   n: number;
 }
-
-/** First key of the advisory lock that a live process holds; see the table `processes`. */
-const LIVENESS_LOCK = 1_129_468_233;
 
 /** Whether the process with the id `of` lives: it holds its lock, which a killed one loses at once. */
 const lives = (of: string): string => `exists (

@@ -3,8 +3,8 @@ import pg from 'pg';
 import { connectionSettings, type DatabaseOptions } from '../db/database.ts';
 import { inTransaction, type Queryable } from '../db/queryable.ts';
 
-/** First key of the advisory lock that a live process holds; the second is its id. */
-const LIVENESS_LOCK = 1_129_468_233;
+/** First key of the session advisory lock that a live process holds; the second is its id in `processes`. */
+export const LIVENESS_LOCK = 1_129_468_233;
 const LIVENESS_APPLICATION = 'carillon alive';
 const HEARTBEAT_MS = 3_000;
 const RECONNECT_MS = 500;
