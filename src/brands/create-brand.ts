@@ -1,4 +1,5 @@
 import type { Queryable } from '../db/queryable.ts';
+import { BrandModel } from './model.ts';
 
 export interface NewBrand {
   accountId: number;
@@ -11,9 +12,13 @@ export interface NewBrand {
 
 /** @returns the new brand's id */
 export async function createBrand(db: Queryable, input: NewBrand): Promise<number> {
-  const { rows } = await db.query<{ id: number }>(
-    `insert into brands (account_id, company_name, brand_color, physical_address) values ($1, $2, $3, $4) returning id`,
-    [input.accountId, input.companyName, input.brandColor ?? null, input.physicalAddress ?? null],
-  );
-  return (rows[0] as { id: number }).id;
+  const brand = await BrandModel.on(db)
+    .insert({
+      account_id: input.accountId,
+      company_name: input.companyName,
+      brand_color: input.brandColor,
+      physical_address: input.physicalAddress,
+    })
+    .returning('id');
+  return brand.id;
 }

@@ -1,50 +1,22 @@
+import { fn, type PartialModelObject } from 'objection';
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../db/queryable.ts';
 import { invalid } from '../errors.ts';
 import type { AccountTenant } from '../auth/tenant.ts';
 import type { ImageReferences } from '../storage/image-reference.ts';
-import type { BrandRow } from './model.ts';
-import { isComplete } from './model.ts';
+import { BrandModel, isComplete, type BrandRow } from './model.ts';
 import { isLogoUrl, type PutBrandBody } from './schema.ts';
 
 export { createBrand, type NewBrand } from './create-brand.ts';
 
-const COLUMNS = `id, account_id, brand_color, text_color, bg_color, font_heading, font_body, style_notes, tone,
-  company_description, industry, physical_address, company_name, source_url, example_copy, default_header,
-  default_footer, default_theme, links, logo, track_opens, track_clicks, last_scraped_at, created_at, updated_at`;
+/** What PUT changes; `undefined` leaves a column as it is, and null, where the body takes it, empties it. */
+type Changes = PartialModelObject<BrandModel>;
 
-/** Columns of type jsonb; the driver would send their arrays as PostgreSQL arrays. */
-const JSON_COLUMNS = new Set(['links', 'default_header', 'default_footer', 'default_theme']);
-
-/** @returns null where the tenant has no brand yet */
-export async function findBrand(
-  db: Queryable,
-  tenant: Pick<AccountTenant, 'accountId' | 'brandId'>,
-): Promise<BrandRow | null> {
-  const { rows } = await db.query<BrandRow>(
-    `select ${COLUMNS} from brands where account_id = $1 and id = $2`,
-    [tenant.accountId, tenant.brandId],
-  );
-  return rows[0] ?? null;
-}
-
-type Changes = Record<string, unknown>;
-
-function changesOf(body: PutBrandBody, logo: string | null | undefined): Changes {
-  const given = Object.entries({ ...body, logo }).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(
-    given.map(([name, value]) => [name, JSON_COLUMNS.has(name) ? JSON.stringify(value) : value]),
-  );
-}
-
-async function insertBrand(trx: Queryable, accountId: number, changes: Changes): Promise<BrandRow> {
-  const names = Object.keys(changes);
-  const { rows } = await trx.query<BrandRow>(
-    `insert into brands (account_id${names.map((name) => `, ${name}`).join('')})
-     values ($1${names.map((_, index) => `, $${index + 2}`).join('')}) returning ${COLUMNS}`,
-    [accountId, ...Object.values(changes)],
-  );
-  return rows[0] as BrandRow;
+function insertBrand(trx: Queryable, accountId: number, changes: Changes): Promise<BrandRow> {
+  return BrandModel.on(trx)
+    .insert({ ...changes, account_id: accountId })
+    .returning(BrandModel.columns)
+    .execute();
 }
 
 async function updateBrand(
@@ -53,12 +25,11 @@ async function updateBrand(
   brandId: number,
   changes: Changes,
 ): Promise<BrandRow> {
-  const set = Object.keys(changes).map((name, index) => `${name} = $${index + 3}, `);
-  const { rows } = await trx.query<BrandRow>(
-    `update brands set ${set.join('')}updated_at = now() where account_id = $1 and id = $2 returning ${COLUMNS}`,
-    [accountId, brandId, ...Object.values(changes)],
-  );
-  return rows[0] as BrandRow;
+  const [brand] = await BrandModel.ofAccount({ accountId }, trx)
+    .where('id', brandId)
+    .patch({ ...changes, updated_at: fn.now() })
+    .returning(BrandModel.columns);
+  return brand as BrandRow;
 }
 
 /**
@@ -109,9 +80,10 @@ export function createBrandService(deps: { pool: pg.Pool; images: ImageReference
   }
 
   return {
-    find: (tenant) => findBrand(pool, tenant),
+    find: async (tenant) =>
+      tenant.brandId === null ? null : BrandModel.findInAccount(tenant, tenant.brandId, pool),
     async put(tenant, body) {
-      const changes = changesOf(body, await logoOf(tenant, body));
+      const changes = { ...body, logo: await logoOf(tenant, body) };
       return inTransaction(pool, async (trx) => {
         const brandId = tenant.brandId ?? (await lockedFirstBrand(trx, tenant.accountId));
         const brand =

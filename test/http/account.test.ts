@@ -345,6 +345,19 @@ describe('PUT /brand', () => {
     expect((await put({ ...(await api.request('GET', '/v1/my/brand')).body })).status).toBe(200);
   });
 
+  it('keeps objects as they are, whatever words are in them', async () => {
+    const marked = { isRawInstance: true, client: {}, isObjectionQueryBuilderBase: true, $ref: '#/x' };
+    const given = {
+      default_header: marked,
+      default_theme: { nested: [marked] },
+      links: [],
+      example_copy: [],
+    };
+    const answer = await put(given);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject(given);
+  });
+
   it('shows an uploaded logo by its address, and takes that back', async () => {
     const image = await upload('image/png');
     const { body } = await put({ logo: image });
