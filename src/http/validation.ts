@@ -21,7 +21,7 @@ export function knownNames(schema: z.core.$ZodType, path: PropertyKey[]): string
     case 'object': {
       const [head, ...rest] = path;
       if (head === undefined) return Object.keys(def.shape);
-      const inner = def.shape[String(head)];
+      const inner = Object.hasOwn(def.shape, head) ? def.shape[String(head)] : undefined;
       return inner ? knownNames(inner, rest) : [];
     }
     case 'array':
@@ -48,7 +48,8 @@ export function knownNames(schema: z.core.$ZodType, path: PropertyKey[]): string
 }
 
 function add(errors: ValidationErrors, path: string, message: string): void {
-  const messages = errors[path] ?? [];
+  // A field may be called `constructor`.
+  const messages = (Object.hasOwn(errors, path) ? errors[path] : undefined) ?? [];
   if (!messages.includes(message)) errors[path] = [...messages, message];
 }
 
