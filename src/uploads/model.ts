@@ -1,36 +1,39 @@
-import type { Queryable } from '../db/queryable.ts';
+import { snakeCaseMappers, type ModelObject } from 'objection';
 import type { Tenant } from '../auth/tenant.ts';
+import { TenantModel } from '../db/model.ts';
+import type { Queryable } from '../db/queryable.ts';
 
-export interface Upload {
-  id: number;
-  accountId: number;
-  filename: string;
+export class UploadModel extends TenantModel {
+  static override readonly tableName = 'uploads';
+  static override readonly columnNameMappers = snakeCaseMappers();
+  static override readonly columns = [
+    'id',
+    'account_id',
+    'brand_id',
+    'filename',
+    'content_type',
+    'size',
+    'storage_key',
+  ];
+
+  declare accountId: number;
+  declare brandId: number;
+  declare filename: string;
   /** By its content. */
-  contentType: string;
+  declare contentType: string;
   /** Bytes. */
-  size: number;
-  storageKey: string;
+  declare size: number;
+  declare storageKey: string;
 }
 
-export type NewUpload = Omit<Upload, 'id' | 'accountId'>;
+export type Upload = ModelObject<UploadModel>;
 
-const COLUMNS = `id, account_id as "accountId", filename, content_type as "contentType", size,
-  storage_key as "storageKey"`;
+export type NewUpload = Omit<Upload, 'id' | 'accountId' | 'brandId'>;
 
-export async function insertUpload(trx: Queryable, tenant: Tenant, upload: NewUpload): Promise<Upload> {
-  const { rows } = await trx.query<Upload>(
-    `insert into uploads (account_id, brand_id, filename, content_type, size, storage_key)
-     values ($1, $2, $3, $4, $5, $6) returning ${COLUMNS}`,
-    [tenant.accountId, tenant.brandId, upload.filename, upload.contentType, upload.size, upload.storageKey],
-  );
-  return rows[0] as Upload;
-}
-
-/** @returns null where the account has no such upload */
-export async function findUpload(db: Queryable, accountId: number, id: number): Promise<Upload | null> {
-  const { rows } = await db.query<Upload>(
-    `select ${COLUMNS} from uploads where account_id = $1 and id = $2`,
-    [accountId, id],
-  );
-  return rows[0] ?? null;
+export function insertUpload(trx: Queryable, tenant: Tenant, upload: NewUpload): Promise<Upload> {
+  const { accountId, brandId } = tenant;
+  return UploadModel.on(trx)
+    .insert({ ...upload, accountId, brandId })
+    .returning(UploadModel.columns)
+    .execute();
 }

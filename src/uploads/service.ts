@@ -5,7 +5,7 @@ import { newBlobKey, type Blob, type BlobStore } from '../storage/blob-store.ts'
 import type { SignedIds } from '../storage/signed-id.ts';
 import { sniffContentType } from './content-type.ts';
 import { safeFilename } from './filename.ts';
-import { findUpload, insertUpload, type NewUpload, type Upload } from './model.ts';
+import { insertUpload, UploadModel, type NewUpload, type Upload } from './model.ts';
 
 export interface UploadsDeps {
   db: Queryable;
@@ -54,11 +54,11 @@ export function createUploads({ db, store, signedIds }: UploadsDeps): Uploads {
     },
     discard: (kept) => store.remove(kept.storageKey),
     add: (trx, tenant, kept) => insertUpload(trx, tenant, kept),
-    find: (accountId, id) => findUpload(db, accountId, id),
+    find: (accountId, id) => UploadModel.findInAccount({ accountId }, id, db),
     signedIdOf: (upload) => signedIds.sign('upload', upload),
     async findSigned(signedId) {
       const row = signedIds.verify('upload', signedId);
-      return row && findUpload(db, row.accountId, row.id);
+      return row && UploadModel.findInAccount(row, row.id, db);
     },
     open: (upload) => store.open(upload.storageKey),
   };
