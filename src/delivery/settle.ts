@@ -24,7 +24,8 @@ export async function settleDeadSender(client: Queryable, processId: number): Pr
      ), ended as (
        delete from send_queue q using marked m where q.message_id = m.id and m.class <> 0
      )
-     update send_queue q set owner = null, due_at = now(), attempt_count = m.attempt
+     -- due as before: what was stranded goes before what came later
+     update send_queue q set owner = null, attempt_count = m.attempt
      from marked m where q.message_id = m.id and m.class = 0`,
     [processId],
   );
