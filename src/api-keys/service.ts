@@ -1,23 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { raw } from 'objection';
+import { BrandModel } from '../brands/model.ts';
 import type { Queryable } from '../db/queryable.ts';
 import { notFound } from '../errors.ts';
 import { generateKey, parseKey } from './key.ts';
+import { ApiKeyModel, insertApiKey, type ApiKey } from './model.ts';
 
-/** An API key without its secret. */
-export interface ApiKey {
-  id: number;
-  accountId: number;
-  brandId: number;
-  name: string;
-  /** The first characters, to tell keys apart by. */
-  displayPrefix: string;
-  test: boolean;
-  /** Requests a second; null: the setting RATE_LIMIT_PER_KEY; 0: no limit. */
-  rateLimitPerSecond: number | null;
-  lastUsedAt: Date | null;
-  revokedAt: Date | null;
-  createdAt: Date;
-}
+export type { ApiKey };
 
 export interface NewApiKey {
   accountId: number;
@@ -32,10 +21,6 @@ export interface NewApiKey {
 export const KEY_LEASE_MS = 1_000;
 const CLOCK_SLACK_MS = 50;
 
-const COLUMNS = `id, account_id as "accountId", brand_id as "brandId", name, display_prefix as "displayPrefix", test,
-  rate_limit_per_second as "rateLimitPerSecond", last_used_at as "lastUsedAt", revoked_at as "revokedAt",
-  created_at as "createdAt"`;
-
 /**
  * Make a key of a brand.
  * @returns the record, and the key, which cannot be had again
@@ -46,24 +31,21 @@ export async function createApiKey(
   input: NewApiKey,
 ): Promise<{ apiKey: ApiKey; key: string }> {
   const made = generateKey(input.test ?? false);
-  const { rows } = await db.query<ApiKey>(
-    `insert into api_keys (account_id, brand_id, name, display_prefix, digest, test, rate_limit_per_second)
-     select account_id, id, $3, $4, $5, $6, $7 from brands
-     where account_id = $1 and ($2::bigint is null or id = $2)
-     order by id limit 1
-     returning ${COLUMNS}`,
-    [
-      input.accountId,
-      input.brandId ?? null,
-      input.name ?? '',
-      made.displayPrefix,
-      made.digest,
-      made.test,
-      input.rateLimitPerSecond ?? null,
-    ],
-  );
-  const apiKey = rows[0];
-  if (!apiKey) throw notFound('brand');
+  const [brand] = await BrandModel.ofAccount(input, db)
+    .where(input.brandId === undefined ? {} : { id: input.brandId })
+    .orderBy('id')
+    .limit(1)
+    .select('id');
+  if (!brand) throw notFound('brand');
+  const apiKey = await insertApiKey(db, {
+    accountId: input.accountId,
+    brandId: brand.id,
+    name: input.name,
+    displayPrefix: made.displayPrefix,
+    digest: made.digest,
+    test: made.test,
+    rateLimitPerSecond: input.rateLimitPerSecond,
+  });
   return { apiKey, key: made.key };
 }
 
@@ -72,11 +54,10 @@ export async function listApiKeys(
   db: Queryable,
   filter: { accountId: number; brandId?: number },
 ): Promise<ApiKey[]> {
-  const { rows } = await db.query<ApiKey>(
-    `select ${COLUMNS} from api_keys where account_id = $1 and ($2::bigint is null or brand_id = $2) order by id desc`,
-    [filter.accountId, filter.brandId ?? null],
-  );
-  return rows;
+  return ApiKeyModel.ofAccount(filter, db)
+    .where(filter.brandId === undefined ? {} : { brand_id: filter.brandId })
+    .orderBy('id', 'desc')
+    .select(ApiKeyModel.columns);
 }
 
 /**
@@ -90,24 +71,25 @@ export async function revokeApiKey(
   id: number,
   scope: { accountId?: number; brandId?: number } = {},
 ): Promise<ApiKey> {
-  const { rows } = await db.query<ApiKey>(
-    `update api_keys set revoked_at = coalesce(revoked_at, now())
-     where id = $1 and ($2::bigint is null or account_id = $2) and ($3::bigint is null or brand_id = $3)
-     returning ${COLUMNS}`,
-    [id, scope.accountId ?? null, scope.brandId ?? null],
-  );
-  if (!rows[0]) throw notFound('api key');
+  const { accountId, brandId } = scope;
+  const [apiKey] = await ApiKeyModel.on(db)
+    .where('id', id)
+    .where(accountId === undefined ? {} : { account_id: accountId })
+    .where(brandId === undefined ? {} : { brand_id: brandId })
+    .patch({ revokedAt: raw('coalesce(revoked_at, now())') })
+    .returning(ApiKeyModel.columns);
+  if (!apiKey) throw notFound('api key');
   await sleep(KEY_LEASE_MS + CLOCK_SLACK_MS);
-  return rows[0];
+  return apiKey;
 }
 
 /** @returns the live key that `text` is, or null: malformed, unknown or revoked */
 export async function findApiKey(db: Queryable, text: string): Promise<ApiKey | null> {
   const parsed = parseKey(text);
   if (!parsed) return null;
-  const { rows } = await db.query<ApiKey>(
-    `select ${COLUMNS} from api_keys where digest = $1 and revoked_at is null`,
-    [parsed.digest],
-  );
-  return rows[0] ?? null;
+  const [apiKey] = await ApiKeyModel.on(db)
+    .where('digest', parsed.digest)
+    .whereNull('revoked_at')
+    .select(ApiKeyModel.columns);
+  return apiKey ?? null;
 }
