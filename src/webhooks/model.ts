@@ -1,27 +1,46 @@
+import type { ModelObject } from 'objection';
 import type { Tenant } from '../auth/tenant.ts';
+import { TenantModel } from '../db/model.ts';
 import type { Queryable } from '../db/queryable.ts';
 import type { EventType } from './events.ts';
 
-export interface WebhookRow {
-  id: number;
-  account_id: number;
-  brand_id: number;
-  url: string;
-  events: EventType[];
-  secret_sealed: string;
-  secret_last4: string;
-  enabled: boolean;
-  generation: number;
-  failing_since: Date | null;
-  recovery_armed: boolean;
-  disabled_at: Date | null;
-  disabled_reason: string | null;
-  created_at: Date;
-  updated_at: Date;
+export class WebhookModel extends TenantModel {
+  static override readonly tableName = 'webhooks';
+  static override readonly columns = [
+    'id',
+    'account_id',
+    'brand_id',
+    'url',
+    'events',
+    'secret_sealed',
+    'secret_last4',
+    'enabled',
+    'generation',
+    'failing_since',
+    'recovery_armed',
+    'disabled_at',
+    'disabled_reason',
+    'created_at',
+    'updated_at',
+  ];
+
+  declare account_id: number;
+  declare brand_id: number;
+  declare url: string;
+  declare events: EventType[];
+  declare secret_sealed: string;
+  declare secret_last4: string;
+  declare enabled: boolean;
+  declare generation: number;
+  declare failing_since: Date | null;
+  declare recovery_armed: boolean;
+  declare disabled_at: Date | null;
+  declare disabled_reason: string | null;
+  declare created_at: Date;
+  declare updated_at: Date;
 }
 
-const columns = `id, account_id, brand_id, url, events, secret_sealed, secret_last4, enabled, generation,
-  failing_since, recovery_armed, disabled_at, disabled_reason, created_at, updated_at`;
+export type WebhookRow = ModelObject<WebhookModel>;
 
 /** An id for a row to come: its secret is sealed to it. */
 export async function nextWebhookId(client: Queryable): Promise<number> {
@@ -44,34 +63,25 @@ export async function countUnderLock(client: Queryable, tenant: Tenant): Promise
   return rows[0]?.count ?? 0;
 }
 
-export async function insertWebhook(
+export function insertWebhook(
   client: Queryable,
   tenant: Tenant,
   row: Pick<WebhookRow, 'id' | 'url' | 'events' | 'secret_sealed' | 'secret_last4'>,
 ): Promise<WebhookRow> {
-  const { rows } = await client.query<WebhookRow>(
-    `insert into webhooks (id, account_id, brand_id, url, events, secret_sealed, secret_last4)
-     values ($1, $2, $3, $4, $5, $6, $7) returning ${columns}`,
-    [row.id, tenant.accountId, tenant.brandId, row.url, row.events, row.secret_sealed, row.secret_last4],
-  );
-  return rows[0] as WebhookRow;
+  return WebhookModel.on(client)
+    .insert({ ...row, account_id: tenant.accountId, brand_id: tenant.brandId })
+    .returning(WebhookModel.columns)
+    .execute();
 }
 
 /** All of a brand's, newest first: there are ten at most. */
-export async function findWebhooks(client: Queryable, tenant: Tenant): Promise<WebhookRow[]> {
-  const { rows } = await client.query<WebhookRow>(
-    `select ${columns} from webhooks where account_id = $1 and brand_id = $2 order by id desc`,
-    [tenant.accountId, tenant.brandId],
-  );
-  return rows;
+export function findWebhooks(client: Queryable, tenant: Tenant): Promise<WebhookRow[]> {
+  return WebhookModel.ofBrand(tenant, client).orderBy('id', 'desc').select(WebhookModel.columns).execute();
 }
 
 export async function findWebhook(client: Queryable, tenant: Tenant, id: number): Promise<WebhookRow | null> {
-  const { rows } = await client.query<WebhookRow>(
-    `select ${columns} from webhooks where account_id = $1 and brand_id = $2 and id = $3`,
-    [tenant.accountId, tenant.brandId, id],
-  );
-  return rows[0] ?? null;
+  const [row] = await WebhookModel.ofBrand(tenant, client).where('id', id).select(WebhookModel.columns);
+  return row ?? null;
 }
 
 /** Remove the row: from now on nothing is queued for it, and what is queued or retrying is not attempted. */
@@ -80,9 +90,9 @@ export async function deleteWebhook(
   tenant: Tenant,
   id: number,
 ): Promise<WebhookRow | null> {
-  const { rows } = await client.query<WebhookRow>(
-    `delete from webhooks where account_id = $1 and brand_id = $2 and id = $3 returning ${columns}`,
-    [tenant.accountId, tenant.brandId, id],
-  );
+  const rows = await WebhookModel.ofBrand(tenant, client)
+    .where('id', id)
+    .delete()
+    .returning(WebhookModel.columns);
   return rows[0] ?? null;
 }
