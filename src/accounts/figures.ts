@@ -40,7 +40,7 @@ select a.id, a.name, a.avatar, a.banner, a.comped, a.tier, a.sending_paused_at, 
   a.created_at, a.updated_at,
   coalesce(s.used, 0) as sandbox_used,
   (select coalesce(sum(b.used), 0)::bigint from allowance_buckets b
-   where b.account_id = a.id and b.bucket > now() - interval '24 hours') as allowance_used,
+   where b.account_id = a.id and b.bucket > now() - interval '24 hours 10 minutes') as allowance_used,
   coalesce(c.email_sent, 0) as email_sent, coalesce(c.sms_sent, 0) as sms_sent, coalesce(c.ai_used, 0) as ai_used,
   (select min(first.created_at) from brands br cross join lateral (
      select m.created_at from messages m where m.brand_id = br.id and not m.test order by m.id limit 1) first

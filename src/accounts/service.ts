@@ -1,5 +1,6 @@
 import { createBrand, type NewBrand } from '../brands/service.ts';
 import type { Queryable } from '../db/queryable.ts';
+import { releaseHeld } from '../delivery/authority.ts';
 import { notFound } from '../errors.ts';
 import { addMember, type AddedMember } from '../users/service.ts';
 
@@ -110,7 +111,10 @@ export async function setAccount(db: Queryable, id: number, settings: OperatorSe
   const { columns, values } = assignments(settings);
   if (columns.length === 0) return findAccount(db, id);
   const set = columns.map((column, index) => `${column} = $${index + 2}`).join(', ');
-  return updateAccount(db, id, set, values);
+  const account = await updateAccount(db, id, set, values);
+  // It may send more now.
+  await releaseHeld(db, id);
+  return account;
 }
 
 /**
@@ -128,9 +132,12 @@ export function pauseSending(db: Queryable, accountId: number, reason: string): 
 }
 
 /**
- * Let the account send again.
+ * Let the account send again; what it held goes at once.
  * @throws AppError `not_found`
  */
-export function resumeSending(db: Queryable, accountId: number): Promise<Account> {
-  return updateAccount(db, accountId, 'sending_paused_at = null, sending_paused_reason = null', []);
+export async function resumeSending(db: Queryable, accountId: number): Promise<Account> {
+  const set = 'sending_paused_at = null, sending_paused_reason = null';
+  const account = await updateAccount(db, accountId, set, []);
+  await releaseHeld(db, accountId);
+  return account;
 }

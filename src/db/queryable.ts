@@ -40,9 +40,8 @@ export async function inTransaction<T>(
 /** Whether an error says that the connection is gone, so that a COMMIT's fate is not known. */
 export function isConnectionError(error: unknown): boolean {
   const code = (error as { code?: string }).code ?? '';
-  if (['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', '57P01', '57P02', '57P03'].includes(code))
-    return true;
-  if (code.startsWith('08')) return true;
+  if (['57P01', '57P02', '57P03', '25P03'].includes(code)) return true;
+  if (code.startsWith('08') || /^E[A-Z]+$/.test(code)) return true;
   return /connection terminated|connection ended|timeout exceeded|not queryable/i.test(
     (error as Error).message,
   );

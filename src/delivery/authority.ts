@@ -57,8 +57,8 @@ export async function readCapacity(
        a.spend_cap_monthly_cents, a.wallet_balance_cents
      from accounts a
      left join lateral (
-       select sum(used) as used, min(bucket) filter (where used > 0) + interval '24 hours' as resets_at
-       from allowance_buckets where account_id = a.id and bucket > now() - interval '24 hours') b on true
+       select sum(used) as used, min(bucket) filter (where used > 0) + interval '24 hours 10 minutes' as resets_at
+       from allowance_buckets where account_id = a.id and bucket > now() - interval '24 hours 10 minutes') b on true
      left join sandbox_usage s
        on s.account_id = a.id and s.month = date_trunc('month', now() at time zone 'utc')::date
      where a.id = $1`,
@@ -87,4 +87,22 @@ export async function readCapacity(
     spendCapMonthlyCents: row.spend_cap_monthly_cents,
     walletBalanceCents: row.wallet_balance_cents,
   };
+}
+
+/**
+ * Let an account's held messages be looked at again at once: whoever resumed the account or raised what it may send
+ * calls this in the same transaction. What still may not go is held again.
+ */
+export async function releaseHeld(client: Queryable, accountId: number): Promise<void> {
+  await client.query(
+    `with waiting as (
+       select message_id from send_queue
+       where account_id = $1 and owner is null and due_at > now() order by message_id for update
+     ), released as (
+       update messages m set status = 'queued', hold = null, updated_at = now()
+       from waiting w where m.id = w.message_id and m.status = 'held' returning m.id
+     )
+     update send_queue q set due_at = now() from released r where q.message_id = r.id`,
+    [accountId],
+  );
 }

@@ -10,11 +10,13 @@ export interface BreakerReport {
  * then two, four … up to five minutes; then one window tries whether it works again.
  */
 export interface Breaker {
-  /** Whether a window may go now. In the half-open state only one may, until it has reported. */
-  tryEnter(): boolean;
+  /**
+   * Whether a window may go now. In the half-open state only one may.
+   * @returns null where it may not; else what to call when the window is over, whatever was learned: a trial that
+   *   handed over nothing must not be the last
+   */
+  tryEnter(): (() => void) | null;
   succeeded(): void;
-  /** Call when the window is over, whatever was learned: a trial that handed over nothing must not be the last. */
-  leave(): void;
   failed(reason: string): void;
   /** A connection that ended with a message's refusal; the third in a row opens the breaker. */
   strained(reason: string): void;
@@ -46,10 +48,12 @@ export function createBreaker(clock: () => number = Date.now): Breaker {
 
   return {
     tryEnter() {
-      if (openUntil === null) return true;
-      if (clock() < openUntil || trying) return false;
+      if (openUntil === null) return () => undefined;
+      if (clock() < openUntil || trying) return null;
       trying = true;
-      return true;
+      return () => {
+        trying = false;
+      };
     },
     succeeded() {
       openUntil = null;
@@ -57,9 +61,6 @@ export function createBreaker(clock: () => number = Date.now): Breaker {
       strains = 0;
       trying = false;
       reason = null;
-    },
-    leave() {
-      trying = false;
     },
     failed,
     strained(because) {

@@ -60,30 +60,36 @@ function int(value: number): string {
 function claimSql(backlog: Backlog, owner: number, quantum: number, tiers: TierAllowances): string {
   const account = int(backlog.accountId);
   return `
-  with limits as (
+  with alive as materialized (
+    select id from processes where id = ${int(owner)} for key share
+  ), limits as (
     select a.sending_paused_at is not null as paused,
       case when a.kind = 'system' then 2147483647 else
         coalesce(a.allowance_per_day, case a.tier
           when 'free' then ${int(tiers.free)} when 'paid' then ${int(tiers.paid)} else ${int(tiers.trusted)} end)
         - coalesce(
             (select sum(b.used) from allowance_buckets b
-             where b.account_id = a.id and b.bucket > now() - interval '24 hours'), 0)
+             where b.account_id = a.id and b.bucket > now() - interval '24 hours 10 minutes'), 0)
       end as remaining,
       (select min(b.bucket) from allowance_buckets b
-       where b.account_id = a.id and b.used > 0 and b.bucket > now() - interval '24 hours')
-        + interval '24 hours' as capacity_at
+       where b.account_id = a.id and b.used > 0 and b.bucket > now() - interval '24 hours 10 minutes')
+        + interval '24 hours 10 minutes' as capacity_at
     from accounts a where a.id = ${account}
   ), picked as (
     select message_id, reserved_bucket, queued_at from send_queue
     where owner is null and channel = '${backlog.channel}' and class = ${int(backlog.class)}
       and account_id = ${account} and due_at <= now()
+      -- Fenced: who was taken for dead claims nothing, and the reaper waits for a claim on its way.
+      and (select id from alive) is not null
     order by due_at, message_id limit ${int(quantum)}
     for update skip locked
   ), placed as (
-    select p.*, p.queued_at < now() - interval '72 hours' as expired,
-      case when p.reserved_bucket is null
-        then row_number() over (partition by p.reserved_bucket is null order by p.message_id) else 0 end as place
-    from picked p
+    select p.*, case when p.counts
+        then row_number() over (partition by p.counts order by p.message_id) else 0 end as place
+    from (
+      select *, queued_at < now() - interval '72 hours' as expired,
+        reserved_bucket is null and queued_at >= now() - interval '72 hours' as counts
+      from picked) p
   ), decided as (
     select p.*, case
         when p.expired then 'claim'
@@ -91,7 +97,7 @@ function claimSql(backlog: Backlog, owner: number, quantum: number, tiers: TierA
         when p.place > l.remaining then 'allowance'
         else 'claim' end as decision,
       -- Where nothing counts yet, what is claimed now is the first to return; where nothing ever may, look again.
-      coalesce(l.capacity_at, now() + case when l.remaining > 0 then interval '24 hours' else interval '10 minutes' end)
+      coalesce(l.capacity_at, now() + case when l.remaining > 0 then interval '24 hours 10 minutes' else interval '10 minutes' end)
         as capacity_at
     from placed p cross join limits l
   ), claimed as (
@@ -137,25 +143,17 @@ export async function claimBacklog(
   return (results[1]?.rows ?? []).map((row) => ({ messageId: row.message_id, epoch: row.claim_epoch }));
 }
 
-/** Give claims back unchanged; those meanwhile taken by another process are left alone. */
-export async function releaseClaims(client: Queryable, owner: number, messageIds: number[]): Promise<void> {
-  if (messageIds.length === 0) return;
+/** Give claims back unchanged; those meanwhile taken again, by whomever, are left alone. */
+export async function releaseClaims(
+  client: Queryable,
+  owner: number,
+  claims: readonly Claim[],
+): Promise<void> {
+  if (claims.length === 0) return;
   await client.query(
-    'update send_queue set owner = null where owner = $1 and message_id = any($2::bigint[])',
-    [owner, messageIds],
-  );
-}
-
-/** Let messages held for a pause go at once; called when the account is resumed, in its transaction. */
-export async function releaseHeld(client: Queryable, accountId: number): Promise<void> {
-  await client.query(
-    `with released as (
-       update messages m set status = 'queued', hold = null, updated_at = now()
-       from send_queue q
-       where q.account_id = $1 and q.owner is null and m.id = q.message_id
-         and m.status = 'held' and m.hold ->> 'reason' = 'account_paused'
-       returning m.id)
-     update send_queue q set due_at = now() from released r where q.message_id = r.id`,
-    [accountId],
+    `update send_queue q set owner = null
+     from unnest($2::bigint[], $3::int[]) as c (message_id, epoch)
+     where q.message_id = c.message_id and q.owner = $1 and q.claim_epoch = c.epoch`,
+    [owner, claims.map((claim) => claim.messageId), claims.map((claim) => claim.epoch)],
   );
 }

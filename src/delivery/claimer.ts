@@ -5,14 +5,14 @@ const MOST_CLAIMS = 1_000;
 const LEAST_QUANTUM = 50;
 
 export interface ClaimRound {
-  claims: { channel: Backlog['channel']; claims: Claim[] }[];
+  claimed: number;
   /** Milliseconds until the next row known of is due; null where none waits. */
   nextDueMs: number | null;
 }
 
 /**
  * Claims fairly: transactional before flows before campaigns; within a class whoever was served longest ago
- * comes first, each with an equal share of the round.
+ * comes first, each with an equal share of the round. `onClaims` gets each backlog's claims as soon as they are made.
  */
 export function createClaimer(pool: pg.Pool, tiers: TierAllowances) {
   const lastServed = new Map<string, number>();
@@ -20,20 +20,23 @@ export function createClaimer(pool: pg.Pool, tiers: TierAllowances) {
   const nameOf = (backlog: Backlog) => `${backlog.channel}/${backlog.class}/${backlog.accountId}`;
   const servedAt = (backlog: Backlog) => lastServed.get(nameOf(backlog)) ?? 0;
 
-  return async function claimRound(owner: number, channels: ReadonlySet<string>): Promise<ClaimRound> {
+  return async function claimRound(
+    owner: number,
+    channels: ReadonlySet<string>,
+    onClaims: (channel: Backlog['channel'], claims: Claim[]) => void,
+  ): Promise<ClaimRound> {
     const backlogs = (await findBacklogs(pool)).filter((backlog) => channels.has(backlog.channel));
     const due = backlogs
       .filter((backlog) => backlog.waitMs <= 0)
       .sort((a, b) => a.class - b.class || servedAt(a) - servedAt(b));
     const quantum = Math.max(LEAST_QUANTUM, Math.floor(MOST_CLAIMS / Math.max(1, due.length)));
-    const round: ClaimRound = { claims: [], nextDueMs: null };
-    let total = 0;
+    const round: ClaimRound = { claimed: 0, nextDueMs: null };
     for (const backlog of due) {
-      if (total >= MOST_CLAIMS) break;
+      if (round.claimed >= MOST_CLAIMS) break;
       const claims = await claimBacklog(pool, backlog, owner, quantum, tiers);
       lastServed.set(nameOf(backlog), ++turn);
-      total += claims.length;
-      if (claims.length > 0) round.claims.push({ channel: backlog.channel, claims });
+      round.claimed += claims.length;
+      if (claims.length > 0) onClaims(backlog.channel, claims);
     }
     if (lastServed.size > 10_000) lastServed.clear();
     const waits = backlogs.filter((backlog) => backlog.waitMs > 0).map((backlog) => backlog.waitMs);

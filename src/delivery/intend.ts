@@ -6,6 +6,8 @@ import { type Refusal, verdictSql } from './steps.ts';
 export interface WindowMessage {
   messageId: number;
   attempt: number;
+  /** Of the claim it was intended under. */
+  epoch: number;
   verdict: 'send' | Refusal;
   accountId: number;
   brandId: number;
@@ -52,7 +54,7 @@ export async function intendWindow(client: Queryable, request: WindowRequest): P
       select a.id, a.sending_paused_at from accounts a
       where a.id in (select account_id from claimed) order by a.id for share
     ), checked as (
-      select m.*, q.attempt_count + 1 as attempt, q.queued_at, c.html, c.text, c.headers, ${verdictSql} as verdict
+      select m.*, q.claim_epoch as epoch, q.attempt_count + 1 as attempt, q.queued_at, c.html, c.text, c.headers, ${verdictSql} as verdict
       from claimed q
       join messages m on m.id = q.message_id
       join locked a on a.id = m.account_id
@@ -62,7 +64,7 @@ export async function intendWindow(client: Queryable, request: WindowRequest): P
       select $1, $2, $3, array_agg(id order by id), array_agg(attempt order by id)
       from checked where verdict = 'send' having count(*) > 0
     )
-    select id as "messageId", attempt, verdict, account_id as "accountId", brand_id as "brandId", channel, class,
+    select id as "messageId", attempt, epoch, verdict, account_id as "accountId", brand_id as "brandId", channel, class,
       queued_at as "queuedAt", created_at as "createdAt", to_address as "to", from_address as "from",
       reply_to as "replyTo", subject, html, text, headers, segments
     from checked order by id`,
@@ -81,17 +83,17 @@ export async function intendWindow(client: Queryable, request: WindowRequest): P
  * Remove intents of a live owner that it does not know of (their commit was not seen), and give back claims it
  * does not know of. Nothing was handed over under them.
  * @param liveSeqs intents the owner is working on
- * @param strayMessageIds claims the owner twice did not know
+ * @param strays claims the owner twice did not know
  */
 export async function dropStrays(
   client: Queryable,
   owner: number,
   liveSeqs: number[],
-  strayMessageIds: number[],
+  strays: readonly Claim[],
 ): Promise<void> {
   await client.query(
     `delete from handovers where owner = $1 and seq <> all($2::bigint[]) and intended_at < now() - interval '10 seconds'`,
     [owner, liveSeqs],
   );
-  await releaseClaims(client, owner, strayMessageIds);
+  await releaseClaims(client, owner, strays);
 }

@@ -10,6 +10,7 @@ export type MessageEventType = 'sent' | 'delivered' | 'bounced' | 'deferred' | '
 export interface Settlement {
   messageId: number;
   attempt: number;
+  epoch: number;
   /** null: the message stays as it is. */
   status: MessageStatus | null;
   events: MessageEventType[];
@@ -34,6 +35,7 @@ function base(message: WindowMessage, provider: string | null): Settlement {
   return {
     messageId: message.messageId,
     attempt: message.attempt,
+    epoch: message.epoch,
     status: null,
     events: [],
     queue: 'delete',
@@ -48,8 +50,13 @@ function base(message: WindowMessage, provider: string | null): Settlement {
   };
 }
 
+/** At most 500 characters that PostgreSQL can keep: no NUL, no half of a surrogate pair. */
+function clip(text: string): string {
+  return text.slice(0, MAX_TEXT).replaceAll('\0', '').toWellFormed();
+}
+
 function failed(settlement: Settlement, code: FailureCode, text: string): Settlement {
-  const message = text.slice(0, MAX_TEXT);
+  const message = clip(text);
   return { ...settlement, status: 'failed', events: ['failed'], failure: { code, message }, giveBack: true };
 }
 
@@ -73,26 +80,31 @@ export function settleOutcome(
   provider: string,
   outcome: HandOverOutcome,
 ): Settlement {
+  const settlement = settle(message, provider, outcome);
+  return { ...settlement, response: settlement.response === null ? null : clip(settlement.response) };
+}
+
+function settle(message: WindowMessage, provider: string, outcome: HandOverOutcome): Settlement {
   const settlement = base(message, provider);
   switch (outcome.kind) {
     case 'accepted': {
-      const response = outcome.response.slice(0, MAX_TEXT);
+      const response = outcome.response;
       const { providerMessageId } = outcome;
       return outcome.delivered
         ? { ...settlement, status: 'delivered', events: ['sent', 'delivered'], providerMessageId, response }
         : { ...settlement, status: 'sent', events: ['sent'], providerMessageId, response };
     }
     case 'deferred':
-      return deferred(message, settlement, outcome.response.slice(0, MAX_TEXT));
+      return deferred(message, settlement, outcome.response);
     case 'bounced': {
       const { bounce } = outcome;
       return {
         ...settlement,
         status: 'bounced',
         events: ['bounced'],
-        bounce: { ...bounce, diagnostic: bounce.diagnostic.slice(0, MAX_TEXT) },
+        bounce: { ...bounce, diagnostic: clip(bounce.diagnostic) },
         suppress: bounce.type === 'hard',
-        response: outcome.response.slice(0, MAX_TEXT),
+        response: outcome.response,
       };
     }
     case 'refused':
@@ -101,7 +113,7 @@ export function settleOutcome(
     case 'not_tried':
       return { ...settlement, queue: 'release' };
     case 'unknown':
-      return unknown(message, settlement, outcome.reason.slice(0, MAX_TEXT));
+      return unknown(message, settlement, outcome.reason);
   }
 }
 

@@ -26,7 +26,7 @@ const guardSql = messageStatuses
 const recordSql = `
   with input as (
     select * from json_to_recordset($1) as i (
-      "messageId" bigint, attempt smallint, status text, events text[], queue text, "delaySeconds" int,
+      "messageId" bigint, attempt smallint, epoch int, status text, events text[], queue text, "delaySeconds" int,
       provider text, "providerMessageId" text, response text, failure jsonb, bounce jsonb,
       suppress boolean, "giveBack" boolean, owner bigint)
   ), intents as (
@@ -45,6 +45,7 @@ const recordSql = `
       due_at = case i.queue when 'retry' then now() + make_interval(secs => i."delaySeconds") else q.due_at end,
       attempt_count = case i.queue when 'retry' then greatest(q.attempt_count, i.attempt) else q.attempt_count end
     from input i where i.queue <> 'delete' and q.message_id = i."messageId" and q.owner = i.owner
+      and q.claim_epoch = i.epoch
   ), updated as (
     update messages m set
       status = i.status,

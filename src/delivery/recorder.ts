@@ -25,7 +25,7 @@ export function createRecorder(pool: pg.Pool, log: Logger, onDeliveries: () => v
   const waiting: Waiting[] = [];
   let running = false;
 
-  async function recordUntilDone(group: Waiting[]): Promise<void> {
+  async function recordUntilDone(group: Waiting[], alone = false): Promise<void> {
     for (;;) {
       try {
         const deliveries = await recordWindows(
@@ -38,9 +38,9 @@ export function createRecorder(pool: pg.Pool, log: Logger, onDeliveries: () => v
       } catch (error) {
         log.error({ err: error, windows: group.length }, 'outcomes not recorded yet');
         await sleep(RETRY_MS);
-        // One bad window must not hold up the others.
-        if (group.length > 1 && !isConnectionError(error)) {
-          await Promise.all(group.map((each) => recordUntilDone([each])));
+        // One bad window must not hold up the others: each goes on by itself.
+        if (!isConnectionError(error) && !alone) {
+          for (const each of group) void recordUntilDone([each], true);
           return;
         }
       }

@@ -58,9 +58,10 @@ class SendLoop implements Sender {
   readonly #signal = createSignal();
   readonly #working = new Set<Promise<void>>();
   readonly #liveSeqs = new Set<number>();
-  readonly #inFlight = new Set<number>();
+  /** Claims of ours, by message: their epochs. */
+  readonly #inFlight = new Map<number, number>();
   readonly #timers: NodeJS.Timeout[] = [];
-  #strays = new Set<number>();
+  #strays = new Map<number, number>();
   #mode: LaneMode = 'running';
   #stopped = false;
   #seq = Date.now() * 1_000;
@@ -167,14 +168,13 @@ class SendLoop implements Sender {
     owner: number,
     channels: Set<string>,
   ): Promise<{ claimed: boolean; nextDueMs: number | null }> {
-    const round = await this.#claimRound(owner, channels);
-    for (const { channel, claims } of round.claims) {
-      for (const claim of claims) this.#inFlight.add(claim.messageId);
+    const round = await this.#claimRound(owner, channels, (channel, claims) => {
+      for (const { messageId, epoch } of claims) this.#inFlight.set(messageId, epoch);
       const line = this.#lines.find((each) => each.route.channel === channel);
-      if (this.#stopped || !line) await this.#giveBack(claims);
+      if (this.#stopped || this.#mode !== 'running' || !line) this.#keep(this.#giveBack(claims));
       else line.buffer.add(claims);
-    }
-    return { claimed: round.claims.length > 0, nextDueMs: round.nextDueMs };
+    });
+    return { claimed: round.claimed > 0, nextDueMs: round.nextDueMs };
   }
 
   async #work(line: Line): Promise<void> {
@@ -183,7 +183,8 @@ class SendLoop implements Sender {
       if (window === null) return;
       if (line.buffer.size < LOW_WATER) this.#signal.give();
       try {
-        if (line.breaker.tryEnter()) await this.#send(line, window).finally(() => line.breaker.leave());
+        const leave = line.breaker.tryEnter();
+        if (leave) await this.#send(line, window).finally(leave);
         else await this.#giveBack([...window, ...line.buffer.drain()]);
       } catch (error) {
         this.#deps.log.error(
@@ -193,7 +194,7 @@ class SendLoop implements Sender {
         await this.#giveBack(window);
         await sleep(AWAY_MS);
       } finally {
-        for (const claim of window) this.#inFlight.delete(claim.messageId);
+        this.#forget(window);
       }
     }
   }
@@ -261,15 +262,21 @@ class SendLoop implements Sender {
     return [...refused, ...settled];
   }
 
+  /** A newer claim of the same message stays known. */
+  #forget(claims: Claim[]): void {
+    for (const { messageId, epoch } of claims) {
+      if (this.#inFlight.get(messageId) === epoch) this.#inFlight.delete(messageId);
+    }
+  }
+
   async #giveBack(claims: Claim[]): Promise<void> {
     const owner = this.#deps.process.id();
-    const ids = claims.map((claim) => claim.messageId);
-    for (const id of ids) this.#inFlight.delete(id);
-    if (owner === null || ids.length === 0) return;
+    this.#forget(claims);
+    if (owner === null || claims.length === 0) return;
     // What cannot be given back is found by the sweep, or by whoever takes us for dead.
     for (let tries = 0; tries < GIVE_BACK_TRIES; tries++) {
       try {
-        return await releaseClaims(this.#deps.pool, owner, ids);
+        return await releaseClaims(this.#deps.pool, owner, claims);
       } catch (error) {
         this.#deps.log.warn({ err: error }, 'claims not given back yet');
         await sleep(AWAY_MS);
@@ -282,13 +289,13 @@ class SendLoop implements Sender {
     const owner = this.#deps.process.id();
     if (owner === null) return;
     try {
-      const { rows } = await this.#deps.pool.query<{ message_id: number }>(
-        'select message_id from send_queue where owner = $1',
+      const { rows: held } = await this.#deps.pool.query<Claim>(
+        'select message_id as "messageId", claim_epoch as epoch from send_queue where owner = $1',
         [owner],
       );
-      const unknown = rows.map((row) => row.message_id).filter((id) => !this.#inFlight.has(id));
-      const twice = unknown.filter((id) => this.#strays.has(id));
-      this.#strays = new Set(unknown);
+      const unknown = held.filter((claim) => this.#inFlight.get(claim.messageId) !== claim.epoch);
+      const twice = unknown.filter((claim) => this.#strays.get(claim.messageId) === claim.epoch);
+      this.#strays = new Map(unknown.map((claim) => [claim.messageId, claim.epoch]));
       await dropStrays(this.#deps.pool, owner, [...this.#liveSeqs], twice);
     } catch (error) {
       this.#deps.log.warn({ err: error }, 'sweep failed');

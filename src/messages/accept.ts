@@ -176,9 +176,7 @@ async function writeGroup(rows: Row[], deps: AcceptDeps): Promise<Settled[]> {
     } else if (rows.length === 1) {
       return [{ ok: false, error: refusal(error) }];
     } else {
-      const alone: Settled[] = [];
-      for (const row of rows) alone.push(...(await writeGroup([row], deps)));
-      return alone;
+      return writeApart(rows, deps);
     }
   }
   return Promise.all(
@@ -191,6 +189,21 @@ async function writeGroup(rows: Row[], deps: AcceptDeps): Promise<Settled[]> {
       );
     }),
   );
+}
+
+/** By account, then by message, so that one account at its cap does not slow the others. */
+async function writeApart(rows: Row[], deps: AcceptDeps): Promise<Settled[]> {
+  const settled = new Map<Row, Settled>();
+  const accounts = new Map<number, Row[]>();
+  for (const row of rows) {
+    accounts.set(row.draft.accountId, [...(accounts.get(row.draft.accountId) ?? []), row]);
+  }
+  const parts = accounts.size > 1 ? [...accounts.values()] : rows.map((row) => [row]);
+  for (const part of parts) {
+    const results = await writeGroup(part, deps);
+    part.forEach((row, index) => settled.set(row, results[index] as Settled));
+  }
+  return rows.map((row) => settled.get(row) as Settled);
 }
 
 function settledOf(row: Row, written: Map<number, Written>): Settled | null {

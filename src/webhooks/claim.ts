@@ -20,7 +20,9 @@ export interface ClaimOrder {
  * oldest deliveries are taken: what one endpoint has waiting costs another nothing.
  */
 const claimSql = `
-  with recursive endpoint as (
+  with recursive alive as materialized (
+    select id from processes where id = $1 for key share
+  ), endpoint as (
     (select webhook_id from webhook_queue where owner is null and webhook_id > $2 order by webhook_id limit 1)
     union all
     select next.webhook_id from endpoint e cross join lateral (
@@ -35,6 +37,8 @@ const claimSql = `
     select taken.delivery_id from open o cross join lateral (
       select delivery_id from webhook_queue
       where webhook_id = o.webhook_id and owner is null
+        -- Fenced: who was taken for dead claims nothing, and the reaper waits for a claim on its way.
+        and (select id from alive) is not null
       order by delivery_id limit o.quota for update skip locked) taken
   ), claimed as (
     update webhook_queue q set owner = $1 from picked p where q.delivery_id = p.delivery_id

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { claimBacklog, releaseHeld } from '../../src/delivery/claim.ts';
+import { resumeSending, setAccount } from '../../src/accounts/service.ts';
+import { claimBacklog, releaseClaims } from '../../src/delivery/claim.ts';
 import { intendWindow } from '../../src/delivery/intend.ts';
 import { recordWindows } from '../../src/delivery/record.ts';
 import { settleOutcome } from '../../src/delivery/outcomes.ts';
@@ -153,6 +154,13 @@ describe('what the provider says', () => {
     expect(await query('select attempt_count from messages')).toEqual([{ attempt_count: 2 }]);
   });
 
+  it('keeps an answer that is cut within a character', async () => {
+    server.answers.rcpt = () => `554 5.5.0 ${'x'.repeat(489)}🎉`;
+    await queueEmails(test.database, account, 1);
+    await start();
+    await untilCounts({ failed: 1 });
+  });
+
   it('ends a message that was refused for 72 hours', async () => {
     server.answers.rcpt = () => '451 4.7.1 greylisted';
     await queueEmails(test.database, account, 1, { queuedHoursAgo: 71 });
@@ -177,9 +185,14 @@ describe('what the provider says', () => {
     expect(sender.report().providers['email:smtp']?.state).toBe('closed');
   });
 
-  it('takes 421 at MAIL for trouble of the provider', async () => {
+  it.each([
+    '421 4.3.2 closing',
+    '530 5.7.0 authentication required',
+    '554 5.7.1 client host rejected',
+    '503 5.5.1 not now',
+  ])('takes %p at MAIL for trouble of the provider', async (answer) => {
     let refusals = 2;
-    server.answers.mail = () => (refusals-- > 0 ? '421 4.3.2 closing' : null);
+    server.answers.mail = () => (refusals-- > 0 ? answer : null);
     await queueEmails(test.database, account, 10);
     await start();
     await untilCounts({ sent: 10 });
@@ -223,7 +236,7 @@ describe('what holds a message back', () => {
     expect(row?.hold.reason).toBe('allowance');
     const hours = (new Date(row?.hold.until ?? 0).getTime() - Date.now()) / 3_600_000;
     expect(hours).toBeGreaterThan(23.7);
-    expect(hours).toBeLessThan(24.1);
+    expect(hours).toBeLessThan(24.2);
     await query(
       `update allowance_buckets set bucket = bucket - interval '25 hours'; update send_queue set due_at = now()`,
     );
@@ -254,8 +267,7 @@ describe('what holds a message back', () => {
       await query(`select distinct hold ->> 'reason' as reason from messages where status = 'held'`),
     ).toEqual([{ reason: 'account_paused' }]);
     expect((await statusCounts(test.database)).held).toBe(1_000 - arrived);
-    await query('update accounts set sending_paused_at = null');
-    await releaseHeld(test.database.pool, account.accountId);
+    await resumeSending(test.database.pool, account.accountId);
     await untilCounts({ sent: 1_000 });
     expect(server.received).toHaveLength(1_000);
   });
@@ -268,6 +280,23 @@ describe('what holds a message back', () => {
     expect(await query(`select distinct failure ->> 'code' as code from messages`)).toEqual([
       { code: 'expired' },
     ]);
+  });
+
+  it('takes no place in the allowance for messages that have expired', async () => {
+    const limited = await insertAccount(test.database, 5);
+    await queueEmails(test.database, limited, 5, { prefix: 'old', queuedHoursAgo: 73 });
+    await queueEmails(test.database, limited, 5, { prefix: 'new' });
+    await start();
+    await untilCounts({ failed: 5, sent: 5 }, limited.accountId);
+  });
+
+  it('goes at once when an operator raises what the account may send', async () => {
+    const limited = await insertAccount(test.database, 1);
+    await queueEmails(test.database, limited, 3);
+    await start();
+    await untilCounts({ sent: 1, held: 2 }, limited.accountId);
+    await setAccount(test.database.pool, limited.accountId, { allowancePerDay: 10 });
+    await untilCounts({ sent: 3 }, limited.accountId);
   });
 
   it('gives its reservation back when it is refused', async () => {
@@ -320,6 +349,39 @@ describe('a sender that dies', () => {
     await untilCounts({ unknown: 2, sent: 4 });
     expect(server.received).toHaveLength(4);
     await live.close();
+  });
+
+  it('can claim nothing once it was taken for dead', async () => {
+    await queueEmails(test.database, account, 3);
+    expect(await claimAll(75)).toEqual([]);
+    expect(await query('select 1 from send_queue where owner is not null')).toHaveLength(0);
+  });
+
+  it('leaves what it still owns to whoever reaps it, also when it stopped properly', async () => {
+    await queueEmails(test.database, account, 3);
+    const stopping = await registerProcess({ url: test.url }, 'sender');
+    await claimAll(stopping.id() ?? 0);
+    await stopping.close();
+    await start();
+    await eventually(async () => {
+      await reapDeadProcesses(test.database.pool, null, [settleDeadSender]);
+      expect(await query('select 1 from send_queue where owner is not null')).toHaveLength(0);
+    });
+    await untilCounts({ sent: 3 });
+  });
+
+  it('gives back only the claim it means, not a newer one of the same message', async () => {
+    await queueEmails(test.database, account, 1);
+    await query(
+      `insert into processes (id, role, host, pid) overriding system value values (79, 'sender', 'x', 1)`,
+    );
+    const [old] = await claimAll(79);
+    await query('update send_queue set owner = null');
+    const [newer] = await claimAll(79);
+    await releaseClaims(test.database.pool, 79, old ? [old] : []);
+    expect(await query('select owner, claim_epoch as epoch from send_queue')).toEqual([
+      { owner: 79, epoch: newer?.epoch },
+    ]);
   });
 
   it('can intend nothing once it was taken for dead', async () => {

@@ -39,10 +39,15 @@ function refusedMessage(reply: SmtpReply): HandOverOutcome {
   return { kind: 'refused', code: 'rejected', response };
 }
 
+/** Replies to MAIL that say nothing of the message: the connection ends, or we may not send at all. */
+function aboutTheSession(reply: SmtpReply): boolean {
+  if ([421, 500, 501, 502, 503, 504, 530, 534, 535, 538].includes(reply.code)) return true;
+  return reply.code === 554 && (reply.enhanced === null || reply.enhanced.startsWith('5.7.'));
+}
+
 function refused(outcome: Extract<SmtpOutcome, { kind: 'refused' }>): HandOverOutcome {
   const { reply, stage } = outcome;
-  // 421 is about the connection. At or before MAIL it says nothing of the message; later it counts one attempt.
-  if (reply.code === 421 && stage === 'mail') return { kind: 'fault', reason: text(reply) };
+  if (stage === 'mail' && aboutTheSession(reply)) return { kind: 'fault', reason: text(reply) };
   if (reply.code < 500) return { kind: 'deferred', response: text(reply) };
   return stage === 'rcpt' ? refusedRecipient(reply) : refusedMessage(reply);
 }
