@@ -10,7 +10,7 @@ import type { LaneLoop, LaneMode, LaneReport } from '../lanes/loop.ts';
 import { repeat, type Repeating } from '../outbox/repeating.ts';
 import type { LiveProcess } from '../processes/service.ts';
 import type { Keyring } from '../secrets/keyring.ts';
-import { attemptDelivery, WEBHOOK_USER_AGENT } from './attempt.ts';
+import { attemptDelivery, WEBHOOK_USER_AGENT, type DueDelivery } from './attempt.ts';
 import { claimDeliveries, claimedDeliveries, countWaiting, releaseDeliveries } from './claim.ts';
 import { createEndpointReader, type ReadEndpoints } from './endpoint.ts';
 import { createAttemptRecorder, type AttemptRecorder } from './recorder.ts';
@@ -176,13 +176,25 @@ class AttemptLoop implements WebhookLoop {
     const wrapped = this.#after === 0;
     this.#after = ids.length < ENDPOINTS_A_CLAIM ? 0 : Math.max(...ids);
     if (due.length === 0) return wrapped ? 0 : this.#claim(owner);
-    for (const each of due) this.#held.add(each.deliveryId);
-    const { deliveries, dropped } = sortClaims(due, await this.#readEndpoints(pool, ids), performance.now());
-    this.#recorder.dropped(dropped);
-    if (this.#stopped) await this.#giveBack(deliveries);
-    else this.#schedule.add(deliveries);
+    await this.#accept(due);
     this.#startAttempts();
     return due.length;
+  }
+
+  /** Claims are read with their webhooks, or given back: none is held that nothing is done about. */
+  async #accept(due: readonly DueDelivery[]): Promise<void> {
+    for (const each of due) this.#held.add(each.deliveryId);
+    try {
+      const ids = [...new Set(due.map((each) => each.webhookId))];
+      const endpoints = await this.#readEndpoints(this.#deps.database.pool, ids);
+      const { deliveries, dropped } = sortClaims(due, endpoints, performance.now());
+      this.#recorder.dropped(dropped);
+      if (this.#stopped) await this.#giveBack(deliveries);
+      else this.#schedule.add(deliveries);
+    } catch (error) {
+      await this.#giveBack(due.map((each) => ({ due: each })));
+      throw error;
+    }
   }
 
   #startAttempts(): void {
@@ -208,15 +220,18 @@ class AttemptLoop implements WebhookLoop {
     if (this.#schedule.size < this.#schedule.inFlight * 2) this.#wake();
   }
 
-  async #giveBack(deliveries: readonly ClaimedDelivery[]): Promise<void> {
+  async #giveBack(deliveries: readonly Pick<ClaimedDelivery, 'due'>[]): Promise<void> {
     const owner = this.#deps.process.id();
     const ids = deliveries.map((delivery) => delivery.due.deliveryId);
     for (const id of ids) this.#held.delete(id);
     if (owner === null || ids.length === 0) return;
-    // What cannot be given back now is found by the sweep, or by whoever takes us for dead.
-    await releaseDeliveries(this.#deps.database.pool, owner, ids).catch((error: unknown) =>
-      this.#deps.log.warn({ err: error }, 'webhook claims not given back yet'),
-    );
+    try {
+      await releaseDeliveries(this.#deps.database.pool, owner, ids);
+    } catch (error) {
+      // The next sweep does it, or whoever takes us for dead.
+      for (const id of ids) this.#strays.add(id);
+      this.#deps.log.warn({ err: error }, 'webhook claims not given back yet');
+    }
   }
 
   #tick(): void {

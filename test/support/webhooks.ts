@@ -3,6 +3,7 @@ import type { Database } from '../../src/db/database.ts';
 import { inTransaction } from '../../src/db/queryable.ts';
 import { createWaker, type Waker } from '../../src/db/wake.ts';
 import { createResolver } from '../../src/dns/resolver.ts';
+import { startReaper } from '../../src/processes/reaper.ts';
 import { registerProcess, type LiveProcess } from '../../src/processes/service.ts';
 import { createKeyring } from '../../src/secrets/keyring.ts';
 import {
@@ -10,6 +11,7 @@ import {
   createWebhookManager,
   emailEventData,
   publishEvents,
+  releaseWebhookClaims,
   type PublishedEvent,
   type WebhookLoop,
 } from '../../src/webhooks/service.ts';
@@ -62,13 +64,21 @@ export interface RunningLoop {
   stop(): Promise<void>;
 }
 
-/** The webhook loop of a sender process, over connections of its own. */
+/** The webhook loop of a sender process with its reaper, over connections of its own. */
 export async function startWebhookLoop(
   database: Database,
   options: { allow?: string[]; dns?: string[]; schedule?: number[] } = {},
 ): Promise<RunningLoop> {
   const process = await registerProcess({ url: database.url }, 'sender');
   const waker = createWaker({ url: database.url });
+  const log = pino({ level: 'silent' });
+  const reaper = startReaper({
+    pool: database.pool,
+    process,
+    tasks: [releaseWebhookClaims],
+    onReaped: () => waker.wake('webhook'),
+    log,
+  });
   const loop = createWebhookLoop({
     config: {
       EGRESS_ALLOW: options.allow ?? ['127.0.0.0/8'],
@@ -79,7 +89,7 @@ export async function startWebhookLoop(
     resolver: createResolver(options.dns ?? []),
     process,
     waker,
-    log: pino({ level: 'silent' }),
+    log,
     ca: [testCa],
   });
   loop.start();
@@ -89,6 +99,7 @@ export async function startWebhookLoop(
     waker,
     async stop() {
       await loop.stop();
+      await reaper.stop();
       await waker.close();
       await process.close();
     },

@@ -281,6 +281,22 @@ describe('what a process claimed', () => {
     expect(await ended(id, 1)).toMatchObject([{ status: 'delivered' }]);
   }, 30_000);
 
+  it('is given back where its webhook cannot be read, and attempted later', async () => {
+    const { id } = await addWebhook(test.database, tenant, hook());
+    await publishSent(test.database, tenant, [1, 2]);
+    const { pool } = test.database;
+    const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
+    let failures = 0;
+    pool.query = ((statement: { name?: string }, ...rest: unknown[]) => {
+      if (statement.name !== 'read_endpoints' || failures > 0) return query(statement, ...rest);
+      failures += 1;
+      return Promise.reject(new Error('Connection terminated unexpectedly'));
+    }) as typeof pool.query;
+    await run();
+    expect(await ended(id, 2)).toMatchObject([{ status: 'delivered' }, { status: 'delivered' }]);
+    expect(failures).toBe(1);
+  });
+
   it('is given back when the loop is paused, and taken again when it runs', async () => {
     const { id } = await addWebhook(test.database, tenant, hook());
     const { loop } = await run();
