@@ -32,6 +32,7 @@ function ring(state: State, channel: WakeChannel): void {
 }
 
 async function connect(state: State, options: DatabaseOptions): Promise<void> {
+  if (state.closed) return;
   const client = new pg.Client({ ...connectionSettings(options), application_name: 'carillon wake' });
   let lost = false;
   const retry = () => {

@@ -172,7 +172,8 @@ describe('the recovery of a webhook', () => {
     const rows = await deliveriesOf(test.database, id);
     expect(rows.every((row) => row.status === 'delivered' && row.attempt_count === 2)).toBe(true);
     const { events } = await handle.fetchHistory();
-    expect(events?.length).toBeLessThan(100);
+    // Less than one event of the engine's history for each failed delivery, however the batches fall.
+    expect(events?.length).toBeLessThan(numbers.length);
   }, 60_000);
 
   it('ends what waits where the webhook was switched meanwhile', async () => {
