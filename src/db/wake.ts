@@ -25,6 +25,7 @@ interface State {
   listeners: Map<WakeChannel, Set<() => void>>;
   pending: Set<WakeChannel>;
   timer: NodeJS.Timeout | null;
+  notifiedAt: number;
 }
 
 function ring(state: State, channel: WakeChannel): void {
@@ -59,8 +60,17 @@ async function connect(state: State, options: DatabaseOptions): Promise<void> {
   }
 }
 
+/** At once, unless a NOTIFY went out within the last few milliseconds. */
+function schedule(state: State): void {
+  if (state.timer) return;
+  const wait = state.notifiedAt + NOTIFY_INTERVAL_MS - performance.now();
+  if (wait <= 0) flush(state);
+  else state.timer = setTimeout(() => flush(state), wait);
+}
+
 function flush(state: State): void {
   state.timer = null;
+  state.notifiedAt = performance.now();
   const channels = [...state.pending];
   state.pending.clear();
   if (channels.length === 0 || !state.client) return;
@@ -71,13 +81,20 @@ function flush(state: State): void {
 
 /** @param options of the database; one connection of its own is kept open, and made again when it breaks */
 export function createWaker(options: DatabaseOptions): Waker {
-  const state: State = { client: null, closed: false, listeners: new Map(), pending: new Set(), timer: null };
+  const state: State = {
+    client: null,
+    closed: false,
+    listeners: new Map(),
+    pending: new Set(),
+    timer: null,
+    notifiedAt: 0,
+  };
   void connect(state, options);
   return {
     wake(channel) {
       ring(state, channel);
       state.pending.add(channel);
-      state.timer ??= setTimeout(() => flush(state), NOTIFY_INTERVAL_MS);
+      schedule(state);
     },
     listen(channel, listener) {
       const set = state.listeners.get(channel) ?? new Set();
