@@ -52,6 +52,23 @@ function int(value: number): string {
   return String(value);
 }
 
+/** Whether the account is paused, how many it may send now, and when it may send more. */
+function limitsSql(account: string, tiers: TierAllowances): string {
+  return `
+  select a.sending_paused_at is not null as paused,
+    case when a.kind = 'system' then 2147483647 else
+      coalesce(a.allowance_per_day, case a.tier
+        when 'free' then ${int(tiers.free)} when 'paid' then ${int(tiers.paid)} else ${int(tiers.trusted)} end)
+      - coalesce(
+          (select sum(b.used) from allowance_buckets b
+           where b.account_id = a.id and b.bucket > now() - interval '24 hours 10 minutes'), 0)
+    end as remaining,
+    (select min(b.bucket) from allowance_buckets b
+     where b.account_id = a.id and b.used > 0 and b.bucket > now() - interval '24 hours 10 minutes')
+      + interval '24 hours 10 minutes' as capacity_at
+  from accounts a where a.id = ${account}`;
+}
+
 /**
  * The rows due of one backlog, oldest first: as many as the rolling allowance lets go are claimed and counted
  * against it (once a message, whatever happens to the claim); the others are held, as all are while the account
@@ -63,18 +80,7 @@ function claimSql(backlog: Backlog, owner: number, quantum: number, tiers: TierA
   with alive as materialized (
     select id from processes where id = ${int(owner)} for key share
   ), limits as (
-    select a.sending_paused_at is not null as paused,
-      case when a.kind = 'system' then 2147483647 else
-        coalesce(a.allowance_per_day, case a.tier
-          when 'free' then ${int(tiers.free)} when 'paid' then ${int(tiers.paid)} else ${int(tiers.trusted)} end)
-        - coalesce(
-            (select sum(b.used) from allowance_buckets b
-             where b.account_id = a.id and b.bucket > now() - interval '24 hours 10 minutes'), 0)
-      end as remaining,
-      (select min(b.bucket) from allowance_buckets b
-       where b.account_id = a.id and b.used > 0 and b.bucket > now() - interval '24 hours 10 minutes')
-        + interval '24 hours 10 minutes' as capacity_at
-    from accounts a where a.id = ${account}
+    ${limitsSql(account, tiers)}
   ), picked as (
     select message_id, reserved_bucket, queued_at from send_queue
     where owner is null and channel = '${backlog.channel}' and class = ${int(backlog.class)}
