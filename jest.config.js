@@ -17,4 +17,6 @@ export default {
   testPathIgnorePatterns: ['/node_modules/'],
   modulePathIgnorePatterns: ['<rootDir>/.carillon/'],
   testTimeout: 30_000,
+  // A test that fails may leave a server listening; a run nobody watches must end all the same.
+  forceExit: process.env.CI === 'true',
 };

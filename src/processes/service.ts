@@ -109,6 +109,13 @@ function retry(state: State): void {
   state.retry.unref();
 }
 
+/** A row that still owns something stays: whoever reaps it gives that back. */
+const FORGET_IDLE = `
+  delete from processes p where id = $1
+    and not exists (select 1 from send_queue where owner = p.id)
+    and not exists (select 1 from handovers where owner = p.id)
+    and not exists (select 1 from webhook_queue where owner = p.id)`;
+
 /**
  * Make this process known: a row in `processes` and a session advisory lock on a connection of its own.
  * When that connection breaks it is made again, under the old id unless someone took us for dead meanwhile.
@@ -136,10 +143,10 @@ export async function registerProcess(
     async close() {
       state.closed = true;
       if (state.timer) clearInterval(state.timer);
-      const { client } = state;
+      const { client, id } = state;
       state.client = null;
       state.id = null;
-      // The row stays: what it may still own is given back by whoever reaps it, within seconds.
+      await client?.query(FORGET_IDLE, [id]).catch(() => undefined);
       await client?.end().catch(() => undefined);
     },
   };
