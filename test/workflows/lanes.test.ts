@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { Client } from '@temporalio/client';
 import pino from 'pino';
 import { createLaneModeActivities } from '../../activities/lanes.ts';
@@ -17,6 +17,9 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { useEngine } from '../support/engine.ts';
 import { createTestLoop, type TestLoop } from './test-loop.ts';
 import { until } from './until.ts';
+
+// The engine tells that a process is dead after ten seconds, more than once where it asks the dead one again.
+jest.setTimeout(120_000);
 
 const log = pino({ level: 'silent' });
 
@@ -90,7 +93,7 @@ async function laneProcess(n: number, kind = 'send'): Promise<number | null> {
   return rows[0]?.process_id ?? null;
 }
 
-function attachedTo(n: number, processId: number, kind: 'send' | 'webhook' = 'send', limitMs = 15_000) {
+function attachedTo(n: number, processId: number, kind: 'send' | 'webhook' = 'send', limitMs = 40_000) {
   return until(async () => (await stateOf(n, kind)).report?.processId === processId, limitMs);
 }
 
@@ -224,7 +227,8 @@ describe('a lane', () => {
     const first = await startSender();
     const second = await startSender();
     await ensureLanes(client, db.database, { force: true });
-    await until(async () => (await stateOf(2)).report !== null);
+    // A process waits 15 s for the lane it had before it takes another.
+    await until(async () => (await stateOf(2)).report !== null, 45_000);
     await second.stop();
     await ensureLanes(client, db.database, { force: true });
     expect((await stateOf(2)).retiring).toBe(false);
@@ -233,11 +237,11 @@ describe('a lane', () => {
     await until(async () => {
       const { status } = await client.workflow.getHandle(laneWorkflowId('send', 2)).describe();
       return status.name === 'COMPLETED';
-    });
-    await attachedTo(1, first.id);
+    }, 30_000);
+    await attachedTo(1, first.id, 'send', 30_000);
     const { rows } = await db.database.pool.query(`select n from lanes where kind = 'send'`);
     expect(rows).toEqual([{ n: 1 }]);
-  });
+  }, 120_000);
 
   it('moves on when its sender is killed', async () => {
     const killed = await startSenderProcess();

@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
  */
 export function until<T>(
   ask: () => Promise<T | undefined | false> | T | undefined | false,
-  limitMs = 15_000,
+  limitMs = 40_000,
 ): Promise<T> {
   return eventually(async () => {
     const answer = await ask();
