@@ -1,5 +1,5 @@
 import { batchTask, daysBefore } from './batches.ts';
-import { LIVENESS_LOCK } from '../processes/service.ts';
+import { holdsLockSql, ownsNothingSql } from '../processes/service.ts';
 
 const IDEMPOTENCY_DAYS = 7;
 const ALLOWANCE_DAYS = 2;
@@ -31,7 +31,7 @@ export const expiredSuppressions = batchTask(
    and released_at is null`,
 );
 
-/** The allowance looks back 24 hours; older buckets count nothing any more. */
+/** Well past the window that the allowance looks back over: older buckets count nothing any more. */
 export const allowanceBuckets = batchTask(
   'allowance_buckets',
   `delete from allowance_buckets where ctid = any (array(
@@ -47,14 +47,7 @@ export const deadProcesses = batchTask(
   'dead_processes',
   `delete from processes where id = any (array(
      select p.id from processes p
-     where p.seen_at < $1
-       and not exists (
-         select 1 from pg_locks l
-         where l.locktype = 'advisory' and l.granted and l.classid = ${LIVENESS_LOCK} and l.objid = p.id::int::oid
-           and l.database = (select oid from pg_database where datname = current_database()))
-       and not exists (select 1 from send_queue q where q.owner = p.id)
-       and not exists (select 1 from handovers h where h.owner = p.id)
-       and not exists (select 1 from webhook_queue w where w.owner = p.id)
+     where p.seen_at < $1 and not ${holdsLockSql('p.id')} and ${ownsNothingSql('p.id')}
      limit $2))`,
   (_deps, asOf) => daysBefore(asOf, SILENT_PROCESS_DAYS),
 );

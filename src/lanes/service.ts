@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/queryable.ts';
 import type { LaneLoop, LaneMode } from './loop.ts';
-import { LIVENESS_LOCK } from '../processes/service.ts';
+import { holdsLockSql } from '../processes/service.ts';
 
 export type LaneKind = LaneLoop['kind'];
 
@@ -10,18 +10,12 @@ export interface Lane {
   n: number;
 }
 
-/** Whether the process with the id `of` lives: it holds its lock, which a killed one loses at once. */
-const lives = (of: string): string => `exists (
-  select 1 from pg_locks l
-  where l.locktype = 'advisory' and l.granted and l.classid = ${LIVENESS_LOCK} and l.objid = ${of}::int::oid
-    and l.database = (select oid from pg_database where datname = current_database()))`;
-
 /**
  * As many lanes of a kind as there are senders; those above are marked, and kept a while for a sender that restarts.
  */
 export async function planLanes(client: Queryable, kind: LaneKind): Promise<void> {
   await client.query(
-    `with wanted as (select count(*)::int as lanes from processes where role = 'sender' and ${lives('id')}),
+    `with wanted as (select count(*)::int as lanes from processes where role = 'sender' and ${holdsLockSql('id')}),
      added as (
        insert into lanes (kind, n) select $1, generate_series(1, lanes) from wanted
        on conflict (kind, n) do nothing)
@@ -109,7 +103,7 @@ export async function adoptLane(
     `update lanes set process_id = $2, updated_at = now()
      where kind = $1 and n = (
        select n from lanes
-       where kind = $1 and (process_id is null or process_id = $2 or not ${lives('process_id')})
+       where kind = $1 and (process_id is null or process_id = $2 or not ${holdsLockSql('process_id')})
        order by process_id = $2 desc nulls last, n limit 1 for update skip locked)
      returning n, mode`,
     [kind, processId],

@@ -2,9 +2,10 @@ import os from 'node:os';
 import pg from 'pg';
 import { connectionSettings, type DatabaseOptions } from '../db/database.ts';
 import { inTransaction, type Queryable } from '../db/queryable.ts';
+import { holdsLockSql, LIVENESS_LOCK, ownsNothingSql } from './conditions.ts';
 
-/** First key of the session advisory lock that a live process holds; the second is its id in `processes`. */
-export const LIVENESS_LOCK = 1_129_468_233;
+export { holdsLockSql, ownsNothingSql } from './conditions.ts';
+
 const LIVENESS_APPLICATION = 'carillon alive';
 const HEARTBEAT_MS = 3_000;
 const RECONNECT_MS = 500;
@@ -109,12 +110,7 @@ function retry(state: State): void {
   state.retry.unref();
 }
 
-/** A row that still owns something stays: whoever reaps it gives that back. */
-const FORGET_IDLE = `
-  delete from processes p where id = $1
-    and not exists (select 1 from send_queue where owner = p.id)
-    and not exists (select 1 from handovers where owner = p.id)
-    and not exists (select 1 from webhook_queue where owner = p.id)`;
+const FORGET_IDLE = `delete from processes p where p.id = $1 and ${ownsNothingSql('p.id')}`;
 
 /**
  * Make this process known: a row in `processes` and a session advisory lock on a connection of its own.
@@ -191,12 +187,9 @@ export async function reapDeadProcesses(
   const { rows } = await pool.query<{ id: number }>(
     `select p.id from processes p
      where p.id is distinct from $1
-       and pg_postmaster_start_time() < now() - make_interval(secs => $3)
-       and not exists (
-         select 1 from pg_locks l
-         where l.locktype = 'advisory' and l.granted and l.classid = $2 and l.objid = p.id::int::oid
-           and l.database = (select oid from pg_database where datname = current_database()))`,
-    [self, LIVENESS_LOCK, RESUME_SECONDS],
+       and pg_postmaster_start_time() < now() - make_interval(secs => $2)
+       and not ${holdsLockSql('p.id')}`,
+    [self, RESUME_SECONDS],
   );
   const reaped: number[] = [];
   for (const { id } of rows) if (await reapOne(pool, id, tasks)) reaped.push(id);
