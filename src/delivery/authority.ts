@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts';
 import type { Queryable } from '../db/queryable.ts';
-import type { TierAllowances } from './claim.ts';
+import { ALLOWANCE_WINDOW, type TierAllowances } from './allowance.ts';
 
 /** Figures of accounts that have none of their own. */
 export interface CapacitySettings {
@@ -57,8 +57,8 @@ export async function readCapacity(
        a.spend_cap_monthly_cents, a.wallet_balance_cents
      from accounts a
      left join lateral (
-       select sum(used) as used, min(bucket) filter (where used > 0) + interval '24 hours 10 minutes' as resets_at
-       from allowance_buckets where account_id = a.id and bucket > now() - interval '24 hours 10 minutes') b on true
+       select sum(used) as used, min(bucket) filter (where used > 0) + ${ALLOWANCE_WINDOW} as resets_at
+       from allowance_buckets where account_id = a.id and bucket > now() - ${ALLOWANCE_WINDOW}) b on true
      left join sandbox_usage s
        on s.account_id = a.id and s.month = date_trunc('month', now() at time zone 'utc')::date
      where a.id = $1`,

@@ -1,4 +1,5 @@
 import type { Queryable } from '../db/queryable.ts';
+import { ALLOWANCE_WINDOW, type TierAllowances } from './allowance.ts';
 
 export type Channel = 'email' | 'sms';
 
@@ -14,13 +15,6 @@ export interface Backlog {
 export interface Claim {
   messageId: number;
   epoch: number;
-}
-
-/** Sends in any 24 hours, for accounts that have no figure of their own. */
-export interface TierAllowances {
-  free: number;
-  paid: number;
-  trusted: number;
 }
 
 /** First key of the advisory lock under which an account's allowance is counted. */
@@ -61,11 +55,11 @@ function limitsSql(account: string, tiers: TierAllowances): string {
         when 'free' then ${int(tiers.free)} when 'paid' then ${int(tiers.paid)} else ${int(tiers.trusted)} end)
       - coalesce(
           (select sum(b.used) from allowance_buckets b
-           where b.account_id = a.id and b.bucket > now() - interval '24 hours 10 minutes'), 0)
+           where b.account_id = a.id and b.bucket > now() - ${ALLOWANCE_WINDOW}), 0)
     end as remaining,
     (select min(b.bucket) from allowance_buckets b
-     where b.account_id = a.id and b.used > 0 and b.bucket > now() - interval '24 hours 10 minutes')
-      + interval '24 hours 10 minutes' as capacity_at
+     where b.account_id = a.id and b.used > 0 and b.bucket > now() - ${ALLOWANCE_WINDOW})
+      + ${ALLOWANCE_WINDOW} as capacity_at
   from accounts a where a.id = ${account}`;
 }
 
@@ -103,7 +97,7 @@ function claimSql(backlog: Backlog, owner: number, quantum: number, tiers: TierA
         when p.place > l.remaining then 'allowance'
         else 'claim' end as decision,
       -- Where nothing counts yet, what is claimed now is the first to return; where nothing ever may, look again.
-      coalesce(l.capacity_at, now() + case when l.remaining > 0 then interval '24 hours 10 minutes' else interval '10 minutes' end)
+      coalesce(l.capacity_at, now() + case when l.remaining > 0 then ${ALLOWANCE_WINDOW} else interval '10 minutes' end)
         as capacity_at
     from placed p cross join limits l
   ), claimed as (

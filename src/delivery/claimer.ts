@@ -1,5 +1,6 @@
 import type pg from 'pg';
-import { type Backlog, type Claim, claimBacklog, findBacklogs, type TierAllowances } from './claim.ts';
+import type { TierAllowances } from './allowance.ts';
+import { type Backlog, type Claim, claimBacklog, findBacklogs } from './claim.ts';
 
 const MOST_CLAIMS = 1_000;
 const LEAST_QUANTUM = 50;
