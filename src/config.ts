@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 
 /**
@@ -18,6 +20,19 @@ const list = z
       .map((part) => part.trim())
       .filter((part) => part !== ''),
   );
+/** CIDRs or single addresses. */
+const networks = list.pipe(
+  z.array(
+    z
+      .string()
+      .refine(
+        (text) => isIP(text) !== 0 || (isIP(text.split('/')[0] ?? '') !== 0 && ipaddr.isValidCIDR(text)),
+        {
+          error: ({ input }) => `${String(input)} is not an address range such as 10.1.0.0/16`,
+        },
+      ),
+  ),
+);
 const count = (fallback: number) => z.coerce.number().int().min(0).default(fallback);
 
 const settings = z.object({
@@ -33,6 +48,8 @@ const settings = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
   METRICS_PORT: port.default(0),
+  /** Proxies in front of us whose X-Forwarded-For is believed. */
+  TRUSTED_PROXIES: networks,
   PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
   DATABASE_URL: z.string().optional(),
   DATABASE_POOL: z.coerce.number().int().min(2).max(200).optional(),
@@ -57,7 +74,7 @@ const settings = z.object({
   APP_SECRET: z.string().min(32, 'must be at least 32 characters').optional(),
   APP_SECRET_PREVIOUS: z.string().min(32, 'must be at least 32 characters').optional(),
   DNS_SERVERS: list,
-  EGRESS_ALLOW: list,
+  EGRESS_ALLOW: networks,
   /** Seconds between attempts of a webhook delivery, comma separated. */
   WEBHOOK_RETRY_SCHEDULE: z
     .string()

@@ -2,20 +2,22 @@ import { z } from 'zod';
 import type { RateLimiter } from '../http/rate-limit.ts';
 import { defineRoute, type RouteDefinition } from '../http/route.ts';
 import { emailKey } from '../users/service.ts';
-import { clientNetwork } from './client-address.ts';
+import { clientNetwork, createClientAddress } from './client-address.ts';
 import type { Login } from './login-service.ts';
 import { presentUser } from './presenter.ts';
 import { loginBody, userSchema } from './schema.ts';
 import type { SessionTokens } from './session-token.ts';
 
 export interface AuthRouteDeps {
+  config: { TRUSTED_PROXIES: string[] };
   login: Login;
   tokens: SessionTokens;
   rateLimiter: RateLimiter;
 }
 
 /** `POST /v1/login`. */
-export function createAuthRoutes({ login, tokens, rateLimiter }: AuthRouteDeps): RouteDefinition[] {
+export function createAuthRoutes({ config, login, tokens, rateLimiter }: AuthRouteDeps): RouteDefinition[] {
+  const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
   return [
     defineRoute({
       method: 'POST',
@@ -40,7 +42,7 @@ export function createAuthRoutes({ login, tokens, rateLimiter }: AuthRouteDeps):
       errors: ['unauthorized'],
       async handler({ body, ctx }) {
         const { email, password } = body.user;
-        rateLimiter.login(clientNetwork(ctx.req.socket.remoteAddress), emailKey(email));
+        rateLimiter.login(clientNetwork(clientAddress(ctx.req)), emailKey(email));
         const user = await login.logIn(email, password);
         const token = await tokens.issue({ userId: user.id, sessionVersion: user.session_version }, 'api');
         return { status: 200, body: presentUser(user), headers: { Authorization: `Bearer ${token}` } };
