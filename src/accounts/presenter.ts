@@ -5,14 +5,6 @@ import { onboardingSteps, presentOnboarding, type StepTimes } from './onboarding
 import { sandboxAddress } from './sandbox.ts';
 import type { AccountView } from './schema.ts';
 
-/** The service's defaults, for accounts that have none of their own. */
-export interface AccountDefaults {
-  mailDomain: string;
-  sandboxMonthlyCap: number;
-  /** Messages in rolling 24 hours, by tier. */
-  allowances: Record<AccountFigures['tier'], number>;
-}
-
 export interface AccountParts {
   figures: AccountFigures;
   brand: Brand | null;
@@ -39,28 +31,28 @@ function stepTimes({ figures, brand }: AccountParts): StepTimes {
   return times;
 }
 
-function sandboxOf({ figures, domainVerified }: AccountParts, defaults: AccountDefaults) {
-  const cap = figures.sandbox_monthly_cap ?? defaults.sandboxMonthlyCap;
+function sandboxOf({ figures, domainVerified }: AccountParts, mailDomain: string) {
+  const { cap, remaining } = figures.capacity.sandbox;
   return {
     using_sandbox: !domainVerified,
-    sandbox_email: domainVerified ? null : sandboxAddress(figures.id, defaults.mailDomain),
+    sandbox_email: domainVerified ? null : sandboxAddress(figures.id, mailDomain),
     sandbox_monthly_cap: cap,
-    sandbox_sends_remaining: Math.max(0, cap - figures.sandbox_used),
+    sandbox_sends_remaining: remaining,
   };
 }
 
-function billingOf(figures: AccountFigures, defaults: AccountDefaults): AccountView['billing'] {
-  const allowance = figures.allowance_per_day ?? defaults.allowances[figures.tier];
+function billingOf(figures: AccountFigures): AccountView['billing'] {
+  const { tier, walletBalanceCents, allowance } = figures.capacity;
   const none = { used: 0, allowance: 0, remaining: 0, overage_rate: 0 };
   return {
-    plan_name: figures.tier,
-    wallet_balance_cents: figures.wallet_balance_cents,
+    plan_name: tier,
+    wallet_balance_cents: walletBalanceCents,
     auto_topup: figures.auto_topup,
     resources: {
       email: {
-        used: figures.allowance_used,
-        allowance,
-        remaining: Math.max(0, allowance - figures.allowance_used),
+        used: allowance.used,
+        allowance: allowance.limit,
+        remaining: allowance.remaining,
         overage_rate: 0,
       },
       sms: none,
@@ -74,10 +66,14 @@ function billingOf(figures: AccountFigures, defaults: AccountDefaults): AccountV
   };
 }
 
-/** What anyone outside sees of an account. */
-export function presentAccount(parts: AccountParts, defaults: AccountDefaults): AccountView {
+/**
+ * What anyone outside sees of an account.
+ * @param mailDomain of the sandbox's address
+ */
+export function presentAccount(parts: AccountParts, mailDomain: string): AccountView {
   const { figures, brand, domainVerified, showImage } = parts;
-  const sandbox = sandboxOf(parts, defaults);
+  const { capacity } = figures;
+  const sandbox = sandboxOf(parts, mailDomain);
   const onboarding = presentOnboarding(stepTimes(parts));
   const done = Object.entries(onboarding.steps).filter(([, step]) => step.completed_at !== null);
   return {
@@ -86,15 +82,15 @@ export function presentAccount(parts: AccountParts, defaults: AccountDefaults): 
     avatar: showImage(figures.avatar),
     banner: showImage(figures.banner),
     comped: figures.comped,
-    account_tier: figures.tier,
+    account_tier: capacity.tier,
     onboarding_state: Object.fromEntries(done),
     onboarding,
     domain_verified: domainVerified,
-    can_send: figures.sending_paused_at === null && (domainVerified || sandbox.sandbox_sends_remaining > 0),
+    can_send: capacity.pausedAt === null && (domainVerified || sandbox.sandbox_sends_remaining > 0),
     ...sandbox,
     capabilities: capabilitiesOf(figures.capabilities),
-    spend_cap_monthly_cents: figures.spend_cap_monthly_cents,
-    billing: billingOf(figures, defaults),
+    spend_cap_monthly_cents: capacity.spendCapMonthlyCents,
+    billing: billingOf(figures),
     email_from_name: figures.email_from_name,
     email_from_email: figures.email_from_email,
     email_reply_to: figures.email_reply_to,

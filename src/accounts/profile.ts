@@ -1,6 +1,7 @@
 import type { Queryable } from '../db/queryable.ts';
 import type { AccountTenant } from '../auth/tenant.ts';
 import { parseEmailAddress } from '../addresses/email.ts';
+import type { CapacitySettings } from '../delivery/authority.ts';
 import { invalid, notFound, type ValidationErrors } from '../errors.ts';
 import type { ImageReferences } from '../storage/image-reference.ts';
 import { findAccountFigures, type AccountFigures } from './figures.ts';
@@ -22,6 +23,7 @@ interface ProfileDeps {
   db: Queryable;
   images: ImageReferences;
   mailDomain: string;
+  capacity: CapacitySettings;
 }
 
 type Changes = Record<string, unknown>;
@@ -83,7 +85,7 @@ async function write(db: Queryable, accountId: number, changes: Changes): Promis
 
 export function createAccountProfile(deps: ProfileDeps): AccountProfile {
   async function find(tenant: AccountTenant): Promise<AccountFigures> {
-    const figures = await findAccountFigures(deps.db, tenant.accountId);
+    const figures = await findAccountFigures(deps.db, tenant.accountId, deps.capacity);
     if (!figures) throw notFound('account');
     return figures;
   }

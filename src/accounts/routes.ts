@@ -5,7 +5,7 @@ import type { BrandService } from '../brands/service.ts';
 import { defineRoute, type RouteDefinition } from '../http/route.ts';
 import type { ImageReferences } from '../storage/image-reference.ts';
 import type { AccountFigures } from './figures.ts';
-import { presentAccount, type AccountDefaults } from './presenter.ts';
+import { presentAccount } from './presenter.ts';
 import type { AccountProfile } from './profile.ts';
 import { accountReadOnlyFields, accountSchema, patchAccountBody, type AccountView } from './schema.ts';
 
@@ -14,14 +14,15 @@ export interface AccountRouteDeps {
   brands: BrandService;
   images: ImageReferences;
   presentBrand: (row: BrandRow, publicUrl: string) => Brand;
-  accountDefaults: AccountDefaults;
+  /** The setting MAIL_DOMAIN. */
+  mailDomain: string;
 }
 
 const tag = 'Account';
 
 /** GET and PATCH /v1/my/account. */
 export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
-  const { profile, brands, images, presentBrand, accountDefaults } = deps;
+  const { profile, brands, images, presentBrand, mailDomain } = deps;
 
   async function present(
     figures: AccountFigures,
@@ -35,7 +36,7 @@ export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
       domainVerified: false,
       showImage: (reference: string | null) => images.show(figures.id, reference),
     };
-    return presentAccount(parts, accountDefaults);
+    return presentAccount(parts, mailDomain);
   }
 
   return [

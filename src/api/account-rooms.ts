@@ -4,6 +4,7 @@ import type { BrandRow } from '../brands/model.ts';
 import { presentBrand } from '../brands/presenter.ts';
 import { createBrandRoutes } from '../brands/routes.ts';
 import { createBrandService } from '../brands/service.ts';
+import { capacitySettings } from '../delivery/authority.ts';
 import type { RouteDefinition } from '../http/route.ts';
 import { createImageReferences, uploadUrl } from '../storage/image-reference.ts';
 import { createSignedIds } from '../storage/signed-id.ts';
@@ -19,18 +20,10 @@ export function createAccountRooms({ config, database, keyring }: ApiDeps): Rout
       const signedId = images.show(accountId, reference);
       return signedId === null ? null : uploadUrl(publicUrl, signedId);
     });
-  const accountDefaults = {
-    mailDomain: config.MAIL_DOMAIN,
-    sandboxMonthlyCap: config.SANDBOX_MONTHLY_CAP,
-    allowances: {
-      free: config.ALLOWANCE_FREE,
-      paid: config.ALLOWANCE_PAID,
-      trusted: config.ALLOWANCE_TRUSTED,
-    },
-  };
-  const profile = createAccountProfile({ db: pool, images, mailDomain: config.MAIL_DOMAIN });
+  const mailDomain = config.MAIL_DOMAIN;
+  const profile = createAccountProfile({ db: pool, images, mailDomain, capacity: capacitySettings(config) });
   return [
-    ...createAccountRoutes({ profile, brands, images, presentBrand: present, accountDefaults }),
+    ...createAccountRoutes({ profile, brands, images, presentBrand: present, mailDomain }),
     ...createBrandRoutes({ brands, presentBrand: present }),
   ];
 }
