@@ -65,7 +65,7 @@ function createParts({ config, database, log }: ApiServerDeps): Parts {
     login: createLogin(pool),
   };
   const authenticate = createAuthenticate({ db: pool, keys: createKeyLookup(pool), usage, tokens });
-  return { deps, fleet, usage, metrics: createHttpMetrics(database), authenticate };
+  return { deps, fleet, usage, metrics: createHttpMetrics(pool), authenticate };
 }
 
 /** The API, and `/metrics` on a port of its own where `METRICS_PORT` is set. */

@@ -1,20 +1,18 @@
-import knexFactory, { type Knex } from 'knex';
 import pg from 'pg';
 
 /** int8 as a number: ids and counts stay far below 2^53. */
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
-/** A knex instance for the rooms and a bare pool for the hot paths, both on the same database. */
+/** A pool of connections, for bare SQL and, by `knexOn`, for models. */
 export interface Database {
   readonly url: string;
-  readonly knex: Knex;
   readonly pool: pg.Pool;
   close(): Promise<void>;
 }
 
 export interface DatabaseOptions {
   url: string;
-  /** Connections of knex and of the pool each, at most. */
+  /** Connections at most. */
   poolMax?: number;
   /** Shown in `pg_stat_activity`. */
   applicationName?: string;
@@ -50,25 +48,15 @@ export function connectionSettings(options: DatabaseOptions): pg.ClientConfig {
   };
 }
 
-/** Open both pools; no connection is made before the first query. */
+/** Open a pool; no connection is made before the first query. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const max = options.poolMax ?? 10;
-  const settings = connectionSettings(options);
-  const pool = new pg.Pool({ ...settings, max, connectionTimeoutMillis: 10_000, idleTimeoutMillis: 30_000 });
+  const pool = new pg.Pool({
+    ...connectionSettings(options),
+    max: options.poolMax ?? 10,
+    connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: 30_000,
+  });
   // A lost idle connection is replaced at the next query; without a listener it would end the process.
   pool.on('error', () => undefined);
-  const knex = knexFactory({
-    client: 'pg',
-    connection: settings as Knex.PgConnectionConfig,
-    pool: { min: 0, max },
-    acquireConnectionTimeout: 10_000,
-  });
-  return {
-    url: options.url,
-    knex,
-    pool,
-    async close() {
-      await Promise.all([knex.destroy(), pool.end()]);
-    },
-  };
+  return { url: options.url, pool, close: () => pool.end() };
 }
