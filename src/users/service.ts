@@ -62,7 +62,9 @@ export async function findUserId(db: Queryable, email: string): Promise<number |
  * @throws AppError `not_found` where there is no such account; `conflict` where it would be left without an owner
  */
 export async function addMember(db: Queryable, input: NewMember): Promise<AddedMember> {
-  const account = await db.query('select 1 from accounts where id = $1', [input.accountId]);
+  const account = await db.query(`select 1 from accounts where id = $1 and kind = 'customer'`, [
+    input.accountId,
+  ]);
   if (account.rowCount === 0) throw notFound('account');
   const password = input.password ?? generatePassword();
   const known = await findUserId(db, input.email);
