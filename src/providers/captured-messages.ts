@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { HandOverOutcome } from './outcome.ts';
 
 /** One handing-over as the `capture` providers keep it. */
-export interface CapturedMessage {
+interface CapturedMessage {
   messageId: number;
   attempt: number;
   channel: 'email' | 'sms';
@@ -18,6 +18,7 @@ export interface CapturedMessage {
 export const CAPTURED_MESSAGES_KEPT = 10_000;
 
 const TRIM_EVERY = 500;
+const CONCURRENCY = 4;
 
 /**
  * The contents travel as one binary parameter, cut up by length: an array of bytea would be hex text,
@@ -45,12 +46,12 @@ delete from captured_messages where id in (
   where id <= (select id from captured_messages order by id desc offset $1 limit 1)
   for update skip locked)`;
 
-export interface CapturedMessages {
-  /**
-   * Keep a window, in one statement; what is kept already stays as it is.
-   * @returns accepted and delivered for each; a fault for each where the database is away
-   */
-  keep(window: readonly CapturedMessage[]): Promise<HandOverOutcome[]>;
+/** The contract of both channels' providers. */
+interface CaptureProvider<Outgoing> {
+  readonly name: string;
+  readonly concurrency: number;
+  handOver(window: readonly Outgoing[]): Promise<HandOverOutcome[]>;
+  close(): Promise<void>;
 }
 
 function parameters(window: readonly CapturedMessage[]): unknown[] {
@@ -79,8 +80,15 @@ function captured(message: CapturedMessage): HandOverOutcome {
   return { kind: 'accepted', providerMessageId, response: 'kept in the mailbox', delivered: true };
 }
 
-/** What both `capture` providers keep their windows with. */
-export function createCapturedMessages(pool: pg.Pool): CapturedMessages {
+/**
+ * A provider that sends nothing: it keeps each window in one statement, and calls its messages delivered. Where the
+ * database is away, that is a fault of each. Handing the same attempt over again changes nothing.
+ * @param capturedFrom what is kept of a message of the channel
+ */
+export function createCapture<Outgoing>(
+  pool: pg.Pool,
+  capturedFrom: (message: Outgoing) => CapturedMessage,
+): CaptureProvider<Outgoing> {
   let sinceTrim = TRIM_EVERY;
 
   async function trim(added: number): Promise<void> {
@@ -91,15 +99,22 @@ export function createCapturedMessages(pool: pg.Pool): CapturedMessages {
   }
 
   return {
-    async keep(window) {
+    name: 'capture',
+    concurrency: CONCURRENCY,
+    async handOver(window) {
+      const messages = window.map(capturedFrom);
       try {
-        await pool.query(KEEP_WINDOW, parameters(window));
+        await pool.query(KEEP_WINDOW, parameters(messages));
       } catch (error) {
-        return window.map(() => ({ kind: 'fault', reason: `cannot keep mail: ${(error as Error).message}` }));
+        return messages.map(() => ({
+          kind: 'fault',
+          reason: `cannot keep mail: ${(error as Error).message}`,
+        }));
       }
       // Untrimmed is no trouble of these messages: the next window trims.
-      await trim(window.length).catch(() => (sinceTrim = TRIM_EVERY));
-      return window.map(captured);
+      await trim(messages.length).catch(() => (sinceTrim = TRIM_EVERY));
+      return messages.map(captured);
     },
+    close: () => Promise.resolve(),
   };
 }
