@@ -84,6 +84,11 @@ function checkHeadersAndTags(problems: Problems, { headers = {}, tags = {} }: Se
   problems.add(reservedTagErrors(tags), 'reserved_tag');
 }
 
+/** A part that says nothing is none: readers would be shown it instead of the other one. */
+function unlessBlank(content: string | undefined): string | null {
+  return content === undefined || content.trim() === '' ? null : content;
+}
+
 function emailDraft(
   problems: Problems,
   tenant: Tenant,
@@ -102,8 +107,8 @@ function emailDraft(
     from: from === null ? null : (body.from ?? body.from_email ?? '').trim(),
     replyTo: body.reply_to?.trim() ?? null,
     subject: body.subject ?? null,
-    html: body.html ?? null,
-    text: body.body ?? null,
+    html: unlessBlank(body.html),
+    text: unlessBlank(body.body),
     headers: body.headers ?? null,
     tags: body.tags ?? null,
     tracking: body.tracking ?? null,

@@ -39,19 +39,26 @@ const emailOnlyFields = [
 type Body = Record<string, unknown>;
 type Say = (field: string, message: string) => void;
 
+function isBlank(text: unknown): boolean {
+  return typeof text === 'string' && text.trim() === '';
+}
+
 function smsRules(body: Body, say: Say): void {
   for (const name of emailOnlyFields) if (body[name] !== undefined) say(name, 'is for email only');
   if (body.body === undefined) say('body', 'is required for sms');
-  else if (typeof body.body === 'string' && body.body.trim() === '') say('body', 'must not be empty');
+  else if (isBlank(body.body)) say('body', 'must not be empty');
 }
 
 function emailRules(body: Body, say: Say): void {
   const given = (name: string) => body[name] !== undefined;
-  if (!given('subject') && !given('template_id')) say('subject', 'is required for email');
-  if (!given('html') && !given('body') && !given('template_id')) {
-    say('html', 'is required unless body or template_id is given');
+  if (isBlank(body.subject)) say('subject', 'must not be empty');
+  else if (!given('subject') && !given('template_id')) say('subject', 'is required for email');
+  if (given('template_id')) return;
+  if (!given('html') && !given('body')) say('html', 'is required unless body or template_id is given');
+  const contents = ['html', 'body'].filter(given);
+  if (contents.every((name) => isBlank(body[name]))) {
+    for (const name of contents) say(name, 'must not be empty');
   }
-  if (given('variables') && !given('template_id')) say('variables', 'needs a template_id');
 }
 
 /** Rules between fields; told together with those of each field. */
@@ -61,6 +68,7 @@ const betweenFields = z.superRefine<unknown>((value, ctx) => {
   const say: Say = (field, message) => ctx.addIssue({ code: 'custom', path: [field], message });
   if (body.channel === 'sms') smsRules(body, say);
   if (body.channel === 'email') emailRules(body, say);
+  if (body.variables !== undefined && body.template_id === undefined) say('variables', 'needs a template_id');
 });
 betweenFields._zod.def.when = () => true;
 

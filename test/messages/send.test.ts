@@ -44,6 +44,12 @@ describe('what a message must have', () => {
     ['everything at once', { channel: 'email' }, ['to', 'subject', 'html']],
     ['everything', {}, ['channel', 'to']],
     ['the body of an sms', { ...sms, body: undefined }, ['body']],
+    ['a subject that says something', { ...email, subject: ' ' }, ['subject']],
+    ['html that says something', { ...email, html: '' }, ['html']],
+    ['a body that says something', { ...email, html: undefined, body: '\n' }, ['body']],
+    ['either of them', { ...email, html: '', body: ' ' }, ['html', 'body']],
+    ['a template for variables', { ...email, variables: {} }, ['variables']],
+    ['a template for variables of an sms', { ...sms, variables: {} }, ['variables']],
     ['a body of an sms that says something', { ...sms, body: ' ' }, ['body']],
   ])('%s', (_name, body, fields) => refused(body, fields));
 
@@ -262,6 +268,21 @@ describe('an accepted message', () => {
     const one = await api.request('GET', `/v1/my/messages/${String(sent.body.id)}`);
     expect(one.body).toEqual({ ...sent.body, html: '<p>Hi</p>', text: 'Hi', events: [] });
     expect(one.body.queued_at).toBe(sent.body.created_at);
+  });
+
+  it.each([
+    [
+      { html: ' ', body: 'Hi' },
+      { html: null, text: 'Hi' },
+    ],
+    [
+      { html: '<p>Hi</p>', body: '' },
+      { html: '<p>Hi</p>', text: null },
+    ],
+  ])('of %o has no part that says nothing', async (parts, kept) => {
+    const { body } = await post({ ...email, ...parts });
+    const one = await api.request('GET', `/v1/my/messages/${String(body.id)}`);
+    expect(one.body).toMatchObject(kept);
   });
 
   it.each([
