@@ -281,7 +281,9 @@ describe('an answer', () => {
   });
 
   it('to what is not HTTP is in the error shape too', async () => {
-    expect(await raw(['NONSENSE\r\n\r\n'], /}$/)).toMatch(/^HTTP\/1.1 400 [\s\S]*"error":true/);
+    expect(await raw(['NONSENSE\r\n\r\n'], /}$/)).toMatch(
+      /^HTTP\/1.1 400 [\s\S]*X-Request-Id: \S{36}\r\n[\s\S]*"error":true/,
+    );
     const long = `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`;
     expect(await raw([long], /}$/)).toMatch(/^HTTP\/1.1 431 [\s\S]*"error":true/);
   });
