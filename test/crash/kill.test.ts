@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { heldBy } from '../support/crash/cluster.ts';
 import { type Findings, findingsOf, toldOf, untilQuiet } from '../support/crash/findings.ts';
 import { scale } from '../support/crash/scale.ts';
 import { attemptsByWorkflow } from '../support/crash/recovery.ts';
@@ -62,7 +63,7 @@ async function killAndRestart(part: { kill(): Promise<void>; start(): Promise<vo
 describe.each(seeds)('everything accepted arrives although a process is killed (seed %i)', (seed) => {
   it('the sender that just handed a mail over: only what it had intended arrives again, the same', async () => {
     const victim = stage.senders[seed % 2 === 0 ? 0 : 1];
-    const witness = await watchSender(stage, victim.pid);
+    const witness = await watchSender(stage, victim.pid, heldBy);
     const strike = async () => {
       await victim.kill();
       const held = await witness.held();
@@ -109,7 +110,7 @@ describe.each(seeds)('everything accepted arrives although a process is killed (
   it('the database with all its processes: only what was intended arrives again, the same', async () => {
     const strike = async () => {
       await stage.postgres.kill();
-      const held = await stage.postgres.heldInCopy();
+      const held = await stage.postgres.readCopy((client) => heldBy(client));
       const restartedAt = Date.now();
       await stage.postgres.start();
       return { held, restartedAt };

@@ -63,11 +63,14 @@ export async function heldBy(client: pg.Client, owner?: number): Promise<Held> {
 }
 
 /**
- * What senders held in a killed cluster, read from a copy of its data that recovers by itself: the cluster is left as the
- * kill left it.
+ * Read from a copy of a killed cluster's data that recovers by itself: the cluster is left as the kill left it.
  * @param folder as given to `startPostgres`
  */
-export async function heldInCopy(folder: string, guard: Guard): Promise<Held> {
+export async function readCopy<T>(
+  folder: string,
+  guard: Guard,
+  read: (client: pg.Client) => Promise<T>,
+): Promise<T> {
   const copies = join(folder, '..', 'copies');
   await mkdir(copies, { recursive: true, mode: 0o755 });
   const copy = await mkdtemp(join(copies, 'copy-'));
@@ -79,7 +82,7 @@ export async function heldInCopy(folder: string, guard: Guard): Promise<Held> {
       const client = new pg.Client({ connectionString: server.url() });
       await client.connect();
       try {
-        return await heldBy(client);
+        return await read(client);
       } finally {
         await client.end();
       }

@@ -1,6 +1,8 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type pg from 'pg';
 import { createAccount } from '../../../src/accounts/service.ts';
 import { createApiKey } from '../../../src/api-keys/service.ts';
 import type { RoleName } from '../../../src/cli/role-names.ts';
@@ -15,7 +17,7 @@ import { type PostgresServer, startPostgres } from '../../../src/local/postgres.
 import { signal } from '../../../src/local/processes.ts';
 import { type Receiver, startReceiver } from '../https-receiver.ts';
 import { getTools } from '../tools.ts';
-import { type Held, heldInCopy, killCluster } from './cluster.ts';
+import { killCluster, readCopy } from './cluster.ts';
 import { type MailSink, startMailSink } from './mail-sink.ts';
 import { createRole, type Role } from './role.ts';
 
@@ -36,17 +38,20 @@ export interface CrashStage {
   /** Subscribed to `email.sent`. */
   readonly receiver: Receiver;
   readonly webhookId: number;
+  /** Another webhook at the receiver. @returns its id */
+  subscribe(path: string): Promise<number>;
   readonly api: Role;
   readonly worker: Role;
   readonly senders: readonly [Role, Role];
   /** `forget` removes all that it has stored, while it does not run. */
   readonly engine: Restartable & { readonly address: string; forget(): Promise<void> };
-  readonly postgres: Restartable & { heldInCopy(): Promise<Held> };
+  readonly postgres: Restartable & { readCopy<T>(read: (client: pg.Client) => Promise<T>): Promise<T> };
   /** What roles that died or failed wrote last. */
   lastWords(): string;
   close(): Promise<void>;
 }
 
+const testCaFile = fileURLToPath(new URL('../tls/ca.pem', import.meta.url));
 /** So slow that a backlog builds up, claimed and intended by both. */
 const SMTP_REPLY_MS = 15;
 const CONNECTIONS_PER_SENDER = 4;
@@ -64,7 +69,7 @@ async function startDatabase(folder: string, guard: Guard) {
     restartable: {
       kill: () => killCluster(server.pid),
       start: async () => void (server = await startPostgres({ ...options, port })),
-      heldInCopy: () => heldInCopy(folder, guard),
+      readCopy: <T>(read: (client: pg.Client) => Promise<T>) => readCopy(folder, guard, read),
     },
   };
 }
@@ -99,7 +104,7 @@ async function createSendingAccount(database: Database): Promise<{ accountId: nu
   return { accountId: account.id, apiKey: key };
 }
 
-async function subscribe(apiPort: number, apiKey: string, url: string): Promise<number> {
+async function createWebhook(apiPort: number, apiKey: string, url: string): Promise<number> {
   const response = await fetch(`http://127.0.0.1:${apiPort}/v1/my/webhooks`, {
     method: 'POST',
     headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
@@ -141,7 +146,7 @@ async function build(
   closing.push(engine.stop);
   const sink = await startMailSink(SMTP_REPLY_MS);
   closing.push(() => sink.close());
-  const receiver = await startReceiver({ plain: true });
+  const receiver = await startReceiver();
   closing.push(() => receiver.close());
   const database = openDatabase({ url: postgres.url, poolMax: 4, applicationName: 'crash test' });
   closing.push(() => database.close());
@@ -157,6 +162,7 @@ async function build(
     CARILLON_HOME: join(folder, 'home'),
     LOG_LEVEL: 'warn',
     EGRESS_ALLOW: '127.0.0.0/8',
+    NODE_EXTRA_CA_CERTS: testCaFile,
     WEBHOOK_RETRY_SCHEDULE: webhookRetrySchedule,
     SENDER_CONNECTIONS: String(CONNECTIONS_PER_SENDER),
   };
@@ -174,7 +180,8 @@ async function build(
   const roles = [api, worker, ...senders];
   closing.push(() => Promise.all(roles.map((role) => role.stop())));
   await Promise.all(roles.map((role) => role.start()));
-  const webhookId = await subscribe(apiPort, apiKey, receiver.url('/events', '127.0.0.1'));
+  const subscribe = (path: string) => createWebhook(apiPort, apiKey, receiver.url(path, '127.0.0.1'));
+  const webhookId = await subscribe('/events');
   return {
     database,
     accountId,
@@ -183,6 +190,7 @@ async function build(
     sink,
     receiver,
     webhookId,
+    subscribe,
     api,
     worker,
     senders,

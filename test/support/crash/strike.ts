@@ -44,7 +44,7 @@ const PARALLEL = 16;
 const MOMENT_LIMIT_MS = 60_000;
 
 /** The same for the same seed and name; from 0 to 1. */
-function fractionOf(seed: number, name: string): number {
+export function fractionOf(seed: number, name: string): number {
   return createHash('sha256').update(`${name}/${seed}`).digest().readUInt32BE(0) / 2 ** 32;
 }
 

@@ -1,15 +1,21 @@
 import pg from 'pg';
-import { type Held, heldBy } from './cluster.ts';
 import type { CrashStage } from './stage.ts';
 
 /** Sees what a sender leaves behind. */
-export interface Witness {
+export interface Witness<Held> {
   held(): Promise<Held>;
   close(): Promise<void>;
 }
 
-/** @param pid of a sender. Its row is held, so that nobody settles anything before it is read. */
-export async function watchSender(stage: CrashStage, pid: number): Promise<Witness> {
+/**
+ * @param pid of a sender. Its row is held, so that nobody settles anything before it is read.
+ * @param read what the process of this id holds
+ */
+export async function watchSender<Held>(
+  stage: CrashStage,
+  pid: number,
+  read: (client: pg.Client, owner: number) => Promise<Held>,
+): Promise<Witness<Held>> {
   const client = new pg.Client({ connectionString: stage.database.url });
   client.on('error', () => undefined);
   await client.connect();
@@ -21,5 +27,5 @@ export async function watchSender(stage: CrashStage, pid: number): Promise<Witne
   );
   const owner = rows[0]?.id;
   if (owner === undefined) throw new Error(`process ${pid} has no row`);
-  return { held: () => heldBy(client, owner), close: () => client.end() };
+  return { held: () => read(client, owner), close: () => client.end() };
 }
