@@ -54,6 +54,12 @@ export async function composeEmail(message: WindowMessage, deps: ComposeDeps): P
     to: `${to.local}@${to.domain}`,
     from: `${from.local}@${from.domain}`,
     subject: message.subject ?? '',
+    tags: {
+      ...message.tags,
+      account_id: String(message.accountId),
+      brand_id: String(message.brandId),
+      message_id: String(message.messageId),
+    },
     built,
   };
 }

@@ -22,6 +22,7 @@ export interface WindowMessage {
   html: string | null;
   text: string | null;
   headers: Record<string, string> | null;
+  tags: Record<string, string> | null;
   segments: number | null;
 }
 
@@ -66,7 +67,7 @@ export async function intendWindow(client: Queryable, request: WindowRequest): P
     )
     select id as "messageId", attempt, epoch, verdict, account_id as "accountId", brand_id as "brandId", channel, class,
       queued_at as "queuedAt", created_at as "createdAt", to_address as "to", from_address as "from",
-      reply_to as "replyTo", subject, html, text, headers, segments
+      reply_to as "replyTo", subject, html, text, headers, tags, segments
     from checked order by id`,
     values: [
       request.owner,

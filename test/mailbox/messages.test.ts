@@ -65,6 +65,7 @@ describe('what the mailbox shows', () => {
         to,
         from: 'hello@carillon.localhost',
         subject,
+        tags: {},
         built: { data: Buffer.from(data), smtpUtf8: false, eightBit: false },
       },
     ]);

@@ -14,6 +14,7 @@ function email(messageId: number, data: Buffer | string, attempt = 1): OutgoingE
     to: `reader${messageId}@example.com`,
     from: 'hello@carillon.localhost',
     subject: `Número ${messageId} 🔔`,
+    tags: {},
     built: { data: Buffer.from(data), smtpUtf8: false, eightBit: false },
   };
 }

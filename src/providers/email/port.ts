@@ -12,6 +12,8 @@ export interface OutgoingEmail {
   to: string;
   from: string;
   subject: string;
+  /** The client's, and `account_id`, `brand_id`, `message_id`, for providers that keep tags with a message. */
+  tags: Record<string, string>;
   /** The complete signed message; the same bytes whenever the same email is handed over. */
   built: BuiltMessage;
 }
