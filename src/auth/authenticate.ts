@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { parseKey } from '../api-keys/key.ts';
 import type { Queryable } from '../db/queryable.ts';
 import { AppError, invalid, notFound } from '../errors.ts';
 import type { KeyLookup, LiveKey } from './key-lookup.ts';
@@ -64,9 +63,7 @@ export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
   const { db, keys, usage, tokens } = deps;
 
   async function byKey(bearer: string): Promise<LiveKey | null> {
-    const parsed = parseKey(bearer);
-    if (!parsed) return null;
-    const key = await keys.find(parsed.digest);
+    const key = await keys.find(bearer);
     if (key) usage.used(key.id);
     return key;
   }

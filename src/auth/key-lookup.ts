@@ -1,3 +1,4 @@
+import { parseKey } from '../api-keys/key.ts';
 import { KEY_LEASE_MS } from '../api-keys/service.ts';
 import type { Queryable } from '../db/queryable.ts';
 import { AppError } from '../errors.ts';
@@ -13,11 +14,11 @@ export interface LiveKey {
 
 export interface KeyLookup {
   /**
-   * @param digest SHA-256 of the key
-   * @returns null where it is unknown or revoked
+   * @param text what the client sent as its key
+   * @returns null where it is no key, unknown or revoked
    * @throws AppError unavailable where the database does not answer
    */
-  find(digest: Buffer): Promise<LiveKey | null>;
+  find(text: string): Promise<LiveKey | null>;
 }
 
 interface Waiter {
@@ -61,6 +62,7 @@ async function queryKeys(db: Queryable, digests: Buffer[]): Promise<Map<string, 
  * @param clock milliseconds that only go forward
  */
 export function createKeyLookup(db: Queryable, clock: () => number = () => performance.now()): KeyLookup {
+  /** By the key's own text: a leased one is neither parsed nor digested again. */
   const leases = new Map<string, Lease>();
   let waiting: Batch = new Map();
   let inFlight = 0;
@@ -74,10 +76,10 @@ export function createKeyLookup(db: Queryable, clock: () => number = () => perfo
         db,
         entries.map(([, { digest }]) => digest),
       );
-      for (const [name, { waiters }] of entries) {
-        const key = found.get(name) ?? null;
-        if (key) leases.set(name, { key, until });
-        else leases.delete(name);
+      for (const [text, { digest, waiters }] of entries) {
+        const key = found.get(digest.toString('base64')) ?? null;
+        if (key) leases.set(text, { key, until });
+        else leases.delete(text);
         for (const waiter of waiters) waiter.resolve(key);
       }
     } catch (cause) {
@@ -98,14 +100,15 @@ export function createKeyLookup(db: Queryable, clock: () => number = () => perfo
   }
 
   return {
-    find(digest) {
-      const name = digest.toString('base64');
-      const lease = leases.get(name);
+    find(text) {
+      const lease = leases.get(text);
       if (lease && clock() < lease.until) return Promise.resolve(lease.key);
+      const parsed = parseKey(text);
+      if (!parsed) return Promise.resolve(null);
       return new Promise((resolve, reject) => {
-        const entry = waiting.get(name);
+        const entry = waiting.get(text);
         if (entry) entry.waiters.push({ resolve, reject });
-        else waiting.set(name, { digest, waiters: [{ resolve, reject }] });
+        else waiting.set(text, { digest: parsed.digest, waiters: [{ resolve, reject }] });
         // After this turn of the event loop, so that requests read together are asked about together.
         if (waiting.size === 1 && !entry) setImmediate(flush);
       });

@@ -50,6 +50,8 @@ async function connect(state: State, options: DatabaseOptions): Promise<void> {
   );
   try {
     await client.connect();
+    // A NOTIFY is a transaction, and nobody needs it on disk.
+    await client.query('set synchronous_commit = off');
     await client.query('listen carillon_send; listen carillon_webhook; listen carillon_outbox');
     if (state.closed) return void client.end().catch(() => undefined);
     state.client = client;

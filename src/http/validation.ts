@@ -98,8 +98,8 @@ export function parseWith(schema: z.ZodType, value: unknown, part: Part): Parsed
 
 /** The body without what a client may send back unchanged but nobody may set. */
 export function withoutReadOnly(body: unknown, readOnly: readonly string[]): unknown {
-  if (readOnly.length === 0 || typeof body !== 'object' || body === null || Array.isArray(body)) return body;
-  const kept = { ...body } as Record<string, unknown>;
-  for (const name of readOnly) delete kept[name];
-  return kept;
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  // Most bodies have none: they pass as they are, for an object with names deleted from it is slow to read.
+  if (!readOnly.some((name) => Object.hasOwn(body, name))) return body;
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !readOnly.includes(name)));
 }

@@ -62,6 +62,7 @@ function presentHold(hold: MessageRow['hold']): MessageResource['hold'] {
 }
 
 export function presentMessage(row: MessageRow): MessageResource {
+  const createdAt = row.created_at.toISOString();
   return {
     id: row.id,
     account_id: row.account_id,
@@ -87,13 +88,13 @@ export function presentMessage(row: MessageRow): MessageResource {
     failure: row.failure,
     bounce: row.bounce,
     hold: presentHold(row.hold),
-    queued_at: iso(row.created_at),
+    queued_at: createdAt,
     sent_at: iso(row.sent_at),
     delivered_at: iso(row.delivered_at),
     opened_at: iso(row.opened_at),
     clicked_at: iso(row.clicked_at),
-    created_at: row.created_at.toISOString(),
-    updated_at: row.updated_at.toISOString(),
+    created_at: createdAt,
+    updated_at: row.updated_at === row.created_at ? createdAt : row.updated_at.toISOString(),
   };
 }
 

@@ -26,16 +26,11 @@ interface Tally {
   sent: number;
 }
 
-function requestText(options: LoadOptions, n: number): string {
-  const body = options.body(n);
-  const headers = Object.entries({
-    Host: 'localhost',
-    'Content-Type': 'application/json',
-    'Content-Length': String(Buffer.byteLength(body)),
-    ...options.headers,
-  });
-  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-  return `POST ${options.path} HTTP/1.1\r\n${lines}\r\n${body}`;
+/** Everything before a request's Content-Length, the same for all of them. */
+function headOf(options: LoadOptions): string {
+  const headers = { Host: 'localhost', 'Content-Type': 'application/json', ...options.headers };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `POST ${options.path} HTTP/1.1\r\n${lines.join('')}Content-Length: `;
 }
 
 /** Length of a whole response with Content-Length at the start of `text`; 0 while it is not whole. */
@@ -49,6 +44,7 @@ function responseLength(text: string): number {
 
 /** One keep-alive connection: a request, its answer, the next; until `end`. */
 function runConnection(options: LoadOptions, end: number, tally: Tally): Promise<void> {
+  const head = headOf(options);
   return new Promise((resolve, reject) => {
     const socket = net.connect({ port: options.port, host: '127.0.0.1', noDelay: true });
     let buffered = '';
@@ -56,7 +52,8 @@ function runConnection(options: LoadOptions, end: number, tally: Tally): Promise
     const next = () => {
       startedAt = performance.now();
       if (startedAt > end) return void socket.end();
-      socket.write(requestText(options, tally.sent++));
+      const body = options.body(tally.sent++);
+      socket.write(`${head}${Buffer.byteLength(body)}\r\n\r\n${body}`);
     };
     socket
       .on('connect', next)
