@@ -9,6 +9,8 @@ export interface WebhookDescription {
   description: string;
   /** Of the body's `data`. */
   data: z.ZodType;
+  /** A whole body, as `POST /webhooks/{id}/test` sends it. */
+  example: JsonObject;
 }
 
 export const WEBHOOK_TAG = 'Webhook events';
@@ -21,7 +23,11 @@ const header = (name: string, description: string, schema: JsonObject): JsonObje
   schema,
 });
 
-const signedHeaders = [
+const requestHeaders = [
+  header('User-Agent', 'Names the sender, with a version of its own.', {
+    type: 'string',
+    pattern: '^Carillon-Webhooks/',
+  }),
   header('webhook-id', 'Names the event; the same at every try. Deduplicate on it.', {
     type: 'string',
     pattern: '^evt_',
@@ -65,10 +71,15 @@ export function describeWebhooks(events: readonly WebhookDescription[], componen
         summary: event.type,
         description: event.description,
         security: [],
-        parameters: signedHeaders,
+        parameters: requestHeaders,
         requestBody: {
           required: true,
-          content: { 'application/json': { schema: bodyOf(event, components) } },
+          content: {
+            'application/json': {
+              schema: bodyOf(event, components),
+              examples: { test: { summary: 'A test event', value: event.example } },
+            },
+          },
         },
         responses: {
           '2XX': { description: 'Taken. Answer within 10 seconds.' },

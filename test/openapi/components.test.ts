@@ -43,13 +43,25 @@ describe('webhooks in the document', () => {
     const data = z.object({ message_id: z.int() });
     const document = buildOpenApiDocument([], {
       publicUrl: null,
-      webhooks: [{ type: 'email.sent', description: 'A provider accepted it.', data }],
+      webhooks: [
+        {
+          type: 'email.sent',
+          description: 'A provider accepted it.',
+          data,
+          example: { type: 'email.sent', timestamp: '2026-03-01T10:00:00.000Z', data: { message_id: 7 } },
+        },
+      ],
     });
     const { post } =
       (document.webhooks as Record<string, { post: Record<string, unknown> }>)['email.sent'] ?? {};
     expect(post).toMatchObject({
       operationId: 'on_email_sent',
-      parameters: [{ name: 'webhook-id' }, { name: 'webhook-timestamp' }, { name: 'webhook-signature' }],
+      parameters: [
+        { name: 'User-Agent' },
+        { name: 'webhook-id' },
+        { name: 'webhook-timestamp' },
+        { name: 'webhook-signature' },
+      ],
       requestBody: {
         content: {
           'application/json': {
@@ -57,6 +69,7 @@ describe('webhooks in the document', () => {
               required: ['type', 'timestamp', 'data'],
               properties: { type: { const: 'email.sent' }, data: { required: ['message_id'] } },
             },
+            examples: { test: { value: { data: { message_id: 7 } } } },
           },
         },
       },

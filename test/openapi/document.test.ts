@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
 import { errorStatus } from '../../src/errors.ts';
 import { errorsOf } from '../../src/http/route.ts';
-import { eventData, eventTypes } from '../../src/webhooks/events.ts';
+import { eventCatalogue, eventTypes } from '../../src/webhooks/events.ts';
 import { startTestApi, type TestApi } from '../support/api.ts';
 import { createAnswerCheck, resolved, type OpenApi } from '../support/openapi.ts';
 
@@ -88,7 +88,7 @@ describe('the OpenAPI document', () => {
       const { requestBody } = document.webhooks[type]?.post ?? {};
       const { properties } = requestBody?.content['application/json']?.schema ?? {};
       const { data } = properties as { data: { properties: object } };
-      expect(Object.keys(data.properties)).toEqual(Object.keys(eventData[type].shape));
+      expect(Object.keys(data.properties)).toEqual(Object.keys(eventCatalogue[type].data.shape));
     }
   });
 

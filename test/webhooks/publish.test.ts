@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { inTransaction } from '../../src/db/queryable.ts';
-import { eventData } from '../../src/webhooks/events.ts';
+import { eventCatalogue } from '../../src/webhooks/events.ts';
 import { emailEventData, publishEvents, type PublishedEvent } from '../../src/webhooks/service.ts';
 import { createTestTenant, type TestTenant } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -146,6 +146,8 @@ describe('the data of email events', () => {
     ['email.failed', { failure: { code: 'rejected', message: 'no' } }],
     ['email.complained', {}],
   ] as const)('of %s follows the catalogue', (type, extra) => {
-    expect(eventData[type].strict().safeParse(emailEventData(message, extra)).error).toBeUndefined();
+    expect(
+      eventCatalogue[type].data.strict().safeParse(emailEventData(message, extra)).error,
+    ).toBeUndefined();
   });
 });
