@@ -1,4 +1,5 @@
 import type { Tenant } from '../auth/tenant.ts';
+import { countRows, estimateRows, EXACT_UP_TO } from '../db/count.ts';
 import type { Queryable } from '../db/queryable.ts';
 import type { Counted, Page } from '../http/pagination.ts';
 import type { MessageEventRow, MessageRow } from './presenter.ts';
@@ -10,7 +11,6 @@ const columns = `m.id, m.account_id, m.brand_id, m.channel, m.status, m.test, m.
 
 /** Handovers are few: one a connection. */
 const sendingSql = `exists (select 1 from handovers h where m.id = any(h.message_ids))`;
-const EXACT_UP_TO = 100_000;
 
 export interface MessageFilters {
   status?: string | undefined;
@@ -83,16 +83,7 @@ async function countAll(client: Queryable, tenant: Tenant): Promise<Counted> {
   );
   const { closed, open } = rows[0] ?? { closed: 0, open: 0 };
   if (open <= EXACT_UP_TO) return { total: closed + open };
-  return estimate(client, { sql: 'm.brand_id = $1', values: [tenant.brandId] });
-}
-
-async function estimate(client: Queryable, { sql, values }: Where): Promise<Counted> {
-  const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>(
-    `explain (format json) select 1 from messages m where ${sql}`,
-    values,
-  );
-  const planned = rows[0]?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;
-  return { total: Math.max(planned, EXACT_UP_TO), estimated: true };
+  return estimateRows(client, 'messages m where m.brand_id = $1', [tenant.brandId]);
 }
 
 /** How many messages there are: exact up to 100,000 where filtered, then the planner's estimate. */
@@ -103,13 +94,8 @@ export async function countMessages(
 ): Promise<Counted> {
   const filtered = Object.values(filters).some((value) => value !== undefined);
   if (!filtered) return countAll(client, tenant);
-  const condition = where(tenant, filters);
-  const { rows } = await client.query<{ count: number }>(
-    `select count(*) from (select 1 from messages m where ${condition.sql} limit ${EXACT_UP_TO + 1}) counted`,
-    condition.values,
-  );
-  const count = rows[0]?.count ?? 0;
-  return count <= EXACT_UP_TO ? { total: count } : estimate(client, condition);
+  const { sql, values } = where(tenant, filters);
+  return countRows(client, `messages m where ${sql}`, values);
 }
 
 /** @returns null where it is not this brand's */
