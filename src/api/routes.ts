@@ -10,8 +10,9 @@ import { createLocalDiskStore } from '../storage/local-disk.ts';
 import { createSignedIds } from '../storage/signed-id.ts';
 import { createUploadRoutes } from '../uploads/routes.ts';
 import { createUploads } from '../uploads/service.ts';
+import { createWebhookDeliveryRoutes } from '../webhooks/deliveries/routes.ts';
 import { createWebhookRoutes } from '../webhooks/routes.ts';
-import { createWebhookManager, WEBHOOK_USER_AGENT } from '../webhooks/service.ts';
+import { createWebhookDeliveries, createWebhookManager, WEBHOOK_USER_AGENT } from '../webhooks/service.ts';
 import { createAccountRooms } from './account-rooms.ts';
 import type { ApiDeps } from './deps.ts';
 
@@ -21,13 +22,17 @@ function uploadRoutes({ config, database: { pool }, keyring }: ApiDeps): RouteDe
   return createUploadRoutes({ pool, uploads });
 }
 
-function webhookRoutes({ config, database: { pool }, keyring }: ApiDeps): RouteDefinition[] {
+function webhookRoutes({ config, database: { pool }, keyring, waker }: ApiDeps): RouteDefinition[] {
   const egress = createEgress({
     resolver: createResolver(config.DNS_SERVERS),
     allow: config.EGRESS_ALLOW,
     userAgent: WEBHOOK_USER_AGENT,
   });
-  return createWebhookRoutes({ pool, webhooks: createWebhookManager({ pool, keyring, egress }) });
+  const deliveries = createWebhookDeliveries({ pool });
+  return [
+    ...createWebhookRoutes({ pool, webhooks: createWebhookManager({ pool, keyring, egress, waker }) }),
+    ...createWebhookDeliveryRoutes({ deliveries, waker }),
+  ];
 }
 
 /**

@@ -20,6 +20,16 @@ export const pageQuery = {
   after: positive('Only items older than the one with this id; what the `Link` header uses.').optional(),
 };
 
+/** A list that is given whole unless asked otherwise. */
+export const wholeList = { limit: 1_000, max: 1_000 };
+
+/** {@link pageQuery} of a {@link wholeList}. */
+export const wholeListQuery = {
+  ...pageQuery,
+  page: positive('The page, from 1; all items are on the first unless `limit` says otherwise.').optional(),
+  limit: positive('Items a page; 1,000 by default, and more is taken as 1,000.').optional(),
+};
+
 export interface PageQuery {
   page?: number | undefined;
   limit?: number | undefined;
@@ -37,7 +47,7 @@ export interface Page {
 
 /**
  * @param query as parsed by {@link pageQuery}
- * @param defaults of a list that is given whole unless asked otherwise: `{ limit: 1000, max: 1000 }`
+ * @param defaults {@link wholeList}, where the list is one
  */
 export function pageOf(
   query: PageQuery,

@@ -1,10 +1,12 @@
 import type pg from 'pg';
 import type { Tenant } from '../auth/tenant.ts';
 import { inTransaction, type Queryable } from '../db/queryable.ts';
+import type { Waker } from '../db/wake.ts';
 import type { Egress } from '../egress/client.ts';
-import { invalid, notFound } from '../errors.ts';
+import { AppError, invalid, notFound } from '../errors.ts';
 import { appendToOutbox } from '../outbox/service.ts';
-import type { Keyring } from '../secrets/keyring.ts';
+import { UnsealError, type Keyring } from '../secrets/keyring.ts';
+import { changeWebhook, rotateSecret } from './change.ts';
 import { secretPlace } from './endpoint.ts';
 import { removeHistory } from './history.ts';
 import {
@@ -18,7 +20,7 @@ import {
 } from './model.ts';
 import { presentWebhook } from './presenter.ts';
 import { recoveryWake } from './recovery-start.ts';
-import type { CreateWebhook, WebhookResource } from './schema.ts';
+import type { ChangeWebhook, CreateWebhook, WebhookResource } from './schema.ts';
 import { createSecret } from './signature.ts';
 
 export const MOST_WEBHOOKS = 10;
@@ -30,6 +32,7 @@ export interface WebhookManagerDeps {
   pool: pg.Pool;
   keyring: Keyring;
   egress: Pick<Egress, 'checkUrl'>;
+  waker: Pick<Waker, 'wake'>;
 }
 
 /** What owners, admins and API keys do with webhooks. */
@@ -45,8 +48,16 @@ export interface WebhookManager {
    */
   create(trx: Queryable, tenant: Tenant, body: CreateWebhook): Promise<WebhookResource>;
   list(tenant: Tenant): Promise<WebhookResource[]>;
-  /** @throws AppError not_found */
+  /** @throws AppError not_found; with `reveal` conflict where the secret does not open */
   get(tenant: Tenant, id: number, reveal: boolean): Promise<WebhookResource>;
+  /** @throws AppError not_found, validation_error where the new URL may not be called */
+  change(tenant: Tenant, id: number, body: ChangeWebhook): Promise<WebhookResource>;
+  /**
+   * A new secret, shown whole; the old one signs beside it for 24 hours.
+   * @param trx a transaction of the caller's
+   * @throws AppError not_found
+   */
+  rotateSecret(trx: Queryable, tenant: Tenant, id: number): Promise<WebhookResource>;
   /** Remove it with its history; @throws AppError not_found */
   remove(tenant: Tenant, id: number): Promise<WebhookResource>;
 }
@@ -67,15 +78,34 @@ async function removeWebhook(pool: pg.Pool, tenant: Tenant, id: number): Promise
   return removed;
 }
 
-export function createWebhookManager({ pool, keyring, egress }: WebhookManagerDeps): WebhookManager {
-  const secretOf = (row: WebhookRow) => keyring.open(row.secret_sealed, secretPlace(row.id, row.account_id));
+function openSecret(keyring: Keyring, row: WebhookRow): string {
+  try {
+    return keyring.open(row.secret_sealed, secretPlace(row.id, row.account_id));
+  } catch (error) {
+    if (!(error instanceof UnsealError)) throw error;
+    const message = 'the secret cannot be read any more, for APP_SECRET was changed; rotate it';
+    throw new AppError('conflict', message, { cause: error });
+  }
+}
+
+export function createWebhookManager(deps: WebhookManagerDeps): WebhookManager {
+  const { pool, keyring, egress, waker } = deps;
+
+  async function find(tenant: Tenant, id: number): Promise<WebhookRow> {
+    const row = await findWebhook(pool, tenant, id);
+    if (!row) throw notFound('webhook');
+    return row;
+  }
+
+  async function checkUrl(url: string): Promise<() => void> {
+    const verdict = await egress.checkUrl(url);
+    return () => {
+      if (!verdict.ok) throw invalid({ url: [verdict.message] });
+    };
+  }
+
   return {
-    async checkUrl(url) {
-      const verdict = await egress.checkUrl(url);
-      return () => {
-        if (!verdict.ok) throw invalid({ url: [verdict.message] });
-      };
-    },
+    checkUrl,
     async create(trx, tenant, { url, events }) {
       if ((await countUnderLock(trx, tenant)) >= MOST_WEBHOOKS) {
         throw invalid({ webhooks: [`a brand has at most ${MOST_WEBHOOKS}`] });
@@ -95,12 +125,25 @@ export function createWebhookManager({ pool, keyring, egress }: WebhookManagerDe
       return (await findWebhooks(pool, tenant)).map((row) => presentWebhook(row));
     },
     async get(tenant, id, reveal) {
-      const row = await findWebhook(pool, tenant, id);
-      if (!row) throw notFound('webhook');
-      return presentWebhook(row, reveal ? secretOf(row) : null);
+      const row = await find(tenant, id);
+      return presentWebhook(row, reveal ? openSecret(keyring, row) : null);
+    },
+    async change(tenant, id, body) {
+      const before = await find(tenant, id);
+      // An address that was taken before is not judged again: what broke must not be in the way of turning it off.
+      if (body.url !== undefined && body.url !== before.url) (await checkUrl(body.url))();
+      const row = await inTransaction(pool, (trx) => changeWebhook(trx, tenant, id, body));
+      waker.wake('outbox');
+      return presentWebhook(row);
+    },
+    async rotateSecret(trx, tenant, id) {
+      const { row, secret } = await rotateSecret(trx, keyring, tenant, id);
+      return presentWebhook(row, secret);
     },
     async remove(tenant, id) {
-      return presentWebhook(await removeWebhook(pool, tenant, id));
+      const row = await removeWebhook(pool, tenant, id);
+      waker.wake('outbox');
+      return presentWebhook(row);
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { ModelObject } from 'objection';
+import { fn, type ModelObject } from 'objection';
 import type { Tenant } from '../auth/tenant.ts';
 import { TenantModel } from '../db/model.ts';
 import type { Queryable } from '../db/queryable.ts';
@@ -30,9 +30,13 @@ export class WebhookModel extends TenantModel {
   declare events: EventType[];
   declare secret_sealed: string;
   declare secret_last4: string;
+  declare previous_secret_sealed: string | null;
+  declare previous_secret_until: Date | null;
   declare enabled: boolean;
   declare generation: number;
   declare failing_since: Date | null;
+  declare last_failure_at: Date | null;
+  declare warned_at: Date | null;
   declare recovery_armed: boolean;
   declare disabled_at: Date | null;
   declare disabled_reason: string | null;
@@ -82,6 +86,53 @@ export function findWebhooks(client: Queryable, tenant: Tenant): Promise<Webhook
 export async function findWebhook(client: Queryable, tenant: Tenant, id: number): Promise<WebhookRow | null> {
   const [row] = await WebhookModel.ofBrand(tenant, client).where('id', id).select(WebhookModel.columns);
   return row ?? null;
+}
+
+/**
+ * A webhook that stays as it is until this transaction ends: the lock that recorded failures and the recovery's
+ * plan take, too. Of a webhook and its deliveries, the webhook is locked first.
+ * @param client inside a transaction
+ */
+export async function lockWebhook(client: Queryable, tenant: Tenant, id: number): Promise<WebhookRow | null> {
+  const [row] = await WebhookModel.ofBrand(tenant, client)
+    .where('id', id)
+    .forNoKeyUpdate()
+    .select(WebhookModel.columns);
+  return row ?? null;
+}
+
+/** What of a row may be changed once it is there. */
+export type WebhookChanges = Partial<
+  Pick<
+    WebhookModel,
+    | 'url'
+    | 'events'
+    | 'enabled'
+    | 'generation'
+    | 'disabled_at'
+    | 'disabled_reason'
+    | 'failing_since'
+    | 'last_failure_at'
+    | 'warned_at'
+    | 'secret_sealed'
+    | 'secret_last4'
+    | 'previous_secret_sealed'
+    | 'previous_secret_until'
+  >
+>;
+
+/** @param client inside a transaction that has locked the row */
+export async function updateWebhook(
+  client: Queryable,
+  tenant: Tenant,
+  id: number,
+  changes: WebhookChanges,
+): Promise<WebhookRow> {
+  const [row] = await WebhookModel.ofBrand(tenant, client)
+    .where('id', id)
+    .patch({ ...changes, updated_at: fn.now() })
+    .returning(WebhookModel.columns);
+  return row as WebhookRow;
 }
 
 /** Remove the row: from now on nothing is queued for it, and what is queued or retrying is not attempted. */

@@ -1,15 +1,17 @@
 import type pg from 'pg';
 import { z } from 'zod';
-import type { Role } from '../auth/tenant.ts';
 import { requestFingerprint, withIdempotency } from '../http/idempotency.ts';
-import { pageOf, pageQuery, paginate } from '../http/pagination.ts';
-import { defineRoute, type RouteDefinition } from '../http/route.ts';
+import { pageOf, paginate, wholeList, wholeListQuery } from '../http/pagination.ts';
+import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../http/route.ts';
 import {
+  changeReadOnlyFields,
+  changeWebhookBody,
+  createReadOnlyFields,
   createWebhookBody,
   getWebhookQuery,
   webhookParams,
-  webhookReadOnlyFields,
   webhookResource,
+  webhookRoles as roles,
 } from './schema.ts';
 import type { WebhookManager } from './service.ts';
 
@@ -20,9 +22,6 @@ export interface WebhookRouteDeps {
 
 const tag = 'Webhooks';
 const path = '/v1/my/webhooks';
-/** Who may manage API keys. */
-const roles: Role[] = ['owner', 'admin'];
-const wholeList = { limit: 1_000, max: 1_000 };
 
 function createRoute({ pool, webhooks }: WebhookRouteDeps): RouteDefinition {
   return defineRoute({
@@ -32,12 +31,13 @@ function createRoute({ pool, webhooks }: WebhookRouteDeps): RouteDefinition {
     tag,
     summary: 'Create a webhook',
     description:
-      'At most 10 a brand. The answer is the only one that shows the secret without being asked to.',
+      'At most 10 a brand. The answer shows the secret whole; later ones do where they are asked to. `url` is https, leads ' +
+      'to a public internet address, and holds no credentials.',
     auth: 'brand',
     roles,
     idempotency: 'own',
     body: createWebhookBody,
-    readOnlyFields: webhookReadOnlyFields,
+    readOnlyFields: createReadOnlyFields,
     responses: { 201: { description: 'The webhook with its whole secret', schema: webhookResource } },
     async handler(input) {
       const { tenant, body, idempotencyKey: key } = input;
@@ -59,11 +59,56 @@ function createRoute({ pool, webhooks }: WebhookRouteDeps): RouteDefinition {
   });
 }
 
-/** POST, GET and DELETE of /v1/my/webhooks. */
+function changeRoute({ webhooks }: WebhookRouteDeps): RouteDefinition {
+  return defineRoute({
+    method: 'PATCH',
+    path: `${path}/:id`,
+    operationId: 'changeWebhook',
+    tag,
+    summary: 'Change a webhook, or turn it on or off',
+    description:
+      'A field left out stays as it is. A new `url` gets what waits for a retry, too, and `failing_since` begins ' +
+      'anew; new `events` are for what happens from now on.',
+    auth: 'brand',
+    roles,
+    params: webhookParams,
+    body: changeWebhookBody,
+    readOnlyFields: changeReadOnlyFields,
+    responses: { 200: { description: 'The webhook as it is now', schema: webhookResource } },
+    async handler({ tenant, params, body }) {
+      return { status: 200, body: await webhooks.change(tenant, params.id, body) };
+    },
+  });
+}
+
+function rotateRoute({ webhooks }: WebhookRouteDeps): RouteDefinition {
+  return defineIdempotentRoute({
+    path: `${path}/:id/rotate_secret`,
+    operationId: 'rotateWebhookSecret',
+    tag,
+    summary: 'Give a webhook a new secret',
+    description:
+      'For 24 hours requests are signed with both, so that a receiver accepts them whichever it has. A second rotation ' +
+      'within that time ends the oldest secret at once; an `Idempotency-Key` keeps a repeated request from being one.',
+    auth: 'brand',
+    roles,
+    params: webhookParams,
+    responses: { 200: { description: 'The webhook with its new secret, whole', schema: webhookResource } },
+    async handler({ tenant, params }, trx) {
+      const webhook = await webhooks.rotateSecret(trx, tenant, params.id);
+      return { status: 200, body: webhook, resourceId: webhook.id };
+    },
+    load: ({ tenant }, id) => webhooks.get(tenant, id, true),
+  });
+}
+
+/** POST, GET, PATCH and DELETE of /v1/my/webhooks, and POST …/rotate_secret. */
 export function createWebhookRoutes(deps: WebhookRouteDeps): RouteDefinition[] {
   const { webhooks } = deps;
   return [
     createRoute(deps),
+    changeRoute(deps),
+    rotateRoute(deps),
     defineRoute({
       method: 'GET',
       path,
@@ -72,7 +117,7 @@ export function createWebhookRoutes(deps: WebhookRouteDeps): RouteDefinition[] {
       summary: 'List webhooks, newest first',
       auth: 'brand',
       roles,
-      query: z.strictObject(pageQuery),
+      query: z.strictObject(wholeListQuery),
       paginated: true,
       responses: { 200: { description: 'All webhooks of the brand', schema: z.array(webhookResource) } },
       async handler(input) {
@@ -93,6 +138,7 @@ export function createWebhookRoutes(deps: WebhookRouteDeps): RouteDefinition[] {
       roles,
       params: webhookParams,
       query: getWebhookQuery,
+      errors: ['conflict'],
       responses: { 200: { description: 'The webhook', schema: webhookResource } },
       async handler({ tenant, params, query }) {
         return { status: 200, body: await webhooks.get(tenant, params.id, query.reveal ?? false) };

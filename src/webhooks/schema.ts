@@ -1,5 +1,9 @@
 import { z } from 'zod';
+import type { Role } from '../auth/tenant.ts';
 import { eventTypes } from './events.ts';
+
+/** Who may do anything with webhooks: those who may manage API keys. */
+export const webhookRoles: Role[] = ['owner', 'admin'];
 
 const MOST_URL = 2_048;
 
@@ -21,13 +25,28 @@ const eventsField = z
 
 export const createWebhookBody = z.strictObject({ url: urlField, events: eventsField });
 
-export const webhookParams = z.strictObject({
-  id: z
-    .string()
-    .regex(/^[1-9]\d{0,14}$/)
-    .transform(Number)
-    .meta({ type: 'integer', pattern: undefined }),
+/** PATCH /v1/my/webhooks/{id}: a field left out stays as it is. */
+export const changeWebhookBody = z.strictObject({
+  url: urlField.optional(),
+  events: eventsField.optional(),
+  enabled: z
+    .boolean()
+    .optional()
+    .meta({
+      description:
+        'What happens while it is off is never sent. Off ends what waits for a retry; on begins anew, with ' +
+        '`failing_since`, `disabled_at` and `disabled_reason` emptied.',
+    }),
 });
+
+/** An id in a path. */
+export const idParam = z
+  .string()
+  .regex(/^[1-9]\d{0,14}$/)
+  .transform(Number)
+  .meta({ type: 'integer', pattern: undefined });
+
+export const webhookParams = z.strictObject({ id: idParam });
 
 export const getWebhookQuery = z.strictObject({
   reveal: z
@@ -37,35 +56,36 @@ export const getWebhookQuery = z.strictObject({
     .meta({ description: '`true` shows the secret whole.' }),
 });
 
-/** Fields that a client may send back and that are ignored. */
-export const webhookReadOnlyFields = [
-  'id',
-  'secret',
-  'enabled',
-  'failing_since',
-  'disabled_at',
-  'disabled_reason',
-  'created_at',
-  'updated_at',
-];
-
 const when = z.iso.datetime();
 
-export const webhookResource = z.object({
-  id: z.int(),
-  url: z.string(),
-  events: z.array(z.enum(eventTypes)),
-  secret: z.string().meta({
-    description:
-      'Whole in the answer that created it and with `reveal=true`; else `whsec_…` and the last 4 characters.',
-  }),
-  enabled: z.boolean(),
-  failing_since: when.nullable().meta({ description: 'Since when every attempt has failed.' }),
-  disabled_at: when.nullable(),
-  disabled_reason: z.string().nullable(),
-  created_at: when,
-  updated_at: when,
-});
+export const webhookResource = z
+  .object({
+    id: z.int(),
+    url: z.string(),
+    events: z.array(z.enum(eventTypes)),
+    secret: z.string().meta({
+      description:
+        'Whole in the answers that made it and with `reveal=true`; else `whsec_…` and the last 4 characters.',
+    }),
+    enabled: z.boolean(),
+    failing_since: when.nullable().meta({ description: 'Since when every attempt has failed.' }),
+    disabled_at: when.nullable(),
+    disabled_reason: z.string().nullable().meta({
+      description: '`manual`: by PATCH; `failing`: every attempt had failed for three days.',
+    }),
+    created_at: when,
+    updated_at: when,
+  })
+  .meta({ id: 'Webhook' });
+
+function readOnlyBeside(body: z.ZodObject): string[] {
+  return Object.keys(webhookResource.shape).filter((name) => !(name in body.shape));
+}
+
+/** Fields that a client may send back and that are ignored. */
+export const createReadOnlyFields = readOnlyBeside(createWebhookBody);
+export const changeReadOnlyFields = readOnlyBeside(changeWebhookBody);
 
 export type WebhookResource = z.output<typeof webhookResource>;
 export type CreateWebhook = z.output<typeof createWebhookBody>;
+export type ChangeWebhook = z.output<typeof changeWebhookBody>;

@@ -35,6 +35,7 @@ export async function addWebhook(
     pool,
     keyring: testKeyring,
     egress: { checkUrl: async () => ({ ok: true }) },
+    waker: { wake: () => undefined },
   });
   const actor = { kind: 'api_key' as const, id: tenant.apiKeyId, test: false };
   const owner = { accountId: tenant.accountId, brandId: tenant.brandId, actor, role: 'admin' as const };
@@ -83,6 +84,7 @@ export async function startWebhookLoop(
     config: {
       EGRESS_ALLOW: options.allow ?? ['127.0.0.0/8'],
       WEBHOOK_RETRY_SCHEDULE: options.schedule ?? testSchedule,
+      MAIL_DOMAIN: 'carillon.test',
     },
     database,
     keyring: testKeyring,
