@@ -1,9 +1,10 @@
 import type { Resolver } from '../dns/resolver.ts';
 import { createAddressPolicy } from './addresses.ts';
 import { createConnections, type Connections } from './connections.ts';
-import { exchangeOver, type EgressResult } from './exchange.ts';
+import { exchangeOver, type EgressResult, type Exchange } from './exchange.ts';
 import { createPins, type Pin, type Pins } from './pins.ts';
 import { problem, type EgressProblem, type RefusalReason } from './problem.ts';
+import { followRedirects } from './redirects.ts';
 import { readTarget, type Target } from './target.ts';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -30,6 +31,13 @@ export interface EgressRequest {
   timeoutMs?: number;
   /** What is read of the answer's body; 64 KiB. */
   maxResponseBytes?: number;
+  /**
+   * Whether the other side may get it twice: then it is made again where a kept connection turns out to be closed.
+   * True for GET and HEAD.
+   */
+  repeatable?: boolean;
+  /** How many redirects of a GET or HEAD are followed, at most 5: each is judged like a URL of its own. None. */
+  maxRedirects?: number;
   signal?: AbortSignal;
 }
 
@@ -37,7 +45,7 @@ export interface EgressRequest {
 export interface Egress {
   /** Whether a URL may be called now; `message` completes the sentence "url …". */
   checkUrl(url: string): Promise<{ ok: true } | EgressProblem<RefusalReason>>;
-  /** Redirects are answers like any other. */
+  /** Redirects are answers like any other, unless `maxRedirects` is given. */
   request(request: EgressRequest): Promise<EgressResult>;
   close(): Promise<void>;
 }
@@ -67,6 +75,26 @@ function pinFor(
   return target.protocol === 'http:' && !verdict.allowed ? problem('scheme') : verdict;
 }
 
+/**
+ * A server may close a connection that it kept for a while at the very moment when we use it. What may be repeated
+ * is then sent once more, on a new one.
+ */
+async function exchange(
+  { connections }: Parts,
+  target: Target,
+  pin: Pin,
+  request: Exchange & { repeatable: boolean },
+): Promise<EgressResult> {
+  const { result, stale } = await exchangeOver(connections.poolFor(target, pin), target, request);
+  if (!stale || !request.repeatable) return result;
+  const connection = connections.open(target, pin);
+  try {
+    return (await exchangeOver(connection, target, request)).result;
+  } finally {
+    void connection.destroy();
+  }
+}
+
 async function send(parts: Parts, request: EgressRequest): Promise<EgressResult> {
   const startedAt = performance.now();
   const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
@@ -83,7 +111,7 @@ async function send(parts: Parts, request: EgressRequest): Promise<EgressResult>
   );
   if ('reason' in pin) return fail(pin);
   if (request.signal?.aborted) return fail(problem('canceled'));
-  return exchangeOver(parts.connections.poolFor(target, pin), target, {
+  return exchange(parts, target, pin, {
     method: request.method,
     headers: { 'user-agent': parts.userAgent, ...request.headers },
     body: request.body ?? null,
@@ -91,6 +119,7 @@ async function send(parts: Parts, request: EgressRequest): Promise<EgressResult>
     deadline: startedAt + timeoutMs,
     maxResponseBytes: request.maxResponseBytes ?? DEFAULT_RESPONSE_BYTES,
     signal: request.signal,
+    repeatable: request.repeatable ?? (request.method === 'GET' || request.method === 'HEAD'),
   });
 }
 
@@ -110,7 +139,10 @@ export function createEgress(options: EgressOptions): Egress {
       const pin = pinFor(target, await parts.pins.resolve(target.host, DEFAULT_TIMEOUT_MS));
       return 'reason' in pin ? pin : { ok: true };
     },
-    request: (request) => send(parts, request),
+    request: (request) =>
+      request.maxRedirects
+        ? followRedirects(request, DEFAULT_TIMEOUT_MS, (each) => send(parts, each))
+        : send(parts, request),
     close: () => parts.connections.close(),
   };
 }

@@ -1,4 +1,4 @@
-import { buildConnector, Pool } from 'undici';
+import { buildConnector, Client, Pool, type Dispatcher } from 'undici';
 import type { AddressPolicy } from './addresses.ts';
 import type { Pin } from './pins.ts';
 import { BlockedConnection } from './problem.ts';
@@ -16,9 +16,37 @@ const CONNECT_ONE_OF_MANY_MS = 3_000;
 type Connect = buildConnector.connector;
 type ConnectCallback = buildConnector.Callback;
 
+/** A client's present connection. */
+export interface Connection {
+  /** Requests that it was given before the present one. */
+  uses: number;
+}
+
+/** A request that is told which connection it went to. */
+export interface TrackedRequest extends Dispatcher.DispatchOptions {
+  onConnection?: (connection: Connection) => void;
+}
+
+/** One connection at a time, which knows how often it was used. */
+class CountingClient extends Client {
+  readonly #connection: Connection = { uses: 0 };
+
+  constructor(origin: URL, options: object) {
+    super(origin, options);
+    this.on('connect', () => (this.#connection.uses = 0));
+  }
+
+  override dispatch(request: TrackedRequest, handler: Dispatcher.DispatchHandler): boolean {
+    request.onConnection?.(this.#connection);
+    return super.dispatch(request, handler);
+  }
+}
+
 /** Kept connections, a pool for each origin and the addresses it was resolved to. */
 export interface Connections {
   poolFor(target: Target, pin: Pin): Pool;
+  /** A new one, which the caller closes. */
+  open(target: Target, pin: Pin): Client;
   close(): Promise<void>;
 }
 
@@ -64,17 +92,19 @@ function createPinnedConnect(
   };
 }
 
+const clientOptions = {
+  pipelining: 1,
+  allowH2: false,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  keepAliveMaxTimeout: KEEP_ALIVE_MOST_MS,
+  // The request's own deadline covers all of it.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+};
+
 function createPool(target: Target, connect: Connect): Pool {
-  return new Pool(target.origin, {
-    connect,
-    pipelining: 1,
-    allowH2: false,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    keepAliveMaxTimeout: KEEP_ALIVE_MOST_MS,
-    // The request's own deadline covers all of it.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  const factory = (origin: URL, options: object) => new CountingClient(origin, options);
+  return new Pool(target.origin, { ...clientOptions, connect, factory });
 }
 
 /** @param ca certificates to trust instead of the system's */
@@ -98,6 +128,10 @@ export function createConnections(policy: AddressPolicy, ca: string[] | undefine
       entry.usedAt = performance.now();
       pools.set(key, entry);
       return entry.pool;
+    },
+    open(target, pin) {
+      const connect = createPinnedConnect(target, pin, policy, ca);
+      return new Client(target.origin, { ...clientOptions, connect });
     },
     async close() {
       clearInterval(sweep);

@@ -1,9 +1,12 @@
-import type { Dispatcher, Pool } from 'undici';
+import type { Client, Dispatcher, Pool } from 'undici';
+import type { Connection, TrackedRequest } from './connections.ts';
 import { problem, problemOf, type EgressProblem } from './problem.ts';
 import type { Target } from './target.ts';
 
 export interface EgressResponse {
   ok: true;
+  /** Where it came from: another than was asked where redirects were followed. */
+  url: string;
   statusCode: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
   /** At most `maxResponseBytes`. */
@@ -42,13 +45,19 @@ class Reader implements Dispatcher.DispatchHandler {
   readonly #chunks: Buffer[] = [];
   readonly #cancel = () => this.fail(problem('canceled'));
   #controller: Dispatcher.DispatchController | null = null;
+  #connection: Connection | null = null;
   #connected = false;
+  #kept = false;
+  #broken = false;
   #ended = false;
   #bytes = 0;
   #statusCode: number | null = null;
   #headers: EgressResponse['headers'] = {};
 
-  constructor(exchange: Exchange, resolve: (result: EgressResult) => void) {
+  readonly #url: string;
+
+  constructor(url: string, exchange: Exchange, resolve: (result: EgressResult) => void) {
+    this.#url = url;
     this.#exchange = exchange;
     this.#resolve = resolve;
     const left = Math.max(0, exchange.deadline - performance.now());
@@ -56,13 +65,18 @@ class Reader implements Dispatcher.DispatchHandler {
     exchange.signal?.addEventListener('abort', this.#cancel);
   }
 
-  get ended(): boolean {
-    return this.#ended;
+  get stale(): boolean {
+    return this.#kept && this.#broken && this.#statusCode === null;
+  }
+
+  useConnection(connection: Connection): void {
+    this.#connection = connection;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     this.#connected = true;
+    if (this.#connection) this.#kept = this.#connection.uses++ > 0;
     // It may have waited for a connection until after its deadline.
     if (this.#ended) controller.abort(new Cut());
   }
@@ -91,7 +105,9 @@ class Reader implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.fail(problemOf(error, this.#connected));
+    const why = problemOf(error, this.#connected);
+    this.#broken = why.reason === 'reset';
+    this.fail(why);
   }
 
   fail(why: EgressProblem): void {
@@ -104,6 +120,7 @@ class Reader implements Dispatcher.DispatchHandler {
     if (!this.#end()) return;
     this.#resolve({
       ok: true,
+      url: this.#url,
       statusCode: this.#statusCode ?? 0,
       headers: this.#headers,
       body: this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks),
@@ -125,13 +142,32 @@ class Reader implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Send one request over a pool's connection and read the answer, all before the deadline. Never throws. */
-export function exchangeOver(pool: Pool, target: Target, exchange: Exchange): Promise<EgressResult> {
+/** How an exchange ended. */
+export interface Exchanged {
+  result: EgressResult;
+  /** Whether it was given a connection that had been kept, and that broke without a word of an answer. */
+  stale: boolean;
+}
+
+/** Send one request over a connection and read the answer, all before the deadline. Never throws. */
+export function exchangeOver(
+  connections: Pool | Client,
+  target: Target,
+  exchange: Exchange,
+): Promise<Exchanged> {
   return new Promise((resolve) => {
-    const reader = new Reader(exchange, resolve);
+    const url = `${target.origin}${target.path}`;
+    const reader = new Reader(url, exchange, (result) => resolve({ result, stale: reader.stale }));
     const { method, headers, body } = exchange;
+    const request: TrackedRequest = {
+      path: target.path,
+      method,
+      headers,
+      body,
+      onConnection: (connection) => reader.useConnection(connection),
+    };
     try {
-      pool.dispatch({ path: target.path, method, headers, body }, reader);
+      connections.dispatch(request, reader);
     } catch (error) {
       reader.fail(problemOf(error, false));
     }

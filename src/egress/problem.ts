@@ -17,6 +17,7 @@ const faults = {
   reset: 'the connection was lost before the answer was complete',
   invalid_response: 'the answer is not HTTP',
   invalid_request: 'the request cannot be written',
+  redirects: 'it leads to more redirects than are followed',
   canceled: 'canceled',
 } as const;
 

@@ -112,6 +112,8 @@ export async function attemptDelivery(
     body,
     timeoutMs: DEADLINE_MS,
     maxResponseBytes: RESPONSE_BYTES,
+    // Subscribers know each event by its id.
+    repeatable: true,
   });
   return outcomeOf(result, startedAt);
 }

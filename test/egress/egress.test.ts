@@ -171,7 +171,7 @@ describe('a connection', () => {
     const connections = createConnections(createAddressPolicy([]), [testCa]);
     const pool = connections.poolFor(target, { addresses: ['127.0.0.1'], allowed: false });
     const now = performance.now();
-    const result = await exchangeOver(pool, target, {
+    const { result } = await exchangeOver(pool, target, {
       method: 'POST',
       headers: {},
       body: '{}',

@@ -10,6 +10,9 @@ function fixture(name: string): string {
 /** Signs the certificates of our receivers: `receiver.test`, `*.receiver.test`, `localhost`, `127.0.0.1`, `::1`. */
 export const testCa = fixture('ca.pem');
 
+/** What our receivers show. */
+export const testIdentity = { cert: fixture('server.pem'), key: fixture('server-key.pem') };
+
 export interface ReceivedRequest {
   at: number;
   method: string;

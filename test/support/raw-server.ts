@@ -1,0 +1,64 @@
+import net from 'node:net';
+import tls, { type TLSSocket } from 'node:tls';
+import { testIdentity } from './https-receiver.ts';
+
+/** A request as its bytes came, all at once. */
+export interface RawRequest {
+  /** From 1, of its connection. */
+  nth: number;
+  text: string;
+}
+
+/** A server that writes whatever a test wants, or nothing. */
+export interface RawServer {
+  port: number;
+  requests: RawRequest[];
+  connections: number;
+  close(): Promise<void>;
+}
+
+export type RawAnswer = (socket: TLSSocket, request: RawRequest) => void;
+
+async function listen(server: net.Server, raw: Omit<RawServer, 'close'>): Promise<RawServer> {
+  const sockets = new Set<net.Socket>();
+  server.on('connection', (socket: net.Socket) => {
+    raw.connections += 1;
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  raw.port = (server.address() as net.AddressInfo).port;
+  return Object.assign(raw, {
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  });
+}
+
+/** TLS on a free port of loopback, with the certificate of our receivers. Requests must be small enough to come at once. */
+export function startRawServer(answer: RawAnswer): Promise<RawServer> {
+  const raw = { port: 0, requests: [] as RawRequest[], connections: 0 };
+  const server = tls.createServer(testIdentity, (socket) => {
+    let nth = 0;
+    socket.on('error', () => undefined);
+    socket.on('data', (bytes) => {
+      // The rest of a request whose headers came alone.
+      if (!/^[A-Z]+ \//.test(bytes.toString('latin1'))) return;
+      const request = { nth: (nth += 1), text: bytes.toString() };
+      raw.requests.push(request);
+      answer(socket, request);
+    });
+  });
+  server.on('tlsClientError', () => undefined);
+  return listen(server, raw);
+}
+
+/** Speaks no TLS: says `greeting` to whoever connects, and closes. */
+export function startGreeter(greeting: string): Promise<RawServer> {
+  return listen(
+    net.createServer((socket) => void socket.end(greeting)),
+    { port: 0, requests: [], connections: 0 },
+  );
+}
