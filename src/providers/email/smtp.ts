@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { ConfigError } from '../../config.ts';
 import { connectSmtp, type SmtpConnection, type SmtpOutcome, type SmtpTarget } from '../../smtp/client.ts';
 import type { Resolver } from '../../dns/resolver.ts';
 import type { HandOverOutcome } from '../outcome.ts';
@@ -15,31 +16,56 @@ export interface SmtpProviderOptions {
 const IDLE_CLOSE_MS = 60_000;
 const BUSY_CODES = new Set([450, 451, 452]);
 
+const tlsModes = { required: 'starttls', opportunistic: 'opportunistic', off: 'none' } as const;
+const parameters = ['tls', 'ca', 'name', 'dkim'];
+
+function bad(what: string): ConfigError {
+  return new ConfigError(`EMAIL_PROVIDER_URL: ${what}`);
+}
+
+function securityOf(url: URL): SmtpTarget['security'] {
+  if (url.protocol === 'smtps:') return 'implicit';
+  const tls = url.searchParams.get('tls') ?? (url.username ? 'required' : 'opportunistic');
+  if (!Object.hasOwn(tlsModes, tls)) throw bad(`tls must be one of ${Object.keys(tlsModes).join(', ')}`);
+  if (tls !== 'required' && url.username) throw bad(`credentials need tls=required, not ${tls}`);
+  return tlsModes[tls as keyof typeof tlsModes];
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw bad('write a % in user name or password as %25');
+  }
+}
+
+function authorityIn(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw bad(`the file of ca cannot be read: ${(error as Error).message}`);
+  }
+}
+
 /**
  * Read `smtp://user:password@host:587?tls=required|opportunistic|off&name=…&ca=file` (`smtps://` for TLS from the
  * first byte).
  * @param clientName what EHLO says unless the URL's `name` does
+ * @throws ConfigError naming what is wrong, never the credentials
  */
 export function smtpTargetFromUrl(url: URL, clientName: string): SmtpTarget {
-  const implicit = url.protocol === 'smtps:';
-  const tls = url.searchParams.get('tls') ?? (url.username ? 'required' : 'opportunistic');
-  const security = implicit
-    ? 'implicit'
-    : tls === 'required'
-      ? 'starttls'
-      : tls === 'off'
-        ? 'none'
-        : 'opportunistic';
+  const unknown = [...url.searchParams.keys()].find((name) => !parameters.includes(name));
+  if (unknown !== undefined) throw bad(`${unknown} is not one of its parameters: ${parameters.join(', ')}`);
+  if (url.hostname === '') throw bad('it names no host');
   const ca = url.searchParams.get('ca');
+  const { username, password } = url;
   return {
     host: url.hostname.replace(/^\[|\]$/g, ''),
-    port: url.port === '' ? (implicit ? 465 : 587) : Number(url.port),
-    security,
+    port: url.port === '' ? (url.protocol === 'smtps:' ? 465 : 587) : Number(url.port),
+    security: securityOf(url),
     clientName: url.searchParams.get('name') ?? clientName,
-    ...(url.username === ''
-      ? {}
-      : { auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) } }),
-    ...(ca === null ? {} : { tls: { ca: readFileSync(ca) } }),
+    ...(username === '' ? {} : { auth: { user: decoded(username), pass: decoded(password) } }),
+    ...(ca === null ? {} : { tls: { ca: authorityIn(ca) } }),
   };
 }
 
