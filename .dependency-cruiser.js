@@ -3,7 +3,7 @@
  * A room is entered through its `service.ts`; `publicFiles` names what else it offers.
  */
 const rooms =
-  'accounts|brands|campaigns|contacts|delivery|domains|events|flows|imports|inbox|lists|mcp|messages|segments|suppressions|templates|tracking|uploads|users|validation|webhooks';
+  'accounts|brands|campaigns|contacts|delivery|domains|events|flows|imports|inbox|lists|mcp|messages|segments|suppressions|system-mail|templates|tracking|uploads|users|validation|webhooks';
 
 /** Files of a room that others may import beside `service.ts`. Add one only where a service would merely pass it on. */
 const publicFiles = [

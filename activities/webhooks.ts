@@ -6,12 +6,13 @@ import type { Waker } from '../src/db/wake.ts';
 import type { Resolver } from '../src/dns/resolver.ts';
 import { createEgress } from '../src/egress/client.ts';
 import type { Keyring } from '../src/secrets/keyring.ts';
+import { systemSender } from '../src/system-mail/service.ts';
 import { createWebhookRecovery, WEBHOOK_USER_AGENT, type RecoveryProgress } from '../src/webhooks/service.ts';
 
 const HEARTBEAT_MS = 2_000;
 
 export interface WebhookActivityDependencies {
-  config: Pick<Config, 'EGRESS_ALLOW' | 'WEBHOOK_RETRY_SCHEDULE'>;
+  config: Pick<Config, 'EGRESS_ALLOW' | 'WEBHOOK_RETRY_SCHEDULE' | 'MAIL_DOMAIN' | 'SYSTEM_FROM'>;
   database: Database;
   waker: Pick<Waker, 'wake'>;
   keyring: Keyring;
@@ -26,7 +27,10 @@ export interface WebhookRecoveryStep {
   phase: 'done' | 'due' | 'sleep';
   until: string | null;
   failingSince: string | null;
+  warnedAt: string | null;
+  disableAt: string | null;
   retrying: number;
+  nextAttemptAt: string | null;
 }
 
 export type WebhookActivities = ReturnType<typeof createWebhookActivities>;
@@ -51,17 +55,21 @@ export function createWebhookActivities(deps: WebhookActivityDependencies) {
     egress: createEgress(ca ? { ...options, ca } : options),
     waker,
     schedule: config.WEBHOOK_RETRY_SCHEDULE,
+    systemFrom: systemSender(config),
     log,
   });
   return {
     /** @param asOf the workflow's time, ISO 8601 */
     async planWebhookRecovery(webhookId: number, asOf: string): Promise<WebhookRecoveryStep> {
-      const { phase, until, failingSince, retrying } = await recovery.plan(webhookId, new Date(asOf));
+      const plan = await recovery.plan(webhookId, new Date(asOf));
       return {
-        phase,
-        until: until?.toISOString() ?? null,
-        failingSince: failingSince?.toISOString() ?? null,
-        retrying,
+        phase: plan.phase,
+        until: plan.until?.toISOString() ?? null,
+        failingSince: plan.failingSince?.toISOString() ?? null,
+        warnedAt: plan.warnedAt?.toISOString() ?? null,
+        disableAt: plan.disableAt?.toISOString() ?? null,
+        retrying: plan.retrying,
+        nextAttemptAt: plan.nextAttemptAt?.toISOString() ?? null,
       };
     },
 

@@ -36,6 +36,16 @@ export async function summarizeRetries(client: Queryable, webhookId: number): Pr
   return rows[0] ?? { count: 0, nextAttemptAt: null };
 }
 
+/** When the next retry is due, which may be past. */
+export async function findNextRetry(client: Queryable, webhookId: number): Promise<Date | null> {
+  const { rows } = await client.query<{ at: Date }>(
+    `select next_attempt_at as at from webhook_deliveries where webhook_id = $1 and next_attempt_at is not null
+     order by next_attempt_at limit 1`,
+    [webhookId],
+  );
+  return rows[0]?.at ?? null;
+}
+
 /**
  * End retries of events from before the webhook was last switched, all of them where it is off.
  * @returns how many

@@ -22,7 +22,8 @@ function began(facts: readonly HealthFact[], delivered: boolean): Date[] {
 
 /**
  * Continuous failure begins with the first failed attempt after a success; any success ends it, unless that
- * attempt began before. Facts may come in any order.
+ * attempt began before. Facts may come in any order: a success that ends one failure leaves the attempts that
+ * failed after it began.
  */
 export function healthAfter(before: Health, facts: readonly HealthFact[]): Health {
   const failures = began(facts, false);
@@ -33,7 +34,8 @@ export function healthAfter(before: Health, facts: readonly HealthFact[]): Healt
   if (before.failingSince !== null && !ended) {
     return { failingSince: before.failingSince, lastFailureAt, lastSuccessAt };
   }
-  const since = failures
+  const known = ended && before.lastFailureAt !== null ? [...failures, before.lastFailureAt] : failures;
+  const since = known
     .filter((startedAt) => lastSuccessAt === null || startedAt > lastSuccessAt)
     .sort((one, other) => one.getTime() - other.getTime());
   return { failingSince: since[0] ?? null, lastFailureAt, lastSuccessAt };

@@ -10,6 +10,7 @@ import type { LaneLoop, LaneMode, LaneReport } from '../lanes/loop.ts';
 import { repeat, type Repeating } from '../outbox/repeating.ts';
 import type { LiveProcess } from '../processes/service.ts';
 import type { Keyring } from '../secrets/keyring.ts';
+import { systemSender } from '../system-mail/service.ts';
 import { attemptDelivery, WEBHOOK_USER_AGENT, type DueDelivery } from './attempt.ts';
 import { claimDeliveries, claimedDeliveries, countWaiting, releaseDeliveries } from './claim.ts';
 import { createEndpointReader, type ReadEndpoints } from './endpoint.ts';
@@ -18,7 +19,7 @@ import { AHEAD_MS, AttemptSchedule, FIRST_CLAIM, type ClaimedDelivery } from './
 import { sortClaims } from './sort-claims.ts';
 
 export interface WebhookLoopDeps {
-  config: Pick<Config, 'EGRESS_ALLOW' | 'WEBHOOK_RETRY_SCHEDULE'>;
+  config: Pick<Config, 'EGRESS_ALLOW' | 'WEBHOOK_RETRY_SCHEDULE' | 'MAIL_DOMAIN' | 'SYSTEM_FROM'>;
   database: Database;
   keyring: Keyring;
   resolver: Resolver;
@@ -84,8 +85,9 @@ class AttemptLoop implements WebhookLoop {
     this.#recorder = createAttemptRecorder({
       pool: database.pool,
       schedule: config.WEBHOOK_RETRY_SCHEDULE,
+      systemFrom: systemSender(config),
+      waker,
       log,
-      onArmed: () => waker.wake('outbox'),
       onRecorded: (ids) => ids.forEach((id) => this.#held.delete(id)),
     });
   }

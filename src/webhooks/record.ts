@@ -1,16 +1,19 @@
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../db/queryable.ts';
+import type { WakeChannel } from '../db/wake.ts';
 import { appendToOutbox } from '../outbox/service.ts';
 import type { AttemptOutcome, DueDelivery } from './attempt.ts';
-import { healthAfter, type Health } from './health.ts';
-import { recoveryWake, type RecoveredWebhook } from './recovery-start.ts';
+import {
+  changeOf,
+  lockAttempted,
+  writeChanges,
+  type LockedWebhook,
+  type MadeAttempt,
+  type WebhookChange,
+} from './attempted-webhooks.ts';
+import { disableWhereDue } from './failure-limits.ts';
+import { recoveryWake } from './recovery-start.ts';
 import { retryDelaySeconds } from './retry-schedule.ts';
-
-/** An attempt that was made. */
-export interface MadeAttempt {
-  due: DueDelivery;
-  outcome: AttemptOutcome;
-}
 
 /** A delivery that is not to be attempted: its webhook is off, was off since, or is gone. */
 export interface DroppedDelivery {
@@ -23,39 +26,12 @@ export interface Recording {
   dropped: readonly DroppedDelivery[];
 }
 
-/** How long after its time a workflow may be before the reconciler looks for it. */
-export const ENGINE_GRACE_MS = 60_000;
-/** A healthy webhook's row is written no more often than this. */
-const SUCCESS_INTERVAL_MS = 30_000;
-
-interface LockedWebhook extends RecoveredWebhook, Health {
-  enabled: boolean;
-  generation: number;
-  armed: boolean;
-  nextWakeAt: Date | null;
-}
-
-/**
- * Webhooks whose row the attempts change, locked in the order of their ids. A failure always locks: the workflow's
- * disarm takes the same lock, so that it sees either the retry or an unarmed row.
- */
-async function lockWebhooks(client: Queryable, made: readonly MadeAttempt[]): Promise<LockedWebhook[]> {
-  const idsOf = (delivered: boolean) => [
-    ...new Set(made.filter((each) => each.outcome.delivered === delivered).map((each) => each.due.webhookId)),
-  ];
-  const { rows } = await client.query<LockedWebhook>({
-    name: 'lock_attempted_webhooks',
-    text: `
-      select id, account_id as "accountId", brand_id as "brandId", enabled, generation,
-        failing_since as "failingSince", last_failure_at as "lastFailureAt", last_success_at as "lastSuccessAt",
-        recovery_armed as armed, next_wake_at as "nextWakeAt"
-      from webhooks
-      where id = any($1::bigint[])
-        or (id = any($2::bigint[]) and (failing_since is not null or last_success_at is null or last_success_at < $3))
-      order by id for no key update`,
-    values: [idsOf(false), idsOf(true), new Date(Date.now() - SUCCESS_INTERVAL_MS)],
-  });
-  return rows;
+/** What recording goes by. */
+export interface RecordRules {
+  /** WEBHOOK_RETRY_SCHEDULE. */
+  schedule: readonly number[];
+  /** Who tells the owners that a webhook was turned off; of `systemSender`. */
+  systemFrom: string;
 }
 
 interface Settlement {
@@ -144,52 +120,6 @@ async function recordSettlements(client: Queryable, settlements: readonly Settle
   });
 }
 
-interface WebhookChange extends Health {
-  id: number;
-  /** Null: armed already, or nothing to retry. */
-  wakeAt: Date | null;
-}
-
-function changeOf(
-  webhook: LockedWebhook,
-  made: readonly MadeAttempt[],
-  settled: readonly Settlement[],
-): WebhookChange {
-  const health = healthAfter(
-    webhook,
-    made.map(({ outcome }) => outcome),
-  );
-  const times = settled.flatMap((each) => (each.nextAttemptAt ? [each.nextAttemptAt.getTime()] : []));
-  const due = times.length === 0 ? null : new Date(Math.min(...times));
-  const sooner = due !== null && (!webhook.armed || webhook.nextWakeAt === null || due < webhook.nextWakeAt);
-  return { id: webhook.id, ...health, wakeAt: sooner ? due : null };
-}
-
-async function changeWebhooks(client: Queryable, changes: readonly WebhookChange[]): Promise<void> {
-  if (changes.length === 0) return;
-  const rows = changes.map(({ id, failingSince, lastFailureAt, lastSuccessAt, wakeAt }) => ({
-    id,
-    failing_since: failingSince,
-    last_failure_at: lastFailureAt,
-    last_success_at: lastSuccessAt,
-    wake_at: wakeAt,
-    expected_by: wakeAt && new Date(wakeAt.getTime() + ENGINE_GRACE_MS),
-  }));
-  await client.query({
-    name: 'change_attempted_webhooks',
-    text: `
-      update webhooks w set failing_since = c.failing_since, last_failure_at = c.last_failure_at,
-        last_success_at = c.last_success_at,
-        recovery_armed = w.recovery_armed or c.wake_at is not null,
-        next_wake_at = coalesce(c.wake_at, w.next_wake_at),
-        engine_expected_by = coalesce(c.expected_by, w.engine_expected_by)
-      from json_to_recordset($1) as c (id bigint, failing_since timestamptz, last_failure_at timestamptz,
-        last_success_at timestamptz, wake_at timestamptz, expected_by timestamptz)
-      where w.id = c.id`,
-    values: [JSON.stringify(rows)],
-  });
-}
-
 /** Nothing is left of a delivery whose webhook is gone: it may have been written while the webhook was removed. */
 async function recordDropped(client: Queryable, dropped: readonly DroppedDelivery[]): Promise<void> {
   if (dropped.length === 0) return;
@@ -213,44 +143,57 @@ async function recordDropped(client: Queryable, dropped: readonly DroppedDeliver
   });
 }
 
+/** Turn off what has failed for too long; what follows from that is in the same transaction. */
+async function disableDue(
+  client: Queryable,
+  changes: readonly WebhookChange[],
+  from: string,
+): Promise<WakeChannel[]> {
+  const channels: WakeChannel[] = [];
+  for (const { webhook, at } of changes.filter(({ disables }) => disables)) {
+    channels.push(...((await disableWhereDue(client, { webhookId: webhook.id, asOf: at, from })) ?? []));
+  }
+  return channels;
+}
+
+async function recordIn(
+  client: Queryable,
+  { made, dropped }: Recording,
+  { schedule, systemFrom }: RecordRules,
+): Promise<Set<WakeChannel>> {
+  const byId = new Map((await lockAttempted(client, made)).map((webhook) => [webhook.id, webhook]));
+  const settled = made.map((each) => ({
+    webhookId: each.due.webhookId,
+    settlement: settle(each, byId.get(each.due.webhookId), schedule),
+  }));
+  await recordSettlements(
+    client,
+    settled.map((each) => each.settlement),
+  );
+  await recordDropped(client, dropped);
+  const madeOf = Map.groupBy(made, (each) => each.due.webhookId);
+  const settledOf = Map.groupBy(settled, (each) => each.webhookId);
+  const changes = [...byId.values()].flatMap((webhook) => {
+    const retryTimes = settledOf.get(webhook.id)?.flatMap((each) => each.settlement.nextAttemptAt ?? []);
+    return changeOf(webhook, madeOf.get(webhook.id) ?? [], retryTimes ?? []) ?? [];
+  });
+  await writeChanges(client, changes);
+  const channels = new Set(await disableDue(client, changes, systemFrom));
+  const woken = changes.filter(({ wakeAt }) => wakeAt !== null).map(({ webhook }) => recoveryWake(webhook));
+  await appendToOutbox(client, woken);
+  return woken.length > 0 ? channels.add('outbox') : channels;
+}
+
 /**
  * Record attempts with all that follows from them in one transaction: deliveries, attempt rows, the webhooks'
- * health, the end of the queue rows, and the outbox row that wakes a recovery.
- * @param schedule WEBHOOK_RETRY_SCHEDULE
- * @returns whether the outbox has something new
+ * health, the end of the queue rows, the outbox row that wakes a recovery, and the end of a webhook that has failed
+ * for three days.
+ * @returns what to wake
  */
 export async function recordAttempts(
   pool: pg.Pool,
-  { made, dropped }: Recording,
-  schedule: readonly number[],
-): Promise<{ armed: boolean }> {
-  return inTransaction(pool, async (client) => {
-    const webhooks = await lockWebhooks(client, made);
-    const byId = new Map(webhooks.map((webhook) => [webhook.id, webhook]));
-    const settled = made.map((each) => ({
-      webhookId: each.due.webhookId,
-      settlement: settle(each, byId.get(each.due.webhookId), schedule),
-    }));
-    await recordSettlements(
-      client,
-      settled.map((each) => each.settlement),
-    );
-    await recordDropped(client, dropped);
-    const madeOf = Map.groupBy(made, (each) => each.due.webhookId);
-    const settledOf = Map.groupBy(settled, (each) => each.webhookId);
-    const changes = webhooks.map((webhook) =>
-      changeOf(
-        webhook,
-        madeOf.get(webhook.id) ?? [],
-        (settledOf.get(webhook.id) ?? []).map((each) => each.settlement),
-      ),
-    );
-    await changeWebhooks(client, changes);
-    const woken = changes.filter((change) => change.wakeAt !== null).map((change) => byId.get(change.id));
-    await appendToOutbox(
-      client,
-      woken.flatMap((webhook) => (webhook ? [recoveryWake(webhook)] : [])),
-    );
-    return { armed: woken.length > 0 };
-  });
+  recording: Recording,
+  rules: RecordRules,
+): Promise<Set<WakeChannel>> {
+  return inTransaction(pool, (client) => recordIn(client, recording, rules));
 }

@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { isConnectionError } from '../db/queryable.ts';
-import { recordAttempts, type DroppedDelivery, type MadeAttempt } from './record.ts';
+import type { Waker } from '../db/wake.ts';
+import type { MadeAttempt } from './attempted-webhooks.ts';
+import { recordAttempts, type DroppedDelivery, type RecordRules } from './record.ts';
 
 const MOST_ATTEMPTS = 500;
 const RETRY_MS = 250;
@@ -14,13 +16,11 @@ export interface AttemptRecorder {
   settled(): Promise<void>;
 }
 
-export interface AttemptRecorderDeps {
+export interface AttemptRecorderDeps extends RecordRules {
   pool: pg.Pool;
-  /** WEBHOOK_RETRY_SCHEDULE. */
-  schedule: readonly number[];
+  /** Rung after commits, for what follows from them. */
+  waker: Pick<Waker, 'wake'>;
   log: Logger;
-  /** Called after a commit that wrote to the outbox. */
-  onArmed: () => void;
   /** Called after each commit. */
   onRecorded: (deliveryIds: number[]) => void;
 }
@@ -34,8 +34,8 @@ export function createAttemptRecorder(deps: AttemptRecorderDeps): AttemptRecorde
   async function recordUntilDone(attempts: MadeAttempt[], drops: DroppedDelivery[]): Promise<void> {
     for (;;) {
       try {
-        const { armed } = await recordAttempts(deps.pool, { made: attempts, dropped: drops }, deps.schedule);
-        if (armed) deps.onArmed();
+        const recording = { made: attempts, dropped: drops };
+        for (const channel of await recordAttempts(deps.pool, recording, deps)) deps.waker.wake(channel);
         deps.onRecorded([...attempts, ...drops].map((each) => each.due.deliveryId));
         return;
       } catch (error) {

@@ -6,6 +6,9 @@ import {
 } from '../../workflows/webhooks/contract.ts';
 import type { OutboxEntry, WorkflowStart } from '../outbox/service.ts';
 
+/** How long after its time a workflow may be before the reconciler looks for it. */
+export const ENGINE_GRACE_MS = 60_000;
+
 /** Whose recovery it is. */
 export interface RecoveredWebhook {
   id: number;
@@ -22,7 +25,7 @@ export function recoveryStart({ id, accountId, brandId }: RecoveredWebhook): Wor
     input: [input],
     searchAttributes: { AccountId: accountId, BrandId: brandId, WebhookId: id },
     summary: `Webhook ${id} of brand ${brandId}`,
-    details: `Retries what webhook ${id} (account ${accountId}, brand ${brandId}) did not acknowledge.`,
+    details: `Retries what webhook ${id} (account ${accountId}, brand ${brandId}) did not acknowledge; while it fails, warns its owners after a day and turns it off after three.`,
   };
 }
 

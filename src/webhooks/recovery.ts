@@ -1,23 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { inTransaction, type Queryable } from '../db/queryable.ts';
+import { inTransaction } from '../db/queryable.ts';
 import type { Waker } from '../db/wake.ts';
 import type { Egress } from '../egress/client.ts';
 import type { Keyring } from '../secrets/keyring.ts';
 import { attemptDelivery, type AttemptOutcome, type DueDelivery } from './attempt.ts';
-import { endRetriesOfOff, findDueRetries, hastenRetries, summarizeRetries } from './due-retries.ts';
+import { findDueRetries, findNextRetry, hastenRetries } from './due-retries.ts';
 import { createEndpointReader, type Endpoint, type ReadEndpoints } from './endpoint.ts';
-import { ENGINE_GRACE_MS } from './record.ts';
 import { createAttemptRecorder } from './recorder.ts';
+import { planRecovery, type RecoveryPlan } from './recovery-plan.ts';
 
 const AT_ONCE = 16;
 /** After this many time-outs in a row. */
 const AT_ONCE_TIMING_OUT = 2;
 const TIME_OUTS = 5;
-const OFF_BATCH = 5_000;
 /** One activity's share: then the workflow looks around. */
 const LONGEST_MS = 120_000;
 const MOST_ATTEMPTS = 5_000;
+/** It stays for what is due that soon. */
+const LINGER_MS = 5_000;
 
 export interface WebhookRecoveryDeps {
   pool: pg.Pool;
@@ -26,18 +28,9 @@ export interface WebhookRecoveryDeps {
   waker: Pick<Waker, 'wake'>;
   /** WEBHOOK_RETRY_SCHEDULE. */
   schedule: readonly number[];
+  /** Who warns the owners; of `systemSender`. */
+  systemFrom: string;
   log: Logger;
-}
-
-/** What a webhook's workflow has to do next. */
-export interface RecoveryPlan {
-  /** `done`: nothing is to be retried, and the webhook is not armed any more. */
-  phase: 'done' | 'due' | 'sleep';
-  /** With `sleep`. */
-  until: Date | null;
-  failingSince: Date | null;
-  /** Counted up to 10,000. */
-  retrying: number;
 }
 
 export interface RecoveryProgress {
@@ -46,54 +39,17 @@ export interface RecoveryProgress {
 }
 
 export interface WebhookRecovery {
-  /**
-   * Look what is to be done; with `done` the webhook is disarmed in the same transaction. It takes the lock that
-   * every recorded failure takes, so that none slips between the look and the disarm.
-   */
+  /** See {@link planRecovery}. */
   plan(webhookId: number, asOf: Date): Promise<RecoveryPlan>;
   /**
-   * Attempt what is due, for at most two minutes.
+   * Attempt what is due and what becomes due meanwhile, for at most two minutes: under load that is one activity, and
+   * a few events of the engine's history, for many attempts.
    * @param asOf when it begins, by the workflow's clock
    * @param signal ends it after the attempts that run
    */
   deliverDue(webhookId: number, asOf: Date, signal: AbortSignal): Promise<RecoveryProgress>;
   /** Make everything that waits due now. */
   hasten(webhookId: number, asOf: Date): Promise<void>;
-}
-
-interface PlannedRow {
-  enabled: boolean;
-  failingSince: Date | null;
-}
-
-async function lockRow(trx: Queryable, webhookId: number): Promise<PlannedRow | null> {
-  const { rows } = await trx.query<PlannedRow>(
-    'select enabled, failing_since as "failingSince" from webhooks where id = $1 for no key update',
-    [webhookId],
-  );
-  return rows[0] ?? null;
-}
-
-async function setWake(trx: Queryable, webhookId: number, wakeAt: Date | null): Promise<void> {
-  await trx.query(
-    `update webhooks set recovery_armed = $2::timestamptz is not null, next_wake_at = $2, engine_expected_by = $3
-     where id = $1`,
-    [webhookId, wakeAt, wakeAt && new Date(wakeAt.getTime() + ENGINE_GRACE_MS)],
-  );
-}
-
-async function plan(trx: Queryable, webhookId: number, asOf: Date): Promise<RecoveryPlan> {
-  const row = await lockRow(trx, webhookId);
-  if (!row) return { phase: 'done', until: null, failingSince: null, retrying: 0 };
-  const moreOff = (await endRetriesOfOff(trx, webhookId, OFF_BATCH)) === OFF_BATCH;
-  const { count: retrying, nextAttemptAt } = await summarizeRetries(trx, webhookId);
-  const base = { failingSince: row.failingSince, retrying };
-  if (moreOff || (nextAttemptAt && nextAttemptAt <= asOf)) {
-    await setWake(trx, webhookId, asOf);
-    return { ...base, phase: 'due', until: null };
-  }
-  await setWake(trx, webhookId, nextAttemptAt);
-  return { ...base, phase: nextAttemptAt ? 'sleep' : 'done', until: nextAttemptAt };
 }
 
 /** As many at once as the endpoint bears. @returns outcomes, recorded however long the database is away */
@@ -106,8 +62,9 @@ async function attemptWave(
   const recorder = createAttemptRecorder({
     pool: deps.pool,
     schedule: deps.schedule,
+    systemFrom: deps.systemFrom,
+    waker: deps.waker,
     log: deps.log,
-    onArmed: () => deps.waker.wake('outbox'),
     onRecorded: () => undefined,
   });
   const outcomes = await Promise.all(
@@ -119,6 +76,23 @@ async function attemptWave(
   );
   await recorder.settled();
   return outcomes;
+}
+
+/**
+ * Wait for the next retry where it is due soon.
+ * @returns whether to go on
+ */
+async function linger(
+  deps: WebhookRecoveryDeps,
+  webhookId: number,
+  now: Date,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const next = await findNextRetry(deps.pool, webhookId);
+  const waitMs = next ? next.getTime() - now.getTime() : Infinity;
+  if (waitMs <= 0 || waitMs > LINGER_MS) return false;
+  await sleep(waitMs, undefined, { signal }).catch(() => undefined);
+  return true;
 }
 
 async function deliverDue(
@@ -139,7 +113,10 @@ async function deliverDue(
     const due = await findDueRetries(deps.pool, webhookId, now, atOnce);
     // Those from before it was switched are ended by the next plan.
     const wave = due.filter((each) => each.generation === endpoint.generation);
-    if (wave.length === 0) return progress;
+    if (wave.length === 0) {
+      if (due.length > 0 || !(await linger(deps, webhookId, now, signal))) return progress;
+      continue;
+    }
     const outcomes = await attemptWave(deps, endpoint, wave, now);
     for (const { timedOut } of outcomes) timeOutsInRow = timedOut ? timeOutsInRow + 1 : 0;
     progress.attempted += outcomes.length;
@@ -151,7 +128,12 @@ async function deliverDue(
 export function createWebhookRecovery(deps: WebhookRecoveryDeps): WebhookRecovery {
   const readEndpoints = createEndpointReader(deps.keyring);
   return {
-    plan: (webhookId, asOf) => inTransaction(deps.pool, (trx) => plan(trx, webhookId, asOf)),
+    async plan(webhookId, asOf) {
+      const request = { webhookId, asOf, from: deps.systemFrom };
+      const planned = await inTransaction(deps.pool, (trx) => planRecovery(trx, request));
+      for (const channel of planned.wakes) deps.waker.wake(channel);
+      return planned;
+    },
     deliverDue: (webhookId, asOf, signal) => deliverDue(deps, readEndpoints, { webhookId, asOf, signal }),
     async hasten(webhookId, asOf) {
       await hastenRetries(deps.pool, webhookId, asOf);

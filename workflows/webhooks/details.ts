@@ -1,19 +1,34 @@
 import type { WebhookRecoveryState } from './contract.ts';
 
 const phases: Record<WebhookRecoveryState['phase'], (state: WebhookRecoveryState) => string> = {
-  planning: () => 'looks what is to be retried',
+  planning: () => 'looks what is to be done',
   delivering: () => 'makes the attempts that are due',
-  sleeping: (state) => `sleeps until the next attempt, ${state.nextAttemptAt}`,
-  done: () => 'has nothing more to retry',
+  sleeping: (state) => `sleeps until ${state.sleepsUntil}`,
+  done: () => 'has nothing more to do',
 };
+
+function failureOf({ failingSince, warnedAt, disableAt }: WebhookRecoveryState): string[] {
+  if (failingSince === null) return ['- failing since: not failing'];
+  return [
+    `- failing since: ${failingSince}`,
+    `- owners warned: ${warnedAt ?? 'not yet'}`,
+    `- turned off: ${disableAt ?? 'by the next failed attempt'}, unless it acknowledges something before`,
+  ];
+}
+
+function retriesOf({ retrying, nextAttemptAt }: WebhookRecoveryState): string {
+  if (retrying === 0) return '- deliveries to be retried: none';
+  const count = retrying >= 10_000 ? '10,000 or more' : String(retrying);
+  return `- deliveries to be retried: ${count}, the first at ${nextAttemptAt}`;
+}
 
 /** Markdown for an operator. */
 export function describeRecovery(webhookId: number, state: WebhookRecoveryState): string {
   return [
     `Webhook ${webhookId} ${phases[state.phase](state)}.`,
     '',
-    `- failing since: ${state.failingSince ?? 'not failing'}`,
-    `- deliveries to be retried: ${state.retrying >= 10_000 ? '10,000 or more' : state.retrying}`,
+    ...failureOf(state),
+    retriesOf(state),
     `- in this run: ${state.attempted} attempts, ${state.delivered} delivered`,
     '',
     'The signal `retryNow` attempts everything at once.',

@@ -4,12 +4,13 @@ import {
   continueAsNew,
   defineQuery,
   defineSignal,
+  patched,
   proxyActivities,
   setCurrentDetails,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { WebhookActivities } from '../../activities/webhooks.ts';
+import type { WebhookActivities, WebhookRecoveryStep } from '../../activities/webhooks.ts';
 import { deliverOptions, planOptions } from './activity-options.ts';
 import {
   webhookQueries,
@@ -44,8 +45,11 @@ function begin({ webhookId }: WebhookRecoveryInput): Run {
     state: {
       phase: 'planning',
       failingSince: null,
+      warnedAt: null,
+      disableAt: null,
       retrying: 0,
       nextAttemptAt: null,
+      sleepsUntil: null,
       attempted: 0,
       delivered: 0,
     },
@@ -65,9 +69,19 @@ function now(): string {
   return new Date().toISOString();
 }
 
+async function hasten(run: Run): Promise<void> {
+  run.hastened = false;
+  await hastenWebhookRetries(run.webhookId, now());
+}
+
 async function deliver(run: Run): Promise<void> {
   show(run, { phase: 'delivering' });
-  const { attempted, delivered } = await deliverDueRetries(run.webhookId, now());
+  let ended = false;
+  const delivery = deliverDueRetries(run.webhookId, now()).finally(() => void (ended = true));
+  // The activity may stay for two minutes: it finds what an operator made due meanwhile. Its end ends the wait.
+  await condition(() => ended || run.hastened);
+  if (!ended && patched('hasten-while-delivering')) await hasten(run);
+  const { attempted, delivered } = await delivery;
   show(run, {
     phase: 'planning',
     attempted: run.state.attempted + attempted,
@@ -75,27 +89,30 @@ async function deliver(run: Run): Promise<void> {
   });
 }
 
+/** What a plan says; those of earlier versions, in old histories, say less. */
+function planned(plan: WebhookRecoveryStep): Partial<WebhookRecoveryState> {
+  const { failingSince, retrying, warnedAt = null, disableAt = null, nextAttemptAt = plan.until } = plan;
+  return { failingSince, retrying, warnedAt, disableAt, nextAttemptAt };
+}
+
 /** One look at the webhook and what follows from it. @returns whether nothing is left to do */
 async function goRound(run: Run): Promise<boolean> {
   run.woken = false;
-  if (run.hastened) {
-    run.hastened = false;
-    await hastenWebhookRetries(run.webhookId, now());
-  }
+  if (run.hastened) await hasten(run);
   const plan = await planWebhookRecovery(run.webhookId, now());
-  const { failingSince, retrying, until } = plan;
-  show(run, { failingSince, retrying, nextAttemptAt: until });
+  show(run, planned(plan));
   if (plan.phase === 'due') await deliver(run);
-  if (plan.phase !== 'sleep' || until === null) return plan.phase === 'done';
-  show(run, { phase: 'sleeping' });
-  await condition(() => run.woken, Math.max(1, Date.parse(until) - Date.now()));
-  show(run, { phase: 'planning' });
+  if (plan.phase !== 'sleep' || plan.until === null) return plan.phase === 'done';
+  show(run, { phase: 'sleeping', sleepsUntil: plan.until });
+  await condition(() => run.woken, Math.max(1, Date.parse(plan.until) - Date.now()));
+  show(run, { phase: 'planning', sleepsUntil: null });
   return false;
 }
 
 /**
- * Retries what one webhook did not acknowledge, while there is anything: sleeps until the next is due, attempts
- * what is due in batches. Its first step reads the row, so that a second run of it does no harm.
+ * Retries what one webhook did not acknowledge, in batches, and holds the timers of its failure: owners are warned
+ * after a day, after three it is turned off. It lives while the webhook fails or anything is to be retried, and reads
+ * the row anew each round, so that a second run of it does no harm.
  */
 export async function webhookRecovery(input: WebhookRecoveryInput): Promise<void> {
   const run = begin(input);
