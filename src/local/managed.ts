@@ -18,12 +18,17 @@ export interface ManagedOptions {
   log: Logger;
   /** Of the first restart; doubled each time, up to half a minute. */
   firstDelayMs?: number;
+  /** For tests: a clock in milliseconds, and what waits by it. */
+  now?: () => number;
+  wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
 /** A process that is started again whenever it ends, until it is stopped. */
 export interface Managed {
   stop(): Promise<void>;
 }
+
+const waitInTruth = (ms: number, signal: AbortSignal) => delay(ms, undefined, { signal });
 
 const LONGEST_DELAY_MS = 30_000;
 /** What ran this long has earned a quick restart. */
@@ -34,7 +39,7 @@ const STEADY_MS = 30_000;
  * @throws what the first start throws; later failures are logged and tried again
  */
 export async function keepRunning(options: ManagedOptions): Promise<Managed> {
-  const { name, start, onPid, log, firstDelayMs = 250 } = options;
+  const { name, start, onPid, log, firstDelayMs = 250, now = Date.now, wait = waitInTruth } = options;
   const stopping = new AbortController();
   let current: Running | null = await start();
   let delayMs = firstDelayMs;
@@ -46,7 +51,7 @@ export async function keepRunning(options: ManagedOptions): Promise<Managed> {
         { child: name, delay_ms: delayMs },
         `${name} ended, starting it again in ${delayMs / 1_000} s`,
       );
-      await delay(delayMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await wait(delayMs, stopping.signal).catch(() => undefined);
       if (stopping.signal.aborted) break;
       delayMs = Math.min(delayMs * 2, LONGEST_DELAY_MS);
       try {
@@ -60,11 +65,11 @@ export async function keepRunning(options: ManagedOptions): Promise<Managed> {
 
   const watch = async () => {
     while (current !== null) {
-      const began = Date.now();
+      const began = now();
       await current.ended;
       onPid(null);
       if (stopping.signal.aborted) return;
-      if (Date.now() - began > STEADY_MS) delayMs = firstDelayMs;
+      if (now() - began > STEADY_MS) delayMs = firstDelayMs;
       current = await restart();
       if (current === null) return;
       onPid(current.pid);
