@@ -7,6 +7,8 @@ export interface RawRequest {
   /** From 1, of its connection. */
   nth: number;
   text: string;
+  /** Resets its connection, without a farewell of TCP or TLS. */
+  reset: () => void;
 }
 
 /** A server that writes whatever a test wants, or nothing. */
@@ -40,17 +42,20 @@ async function listen(server: net.Server, raw: Omit<RawServer, 'close'>): Promis
 /** TLS on a free port of loopback, with the certificate of our receivers. Requests must be small enough to come at once. */
 export function startRawServer(answer: RawAnswer): Promise<RawServer> {
   const raw = { port: 0, requests: [] as RawRequest[], connections: 0 };
+  const byPort = new Map<number | undefined, net.Socket>();
   const server = tls.createServer(testIdentity, (socket) => {
     let nth = 0;
+    const reset = () => void byPort.get(socket.remotePort)?.resetAndDestroy();
     socket.on('error', () => undefined);
     socket.on('data', (bytes) => {
       // The rest of a request whose headers came alone.
       if (!/^[A-Z]+ \//.test(bytes.toString('latin1'))) return;
-      const request = { nth: (nth += 1), text: bytes.toString() };
+      const request = { nth: (nth += 1), text: bytes.toString(), reset };
       raw.requests.push(request);
       answer(socket, request);
     });
   });
+  server.on('connection', (socket: net.Socket) => byPort.set(socket.remotePort, socket));
   server.on('tlsClientError', () => undefined);
   return listen(server, raw);
 }
