@@ -32,7 +32,7 @@ function size(issue: { origin: string }, bound: string, limit: unknown): string 
 }
 
 function tooSmall(issue: z.core.$ZodRawIssue & { code: 'too_small' }): string {
-  if (issue.origin === 'string' && issue.minimum === 1) return 'must not be empty';
+  if (units[issue.origin] && issue.minimum === 1) return 'must not be empty';
   if (issue.inclusive === false) return `must be more than ${String(issue.minimum)}`;
   return size(issue, 'at least', issue.minimum);
 }

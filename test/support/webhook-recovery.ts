@@ -1,0 +1,40 @@
+import pino from 'pino';
+import type { Database } from '../../src/db/database.ts';
+import { createResolver } from '../../src/dns/resolver.ts';
+import { createEgress } from '../../src/egress/client.ts';
+import { createWebhookRecovery, WEBHOOK_USER_AGENT } from '../../src/webhooks/service.ts';
+import { testCa } from './https-receiver.ts';
+import { testKeyring, testSchedule } from './webhooks.ts';
+
+export interface TestRecovery {
+  /** What the workflow `webhook/<id>` does in one round: look, and attempt what is due. @returns attempts made */
+  goRound(webhookId: number, asOf?: Date): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** The recovery of webhooks without its workflow, for tests of what it finds and does. */
+export function createTestRecovery(database: Database): TestRecovery {
+  const egress = createEgress({
+    resolver: createResolver([]),
+    allow: ['127.0.0.0/8'],
+    userAgent: WEBHOOK_USER_AGENT,
+    ca: [testCa],
+  });
+  const recovery = createWebhookRecovery({
+    pool: database.pool,
+    keyring: testKeyring,
+    egress,
+    waker: { wake: () => undefined },
+    schedule: testSchedule,
+    systemFrom: 'carillon@mail.test',
+    log: pino({ level: 'silent' }),
+  });
+  return {
+    async goRound(webhookId, asOf = new Date()) {
+      const { phase } = await recovery.plan(webhookId, asOf);
+      if (phase !== 'due') return 0;
+      return (await recovery.deliverDue(webhookId, asOf, new AbortController().signal)).attempted;
+    },
+    close: () => egress.close(),
+  };
+}
