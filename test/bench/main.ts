@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { describeMachine } from './machine.ts';
 import { benchMessages } from './messages.ts';
+import { benchWebhooks, type WebhooksBenchOptions } from './webhooks.ts';
 
 const program = new Command('npm run bench --').description(
   'Benchmarks. Each prints one JSON document: the machine and commit, every run, and the medians.',
@@ -17,6 +18,22 @@ program
     const machine = describeMachine();
     const result = await benchMessages(options);
     process.stdout.write(`${JSON.stringify({ bench: 'messages', machine, options, ...result }, null, 2)}\n`);
+  });
+
+program
+  .command('webhooks')
+  .description(
+    'deliveries/s over HTTPS, commit to arrival, and what dead endpoints cost the others and the engine',
+  )
+  .option('--runs <n>', 'runs, of which the medians are told', Number, 3)
+  .option('--deliveries <n>', 'deliveries of each measured part', Number, 20_000)
+  .option('--endpoints <n>', 'endpoints of the crowded part', Number, 1_000)
+  .option('--dead <n>', 'how many of them never answer', Number, 100)
+  .option('--latency-seconds <n>', 'seconds at 20 events/s', Number, 15)
+  .action(async (options: WebhooksBenchOptions) => {
+    const machine = describeMachine();
+    const result = await benchWebhooks(options);
+    process.stdout.write(`${JSON.stringify({ bench: 'webhooks', machine, options, ...result }, null, 2)}\n`);
   });
 
 await program.parseAsync();

@@ -1,0 +1,52 @@
+import { createInterface } from 'node:readline';
+import https from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { pathToFileURL } from 'node:url';
+import { testIdentity } from '../support/https-receiver.ts';
+
+export interface Subscriber {
+  port: number;
+  /** Requests acknowledged so far. */
+  readonly acknowledged: number;
+  close(): Promise<void>;
+}
+
+/**
+ * The subscriber of a benchmark, on loopback: `/ok` is acknowledged, `/fail` answered with 500, and `/silent` never.
+ * @param onBody of each acknowledged request
+ */
+export async function startSubscriber(onBody?: (body: string) => void): Promise<Subscriber> {
+  let acknowledged = 0;
+  const server = https.createServer({ ...testIdentity, keepAliveTimeout: 60_000 }, (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      if (request.url === '/silent') return;
+      if (request.url === '/fail') return void response.writeHead(500).end();
+      acknowledged += 1;
+      onBody?.(Buffer.concat(chunks).toString('utf8'));
+      response.writeHead(200, ['Content-Length', '0']).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    get acknowledged() {
+      return acknowledged;
+    },
+    close() {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+/** As a process of its own: says `{"port":…}`, answers each line with `{"count":…}`, ends with its input. */
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const subscriber = await startSubscriber();
+  const say = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
+  say({ port: subscriber.port });
+  createInterface({ input: process.stdin })
+    .on('line', () => say({ count: subscriber.acknowledged }))
+    .on('close', () => void subscriber.close());
+}

@@ -1,0 +1,61 @@
+import { inTransaction } from '../../src/db/queryable.ts';
+import { createKeyring } from '../../src/secrets/keyring.ts';
+import { createWebhookManager, emailEventData, publishEvents } from '../../src/webhooks/service.ts';
+import { insertAccount, type QueuedAccount } from '../support/queued.ts';
+import type { Stage } from './stage.ts';
+
+const MOST_A_BRAND = 10;
+const EVENTS_A_TRANSACTION = 200;
+
+/** Brands of one account each, with at most ten webhooks on `email.sent`. */
+export interface Subscribed extends QueuedAccount {
+  webhookIds: number[];
+}
+
+/** @param urls one webhook each */
+export async function subscribe(stage: Stage, urls: string[]): Promise<Subscribed[]> {
+  const { pool } = stage.database;
+  const manager = createWebhookManager({
+    pool,
+    keyring: createKeyring(stage.settings.APP_SECRET ?? ''),
+    egress: { checkUrl: async () => ({ ok: true }) },
+    waker: { wake: () => undefined },
+  });
+  const brands: Subscribed[] = [];
+  for (let first = 0; first < urls.length; first += MOST_A_BRAND) {
+    const account = await insertAccount(stage.database);
+    const actor = { kind: 'api_key' as const, id: 0, test: false };
+    const tenant = { ...account, actor, role: 'admin' as const };
+    const brand: Subscribed = { ...account, webhookIds: [] };
+    for (const url of urls.slice(first, first + MOST_A_BRAND)) {
+      const create = { url, events: ['email.sent' as const] };
+      const { id } = await inTransaction(pool, (trx) => manager.create(trx, tenant, create));
+      brand.webhookIds.push(id);
+    }
+    brands.push(brand);
+  }
+  return brands;
+}
+
+/** Publish an event `count` times to each brand. @returns the deliveries that follow */
+export async function publish(stage: Stage, brands: readonly Subscribed[], count: number): Promise<number> {
+  const message = { subject: 'Your receipt', idempotencyKey: null, tags: null, to: 'ann@example.com' };
+  const all = Array.from({ length: count }, (_, n) =>
+    brands.map(({ accountId, brandId }) => ({
+      accountId,
+      brandId,
+      type: 'email.sent' as const,
+      occurredAt: new Date(),
+      data: emailEventData({ ...message, id: n }, { provider: 'smtp' }),
+    })),
+  ).flat();
+  let deliveries = 0;
+  for (let first = 0; first < all.length; first += EVENTS_A_TRANSACTION) {
+    const events = all.slice(first, first + EVENTS_A_TRANSACTION);
+    deliveries += await inTransaction(
+      stage.database.pool,
+      async (trx) => (await publishEvents(trx, events)).deliveries,
+    );
+  }
+  return deliveries;
+}
