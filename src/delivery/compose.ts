@@ -1,6 +1,7 @@
+import type { KeyObject } from 'node:crypto';
 import { type EmailAddress, parseEmailAddress } from '../addresses/email.ts';
 import type { DkimSigner } from '../mime/dkim.ts';
-import { buildMessage, type EmailContent, type PreparedContent } from '../mime/message.ts';
+import { buildMessage, type BuiltMessage, type EmailContent, type PreparedContent } from '../mime/message.ts';
 import type { OutgoingEmail } from '../providers/email/port.ts';
 import type { OutgoingSms } from '../providers/sms/port.ts';
 import type { WindowMessage } from './intend.ts';
@@ -9,36 +10,40 @@ import { returnPathAddress } from './return-path.ts';
 export interface ComposeDeps {
   /** Of Message-ID and return path. */
   mailDomain: string;
-  returnPathKey: Buffer;
+  returnPathKey: KeyObject;
+  /** Reads a sender's address; there are few of them, in many messages. */
+  readSender: (text: string) => ReturnType<typeof parseEmailAddress>;
   prepare: (content: EmailContent) => PreparedContent;
   /** The keys that sign for a sender's domain; none where signing is off or left to the relay. */
   signersFor: (domain: string) => readonly DkimSigner[];
 }
 
-function address(text: string | null, what: string): EmailAddress {
-  const parsed = parseEmailAddress(text ?? '');
+function valid(parsed: ReturnType<typeof parseEmailAddress>, what: string): EmailAddress {
   if ('error' in parsed) throw new Error(`${what} ${parsed.error}`);
   return parsed;
 }
 
 /**
  * The email of a message, a pure function of what is stored: handed over again after a crash it is the same,
- * byte for byte, Message-ID and Date included.
+ * byte for byte, Message-ID and Date included. With keys that sign it is a promise.
  * @throws where the stored message cannot become an email
  */
-export async function composeEmail(message: WindowMessage, deps: ComposeDeps): Promise<OutgoingEmail> {
-  const from = address(message.from, 'from');
-  const to = address(message.to, 'to');
+export function composeEmail(
+  message: WindowMessage,
+  deps: ComposeDeps,
+): OutgoingEmail | Promise<OutgoingEmail> {
+  const from = valid(deps.readSender(message.from ?? ''), 'from');
+  const to = valid(parseEmailAddress(message.to), 'to');
   const prepared = deps.prepare({
     subject: message.subject ?? '',
     html: message.html,
     text: message.text,
     from,
-    replyTo: message.replyTo === null ? null : address(message.replyTo, 'reply_to'),
+    replyTo: message.replyTo === null ? null : valid(deps.readSender(message.replyTo), 'reply_to'),
     headers: message.headers ?? {},
     feedbackId: `${message.brandId}:${message.accountId}:transactional:carillon`,
   });
-  const built = await buildMessage(
+  const built = buildMessage(
     prepared,
     {
       to,
@@ -47,7 +52,7 @@ export async function composeEmail(message: WindowMessage, deps: ComposeDeps): P
     },
     deps.signersFor(from.domain),
   );
-  return {
+  const outgoing = (complete: BuiltMessage): OutgoingEmail => ({
     messageId: message.messageId,
     attempt: message.attempt,
     returnPath: returnPathAddress(deps.returnPathKey, message, deps.mailDomain),
@@ -60,8 +65,9 @@ export async function composeEmail(message: WindowMessage, deps: ComposeDeps): P
       brand_id: String(message.brandId),
       message_id: String(message.messageId),
     },
-    built,
-  };
+    built: complete,
+  });
+  return built instanceof Promise ? built.then(outgoing) : outgoing(built);
 }
 
 export function composeSms(message: WindowMessage): OutgoingSms {

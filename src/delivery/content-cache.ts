@@ -1,21 +1,22 @@
 import { type EmailContent, type PreparedContent, prepareContent } from '../mime/message.ts';
+import { createRecent } from './recent.ts';
 
-const MOST_ENTRIES = 256;
-const MOST_CHARACTERS = 64 * 1024;
+/** A content costs its bytes, and twice the characters of its key. */
+const MOST = { entries: 256, size: 4 * 1024 * 1024 };
+
+/** Its length before each text: no two contents have one key. */
+function part(text: string | null): string {
+  return text === null ? '-' : `${text.length}:${text}`;
+}
+
+function keyOf({ from, replyTo, subject, html, text, headers, feedbackId }: EmailContent): string {
+  const addresses = `${part(from.name)}${part(from.address)}${part(replyTo?.name ?? null)}${part(replyTo?.address ?? null)}`;
+  const further = Object.entries(headers).map(([name, value]) => part(name) + part(value));
+  return `${addresses}${part(feedbackId ?? null)}${further.join('')};${part(subject)}${part(html)}${part(text)}`;
+}
 
 /** Prepares content, and remembers the latest: many messages differ in nothing but their recipient. */
 export function createContentCache(): (content: EmailContent) => PreparedContent {
-  const prepared = new Map<string, PreparedContent>();
-  return (content) => {
-    const size = (content.html?.length ?? 0) + (content.text?.length ?? 0);
-    if (size > MOST_CHARACTERS) return prepareContent(content);
-    const key = JSON.stringify(content);
-    const found = prepared.get(key);
-    if (found) return found;
-    const made = prepareContent(content);
-    const oldest = prepared.keys().next();
-    if (prepared.size >= MOST_ENTRIES && !oldest.done) prepared.delete(oldest.value);
-    prepared.set(key, made);
-    return made;
-  };
+  const recent = createRecent<PreparedContent>(MOST, (key, made) => 2 * key.length + made.remainder.length);
+  return (content) => recent.get(keyOf(content), () => prepareContent(content));
 }

@@ -6,11 +6,8 @@ export interface EncodedText {
   content: string;
 }
 
-const notPlain = /[^\t\r\n\x20-\x7e]/;
-const longLine = /[^\r\n]{79}/;
-const spaceAtLineEnd = /[ \t]$/m;
-/** What mbox software and careless SMTP servers change at the start of a line. */
-const fragileLineStart = /^(?:From |\.)/m;
+/** Longer lines are not what RFC 5322 §2.1.1 asks for. */
+const maxPlainLine = 78;
 
 /**
  * @param text any text; NUL is removed, lone surrogates replaced, line endings made CRLF
@@ -18,10 +15,7 @@ const fragileLineStart = /^(?:From |\.)/m;
  */
 export function encodeText(text: string): EncodedText {
   const normal = normalizeText(text);
-  const plain = !notPlain.test(normal) && !longLine.test(normal);
-  if (plain && !spaceAtLineEnd.test(normal) && !fragileLineStart.test(normal)) {
-    return { transferEncoding: '7bit', content: normal };
-  }
+  if (isPlain(normal)) return { transferEncoding: '7bit', content: normal };
   const bytes = Buffer.from(normal);
   const quotedPrintable = encodeQuotedPrintable(bytes);
   if (quotedPrintable.length <= Math.ceil(bytes.length / 3) * 4 * (78 / 76)) {
@@ -32,12 +26,37 @@ export function encodeText(text: string): EncodedText {
 
 /** Lone surrogates are left to the encoding in UTF-8, which replaces them. */
 function normalizeText(text: string): string {
-  return text.replaceAll('\0', '').replace(/\r\n?|\n/g, '\r\n');
+  const clean = text.includes('\0') ? text.replaceAll('\0', '') : text;
+  if (clean.includes('\r')) return clean.replace(/\r\n?|\n/g, '\r\n');
+  return clean.includes('\n') ? clean.replaceAll('\n', '\r\n') : clean;
+}
+
+/**
+ * Printable ASCII in lines of at most 78 characters, none ending in white space, none beginning with what mbox
+ * software and careless SMTP servers change there. One pass: this looks at every character of every mail.
+ */
+function isPlain(text: string): boolean {
+  let lineStart = 0;
+  let previous = LF;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code === CR || code === LF) {
+      if (previous === SPACE || previous === TAB) return false;
+      lineStart = index + 1;
+    } else if ((code < SPACE && code !== TAB) || code > LAST_PRINTABLE || index - lineStart >= maxPlainLine) {
+      return false;
+    } else if (index === lineStart && (code === DOT || (code === F && text.startsWith('From ', index)))) {
+      return false;
+    }
+    previous = code;
+  }
+  return previous !== SPACE && previous !== TAB;
 }
 
 const CR = 0x0d;
 const LF = 0x0a;
 const SPACE = 0x20;
+const LAST_PRINTABLE = 0x7e;
 const TAB = 0x09;
 const EQUALS = 0x3d;
 const DOT = 0x2e;

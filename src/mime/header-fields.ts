@@ -13,6 +13,7 @@ const maxQuotedNameLength = 60;
 const fieldName = /^[!-9;-~]+$/;
 const atomPhrase = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?: [A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 const notPrintableAscii = /[^\x20-\x7e]/;
+const plainText = /^[!-~](?:[ -~]*[!-~])?$/;
 
 /**
  * Text as it may enter a header: NUL removed. Encoding replaces lone surrogates.
@@ -56,6 +57,9 @@ export function formatTextField(name: string, value: string): string {
   if (!fieldName.test(name) || name.length > maxNameLength) {
     throw new InvalidMessageError(`header name ${JSON.stringify(name)} is not valid`);
   }
+  // Nothing to fold, to encode or to trim, as in most messages.
+  const fits = name.length + 2 + value.length <= preferredLineLength;
+  if (fits && plainText.test(value) && !value.includes('=?')) return `${name}: ${value}`;
   const text = headerText(`header ${name}`, value).replace(/^ +| +$/g, '');
   const writer = createFieldWriter(name);
   if (text === '') return `${name}: `;

@@ -3,7 +3,7 @@
  * (`prepareContent`); a recipient adds three fields and the signatures (`buildMessage`). The same input gives
  * the same bytes, whenever it is built: after a crash a message may be handed over once more.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { EmailAddress } from '../addresses/email.ts';
 import { encodeText } from './body-encoding.ts';
 import { relaxedBodyHash, relaxedField } from './dkim-canonical.ts';
@@ -184,18 +184,17 @@ interface Part {
 function buildBody(content: EmailContent): Part {
   const html = content.html === null || content.html === '' ? null : content.html;
   const text = content.text ?? (html === null ? '' : textFromHtml(html));
-  if (html === null) return endedByCrlf(buildPart('text/plain', text));
-  const htmlPart = buildPart('text/html', html);
-  return text === '' ? endedByCrlf(htmlPart) : buildAlternative([buildPart('text/plain', text), htmlPart]);
+  if (html === null) return endedByCrlf(buildPart(textType, text));
+  const htmlPart = buildPart(htmlType, html);
+  return text === '' ? endedByCrlf(htmlPart) : buildAlternative([buildPart(textType, text), htmlPart]);
 }
 
-function buildPart(mediaType: string, text: string): Part {
+const textType = `Content-Type: ${formatParameterized('text/plain', { charset: 'utf-8' })}`;
+const htmlType = `Content-Type: ${formatParameterized('text/html', { charset: 'utf-8' })}`;
+
+function buildPart(contentType: string, text: string): Part {
   const { transferEncoding, content } = encodeText(text);
-  const fields = [
-    `Content-Type: ${formatParameterized(mediaType, { charset: 'utf-8' })}`,
-    `Content-Transfer-Encoding: ${transferEncoding}`,
-  ];
-  return { fields, content };
+  return { fields: [contentType, `Content-Transfer-Encoding: ${transferEncoding}`], content };
 }
 
 function endedByCrlf(part: Part): Part {
@@ -204,14 +203,13 @@ function endedByCrlf(part: Part): Part {
 
 /** The boundary is a hash of the parts: the same content has the same one, and none can contain its own. */
 function buildAlternative(parts: Part[]): Part {
-  const hash = createHash('sha256');
-  for (const part of parts) hash.update(part.content, 'latin1').update('\0');
-  const boundary = `=_${hash.digest('hex').slice(0, 40)}`;
+  const contents = parts.map((part) => `${part.content}\0`).join('');
+  const boundary = `=_${hash('sha256', contents, 'hex').slice(0, 40)}`;
   const sections = parts.map(
     (part) => `--${boundary}\r\n${part.fields.join('\r\n')}\r\n\r\n${part.content}\r\n`,
   );
   return {
-    fields: [`Content-Type: ${formatParameterized('multipart/alternative', { boundary })}`],
+    fields: [`Content-Type: multipart/alternative;\r\n boundary="${boundary}"`],
     content: `${sections.join('')}--${boundary}--\r\n`,
   };
 }
