@@ -94,17 +94,22 @@ describe('publishing events', () => {
     expect(ids).toEqual(events.map((_event, index) => index + 1));
   });
 
-  it('tells every brand of the account what concerns the whole account', async () => {
-    await subscribe({ events: ['sending.paused'] });
-    await subscribe({ events: ['sending.paused'], of: other });
-    const event: PublishedEvent = {
-      ...sent(1),
-      brandId: null,
-      type: 'sending.paused',
-      data: { account_id: tenant.accountId, reason: 'complaints' },
-    };
-    expect(await publish([event])).toEqual({ deliveries: 1 });
-  });
+  it.each(['sending.paused', 'sending.limit_approaching', 'sending.limit_reached'] as const)(
+    'tells every brand of the account of %s, and no other account',
+    async (type) => {
+      const { rows } = await test.database.pool.query<{ id: number }>(
+        'insert into brands (account_id) values ($1) returning id',
+        [tenant.accountId],
+      );
+      const first = await subscribe({ events: [type] });
+      const second = await subscribe({ events: [type], of: { ...tenant, brandId: rows[0]?.id ?? 0 } });
+      await subscribe({ events: [type], of: other });
+      await subscribe({ events: ['domain.verified'] });
+      const data = eventCatalogue[type].sample(new Date());
+      expect(await publish([{ ...sent(1), brandId: null, type, data }])).toEqual({ deliveries: 2 });
+      expect((await queued()).map((row) => row.webhook_id).sort()).toEqual([first, second].sort());
+    },
+  );
 
   it('is part of the caller’s transaction', async () => {
     await subscribe({ events: ['email.sent'] });
