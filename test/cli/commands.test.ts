@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findApiKey } from '../../src/api-keys/service.ts';
+import { verifyPassword } from '../../src/users/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { runProgram } from '../support/programs.ts';
 
@@ -22,13 +23,18 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-async function carillon(args: string[], settings: Record<string, string> = {}): Promise<Result> {
-  const program = runProgram('src/main.ts', args, {
+async function carillon(
+  args: string[],
+  settings: Record<string, string> = {},
+  input?: string,
+): Promise<Result> {
+  const all = {
     DATABASE_URL: made.url,
     APP_SECRET: 'a secret of at least thirty-two characters',
     CARILLON_HOME: join(home, 'none'),
     ...settings,
-  });
+  };
+  const program = runProgram('src/main.ts', args, all, input);
   return { code: await program.ended, output: program.output() };
 }
 
@@ -80,6 +86,50 @@ describe('carillon', () => {
     expect(await json('account', 'resume', id)).toMatchObject({ sendingPausedAt: null });
   });
 
+  it('sets each thing that only an operator may, and gives it back to its default', async () => {
+    const { account } = await createAccount('Eve');
+    const id = String(account.id);
+    const options = '--name Eva --approval pending --allowance 5 --spend-cap 900 --comped'.split(' ');
+    expect(await json('account', 'set', id, ...options)).toMatchObject({
+      name: 'Eva',
+      tier: 'paid',
+      approvalState: 'pending',
+      allowancePerDay: 5,
+      spendCapMonthlyCents: 900,
+      comped: true,
+      sandboxMonthlyCap: 7,
+    });
+    const back = '--allowance default --spend-cap default --no-comped'.split(' ');
+    expect(await json('account', 'set', id, ...back)).toMatchObject({
+      name: 'Eva',
+      approvalState: 'pending',
+      allowancePerDay: null,
+      spendCapMonthlyCents: null,
+      comped: false,
+    });
+    expect((await carillon(['account', 'set', id, '--allowance', '-1'])).code).toBe(1);
+  });
+
+  it('makes a key of the brand that is named, and lists that brand’s', async () => {
+    const { account } = await createAccount('Flo');
+    const { rows } = await made.database.pool.query<{ id: number }>(
+      'insert into brands (account_id) values ($1) returning id',
+      [account.id],
+    );
+    const id = String(account.id);
+    const brand = String(rows[0]?.id);
+    await json('api-key', 'create', '--account', id, '--name', 'first');
+    await json('api-key', 'create', '--account', id, '--brand', brand, '--name', 'second');
+    const named = async (...args: string[]) => {
+      const keys = await json<{ name: string }[]>('api-key', 'list', '--account', id, ...args);
+      return keys.map((key) => key.name);
+    };
+    expect(await named()).toEqual(['second', 'first']);
+    expect(await named('--brand', brand)).toEqual(['second']);
+    const foreign = await carillon(['api-key', 'create', '--account', '1', '--brand', brand]);
+    expect(foreign.output).toBe('carillon: brand not found\n');
+  });
+
   it('makes a key that works, lists it without its secret, and revokes it', async () => {
     const { account } = await createAccount('Ben');
     const id = String(account.id);
@@ -109,6 +159,19 @@ describe('carillon', () => {
     const first = await carillon(args);
     expect(first.output).toMatch(/role +admin\npassword +\S{20}\n/);
     expect((await carillon(args)).output).toMatch(/this user was known/);
+  });
+
+  it('takes a password from its standard input, a good one, and shows it nowhere', async () => {
+    const { account } = await createAccount('Gus');
+    const args = ['user', 'add', '--account', String(account.id), '--email', 'hal@acme.test'];
+    const short = await carillon([...args, '--password-stdin'], {}, 'seven77\n');
+    expect(short.output).toBe('carillon: the password must have at least 8 characters\n');
+    const good = await carillon([...args, '--password-stdin'], {}, 'correct horse\n');
+    expect(good.output).toMatch(/role +member\npassword +\(as given\)\n/);
+    const { rows } = await made.database.pool.query<{ password_hash: string }>(
+      `select password_hash from users where email_key = 'hal@acme.test'`,
+    );
+    expect(await verifyPassword(rows[0]?.password_hash ?? '', 'correct horse')).toBe(true);
   });
 
   it('shows the DNS records of its own domain, the same each time', async () => {
@@ -143,6 +206,11 @@ describe('carillon says in one line what is wrong', () => {
       'a missing option',
       ['user', 'add', '--account', '1'],
       "required option '--email <address>' not specified",
+    ],
+    [
+      'a role that is none',
+      ['user', 'add', '--account', '1', '--email', 'a@b.test', '--role', 'boss'],
+      'Allowed choices are owner, admin, member',
     ],
     ['an unknown command', ['sart'], "unknown command 'sart'"],
     ['an unknown role', ['start', 'cook'], 'Allowed choices are api, worker, sender'],

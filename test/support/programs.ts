@@ -20,14 +20,21 @@ export interface Program {
  * Run a TypeScript program of this repository.
  * @param file path from the repository's root
  * @param settings variables beside PATH and HOME; nothing else of ours is handed on
+ * @param input what it reads on standard input
  */
-export function runProgram(file: string, args: string[], settings: Record<string, string> = {}): Program {
+export function runProgram(
+  file: string,
+  args: string[],
+  settings: Record<string, string> = {},
+  input?: string,
+): Program {
   const path = fileURLToPath(new URL(`../../${file}`, import.meta.url));
   const { PATH, HOME, CARILLON_CACHE, XDG_CACHE_HOME } = process.env;
   const child = spawn(process.execPath, ['--no-warnings', path, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', 'ipc'],
     env: { PATH, HOME, CARILLON_CACHE, XDG_CACHE_HOME, ...settings },
   });
+  child.stdin?.end(input);
   let output = '';
   const collect = (stream: Readable | null): Promise<unknown> | undefined => {
     stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
