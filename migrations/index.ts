@@ -3,6 +3,7 @@ import * as sending from './0002_sending.ts';
 import * as engineAndWebhooks from './0003_engine_and_webhooks.ts';
 import * as capture from './0004_capture.ts';
 import * as systemAccount from './0005_system_account.ts';
+import * as messageUpdates from './0006_message_updates.ts';
 
 /** In the order they are applied. Add at the end; never change one that was released. */
-export const migrations = [tenants, sending, engineAndWebhooks, capture, systemAccount];
+export const migrations = [tenants, sending, engineAndWebhooks, capture, systemAccount, messageUpdates];
