@@ -9,7 +9,7 @@ import type { Keyring } from '../src/secrets/keyring.ts';
 import { systemSender } from '../src/system-mail/service.ts';
 import { createWebhookRecovery, WEBHOOK_USER_AGENT, type RecoveryProgress } from '../src/webhooks/service.ts';
 
-const HEARTBEAT_MS = 2_000;
+const HEARTBEAT_MS = 1_000;
 
 export interface WebhookActivityDependencies {
   config: Pick<Config, 'EGRESS_ALLOW' | 'WEBHOOK_RETRY_SCHEDULE' | 'MAIL_DOMAIN' | 'SYSTEM_FROM'>;
@@ -61,7 +61,7 @@ export function createWebhookActivities(deps: WebhookActivityDependencies) {
   return {
     /** @param asOf the workflow's time, ISO 8601 */
     async planWebhookRecovery(webhookId: number, asOf: string): Promise<WebhookRecoveryStep> {
-      const plan = await recovery.plan(webhookId, new Date(asOf));
+      const plan = await whileHeartbeating(() => recovery.plan(webhookId, new Date(asOf)));
       return {
         phase: plan.phase,
         until: plan.until?.toISOString() ?? null,
@@ -81,6 +81,6 @@ export function createWebhookActivities(deps: WebhookActivityDependencies) {
 
     /** @param asOf the workflow's time, ISO 8601 */
     hastenWebhookRetries: (webhookId: number, asOf: string): Promise<void> =>
-      recovery.hasten(webhookId, new Date(asOf)),
+      whileHeartbeating(() => recovery.hasten(webhookId, new Date(asOf))),
   };
 }

@@ -16,6 +16,10 @@ import { taskQueues } from '../temporal/task-queues.ts';
 import { bundleWorkflows, keepWorking, type KeptWorkers } from '../temporal/worker.ts';
 
 const POOL = 12;
+/** How soon another worker takes over the workflows of one that was killed. */
+const STICKY_TIMEOUT = '5s';
+/** The library would send heartbeats at 0.8 of their time-out only. */
+const heartbeats = { maxHeartbeatThrottleInterval: '1s', defaultHeartbeatThrottleInterval: '1s' } as const;
 
 function startWorkers(deps: ActivityDependencies): KeptWorkers {
   const activities = createActivities(deps);
@@ -23,8 +27,14 @@ function startWorkers(deps: ActivityDependencies): KeptWorkers {
     config: deps.config,
     log: deps.log,
     tasks: async () => [
-      { taskQueue: taskQueues.orchestration, workflowBundle: await bundleWorkflows(), activities },
-      { taskQueue: taskQueues.bulk, activities },
+      {
+        taskQueue: taskQueues.orchestration,
+        workflowBundle: await bundleWorkflows(),
+        activities,
+        stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT,
+        ...heartbeats,
+      },
+      { taskQueue: taskQueues.bulk, activities, ...heartbeats },
     ],
   });
 }
