@@ -73,7 +73,8 @@ function claimSql(backlog: Backlog, owner: number, quantum: number, tiers: TierA
   return `
   with alive as materialized (
     select id from processes where id = ${int(owner)} for key share
-  ), limits as (
+  ), limits as materialized (
+    -- Once: joined as it stands it would be computed for each row.
     ${limitsSql(account, tiers)}
   ), picked as (
     select message_id, reserved_bucket, queued_at from send_queue
@@ -151,9 +152,12 @@ export async function releaseClaims(
 ): Promise<void> {
   if (claims.length === 0) return;
   await client.query(
-    `update send_queue q set owner = null
-     from unnest($2::bigint[], $3::int[]) as c (message_id, epoch)
-     where q.message_id = c.message_id and q.owner = $1 and q.claim_epoch = c.epoch`,
+    `with mine as (
+       select q.message_id from send_queue q join unnest($2::bigint[], $3::int[]) as c (message_id, epoch)
+         on q.message_id = c.message_id and q.claim_epoch = c.epoch
+       where q.owner = $1 order by q.message_id for update of q
+     )
+     update send_queue q set owner = null from mine m where q.message_id = m.message_id`,
     [owner, claims.map((claim) => claim.messageId), claims.map((claim) => claim.epoch)],
   );
 }

@@ -35,11 +35,16 @@ const recordSql = `
   ), removed as (
     delete from send_queue q using input i where i.queue = 'delete' and q.message_id = i."messageId"
     returning q.account_id, q.reserved_bucket, i."giveBack"
+  ), unused as (
+    select account_id, reserved_bucket as bucket, count(*)::int as count from removed
+    where "giveBack" and reserved_bucket is not null group by account_id, reserved_bucket
+  ), buckets as (
+    select b.account_id, b.bucket from allowance_buckets b join unused using (account_id, bucket)
+    order by b.account_id, b.bucket for update of b
   ), given_back as (
-    update allowance_buckets b set used = greatest(0, b.used - g.count)
-    from (select account_id, reserved_bucket, count(*)::int as count from removed
-          where "giveBack" and reserved_bucket is not null group by account_id, reserved_bucket) g
-    where b.account_id = g.account_id and b.bucket = g.reserved_bucket
+    update allowance_buckets b set used = greatest(0, b.used - u.count)
+    from unused u join buckets l using (account_id, bucket)
+    where b.account_id = u.account_id and b.bucket = u.bucket
   ), requeued as (
     update send_queue q set owner = null,
       due_at = case i.queue when 'retry' then now() + make_interval(secs => i."delaySeconds") else q.due_at end,
@@ -88,11 +93,26 @@ const recordSql = `
   where u.channel = 'email' and u.class = 0 and not u.test and cardinality(u.events) > 0
     and exists (select 1 from webhooks w where w.brand_id = u.brand_id and w.enabled)`;
 
+/** As the statement reads it: what is absent is null there, and most of it is, which need not be read a thousand times. */
+function written(settlement: Settlement, owner: number) {
+  const { providerMessageId, failure, bounce, suppress, giveBack, ...rest } = settlement;
+  return {
+    ...rest,
+    owner,
+    ...(providerMessageId === null ? {} : { providerMessageId }),
+    ...(failure ? { failure } : {}),
+    ...(bounce ? { bounce } : {}),
+    ...(suppress ? { suppress } : {}),
+    ...(giveBack ? { giveBack } : {}),
+  };
+}
+
 async function recordIn(client: Queryable, windows: readonly SettledWindow[]): Promise<number> {
   const intents = windows.filter((window) => window.seq !== null);
-  const input = windows.flatMap((window) =>
-    window.settlements.map((settlement) => ({ ...settlement, owner: window.owner })),
-  );
+  // In the order in which everybody locks messages: two senders may know facts of the same ones.
+  const input = windows
+    .flatMap((window) => window.settlements.map((settlement) => written(settlement, window.owner)))
+    .sort((a, b) => a.messageId - b.messageId);
   const { rows } = await client.query<RecordedMessage>({
     name: 'record_outcomes',
     text: recordSql,

@@ -4,8 +4,16 @@ import type { Queryable } from '../db/queryable.ts';
  * Undo a dead process's part in sending, inside the reaper's transaction: what it had only claimed goes back
  * unchanged; what it intended has no known outcome. Of that, transactional messages are handed over again (the
  * same bytes: a duplicate is better than a lost password reset); campaign and flow messages are not.
+ *
+ * The process may yet live, and record what it knows: the messages are locked before the intents and in the same
+ * order as there. What it recorded meanwhile is no intent any more to the statement after.
  */
 export async function settleDeadSender(client: Queryable, processId: number): Promise<void> {
+  await client.query(
+    `select 1 from messages
+     where id in (select unnest(message_ids) from handovers where owner = $1) order by id for no key update`,
+    [processId],
+  );
   await client.query(
     `with ended_intents as (
        delete from handovers where owner = $1 returning message_ids, attempts
@@ -29,5 +37,11 @@ export async function settleDeadSender(client: Queryable, processId: number): Pr
      from marked m where q.message_id = m.id and m.class = 0`,
     [processId],
   );
-  await client.query('update send_queue set owner = null where owner = $1', [processId]);
+  await client.query(
+    `with claims as (
+       select message_id from send_queue where owner = $1 order by message_id for update
+     )
+     update send_queue q set owner = null from claims c where q.message_id = c.message_id`,
+    [processId],
+  );
 }

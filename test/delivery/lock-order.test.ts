@@ -1,0 +1,135 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type Database, openDatabase } from '../../src/db/database.ts';
+import { inTransaction } from '../../src/db/queryable.ts';
+import { type Claim, claimBacklog, releaseClaims } from '../../src/delivery/claim.ts';
+import { intendWindow } from '../../src/delivery/intend.ts';
+import { settleRefusal } from '../../src/delivery/outcomes.ts';
+import { recordWindows } from '../../src/delivery/record.ts';
+import { settleDeadSender } from '../../src/delivery/settle.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { insertAccount, queueEmails, type QueuedAccount } from '../support/queued.ts';
+import { TEST_TIERS } from '../support/sending.ts';
+
+const OWNER = 90;
+const ACCOUNTS = 8;
+
+let test: TestDatabase;
+/** Planned as the sender's statements are. */
+let database: Database;
+let accounts: QueuedAccount[];
+/** Of each account one, in the order of the accounts. */
+let claims: Claim[];
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  database = openDatabase({ url: test.url, poolMax: 4, keyedPlans: true });
+});
+afterAll(async () => {
+  await database.close();
+  await test.drop();
+});
+
+beforeEach(async () => {
+  await database.pool.query(
+    `insert into processes (id, role, host, pid) overriding system value values ($1, 'sender', 'x', 1)`,
+    [OWNER],
+  );
+  accounts = [];
+  claims = [];
+  for (let n = 0; n < ACCOUNTS; n++) {
+    const account = await insertAccount(database);
+    await queueEmails(database, account, 1);
+    const backlog = { channel: 'email', class: 0, accountId: account.accountId, waitMs: 0 } as const;
+    claims.push(...(await claimBacklog(database.pool, backlog, OWNER, 1, TEST_TIERS)));
+    accounts.push(account);
+  }
+});
+afterEach(() =>
+  database.pool.query(
+    'truncate processes, messages, message_events, send_queue, handovers, allowance_buckets',
+  ),
+);
+
+/** Hold the first row while `work` wants many, and count the rows that are free when it waits for that one. */
+async function freeMeanwhile(hold: string, id: number, work: () => Promise<unknown>, free: string[]) {
+  const { counts, done } = await inTransaction(database.pool, async (client) => {
+    await client.query(hold, [id]);
+    const working = work();
+    await eventually(async () => {
+      const { rowCount } = await database.pool.query(
+        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      expect(rowCount).toBe(1);
+    });
+    const seen: (number | null)[] = [];
+    for (const statement of free) seen.push((await client.query(`${statement} skip locked`)).rowCount);
+    return { counts: seen, done: working };
+  });
+  await done;
+  return counts;
+}
+
+const holdMessage = 'select 1 from messages where id = $1 for update';
+const otherMessages = 'select 1 from messages for no key update';
+const intents = 'select 1 from handovers for update';
+
+async function windowOf(seq: number, wanted: Claim[]) {
+  return intendWindow(database.pool, { owner: OWNER, seq, provider: 'smtp', claims: wanted });
+}
+
+async function refusedWindow() {
+  const window = await windowOf(1, claims);
+  const settlements = window.map((message) => settleRefusal(message, 'suppressed')).toReversed();
+  return { owner: OWNER, seq: 1, settlements };
+}
+
+describe('rows that others lock too are locked in the order of their ids', () => {
+  it('messages, and only then the intents, by what records outcomes', async () => {
+    const window = await refusedWindow();
+    const first = claims[0]?.messageId ?? 0;
+    const record = () => recordWindows(database.pool, [window]);
+    // The holder counts its own row.
+    const free = [otherMessages, intents];
+    expect(await freeMeanwhile(holdMessage, first, record, free)).toEqual([ACCOUNTS, 1]);
+  });
+
+  it('buckets of the allowance, by what gives reservations back', async () => {
+    const window = await refusedWindow();
+    const hold = 'select 1 from allowance_buckets where account_id = $1 for update';
+    const others = 'select 1 from allowance_buckets for update';
+    const record = () => recordWindows(database.pool, [window]);
+    const first = accounts[0]?.accountId ?? 0;
+    expect(await freeMeanwhile(hold, first, record, [others])).toEqual([ACCOUNTS]);
+    const { rows } = await database.pool.query('select distinct used from allowance_buckets');
+    expect(rows).toEqual([{ used: 0 }]);
+  });
+
+  it('messages, and only then the intents, by what settles a dead sender', async () => {
+    await windowOf(1, claims.slice(ACCOUNTS / 2));
+    await windowOf(2, claims.slice(0, ACCOUNTS / 2));
+    const settle = () => inTransaction(database.pool, (client) => settleDeadSender(client, OWNER));
+    const first = claims[0]?.messageId ?? 0;
+    const free = [otherMessages, intents];
+    expect(await freeMeanwhile(holdMessage, first, settle, free)).toEqual([ACCOUNTS, 2]);
+    const { rows } = await database.pool.query('select distinct status from messages');
+    expect(rows).toEqual([{ status: 'unknown' }]);
+  });
+
+  it.each([
+    ['by the sender', () => releaseClaims(database.pool, OWNER, claims.toReversed())],
+    ['by what settles a dead sender', () => settleDeadSender(database.pool, OWNER)],
+  ])('claims that are given back, %s', async (_who, release) => {
+    // They lie in the table the other way round.
+    await database.pool.query(
+      `with moved as (delete from send_queue returning *)
+       insert into send_queue select * from moved order by message_id desc`,
+    );
+    const hold = 'select 1 from send_queue where message_id = $1 for update';
+    const first = claims[0]?.messageId ?? 0;
+    const others = 'select 1 from send_queue for update';
+    expect(await freeMeanwhile(hold, first, release, [others])).toEqual([ACCOUNTS]);
+    const { rows } = await database.pool.query('select distinct owner from send_queue');
+    expect(rows).toEqual([{ owner: null }]);
+  });
+});
