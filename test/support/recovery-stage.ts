@@ -1,0 +1,153 @@
+import type { WorkflowHandle } from '@temporalio/client';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { Worker } from '@temporalio/worker';
+import pino from 'pino';
+import { createWebhookActivities } from '../../activities/webhooks.ts';
+import { createWaker } from '../../src/db/wake.ts';
+import { createResolver } from '../../src/dns/resolver.ts';
+import { createDispatcher } from '../../src/outbox/dispatcher.ts';
+import { searchAttributeNames } from '../../src/temporal/search-attributes.ts';
+import { bundleWorkflows } from '../../src/temporal/worker.ts';
+import { exactTime, type DueDelivery } from '../../src/webhooks/attempt.ts';
+import { recordAttempts } from '../../src/webhooks/record.ts';
+import { webhookWorkflowId, type WebhookRecoveryState } from '../../workflows/webhooks/contract.ts';
+import { createTestTenant, type TestTenant } from './api.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { eventually } from './eventually.ts';
+import { testCa } from './https-receiver.ts';
+import { createTimeSkippingEnvironment } from './time-skipping.ts';
+import { publishSent, testKeyring } from './webhooks.ts';
+
+/** Of temporal.api.enums.v1.IndexedValueType. */
+const KEYWORD = 2;
+const ATTEMPT_MS = 5;
+
+/** The recovery workflow with its activities and the outbox's dispatcher, on an engine that skips time. */
+export interface RecoveryStage {
+  env: TestWorkflowEnvironment;
+  test: TestDatabase;
+  tenant: TestTenant;
+  /** By the engine's clock, which runs ahead of ours. */
+  now(): Promise<Date>;
+  handle(webhookId: number): WorkflowHandle;
+  /**
+   * Publish one event and record its first attempt, as the webhook loop would have at that time.
+   * @param at when the attempt began, by the engine's clock; now unless given
+   * @returns when it began
+   */
+  attempt(webhookId: number, delivered: boolean, options?: AttemptOptions): Promise<Date>;
+  /** The workflow's state once it heard everything and sleeps. */
+  asleep(webhookId: number): Promise<WebhookRecoveryState>;
+  stop(): Promise<void>;
+}
+
+export interface AttemptOptions {
+  at?: Date;
+  /** Retries of this event; the stage's schedule unless given. */
+  schedule?: readonly number[];
+}
+
+async function pendingOf(test: TestDatabase, webhookId: number): Promise<DueDelivery[]> {
+  const { rows } = await test.database.pool.query<DueDelivery>(
+    `select d.id as "deliveryId", ${exactTime('d.created_at')} as "createdAt", d.webhook_id as "webhookId",
+       d.generation, 1 as attempt, d.event_id as "eventId", e.type, e.occurred_at as "occurredAt", e.data::text as data
+     from webhook_deliveries d join events e on e.id = d.event_id and e.created_at = d.created_at
+     where d.webhook_id = $1 and d.status = 'pending'`,
+    [webhookId],
+  );
+  return rows;
+}
+
+async function startWorkers(env: TestWorkflowEnvironment, test: TestDatabase, schedule: number[]) {
+  const activities = createWebhookActivities({
+    config: {
+      EGRESS_ALLOW: ['127.0.0.0/8'],
+      WEBHOOK_RETRY_SCHEDULE: schedule,
+      MAIL_DOMAIN: 'carillon.test',
+    },
+    database: test.database,
+    waker: { wake: () => undefined },
+    keyring: testKeyring,
+    resolver: createResolver([]),
+    log: pino({ level: 'silent' }),
+    ca: [testCa],
+  });
+  const options = { connection: env.nativeConnection, activities };
+  const workers = [
+    await Worker.create({ ...options, taskQueue: 'orchestration', workflowBundle: await bundleWorkflows() }),
+    await Worker.create({ ...options, taskQueue: 'bulk' }),
+  ];
+  const running = workers.map((worker) => worker.run());
+  return async () => {
+    for (const worker of workers) worker.shutdown();
+    await Promise.all(running);
+  };
+}
+
+function startDispatcher(env: TestWorkflowEnvironment, test: TestDatabase) {
+  const waker = createWaker({ url: test.url });
+  const log = pino({ level: 'silent' });
+  const dispatcher = createDispatcher({ database: test.database, client: env.client, waker, log });
+  return {
+    wake: () => waker.wake('outbox'),
+    async stop() {
+      await dispatcher.stop();
+      await waker.close();
+    },
+  };
+}
+
+/** @param schedule WEBHOOK_RETRY_SCHEDULE */
+export async function startRecoveryStage(schedule: number[]): Promise<RecoveryStage> {
+  const [env, test] = await Promise.all([createTimeSkippingEnvironment(), createTestDatabase()]);
+  const { pool } = test.database;
+  const tenant = await createTestTenant(test.database, 'Recovered');
+  await env.connection.operatorService.addSearchAttributes({
+    namespace: 'default',
+    searchAttributes: Object.fromEntries(searchAttributeNames.map((name) => [name, KEYWORD])),
+  });
+  const stopWorkers = await startWorkers(env, test, schedule);
+  const dispatcher = startDispatcher(env, test);
+  const now = async () => new Date(await env.currentTimeMs());
+  const handle = (webhookId: number) => env.client.workflow.getHandle(webhookWorkflowId(webhookId));
+  return {
+    env,
+    test,
+    tenant,
+    now,
+    handle,
+    async attempt(webhookId, delivered, options = {}) {
+      const startedAt = options.at ?? (await now());
+      await publishSent(test.database, tenant, [1]);
+      const responseCode = delivered ? 200 : 500;
+      const outcome = {
+        delivered,
+        startedAt,
+        durationMs: ATTEMPT_MS,
+        timedOut: false,
+        responseCode,
+        error: delivered ? null : `status ${responseCode}`,
+        excerpt: null,
+        retryAfterSeconds: null,
+      };
+      const made = (await pendingOf(test, webhookId)).map((due) => ({ due, outcome }));
+      const rules = { schedule: options.schedule ?? schedule, systemFrom: 'carillon@carillon.test' };
+      await recordAttempts(pool, { made, dropped: [] }, rules);
+      dispatcher.wake();
+      return startedAt;
+    },
+    asleep: (webhookId) =>
+      eventually(async () => {
+        const { rowCount } = await pool.query('select 1 from outbox');
+        const state = await handle(webhookId).query<WebhookRecoveryState>('state');
+        if (rowCount !== 0 || state.phase !== 'sleeping') throw new Error(`still ${state.phase}`);
+        return state;
+      }),
+    async stop() {
+      await dispatcher.stop();
+      await stopWorkers();
+      await env.teardown();
+      await test.drop();
+    },
+  };
+}
