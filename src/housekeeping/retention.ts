@@ -5,11 +5,11 @@ const IDEMPOTENCY_DAYS = 7;
 const ALLOWANCE_DAYS = 2;
 const SILENT_PROCESS_DAYS = 1;
 
-/** A key answers a repeated POST for 7 days. */
+/** A key answers a repeated POST for 7 days. One that is locked is being taken anew. */
 export const idempotencyKeys = batchTask(
   'idempotency_keys',
   `delete from idempotency_keys where ctid = any (array(
-     select ctid from idempotency_keys where created_at < $1 limit $2))`,
+     select ctid from idempotency_keys where created_at < $1 limit $2 for update skip locked))`,
   (_deps, asOf) => daysBefore(asOf, IDEMPOTENCY_DAYS),
 );
 
@@ -31,11 +31,11 @@ export const expiredSuppressions = batchTask(
    and released_at is null`,
 );
 
-/** Well past the window that the allowance looks back over: older buckets count nothing any more. */
+/** Well past the window that the allowance looks back over: older buckets count nothing. A locked one goes next time. */
 export const allowanceBuckets = batchTask(
   'allowance_buckets',
   `delete from allowance_buckets where ctid = any (array(
-     select ctid from allowance_buckets where bucket < $1 limit $2))`,
+     select ctid from allowance_buckets where bucket < $1 limit $2 for update skip locked))`,
   (_deps, asOf) => daysBefore(asOf, ALLOWANCE_DAYS),
 );
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import pino from 'pino';
 import { loadConfig } from '../../src/config.ts';
 import { inBatches } from '../../src/housekeeping/batches.ts';
+import { inTransaction } from '../../src/db/queryable.ts';
 import { housekeepingTasks, type HousekeepingDependencies } from '../../src/housekeeping/service.ts';
 import { registerProcess } from '../../src/processes/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -115,6 +116,25 @@ describe('housekeeping', () => {
     await query(insert, [accountId, at('03-08T11:50:00')]);
     await query(insert, [accountId, at('03-08T12:10:00')]);
     expect(await run('allowance_buckets')).toBe(1);
+  });
+
+  it('leaves a key or bucket that somebody changes just now, and does not wait for it', async () => {
+    await query('truncate idempotency_keys, allowance_buckets');
+    for (const key of ['renewed', 'old'])
+      await query(`insert into idempotency_keys values ($1, 'POST /messages', $2, '\\x00', 201, 1, $3)`, [
+        brandId,
+        key,
+        at('03-01T00:00:00'),
+      ]);
+    for (const bucket of [at('03-08T11:40:00'), at('03-08T11:50:00')])
+      await query('insert into allowance_buckets values ($1, $2, 5)', [accountId, bucket]);
+    await inTransaction(db.database.pool, async (client) => {
+      await client.query(`update idempotency_keys set created_at = $1 where key = 'renewed'`, [asOf]);
+      await client.query('update allowance_buckets set used = 4 where bucket = $1', [at('03-08T11:40:00')]);
+      expect([await run('idempotency_keys'), await run('allowance_buckets')]).toEqual([1, 1]);
+    });
+    expect(await query('select key from idempotency_keys')).toEqual([{ key: 'renewed' }]);
+    expect(await query('select used from allowance_buckets')).toEqual([{ used: 4 }]);
   });
 
   it('drops rows of processes that are dead for a day and own nothing', async () => {
