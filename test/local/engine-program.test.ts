@@ -1,10 +1,21 @@
-import { chmodSync, existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { withFileLock } from '../../src/local/cache.ts';
 import { findEngineProgram } from '../../src/local/engine-program.ts';
+import { runProgram } from '../support/programs.ts';
 
 let cache: string;
 const said: string[] = [];
@@ -15,6 +26,20 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(cache, { recursive: true, force: true }));
 
+/** The lines of a search that finds nothing but the system's own programs and these shell scripts. */
+async function searchWith(scripts: Record<string, string>): Promise<string[]> {
+  const folder = join(cache, 'bin');
+  mkdirSync(folder, { recursive: true });
+  for (const [name, script] of Object.entries({ temporal: 'exit 1', ...scripts })) {
+    writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`);
+    chmodSync(join(folder, name), 0o755);
+  }
+  const PATH = `${folder}:/usr/bin:/bin`;
+  const program = runProgram('test/support/find-engine.ts', [cache], { PATH });
+  await program.ended;
+  return program.output().trim().split('\n');
+}
+
 describe('finding the engine', () => {
   it('takes the cached program without a word', async () => {
     const cached = join(cache, 'temporal-1.5.1');
@@ -22,6 +47,39 @@ describe('finding the engine', () => {
     chmodSync(cached, 0o755);
     expect(await findEngineProgram({ cache, progress, without: ['path'] })).toBe(cached);
     expect(said).toEqual([]);
+  });
+
+  it('takes the one on PATH where it works, before the cached one', async () => {
+    const cached = join(cache, 'temporal-1.5.1');
+    writeFileSync(cached, '');
+    chmodSync(cached, 0o755);
+    expect(await searchWith({ temporal: 'exit 0' })).toEqual(['found temporal']);
+    expect(await searchWith({ temporal: 'exit 1' })).toEqual([`found ${cached}`]);
+  });
+
+  it('builds it with Go once, told of as it goes, and keeps it for the next time', async () => {
+    const install = `test "$*" = "install github.com/temporalio/cli/cmd/temporal@v1.5.1" || exit 1
+      echo built > "$GOBIN/temporal"; chmod +x "$GOBIN/temporal"`;
+    const go = `test "$1" = version && exit 0\n${install}`;
+    const cached = join(cache, 'temporal-1.5.1');
+    expect(await searchWith({ go })).toEqual([
+      'building the Temporal engine 1.5.1 with Go: 5 to 8 minutes, this once',
+      expect.stringMatching(/^built the Temporal engine in \d+ s$/),
+      `found ${cached}`,
+    ]);
+    expect(readFileSync(cached, 'utf8')).toBe('built\n');
+    expect(readdirSync(cache).sort()).toEqual(['bin', 'temporal-1.5.1']);
+    expect(await searchWith({ go: 'exit 1' })).toEqual([`found ${cached}`]);
+  });
+
+  it('says why Go could not build it, and leaves nothing half made', async () => {
+    const go = 'test "$1" = version && exit 0; echo first >&2; echo no space left >&2; exit 1';
+    expect(await searchWith({ go })).toEqual([
+      expect.stringMatching(/^building /),
+      'the Temporal engine could not be built: no space left',
+      expect.stringMatching(/^carillon: no Temporal engine: /),
+    ]);
+    expect(readdirSync(cache)).toEqual(['bin']);
   });
 
   it('says in one line what to do where there is no way to one', async () => {

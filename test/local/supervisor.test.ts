@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -171,6 +172,24 @@ describe('a running installation', () => {
       () => `still alive: ${alivePids(pids).join()}`,
     );
   });
+
+  it('leaves no process behind when npm, which started it, is killed', async () => {
+    const script = `"${process.execPath}" --no-warnings test/support/supervised.ts & wait`;
+    const npm = spawn('sh', ['-c', script], {
+      stdio: 'ignore',
+      env: { ...process.env, ...freePorts, CARILLON_HOME: home, npm_lifecycle_event: 'start' },
+    });
+    const { pids } = await until(
+      () => (alivePids(devFile().pids).length === 5 ? devFile() : null),
+      () => 'it does not come up',
+      60_000,
+    );
+    npm.kill('SIGKILL');
+    await until(
+      () => alivePids(pids).length === 0 && Object.values(devFile().pids).every((pid) => pid === null),
+      () => `still alive: ${alivePids(pids).join()}`,
+    );
+  }, 90_000);
 
   it('begins anew with --reset', async () => {
     program = run(['--reset']);
