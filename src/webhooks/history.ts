@@ -1,24 +1,33 @@
-import type { Queryable } from '../db/queryable.ts';
+import type pg from 'pg';
+import { inTransaction, type Queryable } from '../db/queryable.ts';
+import { exactTime } from './attempt.ts';
 
 /**
- * Remove some of the deliveries and attempts of a webhook that is gone.
- * @param client never inside the transaction that removes the webhook: attempts that are being recorded hold the
+ * Remove some of the deliveries and attempts of a webhook that is gone. Attempts go by a statement of their own:
+ * those that were being recorded are committed when their delivery could be removed, and seen only from then on.
+ * @param pool never the transaction that removes the webhook: attempts that are being recorded hold the
  *   deliveries and wait for the webhook
  * @returns deliveries removed
  */
-export async function removeHistory(client: Queryable, webhookId: number, limit: number): Promise<number> {
-  const { rowCount } = await client.query(
-    `with doomed as (
-       select id, created_at from webhook_deliveries where webhook_id = $1 limit $2
-     ), unqueued as (
-       delete from webhook_queue q using doomed d where q.delivery_id = d.id
-     ), attempts as (
-       delete from webhook_attempts a using doomed d where a.created_at = d.created_at and a.delivery_id = d.id
-     )
-     delete from webhook_deliveries w using doomed d where w.created_at = d.created_at and w.id = d.id`,
-    [webhookId, limit],
-  );
-  return rowCount ?? 0;
+export function removeHistory(pool: pg.Pool, webhookId: number, limit: number): Promise<number> {
+  return inTransaction(pool, async (trx) => {
+    const { rows } = await trx.query<{ id: number; createdAt: string }>(
+      `with doomed as (
+         select id, created_at from webhook_deliveries where webhook_id = $1 limit $2
+       ), unqueued as (
+         delete from webhook_queue q using doomed d where q.delivery_id = d.id
+       )
+       delete from webhook_deliveries w using doomed d where w.created_at = d.created_at and w.id = d.id
+       returning w.id, ${exactTime('w.created_at')} as "createdAt"`,
+      [webhookId, limit],
+    );
+    await trx.query(
+      `delete from webhook_attempts a using unnest($1::bigint[], $2::timestamptz[]) as d (id, created_at)
+       where a.created_at = d.created_at and a.delivery_id = d.id`,
+      [rows.map((row) => row.id), rows.map((row) => row.createdAt)],
+    );
+    return rows.length;
+  });
 }
 
 /** Webhooks that are gone and have deliveries all the same, found by jumping from one webhook to the next. */
