@@ -4,7 +4,7 @@ import { startDnsServer, type TestDnsServer } from '../support/dns/server.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver, type Receiver } from '../support/https-receiver.ts';
 import { createTestRecovery, type TestRecovery } from '../support/webhook-recovery.ts';
-import { deliveriesOf, publishSent, rowOf, startWebhookLoop, type RunningLoop } from '../support/webhooks.ts';
+import { deliveriesOf, publishSent, rowOf, startWebhookLoop } from '../support/webhooks.ts';
 
 let api: TestApi;
 let dns: TestDnsServer;
@@ -49,15 +49,19 @@ async function create(at = url, events = ['email.sent']): Promise<TestBody> {
 const patch = (id: unknown, body: unknown, token = api.apiKey) =>
   api.request('PATCH', `${path}/${String(id)}`, { body, token });
 
+/** Runs the webhook loop until `check` holds. */
+async function whileAttempting(check: () => Promise<void>): Promise<void> {
+  const loop = await startWebhookLoop(api.database);
+  await eventually(check).finally(() => loop.stop());
+}
+
 /** A webhook with one delivery that waits for a retry. */
 async function failing(): Promise<number> {
   const id = Number((await create(old.url('/old', '127.0.0.1'))).id);
   await publishSent(api.database, api, [1]);
-  const loop = await startWebhookLoop(api.database);
-  await eventually(async () => {
+  await whileAttempting(async () => {
     expect(await deliveriesOf(api.database, id)).toMatchObject([{ status: 'retrying' }]);
   });
-  await loop.stop();
   await api.database.pool.query('delete from outbox');
   return id;
 }
@@ -222,7 +226,28 @@ describe('off and on', () => {
     });
   });
 
-  it('raise it once each when they come many at once', async () => {
+  it('wait for whoever is changing the row, and go on from there', async () => {
+    const { id } = await create();
+    const other = await api.database.pool.connect();
+    await other.query('begin');
+    await other.query(
+      `update webhooks set enabled = false, generation = 5, disabled_reason = 'failing' where id = $1`,
+      [id],
+    );
+    const asked = patch(id, { enabled: true });
+    await eventually(async () => {
+      const { rowCount } = await other.query(
+        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      expect(rowCount).toBe(1);
+    });
+    await other.query('commit');
+    other.release();
+    expect((await asked).body).toMatchObject({ enabled: true, disabled_reason: null });
+    expect((await rowOf(api.database, Number(id)))?.generation).toBe(6);
+  });
+
+  it('count each switch once, however many are asked for at once', async () => {
     const { id } = await create();
     await Promise.all(Array.from({ length: 10 }, () => patch(id, { enabled: false })));
     expect((await rowOf(api.database, Number(id)))?.generation).toBe(2);
@@ -256,14 +281,12 @@ describe('off and on', () => {
     expect(await publishSent(api.database, api, [2])).toBe(0);
     await patch(id, { enabled: true });
     await publishSent(api.database, api, [3]);
-    const loop: RunningLoop = await startWebhookLoop(api.database);
-    await eventually(async () => {
+    await whileAttempting(async () => {
       expect(await deliveriesOf(api.database, id)).toMatchObject([
         { status: 'failed', last_error: 'webhook_off', attempt_count: 0 },
         { status: 'retrying' },
       ]);
     });
-    await loop.stop();
     const bodies = old.requests.map(({ body }) => JSON.parse(body) as { data: { message_id: number } });
     expect(bodies.map(({ data }) => data.message_id)).toEqual([3]);
   });

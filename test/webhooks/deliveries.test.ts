@@ -74,13 +74,11 @@ async function insert(
 async function attempted(): Promise<DeliveryRow> {
   await publishSent(api.database, api, [1]);
   const loop = await startWebhookLoop(api.database);
-  const row = await eventually(async () => {
+  return eventually(async () => {
     const [first] = await deliveriesOf(api.database, hook);
     if (!first || first.status === 'pending') throw new Error('not yet');
     return first;
-  });
-  await loop.stop();
-  return row;
+  }).finally(() => loop.stop());
 }
 
 const ids = (answer: { list: TestBody[] }) => answer.list.map(({ id }) => Number(id));
