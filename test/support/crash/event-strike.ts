@@ -71,14 +71,16 @@ export async function publishAndStrike(
   const name = `${run.name}-${run.seed}`;
   const first = subscriber.takings.length;
   const share = 0.1 + 0.5 * fractionOf(run.seed, `events of ${run.name}`);
-  const { done } = publish(stage, subscriber, { name, count: run.count });
+  const published = publish(stage, subscriber, { name, count: run.count });
   const blow = async () => {
     const { at: killedAt } = await eventHasCome(subscriber, first + Math.ceil(run.count * 2 * share));
     return { killedAt, ...(await run.strike()) };
   };
-  const [{ killedAt, inFlight, stranded, restartedAt }] = await Promise.all([blow(), done]).finally(() => {
-    subscriber.onTaking = null;
-  });
+  const [{ killedAt, inFlight, stranded, restartedAt }] = await Promise.all([blow(), published]).finally(
+    () => {
+      subscriber.onTaking = null;
+    },
+  );
   await untilQuiet(stage.database);
 
   const deliveries = await deliveriesOf(stage, name);
@@ -87,6 +89,22 @@ export async function publishAndStrike(
   const repeated = [...takings].filter(([, each]) => each.length > 1);
   const mayRepeat = new Set(inFlight.map(key));
   const innocent = repeated.filter(([of, [taking]]) => !mayRepeat.has(of) || (taking?.at ?? 0) > killedAt);
+  console.log(
+    name,
+    'repeated',
+    repeated.length,
+    'mayRepeat',
+    mayRepeat.size,
+    'stranded',
+    stranded.length,
+    'after',
+    stranded
+      .map((each) => (takings.get(key(each))?.at(-1)?.at ?? 0) - restartedAt)
+      .sort((a, b) => b - a)
+      .slice(0, 3),
+    'late ones',
+    takings.size,
+  );
   const ends = stranded.map((each) => takings.get(key(each))?.at(-1)?.at ?? 0);
   return {
     events: new Set(deliveries.map(({ n }) => n)).size,

@@ -17,11 +17,13 @@ function keyOf(webhookId: string, path: string): string {
   return `${webhookId} ${path}`;
 }
 
-/** What a subscriber took, which takes everything on one path, and on another refuses some at first. */
+/** What a subscriber took, which takes everything on one path, and on another refuses one event in five at first. */
 export interface Subscriber {
   readonly takings: readonly Taking[];
   /** Told of each taking before it is answered: whoever sent it does not know of it yet. */
   onTaking: ((taking: Taking) => void) | null;
+  /** Whether it refuses those events time and again. */
+  stubborn: boolean;
   /** Key of a delivery in the database. */
   keyOf(eventId: string, webhookId: number): string;
 }
@@ -30,14 +32,14 @@ export interface Subscriber {
 const ANSWER_MS = 15;
 const REFUSED_ONE_IN = 5;
 
-/** @param flakyId of the webhook at `/flaky`, which answers one event in five with a 500 when it first sees it */
+/** @param flakyId of the webhook at `/flaky`, which answers some with a 500 */
 export function subscriberOf(stage: CrashStage, flakyId: number): Subscriber {
   const takings: Taking[] = [];
   const refused = new Set<string>();
   const mustRefuse = (request: ReceivedRequest, key: string) => {
     const event = JSON.parse(request.body) as { data: { message_id: number } };
     const unlucky = request.url === '/flaky' && event.data.message_id % REFUSED_ONE_IN === 0;
-    return unlucky && !refused.has(key);
+    return unlucky && (subscriber.stubborn || !refused.has(key));
   };
   stage.receiver.answer = async (request, response) => {
     const key = keyOf(String(request.headers['webhook-id']), request.url);
@@ -55,16 +57,10 @@ export function subscriberOf(stage: CrashStage, flakyId: number): Subscriber {
   const subscriber: Subscriber = {
     takings,
     onTaking: null,
+    stubborn: false,
     keyOf: (eventId, webhookId) => keyOf(webhookIdOf(eventId), webhookId === flakyId ? '/flaky' : '/events'),
   };
   return subscriber;
-}
-
-export interface Publishing {
-  /** The subject of the run's events. */
-  name: string;
-  /** Resolves when all are committed. */
-  done: Promise<unknown>;
 }
 
 const BATCH = 20;
@@ -84,32 +80,49 @@ async function publishBatch(database: Database, events: PublishedEvent[]): Promi
   }
 }
 
-/** Publish `count` events as rooms do, at most a quarter of them ahead of what was taken. */
-export function publish(
-  stage: CrashStage,
-  subscriber: Subscriber,
+function eventOf(
+  tenant: { accountId: number; brandId: number },
+  subject: string,
+  id: number,
+): PublishedEvent {
+  const message = { id, to: 'ann@example.test', subject, idempotencyKey: null, tags: null };
+  const data = emailEventData(message, { provider: 'smtp' });
+  return { ...tenant, type: 'email.sent', occurredAt: new Date(), data };
+}
+
+async function until(reached: () => boolean): Promise<void> {
+  const end = Date.now() + PATIENCE_MS;
+  while (!reached()) {
+    if (Date.now() > end) throw new Error(`the subscriber takes nothing for ${PATIENCE_MS} ms`);
+    await delay(5);
+  }
+}
+
+/**
+ * Publish `count` events as rooms do, at most a quarter of them ahead of what was taken.
+ * @param run its name is the subject of its events
+ * @throws Error where the database or the subscriber's events stay away
+ */
+export async function publish(
+  { database, accountId, webhookId }: CrashStage,
+  { takings }: Subscriber,
   { name, count }: { name: string; count: number },
-): Publishing {
-  const before = subscriber.takings.length;
-  const start = async () => {
-    const { rows } = await stage.database.pool.query<{ brandId: number }>(
-      'select brand_id as "brandId" from webhooks where id = $1',
-      [stage.webhookId],
+): Promise<void> {
+  const before = takings.length;
+  const { rows } = await database.pool.query<{ brandId: number }>(
+    'select brand_id as "brandId" from webhooks where id = $1',
+    [webhookId],
+  );
+  const tenant = { accountId, brandId: rows[0]?.brandId ?? 0 };
+  for (let first = 1; first <= count; first += BATCH) {
+    // Each is taken twice: there are two webhooks.
+    await until(() => first - (takings.length - before) / 2 <= count / 4);
+    const numbers = Array.from({ length: Math.min(BATCH, count + 1 - first) }, (_each, n) => first + n);
+    await publishBatch(
+      database,
+      numbers.map((n) => eventOf(tenant, name, n)),
     );
-    const brandId = rows[0]?.brandId ?? null;
-    for (let first = 1; first <= count; first += BATCH) {
-      // Each is taken twice: there are two webhooks.
-      while (first - (subscriber.takings.length - before) / 2 > count / 4) await delay(5);
-      const numbers = Array.from({ length: Math.min(BATCH, count + 1 - first) }, (_each, n) => first + n);
-      const events = numbers.map((id): PublishedEvent => {
-        const message = { id, to: 'ann@example.test', subject: name, idempotencyKey: null, tags: null };
-        const data = emailEventData(message, { provider: 'smtp' });
-        return { accountId: stage.accountId, brandId, type: 'email.sent', occurredAt: new Date(), data };
-      });
-      await publishBatch(stage.database, events);
-    }
-  };
-  return { name, done: start() };
+  }
 }
 
 /** A delivery by its rows. */
