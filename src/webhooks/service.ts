@@ -1,6 +1,6 @@
 /** The webhooks room, as other rooms and processes see it. */
 export { WEBHOOK_USER_AGENT } from './attempt.ts';
-export { createWebhookDeliveries, type WebhookDeliveries } from './deliveries/deliveries.ts';
+export { createWebhookDeliveries } from './deliveries/deliveries.ts';
 export { emailEventData } from './email-event-data.ts';
 export { publishEvents, type PublishedEvent } from './publish.ts';
 export { releaseWebhookClaims } from './claim.ts';
