@@ -1,5 +1,6 @@
 import { startApi } from '../api/server.ts';
 import { requireSettings, type Config } from '../config.ts';
+import { requireConnections } from '../db/connection-limit.ts';
 import { openDatabase } from '../db/database.ts';
 import { createLogger } from '../log.ts';
 import { startMailbox } from '../mailbox/server.ts';
@@ -27,6 +28,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   try {
     const database = openDatabase(options);
     started.push(() => database.close());
+    await requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message));
     const live = await registerProcess(options, 'api');
     started.push(() => live.close());
     const server = await startApi({ config, database, log });

@@ -1,4 +1,5 @@
 import { type Config, requireSettings } from '../config.ts';
+import { requireConnections } from '../db/connection-limit.ts';
 import { type Database, openDatabase } from '../db/database.ts';
 import { createWaker, type Waker } from '../db/wake.ts';
 import { capacitySettings } from '../delivery/authority.ts';
@@ -66,6 +67,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const poolMax = config.DATABASE_POOL ?? config.SENDER_CONNECTIONS + SPARE_CONNECTIONS;
   const options = { url: DATABASE_URL, poolMax, applicationName: 'carillon sender', keyedPlans: true };
   const database = openDatabase(options);
+  await requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message));
   const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
   const resolver = createResolver(config.DNS_SERVERS);
   const routes = await routesOf(config, database, keyring, resolver);

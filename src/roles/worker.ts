@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { type ActivityDependencies, createActivities } from '../../activities/index.ts';
 import { type Config, requireSettings } from '../config.ts';
+import { requireConnections } from '../db/connection-limit.ts';
 import { type Database, openDatabase } from '../db/database.ts';
 import { createWaker, type Waker } from '../db/wake.ts';
 import { createResolver } from '../dns/resolver.ts';
@@ -69,6 +70,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const resolver = createResolver(config.DNS_SERVERS);
   const engine = openEngine(config);
   const database = openDatabase(options);
+  await requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message));
   const process = await registerProcess(options, 'worker');
   const waker = createWaker(options);
   const room = startEngineRoom(engine, database, waker, log);

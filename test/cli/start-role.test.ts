@@ -55,6 +55,14 @@ describe('carillon start <role>', () => {
     expect(await program.ended).toBe(0);
   }, 60_000);
 
+  it.each(roles)('%s does not start with more connections than PostgreSQL allows', async (role) => {
+    const program = start(role, { DATABASE_POOL: '200' });
+    expect(await program.ended).toBe(1);
+    expect(program.output()).toMatch(
+      /^carillon: this process may open 203 connections [^\n]*lower DATABASE_POOL[^\n]*\n$/,
+    );
+  });
+
   it.each(roles)('%s names what is missing in one line', async (role) => {
     const program = start(role, { DATABASE_URL: '', APP_SECRET: '', EMAIL_PROVIDER_URL: '' });
     expect(await program.ended).toBe(1);
