@@ -122,7 +122,8 @@ export async function webhookRecovery(input: WebhookRecoveryInput): Promise<void
     if (done && !run.woken) break;
     if (round >= MOST_ROUNDS || workflowInfo().continueAsNewSuggested) {
       await condition(allHandlersFinished, '1 minute');
-      if (!run.woken) await continueAsNew<typeof webhookRecovery>(input);
+      // The next run begins with a look: no wake-up is lost by it.
+      if (!run.hastened) await continueAsNew<typeof webhookRecovery>(input);
     }
   }
   show(run, { phase: 'done' });
