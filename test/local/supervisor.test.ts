@@ -8,7 +8,7 @@ import pg from 'pg';
 import { findApiKey } from '../../src/api-keys/service.ts';
 import { openDatabase } from '../../src/db/database.ts';
 import type { DevFile } from '../../src/local/dev-file.ts';
-import { isAlive } from '../../src/local/processes.ts';
+import { isAlive, signal } from '../../src/local/processes.ts';
 import { runProgram, until, type Program } from '../support/programs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'carillon-supervisor-'));
@@ -184,11 +184,12 @@ describe('a running installation', () => {
       () => 'it does not come up',
       60_000,
     );
+    const { pid } = JSON.parse(readFileSync(join(home, 'lock'), 'utf8')) as { pid: number };
     npm.kill('SIGKILL');
     await until(
       () => alivePids(pids).length === 0 && Object.values(devFile().pids).every((pid) => pid === null),
       () => `still alive: ${alivePids(pids).join()}`,
-    );
+    ).finally(() => signal(pid, 'SIGKILL'));
   }, 90_000);
 
   it('begins anew with --reset', async () => {
