@@ -12,6 +12,8 @@ const publicFiles = [
   '^src/brands/(create-brand|model)[.]ts$',
   '^src/users/password[.]ts$',
   '^src/delivery/(outcomes|transitions|authority)[.]ts$',
+  // A sender's process needs these, and not the models that the room's service brings.
+  '^src/webhooks/(publish|email-event-data)[.]ts$',
 ];
 
 /** Code without effects, time or chance, that a workflow's bundle may hold. */

@@ -1,5 +1,6 @@
 import type { Bounce } from '../providers/outcome.ts';
-import { emailEventData, type PublishedEvent } from '../webhooks/service.ts';
+import { emailEventData } from '../webhooks/email-event-data.ts';
+import type { PublishedEvent } from '../webhooks/publish.ts';
 import type { MessageEventType } from './outcomes.ts';
 
 /** A transactional email whose state changed, for its webhook events. */

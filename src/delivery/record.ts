@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../db/queryable.ts';
-import { publishEvents } from '../webhooks/service.ts';
+import { publishEvents } from '../webhooks/publish.ts';
 import { emailEventsOf, type RecordedMessage } from './email-events.ts';
 import type { Settlement } from './outcomes.ts';
 import { messageStatuses, statesBefore } from './transitions.ts';

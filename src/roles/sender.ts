@@ -15,7 +15,9 @@ import { registerProcess } from '../processes/service.ts';
 import { createEmailProvider, createSmsProvider, signsMessages } from '../providers/registry.ts';
 import { createKeyring, type Keyring } from '../secrets/keyring.ts';
 import { attachSender } from '../temporal/sender-side.ts';
-import { createWebhookLoop, releaseWebhookClaims } from '../webhooks/service.ts';
+// Not by the room's service: it would bring what managing webhooks needs, some 25 MB.
+import { releaseWebhookClaims } from '../webhooks/claim.ts';
+import { createWebhookLoop } from '../webhooks/loop.ts';
 
 /** Windows at work at once beyond the provider's connections: claims, records, sweeps. */
 const SPARE_CONNECTIONS = 8;
