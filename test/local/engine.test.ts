@@ -24,7 +24,10 @@ afterAll(() => guard.close());
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'carillon-engine-'));
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+afterEach(async () => {
+  await endLeftoverEngine(folder);
+  rmSync(folder, { recursive: true, force: true });
+});
 
 function start(changes: { program?: string; folder?: string } = {}): Promise<EngineServer> {
   return startEngine({ program, folder, port: 0, uiPort: null, guard, ...changes });
