@@ -115,6 +115,21 @@ describe('daily partitions', () => {
     );
   });
 
+  it('keep the payload of an event for as long as a delivery needs it', async () => {
+    const day = daysFromNow(80);
+    const id = await addDelivery(day, 'retrying');
+    const { dropped } = await keepPartitionsOf(test.database.pool, daysFromNow(80 + 60));
+    expect(dropped).not.toContain(nameOf('events', day));
+    expect(dropped).not.toContain(nameOf('webhook_deliveries', day));
+    await test.database.pool.query(
+      `update webhook_deliveries set status = 'failed', next_attempt_at = null where id = $1`,
+      [id],
+    );
+    const later = await keepPartitionsOf(test.database.pool, daysFromNow(80 + 60));
+    const all = ['webhook_deliveries', 'webhook_attempts', 'events'].map((table) => nameOf(table, day));
+    expect(later.dropped).toEqual(expect.arrayContaining(all));
+  });
+
   it('keep a day that is not yet 7 days over', async () => {
     const day = daysFromNow(60);
     await addDelivery(day);

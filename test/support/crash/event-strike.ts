@@ -35,6 +35,8 @@ export interface EventRun {
 }
 
 const MOMENT_LIMIT_MS = 60_000;
+/** What was written before the kill may be read after it. */
+const ON_ITS_WAY_MS = 1_000;
 
 /** Resolves within the very turn in which the subscriber has an event that it has not acknowledged. */
 function eventHasCome(subscriber: Subscriber, least: number): Promise<Taking> {
@@ -88,7 +90,9 @@ export async function publishAndStrike(
   const key = ({ eventId, webhookId }: DeliveryOf) => subscriber.keyOf(eventId, webhookId);
   const repeated = [...takings].filter(([, each]) => each.length > 1);
   const mayRepeat = new Set(inFlight.map(key));
-  const innocent = repeated.filter(([of, [taking]]) => !mayRepeat.has(of) || (taking?.at ?? 0) > killedAt);
+  const innocent = repeated.filter(
+    ([of, [taking]]) => !mayRepeat.has(of) || (taking?.at ?? 0) > killedAt + ON_ITS_WAY_MS,
+  );
   console.log(
     name,
     'repeated',
