@@ -1,7 +1,8 @@
 import type { Client } from '@temporalio/client';
 import type { Database } from '../../src/db/database.ts';
-import { webhookWorkflowId } from '../../workflows/webhooks/contract.ts';
+import { webhookWorkflowId, type WebhookRecoveryState } from '../../workflows/webhooks/contract.ts';
 import { createTestTenant } from '../support/api.ts';
+import { startReceiver, type Answer } from '../support/https-receiver.ts';
 import { addWebhook, deliveriesOf, publishSent, startWebhookLoop } from '../support/webhooks.ts';
 import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
 import { until } from '../workflows/until.ts';
@@ -40,6 +41,39 @@ async function lane(stage: Stage, kind: 'send' | 'webhook', signals: string[]): 
   return workflowId;
 }
 
+/** A webhook of a tenant's own whose first attempts of these messages were made. */
+async function attempted(
+  { database }: Stage,
+  { name, url, messages }: { name: string; url: string; messages: number[] },
+): Promise<number> {
+  const tenant = await createTestTenant(database, name);
+  const { id } = await addWebhook(database, tenant, url);
+  const loop = await startWebhookLoop(database, { schedule: RECORDED_SCHEDULE });
+  await publishSent(database, tenant, messages);
+  await until(async () => (await deliveriesOf(database, id)).every((each) => each.attempt_count > 0), 30_000);
+  await loop.stop();
+  return id;
+}
+
+async function withEndpoint<T>(answer: Answer, work: (url: string) => Promise<T>): Promise<T> {
+  const receiver = await startReceiver({ plain: true, answer });
+  try {
+    return await work(receiver.url('/hook', '127.0.0.1'));
+  } finally {
+    await receiver.close();
+  }
+}
+
+/** Let a webhook have failed for so long that an end of that comes in some seconds, and have its workflow look. */
+async function age(stage: Stage, id: number, hours: number): Promise<void> {
+  await stage.database.pool.query(
+    `update webhooks set last_failure_at = now(),
+       failing_since = now() - make_interval(hours => $2) + interval '3 seconds' where id = $1`,
+    [id, hours],
+  );
+  await stage.client.workflow.getHandle(webhookWorkflowId(id)).signal('wake');
+}
+
 export const scenarios: Scenario[] = [
   {
     name: 'housekeeping-1',
@@ -74,6 +108,68 @@ export const scenarios: Scenario[] = [
       );
       await loop.stop();
       return webhookWorkflowId(id);
+    },
+  },
+  {
+    // Warned after a day, turned off after three; nothing is left to retry by then.
+    name: 'webhook-recovery-2',
+    async run(stage) {
+      const id = await attempted(stage, { name: 'Off', url: 'http://127.0.0.1:1/nobody', messages: [1] });
+      const row = async () =>
+        (await stage.database.pool.query('select warned_at, enabled from webhooks where id = $1', [id]))
+          .rows[0] as { warned_at: Date | null; enabled: boolean };
+      await until(
+        async () => (await deliveriesOf(stage.database, id)).every(({ status }) => status === 'failed'),
+        60_000,
+      );
+      await age(stage, id, 24);
+      await until(async () => (await row()).warned_at !== null, 30_000);
+      await age(stage, id, 72);
+      await until(async () => !(await row()).enabled, 30_000);
+      await stage.client.workflow.getHandle(webhookWorkflowId(id)).result();
+      return webhookWorkflowId(id);
+    },
+  },
+  {
+    // Recovers with the second retry.
+    name: 'webhook-recovery-3',
+    run(stage) {
+      let requests = 0;
+      const answer: Answer = (_request, response) => {
+        requests += 1;
+        response.writeHead(requests < 3 ? 500 : 200).end();
+      };
+      return withEndpoint(answer, async (url) => {
+        const id = await attempted(stage, { name: 'Recovers', url, messages: [1] });
+        await stage.client.workflow.getHandle(webhookWorkflowId(id)).result();
+        return webhookWorkflowId(id);
+      });
+    },
+  },
+  {
+    // Asked to attempt everything while it makes attempts.
+    name: 'webhook-recovery-4',
+    run(stage) {
+      let works = false;
+      const answer: Answer = (_request, response) => void response.writeHead(works ? 200 : 500).end();
+      return withEndpoint(answer, async (url) => {
+        const id = await attempted(stage, { name: 'Hastened', url, messages: [1, 2, 3, 4, 5, 6] });
+        works = true;
+        await stage.database.pool.query(
+          `update webhook_deliveries set next_attempt_at = now() + make_interval(secs => id % 6 * 4)
+           where webhook_id = $1`,
+          [id],
+        );
+        const handle = stage.client.workflow.getHandle(webhookWorkflowId(id));
+        await handle.signal('wake');
+        await until(async () => {
+          const { phase } = await handle.query<WebhookRecoveryState>('state');
+          return phase === 'delivering';
+        }, 30_000);
+        await handle.signal('retryNow');
+        await handle.result();
+        return webhookWorkflowId(id);
+      });
     },
   },
 ];
