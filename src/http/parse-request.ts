@@ -32,7 +32,7 @@ function parseQuery(route: RouteDefinition, search: string): Parsed<unknown> {
   const errors: ValidationErrors = {};
   for (const [name, value] of new URLSearchParams(search)) {
     const reason = unstorable(value);
-    if (name in raw) errors[name] = ['must be given once'];
+    if (Object.hasOwn(raw, name)) errors[name] = ['must be given once'];
     else if (reason) errors[name] = [reason];
     raw[name] = value;
   }

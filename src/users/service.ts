@@ -59,6 +59,7 @@ export async function findUserId(db: Queryable, email: string): Promise<number |
 
 /**
  * Let someone into an account, or change their role. A new user gets the password given or a new one.
+ * @param db inside a transaction
  * @throws AppError `not_found` where there is no such account; `conflict` where it would be left without an owner
  */
 export async function addMember(db: Queryable, input: NewMember): Promise<AddedMember> {
@@ -84,6 +85,8 @@ export async function addMember(db: Queryable, input: NewMember): Promise<AddedM
 }
 
 async function setRole(db: Queryable, accountId: number, userId: number, role: Role): Promise<void> {
+  // One change at a time, so that two owners who lose the role at once do not each count on the other.
+  await db.query('select 1 from accounts where id = $1 for no key update', [accountId]);
   const { rowCount } = await db.query(
     `insert into memberships as m (account_id, user_id, role) values ($1, $2, $3)
      on conflict (account_id, user_id) do update set role = excluded.role

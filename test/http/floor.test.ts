@@ -211,6 +211,11 @@ describe('validation', () => {
       body: { subject: 'x' },
     });
     expect([twice.status, twice.body.validation_errors]).toEqual([422, { verbose: ['must be given once'] }]);
+    const inherited = await api.request('GET', '/v1/my/account?constructor=1');
+    expect([inherited.status, inherited.body.validation_errors]).toEqual([
+      422,
+      { constructor: ['is not a known query parameter'] },
+    ]);
     const none = await api.request('GET', '/v1/my/account?page=1');
     expect([none.status, none.body.validation_errors]).toEqual([
       422,

@@ -51,6 +51,17 @@ describe('accounts and their people', () => {
     expect(await demote()).toMatchObject({ role: 'member' });
   });
 
+  it('keep at least one owner where two lose the role at once', async () => {
+    const set = (email: string, role: 'owner' | 'member') =>
+      inTransaction(made.database.pool, (trx) => addMember(trx, { accountId, email, role }));
+    for (let round = 0; round < 10; round++) {
+      await set('ann@acme.test', 'owner');
+      await set('ben@acme.test', 'owner');
+      const both = await Promise.allSettled([set('ann@acme.test', 'member'), set('ben@acme.test', 'member')]);
+      expect(both.map((each) => each.status).sort()).toEqual(['fulfilled', 'rejected']);
+    }
+  });
+
   it('change only what is given; null gives a setting back to its default', async () => {
     const set = await setAccount(made.database.pool, accountId, { allowancePerDay: 500 });
     expect(set).toMatchObject({ name: 'Acme', tier: 'paid', allowancePerDay: 500 });
