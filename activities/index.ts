@@ -16,6 +16,8 @@ export interface ActivityDependencies {
   keyring: Keyring;
   resolver: Resolver;
   log: Logger;
+  /** Aborted when the process is about to stop. */
+  stopping: AbortSignal;
 }
 
 /**

@@ -18,6 +18,8 @@ export interface WebhookActivityDependencies {
   keyring: Keyring;
   resolver: Resolver;
   log: Logger;
+  /** Aborted when the process is about to stop: what may go on for minutes ends, and another worker goes on. */
+  stopping?: AbortSignal;
   /** Certificates (PEM) to trust instead of the system's; for tests. */
   ca?: string[];
 }
@@ -47,7 +49,7 @@ async function whileHeartbeating<T>(work: () => Promise<T>): Promise<T> {
 
 /** What the workflow `webhook/<id>` does. No error of an endpoint is an activity's failure. */
 export function createWebhookActivities(deps: WebhookActivityDependencies) {
-  const { config, database, keyring, resolver, waker, log, ca } = deps;
+  const { config, database, keyring, resolver, waker, log, stopping, ca } = deps;
   const options = { resolver, allow: config.EGRESS_ALLOW, userAgent: WEBHOOK_USER_AGENT };
   const recovery = createWebhookRecovery({
     pool: database.pool,
@@ -76,7 +78,8 @@ export function createWebhookActivities(deps: WebhookActivityDependencies) {
     /** @param asOf the workflow's time, ISO 8601 */
     deliverDueRetries(webhookId: number, asOf: string): Promise<RecoveryProgress> {
       const { cancellationSignal } = Context.current();
-      return whileHeartbeating(() => recovery.deliverDue(webhookId, new Date(asOf), cancellationSignal));
+      const end = stopping ? AbortSignal.any([cancellationSignal, stopping]) : cancellationSignal;
+      return whileHeartbeating(() => recovery.deliverDue(webhookId, new Date(asOf), end));
     },
 
     /** @param asOf the workflow's time, ISO 8601 */

@@ -74,10 +74,13 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const process = await registerProcess(options, 'worker');
   const waker = createWaker(options);
   const room = startEngineRoom(engine, database, waker, log);
-  const workers = startWorkers({ config, database, waker, keyring, resolver, log });
+  const stopping = new AbortController();
+  const dependencies = { config, database, waker, keyring, resolver, log, stopping: stopping.signal };
+  const workers = startWorkers(dependencies);
   log.info({ namespace: engine.namespace }, 'worker works');
   return {
     async stop() {
+      stopping.abort();
       await Promise.all([room.stop(), workers.stop()]);
       await process.close();
       await waker.close();
