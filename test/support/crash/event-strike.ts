@@ -93,22 +93,6 @@ export async function publishAndStrike(
   const innocent = repeated.filter(
     ([of, [taking]]) => !mayRepeat.has(of) || (taking?.at ?? 0) > killedAt + ON_ITS_WAY_MS,
   );
-  console.log(
-    name,
-    'repeated',
-    repeated.length,
-    'mayRepeat',
-    mayRepeat.size,
-    'stranded',
-    stranded.length,
-    'after',
-    stranded
-      .map((each) => (takings.get(key(each))?.at(-1)?.at ?? 0) - restartedAt)
-      .sort((a, b) => b - a)
-      .slice(0, 3),
-    'late ones',
-    takings.size,
-  );
   const ends = stranded.map((each) => takings.get(key(each))?.at(-1)?.at ?? 0);
   return {
     events: new Set(deliveries.map(({ n }) => n)).size,
