@@ -1,15 +1,11 @@
 import { Option, type Command } from 'commander';
-import {
-  createAccount,
-  pauseSending,
-  resumeSending,
-  setAccount,
-  type Account,
-  type OperatorSettings,
-} from '../accounts/service.ts';
+import type { Account, OperatorSettings } from '../accounts/service.ts';
 import { inTransaction } from '../db/queryable.ts';
 import { factLines, print, withDatabase, type Fact } from './context.ts';
 import { amountOrDefault, email, id, words } from './values.ts';
+
+/** Loaded by the commands that use it: the same program starts the roles, which must not carry it about. */
+const accounts = () => import('../accounts/service.ts');
 
 interface SettingOptions {
   name?: string;
@@ -90,8 +86,8 @@ function addCreate(account: Command): void {
         command: Command,
       ) => {
         const made = await withDatabase(({ database }) =>
-          inTransaction(database.pool, (trx) =>
-            createAccount(trx, {
+          inTransaction(database.pool, async (trx) =>
+            (await accounts()).createAccount(trx, {
               ...settingsOf(options),
               name: options.name,
               owner: { email: options.owner },
@@ -123,8 +119,8 @@ function addSet(account: Command): void {
     .option('--no-comped', 'charged again')
     .addHelpText('after', '\nExample:\n  $ carillon account set 1 --tier trusted --allowance 2000000')
     .action(async (accountId: number, options: SettingOptions, command: Command) => {
-      const changed = await withDatabase(({ database }) =>
-        setAccount(database.pool, accountId, settingsOf(options)),
+      const changed = await withDatabase(async ({ database }) =>
+        (await accounts()).setAccount(database.pool, accountId, settingsOf(options)),
       );
       print(command, changed, factLines(describe(changed)));
     });
@@ -137,8 +133,8 @@ function addPauseAndResume(account: Command): void {
     .argument('<account>', 'its id', id)
     .option('--reason <text>', 'shown to the account', words, 'paused by an operator')
     .action(async (accountId: number, options: { reason: string }, command: Command) => {
-      const paused = await withDatabase(({ database }) =>
-        pauseSending(database.pool, accountId, options.reason),
+      const paused = await withDatabase(async ({ database }) =>
+        (await accounts()).pauseSending(database.pool, accountId, options.reason),
       );
       print(command, paused, factLines(describe(paused)));
     });
@@ -147,7 +143,9 @@ function addPauseAndResume(account: Command): void {
     .description('let a paused account send again; what it held goes out')
     .argument('<account>', 'its id', id)
     .action(async (accountId: number, _options: object, command: Command) => {
-      const resumed = await withDatabase(({ database }) => resumeSending(database.pool, accountId));
+      const resumed = await withDatabase(async ({ database }) =>
+        (await accounts()).resumeSending(database.pool, accountId),
+      );
       print(command, resumed, factLines(describe(resumed)));
     });
 }

@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
-import { createApiKey, listApiKeys, revokeApiKey, type ApiKey } from '../api-keys/service.ts';
-import { findAccount } from '../accounts/service.ts';
+import type { ApiKey } from '../api-keys/service.ts';
 import { factLines, print, withDatabase, type Fact } from './context.ts';
 import { amount, id, words } from './values.ts';
+
+/** Loaded by the commands that use it: the same program starts the roles, which must not carry it about. */
+const keys = () => import('../api-keys/service.ts');
 
 function describe(apiKey: ApiKey): Fact[] {
   return [
@@ -25,8 +27,8 @@ interface CreateOptions {
 }
 
 async function create(options: CreateOptions, command: Command): Promise<void> {
-  const made = await withDatabase(({ database }) =>
-    createApiKey(database.pool, {
+  const made = await withDatabase(async ({ database }) =>
+    (await keys()).createApiKey(database.pool, {
       accountId: options.account,
       brandId: options.brand,
       name: options.name,
@@ -40,8 +42,9 @@ async function create(options: CreateOptions, command: Command): Promise<void> {
 
 async function list(options: { account: number; brand?: number }, command: Command): Promise<void> {
   const apiKeys = await withDatabase(async ({ database }) => {
+    const { findAccount } = await import('../accounts/service.ts');
     await findAccount(database.pool, options.account);
-    return listApiKeys(database.pool, { accountId: options.account, brandId: options.brand });
+    return (await keys()).listApiKeys(database.pool, { accountId: options.account, brandId: options.brand });
   });
   const lines = apiKeys.map((apiKey) => {
     const state = apiKey.revokedAt ? `revoked ${apiKey.revokedAt.toISOString()}` : 'live';
@@ -51,7 +54,9 @@ async function list(options: { account: number; brand?: number }, command: Comma
 }
 
 async function revoke(apiKeyId: number, _options: object, command: Command): Promise<void> {
-  const revoked = await withDatabase(({ database }) => revokeApiKey(database.pool, apiKeyId));
+  const revoked = await withDatabase(async ({ database }) =>
+    (await keys()).revokeApiKey(database.pool, apiKeyId),
+  );
   print(command, revoked, factLines(describe(revoked)));
 }
 

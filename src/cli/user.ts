@@ -3,9 +3,11 @@ import { text } from 'node:stream/consumers';
 import type { Role } from '../auth/tenant.ts';
 import { inTransaction } from '../db/queryable.ts';
 import { LocalError } from '../local/local-error.ts';
-import { addMember } from '../users/service.ts';
 import { factLines, print, withDatabase } from './context.ts';
 import { email, id, words } from './values.ts';
+
+/** Loaded by the commands that use it: the same program starts the roles, which must not carry it about. */
+const users = () => import('../users/service.ts');
 
 interface AddOptions {
   account: number;
@@ -29,8 +31,8 @@ async function add(options: AddOptions, command: Command): Promise<void> {
   const password = options.passwordStdin ? await passwordFromStdin() : undefined;
   const { account: accountId, email: address, role, firstName, lastName } = options;
   const added = await withDatabase(({ database }) =>
-    inTransaction(database.pool, (trx) =>
-      addMember(trx, { accountId, email: address, role, firstName, lastName, password }),
+    inTransaction(database.pool, async (trx) =>
+      (await users()).addMember(trx, { accountId, email: address, role, firstName, lastName, password }),
     ),
   );
   const shown = added.password ?? (added.created ? '(as given)' : '(as before: this user was known)');
