@@ -4,10 +4,11 @@ import type { Guard } from './guard.ts';
 import { LocalError } from './local-error.ts';
 import type { Running } from './managed.ts';
 import { endProcess } from './processes.ts';
+import { nodeFlagsOf } from './role-flags.ts';
 
 export interface RoleProcessOptions {
   role: string;
-  /** Program and arguments; the role's name is added. */
+  /** Node and its arguments; the role's own flags and its name are added. */
   command: string[];
   environment: Record<string, string | undefined>;
   /** What a role may take to finish what it began. */
@@ -27,7 +28,7 @@ const START_LIMIT_MS = 60_000;
 export async function startRoleProcess(options: RoleProcessOptions): Promise<Running> {
   const [program, ...args] = [...options.command, options.role];
   // A group of its own, so that Ctrl-C in the terminal reaches it only through us.
-  const child = spawn(program, args, {
+  const child = spawn(program, [...nodeFlagsOf(options.role), ...args], {
     detached: true,
     env: options.environment,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

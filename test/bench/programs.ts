@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { nodeFlagsOf } from '../../src/local/role-flags.ts';
 import { usageOf, type Usage } from './process-usage.ts';
 
 /** A child process that is measured. */
@@ -59,10 +60,11 @@ export async function startTalking(file: string, args: string[] = []): Promise<T
   };
 }
 
-/** Run one role as `carillon start <role>` does. */
+/** Run one role as `carillon start` does. */
 export function startRole(role: string, settings: Record<string, string>): Measured {
   const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, ['--no-warnings', pathOf('src/main.ts'), 'start', role], {
+  const flags = ['--no-warnings', ...nodeFlagsOf(role)];
+  const child = spawn(process.execPath, [...flags, pathOf('src/main.ts'), 'start', role], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { PATH, HOME, LOG_LEVEL: 'error', ...settings },
   });
