@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { heldBy } from '../support/crash/cluster.ts';
 import { type Findings, findingsOf, toldOf, untilQuiet } from '../support/crash/findings.ts';
 import { scale } from '../support/crash/scale.ts';
-import { attemptsByWorkflow } from '../support/crash/recovery.ts';
+import { isRecovering } from '../support/crash/recovery.ts';
 import { type CrashStage, openCrashStage } from '../support/crash/stage.ts';
 import { send, sendAndStrike, type Struck } from '../support/crash/strike.ts';
 import { watchSender } from '../support/crash/witness.ts';
@@ -126,13 +126,13 @@ describe.each(seeds)('everything the engine knew is lost while webhooks are retr
     const { receiver, engine, database } = stage;
     receiver.answer = (_request, response) => void response.writeHead(500).end();
     const run = send(stage, { prefix: `forgotten-${seed}`, count });
-    await eventually(async () => expect(await attemptsByWorkflow(stage)).toBeGreaterThan(0), 60_000);
+    await eventually(async () => expect(await isRecovering(stage)).toBe(true), 60_000);
 
     await engine.kill();
     await engine.forget();
     const restartedAt = Date.now();
     await engine.start();
-    await eventually(async () => expect(await attemptsByWorkflow(stage)).toBeGreaterThan(0), 60_000);
+    await eventually(async () => expect(await isRecovering(stage)).toBe(true), 60_000);
     expect((Date.now() - restartedAt) / 1_000).toBeLessThan(STRANDED_LIMIT_SECONDS);
 
     receiver.answer = (_request, response) => void response.end();
