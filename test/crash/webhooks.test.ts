@@ -67,8 +67,10 @@ describe.each(seeds)('every event reaches its subscribers although a process is 
       await stage.worker.start();
       return { inFlight: due, stranded: due, restartedAt };
     };
-    const findings = await publishAndStrike(stage, subscriber, { name: 'worker', seed, count, strike });
+    const run = { name: 'worker', seed, count, moment: 'retry' as const, strike };
+    const findings = await publishAndStrike(stage, subscriber, run);
     expectTheRules(findings);
+    expect(findings.repeated.length).toBeGreaterThan(0);
   }, 150_000);
 
   it('the engine: first attempts go on while it stays away, retries when it is back', async () => {

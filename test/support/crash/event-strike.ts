@@ -30,6 +30,8 @@ export interface EventRun {
   name: string;
   seed: number;
   count: number;
+  /** `retry`: the moment when a retry has come; else any event. */
+  moment?: 'retry';
   /** Must kill before its first await. */
   strike: () => Promise<EventStrike>;
 }
@@ -39,11 +41,11 @@ const MOMENT_LIMIT_MS = 60_000;
 const ON_ITS_WAY_MS = 1_000;
 
 /** Resolves within the very turn in which the subscriber has an event that it has not acknowledged. */
-function eventHasCome(subscriber: Subscriber, least: number): Promise<Taking> {
+function eventHasCome(subscriber: Subscriber, least: number, retried: boolean): Promise<Taking> {
   return new Promise((resolve, reject) => {
     const limit = setTimeout(() => reject(new Error('the event to strike at did not come')), MOMENT_LIMIT_MS);
     subscriber.onTaking = (taking) => {
-      if (subscriber.takings.length < least) return;
+      if (subscriber.takings.length < least || (retried && !taking.retried)) return;
       subscriber.onTaking = null;
       clearTimeout(limit);
       resolve(taking);
@@ -75,7 +77,8 @@ export async function publishAndStrike(
   const share = 0.1 + 0.5 * fractionOf(run.seed, `events of ${run.name}`);
   const published = publish(stage, subscriber, { name, count: run.count });
   const blow = async () => {
-    const { at: killedAt } = await eventHasCome(subscriber, first + Math.ceil(run.count * 2 * share));
+    const least = first + Math.ceil(run.count * 2 * share);
+    const { at: killedAt } = await eventHasCome(subscriber, least, run.moment === 'retry');
     return { killedAt, ...(await run.strike()) };
   };
   const [{ killedAt, inFlight, stranded, restartedAt }] = await Promise.all([blow(), published]).finally(

@@ -10,6 +10,8 @@ import type { CrashStage } from './stage.ts';
 export interface Taking {
   key: string;
   at: number;
+  /** Whether it had been refused before. */
+  retried: boolean;
 }
 
 /** Names a delivery by what the subscriber sees of it. */
@@ -48,7 +50,7 @@ export function subscriberOf(stage: CrashStage, flakyId: number): Subscriber {
       response.writeHead(500).end();
       return;
     }
-    const taking = { key, at: request.at };
+    const taking = { key, at: request.at, retried: refused.has(key) };
     takings.push(taking);
     subscriber.onTaking?.(taking);
     await delay(ANSWER_MS);
