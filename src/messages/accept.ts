@@ -43,7 +43,8 @@ interface Written {
 
 /**
  * Everything a group of messages is made of, in one statement: keys (the first of two with the same key waits
- * for the second to commit), the sandbox's count, messages, contents, and queue rows or, of test keys, outcomes.
+ * for the second to commit), messages, contents, queue rows or, of test keys, outcomes, and the sandbox's count.
+ * That comes last, because the account's next group waits for its row until this one is committed.
  */
 const acceptSql = `
   with input as (
@@ -66,15 +67,6 @@ const acceptSql = `
       end as sender, a.sandbox_monthly_cap, a.kind
     from input i join accounts a on a.id = i."accountId"
     where i.key is null or i.id in (select resource_id from keys)
-  ), used as (
-    insert into sandbox_usage as u (account_id, month, used)
-    select "accountId", date_trunc('month', now() at time zone 'utc')::date, count(*)
-    from winners where not test and channel = 'email' and kind = 'customer' group by 1 order by 1
-    on conflict (account_id, month) do update set used = u.used + excluded.used
-    returning account_id, used
-  ), capped as (
-    select refuse_over_sandbox_cap(u.account_id) as refused from used u
-    where u.used > (select coalesce(min(w.sandbox_monthly_cap), $3::int) from winners w where w."accountId" = u.account_id)
   ), written as (
     insert into messages (id, account_id, brand_id, channel, status, test, segments, to_address, to_key,
       from_address, reply_to, subject, tags, tracking, idempotency_key, provider, sent_at, delivered_at, failure, bounce)
@@ -91,12 +83,25 @@ const acceptSql = `
   ), contents as (
     insert into message_contents (message_id, html, text, headers)
     select id, html, "text", headers from winners order by id
+    returning 1
   ), queued as (
     insert into send_queue (message_id, account_id, channel, class, due_at, queued_at)
     select id, "accountId", channel, 0, now(), now() from winners where not test order by id
+    returning 1
   ), told as (
     insert into message_events (message_id, attempt, type)
     select id, 1, unnest(events) from winners where test
+  ), used as (
+    insert into sandbox_usage as u (account_id, month, used)
+    select "accountId", date_trunc('month', now() at time zone 'utc')::date, count(*)
+    from winners where not test and channel = 'email' and kind = 'customer'
+      and (select count(*) from written) + (select count(*) from contents) + (select count(*) from queued) > 0
+    group by 1 order by 1
+    on conflict (account_id, month) do update set used = u.used + excluded.used
+    returning account_id, used
+  ), capped as (
+    select refuse_over_sandbox_cap(u.account_id) as refused from used u
+    where u.used > (select coalesce(min(w.sandbox_monthly_cap), $3::int) from winners w where w."accountId" = u.account_id)
   )
   select id, from_address as "from", created_at as at, (select count(refused) from capped) as capped from written`;
 
