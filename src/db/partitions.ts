@@ -5,8 +5,12 @@ const DAY_MS = 86_400_000;
 const DAYS_AHEAD = 14;
 /** Any fixed number, so that two never make the same partition. */
 const PARTITION_LOCK = 7_262_514_118;
-/** Attaching and dropping wait for whoever uses the table, and all others behind them: never for long. */
+/** Attaching waits for whoever uses the default partition, and all others behind it: never for long. */
 const LOCK_TIMEOUT = '3s';
+/** Dropping does so with the whole table, and nothing is lost where it happens an hour later. */
+const DROP_LOCK_TIMEOUT = '1s';
+/** lock_not_available: what {@link DROP_LOCK_TIMEOUT} ends with. */
+const LOCK_NOT_AVAILABLE = '55P03';
 
 /** A table in partitions of one UTC day of `created_at`, and a default one that catches the rest. */
 interface PartitionedTable {
@@ -115,19 +119,35 @@ function dayOf(table: string, partition: string): Date | null {
   return digits ? new Date(`${digits[1]}-${digits[2]}-${digits[3]}T00:00:00Z`) : null;
 }
 
+/**
+ * Queries lock the table first and its partitions after, and so does this, or they would wait for one another.
+ * @returns whether it was dropped; where the table was in use for too long, it is the next time
+ */
+async function dropPartition(client: Queryable, table: string, name: string, day: Date): Promise<boolean> {
+  let dropped = false;
+  const work = async () => {
+    await client.query(`set local lock_timeout = '${DROP_LOCK_TIMEOUT}'`);
+    await client.query(`lock table only ${table} in access exclusive mode`);
+    if ((await client.query('select to_regclass($1) as oid', [name])).rows[0]?.oid === null) return;
+    if (await hasUnfinished(client, day)) return;
+    await client.query(`drop table ${name}`);
+    dropped = true;
+  };
+  await transact(client, work).catch((error: unknown) => {
+    if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error;
+  });
+  return dropped;
+}
+
 async function dropOld(client: Queryable, table: PartitionedTable, asOf: Date): Promise<string[]> {
   const before = asOf.getTime() - table.keptDays * DAY_MS;
   const dropped: string[] = [];
   for (const name of await existingPartitions(client, table.name)) {
     const day = dayOf(table.name, name);
     if (!day || day.getTime() + DAY_MS > before) continue;
-    await transact(client, async () => {
-      if ((await client.query('select to_regclass($1) as oid', [name])).rows[0]?.oid === null) return;
-      await client.query(`lock table ${name} in access exclusive mode`);
-      if (await hasUnfinished(client, day)) return;
-      await client.query(`drop table ${name}`);
-      dropped.push(name);
-    });
+    // Looked at before anything is locked: nobody is to wait for a day that stays.
+    if (await hasUnfinished(client, day)) continue;
+    if (await dropPartition(client, table.name, name, day)) dropped.push(name);
   }
   return dropped;
 }

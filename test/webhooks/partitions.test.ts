@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { keepPartitionsOf } from '../../src/db/partitions.ts';
+import { inTransaction } from '../../src/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 
 let test: TestDatabase;
 const DAY_MS = 86_400_000;
@@ -54,6 +56,17 @@ async function placeOf(id: number): Promise<string | undefined> {
     [id],
   );
   return rows[0]?.place;
+}
+
+/** @returns its partition of deliveries */
+async function addOldDay(day: Date): Promise<string> {
+  await keepPartitionsOf(test.database.pool);
+  const name = nameOf('webhook_deliveries', day);
+  const [from, to] = [day, new Date(day.getTime() + DAY_MS)].map((at) => at.toISOString());
+  await test.database.pool.query(
+    `create table ${name} partition of webhook_deliveries for values from ('${from}') to ('${to}')`,
+  );
+  return name;
 }
 
 describe('daily partitions', () => {
@@ -128,6 +141,33 @@ describe('daily partitions', () => {
     const later = await keepPartitionsOf(test.database.pool, daysFromNow(80 + 60));
     const all = ['webhook_deliveries', 'webhook_attempts', 'events'].map((table) => nameOf(table, day));
     expect(later.dropped).toEqual(expect.arrayContaining(all));
+  });
+
+  it('are dropped without deadlock beside queries, which lock the table first and its partitions after', async () => {
+    const { pool } = test.database;
+    const name = await addOldDay(new Date('2026-01-01'));
+    const waiting = `select 1 from pg_locks where not granted and relation = 'webhook_deliveries'::regclass`;
+    const { keeping } = await inTransaction(pool, async (trx) => {
+      await trx.query('lock table only webhook_deliveries in access share mode');
+      const begun = { keeping: keepPartitionsOf(pool) };
+      await eventually(async () => expect((await pool.query(waiting)).rowCount).toBe(1));
+      await trx.query('select count(*) from webhook_deliveries');
+      return begun;
+    });
+    expect((await keeping).dropped).toContain(name);
+  });
+
+  it('are dropped the next time where the table is in use for long', async () => {
+    const { pool } = test.database;
+    const name = await addOldDay(new Date('2026-01-02'));
+    const startedAt = performance.now();
+    const beside = await inTransaction(pool, async (trx) => {
+      await trx.query('select count(*) from webhook_deliveries');
+      return keepPartitionsOf(pool);
+    });
+    expect(beside.dropped).not.toContain(name);
+    expect(performance.now() - startedAt).toBeLessThan(2_500);
+    expect((await keepPartitionsOf(pool)).dropped).toContain(name);
   });
 
   it('keep a day that is not yet 7 days over', async () => {
