@@ -34,24 +34,27 @@ export function secretPlace(webhookId: number, accountId: number): SealedPlace {
 export function createEndpointReader(keyring: Keyring) {
   const opened = new Map<string, Buffer>();
 
-  const keyOf = (sealed: string, row: EndpointRow): Buffer => {
+  /** @returns null where the secret does not open: one webhook's trouble must not hold up the others */
+  const keyOf = (sealed: string, row: EndpointRow): Buffer | null => {
     const known = opened.get(sealed);
     if (known) return known;
     if (opened.size >= MOST_KEYS) opened.clear();
-    const key = keyOfSecret(keyring.open(sealed, secretPlace(row.id, row.accountId)));
-    opened.set(sealed, key);
-    return key;
+    try {
+      const key = keyOfSecret(keyring.open(sealed, secretPlace(row.id, row.accountId)));
+      opened.set(sealed, key);
+      return key;
+    } catch (error) {
+      if (error instanceof UnsealError) return null;
+      throw error;
+    }
   };
   const keysOf = (row: EndpointRow): Buffer[] => {
     const { previousSecretSealed: previous, previousSecretUntil: until } = row;
+    const current = keyOf(row.secretSealed, row);
+    if (!current) return [];
     const both = previous !== null && until !== null && until.getTime() > Date.now();
-    try {
-      return [row.secretSealed, ...(both ? [previous] : [])].map((sealed) => keyOf(sealed, row));
-    } catch (error) {
-      // One webhook's trouble must not hold up the others.
-      if (error instanceof UnsealError) return [];
-      throw error;
-    }
+    const old = both ? keyOf(previous, row) : null;
+    return old ? [current, old] : [current];
   };
 
   /** @returns those that exist */

@@ -121,6 +121,22 @@ describe('POST /webhooks/:id/rotate_secret', () => {
     expect(verifies(String(secret), request)).toBe(true);
   });
 
+  it('goes without the old secret where that does not open any more', async () => {
+    const { id } = await create();
+    const { secret } = await rotate(id);
+    const foreign = createKeyring('another secret, lost by now').seal(
+      'whsec_lost',
+      secretPlace(id, api.accountId),
+    );
+    await api.database.pool.query('update webhooks set previous_secret_sealed = $2 where id = $1', [
+      id,
+      foreign,
+    ]);
+    const request = await nextRequest();
+    expect(String(request.headers['webhook-signature']).split(' ')).toHaveLength(1);
+    expect(verifies(String(secret), request)).toBe(true);
+  });
+
   it('is for owners, admins and API keys, and for nobody of another tenant', async () => {
     const { id, secret } = await create();
     const member = await api.addUser('member');
