@@ -64,9 +64,14 @@ export async function endRetriesOfOff(client: Queryable, webhookId: number, limi
   return rowCount ?? 0;
 }
 
-/** Make everything that waits for a retry due. @returns how many */
-export async function hastenRetries(client: Queryable, webhookId: number, asOf: Date): Promise<number> {
-  const { rowCount } = await client.query(
+/**
+ * Make everything that waits for a retry due. It locks the webhook first, as whoever changes its deliveries does.
+ * @param trx a transaction of the caller's
+ * @returns how many
+ */
+export async function hastenRetries(trx: Queryable, webhookId: number, asOf: Date): Promise<number> {
+  await trx.query('select 1 from webhooks where id = $1 for no key update', [webhookId]);
+  const { rowCount } = await trx.query(
     'update webhook_deliveries set next_attempt_at = $2 where webhook_id = $1 and next_attempt_at > $2',
     [webhookId, asOf],
   );

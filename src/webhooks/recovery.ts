@@ -136,7 +136,7 @@ export function createWebhookRecovery(deps: WebhookRecoveryDeps): WebhookRecover
     },
     deliverDue: (webhookId, asOf, signal) => deliverDue(deps, readEndpoints, { webhookId, asOf, signal }),
     async hasten(webhookId, asOf) {
-      await hastenRetries(deps.pool, webhookId, asOf);
+      await inTransaction(deps.pool, (trx) => hastenRetries(trx, webhookId, asOf));
     },
   };
 }
