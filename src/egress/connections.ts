@@ -120,7 +120,8 @@ export function createConnections(policy: AddressPolicy, ca: string[] | undefine
   }, SWEEP_MS).unref();
   return {
     poolFor(target, pin) {
-      const key = `${target.origin}|${pin.addresses.join()}`;
+      // Name servers give the same addresses in turning order.
+      const key = `${target.origin}|${pin.addresses.toSorted().join()}`;
       const entry = pools.get(key) ?? {
         pool: createPool(target, createPinnedConnect(target, pin, policy, ca)),
         usedAt: 0,
