@@ -4,8 +4,8 @@ import { problem } from './problem.ts';
 
 const MOST_REDIRECTS = 5;
 const STATUSES = new Set([301, 302, 303, 307, 308]);
-/** Meant for the origin that was asked, and for no other. */
-const OWN_HEADERS = new Set(['authorization', 'cookie', 'proxy-authorization']);
+/** What another origin is told, too, beside `accept` and its like: any other header may be a credential. */
+const OPEN_HEADERS = new Set(['user-agent', 'content-type']);
 
 function nextUrl(result: EgressResult, url: string): URL | null {
   if (!result.ok || !STATUSES.has(result.statusCode)) return null;
@@ -13,9 +13,14 @@ function nextUrl(result: EgressResult, url: string): URL | null {
   return typeof location === 'string' ? URL.parse(location, url) : null;
 }
 
+function isOpen(header: string): boolean {
+  const name = header.toLowerCase();
+  return OPEN_HEADERS.has(name) || name === 'accept' || name.startsWith('accept-');
+}
+
 function headersFor(headers: Record<string, string>, from: string, to: URL): Record<string, string> {
   if (new URL(from).origin === to.origin) return headers;
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN_HEADERS.has(name.toLowerCase())));
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => isOpen(name)));
 }
 
 /**

@@ -89,7 +89,14 @@ describe('redirects', () => {
     ways['/0'] = '/1';
     ways['/1'] = receiver.url('/2', 'other.receiver.test');
     ways['/2'] = receiver.url('/3');
-    const headers = { Authorization: 'Bearer key', cookie: 'a=b', accept: 'text/html' };
+    const headers = {
+      Authorization: 'Bearer key',
+      cookie: 'a=b',
+      'X-Api-Key': 'key',
+      'user-agent': 'Reader/2',
+      accept: 'text/html',
+      'accept-language': 'de',
+    };
     expect(await get({ headers })).toMatchObject({ ok: true, url: receiver.url('/3') });
     expect(receiver.requests.map((each) => each.headers.authorization)).toEqual([
       'Bearer key',
@@ -103,7 +110,16 @@ describe('redirects', () => {
       undefined,
       undefined,
     ]);
-    expect(receiver.requests.every((each) => each.headers.accept === 'text/html')).toBe(true);
+    expect(receiver.requests.map((each) => each.headers['x-api-key'])).toEqual([
+      'key',
+      'key',
+      undefined,
+      undefined,
+    ]);
+    for (const each of receiver.requests) {
+      const { accept, 'accept-language': language, 'user-agent': agent } = each.headers;
+      expect([accept, language, agent]).toEqual(['text/html', 'de', 'Reader/2']);
+    }
   });
 
   it('share one deadline', async () => {
