@@ -47,6 +47,15 @@ async function whileHeartbeating<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+/**
+ * The workflow's time when it asked, and what passed since, while the activity waited for a worker or was tried before.
+ * Where the engine's clock runs ahead of ours, as it does in tests that skip time, that cannot be known, and is nothing.
+ */
+function presentTime(asOf: string): Date {
+  const passedMs = Math.max(0, Date.now() - Context.current().info.scheduledTimestampMs);
+  return new Date(Date.parse(asOf) + passedMs);
+}
+
 /** What the workflow `webhook/<id>` does. No error of an endpoint is an activity's failure. */
 export function createWebhookActivities(deps: WebhookActivityDependencies) {
   const { config, database, keyring, resolver, waker, log, stopping, ca } = deps;
@@ -61,9 +70,9 @@ export function createWebhookActivities(deps: WebhookActivityDependencies) {
     log,
   });
   return {
-    /** @param asOf the workflow's time, ISO 8601 */
+    /** @param asOf the workflow's time when it asks, ISO 8601 */
     async planWebhookRecovery(webhookId: number, asOf: string): Promise<WebhookRecoveryStep> {
-      const plan = await whileHeartbeating(() => recovery.plan(webhookId, new Date(asOf)));
+      const plan = await whileHeartbeating(() => recovery.plan(webhookId, presentTime(asOf)));
       return {
         phase: plan.phase,
         until: plan.until?.toISOString() ?? null,
@@ -75,15 +84,15 @@ export function createWebhookActivities(deps: WebhookActivityDependencies) {
       };
     },
 
-    /** @param asOf the workflow's time, ISO 8601 */
+    /** @param asOf the workflow's time when it asks, ISO 8601 */
     deliverDueRetries(webhookId: number, asOf: string): Promise<RecoveryProgress> {
       const { cancellationSignal } = Context.current();
       const end = stopping ? AbortSignal.any([cancellationSignal, stopping]) : cancellationSignal;
-      return whileHeartbeating(() => recovery.deliverDue(webhookId, new Date(asOf), end));
+      return whileHeartbeating(() => recovery.deliverDue(webhookId, presentTime(asOf), end));
     },
 
-    /** @param asOf the workflow's time, ISO 8601 */
+    /** @param asOf the workflow's time when it asks, ISO 8601 */
     hastenWebhookRetries: (webhookId: number, asOf: string): Promise<void> =>
-      whileHeartbeating(() => recovery.hasten(webhookId, new Date(asOf))),
+      whileHeartbeating(() => recovery.hasten(webhookId, presentTime(asOf))),
   };
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import pino from 'pino';
@@ -6,7 +6,9 @@ import { createWebhookActivities } from '../../activities/webhooks.ts';
 import { createResolver } from '../../src/dns/resolver.ts';
 import { createTestTenant, type TestTenant } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { addWebhook, publishSent, testKeyring, testSchedule } from '../support/webhooks.ts';
+import { addWebhook, deliveriesOf, publishSent, testKeyring, testSchedule } from '../support/webhooks.ts';
+
+const MINUTE_MS = 60_000;
 
 let test: TestDatabase;
 let tenant: TestTenant;
@@ -16,9 +18,8 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => test.drop());
 
-it('ends the wait for the next retry when its process is about to stop', async () => {
-  const stopping = new AbortController();
-  const { deliverDueRetries } = createWebhookActivities({
+function createActivities(stopping = new AbortController().signal) {
+  return createWebhookActivities({
     config: {
       EGRESS_ALLOW: ['127.0.0.0/8'],
       WEBHOOK_RETRY_SCHEDULE: testSchedule,
@@ -29,23 +30,82 @@ it('ends the wait for the next retry when its process is about to stop', async (
     keyring: testKeyring,
     resolver: createResolver([]),
     log: pino({ level: 'silent' }),
-    stopping: stopping.signal,
+    stopping,
   });
+}
+
+/** @param scheduledAt when the engine was asked for the activity, by its clock */
+function environmentOf(scheduledAt: Date): MockActivityEnvironment {
+  const logger = new DefaultLogger('ERROR', () => undefined);
+  return new MockActivityEnvironment({ scheduledTimestampMs: scheduledAt.getTime() }, { logger });
+}
+
+/** A webhook that nobody answers, with one delivery to be retried. */
+async function retryDue(at: Date): Promise<number> {
   const { id } = await addWebhook(test.database, tenant, 'https://127.0.0.1:1/hook');
   await publishSent(test.database, tenant, [1]);
   await test.database.pool.query(
-    `update webhook_deliveries set status = 'retrying', attempt_count = 1, next_attempt_at = now() + interval '4.5 s'
-     where webhook_id = $1`,
-    [id],
+    `update webhook_deliveries set status = 'retrying', attempt_count = 1, next_attempt_at = $2 where webhook_id = $1`,
+    [id, at],
   );
-  const environment = new MockActivityEnvironment(
-    {},
-    { logger: new DefaultLogger('ERROR', () => undefined) },
-  );
+  return id;
+}
+
+it('ends the wait for the next retry when its process is about to stop', async () => {
+  const stopping = new AbortController();
+  const { deliverDueRetries } = createActivities(stopping.signal);
+  const asOf = new Date();
+  const id = await retryDue(new Date(asOf.getTime() + 4_500));
   const startedAt = performance.now();
   setTimeout(() => stopping.abort(), 200);
-  const asOf = new Date().toISOString();
-  expect(await environment.run(deliverDueRetries, id, asOf)).toEqual({ attempted: 0, delivered: 0 });
+  const progress = await environmentOf(asOf).run(deliverDueRetries, id, asOf.toISOString());
+  expect(progress).toEqual({ attempted: 0, delivered: 0 });
   expect(performance.now() - startedAt).toBeGreaterThan(150);
   expect(performance.now() - startedAt).toBeLessThan(3_000);
 }, 30_000);
+
+describe('the time of an attempt', () => {
+  /** @returns when the attempt was made and when the next is due, in milliseconds from then on */
+  async function attemptedAt(asOf: Date): Promise<{ madeAt: number; nextInMs: number }> {
+    const id = await retryDue(asOf);
+    const { deliverDueRetries } = createActivities();
+    const progress = await environmentOf(asOf).run(deliverDueRetries, id, asOf.toISOString());
+    expect(progress).toEqual({ attempted: 1, delivered: 0 });
+    const [delivery] = await deliveriesOf(test.database, id);
+    const { rows } = await test.database.pool.query<{ at: Date }>(
+      'select started_at as at from webhook_attempts where delivery_id = $1',
+      [delivery?.id],
+    );
+    const madeAt = rows[0]?.at.getTime() ?? 0;
+    return { madeAt, nextInMs: (delivery?.next_attempt_at?.getTime() ?? 0) - madeAt };
+  }
+
+  it('counts how long the activity waited for a worker, or was tried before', async () => {
+    const { madeAt, nextInMs } = await attemptedAt(new Date(Date.now() - 19 * MINUTE_MS));
+    expect(Math.abs(madeAt - Date.now())).toBeLessThan(10_000);
+    expect(nextInMs).toBeGreaterThanOrEqual(5 * MINUTE_MS);
+  });
+
+  it("is the engine's where that runs ahead", async () => {
+    const asOf = new Date(Date.now() + 60 * MINUTE_MS);
+    const { madeAt } = await attemptedAt(asOf);
+    expect(madeAt - asOf.getTime()).toBeGreaterThanOrEqual(0);
+    expect(madeAt - asOf.getTime()).toBeLessThan(10_000);
+  });
+});
+
+it('what is planned is planned as of now, however long ago that was asked for', async () => {
+  const asOf = new Date(Date.now() - 19 * MINUTE_MS);
+  const id = await retryDue(new Date(asOf.getTime() + MINUTE_MS));
+  const { planWebhookRecovery, hastenWebhookRetries } = createActivities();
+  const planned = await environmentOf(asOf).run(planWebhookRecovery, id, asOf.toISOString());
+  expect(planned).toMatchObject({ phase: 'due' });
+  const later = new Date(Date.now() + 60 * MINUTE_MS);
+  await test.database.pool.query('update webhook_deliveries set next_attempt_at = $2 where webhook_id = $1', [
+    id,
+    later,
+  ]);
+  await environmentOf(asOf).run(hastenWebhookRetries, id, asOf.toISOString());
+  const [delivery] = await deliveriesOf(test.database, id);
+  expect(Math.abs((delivery?.next_attempt_at?.getTime() ?? 0) - Date.now())).toBeLessThan(10_000);
+});
