@@ -17,6 +17,12 @@ import { taskQueues } from '../temporal/task-queues.ts';
 import { bundleWorkflows, keepWorking, type KeptWorkers } from '../temporal/worker.ts';
 
 const POOL = 12;
+/**
+ * Activities of the bulk queue at once. Nearly all of them wait, for endpoints that do not answer or for the next retry
+ * (5 s at most), and their statements are short, so that the pool's connections are enough for many. With fewer, a
+ * hundred endpoints that fail would make the others wait.
+ */
+const BULK_ACTIVITIES = 1_000;
 /** How soon another worker takes over the workflows of one that was killed. */
 const STICKY_TIMEOUT = '5s';
 /** The library would send heartbeats at 0.8 of their time-out only. */
@@ -35,7 +41,12 @@ function startWorkers(deps: ActivityDependencies): KeptWorkers {
         stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT,
         ...heartbeats,
       },
-      { taskQueue: taskQueues.bulk, activities, ...heartbeats },
+      {
+        taskQueue: taskQueues.bulk,
+        activities,
+        maxConcurrentActivityTaskExecutions: BULK_ACTIVITIES,
+        ...heartbeats,
+      },
     ],
   });
 }
