@@ -184,14 +184,17 @@ class AttemptLoop implements WebhookLoop {
   }
 
   /** Claims are read with their webhooks, or given back: none is held that nothing is done about. */
-  async #accept(due: readonly DueDelivery[]): Promise<void> {
+  async #accept(claimed: readonly DueDelivery[]): Promise<void> {
+    // What is held already was given back by whoever took us for dead. We go on with it: its record ends its queue row.
+    const due = claimed.filter((each) => !this.#held.has(each.deliveryId));
+    if (due.length === 0) return;
     for (const each of due) this.#held.add(each.deliveryId);
     try {
       const ids = [...new Set(due.map((each) => each.webhookId))];
       const endpoints = await this.#readEndpoints(this.#deps.database.pool, ids);
       const { deliveries, dropped } = sortClaims(due, endpoints, performance.now());
       this.#recorder.dropped(dropped);
-      if (this.#stopped) await this.#giveBack(deliveries);
+      if (this.#stopped || this.#mode !== 'running') await this.#giveBack(deliveries);
       else this.#schedule.add(deliveries);
     } catch (error) {
       await this.#giveBack(due.map((each) => ({ due: each })));

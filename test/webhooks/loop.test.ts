@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ServerResponse } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import { inTransaction } from '../../src/db/queryable.ts';
 import { reapDeadProcesses } from '../../src/processes/service.ts';
@@ -258,6 +259,25 @@ describe('failures', () => {
   });
 });
 
+/** Call something before each query of a name. @returns what ends that */
+function beforeQuery(name: string, call: (values: unknown[]) => Promise<void>): () => void {
+  const { pool } = test.database;
+  const { query } = pool;
+  pool.query = (async (statement: { name?: string; values?: unknown[] }, ...rest: unknown[]) => {
+    if (statement.name === name) await call(statement.values ?? []);
+    return (query as (...args: unknown[]) => Promise<unknown>).call(pool, statement, ...rest);
+  }) as typeof pool.query;
+  return () => void (pool.query = query);
+}
+
+async function ownersOf(webhookId: number): Promise<(number | null)[]> {
+  const { rows } = await test.database.pool.query<{ owner: number | null }>(
+    'select owner from webhook_queue where webhook_id = $1',
+    [webhookId],
+  );
+  return rows.map((row) => row.owner);
+}
+
 describe('what a process claimed', () => {
   it('returns to the queue when it dies, and is delivered by another', async () => {
     const { id } = await addWebhook(test.database, tenant, hook());
@@ -307,6 +327,39 @@ describe('what a process claimed', () => {
     expect(loop.report()).toMatchObject({ mode: 'paused', inFlight: 0 });
     loop.setMode('running');
     await ended(id, 1);
+  });
+
+  it('is given back where the loop was paused while the claim was on its way', async () => {
+    const { id } = await addWebhook(test.database, tenant, hook());
+    const { loop } = await run();
+    const restore = beforeQuery('read_endpoints', async () => loop.setMode('paused'));
+    await publishSent(test.database, tenant, [1, 2]);
+    await eventually(() => expect(loop.report().mode).toBe('paused'));
+    restore();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(receiver.requests).toHaveLength(0);
+    expect(await ownersOf(id)).toEqual([null, null]);
+    loop.setMode('running');
+    await ended(id, 2);
+  });
+
+  it('is attempted once where it is claimed again while its attempt is being made', async () => {
+    const { id } = await addWebhook(test.database, tenant, hook());
+    const held: ServerResponse[] = [];
+    receiver.answer = (_request, response) => void held.push(response);
+    const { loop, process, waker } = await run();
+    await publishSent(test.database, tenant, [1]);
+    await eventually(() => expect(held).toHaveLength(1));
+    // As whoever took this process for dead does.
+    await test.database.pool.query('update webhook_queue set owner = null where webhook_id = $1', [id]);
+    waker.wake('webhook');
+    await eventually(async () => expect(await ownersOf(id)).toEqual([process.id()]));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(loop.report().inFlight).toBe(1);
+    for (const response of held) response.end();
+    expect(await ended(id, 1)).toMatchObject([{ status: 'delivered', attempt_count: 1 }]);
+    expect(receiver.requests).toHaveLength(1);
+    expect(loop.report().inFlight).toBe(0);
   });
 
   it('is released by a reaper that finds the process gone', async () => {
