@@ -44,20 +44,42 @@ const claimSql = `
     update webhook_queue q set owner = $1 from picked p where q.delivery_id = p.delivery_id
     returning q.delivery_id, q.created_at, q.webhook_id, q.generation, q.event_id
   )
-  select c.delivery_id as "deliveryId", ${exactTime('c.created_at')} as "createdAt", c.webhook_id as "webhookId",
+  select o.count as open, o.last, c.delivery_id as "deliveryId", ${exactTime('c.created_at')} as "createdAt", c.webhook_id as "webhookId",
     c.generation, 1 as attempt, c.event_id as "eventId", e.type, e.occurred_at as "occurredAt", e.data::text as data
-  from claimed c join events e on e.id = c.event_id and e.created_at = c.created_at
+  from (select count(*) as count, max(webhook_id) as last from open) o
+    left join (claimed c join events e on e.id = c.event_id and e.created_at = c.created_at) on true
   order by c.delivery_id`;
 
+interface ClaimRow extends DueDelivery {
+  /** Endpoints that the claim looked at, and the last of them. */
+  open: number;
+  last: number | null;
+}
+
+/** Without a delivery where nothing could be claimed. */
+type FoundRow = ClaimRow | (Pick<ClaimRow, 'open' | 'last'> & { deliveryId: null });
+
+/** What one claim took. */
+export interface Claim {
+  deliveries: DueDelivery[];
+  /**
+   * Where the next goes on, {@link ClaimOrder.after}; 0: at the start, for this one came to the end. Endpoints whose
+   * deliveries other senders were just claiming count as looked at.
+   */
+  next: number;
+}
+
 /** Claim deliveries whose first attempt is to be made. A claim promises nothing and can be taken back. */
-export async function claimDeliveries(client: Queryable, order: ClaimOrder): Promise<DueDelivery[]> {
+export async function claimDeliveries(client: Queryable, order: ClaimOrder): Promise<Claim> {
   const { owner, after, endpoints, quantum, quotas } = order;
-  const { rows } = await client.query<DueDelivery>({
+  const { rows } = await client.query<FoundRow>({
     name: 'claim_webhook_deliveries',
     text: claimSql,
     values: [owner, after, endpoints, quantum, [...quotas.keys()], [...quotas.values()]],
   });
-  return rows;
+  const [first] = rows;
+  const next = first && first.open >= endpoints ? (first.last ?? 0) : 0;
+  return { deliveries: rows.flatMap((row) => (row.deliveryId === null ? [] : row)), next };
 }
 
 /** Give claims back; those that another process has taken meanwhile are left alone. */

@@ -173,11 +173,10 @@ class AttemptLoop implements WebhookLoop {
     const { pool } = this.#deps.database;
     const quotas = this.#schedule.quotas();
     const order = { owner, after: this.#after, endpoints: ENDPOINTS_A_CLAIM, quantum: FIRST_CLAIM, quotas };
-    const due = await claimDeliveries(pool, order);
-    const ids = [...new Set(due.map((each) => each.webhookId))];
-    const wrapped = this.#after === 0;
-    this.#after = ids.length < ENDPOINTS_A_CLAIM ? 0 : Math.max(...ids);
-    if (due.length === 0) return wrapped ? 0 : this.#claim(owner);
+    const { deliveries: due, next } = await claimDeliveries(pool, order);
+    this.#after = next;
+    // From the start again, where there was nothing from here to the end.
+    if (due.length === 0) return order.after > 0 && next === 0 ? this.#claim(owner) : 0;
     await this.#accept(due);
     this.#startAttempts();
     return due.length;

@@ -375,6 +375,32 @@ describe('what a process claimed', () => {
   });
 });
 
+describe('a claim', () => {
+  it('goes on after the endpoints of the last one, also where another sender holds what one of them has', async () => {
+    const { pool } = test.database;
+    const ids: number[] = [];
+    for (let brand = 0; brand < 7; brand += 1) {
+      const owner = await createTestTenant(test.database, `Many ${brand}`);
+      for (let n = 0; n < 10; n += 1) ids.push((await addWebhook(test.database, owner, hook(`/${n}`))).id);
+      await publishSent(test.database, owner, [1]);
+    }
+    const begunAfter: number[] = [];
+    const client = await pool.connect();
+    await client.query('begin');
+    await client.query('select 1 from webhook_queue where webhook_id = $1 for update', [ids[3]]);
+    const restore = beforeQuery('claim_webhook_deliveries', async ([, after]) => {
+      begunAfter.push(Number(after));
+    });
+    await run();
+    await eventually(() => expect(receiver.requests.length).toBe(69));
+    await client.query('commit');
+    client.release();
+    restore();
+    expect(begunAfter.slice(0, 2)).toEqual([0, ids[63]]);
+    await ended(ids[3] ?? 0, 1);
+  });
+});
+
 it('goes on after the database was away', async () => {
   const { id } = await addWebhook(test.database, tenant, hook());
   await run();
