@@ -23,6 +23,19 @@ export interface DueDelivery {
   data: string;
 }
 
+/** A delivery whose event is not there any more: nothing can be sent. */
+export interface GoneDelivery extends Omit<DueDelivery, 'type' | 'occurredAt' | 'data'> {
+  type: null;
+  occurredAt: null;
+  data: null;
+}
+
+export type FoundDelivery = DueDelivery | GoneDelivery;
+
+export function hasEvent(delivery: FoundDelivery): delivery is DueDelivery {
+  return delivery.data !== null;
+}
+
 /** SQL for a time as text that loses nothing, as JavaScript's Date would. @param column a trusted name */
 export function exactTime(column: string): string {
   return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;

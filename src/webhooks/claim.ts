@@ -1,5 +1,5 @@
 import type { Queryable } from '../db/queryable.ts';
-import { exactTime, type DueDelivery } from './attempt.ts';
+import { exactTime, type FoundDelivery } from './attempt.ts';
 
 /** How much one claim may take. */
 export interface ClaimOrder {
@@ -47,21 +47,16 @@ const claimSql = `
   select o.count as open, o.last, c.delivery_id as "deliveryId", ${exactTime('c.created_at')} as "createdAt", c.webhook_id as "webhookId",
     c.generation, 1 as attempt, c.event_id as "eventId", e.type, e.occurred_at as "occurredAt", e.data::text as data
   from (select count(*) as count, max(webhook_id) as last from open) o
-    left join (claimed c join events e on e.id = c.event_id and e.created_at = c.created_at) on true
+    left join claimed c on true
+    left join events e on e.id = c.event_id and e.created_at = c.created_at
   order by c.delivery_id`;
 
-interface ClaimRow extends DueDelivery {
-  /** Endpoints that the claim looked at, and the last of them. */
-  open: number;
-  last: number | null;
-}
-
-/** Without a delivery where nothing could be claimed. */
-type FoundRow = ClaimRow | (Pick<ClaimRow, 'open' | 'last'> & { deliveryId: null });
+/** Endpoints that the claim looked at, and the last of them; without a delivery where nothing could be claimed. */
+type ClaimRow = { open: number; last: number | null } & (FoundDelivery | { deliveryId: null });
 
 /** What one claim took. */
 export interface Claim {
-  deliveries: DueDelivery[];
+  deliveries: FoundDelivery[];
   /**
    * Where the next goes on, {@link ClaimOrder.after}; 0: at the start, for this one came to the end. Endpoints whose
    * deliveries other senders were just claiming count as looked at.
@@ -72,7 +67,7 @@ export interface Claim {
 /** Claim deliveries whose first attempt is to be made. A claim promises nothing and can be taken back. */
 export async function claimDeliveries(client: Queryable, order: ClaimOrder): Promise<Claim> {
   const { owner, after, endpoints, quantum, quotas } = order;
-  const { rows } = await client.query<FoundRow>({
+  const { rows } = await client.query<ClaimRow>({
     name: 'claim_webhook_deliveries',
     text: claimSql,
     values: [owner, after, endpoints, quantum, [...quotas.keys()], [...quotas.values()]],

@@ -1,5 +1,5 @@
 import type { Queryable } from '../db/queryable.ts';
-import { exactTime, type DueDelivery } from './attempt.ts';
+import { exactTime, type FoundDelivery } from './attempt.ts';
 
 /** Retries of a webhook that are due, longest due first. */
 export async function findDueRetries(
@@ -7,12 +7,12 @@ export async function findDueRetries(
   webhookId: number,
   asOf: Date,
   limit: number,
-): Promise<DueDelivery[]> {
-  const { rows } = await client.query<DueDelivery>(
+): Promise<FoundDelivery[]> {
+  const { rows } = await client.query<FoundDelivery>(
     `select d.id as "deliveryId", ${exactTime('d.created_at')} as "createdAt", d.webhook_id as "webhookId",
        d.generation, d.attempt_count + 1 as attempt, d.event_id as "eventId", e.type,
        e.occurred_at as "occurredAt", e.data::text as data
-     from webhook_deliveries d join events e on e.id = d.event_id and e.created_at = d.created_at
+     from webhook_deliveries d left join events e on e.id = d.event_id and e.created_at = d.created_at
      where d.webhook_id = $1 and d.next_attempt_at <= $2
      order by d.next_attempt_at, d.id limit $3`,
     [webhookId, asOf, limit],

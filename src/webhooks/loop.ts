@@ -11,7 +11,7 @@ import { repeat, type Repeating } from '../outbox/repeating.ts';
 import type { LiveProcess } from '../processes/service.ts';
 import type { Keyring } from '../secrets/keyring.ts';
 import { systemSender } from '../system-mail/service.ts';
-import { attemptDelivery, WEBHOOK_USER_AGENT, type DueDelivery } from './attempt.ts';
+import { attemptDelivery, WEBHOOK_USER_AGENT, type FoundDelivery } from './attempt.ts';
 import { claimDeliveries, claimedDeliveries, countWaiting, releaseDeliveries } from './claim.ts';
 import { createEndpointReader, type ReadEndpoints } from './endpoint.ts';
 import { createAttemptRecorder, type AttemptRecorder } from './recorder.ts';
@@ -183,7 +183,7 @@ class AttemptLoop implements WebhookLoop {
   }
 
   /** Claims are read with their webhooks, or given back: none is held that nothing is done about. */
-  async #accept(claimed: readonly DueDelivery[]): Promise<void> {
+  async #accept(claimed: readonly FoundDelivery[]): Promise<void> {
     // What is held already was given back by whoever took us for dead. We go on with it: its record ends its queue row.
     const due = claimed.filter((each) => !this.#held.has(each.deliveryId));
     if (due.length === 0) return;
@@ -224,7 +224,7 @@ class AttemptLoop implements WebhookLoop {
     if (this.#schedule.size < this.#schedule.inFlight * 2) this.#wake();
   }
 
-  async #giveBack(deliveries: readonly Pick<ClaimedDelivery, 'due'>[]): Promise<void> {
+  async #giveBack(deliveries: readonly { due: Pick<FoundDelivery, 'deliveryId'> }[]): Promise<void> {
     const owner = this.#deps.process.id();
     const ids = deliveries.map((delivery) => delivery.due.deliveryId);
     for (const id of ids) this.#held.delete(id);

@@ -15,10 +15,10 @@ import { disableWhereDue } from './failure-limits.ts';
 import { recoveryWake } from './recovery-start.ts';
 import { retryDelaySeconds } from './retry-schedule.ts';
 
-/** A delivery that is not to be attempted: its webhook is off, was off since, or is gone. */
+/** A delivery that is not to be attempted: its webhook is off, was off since, or is gone, or its event is. */
 export interface DroppedDelivery {
   due: Pick<DueDelivery, 'deliveryId' | 'createdAt'>;
-  reason: 'webhook_off' | 'webhook_gone';
+  reason: 'webhook_off' | 'webhook_gone' | 'event_gone';
 }
 
 export interface Recording {

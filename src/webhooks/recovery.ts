@@ -5,7 +5,13 @@ import { inTransaction } from '../db/queryable.ts';
 import type { Waker } from '../db/wake.ts';
 import type { Egress } from '../egress/client.ts';
 import type { Keyring } from '../secrets/keyring.ts';
-import { attemptDelivery, type AttemptOutcome, type DueDelivery } from './attempt.ts';
+import {
+  attemptDelivery,
+  hasEvent,
+  type AttemptOutcome,
+  type DueDelivery,
+  type FoundDelivery,
+} from './attempt.ts';
 import { findDueRetries, findNextRetry, hastenRetries } from './due-retries.ts';
 import { createEndpointReader, type Endpoint, type ReadEndpoints } from './endpoint.ts';
 import { createAttemptRecorder } from './recorder.ts';
@@ -52,11 +58,17 @@ export interface WebhookRecovery {
   hasten(webhookId: number, asOf: Date): Promise<void>;
 }
 
+interface Wave {
+  due: readonly DueDelivery[];
+  /** What ends without an attempt. */
+  gone: readonly FoundDelivery[];
+}
+
 /** As many at once as the endpoint bears. @returns outcomes, recorded however long the database is away */
 async function attemptWave(
   deps: WebhookRecoveryDeps,
   endpoint: Endpoint,
-  due: readonly DueDelivery[],
+  { due, gone }: Wave,
   startedAt: Date,
 ): Promise<AttemptOutcome[]> {
   const recorder = createAttemptRecorder({
@@ -67,6 +79,7 @@ async function attemptWave(
     log: deps.log,
     onRecorded: () => undefined,
   });
+  recorder.dropped(gone.map((each) => ({ due: each, reason: 'event_gone' })));
   const outcomes = await Promise.all(
     due.map(async (each) => {
       const outcome = await attemptDelivery(deps.egress, endpoint, each, startedAt);
@@ -112,8 +125,9 @@ async function deliverDue(
     const atOnce = timeOutsInRow >= TIME_OUTS ? AT_ONCE_TIMING_OUT : AT_ONCE;
     const due = await findDueRetries(deps.pool, webhookId, now, atOnce);
     // Those from before it was switched are ended by the next plan.
-    const wave = due.filter((each) => each.generation === endpoint.generation);
-    if (wave.length === 0) {
+    const present = due.filter((each) => each.generation === endpoint.generation);
+    const wave = { due: present.filter(hasEvent), gone: present.filter((each) => !hasEvent(each)) };
+    if (present.length === 0) {
       if (due.length > 0 || !(await linger(deps, webhookId, now, signal))) return progress;
       continue;
     }

@@ -1,11 +1,11 @@
-import type { DueDelivery } from './attempt.ts';
+import { hasEvent, type FoundDelivery } from './attempt.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { DroppedDelivery } from './record.ts';
 import type { ClaimedDelivery } from './schedule.ts';
 
-/** Which deliveries may be attempted: their webhook is on, and was never off since the event. */
+/** Which deliveries may be attempted: their webhook is on, and was never off since the event, which is there. */
 export function sortClaims(
-  due: readonly DueDelivery[],
+  due: readonly FoundDelivery[],
   endpoints: ReadonlyMap<number, Endpoint>,
   claimedAt: number,
 ): { deliveries: ClaimedDelivery[]; dropped: DroppedDelivery[] } {
@@ -16,7 +16,8 @@ export function sortClaims(
     if (!endpoint) dropped.push({ due: each, reason: 'webhook_gone' });
     else if (!endpoint.enabled || endpoint.generation !== each.generation) {
       dropped.push({ due: each, reason: 'webhook_off' });
-    } else deliveries.push({ due: each, endpoint, claimedAt });
+    } else if (!hasEvent(each)) dropped.push({ due: each, reason: 'event_gone' });
+    else deliveries.push({ due: each, endpoint, claimedAt });
   }
   return { deliveries, dropped };
 }
