@@ -64,7 +64,8 @@ function settle(
 
 /**
  * Attempts are facts: recorded whoever owns the queue row by now, each once. A success counts even where the
- * delivery was given up meanwhile; a failure never takes a success back.
+ * delivery was given up meanwhile; a failure never takes a success back. No range of times is given: planned once,
+ * the statement would read all deliveries within it instead of looking up each by its key.
  */
 const recordSql = `
   with input as (
@@ -78,7 +79,7 @@ const recordSql = `
       attempt_count = greatest(d.attempt_count, i.attempt), next_attempt_at = i.next_attempt_at,
       last_error = i.last_error
     from input i
-    where d.id = i.delivery_id and d.created_at = i.created_at and d.created_at between $2 and $3
+    where d.id = i.delivery_id and d.created_at = i.created_at
       and case i.status when 'delivered' then d.status <> 'delivered'
             else d.status in ('pending', 'retrying') and d.attempt_count < i.attempt end
     returning i.*
@@ -104,19 +105,12 @@ function toRow({ outcome, ...settlement }: Settlement) {
   };
 }
 
-/** First and last: fixed-width UTC times sort as text. */
-function rangeOf(createdAt: string[]): [string, string] {
-  const sorted = createdAt.toSorted();
-  return [sorted[0] ?? '', sorted.at(-1) ?? ''];
-}
-
 async function recordSettlements(client: Queryable, settlements: readonly Settlement[]): Promise<void> {
   if (settlements.length === 0) return;
-  const [first, last] = rangeOf(settlements.map((each) => each.createdAt));
   await client.query({
     name: 'record_attempts',
     text: recordSql,
-    values: [JSON.stringify(settlements.map(toRow)), first, last],
+    values: [JSON.stringify(settlements.map(toRow))],
   });
 }
 
