@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import type { Queryable } from '../db/queryable.ts';
 import { UnsealError, type Keyring, type SealedPlace } from '../secrets/keyring.ts';
 import { keyOfSecret } from './signature.ts';
@@ -9,7 +10,7 @@ export interface Endpoint {
   enabled: boolean;
   generation: number;
   /** Each signs; the newest first. None: the secret does not open, because APP_SECRET was changed. */
-  keys: Buffer[];
+  keys: KeyObject[];
 }
 
 interface EndpointRow {
@@ -32,10 +33,10 @@ export function secretPlace(webhookId: number, accountId: number): SealedPlace {
 
 /** Reads webhooks; opening a secret is remembered, for a secret never changes under its seal. */
 export function createEndpointReader(keyring: Keyring) {
-  const opened = new Map<string, Buffer>();
+  const opened = new Map<string, KeyObject>();
 
   /** @returns null where the secret does not open: one webhook's trouble must not hold up the others */
-  const keyOf = (sealed: string, row: EndpointRow): Buffer | null => {
+  const keyOf = (sealed: string, row: EndpointRow): KeyObject | null => {
     const known = opened.get(sealed);
     if (known) return known;
     if (opened.size >= MOST_KEYS) opened.clear();
@@ -48,7 +49,7 @@ export function createEndpointReader(keyring: Keyring) {
       throw error;
     }
   };
-  const keysOf = (row: EndpointRow): Buffer[] => {
+  const keysOf = (row: EndpointRow): KeyObject[] => {
     const { previousSecretSealed: previous, previousSecretUntil: until } = row;
     const current = keyOf(row.secretSealed, row);
     if (!current) return [];

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
@@ -8,9 +8,9 @@ export function createSecret(): string {
   return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
 
-/** The key that a secret stands for (interface §6.2, 1). */
-export function keyOfSecret(secret: string): Buffer {
-  return Buffer.from(secret.slice(PREFIX.length), 'base64');
+/** The key that a secret stands for (interface §6.2, 1). Made once, for bytes would be made a key at each signature. */
+export function keyOfSecret(secret: string): KeyObject {
+  return createSecretKey(secret.slice(PREFIX.length), 'base64');
 }
 
 /** How a secret is shown to who may not see it whole. */
@@ -31,7 +31,7 @@ export function webhookIdOf(eventId: string): string {
  * @param body exactly as it is sent
  */
 export function signatureHeaders(
-  keys: readonly Buffer[],
+  keys: readonly KeyObject[],
   webhookId: string,
   at: Date,
   body: string,
