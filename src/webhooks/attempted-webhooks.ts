@@ -7,6 +7,8 @@ import { ENGINE_GRACE_MS, type RecoveredWebhook } from './recovery-start.ts';
 /** An attempt that was made. */
 export interface MadeAttempt {
   due: DueDelivery;
+  /** Where it went. */
+  url: string;
   outcome: AttemptOutcome;
 }
 
@@ -18,6 +20,7 @@ const SOON_MS = 60_000;
 /** A webhook's row as the recording transaction holds it. */
 export interface LockedWebhook extends RecoveredWebhook, Health {
   enabled: boolean;
+  url: string;
   generation: number;
   warnedAt: Date | null;
   armed: boolean;
@@ -44,7 +47,7 @@ export async function lockAttempted(
   const { rows } = await client.query<LockedWebhook>({
     name: 'lock_attempted_webhooks',
     text: `
-      select id, account_id as "accountId", brand_id as "brandId", enabled, generation,
+      select id, account_id as "accountId", brand_id as "brandId", enabled, url, generation,
         failing_since as "failingSince", last_failure_at as "lastFailureAt", last_success_at as "lastSuccessAt",
         warned_at as "warnedAt", recovery_armed as armed, next_wake_at as "nextWakeAt"
       from webhooks
@@ -83,7 +86,7 @@ function wakeNeeded({ webhook, failingSince, turned, at, retryAt }: Wake): Date 
 
 /**
  * What follows from attempts for their webhook. A webhook that is off has no health, and an attempt from before it
- * was switched says nothing of it unless it was acknowledged.
+ * was switched, or at an address that it had, says nothing of it unless it was acknowledged.
  * @param retryTimes when those that failed are tried again
  * @returns null where nothing does
  */
@@ -92,12 +95,15 @@ export function changeOf(
   made: readonly MadeAttempt[],
   retryTimes: readonly Date[],
 ): WebhookChange | null {
-  const heard = made.filter(({ due, outcome }) => outcome.delivered || due.generation === webhook.generation);
-  if (!webhook.enabled || heard.length === 0) return null;
+  const heard = made.filter(
+    ({ due, url, outcome }) =>
+      outcome.delivered || (due.generation === webhook.generation && url === webhook.url),
+  );
+  if (!webhook.enabled || (heard.length === 0 && retryTimes.length === 0)) return null;
   const outcomes = heard.map(({ outcome }) => outcome);
   const health = healthAfter(webhook, outcomes);
   const { failingSince } = health;
-  const at = new Date(Math.max(...heard.map(endOf)));
+  const at = new Date(Math.max(...made.map(endOf)));
   const turned = webhook.failingSince !== null && webhook.failingSince.getTime() !== failingSince?.getTime();
   const retryAt = retryTimes.length > 0 ? new Date(Math.min(...retryTimes.map(Number))) : null;
   const needed = wakeNeeded({ webhook, failingSince, turned, at, retryAt });

@@ -217,7 +217,7 @@ class AttemptLoop implements WebhookLoop {
     const { due, endpoint } = delivery;
     const outcome = await attemptDelivery(this.#egress, endpoint, due, new Date());
     this.#handled += 1;
-    this.#recorder.made({ due, outcome });
+    this.#recorder.made({ due, url: endpoint.url, outcome });
     this.#schedule.end(delivery, outcome, performance.now());
     if (this.#stopped) return;
     this.#startAttempts();

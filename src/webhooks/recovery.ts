@@ -83,7 +83,7 @@ async function attemptWave(
   const outcomes = await Promise.all(
     due.map(async (each) => {
       const outcome = await attemptDelivery(deps.egress, endpoint, each, startedAt);
-      recorder.made({ due: each, outcome });
+      recorder.made({ due: each, url: endpoint.url, outcome });
       return outcome;
     }),
   );

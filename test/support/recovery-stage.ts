@@ -45,13 +45,17 @@ export interface AttemptOptions {
   at?: Date;
   /** Retries of this event; the stage's schedule unless given. */
   schedule?: readonly number[];
+  /** Where it went; the webhook's unless given. */
+  url?: string;
 }
 
-async function pendingOf(test: TestDatabase, webhookId: number): Promise<DueDelivery[]> {
-  const { rows } = await test.database.pool.query<DueDelivery>(
+async function pendingOf(test: TestDatabase, webhookId: number): Promise<(DueDelivery & { url: string })[]> {
+  const { rows } = await test.database.pool.query<DueDelivery & { url: string }>(
     `select d.id as "deliveryId", ${exactTime('d.created_at')} as "createdAt", d.webhook_id as "webhookId",
-       d.generation, 1 as attempt, d.event_id as "eventId", e.type, e.occurred_at as "occurredAt", e.data::text as data
+       d.generation, 1 as attempt, d.event_id as "eventId", e.type, e.occurred_at as "occurredAt", e.data::text as data,
+       w.url
      from webhook_deliveries d join events e on e.id = d.event_id and e.created_at = d.created_at
+       join webhooks w on w.id = d.webhook_id
      where d.webhook_id = $1 and d.status = 'pending'`,
     [webhookId],
   );
@@ -130,7 +134,11 @@ export async function startRecoveryStage(schedule: number[]): Promise<RecoverySt
         excerpt: null,
         retryAfterSeconds: null,
       };
-      const made = (await pendingOf(test, webhookId)).map((due) => ({ due, outcome }));
+      const made = (await pendingOf(test, webhookId)).map(({ url, ...due }) => ({
+        due,
+        url: options.url ?? url,
+        outcome,
+      }));
       const rules = { schedule: options.schedule ?? schedule, systemFrom: 'carillon@carillon.test' };
       await recordAttempts(pool, { made, dropped: [] }, rules);
       dispatcher.wake();

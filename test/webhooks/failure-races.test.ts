@@ -50,7 +50,7 @@ function record(due: readonly DueDelivery[], delivered: boolean, startedAt: Date
     excerpt: null,
     retryAfterSeconds: null,
   };
-  const made = due.map((each) => ({ due: each, outcome }));
+  const made = due.map((each) => ({ due: each, url: 'https://127.0.0.1/hook', outcome }));
   return recordAttempts(test.database.pool, { made, dropped: [] }, rules);
 }
 

@@ -141,6 +141,31 @@ describe('a recovery', () => {
     await next.close();
   }, 60_000);
 
+  it('starts no failure of the new address where an attempt at the old one fails late, and retries it there', async () => {
+    const id = await sleeping();
+    const response = await inFlight(holdAnswers());
+    const next = await startReceiver();
+    await manager.change(owner, id, { url: next.url('/new', '127.0.0.1') });
+    response.writeHead(500).end();
+    expect(await stage.asleep(id)).toMatchObject({ failingSince: null, retrying: 1, disableAt: null });
+    expect(await rowOf(stage.test.database, id)).toMatchObject({
+      failing_since: null,
+      last_failure_at: null,
+    });
+    await stage.handle(id).result();
+    expect(await deliveriesOf(stage.test.database, id)).toMatchObject([
+      { status: 'delivered', attempt_count: 3 },
+    ]);
+    expect(next.requests).toHaveLength(1);
+    await next.close();
+  }, 60_000);
+
+  it('begins also where all that failed was a first attempt at an address that the webhook had before', async () => {
+    const { id } = await addWebhook(stage.test.database, stage.tenant, receiver.url('/hook', '127.0.0.1'));
+    await stage.attempt(id, false, { url: 'https://127.0.0.1/before' });
+    expect(await stage.asleep(id)).toMatchObject({ failingSince: null, retrying: 1 });
+  }, 60_000);
+
   it('signs the next attempt with both secrets after a rotation', async () => {
     const id = await sleeping();
     await inTransaction(stage.test.database.pool, (trx) => manager.rotateSecret(trx, owner, id));
