@@ -22,7 +22,7 @@ function uploadRoutes({ config, database: { pool }, keyring }: ApiDeps): RouteDe
   return createUploadRoutes({ pool, uploads });
 }
 
-function webhookRoutes({ config, database: { pool }, keyring, waker }: ApiDeps): RouteDefinition[] {
+function webhookRoutes({ config, database: { pool }, keyring, waker, log }: ApiDeps): RouteDefinition[] {
   const egress = createEgress({
     resolver: createResolver(config.DNS_SERVERS),
     allow: config.EGRESS_ALLOW,
@@ -30,7 +30,7 @@ function webhookRoutes({ config, database: { pool }, keyring, waker }: ApiDeps):
   });
   const deliveries = createWebhookDeliveries({ pool });
   return [
-    ...createWebhookRoutes({ pool, webhooks: createWebhookManager({ pool, keyring, egress, waker }) }),
+    ...createWebhookRoutes({ pool, webhooks: createWebhookManager({ pool, keyring, egress, waker, log }) }),
     ...createWebhookDeliveryRoutes({ deliveries, waker }),
   ];
 }

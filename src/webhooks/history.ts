@@ -5,6 +5,7 @@ import { exactTime } from './attempt.ts';
 /**
  * Remove some of the deliveries and attempts of a webhook that is gone. Attempts go by a statement of their own:
  * those that were being recorded are committed when their delivery could be removed, and seen only from then on.
+ * Deliveries are locked in the order in which they are recorded, too.
  * @param pool never the transaction that removes the webhook: attempts that are being recorded hold the
  *   deliveries and wait for the webhook
  * @returns deliveries removed
@@ -13,7 +14,7 @@ export function removeHistory(pool: pg.Pool, webhookId: number, limit: number): 
   return inTransaction(pool, async (trx) => {
     const { rows } = await trx.query<{ id: number; createdAt: string }>(
       `with doomed as (
-         select id, created_at from webhook_deliveries where webhook_id = $1 limit $2
+         select id, created_at from webhook_deliveries where webhook_id = $1 order by id limit $2 for update
        ), unqueued as (
          delete from webhook_queue q using doomed d where q.delivery_id = d.id
        )

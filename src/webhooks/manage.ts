@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { Logger } from 'pino';
 import type { Tenant } from '../auth/tenant.ts';
 import { inTransaction, type Queryable } from '../db/queryable.ts';
 import type { Waker } from '../db/wake.ts';
@@ -33,6 +34,7 @@ export interface WebhookManagerDeps {
   keyring: Keyring;
   egress: Pick<Egress, 'checkUrl'>;
   waker: Pick<Waker, 'wake'>;
+  log: Logger;
 }
 
 /** What owners, admins and API keys do with webhooks. */
@@ -62,8 +64,19 @@ export interface WebhookManager {
   remove(tenant: Tenant, id: number): Promise<WebhookResource>;
 }
 
-async function removeWebhook(pool: pg.Pool, tenant: Tenant, id: number): Promise<WebhookRow> {
-  const removed = await inTransaction(pool, async (trx) => {
+/** The webhook is gone by then: what fails is housekeeping's, and nobody's error. */
+async function removeItsHistory({ pool, log }: WebhookManagerDeps, id: number): Promise<void> {
+  try {
+    for (let batch = 0; batch < HISTORY_BATCHES; batch += 1) {
+      if ((await removeHistory(pool, id, HISTORY_BATCH)) < HISTORY_BATCH) break;
+    }
+  } catch (error) {
+    log.warn({ err: error, webhook_id: id }, 'history of a removed webhook not removed yet');
+  }
+}
+
+async function removeWebhook({ pool }: WebhookManagerDeps, tenant: Tenant, id: number): Promise<WebhookRow> {
+  return inTransaction(pool, async (trx) => {
     const row = await deleteWebhook(trx, tenant, id);
     if (!row) throw notFound('webhook');
     // Its workflow finds no row and ends.
@@ -72,10 +85,6 @@ async function removeWebhook(pool: pg.Pool, tenant: Tenant, id: number): Promise
     }
     return row;
   });
-  for (let batch = 0; batch < HISTORY_BATCHES; batch += 1) {
-    if ((await removeHistory(pool, id, HISTORY_BATCH)) < HISTORY_BATCH) break;
-  }
-  return removed;
 }
 
 function openSecret(keyring: Keyring, row: WebhookRow): string {
@@ -141,8 +150,9 @@ export function createWebhookManager(deps: WebhookManagerDeps): WebhookManager {
       return presentWebhook(row, secret);
     },
     async remove(tenant, id) {
-      const row = await removeWebhook(pool, tenant, id);
+      const row = await removeWebhook(deps, tenant, id);
       waker.wake('outbox');
+      await removeItsHistory(deps, id);
       return presentWebhook(row);
     },
   };

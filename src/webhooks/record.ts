@@ -107,10 +107,12 @@ function toRow({ outcome, ...settlement }: Settlement) {
 
 async function recordSettlements(client: Queryable, settlements: readonly Settlement[]): Promise<void> {
   if (settlements.length === 0) return;
+  // In one order, so that two who write the same deliveries never wait for one another.
+  const sorted = settlements.toSorted((one, other) => one.deliveryId - other.deliveryId);
   await client.query({
     name: 'record_attempts',
     text: recordSql,
-    values: [JSON.stringify(settlements.map(toRow))],
+    values: [JSON.stringify(sorted.map(toRow))],
   });
 }
 

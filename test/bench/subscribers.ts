@@ -1,3 +1,4 @@
+import pino from 'pino';
 import { inTransaction } from '../../src/db/queryable.ts';
 import { createKeyring } from '../../src/secrets/keyring.ts';
 import { createWebhookManager, emailEventData, publishEvents } from '../../src/webhooks/service.ts';
@@ -20,6 +21,7 @@ export async function subscribe(stage: Stage, urls: string[]): Promise<Subscribe
     keyring: createKeyring(stage.settings.APP_SECRET ?? ''),
     egress: { checkUrl: async () => ({ ok: true }) },
     waker: { wake: () => undefined },
+    log: pino({ level: 'silent' }),
   });
   const brands: Subscribed[] = [];
   for (let first = 0; first < urls.length; first += MOST_A_BRAND) {

@@ -36,6 +36,7 @@ export async function addWebhook(
     keyring: testKeyring,
     egress: { checkUrl: async () => ({ ok: true }) },
     waker: { wake: () => undefined },
+    log: pino({ level: 'silent' }),
   });
   const actor = { kind: 'api_key' as const, id: tenant.apiKeyId, test: false };
   const owner = { accountId: tenant.accountId, brandId: tenant.brandId, actor, role: 'admin' as const };

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
+import pino from 'pino';
 import { inTransaction } from '../../src/db/queryable.ts';
 import { exactTime, type DueDelivery } from '../../src/webhooks/attempt.ts';
 import { recordAttempts } from '../../src/webhooks/record.ts';
 import { planRecovery } from '../../src/webhooks/recovery-plan.ts';
-import { createWebhookManager } from '../../src/webhooks/service.ts';
+import { createWebhookManager, type WebhookManager } from '../../src/webhooks/service.ts';
 import { createTestTenant, type TestTenant } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { addWebhook, publishSent, rowOf, testKeyring } from '../support/webhooks.ts';
@@ -143,16 +144,22 @@ describe('at the end of three days', () => {
   }, 60_000);
 });
 
-describe('a webhook that is removed while attempts are recorded', () => {
-  it('leaves nothing of its history', async () => {
-    const manager = createWebhookManager({
+describe('a webhook that is removed', () => {
+  let manager: WebhookManager;
+  let owner: Parameters<WebhookManager['remove']>[0];
+  beforeEach(() => {
+    manager = createWebhookManager({
       pool: test.database.pool,
       keyring: testKeyring,
       egress: { checkUrl: async () => ({ ok: true }) },
       waker: { wake: () => undefined },
+      log: pino({ level: 'silent' }),
     });
     const actor = { kind: 'api_key' as const, id: tenant.apiKeyId, test: false };
-    const owner = { accountId: tenant.accountId, brandId: tenant.brandId, actor, role: 'admin' as const };
+    owner = { accountId: tenant.accountId, brandId: tenant.brandId, actor, role: 'admin' };
+  });
+
+  it('while attempts are recorded leaves nothing of its history', async () => {
     for (let n = 0; n < TIMES; n += 1) {
       const { id } = await addWebhook(test.database, tenant, 'https://127.0.0.1/hook');
       // A healthy one's successes do not lock it.
@@ -167,4 +174,18 @@ describe('a webhook that is removed while attempts are recorded', () => {
     expect(await count('webhook_attempts')).toBe(0);
     expect(await count('webhooks')).toBe(0);
   }, 60_000);
+
+  it('is removed also where its history cannot be, which housekeeping does later', async () => {
+    const { pool } = test.database;
+    const { id } = await addWebhook(test.database, tenant, 'https://127.0.0.1/hook');
+    await pending(id);
+    await pool.query('alter table webhook_attempts rename to away');
+    try {
+      expect(await manager.remove(owner, id)).toMatchObject({ id });
+    } finally {
+      await pool.query('alter table away rename to webhook_attempts');
+    }
+    expect(await count('webhooks')).toBe(0);
+    expect(await count('webhook_deliveries')).toBe(1);
+  });
 });

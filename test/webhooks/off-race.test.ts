@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
 import { inTransaction } from '../../src/db/queryable.ts';
 import { createWebhookManager, publishEvents, type WebhookManager } from '../../src/webhooks/service.ts';
 import { createTestTenant, type TestTenant } from '../support/api.ts';
@@ -75,6 +76,7 @@ beforeAll(async () => {
     keyring: testKeyring,
     egress: { checkUrl: async () => ({ ok: true }) },
     waker: running.waker,
+    log: pino({ level: 'silent' }),
   });
   await Promise.all(
     Array.from({ length: LANES }, async (_each, lane) => {

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
+import pino from 'pino';
 import { inTransaction } from '../../src/db/queryable.ts';
 import { createWebhookManager, type WebhookManager } from '../../src/webhooks/service.ts';
 import type { WebhookRecoveryState } from '../../workflows/webhooks/contract.ts';
@@ -23,6 +24,7 @@ beforeAll(async () => {
     keyring: testKeyring,
     egress: { checkUrl: async () => ({ ok: true }) },
     waker: { wake: () => undefined },
+    log: pino({ level: 'silent' }),
   });
   const actor = { kind: 'api_key' as const, id: tenant.apiKeyId, test: false };
   owner = { accountId: tenant.accountId, brandId: tenant.brandId, actor, role: 'admin' };
