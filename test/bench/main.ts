@@ -26,7 +26,7 @@ program
     'deliveries/s over HTTPS, commit to arrival, and what dead endpoints cost the others and the engine',
   )
   .option('--runs <n>', 'runs, of which the medians are told', Number, 3)
-  .option('--deliveries <n>', 'deliveries of each measured part', Number, 20_000)
+  .option('--deliveries <n>', 'deliveries of each measured part', Number, 60_000)
   .option('--endpoints <n>', 'endpoints of the crowded part', Number, 1_000)
   .option('--dead <n>', 'how many of them never answer', Number, 100)
   .option('--latency-seconds <n>', 'seconds at 20 events/s', Number, 15)
