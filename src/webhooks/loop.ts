@@ -116,7 +116,8 @@ class AttemptLoop implements WebhookLoop {
     await this.#pump?.stop();
     await this.#giveBack(this.#schedule.drain());
     await Promise.all(this.#running);
-    await this.#recorder.settled();
+    await this.#recorder.close();
+    await this.#giveBack([...this.#held].map((deliveryId) => ({ due: { deliveryId } })));
     await this.#egress.close();
   }
 

@@ -4,7 +4,8 @@ import type { Logger } from 'pino';
 import { isConnectionError } from '../db/queryable.ts';
 import type { Waker } from '../db/wake.ts';
 import type { MadeAttempt } from './attempted-webhooks.ts';
-import { recordAttempts, type DroppedDelivery, type RecordRules } from './record.ts';
+import { recordAttempts, type DroppedDelivery, type Recording, type RecordRules } from './record.ts';
+import { createSetAside } from './set-aside.ts';
 
 const MOST_ATTEMPTS = 500;
 const RETRY_MS = 250;
@@ -14,6 +15,8 @@ export interface AttemptRecorder {
   dropped(deliveries: readonly DroppedDelivery[]): void;
   /** Resolves when everything so far is committed, however long the database is away. */
   settled(): Promise<void>;
+  /** As {@link settled}, but gives up what the database refuses. */
+  close(): Promise<void>;
 }
 
 export interface AttemptRecorderDeps extends RecordRules {
@@ -25,41 +28,48 @@ export interface AttemptRecorderDeps extends RecordRules {
   onRecorded: (deliveryIds: number[]) => void;
 }
 
+function oneByOne({ made, dropped }: Recording): Recording[] {
+  return [
+    ...made.map((each) => ({ made: [each], dropped: [] })),
+    ...dropped.map((each) => ({ made: [], dropped: [each] })),
+  ];
+}
+
 /** Records attempts in groups: what ends while one group is being committed makes the next. */
 export function createAttemptRecorder(deps: AttemptRecorderDeps): AttemptRecorder {
   let made: MadeAttempt[] = [];
   let dropped: DroppedDelivery[] = [];
   let running: Promise<void> | null = null;
 
-  async function recordUntilDone(attempts: MadeAttempt[], drops: DroppedDelivery[]): Promise<void> {
+  async function commit(recording: Recording): Promise<void> {
+    for (const channel of await recordAttempts(deps.pool, recording, deps)) deps.waker.wake(channel);
+    deps.onRecorded([...recording.made, ...recording.dropped].map((each) => each.due.deliveryId));
+  }
+  const aside = createSetAside(commit, deps.log);
+
+  /** @returns false where it failed for another reason than the database's absence, which is waited for */
+  async function tryRecord(recording: Recording): Promise<boolean> {
     for (;;) {
       try {
-        const recording = { made: attempts, dropped: drops };
-        for (const channel of await recordAttempts(deps.pool, recording, deps)) deps.waker.wake(channel);
-        deps.onRecorded([...attempts, ...drops].map((each) => each.due.deliveryId));
-        return;
+        await commit(recording);
+        return true;
       } catch (error) {
-        deps.log.error({ err: error, attempts: attempts.length }, 'webhook attempts not recorded yet');
+        deps.log.error({ err: error, attempts: recording.made.length }, 'webhook attempts not recorded yet');
+        if (!isConnectionError(error)) return false;
         await sleep(RETRY_MS);
-        // One bad attempt must not hold up the others.
-        if (attempts.length + drops.length > 1 && !isConnectionError(error))
-          return recordEach(attempts, drops);
       }
     }
   }
 
-  async function recordEach(attempts: MadeAttempt[], drops: DroppedDelivery[]): Promise<void> {
-    for (const attempt of attempts) await recordUntilDone([attempt], []);
-    for (const drop of drops) await recordUntilDone([], [drop]);
-  }
-
   async function run(): Promise<void> {
     while (made.length > 0 || dropped.length > 0) {
-      const attempts = made.slice(0, MOST_ATTEMPTS);
+      const recording = { made: made.slice(0, MOST_ATTEMPTS), dropped };
       made = made.slice(MOST_ATTEMPTS);
-      const drops = dropped;
       dropped = [];
-      await recordUntilDone(attempts, drops);
+      if (await tryRecord(recording)) continue;
+      // One bad attempt must not hold up the others.
+      const alone = oneByOne(recording);
+      for (const each of alone) if (alone.length === 1 || !(await tryRecord(each))) aside.add(each);
     }
     running = null;
   }
@@ -80,6 +90,11 @@ export function createAttemptRecorder(deps: AttemptRecorderDeps): AttemptRecorde
     },
     async settled() {
       while (running) await running;
+      await aside.settled();
+    },
+    async close() {
+      while (running) await running;
+      await aside.close();
     },
   };
 }

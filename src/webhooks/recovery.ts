@@ -62,14 +62,16 @@ interface Wave {
   due: readonly DueDelivery[];
   /** What ends without an attempt. */
   gone: readonly FoundDelivery[];
+  startedAt: Date;
+  /** Ends the wait for what the database refuses. */
+  signal: AbortSignal;
 }
 
 /** As many at once as the endpoint bears. @returns outcomes, recorded however long the database is away */
 async function attemptWave(
   deps: WebhookRecoveryDeps,
   endpoint: Endpoint,
-  { due, gone }: Wave,
-  startedAt: Date,
+  { due, gone, startedAt, signal }: Wave,
 ): Promise<AttemptOutcome[]> {
   const recorder = createAttemptRecorder({
     pool: deps.pool,
@@ -87,7 +89,11 @@ async function attemptWave(
       return outcome;
     }),
   );
+  const giveUp = () => void recorder.close();
+  signal.addEventListener('abort', giveUp);
+  if (signal.aborted) giveUp();
   await recorder.settled();
+  signal.removeEventListener('abort', giveUp);
   return outcomes;
 }
 
@@ -126,12 +132,17 @@ async function deliverDue(
     const due = await findDueRetries(deps.pool, webhookId, now, atOnce);
     // Those from before it was switched are ended by the next plan.
     const present = due.filter((each) => each.generation === endpoint.generation);
-    const wave = { due: present.filter(hasEvent), gone: present.filter((each) => !hasEvent(each)) };
+    const gone = present.filter((each) => !hasEvent(each));
     if (present.length === 0) {
       if (due.length > 0 || !(await linger(deps, webhookId, now, signal))) return progress;
       continue;
     }
-    const outcomes = await attemptWave(deps, endpoint, wave, now);
+    const outcomes = await attemptWave(deps, endpoint, {
+      due: present.filter(hasEvent),
+      gone,
+      startedAt: now,
+      signal,
+    });
     for (const { timedOut } of outcomes) timeOutsInRow = timedOut ? timeOutsInRow + 1 : 0;
     progress.attempted += outcomes.length;
     progress.delivered += outcomes.filter((outcome) => outcome.delivered).length;
