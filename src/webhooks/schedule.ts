@@ -6,8 +6,8 @@ const SLOTS = 512;
 /** And of all slow endpoints together: a tenth. */
 const SLOW_SLOTS = 51;
 const PER_ENDPOINT = 16;
-/** Of an endpoint that has not answered yet, so that many dead ones at once do not take every slot. */
-const PER_UNPROVEN = 2;
+/** Of an endpoint that has not answered yet, so that many dead ones at once take few slots and TLS handshakes. */
+const PER_UNPROVEN = 1;
 /** Of an endpoint that let this many attempts in a row time out. */
 const PER_TIMING_OUT = 2;
 const TIME_OUTS = 5;
