@@ -4,6 +4,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Waker } from '../db/wake.ts';
 import type { LaneLoop, LaneMode, LaneReport } from '../lanes/loop.ts';
+import { repeat, type Repeating } from '../outbox/repeating.ts';
 import type { LiveProcess } from '../processes/service.ts';
 import type { HandOverOutcome } from '../providers/outcome.ts';
 import type { TierAllowances } from './allowance.ts';
@@ -15,7 +16,6 @@ import type { Route } from './handover.ts';
 import { dropStrays, intendWindow, type WindowMessage } from './intend.ts';
 import { type Settlement, settleOutcome, settleRefusal } from './outcomes.ts';
 import { createRecorder, type Recorder } from './recorder.ts';
-import { createSignal } from './signal.ts';
 
 export interface SenderDeps {
   pool: pg.Pool;
@@ -56,13 +56,14 @@ class SendLoop implements Sender {
   readonly #lines: Line[];
   readonly #claimRound: ReturnType<typeof createClaimer>;
   readonly #recorder: Recorder;
-  readonly #signal = createSignal();
   readonly #working = new Set<Promise<void>>();
   readonly #liveSeqs = new Set<number>();
   /** Claims of ours, by message: their epochs. */
   readonly #inFlight = new Map<number, number>();
   readonly #timers: NodeJS.Timeout[] = [];
   #strays = new Map<number, number>();
+  #pump: Repeating | null = null;
+  #idleMs = BUSY_POLL_MS;
   #mode: LaneMode = 'running';
   #stopped = false;
   #seq = Date.now() * 1_000;
@@ -84,13 +85,14 @@ class SendLoop implements Sender {
   }
 
   start(): void {
-    this.#unlisten = this.#deps.waker.listen('send', () => this.#signal.give());
+    this.#unlisten = this.#deps.waker.listen('send', () => this.#pump?.wake());
     this.#timers.push(
       setInterval(() => void this.#sweep(), SWEEP_MS),
       setInterval(() => this.#measureRate(), 1_000),
       setInterval(() => void this.#countBacklog(), BACKLOG_MS),
     );
-    this.#keep(this.#pump());
+    const { log } = this.#deps;
+    this.#pump = repeat(() => this.#round(), { log, name: 'claiming messages', retryMs: AWAY_MS });
     for (const line of this.#lines) {
       for (let n = 0; n < line.route.concurrency; n++) this.#keep(this.#work(line));
     }
@@ -100,9 +102,10 @@ class SendLoop implements Sender {
     this.#stopped = true;
     this.#unlisten();
     for (const timer of this.#timers) clearInterval(timer);
-    this.#signal.give();
+    const pumped = this.#pump?.stop();
     await Promise.all(this.#lines.map((line) => this.#giveBack(line.buffer.drain())));
     for (const line of this.#lines) line.buffer.close();
+    await pumped;
     await Promise.all(this.#working);
     await Promise.all(this.#lines.map((line) => this.#giveBack(line.buffer.drain())));
     await Promise.all(this.#lines.map((line) => line.route.close()));
@@ -113,7 +116,7 @@ class SendLoop implements Sender {
     if (mode !== 'running') {
       for (const line of this.#lines) void this.#giveBack(line.buffer.drain());
     }
-    this.#signal.give();
+    this.#pump?.wake();
   }
 
   report(): LaneReport {
@@ -137,25 +140,14 @@ class SendLoop implements Sender {
     void work.finally(() => this.#working.delete(work));
   }
 
-  /** Keeps the buffers filled; sleeps when there is nothing to claim. */
-  async #pump(): Promise<void> {
-    let idleMs = BUSY_POLL_MS;
-    while (!this.#stopped) {
-      const owner = this.#deps.process.id();
-      const channels = this.#hungryChannels();
-      if (owner === null || this.#mode !== 'running' || channels.size === 0) {
-        await this.#signal.sleep(AWAY_MS);
-        continue;
-      }
-      try {
-        const { claimed, nextDueMs } = await this.#claim(owner, channels);
-        idleMs = claimed ? BUSY_POLL_MS : Math.min(idleMs * 2, IDLE_POLL_MS);
-        if (!claimed) await this.#signal.sleep(Math.min(idleMs, Math.max(1, nextDueMs ?? IDLE_POLL_MS)));
-      } catch (error) {
-        this.#deps.log.warn({ err: error }, 'claiming failed');
-        await sleep(AWAY_MS);
-      }
-    }
+  /** Keeps the buffers filled. @returns milliseconds until the next claim, unless woken before */
+  async #round(): Promise<number> {
+    const owner = this.#deps.process.id();
+    const channels = this.#hungryChannels();
+    if (owner === null || this.#mode !== 'running' || channels.size === 0) return AWAY_MS;
+    const { claimed, nextDueMs } = await this.#claim(owner, channels);
+    this.#idleMs = claimed ? BUSY_POLL_MS : Math.min(this.#idleMs * 2, IDLE_POLL_MS);
+    return claimed ? 0 : Math.min(this.#idleMs, Math.max(1, nextDueMs ?? IDLE_POLL_MS));
   }
 
   #hungryChannels(): Set<string> {
@@ -182,7 +174,7 @@ class SendLoop implements Sender {
     for (;;) {
       const window = await line.buffer.take();
       if (window === null) return;
-      if (line.buffer.size < LOW_WATER) this.#signal.give();
+      if (line.buffer.size < LOW_WATER) this.#pump?.wake();
       try {
         const leave = line.breaker.tryEnter();
         if (leave) await this.#send(line, window).finally(leave);
