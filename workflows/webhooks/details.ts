@@ -34,3 +34,16 @@ export function describeRecovery(webhookId: number, state: WebhookRecoveryState)
     'The signal `retryNow` attempts everything at once.',
   ].join('\n');
 }
+
+/** What a sleep waits for, as the timer's label in the UI. @param state with `sleepsUntil` */
+export function timerLabel({
+  sleepsUntil,
+  nextAttemptAt,
+  disableAt,
+  failingSince,
+  warnedAt,
+}: WebhookRecoveryState) {
+  if (sleepsUntil === nextAttemptAt) return 'the next attempt';
+  if (sleepsUntil === disableAt) return 'turning the webhook off';
+  return failingSince !== null && warnedAt === null ? 'warning the owners' : 'another look';
+}

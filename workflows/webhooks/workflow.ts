@@ -18,7 +18,7 @@ import {
   type WebhookRecoveryInput,
   type WebhookRecoveryState,
 } from './contract.ts';
-import { describeRecovery } from './details.ts';
+import { describeRecovery, timerLabel } from './details.ts';
 
 const { planWebhookRecovery, hastenWebhookRetries } = proxyActivities<WebhookActivities>(planOptions);
 const { deliverDueRetries } = proxyActivities<WebhookActivities>(deliverOptions);
@@ -104,7 +104,8 @@ async function goRound(run: Run): Promise<boolean> {
   if (plan.phase === 'due') await deliver(run);
   if (plan.phase !== 'sleep' || plan.until === null) return plan.phase === 'done';
   show(run, { phase: 'sleeping', sleepsUntil: plan.until });
-  await condition(() => run.woken, Math.max(1, Date.parse(plan.until) - Date.now()));
+  const waitMs = Math.max(1, Date.parse(plan.until) - Date.now());
+  await condition(() => run.woken, waitMs, { summary: timerLabel(run.state) });
   show(run, { phase: 'planning', sleepsUntil: null });
   return false;
 }
