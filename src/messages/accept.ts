@@ -44,7 +44,7 @@ interface Written {
 /**
  * Everything a group of messages is made of, in one statement: keys (the first of two with the same key waits
  * for the second to commit), messages, contents, queue rows or, of test keys, outcomes, and the sandbox's count.
- * That comes last, because the account's next group waits for its row until this one is committed.
+ * That comes last, because another process's group of the same account waits for its row until this one is committed.
  */
 const acceptSql = `
   with input as (
@@ -240,8 +240,8 @@ export function createAcceptor(deps: AcceptDeps): (submission: Submission) => Pr
   const ids = createIdAllocator(deps.pool, 'messages_id_seq');
   const coalescer = createCoalescer<Submission, Settled>({
     most: MOST_AT_ONCE,
-    // While PostgreSQL writes one group the next is gathered and sent: neither waits for the other.
-    concurrency: 2,
+    // One group at a time: its commit gives the next one time to gather, and larger groups cost less a message.
+    concurrency: 1,
     run: async (group) => {
       const taken = await ids.take(group.length);
       const rows = group.map((submission, index) => ({ ...submission, id: taken[index] ?? 0 }));
