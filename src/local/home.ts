@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { LocalError, systemCode } from './local-error.ts';
 import { endLeftoverEngine } from './engine.ts';
 import { endLeftoverPostgres } from './postgres.ts';
-import { startMark } from './processes.ts';
+import { isAlive, startMark } from './processes.ts';
 import { readIfThere } from './secret-file.ts';
 
 /** The folder of one installation's data, held by one running Carillon. */
@@ -37,7 +37,7 @@ async function makeFolder(folder: string): Promise<void> {
 async function liveHolder(path: string): Promise<number | null> {
   try {
     const { pid, mark } = holder.parse(JSON.parse((await readIfThere(path)) ?? ''));
-    return mark !== '' && (await startMark(pid)) === mark ? pid : null;
+    return mark !== '' && isAlive(pid) && (await startMark(pid)) === mark ? pid : null;
   } catch {
     return null;
   }

@@ -1,9 +1,13 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { emptyHome, openHome } from '../../src/local/home.ts';
+import { isAlive, startMark } from '../../src/local/processes.ts';
 import { keptSecret } from '../../src/local/secret-file.ts';
+import { eventually } from '../support/eventually.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -27,6 +31,22 @@ describe('the home folder', () => {
       await (await openHome(join(folder, 'home'))).release();
     },
   );
+
+  it('is taken over from a holder that has ended and whose parent does not ask for its exit code', async () => {
+    // The shell becomes a program that never asks.
+    const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 30'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(line.toString());
+    await eventually(() => expect(isAlive(pid)).toBe(false));
+    const mark = await startMark(pid);
+    expect(mark).not.toBe('');
+    mkdirSync(join(folder, 'home'));
+    writeFileSync(join(folder, 'home', 'lock'), JSON.stringify({ pid, mark }));
+    await (await openHome(join(folder, 'home'))).release();
+    parent.kill();
+  });
 
   it('is emptied only where we made it', async () => {
     const home = await openHome(join(folder, 'home'));

@@ -187,8 +187,11 @@ describe('a running installation', () => {
     const { pid } = JSON.parse(readFileSync(join(home, 'lock'), 'utf8')) as { pid: number };
     npm.kill('SIGKILL');
     await until(
-      () => alivePids(pids).length === 0 && Object.values(devFile().pids).every((pid) => pid === null),
-      () => `still alive: ${alivePids(pids).join()}`,
+      () =>
+        !isAlive(pid) &&
+        alivePids(pids).length === 0 &&
+        Object.values(devFile().pids).every((each) => each === null),
+      () => `still alive: ${[pid, ...alivePids(pids)].filter(isAlive).join()}`,
     ).finally(() => signal(pid, 'SIGKILL'));
   }, 90_000);
 

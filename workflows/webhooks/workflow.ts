@@ -27,7 +27,8 @@ const wake = defineSignal(webhookSignals.wake);
 const retryNow = defineSignal(webhookSignals.retryNow);
 const stateQuery = defineQuery<WebhookRecoveryState>(webhookQueries.state);
 
-const MOST_ROUNDS = 500;
+/** Of some 14 events each: about where the engine itself suggests to begin anew. */
+const MOST_ROUNDS = 250;
 
 interface Run {
   webhookId: number;
