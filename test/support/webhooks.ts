@@ -1,4 +1,5 @@
 import pino from 'pino';
+import type { Tenant } from '../../src/auth/tenant.ts';
 import type { Database } from '../../src/db/database.ts';
 import { inTransaction } from '../../src/db/queryable.ts';
 import { createWaker, type Waker } from '../../src/db/wake.ts';
@@ -14,6 +15,7 @@ import {
   releaseWebhookClaims,
   type PublishedEvent,
   type WebhookLoop,
+  type WebhookManager,
 } from '../../src/webhooks/service.ts';
 import { TEST_SECRET, type TestTenant } from './api.ts';
 import { testCa } from './https-receiver.ts';
@@ -23,24 +25,31 @@ export const testKeyring = createKeyring(TEST_SECRET);
 /** Retries far enough away that no test meets them by chance. */
 export const testSchedule = [60, 300, 1_800];
 
-/** A webhook made without asking name servers, with its whole secret. */
-export async function addWebhook(
-  database: Database,
-  tenant: TestTenant,
-  url: string,
-  events: PublishedEvent['type'][] = ['email.sent'],
-): Promise<{ id: number; secret: string }> {
-  const { pool } = database;
-  const manager = createWebhookManager({
+/** What manages a test's webhooks; no name server is asked about their URLs. */
+export function createTestManager({ pool }: Database): WebhookManager {
+  return createWebhookManager({
     pool,
     keyring: testKeyring,
     egress: { checkUrl: async () => ({ ok: true }) },
     waker: { wake: () => undefined },
     log: pino({ level: 'silent' }),
   });
-  const actor = { kind: 'api_key' as const, id: tenant.apiKeyId, test: false };
-  const owner = { accountId: tenant.accountId, brandId: tenant.brandId, actor, role: 'admin' as const };
-  return inTransaction(pool, (trx) => manager.create(trx, owner, { url, events }));
+}
+
+/** The tenant as its API key acts. */
+export function keyHolderOf({ accountId, brandId, apiKeyId }: TestTenant): Tenant {
+  return { accountId, brandId, actor: { kind: 'api_key', id: apiKeyId, test: false }, role: 'admin' };
+}
+
+/** A webhook with its whole secret. */
+export async function addWebhook(
+  database: Database,
+  tenant: TestTenant,
+  url: string,
+  events: PublishedEvent['type'][] = ['email.sent'],
+): Promise<{ id: number; secret: string }> {
+  const manager = createTestManager(database);
+  return inTransaction(database.pool, (trx) => manager.create(trx, keyHolderOf(tenant), { url, events }));
 }
 
 export function sentEvent(tenant: TestTenant, messageId: number): PublishedEvent {

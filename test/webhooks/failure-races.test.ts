@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pino from 'pino';
 import { inTransaction } from '../../src/db/queryable.ts';
 import { exactTime, type DueDelivery } from '../../src/webhooks/attempt.ts';
 import { recordAttempts } from '../../src/webhooks/record.ts';
 import { planRecovery } from '../../src/webhooks/recovery-plan.ts';
-import { createWebhookManager, type WebhookManager } from '../../src/webhooks/service.ts';
+import type { WebhookManager } from '../../src/webhooks/service.ts';
 import { createTestTenant, type TestTenant } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { addWebhook, publishSent, rowOf, testKeyring } from '../support/webhooks.ts';
+import { addWebhook, createTestManager, keyHolderOf, publishSent, rowOf } from '../support/webhooks.ts';
 
 const TIMES = 100;
 const HOUR = 3_600_000;
@@ -148,15 +147,8 @@ describe('a webhook that is removed', () => {
   let manager: WebhookManager;
   let owner: Parameters<WebhookManager['remove']>[0];
   beforeEach(() => {
-    manager = createWebhookManager({
-      pool: test.database.pool,
-      keyring: testKeyring,
-      egress: { checkUrl: async () => ({ ok: true }) },
-      waker: { wake: () => undefined },
-      log: pino({ level: 'silent' }),
-    });
-    const actor = { kind: 'api_key' as const, id: tenant.apiKeyId, test: false };
-    owner = { accountId: tenant.accountId, brandId: tenant.brandId, actor, role: 'admin' };
+    manager = createTestManager(test.database);
+    owner = keyHolderOf(tenant);
   });
 
   it('while attempts are recorded leaves nothing of its history', async () => {

@@ -1,14 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
-import pino from 'pino';
 import { inTransaction } from '../../src/db/queryable.ts';
-import { createWebhookManager, type WebhookManager } from '../../src/webhooks/service.ts';
+import type { WebhookManager } from '../../src/webhooks/service.ts';
 import type { WebhookRecoveryState } from '../../workflows/webhooks/contract.ts';
 import { eventually } from '../support/eventually.ts';
 import { startReceiver, type Receiver } from '../support/https-receiver.ts';
 import { startRecoveryStage, type RecoveryStage } from '../support/recovery-stage.ts';
-import { addWebhook, deliveriesOf, publishSent, rowOf, testKeyring } from '../support/webhooks.ts';
+import {
+  addWebhook,
+  createTestManager,
+  keyHolderOf,
+  deliveriesOf,
+  publishSent,
+  rowOf,
+} from '../support/webhooks.ts';
 
 const schedule = [60, 300, 1_800];
 
@@ -20,15 +26,8 @@ let owner: Parameters<WebhookManager['remove']>[0];
 beforeAll(async () => {
   stage = await startRecoveryStage(schedule);
   const { tenant, test } = stage;
-  manager = createWebhookManager({
-    pool: test.database.pool,
-    keyring: testKeyring,
-    egress: { checkUrl: async () => ({ ok: true }) },
-    waker: { wake: () => undefined },
-    log: pino({ level: 'silent' }),
-  });
-  const actor = { kind: 'api_key' as const, id: tenant.apiKeyId, test: false };
-  owner = { accountId: tenant.accountId, brandId: tenant.brandId, actor, role: 'admin' };
+  manager = createTestManager(test.database);
+  owner = keyHolderOf(tenant);
 }, 120_000);
 afterAll(() => stage.stop());
 beforeEach(async () => {
