@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startCountingServer } from '../support/smtp/counting-server.ts';
 import { queueEmails } from '../support/queued.ts';
 import { loadHttp, type LoadResult } from './http-load.ts';
-import { median, percentile, rounded } from './machine.ts';
+import { percentile, rounded } from './machine.ts';
 import { type Measured, startRole, startTalking } from './programs.ts';
-import type { Usage } from './process-usage.ts';
+import { cpuPer } from './process-usage.ts';
+import { repeatRuns, untilCount } from './runs.ts';
 import { runSmtpLoop } from './smtp-loop.ts';
 import { openStage, type Stage } from './stage.ts';
 
@@ -28,11 +29,6 @@ const body = (n: number) =>
     html: '<p>Thank you for your order.</p>',
     body: 'Thank you for your order.',
   });
-
-/** Processor microseconds a unit of work, from usage before and after. */
-function cpuPer(before: Usage, after: Usage, count: number): number {
-  return rounded(((after.cpuSeconds - before.cpuSeconds) / Math.max(1, count)) * 1e6);
-}
 
 async function waitForApi(port: number): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
@@ -92,14 +88,6 @@ async function empty(stage: Stage): Promise<void> {
   await stage.database.pool.query(
     'truncate messages, message_contents, message_events, send_queue, handovers, idempotency_keys, allowance_buckets',
   );
-}
-
-async function untilCount(ask: () => Promise<number>, count: number, limitMs: number): Promise<void> {
-  const end = performance.now() + limitMs;
-  while ((await ask()) < count) {
-    if (performance.now() > end) throw new Error(`only ${await ask()} of ${count} messages arrived`);
-    await sleep(20);
-  }
 }
 
 /** From the first message at the server to the last, so that the sender's start is not counted. */
@@ -196,16 +184,9 @@ async function oneRun(stage: Stage, options: MessagesBenchOptions) {
 /** `npm run bench -- messages`: accepting, draining and latency, each run with its calibrations. */
 export async function benchMessages(options: MessagesBenchOptions) {
   const stage = await openStage();
-  const runs: Awaited<ReturnType<typeof oneRun>>[] = [];
-  try {
-    for (let n = 0; n < options.runs; n++) {
-      runs.push(await oneRun(stage, options));
-      process.stderr.write(`run ${n + 1} of ${options.runs}: ${JSON.stringify(runs.at(-1))}\n`);
-    }
-  } finally {
-    await stage.close();
-  }
-  const of = (pick: (run: (typeof runs)[number]) => number) => rounded(median(runs.map(pick)), 2);
+  const { runs, of } = await repeatRuns(options.runs, () => oneRun(stage, options)).finally(() =>
+    stage.close(),
+  );
   return {
     medians: {
       accepted_per_second: of((run) => run.accept.requests_per_second),

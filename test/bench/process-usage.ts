@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { rounded } from './machine.ts';
 
 const TICKS_PER_SECOND = 100;
 
@@ -48,4 +49,9 @@ export function usageOfFamily(pid: number): Usage {
   const family = pids.filter((each) => each === pid || readStat(each)?.parent === pid);
   const ticks = family.reduce((sum, each) => sum + (readStat(each)?.cpuTicks ?? 0), 0);
   return { cpuSeconds: ticks / TICKS_PER_SECOND, peakMemoryMb: Math.max(...family.map(peakMemoryMb)) };
+}
+
+/** Processor microseconds a unit of work, from usage before and after. */
+export function cpuPer(before: Usage, after: Usage, count: number): number {
+  return rounded(((after.cpuSeconds - before.cpuSeconds) / Math.max(1, count)) * 1e6);
 }

@@ -2,8 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createWaker } from '../../src/db/wake.ts';
 import { startSubscriber } from './https-subscriber.ts';
-import { median, percentile, rounded } from './machine.ts';
+import { percentile, rounded } from './machine.ts';
+import { cpuPer } from './process-usage.ts';
 import { startRole, startTalking, type Talking } from './programs.ts';
+import { repeatRuns, untilCount } from './runs.ts';
 import { runSignedPosts } from './signed-posts.ts';
 import { openStage, type Stage } from './stage.ts';
 import { publish, subscribe } from './subscribers.ts';
@@ -18,6 +20,7 @@ export interface WebhooksBenchOptions {
 }
 
 const CONNECTIONS = 64;
+const LIMIT_MS = 300_000;
 const LATENCY_PER_SECOND = 20;
 const LIVELY_ENDPOINTS = 10;
 const SUBSCRIBER = 'test/bench/https-subscriber.ts';
@@ -35,14 +38,6 @@ async function empty(stage: Stage): Promise<void> {
   await stage.database.pool.query(
     'truncate webhooks, webhook_queue, webhook_deliveries, webhook_attempts, events restart identity cascade',
   );
-}
-
-async function untilCount(ask: () => Promise<number>, count: number): Promise<void> {
-  const end = performance.now() + 300_000;
-  while ((await ask()) < count) {
-    if (performance.now() > end) throw new Error(`only ${await ask()} of ${count} deliveries arrived`);
-    await sleep(10);
-  }
 }
 
 async function bareLoop(requests: number) {
@@ -68,17 +63,16 @@ async function acknowledged(stage: Stage, urls: string[], each: number, server: 
   const sender = startRole('sender', senderSettings(stage));
   try {
     // The first tenth warms the sender up.
-    await untilCount(count, already + healthy / 10);
+    await untilCount(count, already + healthy / 10, LIMIT_MS);
     const startedAt = performance.now();
     const before = { count: await count(), sender: sender.usage(), postgres: stage.postgresUsage() };
-    await untilCount(count, already + healthy);
+    await untilCount(count, already + healthy, LIMIT_MS);
     const seconds = (performance.now() - startedAt) / 1_000;
     const made = already + healthy - before.count;
-    const cpu = (after: number, then: number) => rounded(((after - then) / made) * 1e6);
     return {
       deliveries_per_second: rounded(made / seconds),
-      sender_cpu_us_per_delivery: cpu(sender.usage().cpuSeconds, before.sender.cpuSeconds),
-      postgres_cpu_us_per_delivery: cpu(stage.postgresUsage().cpuSeconds, before.postgres.cpuSeconds),
+      sender_cpu_us_per_delivery: cpuPer(before.sender, sender.usage(), made),
+      postgres_cpu_us_per_delivery: cpuPer(before.postgres, stage.postgresUsage(), made),
       sender_peak_memory_mb: rounded(sender.usage().peakMemoryMb),
     };
   } finally {
@@ -97,7 +91,7 @@ async function latency(stage: Stage, seconds: number) {
   const measured: number[] = [];
   try {
     await publish(stage, brands, 1);
-    await untilCount(() => Promise.resolve(arrivals.length), 1);
+    await untilCount(() => Promise.resolve(arrivals.length), 1, LIMIT_MS);
     const warmUp = 2 * LATENCY_PER_SECOND;
     for (let n = 0; n < warmUp + seconds * LATENCY_PER_SECOND; n++) {
       await sleep(1_000 / LATENCY_PER_SECOND);
@@ -105,7 +99,7 @@ async function latency(stage: Stage, seconds: number) {
       await publish(stage, brands, 1);
       const committedAt = performance.now();
       waker.wake('webhook');
-      await untilCount(() => Promise.resolve(arrivals.length), arrived + 1);
+      await untilCount(() => Promise.resolve(arrivals.length), arrived + 1, LIMIT_MS);
       if (n >= warmUp) measured.push((arrivals[arrived] ?? Infinity) - committedAt);
     }
     return { p50_ms: rounded(percentile(measured, 0.5), 2), p99_ms: rounded(percentile(measured, 0.99), 2) };
@@ -147,15 +141,10 @@ async function oneRun(stage: Stage, options: WebhooksBenchOptions) {
 /** `npm run bench -- webhooks`: deliveries/s, latency, and what dead endpoints cost the others and the engine. */
 export async function benchWebhooks(options: WebhooksBenchOptions) {
   const stage = await openStage();
-  const runs: Awaited<ReturnType<typeof oneRun>>[] = [];
   try {
-    for (let n = 0; n < options.runs; n++) {
-      runs.push(await oneRun(stage, options));
-      process.stderr.write(`run ${n + 1} of ${options.runs}: ${JSON.stringify(runs.at(-1))}\n`);
-    }
+    const { runs, of } = await repeatRuns(options.runs, () => oneRun(stage, options));
     await empty(stage);
     const failures = await failingUnderLoad(stage, senderSettings(stage));
-    const of = (pick: (run: (typeof runs)[number]) => number) => rounded(median(runs.map(pick)), 2);
     return {
       medians: {
         delivered_per_second: of((run) => run.busy.deliveries_per_second),
