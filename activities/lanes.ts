@@ -62,6 +62,7 @@ function essenceOf(report: LaneReport): string {
   return JSON.stringify([report.processId, report.mode, providers]);
 }
 
+/** Where it fails, the next look that may tell tells again. */
 async function tellWorkflow(watch: Watch, report: LaneReport, log: Logger): Promise<void> {
   const { told } = watch;
   const essence = essenceOf(report);
@@ -74,6 +75,7 @@ async function tellWorkflow(watch: Watch, report: LaneReport, log: Logger): Prom
     if (workflowId === undefined) return;
     await client.workflow.getHandle(workflowId, runId).signal(laneSignals.reported, report);
   } catch (error) {
+    watch.told.essence = '';
     log.debug({ err: error, lane: watch.lane }, 'a lane could not be told what its loop does');
   }
 }

@@ -25,6 +25,11 @@ export async function planLanes(client: Queryable, kind: LaneKind): Promise<void
   );
 }
 
+export async function hasLanes(client: Queryable, kind: LaneKind): Promise<boolean> {
+  const { rowCount } = await client.query('select 1 from lanes where kind = $1 limit 1', [kind]);
+  return rowCount === 1;
+}
+
 /**
  * Lanes whose workflow nobody has looked at for a while; the caller looks now, and no other sender does.
  * @param sinceSeconds 0 for all lanes

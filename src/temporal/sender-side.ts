@@ -1,9 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createLaneActivities } from '../../activities/lanes.ts';
 import type { Config } from '../config.ts';
 import type { Database } from '../db/database.ts';
-import type { LaneLoop } from '../lanes/loop.ts';
-import { adoptLane, type LaneKind, planLanes } from '../lanes/service.ts';
+import type { LaneLoop, LaneMode } from '../lanes/loop.ts';
+import { adoptLane, hasLanes, type Lane, type LaneKind, planLanes } from '../lanes/service.ts';
 import { repeat } from '../outbox/repeating.ts';
 import { openEngine } from './connection.ts';
 import { ensureLanes } from './lanes.ts';
@@ -12,6 +13,9 @@ import { keepWorking } from './worker.ts';
 
 const ENSURE_MS = 30_000;
 const ENSURE_RETRY_MS = 2_000;
+/** As long as the database may take to see that the connection of a process that was killed is gone. */
+const GONE_MS = 2_000;
+const GONE_LOOK_MS = 100;
 
 export interface SenderSide {
   config: Config;
@@ -22,22 +26,42 @@ export interface SenderSide {
 }
 
 /**
+ * A lane that another left. Where all are taken, the one that this process replaces may only seem alive, so a new
+ * one is not made at once: the mode in which the operator left the old one would be lost.
+ */
+async function adoptOrMakeLane(
+  { pool }: Database,
+  kind: LaneKind,
+  processId: number,
+): Promise<(Pick<Lane, 'n'> & { mode: LaneMode }) | null> {
+  const end = Date.now() + GONE_MS;
+  while (await hasLanes(pool, kind)) {
+    const lane = await adoptLane(pool, kind, processId);
+    if (lane) return lane;
+    if (Date.now() >= end) break;
+    await delay(GONE_LOOK_MS);
+  }
+  await planLanes(pool, kind);
+  return adoptLane(pool, kind, processId);
+}
+
+/**
  * Whether the engine is there or not: an operator's pause outlives a restart of the process.
  * @returns the lane of each kind that this process takes for its own
  */
 async function comeBackInMode({ database, loops, log }: SenderSide): Promise<Map<LaneKind, number>> {
   const own = new Map<LaneKind, number>();
-  for (const loop of loops) {
+  const comeBack = async (loop: LaneLoop): Promise<void> => {
     try {
-      await planLanes(database.pool, loop.kind);
-      const lane = await adoptLane(database.pool, loop.kind, loop.report().processId);
-      if (!lane) continue;
+      const lane = await adoptOrMakeLane(database, loop.kind, loop.report().processId);
+      if (!lane) return;
       own.set(loop.kind, lane.n);
       loop.setMode(lane.mode);
     } catch (error) {
       log.warn({ err: error, lane_kind: loop.kind }, 'the mode of a lane could not be read');
     }
-  }
+  };
+  await Promise.all(loops.map(comeBack));
   return own;
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Client, Connection } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import pino from 'pino';
@@ -27,8 +28,8 @@ function activities(rest: Partial<LaneDependencies> = {}) {
   });
 }
 
-function mockEnvironment(): MockActivityEnvironment {
-  return new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR', () => undefined) });
+function mockEnvironment(client?: Client): MockActivityEnvironment {
+  return new MockActivityEnvironment({}, { client, logger: new DefaultLogger('ERROR', () => undefined) });
 }
 
 async function lanes() {
@@ -104,6 +105,21 @@ describe('attaching a lane', () => {
     expect(heartbeats[0]).toMatchObject({ processId: live.id(), mode: 'running' });
     expect(loop.modes).toEqual([]);
   });
+
+  it('tells its workflow again where it could not', async () => {
+    let tries = 0;
+    const signal = async () => {
+      tries += 1;
+      throw new Error('the engine is away');
+    };
+    const connection = Connection.lazy({ address: '127.0.0.1:1' });
+    const client = new Client({ connection, interceptors: { workflow: [{ signal }] } });
+    const { attachLane, detachAll } = activities();
+    const attached = mockEnvironment(client).run(attachLane, first);
+    await until(() => tries > 1, 15_000);
+    detachAll();
+    await expect(attached).rejects.toMatchObject({ type: 'detached' });
+  }, 20_000);
 
   it('leaves a loop as it is while the database is away', async () => {
     await recordLaneMode(db.database.pool, first, 'paused');

@@ -252,6 +252,25 @@ describe('a lane', () => {
     await attachedTo(1, other.id, 'send', 75_000);
   }, 120_000);
 
+  it('goes to the process that replaces a killed one, also before the database has seen that it is gone', async () => {
+    const killed = await startSenderProcess();
+    await attachedTo(1, killed.id);
+    await signal(1, 'pause');
+    await until(async () => (await stateOf(1)).mode === 'paused');
+    const { rows } = await db.database.pool.query<{ backend: number }>(
+      'select lock_backend_pid as backend from processes where id = $1',
+      [killed.id],
+    );
+    const backend = rows[0]?.backend ?? 0;
+    process.kill(backend, 'SIGSTOP');
+    killed.child.kill('SIGKILL');
+    setTimeout(() => process.kill(backend, 'SIGCONT'), 1_000);
+    const other = await startSender();
+    expect(await laneProcess(1)).toBe(other.id);
+    expect(other.send.modes).toEqual(['paused']);
+    expect(await laneProcess(2)).toBeNull();
+  });
+
   it('waits for the process that restarts, also when another lane is free', async () => {
     const first = await startSender();
     await attachedTo(1, first.id);
