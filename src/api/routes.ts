@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { createAuthRoutes } from '../auth/routes.ts';
 import { createDeliveryRoutes } from '../delivery/routes.ts';
 import { createResolver } from '../dns/resolver.ts';
@@ -6,7 +5,7 @@ import { createEgress } from '../egress/client.ts';
 import type { RouteDefinition } from '../http/route.ts';
 import { createMessageRoutes } from '../messages/routes.ts';
 import { createMessageService } from '../messages/service.ts';
-import { createLocalDiskStore } from '../storage/local-disk.ts';
+import { createHomeStore } from '../storage/local-disk.ts';
 import { createSignedIds } from '../storage/signed-id.ts';
 import { createUploadRoutes } from '../uploads/routes.ts';
 import { createUploads } from '../uploads/service.ts';
@@ -17,7 +16,7 @@ import { createAccountRooms } from './account-rooms.ts';
 import type { ApiDeps } from './deps.ts';
 
 function uploadRoutes({ config, database: { pool }, keyring }: ApiDeps): RouteDefinition[] {
-  const store = createLocalDiskStore(join(config.CARILLON_HOME, 'blobs'));
+  const store = createHomeStore(config.CARILLON_HOME);
   const uploads = createUploads({ db: pool, store, signedIds: createSignedIds(keyring) });
   return createUploadRoutes({ pool, uploads });
 }

@@ -1,4 +1,5 @@
 import { messageDailyCounts } from './daily-counts.ts';
+import { orphanedFiles } from './orphaned-files.ts';
 import { partitions } from './partitions.ts';
 import {
   allowanceBuckets,
@@ -21,5 +22,6 @@ export const housekeepingTasks: HousekeepingTask[] = [
   messageDailyCounts,
   deadProcesses,
   webhookHistories,
+  orphanedFiles,
   partitions,
 ];

@@ -12,6 +12,24 @@ export interface BlobStore {
   open(key: string): Promise<Blob | null>;
   /** Remove what is kept under `key`, if anything. */
   remove(key: string): Promise<void>;
+  /**
+   * Everything of a kind, in no order; what is put or removed meanwhile may be missing or there.
+   * @param kind as of {@link newBlobKey}
+   * @param most names of one listing
+   */
+  list(kind: string, most: number): AsyncIterable<BlobListing>;
+  /**
+   * Remove what was written before a time; what is gone already is nobody's error.
+   * @param names keys or drafts of a {@link BlobListing}
+   * @returns how many were removed
+   */
+  removeOlder(names: readonly string[], before: Date): Promise<number>;
+}
+
+export interface BlobListing {
+  keys: string[];
+  /** Names of what is still being put, or was by somebody who died: never to be opened. */
+  drafts: string[];
 }
 
 export interface Blob {
@@ -21,6 +39,7 @@ export interface Blob {
 }
 
 const KEY = /^[a-z]+\/\d{1,15}\/[0-9a-f]{32}$/;
+const DRAFT_ENDING = /\.[0-9a-f]{8}\.part$/;
 
 /**
  * A key that nobody can guess and no other blob has.
@@ -33,4 +52,15 @@ export function newBlobKey(kind: string, accountId: number): string {
 /** @throws Error for anything but a key of ours; a key is part of a file's path */
 export function requireBlobKey(key: string): void {
   if (!KEY.test(key)) throw new Error(`not a key of a blob: ${JSON.stringify(key)}`);
+}
+
+/** The name of a draft of the blob, that no other draft has. */
+export function newDraftName(key: string): string {
+  return `${key}.${randomBytes(4).toString('hex')}.part`;
+}
+
+/** What a name in a store is; null: nothing of ours. */
+export function kindOfName(name: string): 'key' | 'draft' | null {
+  if (KEY.test(name)) return 'key';
+  return DRAFT_ENDING.test(name) && KEY.test(name.replace(DRAFT_ENDING, '')) ? 'draft' : null;
 }

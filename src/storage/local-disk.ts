@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, opendir, rename, rm, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { requireBlobKey, type BlobStore } from './blob-store.ts';
+import { kindOfName, newDraftName, requireBlobKey, type BlobListing, type BlobStore } from './blob-store.ts';
 
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
@@ -13,8 +12,7 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 /** The file's bytes reach the disk before its name does, and the name before this resolves. */
-async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
-  const draft = `${path}.${randomBytes(4).toString('hex')}.part`;
+async function writeWhole(draft: string, path: string, bytes: Uint8Array): Promise<void> {
   try {
     const handle = await open(draft, 'wx', 0o600);
     try {
@@ -36,6 +34,43 @@ function isMissing(error: unknown): boolean {
   return code === 'ENOENT' || code === 'ENOTDIR';
 }
 
+/** Names in a folder, read as they are asked for; none where there is no such folder. */
+async function* namesIn(folder: string): AsyncIterable<string> {
+  try {
+    for await (const entry of await opendir(folder)) yield entry.name;
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+async function* listKind(root: string, kind: string, most: number): AsyncIterable<BlobListing> {
+  let listing: BlobListing = { keys: [], drafts: [] };
+  for await (const account of namesIn(join(root, kind))) {
+    for await (const file of namesIn(join(root, kind, account))) {
+      const name = `${kind}/${account}/${file}`;
+      const is = kindOfName(name);
+      if (is === null) continue;
+      listing[is === 'key' ? 'keys' : 'drafts'].push(name);
+      if (listing.keys.length + listing.drafts.length < most) continue;
+      yield listing;
+      listing = { keys: [], drafts: [] };
+    }
+  }
+  yield listing;
+}
+
+/** @returns whether it was there, old, and is gone by us */
+async function removeWhereOlder(path: string, before: Date): Promise<boolean> {
+  try {
+    if ((await stat(path)).mtimeMs >= before.getTime()) return false;
+    await unlink(path);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
 /**
  * Blobs as files of one folder, which every process that reads or writes them must share.
  * @param folder made where missing
@@ -50,7 +85,7 @@ export function createLocalDiskStore(folder: string): BlobStore {
     async put(key, bytes) {
       const path = pathOf(key);
       const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      await writeWhole(path, bytes);
+      await writeWhole(join(root, newDraftName(key)), path, bytes);
       if (made !== undefined) await syncFolder(dirname(made));
     },
     async open(key) {
@@ -66,5 +101,19 @@ export function createLocalDiskStore(folder: string): BlobStore {
     async remove(key) {
       await rm(pathOf(key), { force: true });
     },
+    list: (kind, most) => listKind(root, kind, most),
+    async removeOlder(names, before) {
+      let removed = 0;
+      for (const name of names) {
+        if (kindOfName(name) === null) throw new Error(`not a name of a blob: ${JSON.stringify(name)}`);
+        if (await removeWhereOlder(join(root, name), before)) removed += 1;
+      }
+      return removed;
+    },
   };
+}
+
+/** The blobs of an installation. @param home CARILLON_HOME */
+export function createHomeStore(home: string): BlobStore {
+  return createLocalDiskStore(join(home, 'blobs'));
 }

@@ -3,6 +3,9 @@ import type { Tenant } from '../auth/tenant.ts';
 import { TenantModel } from '../db/model.ts';
 import type { Queryable } from '../db/queryable.ts';
 
+/** The kind of the blobs that uploads are kept as. */
+export const UPLOAD_BLOBS = 'uploads';
+
 export class UploadModel extends TenantModel {
   static override readonly tableName = 'uploads';
   static override readonly columnNameMappers = snakeCaseMappers();
@@ -36,4 +39,22 @@ export function insertUpload(trx: Queryable, tenant: Tenant, upload: NewUpload):
     .insert({ ...upload, accountId, brandId })
     .returning(UploadModel.columns)
     .execute();
+}
+
+/** @returns those of the keys that a row names */
+export async function findNamedKeys(db: Queryable, keys: readonly string[]): Promise<Set<string>> {
+  const { rows } = await db.query<{ key: string }>(
+    'select storage_key as key from uploads where storage_key = any ($1)',
+    [keys],
+  );
+  return new Set(rows.map((row) => row.key));
+}
+
+/** Keys that the newest rows name. */
+export async function findNewestKeys(db: Queryable, most: number): Promise<string[]> {
+  const { rows } = await db.query<{ key: string }>(
+    'select storage_key as key from uploads order by id desc limit $1',
+    [most],
+  );
+  return rows.map((row) => row.key);
 }

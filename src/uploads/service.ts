@@ -5,7 +5,9 @@ import { newBlobKey, type Blob, type BlobStore } from '../storage/blob-store.ts'
 import type { SignedIds } from '../storage/signed-id.ts';
 import { sniffContentType } from './content-type.ts';
 import { safeFilename } from './filename.ts';
-import { insertUpload, UploadModel, type NewUpload, type Upload } from './model.ts';
+import { insertUpload, UPLOAD_BLOBS, UploadModel, type NewUpload, type Upload } from './model.ts';
+
+export { removeOrphanedFiles } from './orphans.ts';
 
 export interface UploadsDeps {
   db: Queryable;
@@ -47,7 +49,7 @@ export function createUploads({ db, store, signedIds }: UploadsDeps): Uploads {
         filename: safeFilename(file.filename),
         contentType: await sniffContentType(file.bytes),
         size: file.bytes.length,
-        storageKey: newBlobKey('uploads', tenant.accountId),
+        storageKey: newBlobKey(UPLOAD_BLOBS, tenant.accountId),
       };
       await store.put(kept.storageKey, file.bytes);
       return kept;

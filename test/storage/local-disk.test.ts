@@ -1,9 +1,9 @@
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { newBlobKey, type BlobStore } from '../../src/storage/blob-store.ts';
+import { newBlobKey, newDraftName, type BlobListing, type BlobStore } from '../../src/storage/blob-store.ts';
 import { createLocalDiskStore } from '../../src/storage/local-disk.ts';
 
 let folder: string;
@@ -60,6 +60,33 @@ describe('blobs on local disk', () => {
       await expect(store.remove(key)).rejects.toThrow('not a key of a blob');
     },
   );
+
+  it('are listed with their drafts, no more at once than asked for, and nothing else is', async () => {
+    const keys = [1, 1, 1, 2, 2].map((account) => newBlobKey('uploads', account));
+    for (const key of keys) await store.put(key, Buffer.from('x'));
+    const draft = newDraftName(newBlobKey('uploads', 2));
+    for (const name of [draft, 'uploads/2/README', 'uploads/7', 'README'])
+      await writeFile(join(folder, 'blobs', name), 'x');
+    const found: BlobListing[] = [];
+    for await (const listing of store.list('uploads', 2)) found.push(listing);
+    expect(found.flatMap((listing) => listing.keys).toSorted()).toEqual(keys.toSorted());
+    expect(found.flatMap((listing) => listing.drafts)).toEqual([draft]);
+    expect(found.map(({ keys, drafts }) => keys.length + drafts.length)).toEqual([2, 2, 2, 0]);
+  });
+
+  it('are removed by age, drafts too, and one that is gone already does not matter', async () => {
+    const [old, young, gone] = [1, 1, 1].map((account) => newBlobKey('uploads', account));
+    if (!old || !young || !gone) throw new Error('no keys');
+    for (const key of [old, young]) await store.put(key, Buffer.from('x'));
+    const draft = newDraftName(old);
+    await writeFile(join(folder, 'blobs', draft), 'x');
+    const long = new Date(Date.now() - 60_000);
+    for (const name of [old, draft]) await utimes(join(folder, 'blobs', name), long, long);
+    const before = new Date(Date.now() - 30_000);
+    expect(await store.removeOlder([old, draft, young, gone], before)).toBe(2);
+    expect(await readdir(join(folder, 'blobs', 'uploads', '1'))).toEqual([basename(young)]);
+    await expect(store.removeOlder(['../secret'], before)).rejects.toThrow('not a name of a blob');
+  });
 
   it('have keys that differ', () => {
     const keys = Array.from({ length: 100 }, () => newBlobKey('uploads', 1));
