@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../errors.ts';
+import { isTooDeep } from './storable.ts';
 
 export const DEFAULT_BODY_LIMIT = 5 * 1024 * 1024;
 
@@ -81,8 +82,8 @@ function requireJsonType(request: IncomingMessage): void {
 
 export interface JsonBody {
   value: unknown;
-  /** Whether the text holds `\u` escapes, so that a string may hold what PostgreSQL cannot store. */
-  escaped: boolean;
+  /** Whether it may hold a string or a name that cannot be kept: one with `\u` escapes, or `__proto__`. */
+  suspect: boolean;
 }
 
 /**
@@ -96,15 +97,21 @@ export async function readJson(
   optional: boolean,
 ): Promise<JsonBody> {
   if (!hasBody(request)) {
-    if (optional) return { value: {}, escaped: false };
+    if (optional) return { value: {}, suspect: false };
     throw new AppError('malformed_json', 'the body is empty; a JSON object is expected');
   }
   requireJsonType(request);
   const bytes = await readBody(request, limit);
-  if (bytes.length === 0 && optional) return { value: {}, escaped: false };
+  if (bytes.length === 0 && optional) return { value: {}, suspect: false };
   if (!isUtf8(bytes)) throw new AppError('malformed_json', 'the body is not valid UTF-8');
+  const value = parseJson(bytes.toString('utf8'));
+  if (isTooDeep(value)) throw new AppError('malformed_json', 'the body is nested deeper than 100 levels');
+  return { value, suspect: bytes.includes('\\u') || bytes.includes('__proto__') };
+}
+
+function parseJson(text: string): unknown {
   try {
-    return { value: JSON.parse(bytes.toString('utf8')), escaped: bytes.includes('\\u') };
+    return JSON.parse(text);
   } catch (error) {
     throw new AppError('malformed_json', `the body is not valid JSON: ${(error as Error).message}`, {
       cause: error,

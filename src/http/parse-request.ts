@@ -5,8 +5,8 @@ import { DEFAULT_BODY_LIMIT, readJson } from './body.ts';
 import { keyProblem } from './idempotency.ts';
 import { readMultipart } from './multipart.ts';
 import type { RouteDefinition, UploadedFile } from './route.ts';
-import { findUnstorable, unstorable } from './storable.ts';
-import { parseWith, withoutReadOnly, type Parsed } from './validation.ts';
+import { findUnstorable } from './storable.ts';
+import { isFull, parseWith, withoutReadOnly, type Parsed } from './validation.ts';
 
 export interface ParsedRequest {
   params: unknown;
@@ -28,14 +28,16 @@ function parseParams(route: RouteDefinition, raw: Record<string, string>): unkno
 
 function parseQuery(route: RouteDefinition, search: string): Parsed<unknown> {
   if (search === '' && !route.query) return { ok: true, value: {} };
-  const raw: Record<string, string> = {};
   const errors: ValidationErrors = {};
-  for (const [name, value] of new URLSearchParams(search)) {
-    const reason = unstorable(value);
-    if (Object.hasOwn(raw, name)) errors[name] = ['must be given once'];
-    else if (reason) errors[name] = [reason];
-    raw[name] = value;
+  const pairs = [...new URLSearchParams(search)];
+  const names = new Set<string>();
+  for (const [name] of pairs) {
+    if (names.has(name) && !isFull(errors)) errors[name] = ['must be given once'];
+    names.add(name);
   }
+  // Unlike an assignment, this keeps any name.
+  const raw: unknown = Object.fromEntries(pairs);
+  findUnstorable(raw, '', errors);
   if (Object.keys(errors).length > 0) return { ok: false, errors };
   return parseWith(route.query ?? noQuery, raw, 'query parameter');
 }
@@ -62,12 +64,12 @@ async function readPayload(route: RouteDefinition, request: IncomingMessage): Pr
     return { raw: fields, file, errors };
   }
   if (!route.body) return { raw: undefined, file: null, errors };
-  const { value, escaped } = await readJson(
+  const { value, suspect } = await readJson(
     request,
     route.maxBodyBytes ?? DEFAULT_BODY_LIMIT,
     route.bodyOptional,
   );
-  if (escaped) findUnstorable(value, '', errors);
+  if (suspect) findUnstorable(value, '', errors);
   return { raw: value, file: null, errors };
 }
 

@@ -8,6 +8,14 @@ export type Parsed<T> = { ok: true; value: T } | { ok: false; errors: Validation
 /** What a value is called in messages about names that nobody knows. */
 export type Part = 'field' | 'query parameter';
 
+/** A body may have a hundred thousand wrong fields; nobody reads of so many, and telling takes time. */
+const MOST_TOLD = 100;
+
+/** Whether problems enough are told. */
+export function isFull(errors: ValidationErrors): boolean {
+  return Object.keys(errors).length >= MOST_TOLD;
+}
+
 const parseOptions = { error: issueMessage };
 
 function fieldPath(path: PropertyKey[]): string {
@@ -71,10 +79,11 @@ function collect(
   errors: ValidationErrors,
 ): void {
   for (const issue of issues) {
+    if (isFull(errors)) return;
     const path = [...prefix, ...issue.path];
     if (issue.code === 'unrecognized_keys') {
       const known = knownNames(schema, path);
-      for (const key of issue.keys) {
+      for (const key of issue.keys.slice(0, MOST_TOLD)) {
         const near = nearestName(key, known);
         const hint = near ? `; did you mean ${near}?` : '';
         add(errors, fieldPath([...path, key]), `is not a known ${part}${hint}`);
@@ -87,7 +96,7 @@ function collect(
   }
 }
 
-/** Parse by a schema, telling every problem by its dotted path (`user.email`, `links.0.url`). */
+/** Parse by a schema, telling the problems of 100 fields by their dotted paths (`user.email`, `links.0.url`). */
 export function parseWith(schema: z.ZodType, value: unknown, part: Part): Parsed<unknown> {
   const parsed = schema.safeParse(value, parseOptions);
   if (parsed.success) return { ok: true, value: parsed.data };

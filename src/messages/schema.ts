@@ -120,6 +120,17 @@ export const sendMessageBody = z
 
 export type SendMessageBody = z.output<typeof sendMessageBody>;
 
+/** Where PostgreSQL reads less than ISO 8601 has: a year 0, offsets of 16 hours and more. */
+const UNREADABLE_TIME = /^0000|[+-](?:1[6-9]|2\d):?\d\d$/;
+
+const filterTime = z.iso
+  .datetime({ offset: true })
+  .max(64)
+  .refine(
+    (text) => !UNREADABLE_TIME.test(text),
+    'must be of the years 0001 to 9999, its offset below 16 hours',
+  );
+
 /** Filters of GET /messages; all exact but the two times. */
 export const listMessagesQuery = z.strictObject({
   ...pageQuery,
@@ -127,8 +138,8 @@ export const listMessagesQuery = z.strictObject({
   channel: z.enum(['email', 'sms']).optional(),
   to: z.string().max(1_000).optional().meta({ description: 'The recipient, however it was written.' }),
   idempotency_key: z.string().max(128).optional(),
-  created_after: z.iso.datetime({ offset: true }).optional(),
-  created_before: z.iso.datetime({ offset: true }).optional(),
+  created_after: filterTime.optional(),
+  created_before: filterTime.optional(),
 });
 
 export type ListMessagesQuery = z.output<typeof listMessagesQuery>;

@@ -86,6 +86,43 @@ it('meets no field of any body that answers with a 500', async () => {
   }
 }, 120_000);
 
+const nested = (levels: number) => `${'{"a":'.repeat(levels)}"\\u0041"${'}'.repeat(levels)}`;
+const putBrand = (rawBody: string) =>
+  api.request('PUT', '/v1/my/brand', { rawBody, headers: { 'Content-Type': 'application/json' } });
+
+it('takes 100 levels of nesting and no more, however many come', async () => {
+  expect((await putBrand(`{"default_theme":${nested(99)}}`)).status).toBe(200);
+  for (const levels of [100, 5_000, 100_000]) {
+    const answer = await putBrand(`{"default_theme":${nested(levels)}}`);
+    expect([answer.status, answer.body.code]).toEqual([400, 'malformed_json']);
+  }
+});
+
+it('refuses the name __proto__ wherever it stands, instead of losing it', async () => {
+  const refusals = await Promise.all([
+    putBrand('{"__proto__":{"tone":"kind"}}'),
+    putBrand('{"default_theme":{"__proto__":1}}'),
+    putBrand('{"default_theme":{"\\u005f_proto__":1}}'),
+    api.request('GET', '/v1/my/messages?__proto__=1'),
+  ]);
+  const fields = refusals.map(({ status, body }) => [status, ...Object.keys(body.validation_errors ?? {})]);
+  expect(fields).toEqual([
+    [422, '"__proto__"'],
+    [422, 'default_theme."__proto__"'],
+    [422, 'default_theme."__proto__"'],
+    [422, '"__proto__"'],
+  ]);
+});
+
+it('tells of a hundred wrong fields and not of a hundred thousand, which took seconds', async () => {
+  const names = Array.from({ length: 20_000 }, (_, index) => `"field_${index}":"\\u0000"`);
+  const unknown = await putBrand(`{${names.join().replaceAll('\\u0000', '')}}`);
+  const unstorable = await putBrand(`{${names.join()}}`);
+  for (const { status, body } of [unknown, unstorable]) {
+    expect([status, Object.keys(body.validation_errors ?? {}).length]).toEqual([422, 100]);
+  }
+});
+
 it('meets no query parameter, path parameter or header that answers with a 500', async () => {
   const texts = evil.filter((value): value is string => typeof value === 'string' && value.isWellFormed());
   for (const route of api.routes.filter((each) => each.method === 'GET' && each.auth !== 'none')) {

@@ -40,14 +40,21 @@ describe('GET /messages', () => {
     expect((await list('?limit=1000')).list).toHaveLength(30);
   });
 
-  it.each(['?page=0', '?limit=x', '?nope=1', '?status=lost', '?created_after=yesterday', '?channel=fax'])(
-    'refuses %s and names it',
-    async (query) => {
-      const response = await list(query);
-      expect(response.status).toBe(422);
-      expect(Object.keys(response.body.validation_errors ?? {})).toEqual([/[a-z_]+/.exec(query)?.[0]]);
-    },
-  );
+  it.each([
+    '?page=0',
+    '?limit=x',
+    '?nope=1',
+    '?status=lost',
+    '?created_after=yesterday',
+    '?created_before=0000-01-01T00:00:00Z',
+    '?created_before=2026-01-01T00:00:00-16:00',
+    `?created_before=2026-01-01T00:00:00.${'1'.repeat(200)}Z`,
+    '?channel=fax',
+  ])('refuses %s and names it', async (query) => {
+    const response = await list(query);
+    expect(response.status).toBe(422);
+    expect(Object.keys(response.body.validation_errors ?? {})).toEqual([/[a-z_]+/.exec(query)?.[0]]);
+  });
 
   it('filters exactly, and counts what it filters', async () => {
     const [id] = ids;
