@@ -17,6 +17,9 @@ import {
 
 const LANES = 10;
 const ROUNDS = 100;
+/** Waits before the event's commit and before the switch; every second event's is long, for switches of a busy machine. */
+const BRIEF_MS = 6;
+const LONG_MS = 40;
 /** A claim is used for this long, with the webhook as it was read with it; and a second for a busy machine. */
 const CLAIM_MS = 1_000 + 1_000;
 
@@ -59,8 +62,8 @@ async function switchOff(tenant: TestTenant, id: number, waitMs: number): Promis
 
 async function race(tenant: TestTenant, id: number, messageId: number): Promise<void> {
   const [published, offAt] = await Promise.all([
-    publish(tenant, messageId, Math.random() * 6),
-    switchOff(tenant, id, Math.random() * 6),
+    publish(tenant, messageId, Math.random() * (messageId % 2 ? BRIEF_MS : LONG_MS)),
+    switchOff(tenant, id, Math.random() * BRIEF_MS),
   ]);
   races.push({ messageId, tooLate: published.commitAt > offAt, offAt: offAt + performance.timeOrigin });
   publishedWhileOff += (await publish(tenant, -messageId, 0)).deliveries;
