@@ -5,6 +5,7 @@ import { banner } from '../local/dev-file.ts';
 import { developmentSettings } from '../local/dev-settings.ts';
 import { emptyHome, openHome, type Home } from '../local/home.ts';
 import { supervise, type Supervisor } from '../local/supervisor.ts';
+import { engineTls } from '../temporal/tls.ts';
 import { roles } from './role-names.ts';
 
 export interface StartEverythingOptions {
@@ -70,6 +71,7 @@ export async function startEverything(options: StartEverythingOptions): Promise<
   const config = loadConfig();
   const dev = options.dev || config.CARILLON_DEV;
   if (!dev && !config.EMAIL_PROVIDER_URL) throw new ConfigError(NO_PROVIDER);
+  engineTls(config);
   const home = await openHome(config.CARILLON_HOME);
   let starting = true;
   const asked = untilAskedToStop(config).then(async () => {

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { Client, Connection, isGrpcServiceError, NamespaceNotFoundError } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { requireSettings, type Config } from '../config.ts';
+import { engineTls, type TlsSettings } from './tls.ts';
 
 /** Longest that one call to the engine may take; a network that swallows packets is noticed by it. */
 const CALL_MS = 10_000;
@@ -29,29 +29,15 @@ export interface Engine {
 }
 
 /** What {@link openEngine} and {@link connectWorkers} read of the settings. */
-export type EngineSettings = Pick<
-  Config,
-  | 'TEMPORAL_ADDRESS'
-  | 'TEMPORAL_NAMESPACE'
-  | 'TEMPORAL_API_KEY'
-  | 'TEMPORAL_TLS'
-  | 'TEMPORAL_TLS_CERT_FILE'
-  | 'TEMPORAL_TLS_KEY_FILE'
-  | 'TEMPORAL_TLS_CA_FILE'
->;
-
-function tlsOptions(config: EngineSettings) {
-  const { TEMPORAL_TLS_CA_FILE: ca, TEMPORAL_TLS_CERT_FILE: crt, TEMPORAL_TLS_KEY_FILE: key } = config;
-  if (!config.TEMPORAL_TLS && !config.TEMPORAL_API_KEY && !ca && !crt) return undefined;
-  return {
-    ...(ca ? { serverRootCACertificate: readFileSync(ca) } : {}),
-    ...(crt && key ? { clientCertPair: { crt: readFileSync(crt), key: readFileSync(key) } } : {}),
-  };
-}
+export type EngineSettings = TlsSettings & Pick<Config, 'TEMPORAL_NAMESPACE'>;
 
 function commonOptions(config: EngineSettings) {
   const { TEMPORAL_ADDRESS: address } = requireSettings(config as Config, 'TEMPORAL_ADDRESS');
-  const tls = tlsOptions(config);
+  const found = engineTls(config);
+  const tls = found && {
+    ...(found.ca ? { serverRootCACertificate: found.ca } : {}),
+    ...(found.client ? { clientCertPair: { crt: found.client.certificate, key: found.client.key } } : {}),
+  };
   return {
     address,
     ...(tls ? { tls } : {}),
@@ -61,7 +47,7 @@ function commonOptions(config: EngineSettings) {
 
 /**
  * Open a client. It connects at its first call and again whenever the connection was lost.
- * @throws ConfigError where no address is set, or the system's error where a TLS file cannot be read
+ * @throws ConfigError where no address is set, or a TLS file cannot be used
  */
 export function openEngine(config: EngineSettings): Engine {
   const connection = Connection.lazy({
@@ -102,7 +88,8 @@ export function connectWorkers(config: EngineSettings): Promise<NativeConnection
   return NativeConnection.connect(commonOptions(config));
 }
 
-function grpcErrorOf(error: unknown) {
+/** The engine's or the network's answer within an error of the library, with its code. */
+export function grpcErrorOf(error: unknown) {
   for (let at = error; at instanceof Error; at = at.cause) {
     if (isGrpcServiceError(at)) return at;
   }

@@ -9,6 +9,9 @@ const levels: Record<LogLevel, Level> = {
   ERROR: 'error',
 };
 
+/** Said in warning of every worker that has activities alone, as those of a sender and of bulk work are meant to. */
+const NO_WORKFLOWS = 'No workflows registered, not polling for workflow tasks';
+
 let installed = false;
 
 /**
@@ -20,7 +23,8 @@ export function installRuntime(log: Logger): void {
   installed = true;
   Runtime.install({
     logger: new DefaultLogger('INFO', ({ level, message, meta }) => {
-      log[levels[level]]({ ...meta }, `temporal: ${message}`);
+      const ours = message === NO_WORKFLOWS ? 'debug' : levels[level];
+      log[ours]({ ...meta }, `temporal: ${message}`);
     }),
     telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
     shutdownSignals: [],

@@ -9,6 +9,7 @@ import {
 } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { connectWorkers, type EngineSettings } from './connection.ts';
+import { explainEngine } from './diagnosis.ts';
 import { installRuntime } from './runtime.ts';
 
 const RETRY_FIRST_MS = 500;
@@ -106,17 +107,38 @@ async function serve(state: State, options: KeepWorkingOptions): Promise<void> {
   }
 }
 
+/** Says why the workers do not work: once, until there is something else to say. */
+function createComplaints({ config, log }: KeepWorkingOptions, signal: AbortSignal) {
+  let said: string | null = null;
+  return {
+    async about(error: unknown): Promise<void> {
+      const why = await explainEngine(config, signal).catch(() => null);
+      if (signal.aborted) return;
+      const message = why
+        ? `the engine at ${config.TEMPORAL_ADDRESS} cannot be used: ${why}`
+        : 'the engine is away: workers connect again';
+      const level = message === said ? 'debug' : why ? 'error' : 'warn';
+      log[level](why ? {} : { err: error }, message);
+      said = message;
+    },
+    forget: () => void (said = null),
+  };
+}
+
 async function serveForEver(state: State, options: KeepWorkingOptions): Promise<void> {
   const { signal } = state.stopping;
+  const complaints = createComplaints(options, signal);
   let retryMs = RETRY_FIRST_MS;
+  const onWorking = () => {
+    retryMs = RETRY_FIRST_MS;
+    complaints.forget();
+    options.onWorking?.();
+  };
   while (!signal.aborted) {
     try {
-      await serve(state, {
-        ...options,
-        onWorking: () => void ((retryMs = RETRY_FIRST_MS), options.onWorking?.()),
-      });
+      await serve(state, { ...options, onWorking });
     } catch (error) {
-      if (!signal.aborted) options.log.warn({ err: error }, 'the engine is away: workers connect again');
+      if (!signal.aborted) await complaints.about(error);
     }
     await delay(retryMs, undefined, { signal }).catch(() => undefined);
     retryMs = Math.min(retryMs * 2, RETRY_LONGEST_MS);
