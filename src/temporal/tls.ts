@@ -15,7 +15,7 @@ export type TlsSettings = Pick<
 
 /** All in PEM. */
 export interface EngineTls {
-  /** Who may sign the engine's certificate; without it those that the system trusts. */
+  /** Who may sign the engine's certificate; without it those that sign for everybody. */
   ca?: Buffer;
   /** What we show an engine that asks for it (mTLS). */
   client?: { certificate: Buffer; key: Buffer };
