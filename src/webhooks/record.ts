@@ -17,7 +17,7 @@ import { retryDelaySeconds } from './retry-schedule.ts';
 
 /** A delivery that is not to be attempted: its webhook is off, was off since, or is gone, or its event is. */
 export interface DroppedDelivery {
-  due: Pick<DueDelivery, 'deliveryId' | 'createdAt'>;
+  due: Pick<DueDelivery, 'deliveryId' | 'createdAt' | 'generation'>;
   reason: 'webhook_off' | 'webhook_gone' | 'event_gone';
 }
 
@@ -41,6 +41,8 @@ interface Settlement {
   status: 'retrying' | 'delivered' | 'failed';
   nextAttemptAt: Date | null;
   lastError: string | null;
+  /** Of an attempt from before its webhook was switched: what was made due since is not ended by its failure. */
+  formerGeneration?: number;
   outcome: AttemptOutcome;
 }
 
@@ -53,7 +55,7 @@ function settle(
   const base = { deliveryId, createdAt, attempt, outcome, nextAttemptAt: null };
   if (outcome.delivered) return { ...base, status: 'delivered', lastError: null };
   if (!webhook?.enabled || webhook.generation !== due.generation) {
-    return { ...base, status: 'failed', lastError: 'webhook_off' };
+    return { ...base, status: 'failed', lastError: 'webhook_off', formerGeneration: due.generation };
   }
   const delay = retryDelaySeconds(schedule, attempt, outcome.retryAfterSeconds);
   if (delay === null) return { ...base, status: 'failed', lastError: outcome.error };
@@ -70,14 +72,17 @@ function settle(
 const recordSql = `
   with input as (
     select * from json_to_recordset($1) as i (
-      delivery_id bigint, created_at timestamptz, attempt smallint, status text, next_attempt_at timestamptz,
-      last_error text, response_code smallint, started_at timestamptz, duration_ms int, error text, excerpt text)
+      delivery_id bigint, created_at timestamptz, attempt smallint, former_generation int, status text,
+      next_attempt_at timestamptz, last_error text, response_code smallint, started_at timestamptz, duration_ms int, error text, excerpt text)
   ), unqueued as (
     delete from webhook_queue q using input i where q.delivery_id = i.delivery_id
   ), updated as (
-    update webhook_deliveries d set status = i.status, response_code = i.response_code,
-      attempt_count = greatest(d.attempt_count, i.attempt), next_attempt_at = i.next_attempt_at,
-      last_error = i.last_error
+    -- What was made due since the webhook was switched waits for an attempt of its own.
+    update webhook_deliveries d set attempt_count = greatest(d.attempt_count, i.attempt),
+      status = case when d.generation > i.former_generation then d.status else i.status end,
+      response_code = case when d.generation > i.former_generation then d.response_code else i.response_code end,
+      next_attempt_at = case when d.generation > i.former_generation then d.next_attempt_at else i.next_attempt_at end,
+      last_error = case when d.generation > i.former_generation then d.last_error else i.last_error end
     from input i
     where d.id = i.delivery_id and d.created_at = i.created_at
       and case i.status when 'delivered' then d.status <> 'delivered'
@@ -94,6 +99,7 @@ function toRow({ outcome, ...settlement }: Settlement) {
     delivery_id: settlement.deliveryId,
     created_at: settlement.createdAt,
     attempt: settlement.attempt,
+    former_generation: settlement.formerGeneration,
     status: settlement.status,
     next_attempt_at: settlement.nextAttemptAt,
     last_error: settlement.lastError,
@@ -119,12 +125,17 @@ async function recordSettlements(client: Queryable, settlements: readonly Settle
 /** Nothing is left of a delivery whose webhook is gone: it may have been written while the webhook was removed. */
 async function recordDropped(client: Queryable, dropped: readonly DroppedDelivery[]): Promise<void> {
   if (dropped.length === 0) return;
-  const rows = dropped.map(({ due, reason }) => ({ id: due.deliveryId, created_at: due.createdAt, reason }));
+  const rows = dropped.map(({ due, reason }) => ({
+    id: due.deliveryId,
+    created_at: due.createdAt,
+    generation: due.generation,
+    reason,
+  }));
   await client.query({
     name: 'record_dropped',
     text: `
       with input as (
-        select * from json_to_recordset($1) as i (id bigint, created_at timestamptz, reason text)
+        select * from json_to_recordset($1) as i (id bigint, created_at timestamptz, generation int, reason text)
       ), unqueued as (
         delete from webhook_queue q using input i where q.delivery_id = i.id
       ), removed as (
@@ -134,7 +145,7 @@ async function recordDropped(client: Queryable, dropped: readonly DroppedDeliver
       update webhook_deliveries d set status = 'failed', last_error = i.reason, next_attempt_at = null
       from input i
       where i.reason <> 'webhook_gone' and d.id = i.id and d.created_at = i.created_at
-        and d.status in ('pending', 'retrying')`,
+        and d.status in ('pending', 'retrying') and d.generation = i.generation`,
     values: [JSON.stringify(rows)],
   });
 }
