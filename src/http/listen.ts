@@ -82,6 +82,8 @@ export async function listen(listener: RequestListener, host: string, port: numb
     listener,
   );
   server.on('clientError', answerBadRequest);
+  // Node's own answer to an Expect that it does not know is not in our shape; a server may ignore it (RFC 9110 §10.1.1).
+  server.on('checkExpectation', listener);
   const bound = await listening(server, host, port);
   return { port: bound, stop: (graceSeconds) => stopServer(server, graceSeconds) };
 }

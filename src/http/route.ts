@@ -241,10 +241,11 @@ function schemasOf(route: Schemas<Optional<z.ZodObject>, Optional<z.ZodObject>, 
 /** Error codes that the floor itself may answer this route with; OpenAPI adds them to `errors`. */
 export function commonErrors(route: RouteDefinition): ErrorCode[] {
   const codes: ErrorCode[] = ['validation_error', 'rate_limited', 'internal_error', 'unavailable'];
-  if (route.auth !== 'none') codes.push('unauthorized');
+  // A brand that is not the caller's, in X-Brand-Id, is not found.
+  if (route.auth !== 'none') codes.push('unauthorized', 'not_found');
   if (route.auth === 'brand') codes.push('brand_required');
   if (route.roles) codes.push('forbidden');
-  if (route.params) codes.push('not_found');
+  if (route.params && route.auth === 'none') codes.push('not_found');
   if (route.body || route.multipart)
     codes.push('malformed_json', 'payload_too_large', 'unsupported_media_type');
   if (route.idempotency !== 'none') codes.push('idempotency_conflict');

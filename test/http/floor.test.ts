@@ -48,7 +48,10 @@ describe('a path', () => {
   it('refuses a method it has not, naming those it has', async () => {
     const answer = await api.request('DELETE', '/v1/my/account');
     expect(answer.status).toBe(405);
-    expect(answer.body.code).toBe('method_not_allowed');
+    expect(answer.body).toMatchObject({
+      code: 'method_not_allowed',
+      message: 'DELETE is not possible here, only GET, HEAD, OPTIONS, PATCH',
+    });
     expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS, PATCH');
   });
 
@@ -72,7 +75,7 @@ describe('a path', () => {
     'with the id %s names nothing',
     async (id) => {
       const answer = await api.request('POST', `/v1/my/probe/echo/${id}`, { body: { subject: 'x' } });
-      expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
+      expect([answer.status, answer.body.message]).toEqual([404, 'resource not found']);
     },
   );
 });
@@ -291,5 +294,10 @@ describe('an answer', () => {
     );
     const long = `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`;
     expect(await raw([long], /}$/)).toMatch(/^HTTP\/1.1 431 [\s\S]*"error":true/);
+  });
+
+  it('that expects what nobody knows gets its answer all the same', async () => {
+    const request = 'GET /v1/my/nothing HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\n\r\n';
+    expect(await raw([request], /}$/)).toMatch(/^HTTP\/1.1 404 [\s\S]*X-Request-Id[\s\S]*"error":true/);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { z } from 'zod';
-import type { RouteDefinition } from '../../src/http/route.ts';
+import { errorsOf, type RouteDefinition } from '../../src/http/route.ts';
 import { startTestApi, type TestApi, type TestTenant } from '../support/api.ts';
 
 let api: TestApi;
@@ -101,6 +101,7 @@ describe('another tenant’s', () => {
       for (const token of [api.apiKey, api.userJwt]) {
         const answer = await send(route, path, { 'X-Brand-Id': String(api.other.brandId) }, token);
         expect([route.operationId, answer.status]).toEqual([route.operationId, 404]);
+        expect([route.operationId, ...errorsOf(route)]).toContain('not_found');
       }
     }
   });
