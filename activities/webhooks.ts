@@ -37,11 +37,13 @@ export interface WebhookRecoveryStep {
 
 export type WebhookActivities = ReturnType<typeof createWebhookActivities>;
 
-async function whileHeartbeating<T>(work: () => Promise<T>): Promise<T> {
+/** @param work its argument sets what the engine shows of it meanwhile, with each heartbeat */
+async function whileHeartbeating<T>(work: (show: (details: unknown) => void) => Promise<T>): Promise<T> {
   const context = Context.current();
-  const timer = setInterval(() => context.heartbeat(), HEARTBEAT_MS);
+  let shown: unknown;
+  const timer = setInterval(() => context.heartbeat(shown), HEARTBEAT_MS);
   try {
-    return await work();
+    return await work((details) => void (shown = details));
   } finally {
     clearInterval(timer);
   }
@@ -84,11 +86,16 @@ export function createWebhookActivities(deps: WebhookActivityDependencies) {
       };
     },
 
-    /** @param asOf the workflow's time when it asks, ISO 8601 */
+    /**
+     * Its heartbeats tell what it has done so far, which costs no event of history.
+     * @param asOf the workflow's time when it asks, ISO 8601
+     */
     deliverDueRetries(webhookId: number, asOf: string): Promise<RecoveryProgress> {
       const { cancellationSignal } = Context.current();
       const end = stopping ? AbortSignal.any([cancellationSignal, stopping]) : cancellationSignal;
-      return whileHeartbeating(() => recovery.deliverDue(webhookId, presentTime(asOf), end));
+      return whileHeartbeating((show) =>
+        recovery.deliverDue(webhookId, { asOf: presentTime(asOf), signal: end, onProgress: show }),
+      );
     },
 
     /** @param asOf the workflow's time when it asks, ISO 8601 */

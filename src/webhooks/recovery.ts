@@ -21,7 +21,12 @@ const AT_ONCE = 16;
 /** After this many time-outs in a row. */
 const AT_ONCE_TIMING_OUT = 2;
 const TIME_OUTS = 5;
-/** One activity's share: then the workflow looks around. */
+/**
+ * One activity's share: then the workflow looks around and its counts move. A look is some 12 events of history, so
+ * where attempts are few, because they time out, it comes later.
+ */
+const SHORT_MS = 25_000;
+const MANY_ATTEMPTS = 100;
 const LONGEST_MS = 120_000;
 const MOST_ATTEMPTS = 5_000;
 /** It stays for what is due that soon. */
@@ -37,6 +42,8 @@ export interface WebhookRecoveryDeps {
   /** Who warns the owners; of `systemSender`. */
   systemFrom: string;
   log: Logger;
+  /** Milliseconds from any moment on; `performance.now` by default. */
+  elapsed?: () => number;
 }
 
 export interface RecoveryProgress {
@@ -44,16 +51,23 @@ export interface RecoveryProgress {
   delivered: number;
 }
 
+export interface RecoveryStay {
+  /** When it begins, by the workflow's clock. */
+  asOf: Date;
+  /** Ends it after the attempts that run. */
+  signal: AbortSignal;
+  /** Told after each few attempts what it has done so far. */
+  onProgress?: (progress: RecoveryProgress) => void;
+}
+
 export interface WebhookRecovery {
   /** See {@link planRecovery}. */
   plan(webhookId: number, asOf: Date): Promise<RecoveryPlan>;
   /**
-   * Attempt what is due and what becomes due meanwhile, for at most two minutes: under load that is one activity, and
-   * a few events of the engine's history, for many attempts.
-   * @param asOf when it begins, by the workflow's clock
-   * @param signal ends it after the attempts that run
+   * Attempt what is due and what becomes due meanwhile, until a hundred attempts have taken 25 seconds, for at most two
+   * minutes: under load that is one activity, and a few events of the engine's history, for many attempts.
    */
-  deliverDue(webhookId: number, asOf: Date, signal: AbortSignal): Promise<RecoveryProgress>;
+  deliverDue(webhookId: number, stay: RecoveryStay): Promise<RecoveryProgress>;
   /** Make everything that waits due now. */
   hasten(webhookId: number, asOf: Date): Promise<void>;
 }
@@ -114,17 +128,24 @@ async function linger(
   return true;
 }
 
+function isOver(elapsedMs: number, { attempted }: RecoveryProgress): boolean {
+  const longest = attempted >= MANY_ATTEMPTS ? SHORT_MS : LONGEST_MS;
+  return elapsedMs > longest || attempted >= MOST_ATTEMPTS;
+}
+
 async function deliverDue(
   deps: WebhookRecoveryDeps,
   readEndpoints: ReadEndpoints,
-  { webhookId, asOf, signal }: { webhookId: number; asOf: Date; signal: AbortSignal },
+  webhookId: number,
+  { asOf, signal, onProgress }: RecoveryStay,
 ): Promise<RecoveryProgress> {
-  const begun = performance.now();
+  const elapsed = deps.elapsed ?? (() => performance.now());
+  const begun = elapsed();
   const progress: RecoveryProgress = { attempted: 0, delivered: 0 };
   let timeOutsInRow = 0;
   for (;;) {
-    const elapsedMs = performance.now() - begun;
-    if (signal.aborted || elapsedMs > LONGEST_MS || progress.attempted >= MOST_ATTEMPTS) return progress;
+    const elapsedMs = elapsed() - begun;
+    if (signal.aborted || isOver(elapsedMs, progress)) return progress;
     const now = new Date(asOf.getTime() + Math.round(elapsedMs));
     const endpoint = (await readEndpoints(deps.pool, [webhookId])).get(webhookId);
     if (!endpoint?.enabled) return progress;
@@ -146,6 +167,7 @@ async function deliverDue(
     for (const { timedOut } of outcomes) timeOutsInRow = timedOut ? timeOutsInRow + 1 : 0;
     progress.attempted += outcomes.length;
     progress.delivered += outcomes.filter((outcome) => outcome.delivered).length;
+    onProgress?.({ ...progress });
   }
 }
 
@@ -159,7 +181,7 @@ export function createWebhookRecovery(deps: WebhookRecoveryDeps): WebhookRecover
       for (const channel of planned.wakes) deps.waker.wake(channel);
       return planned;
     },
-    deliverDue: (webhookId, asOf, signal) => deliverDue(deps, readEndpoints, { webhookId, asOf, signal }),
+    deliverDue: (webhookId, stay) => deliverDue(deps, readEndpoints, webhookId, stay),
     async hasten(webhookId, asOf) {
       await inTransaction(deps.pool, (trx) => hastenRetries(trx, webhookId, asOf));
     },

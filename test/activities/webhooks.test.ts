@@ -64,6 +64,27 @@ it('ends the wait for the next retry when its process is about to stop', async (
   expect(performance.now() - startedAt).toBeLessThan(3_000);
 }, 30_000);
 
+it('tells with its heartbeats what it has attempted', async () => {
+  const enough = new AbortController();
+  const { deliverDueRetries } = createActivities(enough.signal);
+  const asOf = new Date();
+  const id = await retryDue(asOf);
+  await publishSent(test.database, tenant, [2]);
+  await test.database.pool.query(
+    `update webhook_deliveries set status = 'retrying', attempt_count = 1, next_attempt_at = $2
+     where webhook_id = $1 and status = 'pending'`,
+    [id, new Date(asOf.getTime() + 4_500)],
+  );
+  const environment = environmentOf(asOf);
+  const heard: unknown[] = [];
+  environment.on('heartbeat', (details: unknown) => {
+    heard.push(details);
+    enough.abort();
+  });
+  await environment.run(deliverDueRetries, id, asOf.toISOString());
+  expect(heard).toEqual([{ attempted: 1, delivered: 0 }]);
+}, 30_000);
+
 describe('the time of an attempt', () => {
   /** @returns when the attempt was made and when the next is due, in milliseconds from then on */
   async function attemptedAt(asOf: Date): Promise<{ madeAt: number; nextInMs: number }> {

@@ -12,8 +12,11 @@ export interface TestRecovery {
   close(): Promise<void>;
 }
 
-/** The recovery of webhooks without its workflow, for tests of what it finds and does. */
-export function createTestRecovery(database: Database): TestRecovery {
+/**
+ * The recovery of webhooks without its workflow, for tests of what it finds and does.
+ * @param elapsed milliseconds, by which the length of its stays is measured
+ */
+export function createTestRecovery(database: Database, elapsed?: () => number): TestRecovery {
   const egress = createEgress({
     resolver: createResolver([]),
     allow: ['127.0.0.0/8'],
@@ -28,12 +31,13 @@ export function createTestRecovery(database: Database): TestRecovery {
     schedule: testSchedule,
     systemFrom: 'carillon@mail.test',
     log: pino({ level: 'silent' }),
+    ...(elapsed ? { elapsed } : {}),
   });
   return {
     async goRound(webhookId, asOf = new Date()) {
       const { phase } = await recovery.plan(webhookId, asOf);
       if (phase !== 'due') return 0;
-      return (await recovery.deliverDue(webhookId, asOf, new AbortController().signal)).attempted;
+      return (await recovery.deliverDue(webhookId, { asOf, signal: new AbortController().signal })).attempted;
     },
     close: () => egress.close(),
   };
