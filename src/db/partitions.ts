@@ -49,8 +49,9 @@ function bounds(day: Date): string {
 async function transact(client: Queryable, work: () => Promise<void>): Promise<void> {
   await client.query('begin');
   try {
-    await client.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+    // As long as it takes: who waits for another maker keeps nobody waiting.
     await client.query('select pg_advisory_xact_lock($1)', [PARTITION_LOCK]);
+    await client.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
     await work();
     await client.query('commit');
   } catch (error) {

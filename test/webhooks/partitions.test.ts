@@ -89,6 +89,17 @@ describe('daily partitions', () => {
     expect(await partitionsOf('events')).toContain(nameOf('events', daysFromNow(16)));
   });
 
+  it('are made after another maker has made its own, however long that takes', async () => {
+    const name = nameOf('events', daysFromNow(14));
+    await test.database.pool.query(`drop table ${name}`);
+    const other = inTransaction(test.database.pool, async (client) => {
+      await client.query('select pg_advisory_xact_lock(7262514118)');
+      await client.query('select pg_sleep(4)');
+    });
+    expect((await keepPartitionsOf(test.database.pool)).made).toEqual([name]);
+    await other;
+  }, 20_000);
+
   it('take over what the default partition caught of their day', async () => {
     const caught = daysFromNow(40);
     const ids = [await addDelivery(caught), await addDelivery(caught, 'retrying')];
