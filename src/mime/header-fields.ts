@@ -4,6 +4,8 @@ import { InvalidMessageError } from './errors.ts';
 import { encodeWords, maxEncodedWordLength } from './encoded-words.ts';
 
 const preferredLineLength = 78;
+/** Of a line with an encoded word on it (RFC 2047 §2). */
+const encodedLineLength = 76;
 /** Below the hard limit of 998 with any header name before it. */
 const maxPlainTokenLength = 900;
 const minWordRoom = 30;
@@ -24,25 +26,31 @@ function headerText(what: string, text: string): string {
   return text.replaceAll('\0', '');
 }
 
-/** Puts tokens on lines of at most 78 characters where they let it. */
+/** Puts tokens on lines of at most 78 characters, or 76, where they let it. */
 function createFieldWriter(name: string) {
   let field = `${name}:`;
   let column = field.length;
-  const mayFoldAtOnce = name.length > 40;
+  let lineLength = preferredLineLength;
   let empty = true;
 
-  function push(token: string): void {
-    const folds = column + 1 + token.length > preferredLineLength && (!empty || mayFoldAtOnce);
+  function push(token: string, mayFoldAtOnce = name.length > 40): void {
+    const folds = column + 1 + token.length > lineLength && (!empty || mayFoldAtOnce);
+    if (folds) lineLength = preferredLineLength;
     field += folds ? `\r\n ${token}` : ` ${token}`;
     column = (folds ? 0 : column) + 1 + token.length;
     empty = false;
   }
 
   return {
-    push,
+    push: (token: string): void => push(token),
     pushEncoded(text: string): void {
-      const room = preferredLineLength - column - 1;
-      for (const word of encodeWords(text, room < minWordRoom ? maxEncodedWordLength : room)) push(word);
+      const room = encodedLineLength - column - 1;
+      for (const word of encodeWords(text, room < minWordRoom ? maxEncodedWordLength : room)) {
+        lineLength = encodedLineLength;
+        // A word is longer than its room where the text begins with one long character.
+        push(word, true);
+      }
+      lineLength = encodedLineLength;
     },
     field: () => field,
   };

@@ -41,6 +41,13 @@ describe('a header of free text', () => {
     }
   });
 
+  it('begins a line of its own for a first character that is too long for the line of the name', () => {
+    const family = '👩‍👩‍👧‍👦';
+    const lines = formatTextField(`X-${'n'.repeat(36)}`, `${family} and friends`).split('\r\n');
+    expect(lines[0]).toBe(`X-${'n'.repeat(36)}:`);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(76);
+  });
+
   it('splits what has no space at all before the limit of 998', () => {
     const lines = formatTextField('X-Long', 'x'.repeat(5_000)).split('\r\n');
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(78);

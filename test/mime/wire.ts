@@ -90,7 +90,8 @@ function headerFaults(head: string): string[] {
     if (!/^(?:[!-9;-~]+: ?| \S)/.test(line)) faults.push(`neither a field nor a continuation: ${line}`);
     for (const [word, letter, payload = ''] of line.matchAll(encodedWord)) {
       if (word.length > 75) faults.push(`encoded word of ${word.length}`);
-      if (line.length > 78) faults.push(`line of ${line.length} with an encoded word`);
+      // RFC 2047 §2.
+      if (line.length > 76) faults.push(`line of ${line.length} with an encoded word`);
       if (!isUtf8(letter === 'B' ? Buffer.from(payload, 'base64') : decodeQ(payload))) {
         faults.push(`a character is split: ${word}`);
       }
