@@ -14,38 +14,52 @@ export interface RoleProcessOptions {
   /** What a role may take to finish what it began. */
   graceMs: number;
   guard: Guard;
+  /** What it may take to be ready, a minute by default. */
+  startLimitMs?: number;
 }
 
 /** What a role says to its parent once it serves. */
 export const READY = 'ready';
 
 const START_LIMIT_MS = 60_000;
+/** For one that never served, and so has nothing to finish. */
+const UNREADY_GRACE_MS = 2_000;
+
+function lateLine(role: string, limitMs: number): string {
+  const what = `the role ${role} is not ready after ${limitMs / 1_000} s`;
+  return `${what}: what it wrote is above, LOG_LEVEL=debug makes it write more; where this machine is only busy, start again`;
+}
 
 /**
  * Start a role as a process and wait until it says that it is ready.
- * @throws LocalError where it ends before that
+ * @throws LocalError where it ends before that, or is not ready in time; it has then been ended
  */
 export async function startRoleProcess(options: RoleProcessOptions): Promise<Running> {
-  const [program, ...args] = [...options.command, options.role];
+  const { role, startLimitMs = START_LIMIT_MS } = options;
+  const [program, ...args] = [...options.command, role];
   // A group of its own, so that Ctrl-C in the terminal reaches it only through us.
-  const child = spawn(program, [...nodeFlagsOf(options.role), ...args], {
+  const child = spawn(program, [...nodeFlagsOf(role), ...args], {
     detached: true,
     env: options.environment,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const pid = child.pid;
-  if (pid === undefined) throw new LocalError(`${options.role} cannot be started: ${program} does not run`);
+  if (pid === undefined) throw new LocalError(`${role} cannot be started: ${program} does not run`);
   options.guard.watch(pid, 'SIGTERM');
   const ended = new Promise<void>((done) => child.once('exit', () => done()));
   void ended.then(() => options.guard.forget(pid));
   const stop = () => endProcess(pid, ['SIGTERM'], options.graceMs);
 
-  const outcome = await Promise.race([
-    new Promise<string>((done) => child.on('message', (message) => message === READY && done(READY))),
-    ended.then(() => `ended at once (${child.signalCode ?? `exit code ${child.exitCode}`})`),
-    delay(START_LIMIT_MS, 'is not ready after a minute', { ref: false }),
+  const said = new Promise<null>((done) => child.on('message', (message) => message === READY && done(null)));
+  const problem = await Promise.race([
+    said,
+    ended.then(() => {
+      const how = child.signalCode ?? `exit code ${child.exitCode}`;
+      return `the role ${role} ended at once (${how}): what it wrote is above`;
+    }),
+    delay(startLimitMs, lateLine(role, startLimitMs), { ref: false }),
   ]);
-  if (outcome === READY) return { pid, ended, stop };
-  await stop();
-  throw new LocalError(`the role ${options.role} ${outcome}: what it wrote is above`);
+  if (problem === null) return { pid, ended, stop };
+  await endProcess(pid, ['SIGTERM'], UNREADY_GRACE_MS);
+  throw new LocalError(problem);
 }
