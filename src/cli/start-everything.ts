@@ -7,6 +7,7 @@ import { emptyHome, openHome, type Home } from '../local/home.ts';
 import { supervise, type Supervisor } from '../local/supervisor.ts';
 import { engineTls } from '../temporal/tls.ts';
 import { roles } from './role-names.ts';
+import { ENDED_EARLY, type StopRequests, takeStopRequests } from './stop-requests.ts';
 
 export interface StartEverythingOptions {
   dev: boolean;
@@ -41,14 +42,11 @@ async function start(config: Config, home: Home, options: StartEverythingOptions
   });
 }
 
-/** Resolves at a signal, or when npm, which started us, is gone without passing one on. */
-function untilAskedToStop(config: Config): Promise<void> {
-  return new Promise((done) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => done());
-    if (config.npm_lifecycle_event === undefined) return;
-    const parent = process.ppid;
-    setInterval(() => process.ppid !== parent && done(), PARENT_CHECK_MS).unref();
-  });
+/** npm may go without passing a signal on. */
+function endWithNpm(config: Config, requests: StopRequests): void {
+  if (config.npm_lifecycle_event === undefined) return;
+  const parent = process.ppid;
+  setInterval(() => process.ppid !== parent && requests.ask(), PARENT_CHECK_MS).unref();
 }
 
 function announce(supervisor: Supervisor, home: Home, json: boolean): void {
@@ -58,9 +56,14 @@ function announce(supervisor: Supervisor, home: Home, json: boolean): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** A second request while we stop: end at once, and let the watchdog end the rest. */
-function endAtSecondSignal(): void {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+/** While we stop: end, and all children before us. */
+function endNow(supervisor: Supervisor, home: Home): void {
+  // The stop under way may be through first, now that nothing is left to wait for.
+  process.exitCode = ENDED_EARLY;
+  void supervisor
+    .endNow()
+    .then(() => home.release())
+    .finally(() => process.exit());
 }
 
 /**
@@ -74,21 +77,23 @@ export async function startEverything(options: StartEverythingOptions): Promise<
   engineTls(config);
   const home = await openHome(config.CARILLON_HOME);
   let starting = true;
-  const asked = untilAskedToStop(config).then(async () => {
+  const requests = takeStopRequests();
+  endWithNpm(config, requests);
+  const asked = requests.first.then(async () => {
     if (!starting) return;
     // Nothing was begun that must be finished; the watchdog ends what runs already.
     await home.release();
-    process.exit(130);
+    process.exit(ENDED_EARLY);
   });
   try {
     const supervisor = await start(config, home, { ...options, dev });
     starting = false;
     announce(supervisor, home, options.json);
     await asked;
-    endAtSecondSignal();
+    requests.onSecond(() => endNow(supervisor, home));
     await supervisor.stop();
   } finally {
     await home.release();
   }
-  process.exit(0);
+  process.exit();
 }

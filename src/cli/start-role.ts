@@ -4,6 +4,7 @@ import { loadConfig, requireSettings, type Config } from '../config.ts';
 import { developmentSettings } from '../local/dev-settings.ts';
 import type { RoleName } from './role-names.ts';
 import { READY } from '../local/role-process.ts';
+import { takeStopRequests } from './stop-requests.ts';
 
 /** A role that serves until it is stopped. */
 export interface RunningRole {
@@ -31,24 +32,18 @@ async function roleConfig(dev: boolean): Promise<Config> {
   return { ...complete, ...requireSettings(complete, 'DATABASE_URL', 'APP_SECRET', 'EMAIL_PROVIDER_URL') };
 }
 
-/** Resolves at the first request to end: a signal, or the end of the parent that started us. */
-function untilAskedToStop(): Promise<void> {
-  return new Promise((done) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => done());
-    if (process.connected) process.once('disconnect', () => done());
-  });
-}
-
 /**
  * Run one role in this process until it is asked to stop.
  * @throws ConfigError naming the settings that are missing
  */
 export async function startRole(role: RoleName, options: { dev: boolean }): Promise<void> {
   const config = await roleConfig(options.dev);
-  const asked = untilAskedToStop();
+  const requests = takeStopRequests();
+  // The end of the parent that started us.
+  if (process.connected) process.once('disconnect', () => requests.ask());
   const running = await (await loadRole(role)).run(config);
   process.send?.(READY);
-  await asked;
+  await requests.first;
   await running.stop();
   // Whatever is still open must not keep a process alive that has finished its work.
   process.exit(0);

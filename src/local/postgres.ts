@@ -183,7 +183,8 @@ async function launch(program: string, args: string[], as: RunAs, options: Postg
   });
   if (child.pid !== undefined) {
     const pid = child.pid;
-    options.guard.watch(pid, 'SIGINT');
+    // Killed itself, it would leave its children to notice that.
+    options.guard.watch(pid, 'SIGINT', 'SIGQUIT');
     void ended.then(() => options.guard.forget(pid));
   }
   const ready = new Promise<boolean>((done) => {

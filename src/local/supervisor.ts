@@ -33,6 +33,8 @@ export interface Supervisor {
   readonly devFile: DevFile | null;
   /** Stop the roles, then what they stand on. */
   stop(): Promise<void>;
+  /** End all at once, without waiting for what is under way, also while {@link Supervisor.stop} waits for it. */
+  endNow(): Promise<void>;
 }
 
 /** What is running, and what is to be stopped, the last started first. */
@@ -181,8 +183,15 @@ async function startRoles(state: State): Promise<void> {
 }
 
 async function stopAll(state: State): Promise<void> {
-  for (const stop of state.stops.splice(0).reverse()) await stop();
+  for (const stop of state.stops.toReversed()) await stop();
   await state.guard.close();
+}
+
+async function endAllNow(state: State): Promise<void> {
+  // Each only has to know that it is not to be started again: nobody waits for it.
+  for (const stop of state.stops) void stop().catch(() => undefined);
+  await state.guard.endNow();
+  await state.writePids();
 }
 
 /**
@@ -208,7 +217,7 @@ export async function supervise(options: SupervisorOptions): Promise<Supervisor>
     const devFile = config.CARILLON_DEV ? await describe(state, engine.uiUrl) : null;
     await startRoles(state);
     await state.writePids();
-    return { devFile, stop: () => stopAll(state) };
+    return { devFile, stop: () => stopAll(state), endNow: () => endAllNow(state) };
   } catch (error) {
     await stopAll(state);
     throw error;

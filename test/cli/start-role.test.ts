@@ -1,8 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { roles } from '../../src/cli/role-names.ts';
+import { claimPort } from '../../src/local/ports.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { useEngine, type TestEngine } from '../support/engine.ts';
 import { runProgram, type Program } from '../support/programs.ts';
@@ -53,6 +56,30 @@ describe('carillon start <role>', () => {
     await program.ready();
     program.child.disconnect();
     expect(await program.ended).toBe(0);
+  }, 60_000);
+
+  it('takes a request to end that comes twice, by the terminal and by npm, for one', async () => {
+    const program = start('worker');
+    await program.ready();
+    program.child.kill('SIGINT');
+    await delay(10);
+    program.child.kill('SIGINT');
+    expect(await program.ended).toBe(0);
+  }, 60_000);
+
+  it('finishes what is under way, until it is asked a second time', async () => {
+    const port = await claimPort(0, 'PORT');
+    const program = start('api', { PORT: String(port) });
+    await program.ready();
+    const unfinished = net.connect(port, '127.0.0.1').on('error', () => undefined);
+    unfinished.write('POST /v1/login HTTP/1.1\r\nhost: here\r\ncontent-type: application/json\r\n');
+    unfinished.write('content-length: 100\r\n\r\n{');
+    await delay(200);
+    program.child.kill('SIGINT');
+    expect(await Promise.race([program.ended, delay(1_000, 'goes on')])).toBe('goes on');
+    program.child.kill('SIGINT');
+    expect(await Promise.race([program.ended, delay(3_000, 'goes on')])).toBe(130);
+    unfinished.destroy();
   }, 60_000);
 
   it.each(roles)('%s does not start with more connections than PostgreSQL allows', async (role) => {

@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { findApiKey } from '../../src/api-keys/service.ts';
@@ -20,6 +22,8 @@ const freePorts = {
   TEMPORAL_UI_PORT: '0',
   MAILBOX_PORT: '0',
 };
+/** What comes sooner after the first request to stop is the same one. */
+const SAME_REQUEST_MS = 600;
 const programs: Program[] = [];
 
 function run(args: string[] = [], settings: Record<string, string> = {}): Program {
@@ -206,22 +210,74 @@ describe('a running installation', () => {
   }, 60_000);
 });
 
+describe('an installation that is asked to stop', () => {
+  afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+  it('waits for its roles, and at a second request ends at once with all it started', async () => {
+    const program = run([], { FAKE_ROLE_STUBBORN: 'worker' });
+    const { pids } = await untilUp(program);
+    program.child.kill('SIGINT');
+    await until(
+      () => !isAlive(pids.api ?? 0),
+      () => program.output(),
+    );
+    await delay(SAME_REQUEST_MS);
+    expect(alivePids(pids)).toEqual(expect.arrayContaining([pids.worker, pids.temporal, pids.postgres]));
+    program.child.kill('SIGINT');
+    const at = Date.now();
+    expect(await program.ended).toBe(130);
+    expect(Date.now() - at).toBeLessThan(5_000);
+    expect(alivePids(pids)).toEqual([]);
+    expect(Object.values(devFile().pids).every((pid) => pid === null)).toBe(true);
+    expect(existsSync(join(home, 'lock'))).toBe(false);
+  }, 60_000);
+
+  it('takes a request that comes twice, by the terminal and by npm, for one', async () => {
+    const program = run();
+    const { pids } = await untilUp(program);
+    program.child.kill('SIGINT');
+    await delay(20);
+    program.child.kill('SIGINT');
+    expect(await program.ended).toBe(0);
+    expect(alivePids(pids)).toEqual([]);
+  }, 60_000);
+
+  it('ends at once while it starts', async () => {
+    const program = run([], { FAKE_ROLE_SILENT: 'worker' });
+    const { pids } = await until(
+      () => existsSync(join(home, 'dev.json')) && devFile().pids.sender !== null && devFile(),
+      () => program.output(),
+      60_000,
+    );
+    program.child.kill('SIGINT');
+    expect(await program.ended).toBe(130);
+    await until(
+      () => alivePids(pids).length === 0,
+      () => `still alive: ${alivePids(pids).join()}`,
+    );
+  }, 90_000);
+});
+
 describe('an installation that cannot start', () => {
   afterEach(() => rmSync(home, { recursive: true, force: true }));
 
   it.each(['PORT', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT', 'MAILBOX_PORT'])(
     'says in one line that the port of %s is taken',
     async (setting) => {
-      const taken = createServer();
-      const port = await new Promise<number>((done) => {
-        taken.listen(0, '127.0.0.1', () => done((taken.address() as { port: number }).port));
-      });
-      const program = run([], { [setting]: String(port) });
-      expect(await program.ended).toBe(1);
-      expect(program.output()).toMatch(
-        new RegExp(`^carillon: port ${port} on 127.0.0.1 is taken [^\\n]*set ${setting} to another port\\n$`),
-      );
-      await new Promise((done) => taken.close(done));
+      const taken = createServer().listen(0, '127.0.0.1');
+      await once(taken, 'listening');
+      try {
+        const { port } = taken.address() as AddressInfo;
+        const program = run([], { [setting]: String(port) });
+        expect(await program.ended).toBe(1);
+        expect(program.output()).toMatch(
+          new RegExp(
+            `^carillon: port ${port} on 127.0.0.1 is taken [^\\n]*set ${setting} to another port\\n$`,
+          ),
+        );
+      } finally {
+        taken.close();
+      }
     },
     60_000,
   );
