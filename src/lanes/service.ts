@@ -10,6 +10,8 @@ export interface Lane {
   n: number;
 }
 
+// Whoever changes several lanes locks them by kind and number first, so that no two senders wait for one another.
+
 /**
  * As many lanes of a kind as there are senders; those above are marked, and kept a while for a sender that restarts.
  */
@@ -18,9 +20,13 @@ export async function planLanes(client: Queryable, kind: LaneKind): Promise<void
     `with wanted as (select count(*)::int as lanes from processes where role = 'sender' and ${holdsLockSql('id')}),
      added as (
        insert into lanes (kind, n) select $1, generate_series(1, lanes) from wanted
-       on conflict (kind, n) do nothing)
-     update lanes set surplus_since = case when n > wanted.lanes then now() end
-     from wanted where kind = $1 and (n > wanted.lanes) is distinct from (surplus_since is not null)`,
+       on conflict (kind, n) do nothing),
+     changed as (
+       select l.n, l.n > w.lanes as surplus from lanes l cross join wanted w
+       where l.kind = $1 and (l.n > w.lanes) is distinct from (l.surplus_since is not null)
+       order by l.n for no key update of l)
+     update lanes l set surplus_since = case when c.surplus then now() end
+     from changed c where l.kind = $1 and l.n = c.n`,
     [kind],
   );
 }
@@ -40,9 +46,11 @@ export async function claimLaneChecks(
   surplusSeconds: number,
 ): Promise<(Lane & { surplus: boolean })[]> {
   const { rows } = await client.query<Lane & { surplus: boolean }>(
-    `update lanes set checked_at = now()
-     where checked_at is null or checked_at <= now() - make_interval(secs => $1)
-     returning kind, n, coalesce(surplus_since < now() - make_interval(secs => $2), false) as surplus`,
+    `with due as (
+       select kind, n from lanes where checked_at is null or checked_at <= now() - make_interval(secs => $1)
+       order by kind, n for no key update)
+     update lanes l set checked_at = now() from due d where l.kind = d.kind and l.n = d.n
+     returning l.kind, l.n, coalesce(l.surplus_since < now() - make_interval(secs => $2), false) as surplus`,
     [sinceSeconds, surplusSeconds],
   );
   return rows;
@@ -51,9 +59,11 @@ export async function claimLaneChecks(
 /** The look failed: someone looks again at once. */
 export async function releaseLaneChecks(client: Queryable, lanes: Lane[]): Promise<void> {
   await client.query(
-    `update lanes set checked_at = null
-     from jsonb_to_recordset($1::jsonb) as checked (kind text, n int)
-     where lanes.kind = checked.kind and lanes.n = checked.n`,
+    `with checked as (
+       select l.kind, l.n from lanes l join jsonb_to_recordset($1::jsonb) as c (kind text, n int)
+         on l.kind = c.kind and l.n = c.n
+       order by l.kind, l.n for no key update of l)
+     update lanes l set checked_at = null from checked c where l.kind = c.kind and l.n = c.n`,
     [JSON.stringify(lanes)],
   );
 }
@@ -88,8 +98,10 @@ export async function readLaneMode(client: Queryable, lane: Lane): Promise<LaneM
 /** A process has one loop of a kind, so it shows one lane: this one, from now on. */
 export async function takeLane(client: Queryable, lane: Lane, processId: number): Promise<void> {
   await client.query(
-    `update lanes set process_id = case when n = $2 then $3::bigint end, updated_at = now()
-     where kind = $1 and (n = $2 or process_id = $3)`,
+    `with changed as (
+       select n from lanes where kind = $1 and (n = $2 or process_id = $3) order by n for no key update)
+     update lanes l set process_id = case when l.n = $2 then $3::bigint end, updated_at = now()
+     from changed c where l.kind = $1 and l.n = c.n`,
     [lane.kind, lane.n, processId],
   );
 }

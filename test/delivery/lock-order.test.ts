@@ -7,7 +7,7 @@ import { settleRefusal } from '../../src/delivery/outcomes.ts';
 import { recordWindows } from '../../src/delivery/record.ts';
 import { settleDeadSender } from '../../src/delivery/settle.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { eventually } from '../support/eventually.ts';
+import { countFreeMeanwhile } from '../support/lock-order.ts';
 import { insertAccount, queueEmails, type QueuedAccount } from '../support/queued.ts';
 import { TEST_TIERS } from '../support/sending.ts';
 
@@ -51,24 +51,8 @@ afterEach(() =>
   ),
 );
 
-/** Hold the first row while `work` wants many, and count the rows that are free when it waits for that one. */
-async function freeMeanwhile(hold: string, id: number, work: () => Promise<unknown>, free: string[]) {
-  const { counts, done } = await inTransaction(database.pool, async (client) => {
-    await client.query(hold, [id]);
-    const working = work();
-    await eventually(async () => {
-      const { rowCount } = await database.pool.query(
-        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      expect(rowCount).toBe(1);
-    });
-    const seen: (number | null)[] = [];
-    for (const statement of free) seen.push((await client.query(`${statement} skip locked`)).rowCount);
-    return { counts: seen, done: working };
-  });
-  await done;
-  return counts;
-}
+const freeMeanwhile = (hold: string, id: number, work: () => Promise<unknown>, free: string[]) =>
+  countFreeMeanwhile(database.pool, { hold, values: [id], work, free });
 
 const holdMessage = 'select 1 from messages where id = $1 for update';
 const otherMessages = 'select 1 from messages for no key update';
