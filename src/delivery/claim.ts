@@ -64,6 +64,20 @@ function limitsSql(account: string, tiers: TierAllowances): string {
 }
 
 /**
+ * Messages are never waited for, with queue rows locked: who has one may be recording what became of it, and wants its
+ * queue row next.
+ */
+const markHeldSql = `free as (
+    select m.id, h.due_at, h.decision from held h join messages m on m.id = h.message_id
+    where m.status in ('queued', 'held', 'unknown')
+    for no key update of m skip locked
+  ), marked as (
+    update messages m set status = 'held', updated_at = now(), hold = jsonb_build_object(
+        'reason', f.decision, 'until', case f.decision when 'allowance' then to_jsonb(f.due_at) end)
+    from free f where m.id = f.id
+  )`;
+
+/**
  * The rows due of one backlog, oldest first: as many as the rolling allowance lets go are claimed and counted
  * against it (once a message, whatever happens to the claim); the others are held, as all are while the account
  * is paused. A message past its 72 hours is claimed without being counted, for the checks to end it.
@@ -117,17 +131,14 @@ function claimSql(backlog: Backlog, owner: number, quantum: number, tiers: TierA
         q.queued_at + interval '72 hours 1 second')
     from decided d where d.decision <> 'claim' and q.message_id = d.message_id
     returning q.message_id, q.due_at, d.decision
-  ), marked as (
-    update messages m set status = 'held', updated_at = now(), hold = jsonb_build_object(
-        'reason', h.decision, 'until', case h.decision when 'allowance' then to_jsonb(h.due_at) end)
-    from held h where m.id = h.message_id and m.status in ('queued', 'held', 'unknown')
-  )
+  ), ${markHeldSql}
   select message_id, claim_epoch from claimed order by message_id`;
 }
 
 /**
  * Claim up to `quantum` messages of one backlog for a process. A claim promises nothing and can be taken back.
- * @returns what was claimed; whatever had to wait is `held` in the same transaction
+ * @returns what was claimed; whatever had to wait is `held` in the same transaction, unless another is just changing
+ *   that message
  */
 export async function claimBacklog(
   client: Queryable,

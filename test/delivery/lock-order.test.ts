@@ -117,3 +117,30 @@ describe('rows that others lock too are locked in the order of their ids', () =>
     expect(rows).toEqual([{ owner: null }]);
   });
 });
+
+it('a claim does not wait for a message that it would hold, while somebody records what became of it', async () => {
+  const account = await insertAccount(database);
+  const [recorded, other] = await queueEmails(database, account, 2);
+  await database.pool.query('update accounts set sending_paused_at = now() where id = $1', [
+    account.accountId,
+  ]);
+  const backlog = { channel: 'email', class: 0, accountId: account.accountId, waitMs: 0 } as const;
+  const impatient = openDatabase({ url: test.url, poolMax: 1, keyedPlans: true, statementTimeoutMs: 2_000 });
+  try {
+    await inTransaction(database.pool, async (client) => {
+      await client.query(holdMessage, [recorded]);
+      expect(await claimBacklog(impatient.pool, backlog, OWNER, 2, TEST_TIERS)).toEqual([]);
+    });
+  } finally {
+    await impatient.close();
+  }
+  const { rows } = await database.pool.query(
+    `select m.id, m.status, q.due_at > now() as later from messages m join send_queue q on q.message_id = m.id
+     where m.account_id = $1 order by m.id`,
+    [account.accountId],
+  );
+  expect(rows).toEqual([
+    { id: recorded, status: 'queued', later: true },
+    { id: other, status: 'held', later: true },
+  ]);
+});
