@@ -80,14 +80,20 @@ function link(url: URL, changes: Record<string, string | null>, rel: string): st
   return `<${target.href}>; rel="${rel}"`;
 }
 
-function links(url: URL, page: Page, rows: Listed[], totalPages: number): string {
+/** Whether there may be older items; a page by `after` does not know how many came before it. */
+function mayGoOn(page: Page, rows: Listed[], counted: Counted): boolean {
+  if (rows.length < page.limit) return false;
+  return page.after !== null || counted.estimated === true || page.offset + rows.length < counted.total;
+}
+
+function links(url: URL, page: Page, rows: Listed[], counted: Counted, totalPages: number): string {
   const found = [link(url, { page: null, after: null }, 'first')];
   if (page.after === null && page.number > 1) {
     const before = Math.min(page.number - 1, Math.max(totalPages, 1));
     found.push(link(url, { page: String(before) }, 'prev'));
   }
   const last = rows.at(-1);
-  if (last && rows.length === page.limit) {
+  if (last && mayGoOn(page, rows, counted)) {
     found.push(link(url, { page: null, after: String(last.id) }, 'next'));
   }
   if (page.after === null && totalPages > 0) found.push(link(url, { page: String(totalPages) }, 'last'));
@@ -109,7 +115,7 @@ export function paginate(
   const headers: Record<string, string> = {
     'X-Total-Count': String(counted.total),
     'X-Total-Pages': String(totalPages),
-    Link: links(new URL(`${input.publicUrl}${input.ctx.req.url ?? '/'}`), page, rows, totalPages),
+    Link: links(new URL(`${input.publicUrl}${input.ctx.req.url ?? '/'}`), page, rows, counted, totalPages),
   };
   if (page.after === null) headers['X-Page-Number'] = String(page.number);
   if (counted.estimated) headers['X-Total-Count-Estimated'] = 'true';

@@ -66,6 +66,12 @@ it('links by after, which newer items do not shift, and keeps the filters', asyn
   expect(second.prev).toBe('https://mail.example/base/v1/my/probe/pages?limit=15&page=1');
 });
 
+it('links to no next page where the last one is full', async () => {
+  const rels = async (query: string) => Object.keys(linksOf((await list(query)).headers.get('link')));
+  expect(await rels('?limit=20')).toContain('next');
+  expect(await rels('?limit=20&page=2')).toEqual(['first', 'prev', 'last']);
+});
+
 it.each(['', 'Host: a b<c>\r\n'])('links somewhere though the client sent %j', async (host) => {
   const plain = await startTestApi({ extraRoutes: probeRoutes });
   const socket = net.connect(plain.port, '127.0.0.1');
