@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../db/queryable.ts';
-import { AppError, notFound } from '../errors.ts';
+import { AppError } from '../errors.ts';
 import type { CreatedResult, JsonResult } from './route.ts';
 
 /** Kept keys are forgotten after this long; housekeeping removes the rows. */
@@ -103,7 +103,9 @@ async function readKept(pool: Queryable, request: IdempotentRequest): Promise<Ke
 
 async function replay(kept: KeptRow, load: (resourceId: number) => Promise<unknown>): Promise<JsonResult> {
   const body = await load(kept.resource_id);
-  if (body === null || body === undefined) throw notFound('the resource this request made');
+  if (body === null || body === undefined) {
+    throw new AppError('not_found', 'what the first request with this key made was removed since');
+  }
   return { status: kept.status, body, headers: REPLAYED };
 }
 

@@ -22,7 +22,7 @@ function parseParams(route: RouteDefinition, raw: Record<string, string>): unkno
   if (!route.params) return raw;
   const parsed = parseWith(route.params, raw, 'field');
   // An id that cannot be one names nothing.
-  if (!parsed.ok) throw notFound('the resource');
+  if (!parsed.ok) throw notFound('resource');
   return parsed.value;
 }
 
