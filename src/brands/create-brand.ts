@@ -1,4 +1,5 @@
 import type { Queryable } from '../db/queryable.ts';
+import { markComplete } from './mark-complete.ts';
 import { BrandModel } from './model.ts';
 
 export interface NewBrand {
@@ -19,6 +20,8 @@ export async function createBrand(db: Queryable, input: NewBrand): Promise<numbe
       brand_color: input.brandColor,
       physical_address: input.physicalAddress,
     })
-    .returning('id');
+    .returning(BrandModel.columns)
+    .execute();
+  await markComplete(db, brand);
   return brand.id;
 }

@@ -4,7 +4,8 @@ import { inTransaction, type Queryable } from '../db/queryable.ts';
 import { invalid } from '../errors.ts';
 import type { AccountTenant } from '../auth/tenant.ts';
 import type { ImageReferences } from '../storage/image-reference.ts';
-import { BrandModel, isComplete, type BrandRow } from './model.ts';
+import { markComplete } from './mark-complete.ts';
+import { BrandModel, type BrandRow } from './model.ts';
 import { isLogoUrl, type PutBrandBody } from './schema.ts';
 
 export { createBrand, type NewBrand } from './create-brand.ts';
@@ -43,17 +44,6 @@ async function lockedFirstBrand(trx: Queryable, accountId: number): Promise<numb
     [accountId],
   );
   return rows[0]?.id ?? null;
-}
-
-/** The onboarding step `brand` is done once and for all when a brand is first complete. */
-async function markComplete(trx: Queryable, brand: BrandRow): Promise<void> {
-  if (!isComplete(brand)) return;
-  await trx.query(
-    `update accounts
-     set onboarding_state = onboarding_state || jsonb_build_object('brand', jsonb_build_object('completed_at', now()))
-     where id = $1 and not onboarding_state ? 'brand'`,
-    [brand.account_id],
-  );
 }
 
 export interface BrandService {
