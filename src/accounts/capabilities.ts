@@ -1,14 +1,14 @@
-/** What an account may use, unless an operator made an exception. */
+/** What an account may use, unless an operator made an exception; false for what is not there yet. */
 const defaults = {
   email: true,
   sms: true,
-  campaigns: true,
-  flows: true,
-  validation: true,
+  campaigns: false,
+  flows: false,
+  validation: false,
   inboxes: false,
   webhooks: true,
-  custom_domains: true,
-  mcp: true,
+  custom_domains: false,
+  mcp: false,
 };
 
 export type Capability = keyof typeof defaults;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { setAccount, pauseSending, resumeSending } from '../../src/accounts/service.ts';
+import { createAccount, setAccount, pauseSending, resumeSending } from '../../src/accounts/service.ts';
+import { inTransaction } from '../../src/db/queryable.ts';
 import { createKeyring } from '../../src/secrets/keyring.ts';
 import { createSignedIds } from '../../src/storage/signed-id.ts';
 import { startTestApi, TEST_SECRET, type TestApi } from '../support/api.ts';
@@ -55,13 +56,13 @@ describe('GET /account', () => {
       capabilities: {
         email: true,
         sms: true,
-        campaigns: true,
-        flows: true,
-        validation: true,
+        campaigns: false,
+        flows: false,
+        validation: false,
         inboxes: false,
         webhooks: true,
-        custom_domains: true,
-        mcp: true,
+        custom_domains: false,
+        mcp: false,
       },
       spend_cap_monthly_cents: null,
       billing: {
@@ -156,6 +157,20 @@ describe('GET /account', () => {
     await api.request('PUT', '/v1/my/brand', { body: { brand_color: '#654321' } });
     expect((await get()).body.onboarding?.steps?.brand).toEqual(onboarding?.steps?.brand);
   });
+});
+
+it('notes at once that a brand is complete which is made so', async () => {
+  const { pool } = api.database;
+  const make = (name: string, brand: { brandColor?: string }) =>
+    inTransaction(pool, (trx) =>
+      createAccount(trx, { name, owner: { email: `${name}@acme.test`, password: 'correct horse' }, brand }),
+    );
+  const [complete, bare] = [await make('complete', { brandColor: '#123456' }), await make('bare', {})];
+  const { rows } = await pool.query<{ noted: boolean }>(
+    "select onboarding_state ? 'brand' as noted from accounts where id = any($1) order by id",
+    [[complete.account.id, bare.account.id]],
+  );
+  expect(rows).toEqual([{ noted: true }, { noted: false }]);
 });
 
 describe('PATCH /account', () => {
