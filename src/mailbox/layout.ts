@@ -26,13 +26,17 @@ const bell = markup`<svg
   />
 </svg>`;
 
-/** Swaps in the newest list while the page is looked at; without scripts the page reloads itself. */
+/**
+ * Swaps in the newest list while the page is looked at; without scripts the page reloads itself. The style of the
+ * answer, whose nonce is another, is cut out: browsers complain of it even where nothing is shown.
+ */
 const refresh = `
 const look = async () => {
   if (document.hidden || document.querySelector('details[open]')) return;
   const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
   if (!answer.ok) return;
-  const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  const text = (await answer.text()).replace(/<style[^]*?<\\/style>/, '');
+  const fresh = new DOMParser().parseFromString(text, 'text/html');
   for (const id of ['count', 'list']) {
     const [now, next] = [document.getElementById(id), fresh.getElementById(id)];
     if (!now || !next || now.innerHTML === next.innerHTML) continue;
