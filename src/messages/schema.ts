@@ -72,6 +72,13 @@ const betweenFields = z.superRefine<unknown>((value, ctx) => {
 });
 betweenFields._zod.def.when = () => true;
 
+const headersDescription =
+  `Extra headers of the email, at most ${MAX_HEADERS}. Reserved: From, To, Cc, Bcc, Sender, Reply-To, Subject, Date, ` +
+  'Message-ID, Return-Path, Received, DKIM-Signature, MIME-Version, Content-*, Feedback-ID and X-Carillon-*.';
+const tagsDescription =
+  `Words of your own that messages and events repeat, at most ${MAX_TAGS}; email only. Reserved: account_id, ` +
+  'brand_id, message_id, campaign_id, flow_id and all that begin with carillon.';
+
 const oneLine = /^[^\p{Cc}\u2028\u2029]*$/u;
 const noBreaks = 'must not contain line breaks or control characters';
 
@@ -94,15 +101,17 @@ export const sendMessageBody = z
       .optional()
       .meta({ description: 'A verified sender identity of the brand, with or without a name.' }),
     from_email: z.string().min(1).max(1_000).optional().meta({ description: 'The same as `from`.' }),
-    reply_to: z.string().min(1).max(1_000).optional(),
+    reply_to: z.string().min(1).max(1_000).optional().meta({ description: 'One address. Email only.' }),
     headers: z
       .record(z.string().max(998), z.string().max(10_000))
       .check(bounded(MAX_HEADERS, 'headers'))
-      .optional(),
+      .optional()
+      .meta({ description: headersDescription }),
     tags: z
       .record(z.string().min(1).max(64), z.string().max(256))
       .check(bounded(MAX_TAGS, 'tags'))
-      .optional(),
+      .optional()
+      .meta({ description: tagsDescription }),
     tracking: z.strictObject({ opens: z.boolean().optional(), clicks: z.boolean().optional() }).optional(),
   })
   .check(betweenFields)
