@@ -147,7 +147,7 @@ describe('the data of email events', () => {
   it.each([
     ['email.sent', { provider: 'smtp' }],
     ['email.delivered', { smtp_response: '250 ok' }],
-    ['email.bounced', { bounce: { type: 'hard', subtype: 'no_mailbox', diagnostic: '550' } }],
+    ['email.bounced', { bounce: { type: 'hard', subtype: 'no_such_mailbox', diagnostic: '550' } }],
     ['email.failed', { failure: { code: 'rejected', message: 'no' } }],
     ['email.complained', {}],
   ] as const)('of %s follows the catalogue', (type, extra) => {

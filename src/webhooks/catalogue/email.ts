@@ -55,7 +55,7 @@ export const emailEvents = {
       ...sampleMessage,
       bounce: {
         type: 'hard' as const,
-        subtype: 'no_mailbox',
+        subtype: 'no_such_mailbox',
         diagnostic: '550 5.1.1 <ada@example.com>: Recipient address rejected: User unknown',
       },
     }),
