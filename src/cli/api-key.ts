@@ -47,7 +47,7 @@ async function list(options: { account: number; brand?: number }, command: Comma
     return (await keys()).listApiKeys(database.pool, { accountId: options.account, brandId: options.brand });
   });
   const lines = apiKeys.map((apiKey) => {
-    const state = apiKey.revokedAt ? `revoked ${apiKey.revokedAt.toISOString()}` : 'live';
+    const state = apiKey.revokedAt ? `revoked ${apiKey.revokedAt.toISOString()}` : 'active';
     return [apiKey.id, `${apiKey.displayPrefix}…`, `brand ${apiKey.brandId}`, state, apiKey.name].join('  ');
   });
   print(command, apiKeys, lines.length === 0 ? 'no API keys' : lines.join('\n'));

@@ -53,13 +53,21 @@ export async function withDatabase<T>(work: (context: CommandContext) => Promise
 /** One fact for a person to read: its name and value. */
 export type Fact = [name: string, value: unknown];
 
+/** `sendingPausedAt` becomes `sending_paused_at`, at every depth: names are those of the API. */
+function underscored(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(underscored);
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  const name = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [name(key), underscored(inner)]));
+}
+
 /**
  * Print a command's result: JSON with `--json`, else the text.
  * @param text lines for a person
  */
 export function print(command: Command, result: unknown, text: string): void {
   const { json } = command.optsWithGlobals<{ json?: boolean }>();
-  process.stdout.write(json ? `${JSON.stringify(result, null, 2)}\n` : `${text}\n`);
+  process.stdout.write(json ? `${JSON.stringify(underscored(result), null, 2)}\n` : `${text}\n`);
 }
 
 /** Facts under one another, their values in line. */

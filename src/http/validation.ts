@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ValidationErrors } from '../errors.ts';
-import { issueMessage } from './issue-message.ts';
+import { issueMessage } from '../issue-message.ts';
 import { nearestName } from './nearest-name.ts';
 
 export type Parsed<T> = { ok: true; value: T } | { ok: false; errors: ValidationErrors };

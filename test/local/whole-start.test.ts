@@ -80,7 +80,7 @@ describe('carillon start --dev', () => {
       },
     );
     expect(await command.ended).toBe(0);
-    expect(JSON.parse(command.output())).toMatchObject([{ name: 'demo', accountId: dev.account_id }]);
+    expect(JSON.parse(command.output())).toMatchObject([{ name: 'demo', account_id: dev.account_id }]);
   });
 
   it('stops everything at SIGTERM', async () => {
