@@ -65,6 +65,9 @@ describe('a lane', () => {
     const { events } = await env.client.workflow.getHandle(handle.workflowId, first).fetchHistory();
     const stays = events?.filter((event) => event.activityTaskCompletedEventAttributes) ?? [];
     expect(stays.length).toBe(200 + 1);
+    const timers = events?.filter((event) => event.timerStartedEventAttributes) ?? [];
+    const labels = timers.map((event) => Buffer.from(event.userMetadata?.summary?.data ?? []).toString());
+    expect([...new Set(labels)]).toEqual(['"until a signal says otherwise"']);
     await until(async () => {
       const { mode, n } = await current.query<LaneState>('state');
       return mode === 'draining' && n === 1;

@@ -75,7 +75,7 @@ function handleMessages(lane: LaneState): void {
 /** Write what operators ask for into the lane's row, one after the other, where the loop's process reads it. */
 async function steer(lane: LaneState): Promise<void> {
   for (;;) {
-    await condition(() => lane.wanted !== null, '1 day');
+    await condition(() => lane.wanted !== null, '1 day', { summary: 'until a signal says otherwise' });
     const mode = lane.wanted;
     if (mode === null) continue;
     await recordLaneMode({ kind: lane.kind, n: lane.n }, mode);
