@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { AppError } from '../errors.ts';
 import { errorBody } from './respond.ts';
@@ -18,9 +18,22 @@ export interface Listening {
   stop(graceSeconds: number): Promise<void>;
 }
 
-/** What Node could not parse as HTTP gets an answer in our shape all the same. */
-function answerBadRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+type Unanswered = WeakMap<Duplex, Set<ServerResponse>>;
+
+function noteUnanswered(unanswered: Unanswered, socket: Duplex, response: ServerResponse): void {
+  const responses = unanswered.get(socket) ?? new Set();
+  unanswered.set(socket, responses.add(response));
+  response.once('close', () => responses.delete(response));
+}
+
+/** Whether the client would take our next words for the answer to a request before, or for a part of one. */
+function isAnswerOwed(responses: ReadonlySet<ServerResponse> | undefined): boolean {
+  return [...(responses ?? [])].some(({ req, headersSent }) => req.complete || headersSent);
+}
+
+/** What Node could not parse as HTTP gets an answer in our shape all the same, where it can be one. */
+function answerBadRequest(unanswered: Unanswered, error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || isAnswerOwed(unanswered.get(socket))) {
     socket.destroy();
     return;
   }
@@ -81,7 +94,9 @@ export async function listen(listener: RequestListener, host: string, port: numb
     },
     listener,
   );
-  server.on('clientError', answerBadRequest);
+  const unanswered: Unanswered = new WeakMap();
+  server.prependListener('request', ({ socket }, response) => noteUnanswered(unanswered, socket, response));
+  server.on('clientError', (error, socket) => answerBadRequest(unanswered, error, socket));
   // Node's own answer to an Expect that it does not know is not in our shape; a server may ignore it (RFC 9110 §10.1.1).
   server.on('checkExpectation', listener);
   const bound = await listening(server, host, port);

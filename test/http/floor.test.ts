@@ -296,6 +296,11 @@ describe('an answer', () => {
     expect(await raw([long], /}$/)).toMatch(/^HTTP\/1.1 431 [\s\S]*"error":true/);
   });
 
+  it('to what is not HTTP is none behind a request that still waits for its own', async () => {
+    const first = `GET /v1/my/account HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.apiKey}\r\n\r\n`;
+    expect(await raw([`${first}NONSENSE\r\n\r\n`], /}$/)).not.toMatch(/^HTTP\/1.1 400/);
+  });
+
   it('that expects what nobody knows gets its answer all the same', async () => {
     const request = 'GET /v1/my/nothing HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\n\r\n';
     expect(await raw([request], /}$/)).toMatch(/^HTTP\/1.1 404 [\s\S]*X-Request-Id[\s\S]*"error":true/);
