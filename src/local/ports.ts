@@ -44,14 +44,17 @@ async function hold({ port, setting, host = '127.0.0.1' }: PortClaim): Promise<S
 /**
  * Make sure that ports can be listened on, all of them at once, so that no two are the same.
  * @returns the ports, in order
- * @throws LocalError where one is taken or not allowed
+ * @throws LocalError where any is taken or not allowed, naming each, one a line
  */
 export async function claimPorts(claims: PortClaim[]): Promise<number[]> {
   const held = await Promise.allSettled(claims.map(hold));
   const servers = held.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   const ports = servers.map(portOf);
   await Promise.all(servers.map(close));
-  for (const one of held) if (one.status === 'rejected') throw one.reason;
+  const refused = held.flatMap((one) => (one.status === 'rejected' ? [one.reason as LocalError] : []));
+  if (refused.length > 0) {
+    throw new LocalError(refused.map((error) => error.message).join('\n'), { cause: refused[0] });
+  }
   return ports;
 }
 

@@ -39,11 +39,11 @@ function make<Provider>(
 ): Provider | null {
   const text = deps.config[setting];
   if (text === undefined) return null;
-  const known = Object.keys(makers).join(' ');
+  const known = Object.keys(makers).join(', ');
   if (!URL.canParse(text)) throw new ConfigError(`${setting} is not a URL; it starts with one of: ${known}`);
   const url = new URL(text);
   const maker = makers[url.protocol];
-  if (!maker) throw new ConfigError(`${setting}: no provider for ${url.protocol} Known: ${known}`);
+  if (!maker) throw new ConfigError(`${setting} begins with ${url.protocol}, which is none of: ${known}`);
   return maker(url, deps);
 }
 

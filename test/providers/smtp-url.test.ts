@@ -52,11 +52,13 @@ describe('the providers that are set', () => {
     expect(createEmailProvider(deps({ EMAIL_PROVIDER_URL: 'capture:' })).name).toBe('capture');
     expect(createSmsProvider(deps({ SMS_PROVIDER_URL: 'capture:' }))?.name).toBe('capture');
     expect(createSmsProvider(deps({}))).toBeNull();
-    const known = 'Known: capture: smtp: smtps:';
+    const known = 'begins with pigeon:, which is none of: capture:, smtp:, smtps:';
     expect(() => createEmailProvider(deps({}))).toThrow('EMAIL_PROVIDER_URL is not set');
     expect(() => createEmailProvider(deps({ EMAIL_PROVIDER_URL: 'pigeon://x' }))).toThrow(known);
     expect(() => createEmailProvider(deps({ EMAIL_PROVIDER_URL: 'relay' }))).toThrow('is not a URL');
-    expect(() => createSmsProvider(deps({ SMS_PROVIDER_URL: 'pigeon://x' }))).toThrow('SMS_PROVIDER_URL: no');
+    expect(() => createSmsProvider(deps({ SMS_PROVIDER_URL: 'pigeon://x' }))).toThrow(
+      'SMS_PROVIDER_URL begins with pigeon:',
+    );
   });
 
   it('sign for themselves where ?dkim=off says so', () => {
