@@ -156,7 +156,12 @@ export function createLaneActivities(deps: LaneDependencies): LaneActivities & {
         const report = await watchLoop(watch, deps, AbortSignal.any([cancellationSignal, detached.signal]));
         if (cancellationSignal.aborted) await cancelled;
         if (detached.signal.aborted) {
-          throw ApplicationFailure.retryable(`detached: ${detached.signal.reason}`, 'detached');
+          // As it is meant to be: the library tells of it at debug level, not as a warning at every stop.
+          throw ApplicationFailure.create({
+            message: `detached: ${detached.signal.reason}`,
+            type: 'detached',
+            category: 'BENIGN',
+          });
         }
         return report;
       } finally {

@@ -65,7 +65,11 @@ describe('attaching a lane', () => {
       nonRetryable: false,
     });
     detachAll();
-    await expect(attached).rejects.toMatchObject({ type: 'detached', nonRetryable: false });
+    await expect(attached).rejects.toMatchObject({
+      type: 'detached',
+      nonRetryable: false,
+      category: 'BENIGN',
+    });
   });
 
   it('takes over from an attempt of the same lane that the engine gave up on', async () => {
