@@ -48,12 +48,10 @@ const billing = z.object({
   plan_name: z.string(),
   wallet_balance_cents: z.int(),
   auto_topup: z.boolean(),
-  resources: z
-    .object({ email: resource, sms: resource, ai: resource })
-    .meta({
-      description:
-        '`email`: the rolling 24-hour allowance, in which SMS count too. `sms` and `ai` have none of their own.',
-    }),
+  resources: z.object({ email: resource, sms: resource, ai: resource }).meta({
+    description:
+      '`email`: the rolling 24-hour allowance, in which SMS count too. `sms` and `ai` have none of their own.',
+  }),
   lifetime: z.object({ email_sent: z.int(), sms_sent: z.int(), ai_used: z.int() }),
 });
 
