@@ -38,7 +38,6 @@ interface Line {
   breaker: Breaker;
 }
 
-const LOW_WATER = 500;
 const BUSY_POLL_MS = 25;
 const IDLE_POLL_MS = 1_000;
 const AWAY_MS = 250;
@@ -143,25 +142,24 @@ class SendLoop implements Sender {
   /** Keeps the buffers filled. @returns milliseconds until the next claim, unless woken before */
   async #round(): Promise<number> {
     const owner = this.#deps.process.id();
-    const channels = this.#hungryChannels();
-    if (owner === null || this.#mode !== 'running' || channels.size === 0) return AWAY_MS;
-    const { claimed, nextDueMs } = await this.#claim(owner, channels);
+    const wanted = this.#wanted();
+    if (owner === null || this.#mode !== 'running' || wanted.size === 0) return AWAY_MS;
+    const { claimed, nextDueMs } = await this.#claim(owner, wanted);
     this.#idleMs = claimed ? BUSY_POLL_MS : Math.min(this.#idleMs * 2, IDLE_POLL_MS);
     return claimed ? 0 : Math.min(this.#idleMs, Math.max(1, nextDueMs ?? IDLE_POLL_MS));
   }
 
-  #hungryChannels(): Set<string> {
-    const hungry = this.#lines.filter(
-      ({ buffer, breaker }) => buffer.size < LOW_WATER && breaker.waitMs() === 0,
-    );
-    return new Set(hungry.map((line) => line.route.channel));
+  /** How many to claim, of the channels that have too few. */
+  #wanted(): Map<string, number> {
+    const hungry = this.#lines.filter(({ buffer, breaker }) => buffer.wanted() > 0 && breaker.waitMs() === 0);
+    return new Map(hungry.map(({ route, buffer }) => [route.channel, buffer.wanted()]));
   }
 
   async #claim(
     owner: number,
-    channels: Set<string>,
+    wanted: Map<string, number>,
   ): Promise<{ claimed: boolean; nextDueMs: number | null }> {
-    const round = await this.#claimRound(owner, channels, (channel, claims) => {
+    const round = await this.#claimRound(owner, wanted, (channel, claims) => {
       for (const { messageId, epoch } of claims) this.#inFlight.set(messageId, epoch);
       const line = this.#lines.find((each) => each.route.channel === channel);
       if (this.#stopped || this.#mode !== 'running' || !line) this.#keep(this.#giveBack(claims));
@@ -174,7 +172,7 @@ class SendLoop implements Sender {
     for (;;) {
       const window = await line.buffer.take();
       if (window === null) return;
-      if (line.buffer.size < LOW_WATER) this.#pump?.wake();
+      if (line.buffer.wanted() > 0) this.#pump?.wake();
       try {
         const leave = line.breaker.tryEnter();
         if (leave) await this.#send(line, window).finally(leave);
@@ -206,6 +204,7 @@ class SendLoop implements Sender {
       });
       const leaving = messages.filter((message) => message.verdict === 'send');
       const outcomes = leaving.length > 0 ? await this.#handOver(line, leaving) : [];
+      line.buffer.handedOver(messages.length);
       const settlements = this.#settle(line.route.provider, messages, leaving, outcomes);
       if (settlements.length > 0) await this.#recorder.record({ owner, seq, settlements });
       this.#handled += leaving.length;

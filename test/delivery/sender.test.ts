@@ -3,6 +3,7 @@ import { resumeSending, setAccount } from '../../src/accounts/service.ts';
 import { claimBacklog, releaseClaims } from '../../src/delivery/claim.ts';
 import { intendWindow } from '../../src/delivery/intend.ts';
 import { recordWindows } from '../../src/delivery/record.ts';
+import type { Route } from '../../src/delivery/handover.ts';
 import { settleOutcome } from '../../src/delivery/outcomes.ts';
 import { settleDeadSender } from '../../src/delivery/settle.ts';
 import { reapDeadProcesses, registerProcess } from '../../src/processes/service.ts';
@@ -83,6 +84,32 @@ describe('the send loop', () => {
     await untilCounts({ sent: 1 }, small.accountId);
     const place = server.received.findIndex((mail) => mail.to.startsWith('one'));
     expect(place).toBeLessThan(1_100);
+  });
+
+  it('leaves to others what its provider is too slow for', async () => {
+    await queueEmails(test.database, account, 600);
+    const answered = Promise.withResolvers<undefined>();
+    const route: Route = {
+      channel: 'email',
+      provider: 'slow',
+      concurrency: 2,
+      async handOver(messages) {
+        await answered.promise;
+        return messages.map(() => ({ kind: 'deferred', response: '450 later' }));
+      },
+      close: async () => undefined,
+    };
+    senders.push(await startTestSender({ url: test.url, port: server.port, route }));
+    const held = () => query('select 1 from send_queue where owner is not null');
+    try {
+      // Two windows of 50, and what is claimed ahead.
+      await eventually(async () => expect(await held()).toHaveLength(200));
+      await start();
+      await untilCounts({ sent: 400, queued: 200 });
+      expect(await held()).toHaveLength(200);
+    } finally {
+      answered.resolve(undefined);
+    }
   });
 
   it('stops without losing or repeating anything', async () => {
