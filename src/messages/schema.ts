@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { parseEmailAddress } from '../addresses/email.ts';
+import { parsePhone } from '../addresses/phone.ts';
 import { pageQuery } from '../http/pagination.ts';
 import { messageStatuses } from '../delivery/transitions.ts';
 
@@ -61,6 +63,21 @@ function emailRules(body: Body, say: Say): void {
   }
 }
 
+/**
+ * What draftMessage would say of the fields that have nothing wrong so far: where something else is wrong it is not
+ * asked, and a client would be told of one mistake after another.
+ */
+function tellOfTheRest(body: Body, wrong: ReadonlySet<unknown>, say: Say): void {
+  const isSms = body.channel === 'sms';
+  if (!isSms && body.channel !== 'email') return;
+  for (const name of isSms ? ['to'] : ['to', 'from', 'from_email', 'reply_to']) {
+    const address = body[name];
+    if (typeof address !== 'string' || wrong.has(name)) continue;
+    const parsed = isSms ? parsePhone(address) : parseEmailAddress(address);
+    if ('error' in parsed) say(name, parsed.error);
+  }
+}
+
 /** Rules between fields; told together with those of each field. */
 const betweenFields = z.superRefine<unknown>((value, ctx) => {
   if (typeof value !== 'object' || value === null) return;
@@ -69,6 +86,8 @@ const betweenFields = z.superRefine<unknown>((value, ctx) => {
   if (body.channel === 'sms') smsRules(body, say);
   if (body.channel === 'email') emailRules(body, say);
   if (body.variables !== undefined && body.template_id === undefined) say('variables', 'needs a template_id');
+  const { issues } = ctx;
+  if (issues.length > 0) tellOfTheRest(body, new Set(issues.map(({ path }) => path?.[0])), say);
 });
 betweenFields._zod.def.when = () => true;
 

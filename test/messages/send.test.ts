@@ -48,6 +48,16 @@ describe('what a message must have', () => {
     ['html that says something', { ...email, html: '' }, ['html']],
     ['a body that says something', { ...email, html: undefined, body: '\n' }, ['body']],
     ['either of them', { ...email, html: '', body: ' ' }, ['html', 'body']],
+    [
+      'all that is wrong told at once',
+      { channel: 'email', to: 'nobody', reply_to: 'a@b@c', html: 'x', subjct: 'x' },
+      ['to', 'reply_to', 'subject', 'subjct'],
+    ],
+    [
+      'a phone of an sms, told with the rest',
+      { channel: 'sms', to: '12', from: 'x' },
+      ['to', 'from', 'body'],
+    ],
     ['a template for variables', { ...email, variables: {} }, ['variables']],
     ['a template for variables of an sms', { ...sms, variables: {} }, ['variables']],
     ['a body of an sms that says something', { ...sms, body: ' ' }, ['body']],
