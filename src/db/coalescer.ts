@@ -32,15 +32,15 @@ export function createCoalescer<Item, Result>(
     waiting = waiting.slice(options.most);
     if (group.length === 0) return;
     running += 1;
-    try {
-      const results = await options.run(group.map((each) => each.item));
-      group.forEach((each, index) => each.resolve(results[index] as Result));
-    } catch (error) {
-      for (const each of group) each.reject(error);
-    } finally {
-      running -= 1;
-      if (waiting.length > 0) schedule();
-    }
+    const settle = await options.run(group.map((each) => each.item)).then(
+      (results) => () => group.forEach((each, index) => each.resolve(results[index] as Result)),
+      (error: unknown) => () => group.forEach((each) => each.reject(error)),
+    );
+    running -= 1;
+    if (waiting.length === 0) return settle();
+    // The next group is on its way to the database before this one's callers take their turn.
+    void run();
+    setImmediate(settle);
   }
 
   function schedule(): void {
