@@ -8,33 +8,40 @@ export interface Queryable {
   ): Promise<pg.QueryResult<Row>>;
 }
 
-/**
- * Run `work` in one transaction of a pool's client.
- * @throws whatever `work` or the commit throws, after a rollback
- */
-export async function inTransaction<T>(
-  pool: pg.Pool,
-  work: (client: pg.PoolClient) => Promise<T>,
-): Promise<T> {
+/** Run `work` on a pool's client of its own. A client whose connection broke is thrown away, not pooled again. */
+export async function onClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   // Its statements tell of a lost connection; without a listener the client's own event would end the process.
   const ignore = () => undefined;
   client.on('error', ignore);
-  let failure: Error | undefined;
+  let broken = false;
   try {
-    await client.query('begin');
-    const result = await work(client);
-    await client.query('commit');
-    return result;
+    return await work(client);
   } catch (error) {
-    failure = error as Error;
-    await client.query('rollback').catch(() => undefined);
+    broken = !('severity' in (error as Error)) && isConnectionError(error);
     throw error;
   } finally {
-    // A client whose connection broke is thrown away, not pooled again.
-    client.release(failure !== undefined && !('severity' in failure) && isConnectionError(failure));
+    client.release(broken);
     client.off('error', ignore);
   }
+}
+
+/**
+ * Run `work` in one transaction of a pool's client.
+ * @throws whatever `work` or the commit throws, after a rollback
+ */
+export function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  return onClient(pool, async (client) => {
+    try {
+      await client.query('begin');
+      const result = await work(client);
+      await client.query('commit');
+      return result;
+    } catch (error) {
+      await client.query('rollback').catch(() => undefined);
+      throw error;
+    }
+  });
 }
 
 /** Whether an error says that the connection is gone, so that a COMMIT's fate is not known. */

@@ -1,4 +1,5 @@
-import type { Queryable } from '../db/queryable.ts';
+import type pg from 'pg';
+import { onClient, type Queryable } from '../db/queryable.ts';
 import { ALLOWANCE_WINDOW, type TierAllowances } from './allowance.ts';
 
 export type Channel = 'email' | 'sms';
@@ -47,12 +48,10 @@ function int(value: number): string {
 }
 
 /** Whether the account is paused, how many it may send now, and when it may send more. */
-function limitsSql(account: string, tiers: TierAllowances): string {
-  return `
+const limitsSql = `
   select a.sending_paused_at is not null as paused,
     case when a.kind = 'system' then 2147483647 else
-      coalesce(a.allowance_per_day, case a.tier
-        when 'free' then ${int(tiers.free)} when 'paid' then ${int(tiers.paid)} else ${int(tiers.trusted)} end)
+      coalesce(a.allowance_per_day, case a.tier when 'free' then $6 when 'paid' then $7 else $8 end)
       - coalesce(
           (select sum(b.used) from allowance_buckets b
            where b.account_id = a.id and b.bucket > now() - ${ALLOWANCE_WINDOW}), 0)
@@ -60,8 +59,7 @@ function limitsSql(account: string, tiers: TierAllowances): string {
     (select min(b.bucket) from allowance_buckets b
      where b.account_id = a.id and b.used > 0 and b.bucket > now() - ${ALLOWANCE_WINDOW})
       + ${ALLOWANCE_WINDOW} as capacity_at
-  from accounts a where a.id = ${account}`;
-}
+  from accounts a where a.id = $3`;
 
 /**
  * Messages are never waited for, with queue rows locked: who has one may be recording what became of it, and wants its
@@ -82,21 +80,20 @@ const markHeldSql = `free as (
  * against it (once a message, whatever happens to the claim); the others are held, as all are while the account
  * is paused. A message past its 72 hours is claimed without being counted, for the checks to end it.
  */
-function claimSql(backlog: Backlog, owner: number, quantum: number, tiers: TierAllowances): string {
-  const account = int(backlog.accountId);
-  return `
+const claimSql = `
+  prepare claim_backlog (text, int, bigint, bigint, int, int, int, int) as
   with alive as materialized (
-    select id from processes where id = ${int(owner)} for key share
+    select id from processes where id = $4 for key share
   ), limits as materialized (
     -- Once: joined as it stands it would be computed for each row.
-    ${limitsSql(account, tiers)}
+    ${limitsSql}
   ), picked as (
     select message_id, reserved_bucket, queued_at from send_queue
-    where owner is null and channel = '${backlog.channel}' and class = ${int(backlog.class)}
-      and account_id = ${account} and due_at <= now()
+    where owner is null and channel = $1 and class = $2
+      and account_id = $3 and due_at <= now()
       -- Fenced: who was taken for dead claims nothing, and the reaper waits for a claim on its way.
       and (select id from alive) is not null
-    order by due_at, message_id limit ${int(quantum)}
+    order by due_at, message_id limit $5
     for update skip locked
   ), placed as (
     select p.*, case when p.counts
@@ -116,14 +113,14 @@ function claimSql(backlog: Backlog, owner: number, quantum: number, tiers: TierA
         as capacity_at
     from placed p cross join limits l
   ), claimed as (
-    update send_queue q set owner = ${int(owner)}, claim_epoch = q.claim_epoch + 1,
+    update send_queue q set owner = $4, claim_epoch = q.claim_epoch + 1,
       reserved_bucket = case when d.expired then q.reserved_bucket
         else coalesce(q.reserved_bucket, date_bin('10 minutes', now(), timestamptz '2000-01-01 00:00Z')) end
     from decided d where d.decision = 'claim' and q.message_id = d.message_id
     returning q.message_id, q.claim_epoch, q.reserved_bucket, d.reserved_bucket is null and not d.expired as counts
   ), counted as (
     insert into allowance_buckets (account_id, bucket, used)
-    select ${account}, reserved_bucket, count(*) from claimed where counts group by reserved_bucket
+    select $3, reserved_bucket, count(*) from claimed where counts group by reserved_bucket
     on conflict (account_id, bucket) do update set used = allowance_buckets.used + excluded.used
   ), held as (
     update send_queue q set due_at = least(
@@ -133,26 +130,41 @@ function claimSql(backlog: Backlog, owner: number, quantum: number, tiers: TierA
     returning q.message_id, q.due_at, d.decision
   ), ${markHeldSql}
   select message_id, claim_epoch from claimed order by message_id`;
+
+const prepared = new WeakSet<pg.PoolClient>();
+
+/** Planning the claim takes longer than a small one itself, so that each connection does it once. */
+async function prepareClaim(client: pg.PoolClient): Promise<void> {
+  if (prepared.has(client)) return;
+  await client.query(claimSql);
+  prepared.add(client);
 }
 
 /**
- * Claim up to `quantum` messages of one backlog for a process. A claim promises nothing and can be taken back.
+ * Claim up to `quantum` messages of one backlog for a process. A claim promises nothing and can be taken back; the
+ * database may even forget it in a crash, for nobody waits until it is on disk. What an intent covers is: the
+ * intent's commit takes all before it to the disk.
  * @returns what was claimed; whatever had to wait is `held` in the same transaction, unless another is just changing
  *   that message
  */
-export async function claimBacklog(
-  client: Queryable,
-  backlog: Backlog,
+export function claimBacklog(
+  pool: pg.Pool,
+  { channel, class: priority, accountId }: Backlog,
   owner: number,
   quantum: number,
   tiers: TierAllowances,
 ): Promise<Claim[]> {
-  // Two statements in one message are one transaction: the second reads the allowance under the first's lock.
-  const lock = `select pg_advisory_xact_lock(${ALLOWANCE_LOCK}, ${int(backlog.accountId % 2_147_483_647)})`;
-  const results = (await client.query(`${lock};${claimSql(backlog, owner, quantum, tiers)}`)) as unknown as {
-    rows: { message_id: number; claim_epoch: number }[];
-  }[];
-  return (results[1]?.rows ?? []).map((row) => ({ messageId: row.message_id, epoch: row.claim_epoch }));
+  return onClient(pool, async (client) => {
+    await prepareClaim(client);
+    const numbers = [priority, accountId, owner, quantum, tiers.free, tiers.paid, tiers.trusted].map(int);
+    // Statements in one message are one transaction: the last reads the allowance under the lock of the one before.
+    const results = (await client.query(
+      `set local synchronous_commit = off;
+       select pg_advisory_xact_lock(${ALLOWANCE_LOCK}, ${int(accountId % 2_147_483_647)});
+       execute claim_backlog('${channel}', ${numbers.join(', ')})`,
+    )) as unknown as { rows: { message_id: number; claim_epoch: number }[] }[];
+    return (results[2]?.rows ?? []).map((row) => ({ messageId: row.message_id, epoch: row.claim_epoch }));
+  });
 }
 
 /** Give claims back unchanged; those meanwhile taken again, by whomever, are left alone. */

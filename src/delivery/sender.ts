@@ -159,7 +159,8 @@ class SendLoop implements Sender {
     owner: number,
     wanted: Map<string, number>,
   ): Promise<{ claimed: boolean; nextDueMs: number | null }> {
-    const round = await this.#claimRound(owner, wanted, (channel, claims) => {
+    const round = await this.#claimRound(owner, wanted, (channel, claimed) => {
+      const claims = claimed.filter(({ messageId, epoch }) => this.#inFlight.get(messageId) !== epoch);
       for (const { messageId, epoch } of claims) this.#inFlight.set(messageId, epoch);
       const line = this.#lines.find((each) => each.route.channel === channel);
       if (this.#stopped || this.#mode !== 'running' || !line) this.#keep(this.#giveBack(claims));

@@ -16,6 +16,7 @@ import {
   startTestSender,
   TEST_TIERS,
   type TestSender,
+  type TestSenderOptions,
   type TestSmtpServer,
 } from '../support/sending.ts';
 
@@ -37,8 +38,8 @@ afterEach(async () => {
   await test.drop();
 });
 
-async function start(): Promise<TestSender> {
-  const sender = await startTestSender({ url: test.url, port: server.port });
+async function start(options: Partial<TestSenderOptions> = {}): Promise<TestSender> {
+  const sender = await startTestSender({ url: test.url, port: server.port, ...options });
   senders.push(sender);
   return sender;
 }
@@ -123,6 +124,32 @@ describe('the send loop', () => {
     await start();
     await untilCounts({ sent: 600 });
     expect(server.received).toHaveLength(600);
+  });
+});
+
+describe('a claim that the database forgot in a crash', () => {
+  it('is made anew, and its message is sent once', async () => {
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    await server.stop();
+    server = await startSmtpServer({
+      onMailFrom: (_address, _session, done) => void answered.then(() => done()),
+    });
+    await queueEmails(test.database, account, 80);
+    await start({ connections: 1 });
+    // The first window is at the provider; the other thirty claims wait in the sender.
+    await eventually(async () => expect(await query('select 1 from handovers')).toHaveLength(1));
+    const forgotten = await query(
+      `update send_queue set owner = null, claim_epoch = claim_epoch - 1
+       where message_id not in (select unnest(message_ids) from handovers) returning message_id`,
+    );
+    expect(forgotten).toHaveLength(30);
+    await eventually(async () =>
+      expect(await query('select 1 from send_queue where owner is null')).toHaveLength(0),
+    );
+    answer();
+    await untilCounts({ sent: 80 });
+    expect(server.received).toHaveLength(80);
   });
 });
 
