@@ -41,32 +41,46 @@ interface Written {
   at: Date;
 }
 
-/**
- * Everything a group of messages is made of, in one statement: keys (the first of two with the same key waits
- * for the second to commit), messages, contents, queue rows or, of test keys, outcomes, and the sandbox's count.
- * That comes last, because another process's group of the same account waits for its row until this one is committed.
- */
-const acceptSql = `
-  with input as (
-    select * from json_to_recordset($1) as i (
-      id bigint, "accountId" bigint, "brandId" bigint, channel text, test boolean, segments smallint,
-      "to" text, "toKey" text, "from" text, sandbox text, "replyTo" text, subject text, html text, "text" text,
-      headers jsonb, tags jsonb, tracking jsonb, key text, fingerprint text, status text, events text[])
-  ), keys as (
+/** What some messages of a group have, and others have not. */
+interface Parts {
+  keys: boolean;
+  tests: boolean;
+}
+
+/** The first of two with the same key waits for the second to commit. */
+const keysSql = `, keys as (
     insert into idempotency_keys as kept (brand_id, endpoint, key, fingerprint, status, resource_id)
-    select "brandId", $2, key, decode(fingerprint, 'base64'), 201, id from input where key is not null
+    select "brandId", $3, key, decode(fingerprint, 'base64'), 201, id from input where key is not null
     order by "brandId", key
     on conflict (brand_id, endpoint, key) do update
       set fingerprint = excluded.fingerprint, resource_id = excluded.resource_id, created_at = now()
       where kept.created_at < now() - interval '7 days'
     returning resource_id
-  ), winners as (
+  )`;
+
+const toldSql = `, told as (
+    insert into message_events (message_id, attempt, type)
+    select id, 1, unnest(events) from winners where test
+  )`;
+
+/**
+ * Everything a group of messages is made of, in one statement: keys, messages, contents, queue rows or, of test keys,
+ * outcomes, and the sandbox's count. That comes last, because another process's group of the same account waits for
+ * its row until this one is committed. A part that nothing is in would cost as much as a message does.
+ */
+const acceptSql = ({ keys, tests }: Parts) => `
+  with input as (
+    select * from json_to_recordset($1) as i (
+      id bigint, "accountId" bigint, "brandId" bigint, channel text, test boolean, segments smallint,
+      "to" text, "toKey" text, "from" text, sandbox text, "replyTo" text, subject text, html text, "text" text,
+      headers jsonb, tags jsonb, tracking jsonb, key text, fingerprint text, status text, events text[])
+  )${keys ? keysSql : ''}, winners as (
     select i.*, case when i.channel = 'sms' then null else coalesce(i."from",
         case when coalesce(a.email_from_name, '') = '' then i.sandbox
           else '"' || replace(replace(a.email_from_name, '\\', '\\\\'), '"', '\\"') || '" <' || i.sandbox || '>' end)
       end as sender, a.sandbox_monthly_cap, a.kind
     from input i join accounts a on a.id = i."accountId"
-    where i.key is null or i.id in (select resource_id from keys)
+    ${keys ? 'where i.key is null or i.id in (select resource_id from keys)' : ''}
   ), written as (
     insert into messages (id, account_id, brand_id, channel, status, test, segments, to_address, to_key,
       from_address, reply_to, subject, tags, tracking, idempotency_key, provider, sent_at, delivered_at, failure, bounce)
@@ -78,20 +92,17 @@ const acceptSql = `
       case when status = 'failed' then '{"code": "rejected", "message": "the test recipient failed@"}'::jsonb end,
       case when status = 'bounced'
         then '{"type": "hard", "subtype": "no_such_mailbox", "diagnostic": "the test recipient bounced@"}'::jsonb end
-    from winners order by id
+    from winners
     returning id, from_address, created_at
   ), contents as (
     insert into message_contents (message_id, html, text, headers)
-    select id, html, "text", headers from winners order by id
+    select id, html, "text", headers from winners
     returning 1
   ), queued as (
     insert into send_queue (message_id, account_id, channel, class, due_at, queued_at)
-    select id, "accountId", channel, 0, now(), now() from winners where not test order by id
+    select id, "accountId", channel, 0, now(), now() from winners where not test
     returning 1
-  ), told as (
-    insert into message_events (message_id, attempt, type)
-    select id, 1, unnest(events) from winners where test
-  ), used as (
+  )${tests ? toldSql : ''}, used as (
     insert into sandbox_usage as u (account_id, month, used)
     select "accountId", date_trunc('month', now() at time zone 'utc')::date, count(*)
     from winners where not test and channel = 'email' and kind = 'customer'
@@ -101,9 +112,19 @@ const acceptSql = `
     returning account_id, used
   ), capped as (
     select refuse_over_sandbox_cap(u.account_id) as refused from used u
-    where u.used > (select coalesce(min(w.sandbox_monthly_cap), $3::int) from winners w where w."accountId" = u.account_id)
+    where u.used > (select coalesce(min(w.sandbox_monthly_cap), $2::int) from winners w where w."accountId" = u.account_id)
   )
   select id, from_address as "from", created_at as at, (select count(refused) from capped) as capped from written`;
+
+const bare = { name: 'accept_messages', text: acceptSql({ keys: false, tests: false }) };
+const withKeys = { name: 'accept_messages_with_keys', text: acceptSql({ keys: true, tests: false }) };
+const withTests = { name: 'accept_messages_with_tests', text: acceptSql({ keys: false, tests: true }) };
+const withBoth = { name: 'accept_messages_with_both', text: acceptSql({ keys: true, tests: true }) };
+
+function statementOf({ keys, tests }: Parts): { name: string; text: string } {
+  if (keys) return tests ? withBoth : withKeys;
+  return tests ? withTests : bare;
+}
 
 const testOutcomes: Record<string, { status: string; events: string[] }> = {
   bounced: { status: 'bounced', events: ['sent', 'bounced'] },
@@ -126,10 +147,11 @@ async function write(client: Queryable, rows: Row[], deps: AcceptDeps): Promise<
     key: idempotencyKey,
     fingerprint: fingerprint?.toString('base64'),
   }));
+  const keys = rows.some((row) => row.idempotencyKey !== null);
+  const tests = rows.some((row) => row.draft.test);
   const result = await client.query<Written>({
-    name: 'accept_messages',
-    text: acceptSql,
-    values: [JSON.stringify(input), MESSAGES_ENDPOINT, deps.sandboxMonthlyCap],
+    ...statementOf({ keys, tests }),
+    values: [JSON.stringify(input), deps.sandboxMonthlyCap, ...(keys ? [MESSAGES_ENDPOINT] : [])],
   });
   return new Map(result.rows.map((row) => [row.id, row]));
 }
