@@ -7,6 +7,8 @@ export interface LoadOptions {
   headers: Record<string, string>;
   /** One request's JSON body. */
   body: (n: number) => string;
+  /** Sent as its `Idempotency-Key`. */
+  key?: (n: number) => string;
   connections: number;
   seconds: number;
 }
@@ -26,11 +28,11 @@ interface Tally {
   sent: number;
 }
 
-/** Everything before a request's Content-Length, the same for all of them. */
+/** What all requests begin with. */
 function headOf(options: LoadOptions): string {
   const headers = { Host: 'localhost', 'Content-Type': 'application/json', ...options.headers };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `POST ${options.path} HTTP/1.1\r\n${lines.join('')}Content-Length: `;
+  return `POST ${options.path} HTTP/1.1\r\n${lines.join('')}`;
 }
 
 /** Length of a whole response with Content-Length at the start of `text`; 0 while it is not whole. */
@@ -52,8 +54,10 @@ function runConnection(options: LoadOptions, end: number, tally: Tally): Promise
     const next = () => {
       startedAt = performance.now();
       if (startedAt > end) return void socket.end();
-      const body = options.body(tally.sent++);
-      socket.write(`${head}${Buffer.byteLength(body)}\r\n\r\n${body}`);
+      const n = tally.sent++;
+      const body = options.body(n);
+      const key = options.key ? `Idempotency-Key: ${options.key(n)}\r\n` : '';
+      socket.write(`${head}${key}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
     };
     socket
       .on('connect', next)

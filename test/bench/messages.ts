@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startCountingServer } from '../support/smtp/counting-server.ts';
 import { queueEmails } from '../support/queued.ts';
@@ -76,12 +77,13 @@ async function accepted(stage: Stage, api: Measured, seconds: number) {
   await loadHttp({ ...options, seconds: 4 });
   const before = { api: api.usage(), postgres: stage.postgresUsage() };
   const result = await loadHttp({ ...options, seconds });
-  return {
-    ...result,
+  const usage = {
     api_cpu_us_per_request: cpuPer(before.api, api.usage(), result.requests),
     postgres_cpu_us_per_request: cpuPer(before.postgres, stage.postgresUsage(), result.requests),
-    api_peak_memory_mb: rounded(api.usage().peakMemoryMb),
   };
+  const keys = randomUUID();
+  const withKey = await loadHttp({ ...options, key: (n) => `${keys}-${n}`, seconds });
+  return { ...result, ...usage, with_key: withKey, api_peak_memory_mb: rounded(api.usage().peakMemoryMb) };
 }
 
 async function empty(stage: Stage): Promise<void> {
@@ -192,6 +194,7 @@ export async function benchMessages(options: MessagesBenchOptions) {
       accepted_per_second: of((run) => run.accept.requests_per_second),
       accepted_p50_ms: of((run) => run.accept.p50_ms),
       accepted_p99_ms: of((run) => run.accept.p99_ms),
+      accepted_with_key_per_second: of((run) => run.accept.with_key.requests_per_second),
       accepted_share_of_bare_koa: of(
         (run) => run.accept.requests_per_second / run.calibration.bare_koa.requests_per_second,
       ),
