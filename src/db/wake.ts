@@ -24,6 +24,7 @@ interface State {
   closed: boolean;
   listeners: Map<WakeChannel, Set<() => void>>;
   pending: Set<WakeChannel>;
+  notifying: boolean;
   timer: NodeJS.Timeout | null;
   notifiedAt: number;
 }
@@ -70,15 +71,22 @@ function schedule(state: State): void {
   else state.timer = setTimeout(() => flush(state), wait);
 }
 
+/** One NOTIFY at a time; what is woken meanwhile goes with the next. */
 function flush(state: State): void {
   state.timer = null;
+  if (state.notifying) return;
   state.notifiedAt = performance.now();
   const channels = [...state.pending];
   state.pending.clear();
   if (channels.length === 0 || !state.client) return;
-  state.client
+  state.notifying = true;
+  void state.client
     .query(channels.map((channel) => `notify carillon_${channel}`).join(';'))
-    .catch(() => undefined);
+    .catch(() => undefined)
+    .finally(() => {
+      state.notifying = false;
+      if (state.pending.size > 0) schedule(state);
+    });
 }
 
 /** @param options of the database; one connection of its own is kept open, and made again when it breaks */
@@ -88,6 +96,7 @@ export function createWaker(options: DatabaseOptions): Waker {
     closed: false,
     listeners: new Map(),
     pending: new Set(),
+    notifying: false,
     timer: null,
     notifiedAt: 0,
   };
