@@ -47,7 +47,9 @@ function find(
   if (match.kind === 'unknown') throw new AppError('not_found', 'there is nothing at this path');
   const headers = { Allow: match.allow };
   if (method === 'OPTIONS') return { status: 204, body: undefined, headers };
-  throw new AppError('method_not_allowed', `${method} is not possible here, only ${match.allow}`, { headers });
+  throw new AppError('method_not_allowed', `${method} is not possible here, only ${match.allow}`, {
+    headers,
+  });
 }
 
 function authorize(route: RouteDefinition, { tenant }: Principal): void {

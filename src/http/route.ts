@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import type Koa from 'koa';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
 import type { AccountTenant, Role, Tenant } from '../auth/tenant.ts';
 
@@ -201,7 +201,7 @@ export function defineRoute<
   }
   return {
     ...route,
-    ...schemasOf(route),
+    ...schemasOf(route, route.method),
     idempotency: route.idempotency ?? 'none',
     // The floor parses by these very schemas and authenticates by `auth`, so the input is what the handler takes.
     handler: route.handler as unknown as RouteDefinition['handler'],
@@ -218,7 +218,7 @@ export function defineIdempotentRoute<
 >(route: IdempotentRoute<P, Q, B>): RouteDefinition {
   return {
     ...route,
-    ...schemasOf(route),
+    ...schemasOf(route, 'POST'),
     method: 'POST',
     idempotency: 'middleware',
     handler: () => {
@@ -229,12 +229,19 @@ export function defineIdempotentRoute<
   };
 }
 
-function schemasOf(route: Schemas<Optional<z.ZodObject>, Optional<z.ZodObject>, Optional<z.ZodType>>) {
+/** The body of a POST that takes none: nobody is to believe that what they sent was heeded. */
+const noFields = z.strictObject({});
+
+function schemasOf(
+  route: Schemas<Optional<z.ZodObject>, Optional<z.ZodObject>, Optional<z.ZodType>>,
+  method: HttpMethod,
+) {
+  const takesNone = method === 'POST' && route.body === undefined;
   return {
     params: route.params ?? null,
     query: route.query ?? null,
-    body: route.body ?? null,
-    bodyOptional: route.bodyOptional ?? false,
+    body: route.body ?? (takesNone ? noFields : null),
+    bodyOptional: takesNone || (route.bodyOptional ?? false),
   };
 }
 

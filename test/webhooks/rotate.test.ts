@@ -137,6 +137,16 @@ describe('POST /webhooks/:id/rotate_secret', () => {
     expect(verifies(String(secret), request)).toBe(true);
   });
 
+  it('takes no fields, and says so', async () => {
+    const { id, secret } = await create();
+    const ask = (body: unknown) => api.request('POST', `${path}/${id}/rotate_secret`, { body });
+    const refused = await ask({ keep_hours: 48 });
+    expect(refused.status).toBe(422);
+    expect(Object.keys(refused.body.validation_errors ?? {})).toEqual(['keep_hours']);
+    expect((await api.request('GET', `${path}/${id}?reveal=true`)).body.secret).toBe(secret);
+    expect((await ask({})).status).toBe(200);
+  });
+
   it('is for owners, admins and API keys, and for nobody of another tenant', async () => {
     const { id, secret } = await create();
     const member = await api.addUser('member');
