@@ -46,11 +46,20 @@ function bounds(day: Date): string {
   return `from ('${day.toISOString()}') to ('${next.toISOString()}')`;
 }
 
+/** As long as it takes, whatever other statements may: who waits for another maker keeps nobody waiting. */
+async function waitForMakers(client: Queryable): Promise<void> {
+  const limit = await client.query<{ former: string }>(
+    `select current_setting('statement_timeout') as former`,
+  );
+  await client.query('set local statement_timeout = 0');
+  await client.query('select pg_advisory_xact_lock($1)', [PARTITION_LOCK]);
+  await client.query(`select set_config('statement_timeout', $1, true)`, [limit.rows[0]?.former]);
+}
+
 async function transact(client: Queryable, work: () => Promise<void>): Promise<void> {
   await client.query('begin');
   try {
-    // As long as it takes: who waits for another maker keeps nobody waiting.
-    await client.query('select pg_advisory_xact_lock($1)', [PARTITION_LOCK]);
+    await waitForMakers(client);
     await client.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
     await work();
     await client.query('commit');

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openDatabase, type Database } from '../../src/db/database.ts';
 import { keepPartitionsOf } from '../../src/db/partitions.ts';
 import { inTransaction } from '../../src/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -7,6 +8,8 @@ import { eventually } from '../support/eventually.ts';
 let test: TestDatabase;
 const DAY_MS = 86_400_000;
 const EVENT = '00000000-0000-4000-8000-000000000001';
+/** query_canceled. */
+const STATEMENT_TIMEOUT = '57014';
 
 beforeAll(async () => {
   test = await createTestDatabase();
@@ -58,6 +61,11 @@ async function placeOf(id: number): Promise<string | undefined> {
   return rows[0]?.place;
 }
 
+/** Whose statements end far sooner than the wait for a lock may. */
+function openImpatient(): Database {
+  return openDatabase({ url: test.url, poolMax: 1, applicationName: 'impatient', statementTimeoutMs: 1_000 });
+}
+
 /** @returns its partition of deliveries */
 async function addOldDay(day: Date): Promise<string> {
   await keepPartitionsOf(test.database.pool);
@@ -92,13 +100,27 @@ describe('daily partitions', () => {
   it('are made after another maker has made its own, however long that takes', async () => {
     const name = nameOf('events', daysFromNow(14));
     await test.database.pool.query(`drop table ${name}`);
+    const impatient = openImpatient();
     const other = inTransaction(test.database.pool, async (client) => {
       await client.query('select pg_advisory_xact_lock(7262514118)');
       await client.query('select pg_sleep(4)');
     });
-    expect((await keepPartitionsOf(test.database.pool)).made).toEqual([name]);
+    expect((await keepPartitionsOf(impatient.pool)).made).toEqual([name]);
     await other;
+    await impatient.close();
   }, 20_000);
+
+  it('are made in statements that wait for nobody else for longer than any other may', async () => {
+    const name = nameOf('events', daysFromNow(14));
+    await test.database.pool.query(`drop table ${name}`);
+    const impatient = openImpatient();
+    await inTransaction(test.database.pool, async (client) => {
+      await client.query('lock table only events in access exclusive mode');
+      await expect(keepPartitionsOf(impatient.pool)).rejects.toMatchObject({ code: STATEMENT_TIMEOUT });
+    });
+    expect((await keepPartitionsOf(impatient.pool)).made).toEqual([name]);
+    await impatient.close();
+  });
 
   it('take over what the default partition caught of their day', async () => {
     const caught = daysFromNow(40);
