@@ -8,6 +8,8 @@ const HEADERS_TIMEOUT_MS = 20_000;
 const REQUEST_TIMEOUT_MS = 120_000;
 /** Longer than the idle time-out of the usual load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 75_000;
+/** How long a connection that must close waits for the answers that it owes. */
+const LAST_ANSWERS_MS = 30_000;
 
 export interface Listening {
   port: number;
@@ -18,23 +20,49 @@ export interface Listening {
   stop(graceSeconds: number): Promise<void>;
 }
 
-type Unanswered = WeakMap<Duplex, Set<ServerResponse>>;
+interface Connection {
+  unanswered: Set<ServerResponse>;
+  /** It ends behind the last answer that it owes. */
+  closing: boolean;
+}
+type Connections = WeakMap<Duplex, Connection>;
 
-function noteUnanswered(unanswered: Unanswered, socket: Duplex, response: ServerResponse): void {
-  const responses = unanswered.get(socket) ?? new Set();
-  unanswered.set(socket, responses.add(response));
-  response.once('close', () => responses.delete(response));
+function noteUnanswered(connections: Connections, socket: Duplex, response: ServerResponse): void {
+  const connection = connections.get(socket) ?? { unanswered: new Set(), closing: false };
+  connections.set(socket, connection);
+  connection.unanswered.add(response);
+  response.once('close', () => connection.unanswered.delete(response));
 }
 
-/** Whether the client would take our next words for the answer to a request before, or for a part of one. */
-function isAnswerOwed(responses: ReadonlySet<ServerResponse> | undefined): boolean {
-  return [...(responses ?? [])].some(({ req, headersSent }) => req.complete || headersSent);
+/** The last answer that the client would take our next words for, or for a part of. */
+function lastOwed(connection: Connection | undefined): ServerResponse | undefined {
+  return [...(connection?.unanswered ?? [])].findLast(({ req, headersSent }) => req.complete || headersSent);
+}
+
+/**
+ * What still comes in is read and thrown away by the parser, which is past its error: with bytes left unread, the
+ * system would reset the connection, and the answer be lost with it.
+ */
+function closeBehind(last: ServerResponse, connection: Connection, socket: Duplex): void {
+  connection.closing = true;
+  // Says `Connection: close`, where the headers are not out yet.
+  last.shouldKeepAlive = false;
+  last.once('close', () => socket.end(() => socket.destroy()));
+  const cut = setTimeout(() => socket.destroy(), LAST_ANSWERS_MS).unref();
+  socket.once('close', () => clearTimeout(cut));
 }
 
 /** What Node could not parse as HTTP gets an answer in our shape all the same, where it can be one. */
-function answerBadRequest(unanswered: Unanswered, error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable || isAnswerOwed(unanswered.get(socket))) {
+function answerBadRequest(connections: Connections, error: NodeJS.ErrnoException, socket: Duplex): void {
+  const connection = connections.get(socket);
+  if (connection?.closing) return;
+  if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
+    return;
+  }
+  const last = lastOwed(connection);
+  if (connection && last) {
+    closeBehind(last, connection, socket);
     return;
   }
   const lines: Record<string, string> = {
@@ -94,11 +122,11 @@ export async function listen(listener: RequestListener, host: string, port: numb
     },
     listener,
   );
-  const unanswered: Unanswered = new WeakMap();
-  server.prependListener('request', ({ socket }, response) => noteUnanswered(unanswered, socket, response));
-  server.on('clientError', (error, socket) => answerBadRequest(unanswered, error, socket));
+  const connections: Connections = new WeakMap();
+  server.prependListener('request', ({ socket }, response) => noteUnanswered(connections, socket, response));
+  server.on('clientError', (error, socket) => answerBadRequest(connections, error, socket));
   // Node's own answer to an Expect that it does not know is not in our shape; a server may ignore it (RFC 9110 §10.1.1).
-  server.on('checkExpectation', listener);
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   const bound = await listening(server, host, port);
   return { port: bound, stop: (graceSeconds) => stopServer(server, graceSeconds) };
 }
