@@ -100,9 +100,11 @@ export async function readJson(
     if (optional) return { value: {}, suspect: false };
     throw new AppError('malformed_json', 'the body is empty; a JSON object is expected');
   }
-  requireJsonType(request);
+  // A body in chunks may turn out to be none, which needs no type.
+  if (!optional) requireJsonType(request);
   const bytes = await readBody(request, limit);
   if (bytes.length === 0 && optional) return { value: {}, suspect: false };
+  if (optional) requireJsonType(request);
   if (!isUtf8(bytes)) throw new AppError('malformed_json', 'the body is not valid UTF-8');
   const value = parseJson(bytes.toString('utf8'));
   if (isTooDeep(value)) throw new AppError('malformed_json', 'the body is nested deeper than 100 levels');
