@@ -7,9 +7,9 @@ const SAME_REQUEST_MS = 500;
 export interface StopRequests {
   /** Resolves at the first of them. */
   first: Promise<void>;
-  /** The like of a first signal, for who learns by other means that it is time to end. */
+  /** For who learns by other means that it is time to end; a first signal that follows tells the same. */
   ask(): void;
-  /** What a later signal does; by default the process ends at once. */
+  /** What a signal behind the first one does; by default the process ends at once. */
   onSecond(work: () => void): void;
 }
 
@@ -18,16 +18,14 @@ export interface StopRequests {
  * behind the first is the same request.
  */
 export function takeStopRequests(): StopRequests {
-  let firstAt: number | null = null;
+  let firstSignalAt: number | null = null;
   let second: () => void = () => process.exit(ENDED_EARLY);
   let done: () => void;
   const first = new Promise<void>((resolve) => (done = resolve));
-  const ask = () => {
-    firstAt ??= performance.now();
-    done();
-  };
+  const ask = () => done();
   const onSignal = () => {
-    if (firstAt !== null && performance.now() - firstAt > SAME_REQUEST_MS) second();
+    firstSignalAt ??= performance.now();
+    if (performance.now() - firstSignalAt > SAME_REQUEST_MS) second();
     else ask();
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
