@@ -107,7 +107,7 @@ async function serve(state: State, options: KeepWorkingOptions): Promise<void> {
   }
 }
 
-/** Says why the workers do not work: once, until there is something else to say. */
+/** Says why the workers do not work: once, until there is something else to say; each error itself at debug. */
 function createComplaints({ config, log }: KeepWorkingOptions, signal: AbortSignal) {
   let said: string | null = null;
   return {
@@ -117,9 +117,12 @@ function createComplaints({ config, log }: KeepWorkingOptions, signal: AbortSign
       const message = why
         ? `the engine at ${config.TEMPORAL_ADDRESS} cannot be used: ${why}`
         : 'the engine is away: workers connect again';
-      const level = message === said ? 'debug' : why ? 'error' : 'warn';
-      log[level](why ? {} : { err: error }, message);
-      said = message;
+      // Unexplained, the reason is in the error alone, and may have nothing to do with the engine.
+      const reason = why ? message : `${message}: ${error instanceof Error ? error.message : String(error)}`;
+      const isNew = reason !== said;
+      said = reason;
+      if (why && isNew) log.error(message);
+      log[why || !isNew ? 'debug' : 'warn']({ err: error }, message);
     },
     forget: () => void (said = null),
   };
