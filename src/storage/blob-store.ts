@@ -1,17 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 
-/** Where files are kept that somebody uploaded or that we made: whole, by key, never changed. */
-export interface BlobStore {
-  /**
-   * Keep `bytes` under `key`. Once this resolves they survive a crash; before, nobody sees a part of them.
-   * @param key from {@link newBlobKey}
-   */
-  put(key: string, bytes: Uint8Array): Promise<void>;
-  /** @returns null where nothing is kept under `key` */
-  open(key: string): Promise<Blob | null>;
-  /** Remove what is kept under `key`, if anything. */
-  remove(key: string): Promise<void>;
+/** A place of blobs that can be looked through and cleared by age. */
+export interface BlobShelf {
   /**
    * Everything of a kind, in no order; what is put or removed meanwhile may be missing or there.
    * @param kind as of {@link newBlobKey}
@@ -24,6 +15,26 @@ export interface BlobStore {
    * @returns how many were removed
    */
   removeOlder(names: readonly string[], before: Date): Promise<number>;
+}
+
+/** Where files are kept that somebody uploaded or that we made: whole, by key, never changed. */
+export interface BlobStore extends BlobShelf {
+  /**
+   * Keep `bytes` under `key`. Once this resolves they survive a crash; before, nobody sees a part of them.
+   * @param key from {@link newBlobKey}
+   */
+  put(key: string, bytes: Uint8Array): Promise<void>;
+  /** @returns null where nothing is kept under `key` */
+  open(key: string): Promise<Blob | null>;
+  /** Remove what is kept under `key`, if anything. */
+  remove(key: string): Promise<void>;
+  /**
+   * Move to {@link aside} what was written before a time; what is gone already is nobody's error.
+   * @returns how many were moved
+   */
+  setAside(keys: readonly string[], before: Date): Promise<number>;
+  /** What was set aside, under its former keys, as if written at that moment. A person can put it back. */
+  aside: BlobShelf;
 }
 
 export interface BlobListing {

@@ -1,6 +1,16 @@
-import { mkdir, open, opendir, rename, rm, stat, unlink } from 'node:fs/promises';
+import { mkdir, open, opendir, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { kindOfName, newDraftName, requireBlobKey, type BlobListing, type BlobStore } from './blob-store.ts';
+import {
+  kindOfName,
+  newDraftName,
+  requireBlobKey,
+  type BlobListing,
+  type BlobShelf,
+  type BlobStore,
+} from './blob-store.ts';
+
+/** In the folder of the blobs itself, so that moving there is a rename. */
+const ASIDE = 'orphaned';
 
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
@@ -59,16 +69,39 @@ async function* listKind(root: string, kind: string, most: number): AsyncIterabl
   yield listing;
 }
 
-/** @returns whether it was there, old, and is gone by us */
-async function removeWhereOlder(path: string, before: Date): Promise<boolean> {
+/** @returns whether it was there, old, and is gone by `leave`, which another process may be ahead of */
+async function leaveWhereOlder(path: string, before: Date, leave: () => Promise<void>): Promise<boolean> {
   try {
     if ((await stat(path)).mtimeMs >= before.getTime()) return false;
-    await unlink(path);
+    await leave();
     return true;
   } catch (error) {
     if (isMissing(error)) return false;
     throw error;
   }
+}
+
+function createShelf(root: string): BlobShelf {
+  return {
+    list: (kind, most) => listKind(root, kind, most),
+    async removeOlder(names, before) {
+      let removed = 0;
+      for (const name of names) {
+        if (kindOfName(name) === null) throw new Error(`not a name of a blob: ${JSON.stringify(name)}`);
+        const path = join(root, name);
+        if (await leaveWhereOlder(path, before, () => unlink(path))) removed += 1;
+      }
+      return removed;
+    },
+  };
+}
+
+/** The file's time changes before its place: set aside, it is never older than that. */
+async function moveAside(path: string, target: string): Promise<void> {
+  const now = new Date();
+  await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+  await utimes(path, now, now);
+  await rename(path, target);
 }
 
 /**
@@ -77,6 +110,7 @@ async function removeWhereOlder(path: string, before: Date): Promise<boolean> {
  */
 export function createLocalDiskStore(folder: string): BlobStore {
   const root = resolve(folder);
+  const asideRoot = join(root, ASIDE);
   const pathOf = (key: string): string => {
     requireBlobKey(key);
     return join(root, key);
@@ -101,15 +135,16 @@ export function createLocalDiskStore(folder: string): BlobStore {
     async remove(key) {
       await rm(pathOf(key), { force: true });
     },
-    list: (kind, most) => listKind(root, kind, most),
-    async removeOlder(names, before) {
-      let removed = 0;
-      for (const name of names) {
-        if (kindOfName(name) === null) throw new Error(`not a name of a blob: ${JSON.stringify(name)}`);
-        if (await removeWhereOlder(join(root, name), before)) removed += 1;
+    async setAside(keys, before) {
+      let moved = 0;
+      for (const key of keys) {
+        const path = pathOf(key);
+        if (await leaveWhereOlder(path, before, () => moveAside(path, join(asideRoot, key)))) moved += 1;
       }
-      return removed;
+      return moved;
     },
+    aside: createShelf(asideRoot),
+    ...createShelf(root),
   };
 }
 

@@ -10,6 +10,8 @@ export interface OrphanSearch {
   store: BlobStore;
   /** What was written since stays: its row may be on its way. */
   before: Date;
+  /** What was set aside before is removed. */
+  asideBefore: Date;
   /** Called after each batch. */
   progress: () => void;
 }
@@ -24,21 +26,34 @@ async function belongTogether({ db, store }: OrphanSearch): Promise<boolean> {
   return false;
 }
 
+async function orphansAmong(db: Queryable, keys: string[]): Promise<string[]> {
+  const named = await findNamedKeys(db, keys);
+  return keys.filter((key) => !named.has(key));
+}
+
 /**
- * Remove files that no row names: those of an upload whose process died between file and row, of an account that is
- * gone, and drafts. Rows are asked for after a file was found, so that one of an upload under way is either young or
- * named. While none of the newest 100 rows has its file in the folder, only drafts are removed.
- * @returns files removed
+ * Set aside files that no row names: those of an upload whose process died between file and row, and of an account that
+ * is gone. Rows are asked for after a file was found, so that one of an upload under way is either young or named. What
+ * was set aside long ago is removed where still no row names it, and so are drafts, at once. While none of the newest
+ * 100 rows has its file in the folder, only drafts are removed.
+ *
+ * Files go by way of `aside` because rows may be missing here alone: in a clone of the database that has the folder of
+ * the original, or in a backup that is older than the files.
+ * @returns files set aside or removed
  */
-export async function removeOrphanedFiles(search: OrphanSearch): Promise<number> {
-  const { db, store, before, progress } = search;
+export async function clearOrphanedFiles(search: OrphanSearch): Promise<number> {
+  const { db, store, before, asideBefore, progress } = search;
   const ours = await belongTogether(search);
-  let removed = 0;
+  let cleared = 0;
   for await (const { keys, drafts } of store.list(UPLOAD_BLOBS, BATCH_FILES)) {
-    const named = ours ? await findNamedKeys(db, keys) : new Set(keys);
-    const orphans = keys.filter((key) => !named.has(key));
-    removed += await store.removeOlder([...drafts, ...orphans], before);
+    cleared += await store.removeOlder(drafts, before);
+    if (ours) cleared += await store.setAside(await orphansAmong(db, keys), before);
     progress();
   }
-  return removed;
+  if (!ours) return cleared;
+  for await (const { keys } of store.aside.list(UPLOAD_BLOBS, BATCH_FILES)) {
+    cleared += await store.aside.removeOlder(await orphansAmong(db, keys), asideBefore);
+    progress();
+  }
+  return cleared;
 }

@@ -7,7 +7,7 @@ import { sniffContentType } from './content-type.ts';
 import { safeFilename } from './filename.ts';
 import { insertUpload, UPLOAD_BLOBS, UploadModel, type NewUpload, type Upload } from './model.ts';
 
-export { removeOrphanedFiles } from './orphans.ts';
+export { clearOrphanedFiles } from './orphans.ts';
 
 export interface UploadsDeps {
   db: Queryable;

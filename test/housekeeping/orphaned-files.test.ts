@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -7,7 +7,7 @@ import { loadConfig } from '../../src/config.ts';
 import { orphanedFiles } from '../../src/housekeeping/orphaned-files.ts';
 import { newBlobKey, newDraftName, type BlobStore } from '../../src/storage/blob-store.ts';
 import { createHomeStore } from '../../src/storage/local-disk.ts';
-import { removeOrphanedFiles } from '../../src/uploads/service.ts';
+import { clearOrphanedFiles } from '../../src/uploads/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const asOf = new Date('2026-03-10T12:00:00Z');
@@ -48,7 +48,15 @@ const insertRow = (key: string) =>
     [accountId, brandId, key],
   );
 
-const kept = async () => (await readdir(join(home, 'blobs', 'uploads', String(accountId)))).toSorted();
+/** Where a key's file is once it is set aside. */
+const asidePath = (key: string) => join(home, 'blobs', 'orphaned', key);
+
+/** Names of files of the account's. @param under a folder of the home's */
+async function filesIn(under: string): Promise<string[]> {
+  return (await readdir(join(home, under, 'uploads', String(accountId)))).toSorted();
+}
+const kept = () => filesIn('blobs');
+const setAside = () => filesIn('blobs/orphaned');
 const names = (...keys: string[]) => keys.map((key) => basename(key)).toSorted();
 
 function run(): Promise<number> {
@@ -77,13 +85,50 @@ afterAll(async () => {
 });
 
 describe('files of uploads, housekept', () => {
-  it('are removed a day after they were written where no row names them', async () => {
+  it('are set aside a day after they were written where no row names them, from that moment on', async () => {
     const named = await putFile(old);
     await insertRow(named);
-    await putFile(old);
+    const orphan = await putFile(old);
     const underWay = await putFile(young);
+    const startedAt = Date.now();
     expect(await run()).toBe(1);
     expect(await kept()).toEqual(names(named, underWay));
+    expect(await setAside()).toEqual(names(orphan));
+    const { mtimeMs } = await stat(asidePath(orphan));
+    expect(mtimeMs).toBeGreaterThanOrEqual(startedAt - 1);
+    expect(await run()).toBe(0);
+  });
+
+  it('are removed 30 days after they were set aside', async () => {
+    await insertRow(await putFile(old));
+    const [early, late] = [await putFile(old), await putFile(old)];
+    await run();
+    const moments = [new Date('2026-02-08T11:59:00Z'), new Date('2026-02-08T12:01:00Z')] as const;
+    await utimes(asidePath(early), moments[0], moments[0]);
+    await utimes(asidePath(late), moments[1], moments[1]);
+    expect(await run()).toBe(1);
+    expect(await setAside()).toEqual(names(late));
+  });
+
+  it('are not removed where a row names them after all, and can be put back', async () => {
+    await insertRow(await putFile(old));
+    const orphan = await putFile(old);
+    await run();
+    await utimes(asidePath(orphan), new Date(0), new Date(0));
+    await insertRow(orphan);
+    expect(await run()).toBe(0);
+    await rename(asidePath(orphan), join(home, 'blobs', orphan));
+    expect(await run()).toBe(0);
+    expect(await kept()).toContain(basename(orphan));
+  });
+
+  it('are set aside by many processes at once without harm', async () => {
+    await insertRow(await putFile(old));
+    const orphans: string[] = [];
+    for (let made = 0; made < 50; made += 1) orphans.push(await putFile(old));
+    const cleared = await Promise.all([run(), run(), run(), run()]);
+    expect(cleared.reduce((sum, each) => sum + each)).toBe(50);
+    expect(await setAside()).toEqual(names(...orphans));
   });
 
   it('that are half-written are removed after a day, too', async () => {
@@ -99,8 +144,12 @@ describe('files of uploads, housekept', () => {
     await insertRow(newBlobKey('uploads', accountId));
     const others = [await putFile(old), await putFile(old)];
     await leaveDraft(old);
+    const [early = ''] = others;
+    await store.setAside([early], asOf);
+    await utimes(asidePath(early), new Date(0), new Date(0));
     expect(await run()).toBe(1);
-    expect(await kept()).toEqual(names(...others));
+    expect(await kept()).toEqual(names(...others.slice(1)));
+    expect(await setAside()).toEqual(names(early));
   });
 
   it('that are not ours stay', async () => {
@@ -133,10 +182,11 @@ describe('a row that is committed while its file is looked at', () => {
         }
       },
     };
-    const removed = await removeOrphanedFiles({
+    const removed = await clearOrphanedFiles({
       db: db.database.pool,
       store: lateStore,
       before: young,
+      asideBefore: young,
       progress: () => undefined,
     });
     expect(removed).toBe(0);

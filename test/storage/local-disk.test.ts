@@ -88,6 +88,24 @@ describe('blobs on local disk', () => {
     await expect(store.removeOlder(['../secret'], before)).rejects.toThrow('not a name of a blob');
   });
 
+  it('are set aside by age, under the same keys and as if written then, and one that is gone does not matter', async () => {
+    const [old, young, gone] = [1, 1, 1].map((account) => newBlobKey('uploads', account));
+    if (!old || !young || !gone) throw new Error('no keys');
+    for (const key of [old, young]) await store.put(key, Buffer.from('x'));
+    const long = new Date(Date.now() - 60_000);
+    await utimes(join(folder, 'blobs', old), long, long);
+    const before = new Date(Date.now() - 30_000);
+    expect(await store.setAside([old, young, gone], before)).toBe(1);
+    expect(await store.open(old)).toBeNull();
+    const listed: BlobListing[] = [];
+    for await (const listing of store.aside.list('uploads', 10)) listed.push(listing);
+    expect(listed).toEqual([{ keys: [old], drafts: [] }]);
+    expect((await stat(join(folder, 'blobs', 'orphaned', 'uploads'))).mode & 0o077).toBe(0);
+    expect(await store.aside.removeOlder([old], before)).toBe(0);
+    expect(await store.aside.removeOlder([old], new Date(Date.now() + 1_000))).toBe(1);
+    await expect(store.setAside(['../secret'], before)).rejects.toThrow('not a key of a blob');
+  });
+
   it('have keys that differ', () => {
     const keys = Array.from({ length: 100 }, () => newBlobKey('uploads', 1));
     expect(new Set(keys).size).toBe(100);
