@@ -102,7 +102,7 @@ export async function releaseHeld(client: Queryable, accountId: number): Promise
        update messages m set status = 'queued', hold = null, updated_at = now()
        from waiting w where m.id = w.message_id and m.status = 'held' returning m.id
      )
-     update send_queue q set due_at = now() from released r where q.message_id = r.id`,
+     update send_queue set due_at = now() where message_id = any(array(select id from released))`,
     [accountId],
   );
 }

@@ -47,38 +47,34 @@ function int(value: number): string {
   return String(value);
 }
 
+/** Of the allowance, when what is claimed now counts. */
+const PRESENT_BUCKET = `date_bin('10 minutes', now(), timestamptz '2000-01-01 00:00Z')`;
+
 /** Whether the account is paused, how many it may send now, and when it may send more. */
 const limitsSql = `
-  select a.sending_paused_at is not null as paused,
-    case when a.kind = 'system' then 2147483647 else
-      coalesce(a.allowance_per_day, case a.tier when 'free' then $6 when 'paid' then $7 else $8 end)
-      - coalesce(
-          (select sum(b.used) from allowance_buckets b
-           where b.account_id = a.id and b.bucket > now() - ${ALLOWANCE_WINDOW}), 0)
-    end as remaining,
-    (select min(b.bucket) from allowance_buckets b
-     where b.account_id = a.id and b.used > 0 and b.bucket > now() - ${ALLOWANCE_WINDOW})
-      + ${ALLOWANCE_WINDOW} as capacity_at
-  from accounts a where a.id = $3`;
-
-/**
- * Messages are never waited for, with queue rows locked: who has one may be recording what became of it, and wants its
- * queue row next.
- */
-const markHeldSql = `free as (
-    select m.id, h.due_at, h.decision from held h join messages m on m.id = h.message_id
-    where m.status in ('queued', 'held', 'unknown')
-    for no key update of m skip locked
-  ), marked as (
-    update messages m set status = 'held', updated_at = now(), hold = jsonb_build_object(
-        'reason', f.decision, 'until', case f.decision when 'allowance' then to_jsonb(f.due_at) end)
-    from free f where m.id = f.id
-  )`;
+  select paused, remaining,
+    -- Where nothing counts yet, what is claimed now is the first to return; where nothing ever may, look again.
+    coalesce(first_bucket + ${ALLOWANCE_WINDOW},
+      now() + case when remaining > 0 then ${ALLOWANCE_WINDOW} else interval '10 minutes' end) as capacity_at
+  from (
+    select a.sending_paused_at is not null as paused,
+      case when a.kind = 'system' then 2147483647 else
+        coalesce(a.allowance_per_day, case a.tier when 'free' then $6 when 'paid' then $7 else $8 end)
+        - coalesce(
+            (select sum(b.used) from allowance_buckets b
+             where b.account_id = a.id and b.bucket > now() - ${ALLOWANCE_WINDOW}), 0)
+      end as remaining,
+      (select min(b.bucket) from allowance_buckets b
+       where b.account_id = a.id and b.used > 0 and b.bucket > now() - ${ALLOWANCE_WINDOW}) as first_bucket
+    from accounts a where a.id = $3) a`;
 
 /**
  * The rows due of one backlog, oldest first: as many as the rolling allowance lets go are claimed and counted
  * against it (once a message, whatever happens to the claim); the others are held, as all are while the account
  * is paused. A message past its 72 hours is claimed without being counted, for the checks to end it.
+ *
+ * Rows are written by their keys, never joined: while the table's statistics say that it is empty, a join walks all of
+ * it for each row.
  */
 const claimSql = `
   prepare claim_backlog (text, int, bigint, bigint, int, int, int, int) as
@@ -107,28 +103,41 @@ const claimSql = `
         when p.expired then 'claim'
         when l.paused then 'account_paused'
         when p.place > l.remaining then 'allowance'
-        else 'claim' end as decision,
-      -- Where nothing counts yet, what is claimed now is the first to return; where nothing ever may, look again.
-      coalesce(l.capacity_at, now() + case when l.remaining > 0 then ${ALLOWANCE_WINDOW} else interval '10 minutes' end)
-        as capacity_at
+        else 'claim' end as decision
     from placed p cross join limits l
   ), claimed as (
     update send_queue q set owner = $4, claim_epoch = q.claim_epoch + 1,
-      reserved_bucket = case when d.expired then q.reserved_bucket
-        else coalesce(q.reserved_bucket, date_bin('10 minutes', now(), timestamptz '2000-01-01 00:00Z')) end
-    from decided d where d.decision = 'claim' and q.message_id = d.message_id
-    returning q.message_id, q.claim_epoch, q.reserved_bucket, d.reserved_bucket is null and not d.expired as counts
+      reserved_bucket = case when q.queued_at < now() - interval '72 hours' then q.reserved_bucket
+        else coalesce(q.reserved_bucket, ${PRESENT_BUCKET}) end
+    where q.message_id = any(array(select message_id from decided where decision = 'claim'))
+    returning q.message_id, q.claim_epoch
   ), counted as (
     insert into allowance_buckets (account_id, bucket, used)
-    select $3, reserved_bucket, count(*) from claimed where counts group by reserved_bucket
+    select $3, ${PRESENT_BUCKET}, count(*) from decided where decision = 'claim' and counts having count(*) > 0
     on conflict (account_id, bucket) do update set used = allowance_buckets.used + excluded.used
+  ), free as (
+    -- Never waited for, with queue rows locked: who has a message may be recording what became of it, and wants its
+    -- queue row next. The next claim looks at it again.
+    select id from messages where id = any(array(select message_id from decided where decision <> 'claim'))
+    order by id for no key update skip locked
+  ), busy as (
+    update send_queue q set due_at = now() + interval '5 seconds'
+    where q.message_id = any(array(
+      select message_id from decided where decision <> 'claim' except select id from free))
   ), held as (
     update send_queue q set due_at = least(
-        case d.decision when 'allowance' then d.capacity_at else now() + interval '5 minutes' end,
+        (select case when paused then now() + interval '5 minutes' else capacity_at end from limits),
         q.queued_at + interval '72 hours 1 second')
-    from decided d where d.decision <> 'claim' and q.message_id = d.message_id
-    returning q.message_id, q.due_at, d.decision
-  ), ${markHeldSql}
+    where q.message_id = any(array(select id from free))
+    returning q.message_id, q.due_at
+  ), marked as (
+    update messages m set status = 'held', updated_at = now(), hold = case when l.paused
+        then '{"reason": "account_paused", "until": null}'::jsonb
+        else jsonb_build_object('reason', 'allowance', 'until', h.due_at) end
+    from held h cross join limits l
+    where m.id = h.message_id and m.id = any(array(select id from free))
+      and m.status in ('queued', 'held', 'unknown')
+  )
   select message_id, claim_epoch from claimed order by message_id`;
 
 const prepared = new WeakSet<pg.PoolClient>();
@@ -144,8 +153,8 @@ async function prepareClaim(client: pg.PoolClient): Promise<void> {
  * Claim up to `quantum` messages of one backlog for a process. A claim promises nothing and can be taken back; the
  * database may even forget it in a crash, for nobody waits until it is on disk. What an intent covers is: the
  * intent's commit takes all before it to the disk.
- * @returns what was claimed; whatever had to wait is `held` in the same transaction, unless another is just changing
- *   that message
+ * @returns what was claimed; whatever had to wait is `held` in the same transaction, or seconds later where another was
+ *   just changing that message
  */
 export function claimBacklog(
   pool: pg.Pool,
@@ -174,13 +183,18 @@ export async function releaseClaims(
   claims: readonly Claim[],
 ): Promise<void> {
   if (claims.length === 0) return;
+  // In the order in which everybody locks them.
+  const sorted = claims.toSorted((one, other) => one.messageId - other.messageId);
   await client.query(
     `with mine as (
-       select q.message_id from send_queue q join unnest($2::bigint[], $3::int[]) as c (message_id, epoch)
-         on q.message_id = c.message_id and q.claim_epoch = c.epoch
-       where q.owner = $1 order by q.message_id for update of q
+       select s.message_id from unnest($2::bigint[], $3::int[]) as c (message_id, epoch)
+       cross join lateral (
+         select message_id from send_queue q
+         -- "is not distinct": no index of owners, where all of ours would be read for each
+         where q.message_id = c.message_id and q.claim_epoch = c.epoch and q.owner is not distinct from $1
+         for update) s
      )
-     update send_queue q set owner = null from mine m where q.message_id = m.message_id`,
-    [owner, claims.map((claim) => claim.messageId), claims.map((claim) => claim.epoch)],
+     update send_queue q set owner = null where q.message_id = any(array(select message_id from mine))`,
+    [owner, sorted.map((claim) => claim.messageId), sorted.map((claim) => claim.epoch)],
   );
 }

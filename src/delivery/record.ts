@@ -21,23 +21,23 @@ const guardSql = messageStatuses
 
 /**
  * Everything that follows from outcomes, in one statement. Outcomes are facts keyed by (message, attempt): they
- * are recorded whoever owns the row by now, and recording them twice changes nothing.
+ * are recorded whoever owns the row by now, and recording them twice changes nothing. Queue rows are looked up by keys
+ * of their own, as in a claim.
  */
 const recordSql = `
   with input as (
     select * from json_to_recordset($1) as i (
       "messageId" bigint, attempt smallint, epoch int, status text, events text[], queue text, "delaySeconds" int,
       provider text, "providerMessageId" text, response text, failure jsonb, bounce jsonb,
-      suppress boolean, "giveBack" boolean, owner bigint)
+      suppress boolean, owner bigint)
   ), intents as (
     delete from handovers h using unnest($2::bigint[], $3::bigint[]) as w (owner, seq)
     where h.owner = w.owner and h.seq = w.seq
   ), removed as (
-    delete from send_queue q using input i where i.queue = 'delete' and q.message_id = i."messageId"
-    returning q.account_id, q.reserved_bucket, i."giveBack"
+    delete from send_queue where message_id = any($4) returning message_id, account_id, reserved_bucket
   ), unused as (
     select account_id, reserved_bucket as bucket, count(*)::int as count from removed
-    where "giveBack" and reserved_bucket is not null group by account_id, reserved_bucket
+    where message_id = any($5) and reserved_bucket is not null group by account_id, reserved_bucket
   ), buckets as (
     select b.account_id, b.bucket from allowance_buckets b join unused using (account_id, bucket)
     order by b.account_id, b.bucket for update of b
@@ -49,8 +49,9 @@ const recordSql = `
     update send_queue q set owner = null,
       due_at = case i.queue when 'retry' then now() + make_interval(secs => i."delaySeconds") else q.due_at end,
       attempt_count = case i.queue when 'retry' then greatest(q.attempt_count, i.attempt) else q.attempt_count end
-    from input i where i.queue <> 'delete' and q.message_id = i."messageId" and q.owner = i.owner
-      and q.claim_epoch = i.epoch
+    from input i
+    where i.queue <> 'delete' and q.message_id = any($6) and q.message_id = i."messageId"
+      and q.owner = i.owner and q.claim_epoch = i.epoch
   ), updated as (
     update messages m set
       status = i.status,
@@ -95,7 +96,7 @@ const recordSql = `
 
 /** As the statement reads it: what is absent is null there, and most of it is, which need not be read a thousand times. */
 function written(settlement: Settlement, owner: number) {
-  const { providerMessageId, failure, bounce, suppress, giveBack, ...rest } = settlement;
+  const { providerMessageId, failure, bounce, suppress, giveBack: _, ...rest } = settlement;
   return {
     ...rest,
     owner,
@@ -103,8 +104,11 @@ function written(settlement: Settlement, owner: number) {
     ...(failure ? { failure } : {}),
     ...(bounce ? { bounce } : {}),
     ...(suppress ? { suppress } : {}),
-    ...(giveBack ? { giveBack } : {}),
   };
+}
+
+function idsOf(settlements: readonly Settlement[], has: (settlement: Settlement) => boolean): number[] {
+  return settlements.filter(has).map(({ messageId }) => messageId);
 }
 
 async function recordIn(client: Queryable, windows: readonly SettledWindow[]): Promise<number> {
@@ -113,6 +117,7 @@ async function recordIn(client: Queryable, windows: readonly SettledWindow[]): P
   const input = windows
     .flatMap((window) => window.settlements.map((settlement) => written(settlement, window.owner)))
     .sort((a, b) => a.messageId - b.messageId);
+  const settlements = windows.flatMap((window) => window.settlements);
   const { rows } = await client.query<RecordedMessage>({
     name: 'record_outcomes',
     text: recordSql,
@@ -120,6 +125,9 @@ async function recordIn(client: Queryable, windows: readonly SettledWindow[]): P
       JSON.stringify(input),
       intents.map((window) => window.owner),
       intents.map((window) => window.seq),
+      idsOf(settlements, ({ queue }) => queue === 'delete'),
+      idsOf(settlements, ({ giveBack }) => giveBack),
+      idsOf(settlements, ({ queue }) => queue !== 'delete'),
     ],
   });
   if (rows.length === 0) return 0;

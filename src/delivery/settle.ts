@@ -30,18 +30,18 @@ export async function settleDeadSender(client: Queryable, processId: number): Pr
        select id, attempt, 'unknown', '{"reason": "the sender died before the outcome was known"}' from marked
        on conflict do nothing
      ), ended as (
-       delete from send_queue q using marked m where q.message_id = m.id and m.class <> 0
+       delete from send_queue where message_id = any(array(select id from marked where class <> 0))
      )
      -- due as before: what was stranded goes before what came later
      update send_queue q set owner = null, attempt_count = m.attempt
-     from marked m where q.message_id = m.id and m.class = 0`,
+     from marked m where q.message_id = m.id and q.message_id = any(array(select id from marked where class = 0))`,
     [processId],
   );
   await client.query(
     `with claims as (
        select message_id from send_queue where owner = $1 order by message_id for update
      )
-     update send_queue q set owner = null from claims c where q.message_id = c.message_id`,
+     update send_queue set owner = null where message_id = any(array(select message_id from claims))`,
     [processId],
   );
 }

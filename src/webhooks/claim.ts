@@ -41,7 +41,7 @@ const claimSql = `
         and (select id from alive) is not null
       order by delivery_id limit o.quota for update skip locked) taken
   ), claimed as (
-    update webhook_queue q set owner = $1 from picked p where q.delivery_id = p.delivery_id
+    update webhook_queue q set owner = $1 where q.delivery_id = any(array(select delivery_id from picked))
     returning q.delivery_id, q.created_at, q.webhook_id, q.generation, q.event_id
   )
   select o.count as open, o.last, c.delivery_id as "deliveryId", ${exactTime('c.created_at')} as "createdAt", c.webhook_id as "webhookId",

@@ -16,7 +16,7 @@ export function removeHistory(pool: pg.Pool, webhookId: number, limit: number): 
       `with doomed as (
          select id, created_at from webhook_deliveries where webhook_id = $1 order by id limit $2 for update
        ), unqueued as (
-         delete from webhook_queue q using doomed d where q.delivery_id = d.id
+         delete from webhook_queue where delivery_id = any(array(select id from doomed))
        )
        delete from webhook_deliveries w using doomed d where w.created_at = d.created_at and w.id = d.id
        returning w.id, ${exactTime('w.created_at')} as "createdAt"`,

@@ -75,7 +75,7 @@ const recordSql = `
       delivery_id bigint, created_at timestamptz, attempt smallint, former_generation int, status text,
       next_attempt_at timestamptz, last_error text, response_code smallint, started_at timestamptz, duration_ms int, error text, excerpt text)
   ), unqueued as (
-    delete from webhook_queue q using input i where q.delivery_id = i.delivery_id
+    delete from webhook_queue where delivery_id = any($2)
   ), updated as (
     -- What was made due since the webhook was switched waits for an attempt of its own.
     update webhook_deliveries d set attempt_count = greatest(d.attempt_count, i.attempt),
@@ -118,7 +118,7 @@ async function recordSettlements(client: Queryable, settlements: readonly Settle
   await client.query({
     name: 'record_attempts',
     text: recordSql,
-    values: [JSON.stringify(sorted.map(toRow))],
+    values: [JSON.stringify(sorted.map(toRow)), sorted.map(({ deliveryId }) => deliveryId)],
   });
 }
 
@@ -137,7 +137,7 @@ async function recordDropped(client: Queryable, dropped: readonly DroppedDeliver
       with input as (
         select * from json_to_recordset($1) as i (id bigint, created_at timestamptz, generation int, reason text)
       ), unqueued as (
-        delete from webhook_queue q using input i where q.delivery_id = i.id
+        delete from webhook_queue where delivery_id = any($2)
       ), removed as (
         delete from webhook_deliveries d using input i
         where i.reason = 'webhook_gone' and d.id = i.id and d.created_at = i.created_at
@@ -146,7 +146,7 @@ async function recordDropped(client: Queryable, dropped: readonly DroppedDeliver
       from input i
       where i.reason <> 'webhook_gone' and d.id = i.id and d.created_at = i.created_at
         and d.status in ('pending', 'retrying') and d.generation = i.generation`,
-    values: [JSON.stringify(rows)],
+    values: [JSON.stringify(rows), rows.map(({ id }) => id)],
   });
 }
 

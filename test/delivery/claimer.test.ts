@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { inTransaction } from '../../src/db/queryable.ts';
 import { createClaimer } from '../../src/delivery/claimer.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { insertAccount, queueEmails, type QueuedAccount } from '../support/queued.ts';
@@ -56,4 +57,28 @@ it('what is wanted of one channel is not taken by another, and nothing of one th
   expect([await claimedOf(one), await claimedOf(other)]).toEqual([{ email: 150 }, { sms: 70 }]);
   await claimRound(OWNER, new Map([['sms', 70]]), () => undefined);
   expect([await claimedOf(one), await claimedOf(other)]).toEqual([{ email: 150 }, { sms: 140 }]);
+});
+
+it('a message that may not go and that somebody is changing is looked at again within seconds, and held', async () => {
+  const { pool } = test.database;
+  const account = await insertAccount(test.database, 0);
+  const [changed] = await queueEmails(test.database, account, 3);
+  const claim = () => createClaimer(pool, TEST_TIERS)(OWNER, new Map([['email', 1_000]]), () => undefined);
+  const waiting = async () => {
+    const { rows } = await pool.query<{ id: number; status: string; soon: boolean }>(
+      `select m.id, m.status, q.due_at < now() + interval '6 seconds' as soon
+       from messages m join send_queue q on q.message_id = m.id where m.account_id = $1 order by m.id`,
+      [account.accountId],
+    );
+    return rows.map(({ status, soon }) => ({ status, soon }));
+  };
+  await inTransaction(pool, async (client) => {
+    await client.query('select 1 from messages where id = $1 for update', [changed]);
+    await claim();
+  });
+  const held = { status: 'held', soon: false };
+  expect(await waiting()).toEqual([{ status: 'queued', soon: true }, held, held]);
+  await pool.query('update send_queue set due_at = now() where message_id = $1', [changed]);
+  await claim();
+  expect(await waiting()).toEqual([held, held, held]);
 });
