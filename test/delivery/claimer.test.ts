@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { inTransaction } from '../../src/db/queryable.ts';
 import { createClaimer } from '../../src/delivery/claimer.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { insertAccount, queueEmails, type QueuedAccount } from '../support/queued.ts';
+import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../support/queued.ts';
 import { TEST_TIERS } from '../support/sending.ts';
 
 const OWNER = 90;
@@ -12,10 +12,7 @@ let accounts: QueuedAccount[];
 
 beforeAll(async () => {
   test = await createTestDatabase();
-  await test.database.pool.query(
-    `insert into processes (id, role, host, pid) overriding system value values ($1, 'sender', 'x', 1)`,
-    [OWNER],
-  );
+  await insertSender(test.database, OWNER);
 }, 60_000);
 afterAll(() => test.drop());
 beforeEach(async () => {

@@ -8,7 +8,7 @@ import { recordWindows } from '../../src/delivery/record.ts';
 import { settleDeadSender } from '../../src/delivery/settle.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { countFreeMeanwhile } from '../support/lock-order.ts';
-import { insertAccount, queueEmails, type QueuedAccount } from '../support/queued.ts';
+import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../support/queued.ts';
 import { TEST_TIERS } from '../support/sending.ts';
 
 const OWNER = 90;
@@ -31,10 +31,7 @@ afterAll(async () => {
 });
 
 beforeEach(async () => {
-  await database.pool.query(
-    `insert into processes (id, role, host, pid) overriding system value values ($1, 'sender', 'x', 1)`,
-    [OWNER],
-  );
+  await insertSender(database, OWNER);
   accounts = [];
   claims = [];
   for (let n = 0; n < ACCOUNTS; n++) {

@@ -9,7 +9,13 @@ import { settleDeadSender } from '../../src/delivery/settle.ts';
 import { reapDeadProcesses, registerProcess } from '../../src/processes/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
-import { insertAccount, queueEmails, type QueuedAccount, statusCounts } from '../support/queued.ts';
+import {
+  insertAccount,
+  insertSender,
+  queueEmails,
+  type QueuedAccount,
+  statusCounts,
+} from '../support/queued.ts';
 import {
   receivedAtLeast,
   startSmtpServer,
@@ -390,9 +396,7 @@ describe('a sender that dies', () => {
     await query(`update messages set class = 2 where id in (select id from messages order by id limit 2)`);
     // A process whose connection is gone: its row is there, its lock is not.
     const owner = 76;
-    await query(
-      `insert into processes (id, role, host, pid) overriding system value values (76, 'sender', 'x', 1)`,
-    );
+    await insertSender(test.database, 76);
     const live = await registerProcess({ url: test.url }, 'sender');
     const claims = await claimAll(owner);
     await intendWindow(test.database.pool, { owner, seq: 1, provider: 'smtp', claims: claims.slice(0, 4) });
@@ -429,9 +433,7 @@ describe('a sender that dies', () => {
 
   it('gives back only the claim it means, not a newer one of the same message', async () => {
     await queueEmails(test.database, account, 1);
-    await query(
-      `insert into processes (id, role, host, pid) overriding system value values (79, 'sender', 'x', 1)`,
-    );
+    await insertSender(test.database, 79);
     const [old] = await claimAll(79);
     await query('update send_queue set owner = null');
     const [newer] = await claimAll(79);
@@ -443,9 +445,7 @@ describe('a sender that dies', () => {
 
   it('can intend nothing once it was taken for dead', async () => {
     await queueEmails(test.database, account, 3);
-    await query(
-      `insert into processes (id, role, host, pid) overriding system value values (77, 'sender', 'x', 1)`,
-    );
+    await insertSender(test.database, 77);
     const claims = await claimAll(77);
     expect(claims).toHaveLength(3);
     await query('delete from processes where id = 77');
@@ -457,9 +457,7 @@ describe('a sender that dies', () => {
 
   it('still records the facts it knows', async () => {
     await queueEmails(test.database, account, 2);
-    await query(
-      `insert into processes (id, role, host, pid) overriding system value values (78, 'sender', 'x', 1)`,
-    );
+    await insertSender(test.database, 78);
     const claims = await claimAll(78);
     const window = await intendWindow(test.database.pool, { owner: 78, seq: 1, provider: 'smtp', claims });
     await settleDeadSender(test.database.pool, 78);

@@ -3,46 +3,27 @@ import { type Claim, claimBacklog, releaseClaims } from '../../src/delivery/clai
 import { recordWindows } from '../../src/delivery/record.ts';
 import { settleOutcome } from '../../src/delivery/outcomes.ts';
 import { intendWindow, type WindowMessage } from '../../src/delivery/intend.ts';
-import { openDatabase, type Database } from '../../src/db/database.ts';
 import { settleDeadSender } from '../../src/delivery/settle.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { entriesReadOf, forgetRows } from '../support/entries-read.ts';
 import { insertAccount, queueEmails, type QueuedAccount } from '../support/queued.ts';
 import { TEST_TIERS } from '../support/sending.ts';
+import { BACKLOG, FEW, openStaleQueue, OWNER, type StaleQueue, TAKEN } from '../support/stale-queue.ts';
 
-const OWNER = 41;
-const BACKLOG = 20_000;
-const TAKEN = 50;
-
-/** Far fewer than wait, and enough for a few looks at each row that is taken. */
-const FEW = 1_000;
-
-let test: TestDatabase;
-/** As a sender's, but with one connection: its plans are those that the test looks at. */
-let sender: Database;
+let stale: StaleQueue;
 let account: QueuedAccount;
 
 beforeEach(async () => {
-  test = await createTestDatabase();
-  sender = openDatabase({ url: test.url, poolMax: 1, keyedPlans: true });
-  account = await insertAccount(test.database);
-  await test.database.pool.query(
-    `insert into processes (id, role, host, pid) overriding system value values ($1, 'sender', 'x', 1)`,
-    [OWNER],
-  );
+  stale = await openStaleQueue('send_queue');
+  account = await insertAccount(stale.database);
 });
-afterEach(async () => {
-  await sender.close();
-  await test.drop();
-});
+afterEach(() => stale.close());
 
 function claim() {
   const backlog = { channel: 'email', class: 0, accountId: account.accountId, waitMs: 0 } as const;
-  return claimBacklog(sender.pool, backlog, OWNER, TAKEN, TEST_TIERS);
+  return claimBacklog(stale.sender.pool, backlog, OWNER, TAKEN, TEST_TIERS);
 }
 
 function intend(seq: number, claims: Claim[]) {
-  return intendWindow(sender.pool, { owner: OWNER, seq, provider: 'smtp', claims });
+  return intendWindow(stale.sender.pool, { owner: OWNER, seq, provider: 'smtp', claims });
 }
 
 function record(seq: number, messages: WindowMessage[]) {
@@ -55,29 +36,22 @@ function record(seq: number, messages: WindowMessage[]) {
         : { kind: 'deferred', response: '451 later' },
     ),
   );
-  return recordWindows(sender.pool, [{ owner: OWNER, seq, settlements }]);
+  return recordWindows(stale.sender.pool, [{ owner: OWNER, seq, settlements }]);
 }
 
 it('a queue that was empty when its plans were made is claimed, recorded and given back by keys', async () => {
-  await queueEmails(test.database, account, 2);
   await record(1, await intend(1, await claim()));
-  await forgetRows(test.database, 'send_queue');
-  // New connections, new plans.
-  await sender.close();
-  sender = openDatabase({ url: test.url, poolMax: 1, keyedPlans: true });
-  await record(2, await intend(2, await claim()));
-  await queueEmails(test.database, account, BACKLOG);
+  await queueEmails(stale.database, account, BACKLOG);
 
-  const entriesRead = entriesReadOf('send_queue', sender, test.database);
   let claims: Claim[] = [];
-  expect(await entriesRead(async () => (claims = await claim()))).toBeLessThan(FEW);
+  expect(await stale.entriesRead(async () => (claims = await claim()))).toBeLessThan(FEW);
   expect(claims).toHaveLength(TAKEN);
-  const messages = await intend(3, claims);
-  expect(await entriesRead(() => record(3, messages))).toBeLessThan(FEW);
+  const messages = await intend(2, claims);
+  expect(await stale.entriesRead(() => record(2, messages))).toBeLessThan(FEW);
   const more = await claim();
-  expect(await entriesRead(() => releaseClaims(sender.pool, OWNER, more))).toBeLessThan(FEW);
+  expect(await stale.entriesRead(() => releaseClaims(stale.sender.pool, OWNER, more))).toBeLessThan(FEW);
   await claim();
-  expect(await entriesRead(() => settleDeadSender(sender.pool, OWNER))).toBeLessThan(FEW);
-  const { rows } = await test.database.pool.query('select count(*) from send_queue where owner is null');
+  expect(await stale.entriesRead(() => settleDeadSender(stale.sender.pool, OWNER))).toBeLessThan(FEW);
+  const { rows } = await stale.database.pool.query('select count(*) from send_queue where owner is null');
   expect(rows).toEqual([{ count: BACKLOG - TAKEN / 2 }]);
 }, 60_000);

@@ -17,6 +17,14 @@ export async function insertAccount(database: Database, allowancePerDay?: number
   return { accountId: row?.account_id ?? 0, brandId: row?.brand_id ?? 0 };
 }
 
+/** A sender that owns what it claims, as a bare row: it holds no lock, so whoever reaps takes it for dead. */
+export async function insertSender(database: Database, id: number): Promise<void> {
+  await database.pool.query(
+    `insert into processes (id, role, host, pid) overriding system value values ($1, 'sender', 'x', 1)`,
+    [id],
+  );
+}
+
 /** Emails that wait, to `<prefix>0@example.com` and on, as POST /messages leaves them. */
 export async function queueEmails(
   database: Database,
