@@ -1,28 +1,31 @@
 /**
- * Who may import whom. Rules apply to what runs, and unless a rule says otherwise to types as well.
- * A room is entered through its `service.ts`; `publicFiles` names what else it offers.
+ * Who may import whom. `src/` has six folders, and imports point down: cli and roles, then local and the activities,
+ * then features, delivery, platform. The files beside them (config, errors, log) may be imported from anywhere.
+ * Rules apply to types too, unless a rule says otherwise.
  */
-const rooms =
-  'accounts|brands|campaigns|contacts|delivery|domains|events|flows|imports|inbox|lists|mcp|messages|segments|suppressions|system-mail|templates|tracking|uploads|users|validation|webhooks';
+const typeOnly = ['type-only'];
 
-/** Files of a room that others may import beside `service.ts`. Add one only where a service would merely pass it on. */
-const publicFiles = [
-  '^src/[^/]+/(events|schema|presenter|port|contract)[.]ts$',
-  '^src/accounts/sandbox[.]ts$',
-  '^src/brands/(create-brand|model)[.]ts$',
-  '^src/users/password[.]ts$',
-  '^src/delivery/(outcomes|transitions|authority)[.]ts$',
-  // A sender's process needs these, and not the models that the room's service brings.
-  '^src/webhooks/(publish|email-event-data)[.]ts$',
+/** Files of a feature that other features may import. */
+const featureEntrances = '^src/features/[^/]+/(service|schema|events)[.]ts$';
+
+/** Put the parts together: they also enter a feature's loop, recovery and subscribers. */
+const composition = ['^src/features/(routes|upkeep|events)[.]ts$', '^src/roles/', '^activities/'];
+
+/** The platform in four layers: a folder imports its own layer's files below it and lower layers only. */
+const platformLayers = [
+  'db|secrets|dns|storage',
+  'events|auth|egress|processes',
+  'http|queue|temporal',
+  'openapi|outbox|housekeeping|lanes',
 ];
 
-/** Code without effects, time or chance, that a workflow's bundle may hold. */
-const pureFiles = [];
-
-/** The only places that put rooms together. */
-const composition = ['^src/main[.]ts$', '^src/(api|roles|cli)/'];
-
-const typeOnly = ['type-only'];
+const upwardsInPlatform = platformLayers.slice(0, -1).map((layer, index) => ({
+  name: `platform-layer-${index + 1}-imports-down`,
+  comment: 'The platform has four layers (docs/architecture.md); none imports one above it.',
+  severity: 'error',
+  from: { path: `^src/platform/(${layer})/` },
+  to: { path: `^src/platform/(${platformLayers.slice(index + 1).join('|')})/` },
+}));
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
@@ -60,81 +63,126 @@ export default {
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
     },
     { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+
+    // Downwards only.
     {
-      name: 'rooms-through-their-service',
-      comment: "Ask another room's service.ts, or one of its public files.",
+      name: 'platform-knows-no-feature',
+      comment: 'What every feature stands on imports neither delivery nor a feature.',
       severity: 'error',
-      from: { path: '^src/([^/]+)/', pathNot: composition },
-      to: { path: `^src/(${rooms})/`, pathNot: ['^src/$1/', '^src/[^/]+/service[.]ts$', ...publicFiles] },
+      from: { path: '^src/platform/' },
+      to: { path: '^src/(features|delivery|local|roles|cli)/' },
+    },
+    ...upwardsInPlatform,
+    {
+      name: 'delivery-knows-no-feature',
+      comment: 'Features reach delivery as arguments: events, contents, links, signers.',
+      severity: 'error',
+      from: { path: '^src/delivery/' },
+      to: { path: '^src/(features|local|roles|cli)/' },
     },
     {
-      name: 'floor-knows-no-room',
-      comment: 'What every room stands on imports no room.',
+      name: 'features-below-roles',
       severity: 'error',
-      from: { path: '^src/(db|egress|mime|smtp|storage|secrets|addresses|providers)/' },
-      to: { path: `^src/(${rooms})/`, pathNot: [...publicFiles] },
+      from: { path: '^src/features/' },
+      to: { path: '^src/(local|roles|cli)/' },
+    },
+    {
+      name: 'local-below-roles',
+      severity: 'error',
+      from: { path: '^src/local/' },
+      to: { path: '^src/(roles|cli)/', pathNot: '^src/roles/names[.]ts$' },
+    },
+    {
+      name: 'features-through-their-entrances',
+      comment: "Another feature's service.ts, schema.ts or events.ts.",
+      severity: 'error',
+      from: { path: '^src/features/([^/]+)/' },
+      to: { path: '^src/features/[^/]+/', pathNot: ['^src/features/$1/', featureEntrances] },
+    },
+    {
+      name: 'features-are-put-together-elsewhere',
+      comment: 'Everybody else enters a feature through its service, too.',
+      severity: 'error',
+      from: { path: '^(src|activities)/', pathNot: ['^src/features/[^/]+/', ...composition] },
+      to: { path: '^src/features/', pathNot: featureEntrances },
+    },
+    {
+      name: 'composition-is-imported-by-roles',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(roles|cli)/' },
+      to: { path: '^src/features/(routes|upkeep|events)[.]ts$' },
     },
     {
       name: 'models-below-services',
       severity: 'error',
-      from: { path: '^src/[^/]+/model[.]ts$' },
+      from: { path: '^src/.*/model[.]ts$' },
       to: { path: '^src/.*/(routes|service|presenter)[.]ts$', dependencyTypesNot: typeOnly },
     },
     {
       name: 'services-below-routes',
+      comment: 'Services are called by activities and the command, too: no HTTP in them.',
       severity: 'error',
-      comment:
-        'The floor has two parts without HTTP in them: keys that make a repetition harmless, and pages of a list.',
-      from: { path: `^src/(${rooms})/`, pathNot: '/routes[.]ts$' },
-      to: {
-        path: ['/routes[.]ts$', '^src/http/'],
-        pathNot: '^src/http/(idempotency|pagination)[.]ts$',
-        dependencyTypesNot: typeOnly,
+      from: {
+        path: '^src/(features|delivery)/',
+        pathNot: ['/routes[.]ts$', '^src/features/webhooks/openapi[.]ts$'],
       },
+      to: { path: ['/routes[.]ts$', '^src/platform/http/'], dependencyTypesNot: typeOnly },
     },
     {
-      name: 'koa-in-http-only',
-      comment: 'Services and models are called by activities and the command too.',
+      name: 'upkeep-without-models',
+      comment: 'Every process loads it, and the models would cost each 25 MB.',
       severity: 'error',
-      from: { pathNot: ['^src/http/', '^src/[^/]+/routes[.]ts$', '^src/providers/email/mailbox/', '^test/'] },
+      from: { path: '/upkeep[.]ts$' },
+      to: { path: ['/model[.]ts$', 'node_modules/(objection|knex)/'], reachable: true },
+    },
+
+    // Frameworks at their places.
+    {
+      name: 'koa-in-http-only',
+      severity: 'error',
+      from: { pathNot: ['^src/platform/http/', '/routes[.]ts$', '^src/local/mailbox/', '^test/'] },
       to: { path: 'node_modules/(@types/)?(koa|@koa)/' },
     },
     {
       name: 'temporal-at-the-edges',
-      comment: 'Services know the outbox, not the engine.',
+      comment: 'Features know the outbox and the contract, not the engine.',
       severity: 'error',
-      from: { pathNot: ['^src/(temporal|local|roles|processes)/', '^(workflows|activities|test)/'] },
+      from: {
+        pathNot: [
+          '^src/platform/(temporal|lanes)/',
+          '^src/platform/housekeeping/schedule[.]ts$',
+          '^src/local/engine/',
+          '^(workflows|activities|test)/',
+        ],
+      },
       to: { path: 'node_modules/@temporalio/' },
     },
     {
-      name: 'nobody-imports-activities',
+      name: 'activities-enter-by-roles',
       severity: 'error',
-      from: { pathNot: ['^activities/', '^src/(temporal|roles)/', '^test/'] },
-      to: { path: '^activities/', dependencyTypesNot: typeOnly },
+      from: { pathNot: ['^activities/', '^src/roles/', '^test/'] },
+      to: { path: '^activities/' },
     },
     {
       name: 'workflows-are-pure',
       comment:
-        'Only @temporalio/workflow, other workflows, pure files and types: all of it runs again on replay.',
+        'Only @temporalio/workflow and contracts, which hold the activity signatures: all of it is replayed.',
       severity: 'error',
       from: { path: '^workflows/' },
-      to: {
-        pathNot: ['^workflows/', 'node_modules/@temporalio/workflow/', ...pureFiles],
-        dependencyTypesNot: typeOnly,
-      },
+      to: { pathNot: ['^workflows/', 'node_modules/@temporalio/workflow/'] },
     },
     {
       name: 'contracts-import-nothing',
       severity: 'error',
-      from: { path: '^workflows/[^/]+/contract[.]ts$' },
-      to: { dependencyTypesNot: typeOnly },
+      from: { path: '^(workflows/[^/]+|src/platform/temporal)/contract[.]ts$' },
+      to: {},
     },
     {
       name: 'product-takes-contracts-only',
-      comment: 'The bundle is made from workflows/; everybody else needs ids, names and input types.',
+      comment: 'The bundle is made from workflows/; everything else needs ids, names and input types.',
       severity: 'error',
       from: { path: '^(src|activities)/' },
-      to: { path: '^workflows/', pathNot: '/contract[.]ts$', dependencyTypesNot: typeOnly },
+      to: { path: '^workflows/', pathNot: '/contract[.]ts$' },
     },
   ],
   options: {

@@ -118,7 +118,7 @@ export default defineConfig(
   },
   { files: ['test/support/global-*.ts'], rules: { 'no-restricted-exports': 'off' } },
   {
-    files: ['src/openapi/page/*.js'],
+    files: ['src/platform/openapi/page/*.js'],
     languageOptions: { globals: { SwaggerUIBundle: 'readonly', URL: 'readonly', document: 'readonly' } },
   },
   { files: ['*.js'], languageOptions: { globals: { process: 'readonly' } } },

@@ -1,5 +1,6 @@
-import { housekeepingTasks, type HousekeepingDependencies } from '../src/housekeeping/service.ts';
 import { ApplicationFailure, heartbeat } from '@temporalio/activity';
+import { housekeepingTasks } from '../src/features/upkeep.ts';
+import type { HousekeepingDependencies } from '../src/platform/housekeeping/task.ts';
 
 export type HousekeepingActivities = ReturnType<typeof createHousekeepingActivities>;
 

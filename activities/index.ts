@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import type { Database } from '../src/db/database.ts';
-import type { Waker } from '../src/db/wake.ts';
 import type { Config } from '../src/config.ts';
-import type { Resolver } from '../src/dns/resolver.ts';
-import type { Keyring } from '../src/secrets/keyring.ts';
+import type { Database } from '../src/platform/db/database.ts';
+import type { Waker } from '../src/platform/db/wake.ts';
+import type { Resolver } from '../src/platform/dns/resolver.ts';
+import type { Keyring } from '../src/platform/secrets/keyring.ts';
 import { createHousekeepingActivities } from './housekeeping.ts';
 import { createLaneModeActivities } from './lanes.ts';
 import { createWebhookActivities } from './webhooks.ts';

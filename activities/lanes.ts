@@ -1,8 +1,8 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
-import type { Database } from '../src/db/database.ts';
-import type { LaneLoop, LaneMode, LaneReport } from '../src/lanes/loop.ts';
-import { forgetLane, openLane, readLaneMode, recordLaneMode, takeLane } from '../src/lanes/service.ts';
+import type { Database } from '../src/platform/db/database.ts';
+import type { LaneLoop, LaneMode, LaneReport } from '../src/platform/lanes/loop.ts';
+import { forgetLane, openLane, readLaneMode, recordLaneMode, takeLane } from '../src/platform/lanes/rows.ts';
 import { laneSignals, type LaneAttachment } from '../workflows/lanes/contract.ts';
 
 const LOOK_MS = 1_000;

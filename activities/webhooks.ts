@@ -1,13 +1,14 @@
 import { Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
-import type { Database } from '../src/db/database.ts';
-import type { Waker } from '../src/db/wake.ts';
-import type { Resolver } from '../src/dns/resolver.ts';
-import { createEgress } from '../src/egress/client.ts';
-import type { Keyring } from '../src/secrets/keyring.ts';
-import { systemSender } from '../src/system-mail/service.ts';
-import { createWebhookRecovery, WEBHOOK_USER_AGENT, type RecoveryProgress } from '../src/webhooks/service.ts';
+import { systemSender } from '../src/delivery/sender-identity.ts';
+import { WEBHOOK_USER_AGENT } from '../src/features/webhooks/attempts/attempt.ts';
+import { createWebhookRecovery, type RecoveryProgress } from '../src/features/webhooks/recovery/recovery.ts';
+import type { Database } from '../src/platform/db/database.ts';
+import type { Waker } from '../src/platform/db/wake.ts';
+import type { Resolver } from '../src/platform/dns/resolver.ts';
+import { createEgress } from '../src/platform/egress/client.ts';
+import type { Keyring } from '../src/platform/secrets/keyring.ts';
 
 const HEARTBEAT_MS = 1_000;
 

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { issueMessage } from './issue-message.ts';
+import { issueMessage } from './errors.ts';
 
 /**
  * Every setting Carillon reads, from environment variables only, parsed once.

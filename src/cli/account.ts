@@ -1,11 +1,11 @@
 import { Option, type Command } from 'commander';
-import type { Account, OperatorSettings } from '../accounts/service.ts';
-import { inTransaction } from '../db/queryable.ts';
+import type { Account, OperatorSettings } from '../features/accounts/service.ts';
+import { inTransaction } from '../platform/db/queryable.ts';
 import { factLines, print, withDatabase, type Fact } from './context.ts';
 import { amountOrDefault, email, id, words } from './values.ts';
 
 /** Loaded by the commands that use it: the same program starts the roles, which must not carry it about. */
-const accounts = () => import('../accounts/service.ts');
+const accounts = () => import('../features/accounts/service.ts');
 
 interface SettingOptions {
   name?: string;

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import type { ApiKey } from '../api-keys/service.ts';
+import type { ApiKey } from '../features/api-keys/service.ts';
 import { factLines, print, withDatabase, type Fact } from './context.ts';
 import { amount, id, words } from './values.ts';
 
 /** Loaded by the commands that use it: the same program starts the roles, which must not carry it about. */
-const keys = () => import('../api-keys/service.ts');
+const keys = () => import('../features/api-keys/service.ts');
 
 function describe(apiKey: ApiKey): Fact[] {
   return [
@@ -42,7 +42,7 @@ async function create(options: CreateOptions, command: Command): Promise<void> {
 
 async function list(options: { account: number; brand?: number }, command: Command): Promise<void> {
   const apiKeys = await withDatabase(async ({ database }) => {
-    const { findAccount } = await import('../accounts/service.ts');
+    const { findAccount } = await import('../features/accounts/service.ts');
     await findAccount(database.pool, options.account);
     return (await keys()).listApiKeys(database.pool, { accountId: options.account, brandId: options.brand });
   });

@@ -1,11 +1,11 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { ConfigError, loadConfig, requireSettings, type Config } from '../config.ts';
-import { openDatabase, type Database } from '../db/database.ts';
-import { readDevFile } from '../local/dev-file.ts';
-import { developmentSettings } from '../local/dev-settings.ts';
-import { LocalError, systemCode } from '../local/local-error.ts';
-import { readIfThere } from '../local/secret-file.ts';
+import { readDevFile } from '../local/home/dev-file.ts';
+import { developmentSettings } from '../local/home/settings.ts';
+import { LocalError, systemCode } from '../local/machine/local-error.ts';
+import { readIfThere } from '../local/machine/secret-file.ts';
+import { openDatabase, type Database } from '../platform/db/database.ts';
 
 /** What a command works with. */
 export interface CommandContext {

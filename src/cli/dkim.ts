@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { requireSettings } from '../config.ts';
-import { ensureSigningKeys, showRecords } from '../dkim/service.ts';
-import { createKeyring } from '../secrets/keyring.ts';
+import { ensureSigningKeys, showRecords } from '../delivery/dkim/keys.ts';
+import { createKeyring } from '../platform/secrets/keyring.ts';
 import { print, withDatabase } from './context.ts';
 
 async function show(options: { domain?: string }, command: Command): Promise<void> {

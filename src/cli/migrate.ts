@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { requireSettings } from '../config.ts';
-import { migrateDatabase } from '../local/own-database.ts';
+import { migrateDatabase } from '../local/postgres/database.ts';
 import { commandConfig, print } from './context.ts';
 
 /** `carillon migrate` */

@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { ConfigError, loadConfig, requireSettings, type Config } from '../config.ts';
+import { banner } from '../local/home/dev-file.ts';
+import { emptyHome, openHome, type Home } from '../local/home/home.ts';
+import { developmentSettings } from '../local/home/settings.ts';
+import { supervise, type Supervisor } from '../local/supervisor/supervisor.ts';
 import { createLogger } from '../log.ts';
-import { banner } from '../local/dev-file.ts';
-import { developmentSettings } from '../local/dev-settings.ts';
-import { emptyHome, openHome, type Home } from '../local/home.ts';
-import { supervise, type Supervisor } from '../local/supervisor.ts';
-import { engineTls } from '../temporal/tls.ts';
-import { roles } from './role-names.ts';
+import { engineTls } from '../platform/temporal/tls.ts';
+import { roles } from '../roles/names.ts';
 import { ENDED_EARLY, type StopRequests, takeStopRequests } from './stop-requests.ts';
 
 export interface StartEverythingOptions {

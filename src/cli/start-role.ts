@@ -1,9 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { loadConfig, requireSettings, type Config } from '../config.ts';
-import { developmentSettings } from '../local/dev-settings.ts';
-import type { RoleName } from './role-names.ts';
-import { READY } from '../local/role-process.ts';
+import { developmentSettings } from '../local/home/settings.ts';
+import { READY } from '../local/supervisor/role-process.ts';
+import type { RoleName } from '../roles/names.ts';
 import { takeStopRequests } from './stop-requests.ts';
 
 /** A role that serves until it is stopped. */

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander';
-import { roles, type RoleName } from './role-names.ts';
+import { roles, type RoleName } from '../roles/names.ts';
 
 const SETTINGS = `
 Settings (environment variables):

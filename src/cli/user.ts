@@ -1,13 +1,13 @@
-import { Option, type Command } from 'commander';
 import { text } from 'node:stream/consumers';
-import type { Role } from '../auth/tenant.ts';
-import { inTransaction } from '../db/queryable.ts';
-import { LocalError } from '../local/local-error.ts';
+import { Option, type Command } from 'commander';
+import { LocalError } from '../local/machine/local-error.ts';
+import type { Role } from '../platform/auth/tenant.ts';
+import { inTransaction } from '../platform/db/queryable.ts';
 import { factLines, print, withDatabase } from './context.ts';
 import { email, id, words } from './values.ts';
 
 /** Loaded by the commands that use it: the same program starts the roles, which must not carry it about. */
-const users = () => import('../users/service.ts');
+const users = () => import('../features/users/service.ts');
 
 interface AddOptions {
   account: number;

@@ -1,7 +1,7 @@
-import type { Bounce } from '../providers/outcome.ts';
-import { emailEventData } from '../webhooks/email-event-data.ts';
-import type { PublishedEvent } from '../webhooks/publish.ts';
-import type { MessageEventType } from './outcomes.ts';
+import type { PublishedEvent } from '../features/webhooks/subscribers.ts';
+import { emailEventData } from './email-event-data.ts';
+import type { Bounce } from './providers/port.ts';
+import type { MessageEventType } from './send/outcomes.ts';
 
 /** A transactional email whose state changed, for its webhook events. */
 export interface RecordedMessage {

@@ -1,8 +1,8 @@
-import { createAccount } from '../accounts/service.ts';
-import { createApiKey, findApiKey } from '../api-keys/service.ts';
-import type { Database } from '../db/database.ts';
-import { inTransaction, type Queryable } from '../db/queryable.ts';
-import { findUserId, generatePassword, setPassword } from '../users/service.ts';
+import { createAccount } from '../features/accounts/service.ts';
+import { createApiKey, findApiKey } from '../features/api-keys/service.ts';
+import { findUserId, generatePassword, setPassword } from '../features/users/service.ts';
+import type { Database } from '../platform/db/database.ts';
+import { inTransaction, type Queryable } from '../platform/db/queryable.ts';
 
 /** What a newcomer needs to send a first message. */
 export interface Demo {

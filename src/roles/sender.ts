@@ -1,23 +1,22 @@
-import { type Config, requireSettings } from '../config.ts';
-import { requireConnections } from '../db/connection-limit.ts';
-import { type Database, openDatabase } from '../db/database.ts';
-import { createWaker, type Waker } from '../db/wake.ts';
-import { capacitySettings } from '../delivery/authority.ts';
-import { createEmailRoute, createSmsRoute, type Route } from '../delivery/handover.ts';
-import { createSender, type Sender } from '../delivery/sender.ts';
-import { settleDeadSender } from '../delivery/settle.ts';
-import { ensureSigningKeys, loadSigningKeys } from '../dkim/service.ts';
-import { createResolver, type Resolver } from '../dns/resolver.ts';
-import { createLogger } from '../log.ts';
-import { createDkimSigner, type DkimSigner } from '../mime/dkim.ts';
-import { startReaper } from '../processes/reaper.ts';
-import { registerProcess } from '../processes/service.ts';
-import { createEmailProvider, createSmsProvider, signsMessages } from '../providers/registry.ts';
-import { createKeyring, type Keyring } from '../secrets/keyring.ts';
-import { attachSender } from '../temporal/sender-side.ts';
 // Not by the room's service: it would bring what managing webhooks needs, some 25 MB.
-import { releaseWebhookClaims } from '../webhooks/claim.ts';
-import { createWebhookLoop } from '../webhooks/loop.ts';
+import { type Config, requireSettings } from '../config.ts';
+import { ensureSigningKeys, loadSigningKeys } from '../delivery/dkim/keys.ts';
+import { createDkimSigner, type DkimSigner } from '../delivery/dkim/sign.ts';
+import { capacitySettings } from '../delivery/limits/capacity.ts';
+import { createEmailProvider, createSmsProvider, signsMessages } from '../delivery/providers/registry.ts';
+import { recoverDeadSender } from '../delivery/send/dead-process.ts';
+import { createEmailChannel, createSmsChannel, type ProviderChannel } from '../delivery/send/hand-over.ts';
+import { createSender, type Sender } from '../delivery/send/loop.ts';
+import { releaseWebhookClaims } from '../features/webhooks/loop/claim.ts';
+import { createWebhookLoop } from '../features/webhooks/loop/loop.ts';
+import { createLogger } from '../log.ts';
+import { requireConnections, type Database, openDatabase } from '../platform/db/database.ts';
+import { createWaker, type Waker } from '../platform/db/wake.ts';
+import { createResolver, type Resolver } from '../platform/dns/resolver.ts';
+import { attachSender } from '../platform/lanes/attach.ts';
+import { registerProcess } from '../platform/processes/process.ts';
+import { startReaper } from '../platform/processes/reaper.ts';
+import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
 
 /** Windows at work at once beyond the provider's connections: claims, records, sweeps. */
 const SPARE_CONNECTIONS = 8;
@@ -34,24 +33,24 @@ async function routesOf(
   database: Database,
   keyring: Keyring,
   resolver: Resolver,
-): Promise<Route[]> {
+): Promise<ProviderChannel[]> {
   const deps = { config, pool: database.pool, resolver };
   const email = createEmailProvider(deps);
   const sms = createSmsProvider(deps);
   const own = await signers(config, database, keyring);
-  const emailRoute = createEmailRoute(email, {
+  const emailRoute = createEmailChannel(email, {
     mailDomain: config.MAIL_DOMAIN,
     returnPathKey: keyring.subkey('return-path').key,
     signersFor: (domain) => (domain === config.MAIL_DOMAIN.toLowerCase() ? own : []),
   });
-  return sms ? [emailRoute, createSmsRoute(sms)] : [emailRoute];
+  return sms ? [emailRoute, createSmsChannel(sms)] : [emailRoute];
 }
 
 function senderOf(
   config: Config,
   database: Database,
   waker: Waker,
-  routes: Route[],
+  routes: ProviderChannel[],
   rest: Pick<Parameters<typeof createSender>[0], 'process' | 'log'>,
 ): Sender {
   const { tiers } = capacitySettings(config);
@@ -80,7 +79,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const reaper = startReaper({
     pool: database.pool,
     process,
-    tasks: [settleDeadSender, releaseWebhookClaims],
+    tasks: [recoverDeadSender, releaseWebhookClaims],
     onReaped: () => {
       waker.wake('send');
       waker.wake('webhook');

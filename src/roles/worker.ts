@@ -1,20 +1,19 @@
 import type { Logger } from 'pino';
 import { type ActivityDependencies, createActivities } from '../../activities/index.ts';
 import { type Config, requireSettings } from '../config.ts';
-import { requireConnections } from '../db/connection-limit.ts';
-import { type Database, openDatabase } from '../db/database.ts';
-import { createWaker, type Waker } from '../db/wake.ts';
-import { createResolver } from '../dns/resolver.ts';
+import { workflowSources } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
-import { createDispatcher } from '../outbox/dispatcher.ts';
-import { createReconciler } from '../outbox/reconciler.ts';
-import { workflowSources } from '../outbox/sources.ts';
-import { registerProcess } from '../processes/service.ts';
-import { createKeyring } from '../secrets/keyring.ts';
-import { type Engine, openEngine } from '../temporal/connection.ts';
-import { createPreparation } from '../temporal/preparation.ts';
-import { taskQueues } from '../temporal/task-queues.ts';
-import { bundleWorkflows, keepWorking, type KeptWorkers } from '../temporal/worker.ts';
+import { requireConnections, type Database, openDatabase } from '../platform/db/database.ts';
+import { createWaker, type Waker } from '../platform/db/wake.ts';
+import { createResolver } from '../platform/dns/resolver.ts';
+import { createDispatcher } from '../platform/outbox/dispatcher.ts';
+import { createReconciler } from '../platform/outbox/reconciler.ts';
+import { registerProcess } from '../platform/processes/process.ts';
+import { createKeyring } from '../platform/secrets/keyring.ts';
+import { type Engine, openEngine } from '../platform/temporal/connection.ts';
+import { taskQueues } from '../platform/temporal/contract.ts';
+import { createPreparation } from '../platform/temporal/prepare.ts';
+import { bundleWorkflows, keepWorking, type KeptWorkers } from '../platform/temporal/worker.ts';
 
 const POOL = 12;
 /**

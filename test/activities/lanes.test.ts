@@ -4,11 +4,11 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import pino from 'pino';
 import { createLaneActivities, type LaneDependencies } from '../../activities/lanes.ts';
-import { adoptLane, planLanes, readLaneMode, recordLaneMode } from '../../src/lanes/service.ts';
-import { registerProcess, type LiveProcess } from '../../src/processes/service.ts';
+import { adoptLane, planLanes, readLaneMode, recordLaneMode } from '../../src/platform/lanes/rows.ts';
+import { registerProcess, type LiveProcess } from '../../src/platform/processes/process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { until } from '../workflows/until.ts';
 import { createTestLoop, type TestLoop } from '../workflows/test-loop.ts';
+import { until } from '../workflows/until.ts';
 
 const log = pino({ level: 'silent' });
 

@@ -3,7 +3,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import pino from 'pino';
 import { createWebhookActivities } from '../../activities/webhooks.ts';
-import { createResolver } from '../../src/dns/resolver.ts';
+import { createResolver } from '../../src/platform/dns/resolver.ts';
 import { createTestTenant, type TestTenant } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { addWebhook, deliveriesOf, publishSent, testKeyring, testSchedule } from '../support/webhooks.ts';

@@ -1,6 +1,6 @@
-import { createInterface } from 'node:readline';
 import https from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { testIdentity } from '../support/https-receiver.ts';
 

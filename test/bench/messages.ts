@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startCountingServer } from '../support/smtp/counting-server.ts';
 import { queueEmails } from '../support/queued.ts';
+import { startCountingServer } from '../support/smtp/counting-server.ts';
 import { loadHttp, type LoadResult } from './http-load.ts';
 import { percentile, rounded } from './machine.ts';
-import { type Measured, startRole, startTalking } from './programs.ts';
 import { cpuPer } from './process-usage.ts';
+import { type Measured, startRole, startTalking } from './programs.ts';
 import { repeatRuns, untilCount } from './runs.ts';
 import { runSmtpLoop } from './smtp-loop.ts';
 import { openStage, type Stage } from './stage.ts';

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { nodeFlagsOf } from '../../src/local/role-flags.ts';
+import { nodeFlagsOf } from '../../src/local/supervisor/role-process.ts';
 import { usageOf, type Usage } from './process-usage.ts';
 
 /** A child process that is measured. */

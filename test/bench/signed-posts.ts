@@ -1,5 +1,10 @@
 import { Pool } from 'undici';
-import { createSecret, keyOfSecret, signatureHeaders, webhookIdOf } from '../../src/webhooks/signature.ts';
+import {
+  createSecret,
+  keyOfSecret,
+  signatureHeaders,
+  webhookIdOf,
+} from '../../src/features/webhooks/signature.ts';
 import { testCa } from '../support/https-receiver.ts';
 import { rounded } from './machine.ts';
 

@@ -1,14 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAccount } from '../../src/accounts/service.ts';
-import { createApiKey } from '../../src/api-keys/service.ts';
-import { type Database, openDatabase } from '../../src/db/database.ts';
-import { migrate } from '../../src/db/migrate.ts';
-import { inTransaction } from '../../src/db/queryable.ts';
-import { createGuard } from '../../src/local/guard.ts';
-import { claimPort } from '../../src/local/ports.ts';
-import { startPostgres } from '../../src/local/postgres.ts';
+import { createAccount } from '../../src/features/accounts/service.ts';
+import { createApiKey } from '../../src/features/api-keys/service.ts';
+import { createGuard } from '../../src/local/machine/guard.ts';
+import { claimPort } from '../../src/local/machine/ports.ts';
+import { startPostgres } from '../../src/local/postgres/server.ts';
+import { type Database, openDatabase } from '../../src/platform/db/database.ts';
+import { migrate } from '../../src/platform/db/migrate.ts';
+import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { usageOfFamily, type Usage } from './process-usage.ts';
 
 /** A durable PostgreSQL of its own with one account, and the settings the roles need. */

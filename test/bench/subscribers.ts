@@ -1,7 +1,9 @@
 import pino from 'pino';
-import { inTransaction } from '../../src/db/queryable.ts';
-import { createKeyring } from '../../src/secrets/keyring.ts';
-import { createWebhookManager, emailEventData, publishEvents } from '../../src/webhooks/service.ts';
+import { emailEventData } from '../../src/delivery/email-event-data.ts';
+import { createWebhookManager } from '../../src/features/webhooks/service.ts';
+import { publishEvents } from '../../src/features/webhooks/subscribers.ts';
+import { inTransaction } from '../../src/platform/db/queryable.ts';
+import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { insertAccount, type QueuedAccount } from '../support/queued.ts';
 import type { Stage } from './stage.ts';
 

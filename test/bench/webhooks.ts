@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { createWaker } from '../../src/db/wake.ts';
+import { createWaker } from '../../src/platform/db/wake.ts';
 import { startSubscriber } from './https-subscriber.ts';
 import { percentile, rounded } from './machine.ts';
 import { cpuPer } from './process-usage.ts';

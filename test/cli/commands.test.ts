@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findApiKey } from '../../src/api-keys/service.ts';
-import { verifyPassword } from '../../src/users/service.ts';
+import { findApiKey } from '../../src/features/api-keys/service.ts';
+import { verifyPassword } from '../../src/features/users/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { runProgram } from '../support/programs.ts';
 

@@ -1,5 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type EventFindings, publishAndStrike } from '../support/crash/event-strike.ts';
 import { claimedDeliveriesOf, dueRetriesOf, type Subscriber, subscriberOf } from '../support/crash/events.ts';
 import { scale } from '../support/crash/scale.ts';

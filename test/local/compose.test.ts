@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { parse } from 'yaml';
-import { roles } from '../../src/cli/role-names.ts';
+import { roles } from '../../src/roles/names.ts';
 
 interface Service {
   ports?: string[];

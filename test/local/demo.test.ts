@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findApiKey, revokeApiKey } from '../../src/api-keys/service.ts';
-import { createLogin } from '../../src/auth/login-service.ts';
+import { findApiKey, revokeApiKey } from '../../src/features/api-keys/service.ts';
+import { createLogin } from '../../src/features/users/service.ts';
 import { ensureDemo, type Demo } from '../../src/local/demo.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

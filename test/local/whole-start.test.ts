@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { DevFile } from '../../src/local/dev-file.ts';
-import { isAlive } from '../../src/local/processes.ts';
+import type { DevFile } from '../../src/local/home/dev-file.ts';
+import { isAlive } from '../../src/local/machine/os-process.ts';
 import { runProgram, until, type Program } from '../support/programs.ts';
 
 describe('carillon start --dev', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { migrations } from '../../migrations/index.ts';
-import { migrate, missingMigrations, rollback } from '../../src/db/migrate.ts';
+import { migrate, missingMigrations, rollback } from '../../src/platform/db/migrate.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let test: TestDatabase;

@@ -2,8 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { Worker } from '@temporalio/worker';
 import pino from 'pino';
-import { installRuntime } from '../../src/temporal/runtime.ts';
-import { bundleWorkflows } from '../../src/temporal/worker.ts';
+import { installRuntime, bundleWorkflows } from '../../src/platform/temporal/worker.ts';
 import * as workflows from '../../workflows/index.ts';
 import { scenarios } from './scenarios.ts';
 

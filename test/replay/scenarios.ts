@@ -1,12 +1,12 @@
 import type { Client } from '@temporalio/client';
-import type { Database } from '../../src/db/database.ts';
+import type { Database } from '../../src/platform/db/database.ts';
+import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
 import { webhookWorkflowId, type WebhookRecoveryState } from '../../workflows/webhooks/contract.ts';
 import { createTestTenant } from '../support/api.ts';
 import { startReceiver, type Answer } from '../support/https-receiver.ts';
 import { addWebhook, deliveriesOf, publishSent, startWebhookLoop } from '../support/webhooks.ts';
-import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
-import { until } from '../workflows/until.ts';
 import type { TestLoop } from '../workflows/test-loop.ts';
+import { until } from '../workflows/until.ts';
 
 /** Of webhooks, in seconds: short, for recording takes its time. */
 export const RECORDED_SCHEDULE = [1, 2];

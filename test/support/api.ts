@@ -1,15 +1,15 @@
 import pino, { type Logger } from 'pino';
-import { createAccount } from '../../src/accounts/service.ts';
-import { startApi } from '../../src/api/server.ts';
-import { createApiKey } from '../../src/api-keys/service.ts';
-import { createSessionTokens } from '../../src/auth/session-token.ts';
-import type { Role } from '../../src/auth/tenant.ts';
 import { loadConfig, type Config } from '../../src/config.ts';
-import type { Database } from '../../src/db/database.ts';
-import { inTransaction } from '../../src/db/queryable.ts';
-import type { RouteDefinition } from '../../src/http/route.ts';
-import { createKeyring } from '../../src/secrets/keyring.ts';
-import { addMember } from '../../src/users/service.ts';
+import { createAccount } from '../../src/features/accounts/service.ts';
+import { createApiKey } from '../../src/features/api-keys/service.ts';
+import { addMember } from '../../src/features/users/service.ts';
+import { createSessionTokens } from '../../src/platform/auth/session-token.ts';
+import type { Role } from '../../src/platform/auth/tenant.ts';
+import type { Database } from '../../src/platform/db/database.ts';
+import { inTransaction } from '../../src/platform/db/queryable.ts';
+import type { RouteDefinition } from '../../src/platform/http/route.ts';
+import { createKeyring } from '../../src/platform/secrets/keyring.ts';
+import { startApi } from '../../src/roles/api.ts';
 import { createTestDatabase } from './database.ts';
 
 export const TEST_SECRET = 'a secret of the tests, long enough';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { openDatabase, type Database } from '../../src/db/database.ts';
+import { openDatabase, type Database } from '../../src/platform/db/database.ts';
 import { askService } from './ask-service.ts';
 import type { DatabaseService } from './test-services.ts';
 

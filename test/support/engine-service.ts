@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { findEngineProgram } from '../../src/local/engine-program.ts';
-import { startEngine } from '../../src/local/engine.ts';
+import { findEngineProgram } from '../../src/local/engine/program.ts';
+import { startEngine } from '../../src/local/engine/server.ts';
 import type { Service } from './test-services.ts';
 
 /** The run's development server, shared by all test files. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
-import { searchAttributeNames } from '../../src/temporal/search-attributes.ts';
+import { searchAttributeNames } from '../../src/platform/temporal/contract.ts';
 import { askService } from './ask-service.ts';
 import type { EngineService } from './engine-service.ts';
 

@@ -1,6 +1,6 @@
 /** A program for tests: finds the engine in the cache that is its argument, without a network; what PATH has counts. */
-import { report } from '../../src/cli/report.ts';
-import { findEngineProgram } from '../../src/local/engine-program.ts';
+import { findEngineProgram } from '../../src/local/engine/program.ts';
+import { report } from '../../src/main.ts';
 
 const [cache = ''] = process.argv.slice(2);
 const say = (line: string) => void process.stdout.write(`${line}\n`);

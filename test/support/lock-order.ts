@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import type pg from 'pg';
-import { inTransaction } from '../../src/db/queryable.ts';
+import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { eventually } from './eventually.ts';
 
 export interface HeldRow {

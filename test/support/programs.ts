@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { READY } from '../../src/local/role-process.ts';
+import { READY } from '../../src/local/supervisor/role-process.ts';
 
 /** A program of ours that a test runs. */
 export interface Program {

@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import pino from 'pino';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
-import { createWaker } from '../../src/db/wake.ts';
-import { createEmailRoute, type Route } from '../../src/delivery/handover.ts';
-import { createSender, type Sender } from '../../src/delivery/sender.ts';
-import type { DkimSigner } from '../../src/mime/dkim.ts';
-import { type LiveProcess, registerProcess } from '../../src/processes/service.ts';
-import { createSmtpProvider } from '../../src/providers/email/smtp.ts';
-import { openDatabase } from '../../src/db/database.ts';
+import type { DkimSigner } from '../../src/delivery/dkim/sign.ts';
+import { createSmtpProvider } from '../../src/delivery/providers/smtp.ts';
+import { createEmailChannel, type Route } from '../../src/delivery/send/hand-over.ts';
+import { createSender, type Sender } from '../../src/delivery/send/loop.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { createWaker } from '../../src/platform/db/wake.ts';
+import { type LiveProcess, registerProcess } from '../../src/platform/processes/process.ts';
 import { eventually } from './eventually.ts';
 
 export interface ReceivedMail {
@@ -102,7 +102,7 @@ export async function startTestSender(options: TestSenderOptions): Promise<TestS
   });
   const route =
     options.route ??
-    createEmailRoute(provider, {
+    createEmailChannel(provider, {
       mailDomain: 'mail.test',
       returnPathKey: Buffer.alloc(32, 1),
       signersFor: () => options.signers ?? [],

@@ -1,4 +1,4 @@
-import { type Database, openDatabase } from '../../src/db/database.ts';
+import { type Database, openDatabase } from '../../src/platform/db/database.ts';
 import { createTestDatabase } from './database.ts';
 import { insertSender } from './queued.ts';
 

@@ -1,7 +1,7 @@
 /** A program for tests: everything `carillon start --dev` starts, with stand-ins for the roles. */
 import { fileURLToPath } from 'node:url';
 import { startEverything } from '../../src/cli/start-everything.ts';
-import { report } from '../../src/cli/report.ts';
+import { report } from '../../src/main.ts';
 
 const fakeRole = fileURLToPath(new URL('./fake-role.ts', import.meta.url));
 

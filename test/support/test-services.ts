@@ -1,11 +1,11 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { migrate } from '../../src/db/migrate.ts';
-import { createGuard, type Guard } from '../../src/local/guard.ts';
-import { startPostgres } from '../../src/local/postgres.ts';
+import { createGuard, type Guard } from '../../src/local/machine/guard.ts';
+import { startPostgres } from '../../src/local/postgres/server.ts';
+import { migrate } from '../../src/platform/db/migrate.ts';
 
 /** What one run of Jest starts, each thing at the first test file that asks for it. */
 export interface TestServices {

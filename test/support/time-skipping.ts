@@ -1,6 +1,6 @@
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { loadConfig } from '../../src/config.ts';
-import { cacheFolder } from '../../src/local/cache.ts';
+import { cacheFolder } from '../../src/local/machine/cache.ts';
 import { findTimeSkippingServer } from './time-skipping/server.ts';
 
 const TRIES = 6;

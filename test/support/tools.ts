@@ -1,6 +1,6 @@
 import { loadConfig } from '../../src/config.ts';
-import { cacheFolder, type Progress } from '../../src/local/cache.ts';
-import { findEngineProgram } from '../../src/local/engine-program.ts';
+import { findEngineProgram } from '../../src/local/engine/program.ts';
+import { cacheFolder, type Progress } from '../../src/local/machine/cache.ts';
 import { findTimeSkippingServer } from './time-skipping/server.ts';
 
 const progress: Progress = (line) => process.stderr.write(`${line}\n`);

@@ -1,8 +1,9 @@
 import pino from 'pino';
-import type { Database } from '../../src/db/database.ts';
-import { createResolver } from '../../src/dns/resolver.ts';
-import { createEgress } from '../../src/egress/client.ts';
-import { createWebhookRecovery, WEBHOOK_USER_AGENT } from '../../src/webhooks/service.ts';
+import { WEBHOOK_USER_AGENT } from '../../src/features/webhooks/attempts/attempt.ts';
+import { createWebhookRecovery } from '../../src/features/webhooks/recovery/recovery.ts';
+import type { Database } from '../../src/platform/db/database.ts';
+import { createResolver } from '../../src/platform/dns/resolver.ts';
+import { createEgress } from '../../src/platform/egress/client.ts';
 import { testCa } from './https-receiver.ts';
 import { testKeyring, testSchedule } from './webhooks.ts';
 

@@ -1,22 +1,17 @@
 import pino from 'pino';
-import type { Tenant } from '../../src/auth/tenant.ts';
-import type { Database } from '../../src/db/database.ts';
-import { inTransaction } from '../../src/db/queryable.ts';
-import { createWaker, type Waker } from '../../src/db/wake.ts';
-import { createResolver } from '../../src/dns/resolver.ts';
-import { startReaper } from '../../src/processes/reaper.ts';
-import { registerProcess, type LiveProcess } from '../../src/processes/service.ts';
-import { createKeyring } from '../../src/secrets/keyring.ts';
-import {
-  createWebhookLoop,
-  createWebhookManager,
-  emailEventData,
-  publishEvents,
-  releaseWebhookClaims,
-  type PublishedEvent,
-  type WebhookLoop,
-  type WebhookManager,
-} from '../../src/webhooks/service.ts';
+import { emailEventData } from '../../src/delivery/email-event-data.ts';
+import { releaseWebhookClaims } from '../../src/features/webhooks/loop/claim.ts';
+import { createWebhookLoop, type WebhookLoop } from '../../src/features/webhooks/loop/loop.ts';
+import { createWebhookManager, type WebhookManager } from '../../src/features/webhooks/service.ts';
+import { publishEvents, type PublishedEvent } from '../../src/features/webhooks/subscribers.ts';
+import type { Tenant } from '../../src/platform/auth/tenant.ts';
+import type { Database } from '../../src/platform/db/database.ts';
+import { inTransaction } from '../../src/platform/db/queryable.ts';
+import { createWaker, type Waker } from '../../src/platform/db/wake.ts';
+import { createResolver } from '../../src/platform/dns/resolver.ts';
+import { registerProcess, type LiveProcess } from '../../src/platform/processes/process.ts';
+import { startReaper } from '../../src/platform/processes/reaper.ts';
+import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { TEST_SECRET, type TestTenant } from './api.ts';
 import { testCa } from './https-receiver.ts';
 

@@ -4,8 +4,7 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import pino from 'pino';
 import type { HousekeepingActivities } from '../../activities/housekeeping.ts';
-import { installRuntime } from '../../src/temporal/runtime.ts';
-import { bundleWorkflows } from '../../src/temporal/worker.ts';
+import { installRuntime, bundleWorkflows } from '../../src/platform/temporal/worker.ts';
 import { createTimeSkippingEnvironment } from '../support/time-skipping.ts';
 
 let env: TestWorkflowEnvironment;

@@ -3,15 +3,14 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import pino from 'pino';
 import { createLaneModeActivities } from '../../activities/lanes.ts';
-import { recordLaneMode } from '../../src/lanes/service.ts';
-import { installRuntime } from '../../src/temporal/runtime.ts';
-import { bundleWorkflows } from '../../src/temporal/worker.ts';
+import { recordLaneMode } from '../../src/platform/lanes/rows.ts';
+import { installRuntime, bundleWorkflows } from '../../src/platform/temporal/worker.ts';
 import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
 import type { LaneState } from '../../workflows/lanes/workflow.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { createTimeSkippingEnvironment } from '../support/time-skipping.ts';
-import { until } from './until.ts';
 import { createTestLoop } from './test-loop.ts';
+import { until } from './until.ts';
 
 let env: TestWorkflowEnvironment;
 let db: TestDatabase;

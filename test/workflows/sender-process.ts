@@ -1,8 +1,8 @@
 import pino from 'pino';
 import { loadConfig } from '../../src/config.ts';
-import { openDatabase } from '../../src/db/database.ts';
-import { registerProcess } from '../../src/processes/service.ts';
-import { attachSender } from '../../src/temporal/sender-side.ts';
+import { openDatabase } from '../../src/platform/db/database.ts';
+import { attachSender } from '../../src/platform/lanes/attach.ts';
+import { registerProcess } from '../../src/platform/processes/process.ts';
 import { createTestLoop } from './test-loop.ts';
 
 /** A sender in a process of its own, to be killed: says its process id once it is attached to the database. */

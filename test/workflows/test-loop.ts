@@ -1,4 +1,4 @@
-import type { LaneLoop, LaneMode, LaneReport } from '../../src/lanes/loop.ts';
+import type { LaneLoop, LaneMode, LaneReport } from '../../src/platform/lanes/loop.ts';
 
 /** A loop that sends nothing: it remembers the modes it was given. */
 export interface TestLoop extends LaneLoop {

@@ -1,7 +1,26 @@
-import { proxyActivities, setCurrentDetails, rootCause, isCancellation } from '@temporalio/workflow';
+import {
+  type ActivityOptions,
+  proxyActivities,
+  setCurrentDetails,
+  rootCause,
+  isCancellation,
+} from '@temporalio/workflow';
 import type { HousekeepingActivities } from '../../activities/housekeeping.ts';
-import { listOptions, taskOptions } from './activity-options.ts';
 import type { HousekeepingReport } from './contract.ts';
+
+/** Small batches over possibly many rows: long, but heartbeating. */
+export const taskOptions: ActivityOptions = {
+  taskQueue: 'bulk',
+  startToCloseTimeout: '30m',
+  heartbeatTimeout: '1m',
+  retry: { initialInterval: '10s', maximumInterval: '2m', maximumAttempts: 5 },
+};
+
+export const listOptions: ActivityOptions = {
+  startToCloseTimeout: '10s',
+  retry: { initialInterval: '1s', maximumInterval: '10s' },
+  scheduleToCloseTimeout: '10m',
+};
 
 const { listHousekeepingTasks } = proxyActivities<HousekeepingActivities>(listOptions);
 const { runHousekeepingTask } = proxyActivities<HousekeepingActivities>(taskOptions);

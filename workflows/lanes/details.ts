@@ -1,4 +1,4 @@
-import type { LaneMode, LaneReport } from '../../src/lanes/loop.ts';
+import type { LaneMode, LaneReport } from '../../src/platform/lanes/loop.ts';
 import type { LaneAttachment } from './contract.ts';
 
 /** Said here too, for the engine drops a workflow's static details when it continues as new. */

@@ -1,4 +1,6 @@
 import {
+  type ActivityOptions,
+  ActivityCancellationType,
   allHandlersFinished,
   CancellationScope,
   condition,
@@ -13,10 +15,29 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { LaneActivities, LaneModeActivities } from '../../activities/lanes.ts';
-import type { LaneMode, LaneReport } from '../../src/lanes/loop.ts';
-import { attachOptions, modeOptions } from './activity-options.ts';
+import type { LaneMode, LaneReport } from '../../src/platform/lanes/loop.ts';
 import { laneQueries, laneSignals, type LaneInput, type LaneKind } from './contract.ts';
 import { describeLane } from './details.ts';
+
+/**
+ * The one long activity of a lane. A sender that was killed is noticed by its missing heartbeats, and the lane
+ * moves on after a second; the activity ends by itself well before the start-to-close time-out.
+ */
+export const attachOptions: ActivityOptions = {
+  taskQueue: 'delivery',
+  startToCloseTimeout: '1h',
+  scheduleToCloseTimeout: '1d',
+  heartbeatTimeout: '10s',
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  retry: { initialInterval: '1s', maximumInterval: '2s', backoffCoefficient: 1.5 },
+};
+
+/** Reading and writing the lane's row. */
+export const modeOptions: ActivityOptions = {
+  taskQueue: 'orchestration',
+  startToCloseTimeout: '10s',
+  retry: { initialInterval: '500ms', maximumInterval: '10s' },
+};
 
 const { attachLane } = proxyActivities<LaneActivities>(attachOptions);
 const { openLane, recordLaneMode, forgetLane } = proxyActivities<LaneModeActivities>(modeOptions);

@@ -1,4 +1,5 @@
 import {
+  type ActivityOptions,
   allHandlersFinished,
   condition,
   continueAsNew,
@@ -11,7 +12,6 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { WebhookActivities, WebhookRecoveryStep } from '../../activities/webhooks.ts';
-import { deliverOptions, planOptions } from './activity-options.ts';
 import {
   webhookQueries,
   webhookSignals,
@@ -19,6 +19,24 @@ import {
   type WebhookRecoveryState,
 } from './contract.ts';
 import { describeRecovery, timerLabel } from './details.ts';
+
+/** A worker that was killed is noticed by its missing heartbeats, in time for another to go on within seconds. */
+const heartbeatTimeout = '5s';
+
+/** Reading and writing the webhook's row; tried for as long as the database is away. */
+export const planOptions: ActivityOptions = {
+  startToCloseTimeout: '30s',
+  heartbeatTimeout,
+  retry: { initialInterval: '500ms', maximumInterval: '10s' },
+};
+
+/** Attempts of up to two minutes. */
+export const deliverOptions: ActivityOptions = {
+  taskQueue: 'bulk',
+  startToCloseTimeout: '10m',
+  heartbeatTimeout,
+  retry: { initialInterval: '500ms', maximumInterval: '10s' },
+};
 
 const { planWebhookRecovery, hastenWebhookRetries } = proxyActivities<WebhookActivities>(planOptions);
 const { deliverDueRetries } = proxyActivities<WebhookActivities>(deliverOptions);

@@ -4,9 +4,9 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import type { Guard } from '../../../src/local/guard.ts';
-import { startPostgres } from '../../../src/local/postgres.ts';
-import { signal, waitForEnd } from '../../../src/local/processes.ts';
+import type { Guard } from '../../../src/local/machine/guard.ts';
+import { signal, waitForEnd } from '../../../src/local/machine/os-process.ts';
+import { startPostgres } from '../../../src/local/postgres/server.ts';
 
 const run = promisify(execFile);
 

@@ -1,5 +1,5 @@
-import { untilQuiet } from './findings.ts';
 import { type DeliveryOf, publish, type Subscriber, type Taking } from './events.ts';
+import { untilQuiet } from './findings.ts';
 import type { CrashStage } from './stage.ts';
 import { fractionOf } from './strike.ts';
 

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Database } from '../../../src/db/database.ts';
-import { inTransaction, type Queryable } from '../../../src/db/queryable.ts';
-import { emailEventData, publishEvents, type PublishedEvent } from '../../../src/webhooks/service.ts';
-import { webhookIdOf } from '../../../src/webhooks/signature.ts';
+import { emailEventData } from '../../../src/delivery/email-event-data.ts';
+import { webhookIdOf } from '../../../src/features/webhooks/signature.ts';
+import { publishEvents, type PublishedEvent } from '../../../src/features/webhooks/subscribers.ts';
+import type { Database } from '../../../src/platform/db/database.ts';
+import { inTransaction, type Queryable } from '../../../src/platform/db/queryable.ts';
 import type { ReceivedRequest } from '../https-receiver.ts';
 import type { CrashStage } from './stage.ts';
 

@@ -1,4 +1,4 @@
-import type { Database } from '../../../src/db/database.ts';
+import type { Database } from '../../../src/platform/db/database.ts';
 import { eventually } from '../eventually.ts';
 import type { Receiver } from '../https-receiver.ts';
 import type { Arrival } from './mail-sink.ts';

@@ -3,9 +3,9 @@ import { openSync, closeSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { RoleName } from '../../../src/cli/role-names.ts';
-import type { Guard } from '../../../src/local/guard.ts';
-import { READY } from '../../../src/local/role-process.ts';
+import type { Guard } from '../../../src/local/machine/guard.ts';
+import { READY } from '../../../src/local/supervisor/role-process.ts';
+import type { RoleName } from '../../../src/roles/names.ts';
 
 export interface RoleOptions {
   /** Names its log. */

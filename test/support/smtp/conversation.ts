@@ -1,8 +1,7 @@
 import { afterEach } from '@jest/globals';
-import { connectSmtp } from '../../../src/smtp/client.ts';
-import type { SmtpConnection, SmtpSubmission, SmtpTarget } from '../../../src/smtp/client.ts';
-import { startScriptedServer } from './scripted-server.ts';
-import type { Cut, Script, ScriptedServer } from './scripted-server.ts';
+import { connectSmtp } from '../../../src/delivery/smtp/client.ts';
+import type { SmtpConnection, SmtpSubmission, SmtpTarget } from '../../../src/delivery/smtp/contract.ts';
+import { startScriptedServer, type Cut, type Script, type ScriptedServer } from './scripted-server.ts';
 
 export const PIPELINING = ['PIPELINING', '8BITMIME', 'SMTPUTF8', 'SIZE 1000000'];
 

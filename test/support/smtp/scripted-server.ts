@@ -1,5 +1,4 @@
-import net from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import net, { type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import tls from 'node:tls';
 import { serverCertificate } from './certificates.ts';

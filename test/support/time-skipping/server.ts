@@ -4,8 +4,8 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { withFileLock, type Progress } from '../../../src/local/cache.ts';
-import { downloadArtifact } from '../../../src/local/download.ts';
+import { downloadArtifact } from '../../../src/local/engine/download.ts';
+import { withFileLock, type Progress } from '../../../src/local/machine/cache.ts';
 
 const run = promisify(execFile);
 

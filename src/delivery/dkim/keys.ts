@@ -1,0 +1,82 @@
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Keyring, SealedPlace } from '../../platform/secrets/keyring.ts';
+import { dkimRecord, generateDkimKey, type DkimKey } from './sign.ts';
+
+/** A DNS record to be published, as `dkimRecord` gives it. */
+export type DkimRecord = ReturnType<typeof dkimRecord>;
+
+export interface DkimDeps {
+  db: Queryable;
+  keyring: Keyring;
+}
+
+/** Selectors of our own domain's first keys. Verifiers that know no Ed25519 take the RSA signature. */
+const FIRST_KEYS = [
+  { selector: 'crl-rsa', algorithm: 'rsa' },
+  { selector: 'crl-ed', algorithm: 'ed25519' },
+] as const;
+
+interface Row {
+  domain: string;
+  selector: string;
+  algorithm: DkimKey['algorithm'];
+  sealed: string;
+  publicKey: string;
+  accountId: number | null;
+}
+
+function placeOf(domain: string, selector: string, accountId: number | null): SealedPlace {
+  return { table: 'dkim_keys', column: 'private_key_sealed', row: `${domain}/${selector}`, accountId };
+}
+
+async function liveRows(db: Queryable, domain: string): Promise<Row[]> {
+  const { rows } = await db.query<Row>(
+    `select domain, selector, algorithm, private_key_sealed as sealed, public_key as "publicKey",
+       account_id as "accountId"
+     from dkim_keys where domain = $1 and retired_at is null order by algorithm desc, id`,
+    [domain],
+  );
+  return rows;
+}
+
+async function insertKey(deps: DkimDeps, key: DkimKey): Promise<void> {
+  const sealed = deps.keyring.seal(key.privateKeyPem, placeOf(key.domain, key.selector, null));
+  await deps.db.query(
+    `insert into dkim_keys (account_id, domain, selector, algorithm, private_key_sealed, public_key)
+     values (null, $1, $2, $3, $4, $5) on conflict (domain, selector) do nothing`,
+    [key.domain, key.selector, key.algorithm, sealed, key.publicKeyBase64],
+  );
+}
+
+/**
+ * Make the RSA-2048 and the Ed25519 key of the service's own domain where they are missing. Safe to call at once
+ * from many processes: the first one's keys stay.
+ */
+export async function ensureSigningKeys(deps: DkimDeps, domain: string): Promise<void> {
+  const present = new Set((await liveRows(deps.db, domain)).map((row) => row.algorithm));
+  for (const { selector, algorithm } of FIRST_KEYS) {
+    if (!present.has(algorithm))
+      await insertKey(deps, await generateDkimKey({ domain, selector, algorithm }));
+  }
+}
+
+/**
+ * The keys that sign for a domain, RSA first.
+ * @throws UnsealError where they were sealed with another APP_SECRET
+ */
+export async function loadSigningKeys(deps: DkimDeps, domain: string): Promise<DkimKey[]> {
+  const rows = await liveRows(deps.db, domain);
+  return rows.map((row) => ({
+    domain: row.domain,
+    selector: row.selector,
+    algorithm: row.algorithm,
+    privateKeyPem: deps.keyring.open(row.sealed, placeOf(row.domain, row.selector, row.accountId)),
+    publicKeyBase64: row.publicKey,
+  }));
+}
+
+/** The DNS records that publish a domain's keys. */
+export async function showRecords(db: Queryable, domain: string): Promise<DkimRecord[]> {
+  const rows = await liveRows(db, domain);
+  return rows.map((row) => dkimRecord({ ...row, publicKeyBase64: row.publicKey }));
+}

@@ -1,0 +1,135 @@
+/** Header fields: safe, ASCII, folded (RFC 5322 §2.2). A field here is one string without its last CRLF. */
+import type { EmailAddress } from '../addresses/email.ts';
+import { encodeWords, maxEncodedWordLength } from './encoded-words.ts';
+
+/**
+ * A message that must not leave: a line break or a reserved name in a header, an impossible Message-ID or Date.
+ * The API's validation refuses these; reaching this means that it was passed by. Final for the message.
+ */
+export class InvalidMessageError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'InvalidMessageError';
+  }
+}
+
+const preferredLineLength = 78;
+/** Of a line with an encoded word on it (RFC 2047 §2). */
+const encodedLineLength = 76;
+/** Below the hard limit of 998 with any header name before it. */
+const maxPlainTokenLength = 900;
+const minWordRoom = 30;
+const maxNameLength = 76;
+const maxQuotedNameLength = 60;
+
+const fieldName = /^[!-9;-~]+$/;
+const atomPhrase = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?: [A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
+const notPrintableAscii = /[^\x20-\x7e]/;
+const plainText = /^[!-~](?:[ -~]*[!-~])?$/;
+
+/**
+ * Text as it may enter a header: NUL removed. Encoding replaces lone surrogates.
+ * @throws InvalidMessageError for CR or LF, which would begin a header of the sender's choice
+ */
+function headerText(what: string, text: string): string {
+  if (/[\r\n]/.test(text)) throw new InvalidMessageError(`${what} contains a line break`);
+  return text.replaceAll('\0', '');
+}
+
+/** Puts tokens on lines of at most 78 characters, or 76, where they let it. */
+function createFieldWriter(name: string) {
+  let field = `${name}:`;
+  let column = field.length;
+  let lineLength = preferredLineLength;
+  let empty = true;
+
+  function push(token: string, mayFoldAtOnce = name.length > 40): void {
+    const folds = column + 1 + token.length > lineLength && (!empty || mayFoldAtOnce);
+    if (folds) lineLength = preferredLineLength;
+    field += folds ? `\r\n ${token}` : ` ${token}`;
+    column = (folds ? 0 : column) + 1 + token.length;
+    empty = false;
+  }
+
+  return {
+    push: (token: string): void => push(token),
+    pushEncoded(text: string): void {
+      const room = encodedLineLength - column - 1;
+      for (const word of encodeWords(text, room < minWordRoom ? maxEncodedWordLength : room)) {
+        lineLength = encodedLineLength;
+        // A word is longer than its room where the text begins with one long character.
+        push(word, true);
+      }
+      lineLength = encodedLineLength;
+    },
+    field: () => field,
+  };
+}
+
+/**
+ * A field of free text, such as Subject or a header the client chose. Words stay readable where they are ASCII;
+ * the stretch from the first to the last word that is not is encoded. Spaces at either end are dropped.
+ * @throws InvalidMessageError for a malformed name or a line break in the value
+ */
+export function formatTextField(name: string, value: string): string {
+  if (!fieldName.test(name) || name.length > maxNameLength) {
+    throw new InvalidMessageError(`header name ${JSON.stringify(name)} is not valid`);
+  }
+  // Nothing to fold, to encode or to trim, as in most messages.
+  const fits = name.length + 2 + value.length <= preferredLineLength;
+  if (fits && plainText.test(value) && !value.includes('=?')) return `${name}: ${value}`;
+  const text = headerText(`header ${name}`, value).replace(/^ +| +$/g, '');
+  const writer = createFieldWriter(name);
+  if (text === '') return `${name}: `;
+  const words = splitAtSingleSpaces(text);
+  const first = words.findIndex(needsEncoding);
+  const last = words.findLastIndex(needsEncoding);
+  words.forEach((word, index) => {
+    if (first === -1 || index < first || index > last) writer.push(word);
+    else if (index === first) writer.pushEncoded(words.slice(first, last + 1).join(' '));
+  });
+  return writer.field();
+}
+
+/** A run of several spaces stays inside its word: folding there would lose some of them on the way. */
+function splitAtSingleSpaces(text: string): string[] {
+  return text.split(/(?<! ) (?! )/);
+}
+
+function needsEncoding(word: string): boolean {
+  return word.length > maxPlainTokenLength || word.includes('=?') || notPrintableAscii.test(word);
+}
+
+/**
+ * A field naming one mailbox: From, To, Reply-To.
+ * @throws InvalidMessageError for a line break in name or address
+ */
+export function formatAddressField(name: string, mailbox: EmailAddress): string {
+  const address = mailbox.address;
+  if (/[\x00-\x1f\x7f]/.test(address))
+    throw new InvalidMessageError(`${name} address contains a control character`);
+  if (mailbox.name === null || mailbox.name === '') return `${name}: ${address}`;
+  const display = headerText(`${name} display name`, mailbox.name);
+  const writer = createFieldWriter(name);
+  if (display.includes('=?') || notPrintableAscii.test(display)) writer.pushEncoded(display);
+  else if (atomPhrase.test(display)) display.split(' ').forEach(writer.push);
+  else if (display.length <= maxQuotedNameLength) writer.push(`"${display.replace(/["\\]/g, '\\$&')}"`);
+  else writer.pushEncoded(display);
+  writer.push(`<${address}>`);
+  return writer.field();
+}
+
+/**
+ * @throws InvalidMessageError for an invalid date
+ * @returns RFC 5322 §3.3 date-time in UTC
+ */
+export function formatDateField(date: Date): string {
+  if (Number.isNaN(date.getTime())) throw new InvalidMessageError('the date is not valid');
+  return `Date: ${date.toUTCString().slice(0, -3)}+0000`;
+}
+
+/** @param messageId without angle brackets */
+export function formatMessageIdField(messageId: string): string {
+  if (!/^[!-;=?-~]{1,900}$/.test(messageId)) throw new InvalidMessageError('the Message-ID is not valid');
+  return `Message-ID: <${messageId}>`;
+}

@@ -1,0 +1,215 @@
+/**
+ * Builds the bytes of an email (RFC 5322, 2045, 2046). What is the same for many recipients is built once
+ * (`prepareContent`); a recipient adds three fields and the signatures (`buildMessage`). The same input gives
+ * the same bytes, whenever it is built: after a crash a message may be handed over once more.
+ */
+import { hash } from 'node:crypto';
+import type { EmailAddress } from '../addresses/email.ts';
+import { relaxedBodyHash, relaxedField } from '../dkim/canonical.ts';
+import type { DkimSigner } from '../dkim/sign.ts';
+import { encodeText } from './body-encoding.ts';
+import {
+  InvalidMessageError,
+  formatAddressField,
+  formatDateField,
+  formatMessageIdField,
+  formatTextField,
+} from './header-fields.ts';
+import { formatParameterized } from './parameters.ts';
+import { textFromHtml } from './text-from-html.ts';
+
+export interface EmailContent {
+  subject: string;
+  /** Null or empty: a text message. */
+  html: string | null;
+  /** Null: made from `html`. Empty: no text alternative is wanted. */
+  text: string | null;
+  from: EmailAddress;
+  replyTo: EmailAddress | null;
+  /** Further headers, already validated; of two names that differ in case only the later counts. */
+  headers: Record<string, string>;
+  feedbackId?: string;
+}
+
+/** Opaque: made by `prepareContent`, read by `buildMessage`. */
+export interface PreparedContent {
+  /** From or Reply-To needs SMTPUTF8. */
+  readonly smtpUtf8: boolean;
+  /** From, Reply-To, Subject, each with CRLF. */
+  readonly opening: string;
+  /** All that follows the recipient's own fields: further fields, the empty line, the body. */
+  readonly remainder: Buffer;
+  /** Computed when the first signature asks for it, then kept. */
+  readonly signed: () => SharedSignatureInput;
+}
+
+interface SharedSignatureInput {
+  headerNames: readonly string[];
+  /** The shared fields in the order of their names, relaxed, each with CRLF. */
+  canonicalHeaders: string;
+  bodyHash: string;
+}
+
+export interface Recipient {
+  to: EmailAddress;
+  /** Without angle brackets. */
+  messageId: string;
+  /** Of the Date field and of the signatures. */
+  date: Date;
+}
+
+export interface BuiltMessage {
+  /** CRLF line endings, the last line included; not dot-stuffed. */
+  data: Buffer;
+  /** The server must offer SMTPUTF8 (RFC 6531). */
+  smtpUtf8: boolean;
+  /** There are bytes over 127, so the server must offer 8BITMIME: only with `smtpUtf8`, bodies are 7-bit. */
+  eightBit: boolean;
+}
+
+/** Ours to write: a client's header of the same name never gets past here. */
+const reservedName =
+  /^(?:from|to|cc|bcc|sender|reply-to|subject|date|message-id|return-path|received|dkim-signature|mime-version|content-.*|feedback-id)$/;
+
+/** The recipient's own fields in `h=`, in the order in which `buildMessage` writes them; To and Date oversigned. */
+const recipientSignedNames = ['To', 'To', 'Date', 'Date', 'Message-ID'];
+const oversignedNames = ['From', 'Subject', 'Reply-To'];
+const signedWherePresent =
+  /^(?:mime-version|content-.*|list-unsubscribe|list-unsubscribe-post|feedback-id)$/i;
+
+/**
+ * @throws InvalidMessageError when a header would carry a line break, a reserved or a malformed name
+ */
+export function prepareContent(content: EmailContent): PreparedContent {
+  const body = buildBody(content);
+  const openingFields = [
+    formatAddressField('From', content.from),
+    ...(content.replyTo ? [formatAddressField('Reply-To', content.replyTo)] : []),
+    formatTextField('Subject', content.subject),
+  ];
+  const furtherFields = [
+    'MIME-Version: 1.0',
+    ...body.fields,
+    ...(content.feedbackId === undefined ? [] : [formatTextField('Feedback-ID', content.feedbackId)]),
+    ...formatClientHeaders(content.headers),
+  ];
+  const furtherHead = `${furtherFields.join('\r\n')}\r\n\r\n`;
+  const remainder = Buffer.from(furtherHead + body.content, 'latin1');
+  let signed: SharedSignatureInput | undefined;
+  return {
+    smtpUtf8: content.from.smtpUtf8 || (content.replyTo?.smtpUtf8 ?? false),
+    opening: `${openingFields.join('\r\n')}\r\n`,
+    remainder,
+    signed: () =>
+      (signed ??= signatureInput(
+        [...openingFields, ...furtherFields],
+        remainder.subarray(furtherHead.length),
+      )),
+  };
+}
+
+/**
+ * Without signers it answers at once; with them, a promise.
+ * @throws InvalidMessageError when Message-ID, date or address cannot stand in a header
+ */
+export function buildMessage(
+  prepared: PreparedContent,
+  recipient: Recipient,
+  signers: readonly DkimSigner[],
+): BuiltMessage | Promise<BuiltMessage> {
+  const fields = [
+    formatAddressField('To', recipient.to),
+    formatDateField(recipient.date),
+    formatMessageIdField(recipient.messageId),
+  ];
+  const head = `${prepared.opening}${fields.join('\r\n')}\r\n`;
+  const smtpUtf8 = prepared.smtpUtf8 || recipient.to.smtpUtf8;
+  if (signers.length === 0) return assemble(prepared, head, smtpUtf8);
+  return signFields(prepared, fields, recipient.date, signers).then((signatures) =>
+    assemble(prepared, `${signatures}${head}`, smtpUtf8),
+  );
+}
+
+function assemble(prepared: PreparedContent, head: string, smtpUtf8: boolean): BuiltMessage {
+  const encoding = smtpUtf8 ? 'utf8' : 'latin1';
+  const headLength = smtpUtf8 ? Buffer.byteLength(head) : head.length;
+  const data = Buffer.allocUnsafe(headLength + prepared.remainder.length);
+  data.write(head, encoding);
+  prepared.remainder.copy(data, headLength);
+  return { data, smtpUtf8, eightBit: smtpUtf8 };
+}
+
+async function signFields(
+  prepared: PreparedContent,
+  recipientFields: string[],
+  date: Date,
+  signers: readonly DkimSigner[],
+): Promise<string> {
+  const shared = prepared.signed();
+  const ownHeaders = recipientFields.map((field) => `${relaxedField(field)}\r\n`).join('');
+  const input = { ...shared, canonicalHeaders: ownHeaders + shared.canonicalHeaders, signedAt: date };
+  const signatures = await Promise.all(signers.map((signer) => signer.sign(input)));
+  return signatures.map((signature) => `${signature}\r\n`).join('');
+}
+
+/** Each oversigned name stands once more than it occurs, so that nobody can add such a field unseen. */
+function signatureInput(fields: string[], body: Buffer): SharedSignatureInput {
+  const names = [...recipientSignedNames];
+  let canonicalHeaders = '';
+  for (const field of fields) {
+    const name = field.slice(0, field.indexOf(':'));
+    if (!oversignedNames.includes(name) && !signedWherePresent.test(name)) continue;
+    names.push(name);
+    canonicalHeaders += `${relaxedField(field)}\r\n`;
+  }
+  return { headerNames: [...names, ...oversignedNames], canonicalHeaders, bodyHash: relaxedBodyHash(body) };
+}
+
+function formatClientHeaders(headers: Record<string, string>): string[] {
+  const fields = new Map<string, string>();
+  for (const [name, value] of Object.entries(headers)) {
+    const lower = name.toLowerCase();
+    if (reservedName.test(lower)) throw new InvalidMessageError(`header ${JSON.stringify(name)} is reserved`);
+    fields.set(lower, formatTextField(name, value));
+  }
+  return [...fields.values()];
+}
+
+interface Part {
+  fields: string[];
+  content: string;
+}
+
+/** A part alone, or text and HTML as alternatives, the richer last (RFC 2046 §5.1.4). */
+function buildBody(content: EmailContent): Part {
+  const html = content.html === null || content.html === '' ? null : content.html;
+  const text = content.text ?? (html === null ? '' : textFromHtml(html));
+  if (html === null) return endedByCrlf(buildPart(textType, text));
+  const htmlPart = buildPart(htmlType, html);
+  return text === '' ? endedByCrlf(htmlPart) : buildAlternative([buildPart(textType, text), htmlPart]);
+}
+
+const textType = `Content-Type: ${formatParameterized('text/plain', { charset: 'utf-8' })}`;
+const htmlType = `Content-Type: ${formatParameterized('text/html', { charset: 'utf-8' })}`;
+
+function buildPart(contentType: string, text: string): Part {
+  const { transferEncoding, content } = encodeText(text);
+  return { fields: [contentType, `Content-Transfer-Encoding: ${transferEncoding}`], content };
+}
+
+function endedByCrlf(part: Part): Part {
+  return part.content.endsWith('\r\n') ? part : { ...part, content: `${part.content}\r\n` };
+}
+
+/** The boundary is a hash of the parts: the same content has the same one, and none can contain its own. */
+function buildAlternative(parts: Part[]): Part {
+  const contents = parts.map((part) => `${part.content}\0`).join('');
+  const boundary = `=_${hash('sha256', contents, 'hex').slice(0, 40)}`;
+  const sections = parts.map(
+    (part) => `--${boundary}\r\n${part.fields.join('\r\n')}\r\n\r\n${part.content}\r\n`,
+  );
+  return {
+    fields: [`Content-Type: multipart/alternative;\r\n boundary="${boundary}"`],
+    content: `${sections.join('')}--${boundary}--\r\n`,
+  };
+}

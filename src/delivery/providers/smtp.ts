@@ -1,0 +1,192 @@
+import { readFileSync } from 'node:fs';
+import { ConfigError } from '../../config.ts';
+import type { Resolver } from '../../platform/dns/resolver.ts';
+import { connectSmtp } from '../smtp/client.ts';
+import type { SmtpConnection, SmtpOutcome, SmtpTarget } from '../smtp/contract.ts';
+import type { HandOverOutcome, EmailProvider, OutgoingEmail } from './port.ts';
+import { smtpVerdict } from './smtp-verdict.ts';
+
+export interface SmtpProviderOptions {
+  target: SmtpTarget;
+  /** Connections kept at most. */
+  connections: number;
+  resolver?: Resolver;
+}
+
+const IDLE_CLOSE_MS = 60_000;
+const BUSY_CODES = new Set([450, 451, 452]);
+
+const tlsModes = { required: 'starttls', opportunistic: 'opportunistic', off: 'none' } as const;
+const parameters = ['tls', 'ca', 'name', 'dkim'];
+
+function bad(what: string): ConfigError {
+  return new ConfigError(`EMAIL_PROVIDER_URL: ${what}`);
+}
+
+function securityOf(url: URL): SmtpTarget['security'] {
+  if (url.protocol === 'smtps:') return 'implicit';
+  const tls = url.searchParams.get('tls') ?? (url.username ? 'required' : 'opportunistic');
+  if (!Object.hasOwn(tlsModes, tls)) throw bad(`tls must be one of ${Object.keys(tlsModes).join(', ')}`);
+  if (tls !== 'required' && url.username) throw bad(`credentials need tls=required, not ${tls}`);
+  return tlsModes[tls as keyof typeof tlsModes];
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw bad('write a % in user name or password as %25');
+  }
+}
+
+function authorityIn(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw bad(`the file of ca cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/**
+ * Read `smtp://user:password@host:587?tls=required|opportunistic|off&name=…&ca=file` (`smtps://` for TLS from the
+ * first byte).
+ * @param clientName what EHLO says unless the URL's `name` does
+ * @throws ConfigError naming what is wrong, never the credentials
+ */
+export function smtpTargetFromUrl(url: URL, clientName: string): SmtpTarget {
+  const unknown = [...url.searchParams.keys()].find((name) => !parameters.includes(name));
+  if (unknown !== undefined) throw bad(`${unknown} is not one of its parameters: ${parameters.join(', ')}`);
+  if (url.hostname === '') throw bad('it names no host');
+  const ca = url.searchParams.get('ca');
+  const { username, password } = url;
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? (url.protocol === 'smtps:' ? 465 : 587) : Number(url.port),
+    security: securityOf(url),
+    clientName: url.searchParams.get('name') ?? clientName,
+    ...(username === '' ? {} : { auth: { user: decoded(username), pass: decoded(password) } }),
+    ...(ca === null ? {} : { tls: { ca: authorityIn(ca) } }),
+  };
+}
+
+interface Slot {
+  connection: SmtpConnection | null;
+  timer: NodeJS.Timeout | null;
+}
+
+/**
+ * A pool of pipelined connections; each window travels over one of them. Fewer are used while the server says
+ * that it is busy (450, 451, 452), more again after windows without such replies.
+ */
+class SmtpProvider implements EmailProvider {
+  readonly name = 'smtp';
+  readonly concurrency: number;
+  readonly #options: SmtpProviderOptions;
+  readonly #free: Slot[];
+  readonly #waiting: ((slot: Slot) => void)[] = [];
+  #allowed: number;
+  #inUse = 0;
+  #closed = false;
+
+  constructor(options: SmtpProviderOptions) {
+    this.#options = options;
+    this.concurrency = options.connections;
+    this.#allowed = options.connections;
+    this.#free = Array.from({ length: options.connections }, () => ({ connection: null, timer: null }));
+  }
+
+  async handOver(window: readonly OutgoingEmail[]): Promise<HandOverOutcome[]> {
+    const slot = await this.#take();
+    try {
+      const connection = await this.#connect(slot);
+      const outcomes = await Promise.all(window.map((email) => send(connection, email)));
+      this.#adapt(outcomes);
+      return verdicts(outcomes);
+    } catch (error) {
+      return window.map(() => ({ kind: 'fault', reason: (error as Error).message }));
+    } finally {
+      this.#give(slot);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(this.#free.map((slot) => this.#quit(slot)));
+  }
+
+  async #connect(slot: Slot): Promise<SmtpConnection> {
+    if (slot.timer) clearTimeout(slot.timer);
+    slot.timer = null;
+    if (slot.connection?.open) return slot.connection;
+    const { resolver } = this.#options;
+    slot.connection = await connectSmtp(this.#options.target, resolver ? { lookup: resolver.lookup } : {});
+    return slot.connection;
+  }
+
+  #adapt(outcomes: SmtpOutcome[]): void {
+    const busy = outcomes.some((outcome) => outcome.kind === 'refused' && BUSY_CODES.has(outcome.reply.code));
+    this.#allowed = busy
+      ? Math.max(1, Math.floor(this.#allowed / 2))
+      : Math.min(this.concurrency, this.#allowed + 1);
+  }
+
+  async #take(): Promise<Slot> {
+    const slot = this.#inUse < this.#allowed ? this.#next() : undefined;
+    if (slot) {
+      this.#inUse += 1;
+      return slot;
+    }
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** A slot that is connected already, else an empty one. */
+  #next(): Slot | undefined {
+    const index = this.#free.findLastIndex((slot) => slot.connection?.open);
+    return this.#free.splice(index === -1 ? this.#free.length - 1 : index, 1)[0];
+  }
+
+  #give(slot: Slot): void {
+    this.#inUse -= 1;
+    this.#free.push(slot);
+    if (this.#closed) return void this.#quit(slot);
+    slot.timer = setTimeout(() => void this.#quit(slot), IDLE_CLOSE_MS);
+    slot.timer.unref();
+    while (this.#waiting.length > 0 && this.#inUse < this.#allowed && this.#free.length > 0) {
+      const next = this.#next();
+      if (!next) return;
+      this.#inUse += 1;
+      this.#waiting.shift()?.(next);
+    }
+  }
+
+  async #quit(slot: Slot): Promise<void> {
+    if (slot.timer) clearTimeout(slot.timer);
+    const { connection } = slot;
+    slot.connection = null;
+    if (connection?.open) await connection.quit().catch(() => undefined);
+  }
+}
+
+function send(connection: SmtpConnection, email: OutgoingEmail): Promise<SmtpOutcome> {
+  const { data, smtpUtf8, eightBit } = email.built;
+  return connection.send({ from: email.returnPath, to: email.to, smtpUtf8, eightBit, data });
+}
+
+/** Where a message's refusal ended the connection, those pipelined behind it were not tried. */
+function verdicts(outcomes: SmtpOutcome[]): HandOverOutcome[] {
+  const lost = outcomes.some(endedConnection);
+  return outcomes.map((outcome) => {
+    const verdict = smtpVerdict(outcome);
+    if (verdict.kind === 'deferred' && endedConnection(outcome)) return { ...verdict, connectionLost: true };
+    return lost && verdict.kind === 'fault' ? { kind: 'not_tried' } : verdict;
+  });
+}
+
+function endedConnection(outcome: SmtpOutcome): boolean {
+  return outcome.kind === 'refused' && outcome.stage !== 'mail' && outcome.connectionLost;
+}
+
+/** A provider that hands over by SMTP. No connection is made before the first window. */
+export function createSmtpProvider(options: SmtpProviderOptions): EmailProvider {
+  return new SmtpProvider(options);
+}

@@ -1,0 +1,100 @@
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { type Refusal, verdictSql } from '../limits/authority.ts';
+import { type Channel, type Claim, releaseClaims } from './claim.ts';
+
+/** A message of a window, as the sender needs it. */
+export interface BatchMessage {
+  messageId: number;
+  attempt: number;
+  /** Of the claim it was intended under. */
+  epoch: number;
+  verdict: 'send' | Refusal;
+  accountId: number;
+  brandId: number;
+  channel: Channel;
+  class: number;
+  queuedAt: Date;
+  createdAt: Date;
+  to: string;
+  from: string | null;
+  replyTo: string | null;
+  subject: string | null;
+  html: string | null;
+  text: string | null;
+  headers: Record<string, string> | null;
+  tags: Record<string, string> | null;
+  segments: number | null;
+}
+
+export interface BatchRequest {
+  owner: number;
+  /** Names the intent among the owner's; given by the owner, never reused. */
+  seq: number;
+  provider: string;
+  claims: Claim[];
+}
+
+/**
+ * Check a window of claims and write the intent for those that may leave, in one statement. The owner's row in
+ * `processes` fences it: a process taken for dead can intend nothing. Accounts are locked in share, so that
+ * after a pause was answered no intent can be written that did not see it.
+ * @returns every message still ours, with its verdict; those with `send` are covered by the intent
+ */
+export async function intendBatch(client: Queryable, request: BatchRequest): Promise<BatchMessage[]> {
+  const { rows } = await client.query<BatchMessage>({
+    name: 'intend_window',
+    text: `
+    with alive as (
+      select id from processes where id = $1 for key share
+    ), claimed as (
+      select q.* from unnest($4::bigint[], $5::int[]) as w (message_id, epoch)
+      -- "offset 0": fifty look-ups by key, never a scan of all the owner's rows
+      cross join lateral (select * from send_queue s where s.message_id = w.message_id offset 0) q
+      where q.claim_epoch = w.epoch and q.owner = (select id from alive)
+    ), locked as (
+      select a.id, a.sending_paused_at from accounts a
+      where a.id in (select account_id from claimed) order by a.id for share
+    ), checked as (
+      select m.*, q.claim_epoch as epoch, q.attempt_count + 1 as attempt, q.queued_at, c.html, c.text, c.headers, ${verdictSql} as verdict
+      from claimed q
+      join messages m on m.id = q.message_id
+      join locked a on a.id = m.account_id
+      left join message_contents c on c.message_id = m.id
+    ), intent as (
+      insert into handovers (owner, seq, provider, message_ids, attempts)
+      select $1, $2, $3, array_agg(id order by id), array_agg(attempt order by id)
+      from checked where verdict = 'send' having count(*) > 0
+    )
+    select id as "messageId", attempt, epoch, verdict, account_id as "accountId", brand_id as "brandId", channel, class,
+      queued_at as "queuedAt", created_at as "createdAt", to_address as "to", from_address as "from",
+      reply_to as "replyTo", subject, html, text, headers, tags, segments
+    from checked order by id`,
+    values: [
+      request.owner,
+      request.seq,
+      request.provider,
+      request.claims.map((claim) => claim.messageId),
+      request.claims.map((claim) => claim.epoch),
+    ],
+  });
+  return rows;
+}
+
+/**
+ * Remove intents of a live owner that it does not know of (their commit was not seen), and give back claims it
+ * does not know of. Nothing was handed over under them.
+ * @param liveSeqs intents the owner is working on
+ * @param strays claims the owner twice did not know
+ */
+export async function dropStrays(
+  client: Queryable,
+  owner: number,
+  liveSeqs: number[],
+  strays: readonly Claim[],
+): Promise<void> {
+  await client.query(
+    `delete from handovers where owner = $1 and seq <> all($2::bigint[]) and intended_at < now() - interval '10 seconds'`,
+    [owner, liveSeqs],
+  );
+  await releaseClaims(client, owner, strays);
+}

@@ -1,0 +1,107 @@
+import type { KeyObject } from 'node:crypto';
+import { type EmailAddress, parseEmailAddress } from '../addresses/email.ts';
+import { returnPathAddress } from '../addresses/return-path.ts';
+import type { DkimSigner } from '../dkim/sign.ts';
+import {
+  buildMessage,
+  type BuiltMessage,
+  type EmailContent,
+  type PreparedContent,
+  prepareContent,
+} from '../mime/message.ts';
+import type { OutgoingEmail, OutgoingSms } from '../providers/port.ts';
+import type { BatchMessage } from './batch.ts';
+import { createRecent } from './recent.ts';
+
+export interface ComposeDeps {
+  /** Of Message-ID and return path. */
+  mailDomain: string;
+  returnPathKey: KeyObject;
+  /** Reads a sender's address; there are few of them, in many messages. */
+  readSender: (text: string) => ReturnType<typeof parseEmailAddress>;
+  prepare: (content: EmailContent) => PreparedContent;
+  /** The keys that sign for a sender's domain; none where signing is off or left to the relay. */
+  signersFor: (domain: string) => readonly DkimSigner[];
+}
+
+function valid(parsed: ReturnType<typeof parseEmailAddress>, what: string): EmailAddress {
+  if ('error' in parsed) throw new Error(`${what} ${parsed.error}`);
+  return parsed;
+}
+
+/**
+ * The email of a message, a pure function of what is stored: handed over again after a crash it is the same,
+ * byte for byte, Message-ID and Date included. With keys that sign it is a promise.
+ * @throws where the stored message cannot become an email
+ */
+export function composeEmail(
+  message: BatchMessage,
+  deps: ComposeDeps,
+): OutgoingEmail | Promise<OutgoingEmail> {
+  const from = valid(deps.readSender(message.from ?? ''), 'from');
+  const to = valid(parseEmailAddress(message.to), 'to');
+  const prepared = deps.prepare({
+    subject: message.subject ?? '',
+    html: message.html,
+    text: message.text,
+    from,
+    replyTo: message.replyTo === null ? null : valid(deps.readSender(message.replyTo), 'reply_to'),
+    headers: message.headers ?? {},
+    feedbackId: `${message.brandId}:${message.accountId}:transactional:carillon`,
+  });
+  const built = buildMessage(
+    prepared,
+    {
+      to,
+      messageId: `${message.messageId}.${message.accountId}@${deps.mailDomain}`,
+      date: message.createdAt,
+    },
+    deps.signersFor(from.domain),
+  );
+  const outgoing = (complete: BuiltMessage): OutgoingEmail => ({
+    messageId: message.messageId,
+    attempt: message.attempt,
+    returnPath: returnPathAddress(deps.returnPathKey, message, deps.mailDomain),
+    to: `${to.local}@${to.domain}`,
+    from: `${from.local}@${from.domain}`,
+    subject: message.subject ?? '',
+    tags: {
+      ...message.tags,
+      account_id: String(message.accountId),
+      brand_id: String(message.brandId),
+      message_id: String(message.messageId),
+    },
+    built: complete,
+  });
+  return built instanceof Promise ? built.then(outgoing) : outgoing(built);
+}
+
+export function composeSms(message: BatchMessage): OutgoingSms {
+  return {
+    messageId: message.messageId,
+    attempt: message.attempt,
+    to: message.to,
+    text: message.text ?? '',
+    segments: message.segments ?? 1,
+  };
+}
+
+/** A content costs its bytes, and twice the characters of its key. */
+const MOST = { entries: 256, size: 4 * 1024 * 1024 };
+
+/** Its length before each text: no two contents have one key. */
+function part(text: string | null): string {
+  return text === null ? '-' : `${text.length}:${text}`;
+}
+
+function keyOf({ from, replyTo, subject, html, text, headers, feedbackId }: EmailContent): string {
+  const addresses = `${part(from.name)}${part(from.address)}${part(replyTo?.name ?? null)}${part(replyTo?.address ?? null)}`;
+  const further = Object.entries(headers).map(([name, value]) => part(name) + part(value));
+  return `${addresses}${part(feedbackId ?? null)}${further.join('')};${part(subject)}${part(html)}${part(text)}`;
+}
+
+/** Prepares content, and remembers the latest: many messages differ in nothing but their recipient. */
+export function createContentCache(): (content: EmailContent) => PreparedContent {
+  const recent = createRecent<PreparedContent>(MOST, (key, made) => 2 * key.length + made.remainder.length);
+  return (content) => recent.get(keyOf(content), () => prepareContent(content));
+}

@@ -1,0 +1,47 @@
+import type { Queryable } from '../../platform/db/queryable.ts';
+
+/**
+ * Undo a dead process's part in sending, inside the reaper's transaction: what it had only claimed goes back
+ * unchanged; what it intended has no known outcome. Of that, transactional messages are handed over again (the
+ * same bytes: a duplicate is better than a lost password reset); campaign and flow messages are not.
+ *
+ * The process may yet live, and record what it knows: the messages are locked before the intents and in the same
+ * order as there. What it recorded meanwhile is no intent any more to the statement after.
+ */
+export async function recoverDeadSender(client: Queryable, processId: number): Promise<void> {
+  await client.query(
+    `select 1 from messages
+     where id in (select unnest(message_ids) from handovers where owner = $1) order by id for no key update`,
+    [processId],
+  );
+  await client.query(
+    `with ended_intents as (
+       delete from handovers where owner = $1 returning message_ids, attempts
+     ), intents as (
+       select i.message_id, i.attempt from ended_intents e
+       cross join unnest(e.message_ids, e.attempts) as i (message_id, attempt)
+     ), marked as (
+       update messages m set status = 'unknown', hold = null, updated_at = now(),
+         attempt_count = greatest(m.attempt_count, i.attempt)
+       from intents i where m.id = i.message_id and m.status in ('queued', 'held', 'unknown')
+       returning m.id, m.class, i.attempt
+     ), told as (
+       insert into message_events (message_id, attempt, type, data)
+       select id, attempt, 'unknown', '{"reason": "the sender died before the outcome was known"}' from marked
+       on conflict do nothing
+     ), ended as (
+       delete from send_queue where message_id = any(array(select id from marked where class <> 0))
+     )
+     -- due as before: what was stranded goes before what came later
+     update send_queue q set owner = null, attempt_count = m.attempt
+     from marked m where q.message_id = m.id and q.message_id = any(array(select id from marked where class = 0))`,
+    [processId],
+  );
+  await client.query(
+    `with claims as (
+       select message_id from send_queue where owner = $1 order by message_id for update
+     )
+     update send_queue set owner = null where message_id = any(array(select message_id from claims))`,
+    [processId],
+  );
+}

@@ -1,0 +1,316 @@
+import { SmtpConnectionError, type SmtpStage } from './connection-error.ts';
+import type { SmtpCapabilities, SmtpConnection, SmtpOutcome, SmtpSubmission } from './contract.ts';
+import { createEnvelope, type Envelope } from './envelope.ts';
+import { stuffDots } from './message-data.ts';
+import { Outgoing } from './outgoing.ts';
+import type { SmtpReply } from './reply-parser.ts';
+import { outcomeOfLost, type Transaction, type Verdict } from './transaction.ts';
+import type { Wire, WireListener } from './wire.ts';
+
+/** A queue whose `shift` costs the same however long it is. */
+export class Fifo<T> {
+  #items: (T | undefined)[] = [];
+  #head = 0;
+
+  get length(): number {
+    return this.#items.length - this.#head;
+  }
+
+  push(item: T): void {
+    this.#items.push(item);
+  }
+
+  shift(): T | undefined {
+    const item = this.#items[this.#head];
+    if (item === undefined) return undefined;
+    this.#items[this.#head++] = undefined;
+    if (this.#head === this.#items.length) {
+      this.#items = [];
+      this.#head = 0;
+    }
+    return item;
+  }
+}
+
+/** The reply that is awaited next; null between messages. */
+type Awaited = 'rset' | 'mail' | 'rcpt' | 'data' | 'body' | 'quit' | null;
+
+export interface SessionTimeouts {
+  replyMs: number;
+  finalDotMs: number;
+}
+
+const DATA = 'DATA\r\n';
+const FINAL_DOT = '.\r\n';
+const QUIT_TIMEOUT_MS = 5_000;
+/** A longer message is written in pieces of this size, each when the one before has left the process. */
+const PIECE_BYTES = 65_536;
+
+/**
+ * Sends messages over a greeted connection. At most two transactions have begun at any time: the one whose reply is
+ * awaited, and one whose MAIL, RCPT and DATA were pipelined behind the other's final dot (RFC 2920 §3.1). A body
+ * follows only its own 354, so at most one final dot is without its reply.
+ */
+export class SmtpSession implements SmtpConnection, WireListener {
+  readonly capabilities: SmtpCapabilities;
+  readonly #wire: Wire;
+  readonly #timeouts: SessionTimeouts;
+  readonly #out: Outgoing;
+  readonly #queue = new Fifo<Transaction>();
+  readonly #closeListeners: ((error: SmtpConnectionError | null) => void)[] = [];
+  #current: Transaction | null = null;
+  #ahead: Transaction | null = null;
+  #awaited: Awaited = null;
+  /** 354 has come for the current transaction and nothing of its body is written yet. */
+  #bodyDue = false;
+  /** The current transaction's final dot has been written. */
+  #dotWritten = false;
+  /** A refused transaction is still open at the server. */
+  #resetOwed = false;
+  #pumpScheduled = false;
+  #leaving = false;
+  #closed: { error: SmtpConnectionError | null } | null = null;
+  /** We close the connection ourselves, which is no trouble. */
+  #expectedEnd = false;
+
+  constructor(wire: Wire, capabilities: SmtpCapabilities, timeouts: SessionTimeouts) {
+    this.#wire = wire;
+    this.#timeouts = timeouts;
+    this.#out = new Outgoing(wire);
+    this.capabilities = capabilities;
+    wire.listen(this);
+  }
+
+  get open(): boolean {
+    return this.#closed === null && !this.#leaving;
+  }
+
+  get pending(): number {
+    return this.#queue.length + (this.#current ? 1 : 0) + (this.#ahead ? 1 : 0);
+  }
+
+  get stage(): SmtpStage {
+    if (this.#awaited === null || this.#awaited === 'quit') return 'idle';
+    return this.#awaited === 'rset' ? 'mail' : this.#awaited;
+  }
+
+  send(submission: SmtpSubmission): Promise<SmtpOutcome> {
+    if (!this.open) {
+      const error = this.#closed?.error ?? new SmtpConnectionError('idle', 'the connection is closed');
+      return Promise.resolve({ kind: 'not_sent', error });
+    }
+    const envelope = createEnvelope(submission, this.capabilities);
+    if ('kind' in envelope) return Promise.resolve(envelope);
+    return new Promise((resolve) => {
+      this.#queue.push({ envelope, resolve, verdict: null });
+      this.#schedulePump();
+    });
+  }
+
+  quit(): Promise<void> {
+    this.#leaving = true;
+    this.#schedulePump();
+    return new Promise((resolve) => this.onClose(() => resolve()));
+  }
+
+  destroy(): void {
+    this.#expectedEnd = true;
+    this.#wire.fail('the connection was closed on this side');
+  }
+
+  onClose(listener: (error: SmtpConnectionError | null) => void): void {
+    const closed = this.#closed;
+    if (closed) queueMicrotask(() => listener(closed.error));
+    else this.#closeListeners.push(listener);
+  }
+
+  reply(reply: SmtpReply): void {
+    const current = this.#current;
+    if (this.#awaited === 'quit') return this.destroy();
+    if (!current) return this.#violation(reply);
+    if (reply.code === 421) return this.#shutDown(current, reply);
+    switch (this.#awaited) {
+      case 'rset':
+        return reply.code === 250 ? this.#enter('mail') : this.#wire.fail('RSET refused', { reply });
+      case 'mail':
+      case 'rcpt':
+        return this.#onEnvelopeReply(current, this.#awaited, reply);
+      case 'data':
+        return this.#onDataReply(current, reply);
+      default:
+        return this.#onBodyReply(current, reply);
+    }
+  }
+
+  settled(): void {
+    this.#pump();
+    if (this.#awaited === 'quit') return;
+    if (this.#wire.owed === 0) this.#wire.expectNothing();
+    else this.#expectReply();
+  }
+
+  ended(error: SmtpConnectionError): void {
+    const told = this.#expectedEnd || this.#awaited === 'quit' ? null : error;
+    const [current, ahead] = [this.#current, this.#ahead];
+    const progress = { goAhead: this.#awaited === 'body', dotWritten: this.#dotWritten };
+    this.#current = null;
+    this.#ahead = null;
+    this.#closed = { error: told };
+    current?.resolve(outcomeOfLost(current.verdict, progress, error));
+    ahead?.resolve({ kind: 'not_sent', error });
+    for (let next = this.#queue.shift(); next; next = this.#queue.shift())
+      next.resolve({ kind: 'not_sent', error });
+    for (const listener of this.#closeListeners.splice(0)) listener(told);
+  }
+
+  #onEnvelopeReply(current: Transaction, stage: 'mail' | 'rcpt', reply: SmtpReply): void {
+    if (reply.code >= 300 && reply.code < 400) return this.#violation(reply);
+    if (reply.code >= 400) current.verdict ??= { stage, reply };
+    // Without pipelining nothing further has been written of a refused transaction.
+    if (current.verdict && !this.capabilities.pipelining)
+      return this.#finishRefused(current, current.verdict);
+    this.#enter(stage === 'mail' ? 'rcpt' : 'data');
+  }
+
+  #onDataReply(current: Transaction, reply: SmtpReply): void {
+    if (reply.code === 354) {
+      this.#awaited = 'body';
+      this.#bodyDue = true;
+    } else if (reply.code >= 400) {
+      this.#finishRefused(current, current.verdict ?? { stage: 'data', reply });
+    } else {
+      this.#violation(reply);
+    }
+  }
+
+  #onBodyReply(current: Transaction, reply: SmtpReply): void {
+    const { verdict } = current;
+    if (reply.code >= 300 && reply.code < 400) return this.#violation(reply);
+    if (!this.#dotWritten) return this.#onEarlyReply(current, reply);
+    this.#dotWritten = false;
+    if (verdict) return this.#finish(current, { kind: 'refused', ...verdict, connectionLost: false });
+    if (reply.code < 300) return this.#finish(current, { kind: 'accepted', reply });
+    this.#finish(current, { kind: 'refused', stage: 'body', reply, connectionLost: false });
+  }
+
+  /** A reply in the middle of a long message: a refusal can be no other's, but the rest cannot be taken back. */
+  #onEarlyReply(current: Transaction, reply: SmtpReply): void {
+    if (reply.code < 400) return this.#violation(reply);
+    current.verdict = { stage: 'body', reply };
+    this.#wire.fail('the message was refused before its end', { reply });
+  }
+
+  #shutDown(current: Transaction, reply: SmtpReply): void {
+    const stage = this.#awaited;
+    if (stage !== null && stage !== 'rset' && stage !== 'quit') current.verdict ??= { stage, reply };
+    this.#wire.fail('the server is closing the connection', { reply });
+  }
+
+  #violation(reply: SmtpReply): void {
+    this.#wire.fail(`reply ${reply.code} is none to ${this.stage}`, { reply, violation: true });
+  }
+
+  #finishRefused(current: Transaction, verdict: Verdict): void {
+    this.#resetOwed = true;
+    this.#finish(current, { kind: 'refused', ...verdict, connectionLost: false });
+  }
+
+  #finish(current: Transaction, outcome: SmtpOutcome): void {
+    this.#current = this.#ahead;
+    this.#ahead = null;
+    this.#awaited = this.#current ? 'mail' : null;
+    current.resolve(outcome);
+  }
+
+  #schedulePump(): void {
+    if (this.#pumpScheduled) return;
+    this.#pumpScheduled = true;
+    queueMicrotask(() => {
+      this.#pumpScheduled = false;
+      const wasIdle = this.#wire.owed === 0;
+      this.#pump();
+      if (wasIdle && this.#wire.owed > 0 && this.#awaited !== 'quit') this.#expectReply();
+    });
+  }
+
+  #expectReply(): void {
+    const { finalDotMs, replyMs } = this.#timeouts;
+    this.#wire.expectWithin(this.#awaited === 'body' && this.#dotWritten ? finalDotMs : replyMs);
+  }
+
+  /** Write all that may be written now, in one piece. */
+  #pump(): void {
+    if (this.#closed) return;
+    if (this.#bodyDue) return this.#writeBody();
+    if (!this.#current) this.#begin();
+    else if (this.#dotWritten) this.#pipelineNext();
+    this.#out.flush();
+  }
+
+  /** With nothing under way: the next message, or good-bye. */
+  #begin(): void {
+    this.#current = this.#queue.shift() ?? null;
+    if (this.#current) {
+      const reset = this.#resetOwed;
+      this.#resetOwed = false;
+      this.#awaited = reset ? 'rset' : 'mail';
+      if (reset) this.#out.add('RSET\r\n', 1);
+      if (this.capabilities.pipelining) this.#pipeline(this.#current.envelope);
+      else if (!reset) this.#out.add(this.#current.envelope.mail, 1);
+    } else if (this.#leaving && this.#awaited === null) {
+      this.#awaited = 'quit';
+      this.#out.add('QUIT\r\n', 1);
+      this.#wire.expectWithin(QUIT_TIMEOUT_MS);
+    }
+  }
+
+  #pipelineNext(): void {
+    if (!this.capabilities.pipelining || this.#ahead) return;
+    this.#ahead = this.#queue.shift() ?? null;
+    if (this.#ahead) this.#pipeline(this.#ahead.envelope);
+  }
+
+  #pipeline({ mail, rcpt }: Envelope): void {
+    this.#out.add(mail + rcpt + DATA, 3);
+  }
+
+  /** Wait for this reply; where commands go one by one, its command is written now. */
+  #enter(stage: 'mail' | 'rcpt' | 'data'): void {
+    this.#awaited = stage;
+    const envelope = this.#current?.envelope;
+    if (this.capabilities.pipelining || !envelope) return;
+    this.#out.add(stage === 'data' ? DATA : envelope[stage], 1);
+  }
+
+  #writeBody(): void {
+    const current = this.#current;
+    if (!current) return;
+    this.#bodyDue = false;
+    // RCPT was refused, and yet 354: an empty message ends what must not be a message.
+    const body = current.verdict
+      ? new Uint8Array(0)
+      : stuffDots(current.envelope.data, current.envelope.dots);
+    if (body.length > PIECE_BYTES) return this.#writePieces(current, body, 0);
+    this.#endBody(body);
+  }
+
+  /** The message's last piece, its final dot, and the next one's commands behind it. */
+  #endBody(piece: Uint8Array, replies = 1): void {
+    this.#dotWritten = true;
+    this.#out.add(FINAL_DOT, replies);
+    this.#pipelineNext();
+    this.#out.flush(piece);
+  }
+
+  #writePieces(current: Transaction, body: Uint8Array, from: number): void {
+    if (this.#closed || this.#current !== current) return;
+    const to = from + PIECE_BYTES;
+    const replies = from === 0 ? 1 : 0;
+    if (to < body.length) {
+      this.#wire.write(body.subarray(from, to), replies, () => this.#writePieces(current, body, to));
+    } else {
+      this.#endBody(body.subarray(from), replies);
+    }
+    this.#expectReply();
+  }
+}

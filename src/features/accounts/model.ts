@@ -1,0 +1,47 @@
+import { type Capacity, type CapacitySettings, readCapacity } from '../../delivery/limits/capacity.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+
+/** What an account tells of itself, what it has used, and what it may still send. */
+export interface AccountFigures {
+  id: number;
+  name: string | null;
+  avatar: string | null;
+  banner: string | null;
+  comped: boolean;
+  auto_topup: boolean;
+  email_from_name: string | null;
+  email_from_email: string | null;
+  email_reply_to: string | null;
+  test_email_recipients: string[];
+  onboarding_state: Record<string, unknown>;
+  capabilities: Record<string, unknown>;
+  created_at: Date;
+  updated_at: Date;
+  email_sent: number;
+  sms_sent: number;
+  ai_used: number;
+  /** Of any brand of the account, test messages aside. */
+  first_message_at: Date | null;
+  capacity: Capacity;
+}
+
+const FIND = `
+select a.id, a.name, a.avatar, a.banner, a.comped, a.auto_topup, a.email_from_name, a.email_from_email,
+  a.email_reply_to, a.test_email_recipients, a.onboarding_state, a.capabilities, a.created_at, a.updated_at,
+  coalesce(c.email_sent, 0) as email_sent, coalesce(c.sms_sent, 0) as sms_sent, coalesce(c.ai_used, 0) as ai_used,
+  (select min(first.created_at) from brands br cross join lateral (
+     select m.created_at from messages m where m.brand_id = br.id and not m.test order by m.id limit 1) first
+   where br.account_id = a.id) as first_message_at
+from accounts a
+left join account_counters c on c.account_id = a.id
+where a.id = $1`;
+
+/** @returns null where there is no such account */
+export async function findAccountFigures(
+  db: Queryable,
+  accountId: number,
+  settings: CapacitySettings,
+): Promise<AccountFigures | null> {
+  const { rows } = await db.query<Omit<AccountFigures, 'capacity'>>(FIND, [accountId]);
+  return rows[0] ? { ...rows[0], capacity: await readCapacity(db, accountId, settings) } : null;
+}

@@ -1,0 +1,106 @@
+import { sandboxAddress } from '../../delivery/sender-identity.ts';
+import type { Brand } from '../brands/schema.ts';
+import type { AccountFigures } from './model.ts';
+import {
+  capabilitiesOf,
+  onboardingSteps,
+  presentOnboarding,
+  type StepTimes,
+  type AccountView,
+} from './schema.ts';
+
+export interface AccountParts {
+  figures: AccountFigures;
+  brand: Brand | null;
+  /** Whether any of the account's domains is verified. */
+  domainVerified: boolean;
+  /** The signed id to show of an image. */
+  showImage: (reference: string | null) => string | null;
+}
+
+function completedAt(state: unknown): string | undefined {
+  const at = (state as { completed_at?: unknown } | undefined)?.completed_at;
+  return typeof at === 'string' ? new Date(at).toISOString() : undefined;
+}
+
+/** What was noted when it happened, else what the rows tell. */
+function stepTimes({ figures, brand }: AccountParts): StepTimes {
+  const times: StepTimes = {};
+  for (const step of onboardingSteps) {
+    const noted = completedAt(figures.onboarding_state[step]);
+    if (noted !== undefined) times[step] = noted;
+  }
+  if (brand?.complete) times.brand ??= brand.updated_at;
+  if (figures.first_message_at) times.first_send ??= figures.first_message_at.toISOString();
+  return times;
+}
+
+function sandboxOf({ figures, domainVerified }: AccountParts, mailDomain: string) {
+  const { cap, remaining } = figures.capacity.sandbox;
+  return {
+    using_sandbox: !domainVerified,
+    sandbox_email: domainVerified ? null : sandboxAddress(figures.id, mailDomain),
+    sandbox_monthly_cap: cap,
+    sandbox_sends_remaining: remaining,
+  };
+}
+
+function billingOf(figures: AccountFigures): AccountView['billing'] {
+  const { tier, walletBalanceCents, allowance } = figures.capacity;
+  const none = { used: 0, allowance: 0, remaining: 0, overage_rate: 0 };
+  return {
+    plan_name: tier,
+    wallet_balance_cents: walletBalanceCents,
+    auto_topup: figures.auto_topup,
+    resources: {
+      email: {
+        used: allowance.used,
+        allowance: allowance.limit,
+        remaining: allowance.remaining,
+        overage_rate: 0,
+      },
+      sms: none,
+      ai: none,
+    },
+    lifetime: {
+      email_sent: figures.email_sent,
+      sms_sent: figures.sms_sent,
+      ai_used: figures.ai_used,
+    },
+  };
+}
+
+/**
+ * What anyone outside sees of an account.
+ * @param mailDomain of the sandbox's address
+ */
+export function presentAccount(parts: AccountParts, mailDomain: string): AccountView {
+  const { figures, brand, domainVerified, showImage } = parts;
+  const { capacity } = figures;
+  const sandbox = sandboxOf(parts, mailDomain);
+  const onboarding = presentOnboarding(stepTimes(parts));
+  const done = Object.entries(onboarding.steps).filter(([, step]) => step.completed_at !== null);
+  return {
+    id: figures.id,
+    name: figures.name,
+    avatar: showImage(figures.avatar),
+    banner: showImage(figures.banner),
+    comped: figures.comped,
+    account_tier: capacity.tier,
+    onboarding_state: Object.fromEntries(done),
+    onboarding,
+    domain_verified: domainVerified,
+    can_send: capacity.pausedAt === null && (domainVerified || sandbox.sandbox_sends_remaining > 0),
+    ...sandbox,
+    capabilities: capabilitiesOf(figures.capabilities),
+    spend_cap_monthly_cents: capacity.spendCapMonthlyCents,
+    billing: billingOf(figures),
+    email_from_name: figures.email_from_name,
+    email_from_email: figures.email_from_email,
+    email_reply_to: figures.email_reply_to,
+    test_email_recipients: figures.test_email_recipients,
+    created_at: figures.created_at.toISOString(),
+    updated_at: figures.updated_at.toISOString(),
+    brand,
+  };
+}

@@ -1,0 +1,75 @@
+import type { AccountTenant } from '../../platform/auth/tenant.ts';
+import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
+import type { BrandRow } from '../brands/model.ts';
+import type { Brand } from '../brands/schema.ts';
+import type { BrandService } from '../brands/service.ts';
+import type { ImageReferences } from '../uploads/service.ts';
+import type { AccountFigures } from './model.ts';
+import { presentAccount } from './presenter.ts';
+import { accountReadOnlyFields, accountSchema, patchAccountBody, type AccountView } from './schema.ts';
+import type { AccountProfile } from './service.ts';
+
+export interface AccountRouteDeps {
+  profile: AccountProfile;
+  brands: BrandService;
+  images: ImageReferences;
+  presentBrand: (row: BrandRow, publicUrl: string) => Brand;
+  /** The setting MAIL_DOMAIN. */
+  mailDomain: string;
+}
+
+const tag = 'Account';
+
+/** GET and PATCH /v1/my/account. */
+export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
+  const { profile, brands, images, presentBrand, mailDomain } = deps;
+
+  async function present(
+    figures: AccountFigures,
+    tenant: AccountTenant,
+    publicUrl: string,
+  ): Promise<AccountView> {
+    const brand = await brands.find(tenant);
+    const parts = {
+      figures,
+      brand: brand && presentBrand(brand, publicUrl),
+      domainVerified: false,
+      showImage: (reference: string | null) => images.show(figures.id, reference),
+    };
+    return presentAccount(parts, mailDomain);
+  }
+
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/v1/my/account',
+      operationId: 'getAccount',
+      tag,
+      summary: 'The account, its limits and what it has used',
+      auth: 'account',
+      responses: { 200: { description: 'The account', schema: accountSchema } },
+      async handler({ tenant, publicUrl }) {
+        return { status: 200, body: await present(await profile.find(tenant), tenant, publicUrl) };
+      },
+    }),
+    defineRoute({
+      method: 'PATCH',
+      path: '/v1/my/account',
+      operationId: 'patchAccount',
+      tag,
+      summary: 'Change the account',
+      description:
+        'A field left out stays as it is, null empties it. `email_from_email` must be a verified sender identity: ' +
+        'until a domain is verified only `sandbox_email` is.',
+      auth: 'account',
+      body: patchAccountBody,
+      readOnlyFields: accountReadOnlyFields,
+      responses: { 200: { description: 'The account', schema: accountSchema } },
+      errors: ['sender_not_verified'],
+      async handler({ tenant, body, publicUrl }) {
+        const figures = await profile.change(tenant, body);
+        return { status: 200, body: await present(figures, tenant, publicUrl) };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { brandSchema } from '../brands/schema.ts';
+
+/** What an account may use, unless an operator made an exception; false for what is not there yet. */
+const defaults = {
+  email: true,
+  sms: true,
+  campaigns: false,
+  flows: false,
+  validation: false,
+  inboxes: false,
+  webhooks: true,
+  custom_domains: false,
+  mcp: false,
+};
+
+export type Capability = keyof typeof defaults;
+
+export const capabilities = Object.keys(defaults) as Capability[];
+
+/** @param exceptions an operator's, by name; what is no boolean or no capability is left out */
+export function capabilitiesOf(exceptions: Record<string, unknown>): Record<Capability, boolean> {
+  const all = capabilities.map((name): [Capability, boolean] => {
+    const exception = exceptions[name];
+    return [name, typeof exception === 'boolean' ? exception : defaults[name]];
+  });
+  return Object.fromEntries(all) as Record<Capability, boolean>;
+}
+
+/** The steps of getting started, in the order they are shown. */
+export const onboardingSteps = ['domain', 'brand', 'contacts', 'first_send'] as const;
+
+export type OnboardingStep = (typeof onboardingSteps)[number];
+
+export type StepTimes = Partial<Record<OnboardingStep, string>>;
+
+export interface Onboarding {
+  steps: Record<OnboardingStep, { completed_at: string | null }>;
+  progress: { completed: number; total: number };
+}
+
+/** @param times when each completed step was completed, ISO 8601 */
+export function presentOnboarding(times: StepTimes): Onboarding {
+  const steps = Object.fromEntries(
+    onboardingSteps.map((step) => [step, { completed_at: times[step] ?? null }]),
+  ) as Onboarding['steps'];
+  const completed = onboardingSteps.filter((step) => times[step] !== undefined).length;
+  return { steps, progress: { completed, total: onboardingSteps.length } };
+}
+
+const MAX_TEST_RECIPIENTS = 5;
+
+const oneLine = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .regex(/^[^\p{Cc}\u2028\u2029]*$/u, 'must not contain line breaks or control characters');
+const signedId = z.string().max(200).meta({ description: 'A `signed_id` from `POST /uploads`.' });
+const email = z
+  .string()
+  .superRefine((text, context) => {
+    const parsed = parseEmailAddress(text);
+    if ('error' in parsed) context.addIssue({ code: 'custom', message: parsed.error });
+    else if (parsed.name !== null) {
+      context.addIssue({ code: 'custom', message: 'must be an address alone, without a name' });
+    }
+  })
+  .meta({ format: 'email' });
+
+/** PATCH /v1/my/account: null empties a field. */
+export const patchAccountBody = z.strictObject({
+  name: oneLine(200).nullish(),
+  avatar: signedId.nullish(),
+  banner: signedId.nullish(),
+  email_from_name: oneLine(200).nullish(),
+  email_from_email: email.nullish().meta({ description: 'A verified sender identity of the account.' }),
+  email_reply_to: email.nullish(),
+  test_email_recipients: z.array(email).max(MAX_TEST_RECIPIENTS).optional(),
+});
+
+export type PatchAccountBody = z.infer<typeof patchAccountBody>;
+
+const step = z.object({ completed_at: z.iso.datetime().nullable() });
+const resource = z.object({
+  used: z.number(),
+  allowance: z.number(),
+  remaining: z.number(),
+  overage_rate: z.number(),
+});
+
+const billing = z.object({
+  plan_name: z.string(),
+  wallet_balance_cents: z.int(),
+  auto_topup: z.boolean(),
+  resources: z.object({ email: resource, sms: resource, ai: resource }).meta({
+    description:
+      '`email`: the rolling 24-hour allowance, in which SMS count too. `sms` and `ai` have none of their own.',
+  }),
+  lifetime: z.object({ email_sent: z.int(), sms_sent: z.int(), ai_used: z.int() }),
+});
+
+export const accountSchema = z
+  .object({
+    id: z.int(),
+    name: z.string().nullable(),
+    avatar: z.string().nullable(),
+    banner: z.string().nullable(),
+    comped: z.boolean(),
+    account_tier: z.enum(['free', 'paid', 'trusted']),
+    onboarding_state: z
+      .partialRecord(z.enum(onboardingSteps), step)
+      .meta({ description: 'The steps completed so far.' }),
+    onboarding: z.object({
+      steps: z.record(z.enum(onboardingSteps), step),
+      progress: z.object({ completed: z.int(), total: z.int() }),
+    }),
+    domain_verified: z.boolean(),
+    can_send: z.boolean(),
+    using_sandbox: z.boolean(),
+    sandbox_email: z.string().nullable(),
+    sandbox_monthly_cap: z.int(),
+    sandbox_sends_remaining: z.int(),
+    capabilities: z.record(z.enum(capabilities), z.boolean()),
+    spend_cap_monthly_cents: z.int().nullable(),
+    billing,
+    email_from_name: z.string().nullable(),
+    email_from_email: z.string().nullable(),
+    email_reply_to: z.string().nullable(),
+    test_email_recipients: z.array(z.string()),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+    brand: brandSchema.nullable(),
+  })
+  .meta({ id: 'Account' });
+
+export type AccountView = z.infer<typeof accountSchema>;
+
+/** Given by GET, ignored by PATCH. */
+export const accountReadOnlyFields = Object.keys(accountSchema.shape).filter(
+  (name) => !(name in patchAccountBody.shape),
+);

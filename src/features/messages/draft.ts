@@ -1,0 +1,174 @@
+import { type EmailAddress, parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { parsePhone } from '../../delivery/addresses/phone.ts';
+import { sandboxAddress } from '../../delivery/sender-identity.ts';
+import { countSegments } from '../../delivery/sms-segments.ts';
+import { type ErrorCode, invalid, type ValidationErrors } from '../../errors.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import {
+  malformedHeaderErrors,
+  malformedTagErrors,
+  reservedHeaderErrors,
+  reservedTagErrors,
+} from './headers-and-tags.ts';
+import type { SendMessageBody } from './schema.ts';
+
+const MAX_SEGMENTS = 10;
+
+/** A message that passed every rule a request can be checked by, ready to be written. */
+export interface MessageDraft {
+  accountId: number;
+  brandId: number;
+  channel: 'email' | 'sms';
+  test: boolean;
+  to: string;
+  toKey: string;
+  /** null: the account's default sender, or no sender (SMS). */
+  from: string | null;
+  replyTo: string | null;
+  subject: string | null;
+  html: string | null;
+  text: string | null;
+  headers: Record<string, string> | null;
+  tags: Record<string, string> | null;
+  tracking: { opens?: boolean | undefined; clicks?: boolean | undefined } | null;
+  segments: number | null;
+}
+
+/** Gathers what is wrong; the most telling code wins where nothing plain is wrong as well. */
+class Problems {
+  readonly errors: ValidationErrors = {};
+  #code: ErrorCode | null = null;
+
+  add(errors: ValidationErrors, code: ErrorCode = 'validation_error'): void {
+    for (const [field, messages] of Object.entries(errors)) {
+      this.errors[field] = [...(this.errors[field] ?? []), ...messages];
+      if (this.#code === null || code === 'validation_error') this.#code = code;
+    }
+  }
+
+  throwIfAny(): void {
+    if (this.#code !== null) throw invalid(this.errors, this.#code);
+  }
+}
+
+function address(problems: Problems, field: string, text: string | undefined): EmailAddress | null {
+  if (text === undefined) return null;
+  const parsed = parseEmailAddress(text);
+  if (!('error' in parsed)) return parsed;
+  problems.add({ [field]: [parsed.error] });
+  return null;
+}
+
+/** The sender: one of `from` and `from_email`, and until domains are registered only the sandbox's. */
+function sender(problems: Problems, body: SendMessageBody, allowed: string): EmailAddress | null {
+  const from = address(problems, 'from', body.from);
+  const fromEmail = address(problems, 'from_email', body.from_email);
+  if (from && fromEmail && from.key !== fromEmail.key) {
+    problems.add({ from_email: ['differs from `from`; give one of them'] });
+  }
+  for (const [field, given] of [
+    ['from', from],
+    ['from_email', fromEmail],
+  ] as const) {
+    if (given && given.key !== allowed) {
+      problems.add({ [field]: ['is not a verified sender of this brand'] }, 'sender_not_verified');
+    }
+  }
+  return from ?? fromEmail;
+}
+
+function checkHeadersAndTags(problems: Problems, { headers = {}, tags = {} }: SendMessageBody): void {
+  problems.add(malformedHeaderErrors(headers));
+  problems.add(malformedTagErrors(tags));
+  problems.add(reservedHeaderErrors(headers), 'reserved_header');
+  problems.add(reservedTagErrors(tags), 'reserved_tag');
+}
+
+/** A part that says nothing is none: readers would be shown it instead of the other one. */
+function unlessBlank(content: string | undefined): string | null {
+  return content === undefined || content.trim() === '' ? null : content;
+}
+
+function emailDraft(
+  problems: Problems,
+  tenant: Tenant,
+  body: SendMessageBody,
+  mailDomain: string,
+): MessageDraft {
+  const to = address(problems, 'to', body.to);
+  const from = sender(problems, body, sandboxAddress(tenant.accountId, mailDomain));
+  address(problems, 'reply_to', body.reply_to);
+  checkHeadersAndTags(problems, body);
+  if (body.template_id !== undefined) problems.add({ template_id: ['names no template of this brand'] });
+  return {
+    ...base(tenant, body),
+    to: body.to.trim(),
+    toKey: to?.key ?? '',
+    from: from === null ? null : (body.from ?? body.from_email ?? '').trim(),
+    replyTo: body.reply_to?.trim() ?? null,
+    subject: body.subject ?? null,
+    html: unlessBlank(body.html),
+    text: unlessBlank(body.body),
+    headers: body.headers ?? null,
+    tags: body.tags ?? null,
+    tracking: body.tracking ?? null,
+    segments: null,
+  };
+}
+
+function smsDraft(problems: Problems, tenant: Tenant, body: SendMessageBody): MessageDraft {
+  const phone = parsePhone(body.to);
+  if ('error' in phone) problems.add({ to: [phone.error] });
+  const text = body.body ?? '';
+  const { segments } = countSegments(text);
+  if (segments > MAX_SEGMENTS) {
+    problems.add({ body: [`needs ${segments} segments; at most ${MAX_SEGMENTS} are sent`] });
+  }
+  const to = 'error' in phone ? '' : phone.e164;
+  return {
+    ...base(tenant, body),
+    to,
+    toKey: to,
+    from: null,
+    replyTo: null,
+    subject: null,
+    html: null,
+    text,
+    headers: null,
+    tags: null,
+    tracking: null,
+    segments,
+  };
+}
+
+function base(tenant: Tenant, body: SendMessageBody) {
+  const { accountId, brandId, actor } = tenant;
+  return { accountId, brandId, channel: body.channel, test: actor.kind === 'api_key' && actor.test };
+}
+
+/** Text PostgreSQL cannot keep, or that is no text: NUL, halves of surrogate pairs. */
+function unstorable(problems: Problems, body: SendMessageBody): void {
+  for (const field of ['subject', 'html', 'body'] as const) {
+    const text = body[field];
+    if (text === undefined) continue;
+    if (text.includes('\0')) problems.add({ [field]: ['must not contain NUL characters'] });
+    else if (!text.isWellFormed()) problems.add({ [field]: ['is not well-formed text'] });
+  }
+}
+
+/**
+ * Check a request against every rule of interface section 4.3.
+ * @param mailDomain of the sandbox senders
+ * @throws AppError naming every field that is wrong: validation_error, or sender_not_verified, reserved_header,
+ *   reserved_tag where that is all there is
+ */
+export function draftMessage(tenant: Tenant, body: SendMessageBody, mailDomain: string): MessageDraft {
+  const problems = new Problems();
+  unstorable(problems, body);
+  const draft =
+    body.channel === 'email'
+      ? emailDraft(problems, tenant, body, mailDomain)
+      : smsDraft(problems, tenant, body);
+  problems.throwIfAny();
+  return draft;
+}

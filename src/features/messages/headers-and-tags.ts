@@ -1,0 +1,72 @@
+import type { ValidationErrors } from '../../errors.ts';
+
+const reservedHeaders = new Set([
+  'from',
+  'to',
+  'cc',
+  'bcc',
+  'sender',
+  'reply-to',
+  'subject',
+  'date',
+  'message-id',
+  'return-path',
+  'received',
+  'dkim-signature',
+  'mime-version',
+  'feedback-id',
+]);
+const reservedHeaderPrefixes = ['content-', 'x-carillon-'];
+const reservedTags = new Set(['account_id', 'brand_id', 'message_id', 'campaign_id', 'flow_id']);
+const RESERVED_TAG_PREFIX = 'carillon';
+
+/** RFC 5322 §2.2: printable ASCII but colon; 76 leaves room on a line. */
+const headerName = /^[\x21-\x39\x3b-\x7e]{1,76}$/;
+const control = /[\p{Cc}\u2028\u2029]/u;
+
+/** Headers that are ours to write, RFC 5322's own among them. */
+export function reservedHeaderErrors(headers: Record<string, string>): ValidationErrors {
+  const errors: ValidationErrors = {};
+  for (const name of Object.keys(headers)) {
+    const lower = name.toLowerCase();
+    const reserved =
+      reservedHeaders.has(lower) || reservedHeaderPrefixes.some((prefix) => lower.startsWith(prefix));
+    if (reserved) errors[`headers.${name}`] = ['is reserved'];
+  }
+  return errors;
+}
+
+/** Names that are no header names, values that would start a header of their own, names given twice. */
+export function malformedHeaderErrors(headers: Record<string, string>): ValidationErrors {
+  const errors: ValidationErrors = {};
+  const seen = new Set<string>();
+  for (const [name, value] of Object.entries(headers)) {
+    const path = `headers.${name}`;
+    if (!headerName.test(name)) errors[path] = ['is not a header name'];
+    else if (control.test(value)) errors[path] = ['must not contain line breaks or control characters'];
+    else if (!value.isWellFormed()) errors[path] = ['is not well-formed text'];
+    else if (seen.has(name.toLowerCase())) errors[path] = ['is given twice'];
+    seen.add(name.toLowerCase());
+  }
+  return errors;
+}
+
+export function reservedTagErrors(tags: Record<string, string>): ValidationErrors {
+  const errors: ValidationErrors = {};
+  for (const key of Object.keys(tags)) {
+    const lower = key.toLowerCase();
+    if (reservedTags.has(lower) || lower.startsWith(RESERVED_TAG_PREFIX))
+      errors[`tags.${key}`] = ['is reserved'];
+  }
+  return errors;
+}
+
+export function malformedTagErrors(tags: Record<string, string>): ValidationErrors {
+  const errors: ValidationErrors = {};
+  for (const [key, value] of Object.entries(tags)) {
+    if (control.test(key) || control.test(value)) {
+      errors[`tags.${key}`] = ['must not contain line breaks or control characters'];
+    }
+  }
+  return errors;
+}

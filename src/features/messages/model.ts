@@ -1,0 +1,125 @@
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import { countRows, estimateRows, EXACT_UP_TO } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Counted, Page } from '../../platform/http/pagination.ts';
+import type { MessageEventRow, MessageRow } from './presenter.ts';
+
+const columns = `m.id, m.account_id, m.brand_id, m.channel, m.status, m.test, m.segments, m.to_address,
+  m.from_address, m.reply_to, m.subject, m.template_id, m.contact_id, m.campaign_id, m.flow_id, m.tags, m.tracking,
+  m.idempotency_key, m.provider, m.provider_message_id, m.failure, m.bounce, m.hold, m.created_at, m.updated_at,
+  m.sent_at, m.delivered_at, m.opened_at, m.clicked_at, c.headers`;
+
+/** Handovers are few: one a connection. */
+const sendingSql = `exists (select 1 from handovers h where m.id = any(h.message_ids))`;
+
+export interface MessageFilters {
+  status?: string | undefined;
+  channel?: string | undefined;
+  toKey?: string | undefined;
+  idempotencyKey?: string | undefined;
+  createdAfter?: string | undefined;
+  createdBefore?: string | undefined;
+}
+
+interface Where {
+  sql: string;
+  values: unknown[];
+}
+
+function where(tenant: Tenant, filters: MessageFilters): Where {
+  const values: unknown[] = [tenant.brandId];
+  const parts = ['m.brand_id = $1'];
+  const add = (sql: (parameter: string) => string, value: unknown) => {
+    if (value === undefined) return;
+    values.push(value);
+    parts.push(sql(`$${values.length}`));
+  };
+  if (filters.status === 'sending') {
+    parts.push(
+      `m.status in ('queued', 'held', 'unknown')
+       and m.id = any(array(select unnest(message_ids) from handovers))`,
+    );
+  } else {
+    add((parameter) => `m.status = ${parameter}`, filters.status);
+    if (['queued', 'held', 'unknown'].includes(filters.status ?? '')) parts.push(`not ${sendingSql}`);
+  }
+  add((parameter) => `m.channel = ${parameter}`, filters.channel);
+  add((parameter) => `m.to_key = ${parameter}`, filters.toKey);
+  add((parameter) => `m.idempotency_key = ${parameter}`, filters.idempotencyKey);
+  add((parameter) => `m.created_at > ${parameter}`, filters.createdAfter);
+  add((parameter) => `m.created_at < ${parameter}`, filters.createdBefore);
+  return { sql: parts.join(' and '), values };
+}
+
+/** One page of a brand's messages, newest first. */
+export async function findMessages(
+  client: Queryable,
+  tenant: Tenant,
+  filters: MessageFilters,
+  page: Page,
+): Promise<MessageRow[]> {
+  const { sql, values } = where(tenant, filters);
+  const after = page.after === null ? '' : `and m.id < ${page.after}`;
+  const { rows } = await client.query<MessageRow>(
+    `select ${columns}, ${sendingSql} as sending
+     from messages m left join message_contents c on c.message_id = m.id
+     where ${sql} ${after} order by m.id desc limit ${page.limit} offset ${page.offset}`,
+    values,
+  );
+  return rows;
+}
+
+/** Stored counts of closed days and the rows since. */
+async function countAll(client: Queryable, tenant: Tenant): Promise<Counted> {
+  const { rows } = await client.query<{ closed: number; open: number }>(
+    `with closed as (
+       select coalesce(sum(count), 0)::bigint as count, coalesce(max(last_id), 0) as last_id
+       from message_daily_counts where brand_id = $1)
+     select closed.count as closed, (
+       select count(*) from (
+         select 1 from messages m where m.brand_id = $1 and m.id > closed.last_id limit ${EXACT_UP_TO + 1}) o) as open
+     from closed`,
+    [tenant.brandId],
+  );
+  const { closed, open } = rows[0] ?? { closed: 0, open: 0 };
+  if (open <= EXACT_UP_TO) return { total: closed + open };
+  return estimateRows(client, 'messages m where m.brand_id = $1', [tenant.brandId]);
+}
+
+/** How many messages there are: exact up to 100,000 where filtered, then the planner's estimate. */
+export async function countMessages(
+  client: Queryable,
+  tenant: Tenant,
+  filters: MessageFilters,
+): Promise<Counted> {
+  const filtered = Object.values(filters).some((value) => value !== undefined);
+  if (!filtered) return countAll(client, tenant);
+  const { sql, values } = where(tenant, filters);
+  return countRows(client, `messages m where ${sql}`, values);
+}
+
+/** @returns null where it is not this brand's */
+export async function findMessage(
+  client: Queryable,
+  tenant: Tenant,
+  id: number,
+): Promise<(MessageRow & { html: string | null; text: string | null }) | null> {
+  const { rows } = await client.query<MessageRow & { html: string | null; text: string | null }>(
+    `select ${columns}, c.html, c.text, ${sendingSql} as sending
+     from messages m left join message_contents c on c.message_id = m.id
+     where m.brand_id = $1 and m.id = $2`,
+    [tenant.brandId, id],
+  );
+  return rows[0] ?? null;
+}
+
+/** What became of each attempt, oldest first. */
+export async function findMessageEvents(client: Queryable, id: number): Promise<MessageEventRow[]> {
+  const order = `array_position(array['sent', 'delivered'], type)`;
+  const { rows } = await client.query<MessageEventRow>(
+    `select type, attempt, occurred_at, data from message_events where message_id = $1
+     order by attempt, occurred_at, ${order}`,
+    [id],
+  );
+  return rows;
+}

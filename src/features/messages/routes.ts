@@ -1,0 +1,70 @@
+import { z } from 'zod';
+import { REPLAYED } from '../../platform/db/idempotency.ts';
+import { pageOf, paginate } from '../../platform/http/pagination.ts';
+import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
+import {
+  listMessagesQuery,
+  messageDetail,
+  messageParams,
+  messageReadOnlyFields,
+  messageResource,
+  sendMessageBody,
+} from './schema.ts';
+import type { MessageService } from './service.ts';
+
+const tag = 'Messages';
+
+/** POST /messages, GET /messages, GET /messages/:id. */
+export function createMessageRoutes(deps: { messages: MessageService }): RouteDefinition[] {
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/v1/my/messages',
+      operationId: 'sendMessage',
+      tag,
+      summary: 'Send one email or SMS',
+      description:
+        'Accepts one message for sending; it is stored before the answer. What became of it is told by ' +
+        '`GET /messages/{id}` and by webhooks.',
+      auth: 'brand',
+      idempotency: 'own',
+      body: sendMessageBody,
+      readOnlyFields: messageReadOnlyFields,
+      responses: { 201: { description: 'Accepted for sending.', schema: messageResource } },
+      errors: ['sender_not_verified', 'reserved_header', 'reserved_tag', 'sandbox_limit_reached'],
+      async handler({ tenant, body, idempotencyKey }) {
+        const { status, message, replayed } = await deps.messages.send(tenant, body, idempotencyKey);
+        return { status, body: message, ...(replayed ? { headers: REPLAYED } : {}) };
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/my/messages',
+      operationId: 'listMessages',
+      tag,
+      summary: 'List messages, newest first',
+      auth: 'brand',
+      query: listMessagesQuery,
+      paginated: true,
+      responses: { 200: { description: 'A page of messages.', schema: z.array(messageResource) } },
+      async handler(input) {
+        const page = pageOf(input.query);
+        const { messages, counted } = await deps.messages.list(input.tenant, input.query, page);
+        return paginate(input, page, messages, counted);
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/v1/my/messages/:id',
+      operationId: 'getMessage',
+      tag,
+      summary: 'One message, with its content and what became of each attempt',
+      auth: 'brand',
+      params: messageParams,
+      responses: { 200: { description: 'The message.', schema: messageDetail } },
+      async handler({ tenant, params }) {
+        return { status: 200, body: await deps.messages.get(tenant, params.id) };
+      },
+    }),
+  ];
+}

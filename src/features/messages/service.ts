@@ -1,0 +1,149 @@
+import type pg from 'pg';
+import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { parsePhone } from '../../delivery/addresses/phone.ts';
+import { notFound } from '../../errors.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import { fingerprintOf } from '../../platform/db/idempotency.ts';
+import type { Waker } from '../../platform/db/wake.ts';
+import type { Counted, Page } from '../../platform/http/pagination.ts';
+import { createAcceptor } from './accept.ts';
+import { draftMessage, type MessageDraft } from './draft.ts';
+import { countMessages, findMessage, findMessageEvents, findMessages, type MessageFilters } from './model.ts';
+import {
+  type MessageDetail,
+  type MessageResource,
+  presentMessage,
+  presentMessageDetail,
+} from './presenter.ts';
+import type { ListMessagesQuery, SendMessageBody } from './schema.ts';
+
+export interface MessageServiceDeps {
+  pool: pg.Pool;
+  waker: Waker;
+  mailDomain: string;
+  sandboxMonthlyCap: number;
+}
+
+export interface SendResult {
+  status: number;
+  message: MessageResource;
+  replayed: boolean;
+}
+
+export interface MessageService {
+  /**
+   * Accept one message for sending; it is committed when this resolves.
+   * @throws AppError validation_error, sender_not_verified, reserved_header, reserved_tag,
+   *   sandbox_limit_reached, idempotency_conflict, unavailable
+   */
+  send(tenant: Tenant, body: SendMessageBody, idempotencyKey: string | null): Promise<SendResult>;
+  list(
+    tenant: Tenant,
+    query: ListMessagesQuery,
+    page: Page,
+  ): Promise<{ messages: MessageResource[]; counted: Counted }>;
+  /** @throws AppError not_found */
+  get(tenant: Tenant, id: number): Promise<MessageDetail>;
+}
+
+/** What was just written, as a list would show it. */
+function presentDraft(
+  draft: MessageDraft,
+  id: number,
+  from: string | null,
+  at: Date,
+  key: string | null,
+): MessageResource {
+  return presentMessage({
+    id,
+    account_id: draft.accountId,
+    brand_id: draft.brandId,
+    channel: draft.channel,
+    status: 'queued',
+    sending: false,
+    test: draft.test,
+    segments: draft.segments,
+    to_address: draft.to,
+    from_address: from,
+    reply_to: draft.replyTo,
+    subject: draft.subject,
+    template_id: null,
+    contact_id: null,
+    campaign_id: null,
+    flow_id: null,
+    tags: draft.tags,
+    headers: draft.headers,
+    tracking: draft.tracking,
+    idempotency_key: key,
+    provider: null,
+    provider_message_id: null,
+    failure: null,
+    bounce: null,
+    hold: null,
+    created_at: at,
+    updated_at: at,
+    sent_at: null,
+    delivered_at: null,
+    opened_at: null,
+    clicked_at: null,
+  });
+}
+
+/** The recipient as `to_key` has it; text that is no address matches nothing. */
+function recipientKey(to: string | undefined): string | undefined {
+  if (to === undefined) return undefined;
+  const email = parseEmailAddress(to);
+  if (!('error' in email)) return email.key;
+  const phone = parsePhone(to);
+  return 'error' in phone ? '' : phone.e164;
+}
+
+function filtersOf(query: ListMessagesQuery): MessageFilters {
+  return {
+    status: query.status,
+    channel: query.channel,
+    toKey: recipientKey(query.to),
+    idempotencyKey: query.idempotency_key,
+    createdAfter: query.created_after,
+    createdBefore: query.created_before,
+  };
+}
+
+export function createMessageService(deps: MessageServiceDeps): MessageService {
+  const { pool } = deps;
+  const accept = createAcceptor({ ...deps, onQueued: () => deps.waker.wake('send') });
+
+  async function stored(tenant: Tenant, id: number): Promise<MessageResource> {
+    const row = await findMessage(pool, tenant, id);
+    if (!row) throw notFound('message');
+    return presentMessage(row);
+  }
+
+  return {
+    async send(tenant, body, idempotencyKey) {
+      const draft = draftMessage(tenant, body, deps.mailDomain);
+      const fingerprint = idempotencyKey === null ? null : fingerprintOf(body);
+      const accepted = await accept({ draft, idempotencyKey, fingerprint });
+      if (accepted.replayed) {
+        return { status: accepted.status, message: await stored(tenant, accepted.messageId), replayed: true };
+      }
+      const message = draft.test
+        ? await stored(tenant, accepted.messageId)
+        : presentDraft(draft, accepted.messageId, accepted.from, accepted.at, idempotencyKey);
+      return { status: 201, message, replayed: false };
+    },
+    async list(tenant, query, page) {
+      const filters = filtersOf(query);
+      const [rows, counted] = await Promise.all([
+        findMessages(pool, tenant, filters, page),
+        countMessages(pool, tenant, filters),
+      ]);
+      return { messages: rows.map(presentMessage), counted };
+    },
+    async get(tenant, id) {
+      const row = await findMessage(pool, tenant, id);
+      if (!row) throw notFound('message');
+      return presentMessageDetail(row, await findMessageEvents(pool, id));
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import type pg from 'pg';
+import { inTransaction } from '../../platform/db/queryable.ts';
+import type { HousekeepingTask } from '../../platform/housekeeping/task.ts';
+
+const HOUR_MS = 3_600_000;
+const BRANDS = 100;
+
+/** The last UTC day that ended at least an hour ago: nothing is committed into it any more. */
+function lastClosedDay(asOf: Date): string {
+  const day = new Date(asOf.getTime() - HOUR_MS);
+  day.setUTCDate(day.getUTCDate() - 1);
+  return day.toISOString().slice(0, 10);
+}
+
+/**
+ * Count what each brand of a page has not counted yet. A message belongs to the first day that ends with an id not
+ * below its own, so that sums of days and the rows after the last id miss none and count none twice, although ids
+ * and times do not rise quite together. A brand without messages on the day gets a row only when it has newer ones:
+ * it spares the next run to read those.
+ */
+async function countPage(client: pg.PoolClient, afterBrandId: number, day: string) {
+  const { rows } = await client.query<{ last_brand_id: number | null; counted: number }>(
+    `with pending as (
+       select b.id as brand_id, coalesce(known.last_id, 0) as last_id
+       from brands b left join lateral (
+         select c.day, c.last_id from message_daily_counts c where c.brand_id = b.id order by c.day desc limit 1
+       ) known on true
+       where b.id > $1 and (known.day is null or known.day < $2::date)
+       order by b.id limit $3),
+     dated as (
+       select p.brand_id, m.id, min((m.created_at at time zone 'UTC')::date)
+                                  over (partition by p.brand_id order by m.id desc) as day
+       from pending p join messages m on m.brand_id = p.brand_id and m.id > p.last_id),
+     days as (
+       select brand_id, day, max(id) as last_id, count(*) as count from dated where day <= $2::date group by 1, 2),
+     empty as (
+       select p.brand_id, $2::date as day, p.last_id, 0 as count from pending p
+       where exists (select 1 from messages m where m.brand_id = p.brand_id and m.id > p.last_id)
+         and not exists (select 1 from days d where d.brand_id = p.brand_id)),
+     inserted as (
+       insert into message_daily_counts (brand_id, day, last_id, count)
+       select * from days union all select * from empty
+       on conflict (brand_id, day) do nothing returning 1)
+     select (select max(brand_id) from pending) as last_brand_id, (select count(*) from inserted) as counted`,
+    [afterBrandId, day, BRANDS],
+  );
+  return rows[0] ?? { last_brand_id: null, counted: 0 };
+}
+
+/** Counts of closed days, so that a list's total need not count every row. */
+export const messageDailyCounts: HousekeepingTask = {
+  name: 'message_daily_counts',
+  async run({ database }, asOf, progress) {
+    const day = lastClosedDay(asOf);
+    let total = 0;
+    for (let brandId: number | null = 0; brandId !== null;) {
+      const page = await inTransaction(database.pool, async (client) => {
+        await client.query(`set local statement_timeout = '20min'`);
+        return countPage(client, brandId ?? 0, day);
+      });
+      total += page.counted;
+      brandId = page.last_brand_id;
+      progress();
+    }
+    return total;
+  },
+};

@@ -1,0 +1,126 @@
+import type pg from 'pg';
+import { z } from 'zod';
+import { notFound } from '../../errors.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import { requestFingerprint, withIdempotency } from '../../platform/db/idempotency.ts';
+import {
+  defineRoute,
+  type JsonResult,
+  type RouteDefinition,
+  type RouteInput,
+  type UploadedFile,
+} from '../../platform/http/route.ts';
+import { isShownInPlace, contentDisposition } from './file.ts';
+import { presentUpload } from './presenter.ts';
+import { uploadSchema } from './schema.ts';
+import type { Uploads } from './service.ts';
+
+export interface UploadRouteDeps {
+  pool: pg.Pool;
+  uploads: Uploads;
+}
+
+const MAX_FILE_BYTES = 5 * 1024 * 1024;
+const PATH = '/v1/my/uploads';
+
+type CreateInput = RouteInput<unknown, unknown, unknown, Tenant>;
+
+function idempotentRequest(input: CreateInput) {
+  if (input.idempotencyKey === null) return null;
+  return {
+    brandId: input.tenant.brandId,
+    endpoint: `POST ${PATH}`,
+    key: input.idempotencyKey,
+    fingerprint: requestFingerprint(input),
+  };
+}
+
+/** The content is kept first, outside the transaction of its row; a replay leaves it unused. */
+async function create({ pool, uploads }: UploadRouteDeps, input: CreateInput): Promise<JsonResult> {
+  const { tenant, publicUrl } = input;
+  const kept = await uploads.keep(tenant, input.file as UploadedFile);
+  let used = false;
+  const present = (upload: Parameters<typeof presentUpload>[0]) =>
+    presentUpload(upload, uploads.signedIdOf(upload), publicUrl);
+  try {
+    return await withIdempotency(
+      pool,
+      idempotentRequest(input),
+      async (trx) => {
+        const upload = await uploads.add(trx, tenant, kept);
+        used = true;
+        return { status: 201, body: present(upload), resourceId: upload.id };
+      },
+      async (id) => {
+        const upload = await uploads.find(tenant.accountId, id);
+        return upload && present(upload);
+      },
+    );
+  } finally {
+    if (!used) await uploads.discard(kept);
+  }
+}
+
+function createUploadRoute(deps: UploadRouteDeps): RouteDefinition {
+  return defineRoute({
+    method: 'POST',
+    path: PATH,
+    operationId: 'createUpload',
+    tag: 'Uploads',
+    summary: 'Upload a file',
+    description:
+      'One file of at most 5 MB, for example a logo. Its `signed_id` is what avatar, banner and logo take. ' +
+      'PNG, JPEG, GIF and WebP are shown in place by browsers, everything else is offered for saving.',
+    auth: 'brand',
+    idempotency: 'own',
+    body: z.strictObject({}),
+    multipart: { file: 'file', maxFileBytes: MAX_FILE_BYTES },
+    responses: { 201: { description: 'The upload', schema: uploadSchema } },
+    handler: (input) => create(deps, input),
+  });
+}
+
+const downloadHeaders = {
+  'Content-Disposition': {
+    description: '`inline` for raster images, else `attachment`; with the file’s name.',
+    schema: z.string(),
+  },
+};
+
+function downloadRoute({ uploads }: UploadRouteDeps): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: '/uploads/:signed_id',
+    operationId: 'downloadUpload',
+    tag: 'Uploads',
+    summary: 'Fetch an uploaded file',
+    description: 'Open to anybody who has the address; the content of an address never changes.',
+    auth: 'none',
+    params: z.object({ signed_id: z.string().max(64) }),
+    responses: {
+      200: { description: 'The file', schema: null, contentType: '*/*', headers: downloadHeaders },
+    },
+    async handler({ params }) {
+      const upload = await uploads.findSigned(params.signed_id);
+      const blob = upload && (await uploads.open(upload));
+      if (!blob) throw notFound('upload');
+      const disposition = isShownInPlace(upload.contentType) ? 'inline' : 'attachment';
+      return {
+        status: 200,
+        raw: { contentType: upload.contentType, body: blob.stream },
+        headers: {
+          'Content-Length': String(blob.size),
+          'Content-Disposition': contentDisposition(disposition, upload.filename),
+          'Content-Security-Policy': "default-src 'none'; sandbox",
+          'Cache-Control': 'public, max-age=31536000, immutable',
+          'Cross-Origin-Resource-Policy': 'cross-origin',
+        },
+      };
+    },
+  });
+}
+
+/** `POST /v1/my/uploads` and `GET /uploads/:signed_id`. */
+export function createUploadRoutes(deps: UploadRouteDeps): RouteDefinition[] {
+  return [createUploadRoute(deps), downloadRoute(deps)];
+}

@@ -1,0 +1,17 @@
+import type { User } from './schema.ts';
+import type { UserRow } from './service.ts';
+
+/** What anyone outside sees of a user. */
+export function presentUser(row: UserRow): User {
+  return {
+    id: row.id,
+    first_name: row.first_name,
+    last_name: row.last_name,
+    email: row.email,
+    mobile: row.mobile,
+    country_code: row.country_code,
+    admin: row.admin,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}

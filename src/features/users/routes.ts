@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { clientNetwork, createClientAddress } from '../../platform/auth/client-address.ts';
+import type { SessionTokens } from '../../platform/auth/session-token.ts';
+import type { RateLimiter } from '../../platform/http/rate-limiter.ts';
+import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
+import { presentUser } from './presenter.ts';
+import { loginBody, userSchema } from './schema.ts';
+import { emailKey, type Login } from './service.ts';
+
+export interface AuthRouteDeps {
+  config: { TRUSTED_PROXIES: string[] };
+  login: Login;
+  tokens: SessionTokens;
+  rateLimiter: RateLimiter;
+}
+
+/** `POST /v1/login`. */
+export function createAuthRoutes({ config, login, tokens, rateLimiter }: AuthRouteDeps): RouteDefinition[] {
+  const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/v1/login',
+      operationId: 'login',
+      tag: 'Login',
+      summary: 'Log a user in',
+      description:
+        'Answers with the user; the session token, good for 24 hours, is in the Authorization header of the answer. ' +
+        'At most 10 attempts a minute from one address and for one account.',
+      auth: 'none',
+      idempotency: 'none',
+      body: loginBody,
+      maxBodyBytes: 16 * 1024,
+      responses: {
+        200: {
+          description: 'The user',
+          schema: userSchema,
+          headers: { Authorization: { description: '`Bearer` and the session token', schema: z.string() } },
+        },
+      },
+      errors: ['unauthorized'],
+      async handler({ body, ctx }) {
+        const { email, password } = body.user;
+        rateLimiter.login(clientNetwork(clientAddress(ctx.req)), emailKey(email));
+        const user = await login.logIn(email, password);
+        const token = await tokens.issue({ userId: user.id, sessionVersion: user.session_version }, 'api');
+        return { status: 200, body: presentUser(user), headers: { Authorization: `Bearer ${token}` } };
+      },
+    }),
+  ];
+}

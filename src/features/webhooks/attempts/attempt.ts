@@ -1,0 +1,133 @@
+import type { Egress } from '../../../platform/egress/client.ts';
+import type { EgressResult } from '../../../platform/egress/exchange.ts';
+import { signatureHeaders, webhookIdOf } from '../signature.ts';
+import type { Endpoint } from './endpoint.ts';
+
+export const WEBHOOK_USER_AGENT = 'Carillon-Webhooks/1';
+const DEADLINE_MS = 10_000;
+const RESPONSE_BYTES = 64 * 1024;
+const EXCERPT_CHARACTERS = 1_024;
+
+/** A delivery whose next attempt is to be made. */
+export interface DueDelivery {
+  deliveryId: number;
+  /** Of the delivery and the event: ISO 8601 in UTC with microseconds, see {@link exactTime}. */
+  createdAt: string;
+  webhookId: number;
+  generation: number;
+  /** This attempt's number, from 1. */
+  attempt: number;
+  eventId: string;
+  type: string;
+  occurredAt: Date;
+  /** The event's data, JSON as it was written. */
+  data: string;
+}
+
+/** A delivery whose event is not there any more: nothing can be sent. */
+export interface GoneDelivery extends Omit<DueDelivery, 'type' | 'occurredAt' | 'data'> {
+  type: null;
+  occurredAt: null;
+  data: null;
+}
+
+export type FoundDelivery = DueDelivery | GoneDelivery;
+
+export function hasEvent(delivery: FoundDelivery): delivery is DueDelivery {
+  return delivery.data !== null;
+}
+
+/** SQL for a time as text that loses nothing, as JavaScript's Date would. @param column a trusted name */
+export function exactTime(column: string): string {
+  return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+}
+
+export interface AttemptOutcome {
+  delivered: boolean;
+  startedAt: Date;
+  durationMs: number;
+  timedOut: boolean;
+  responseCode: number | null;
+  /** Null where delivered; else `status 500` or what went wrong, at most 200 characters. */
+  error: string | null;
+  /** The answer's first 1,024 characters. */
+  excerpt: string | null;
+  /** What the endpoint asked for with `Retry-After`. */
+  retryAfterSeconds: number | null;
+}
+
+/** The body of a webhook request (interface §6.1): its bytes are signed. */
+export function requestBody(event: Pick<DueDelivery, 'type' | 'occurredAt' | 'data'>): string {
+  return `{"type":${JSON.stringify(event.type)},"timestamp":"${event.occurredAt.toISOString()}","data":${event.data}}`;
+}
+
+/** RFC 9110, section 10.2.3. @returns seconds; null where the header is absent or says nothing that we understand */
+export function readRetryAfter(value: string | string[] | undefined, now: number): number | null {
+  const text = Array.isArray(value) ? value[0] : value;
+  if (text === undefined) return null;
+  if (/^\d{1,9}$/.test(text.trim())) return Number(text);
+  const date = /[a-z]{3}/i.test(text) ? Date.parse(text) : NaN;
+  return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - now) / 1_000));
+}
+
+function excerptOf(body: Buffer): string | null {
+  if (body.length === 0) return null;
+  const text = body.subarray(0, EXCERPT_CHARACTERS).toString('utf8').replaceAll('\u0000', '');
+  return text.slice(0, EXCERPT_CHARACTERS).toWellFormed();
+}
+
+function outcomeOf(result: EgressResult, startedAt: Date): AttemptOutcome {
+  const { durationMs } = result;
+  const none = { startedAt, durationMs, timedOut: false, excerpt: null, retryAfterSeconds: null };
+  if (!result.ok) {
+    const { reason, message, statusCode } = result;
+    const error = `${reason}: ${message}`.slice(0, 200);
+    return { ...none, delivered: false, timedOut: reason === 'timeout', responseCode: statusCode, error };
+  }
+  const { statusCode: responseCode } = result;
+  const delivered = responseCode >= 200 && responseCode < 300;
+  return {
+    ...none,
+    delivered,
+    responseCode,
+    error: delivered ? null : `status ${responseCode}`,
+    excerpt: excerptOf(result.body),
+    retryAfterSeconds: delivered ? null : readRetryAfter(result.headers['retry-after'], Date.now()),
+  };
+}
+
+/** What is not signed is not sent. */
+function unsigned(startedAt: Date): AttemptOutcome {
+  const error = 'secret: it was sealed with another APP_SECRET and does not open';
+  const none = { responseCode: null, excerpt: null, retryAfterSeconds: null };
+  return { ...none, delivered: false, startedAt, durationMs: 0, timedOut: false, error };
+}
+
+/**
+ * Make one attempt: any 2xx within 10 s delivers, all else fails, redirects too (interface §6.5). Never throws.
+ * @param endpoint read a moment ago, on, and of the delivery's generation
+ * @param startedAt by the caller's clock, which may be a workflow's; the signature's is always this machine's
+ */
+export async function attemptDelivery(
+  egress: Egress,
+  endpoint: Endpoint,
+  due: DueDelivery,
+  startedAt: Date,
+): Promise<AttemptOutcome> {
+  if (endpoint.keys.length === 0) return unsigned(startedAt);
+  const body = requestBody(due);
+  const result = await egress.request({
+    url: endpoint.url,
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...signatureHeaders(endpoint.keys, webhookIdOf(due.eventId), new Date(), body),
+    },
+    body,
+    timeoutMs: DEADLINE_MS,
+    maxResponseBytes: RESPONSE_BYTES,
+    // Subscribers know each event by its id.
+    repeatable: true,
+  });
+  return outcomeOf(result, startedAt);
+}

@@ -1,0 +1,207 @@
+import type pg from 'pg';
+import type { Tenant } from '../../../platform/auth/tenant.ts';
+import { countRows, type RowCount } from '../../../platform/db/paging.ts';
+import { type Queryable, inTransaction } from '../../../platform/db/queryable.ts';
+import type { Page } from '../../../platform/http/pagination.ts';
+import { exactTime } from '../attempts/attempt.ts';
+import type { EventType } from '../catalogue.ts';
+import type { DeliveryFilters, DeliveryResource } from './schema.ts';
+
+export interface DeliveryRow {
+  id: number;
+  webhook_id: number;
+  event_id: string;
+  type: EventType;
+  status: DeliveryResource['status'];
+  response_code: number | null;
+  attempt_count: number;
+  next_attempt_at: Date | null;
+  last_error: string | null;
+  test: boolean;
+  created_at: Date;
+}
+
+export interface AttemptRow {
+  attempt: number;
+  started_at: Date;
+  duration_ms: number;
+  response_code: number | null;
+  error: string | null;
+  response_excerpt: string | null;
+}
+
+const columns =
+  'id, webhook_id, event_id, type, status, response_code, attempt_count, next_attempt_at, last_error, test, created_at';
+
+/** Deliveries are shown for 7 days (interface §6.5), whenever their partition is dropped. */
+const shown = `created_at > now() - interval '7 days'`;
+
+interface Where {
+  sql: string;
+  values: unknown[];
+}
+
+function where(webhookId: number, { status, type }: DeliveryFilters): Where {
+  const values: unknown[] = [webhookId];
+  const parts = ['webhook_id = $1', shown];
+  if (status !== undefined) parts.push(`status = $${values.push(status)}`);
+  // Says the same, and there is an index on these.
+  if (status === 'retrying') parts.push('next_attempt_at is not null');
+  if (type !== undefined) parts.push(`type = $${values.push(type)}`);
+  return { sql: parts.join(' and '), values };
+}
+
+/** One page of a webhook's deliveries, newest first. @param webhookId of the tenant's own */
+export async function findDeliveries(
+  client: Queryable,
+  webhookId: number,
+  filters: DeliveryFilters,
+  page: Page,
+): Promise<DeliveryRow[]> {
+  const { sql, values } = where(webhookId, filters);
+  const after = page.after === null ? '' : `and id < ${page.after}`;
+  const { rows } = await client.query<DeliveryRow>(
+    `select ${columns} from webhook_deliveries where ${sql} ${after}
+     order by id desc limit ${page.limit} offset ${page.offset}`,
+    values,
+  );
+  return rows;
+}
+
+/** @param webhookId of the tenant's own */
+export function countDeliveries(
+  client: Queryable,
+  webhookId: number,
+  filters: DeliveryFilters,
+): Promise<RowCount> {
+  const { sql, values } = where(webhookId, filters);
+  return countRows(client, `webhook_deliveries where ${sql}`, values);
+}
+
+/** @param webhookId of the tenant's own */
+export async function findDelivery(
+  client: Queryable,
+  webhookId: number,
+  id: number,
+): Promise<DeliveryRow | null> {
+  const { rows } = await client.query<DeliveryRow>(
+    `select ${columns} from webhook_deliveries where webhook_id = $1 and id = $2 and ${shown}`,
+    [webhookId, id],
+  );
+  return rows[0] ?? null;
+}
+
+/** A delivery's attempts, oldest first. @param webhookId of the tenant's own */
+export async function findAttempts(client: Queryable, webhookId: number, id: number): Promise<AttemptRow[]> {
+  const { rows } = await client.query<AttemptRow>(
+    `select a.attempt, a.started_at, a.duration_ms, a.response_code, a.error, a.response_excerpt
+     from webhook_deliveries d
+     join webhook_attempts a on a.created_at = d.created_at and a.delivery_id = d.id
+     where d.webhook_id = $1 and d.id = $2 and d.${shown} order by a.attempt`,
+    [webhookId, id],
+  );
+  return rows;
+}
+
+export interface TestEvent {
+  type: EventType;
+  occurredAt: Date;
+  data: Record<string, unknown>;
+}
+
+/**
+ * Write an event for one webhook alone, with its delivery and queue row, whatever it is subscribed to.
+ * @param client inside the caller's transaction
+ * @returns null where the webhook is off or gone
+ */
+export async function insertTestDelivery(
+  client: Queryable,
+  tenant: Tenant,
+  webhookId: number,
+  { type, occurredAt, data }: TestEvent,
+): Promise<DeliveryRow | null> {
+  const { rows } = await client.query<DeliveryRow>(
+    `with webhook as materialized (
+       select id, account_id, brand_id, generation, gen_random_uuid() as event_id from webhooks
+       where id = $1 and account_id = $2 and brand_id = $3 and enabled
+     ), told as (
+       insert into events (id, account_id, brand_id, type, occurred_at, data)
+       select event_id, account_id, brand_id, $4, $5, $6 from webhook
+     ), made as (
+       insert into webhook_deliveries (webhook_id, event_id, type, generation, test)
+       select id, event_id, $4, generation, true from webhook
+       returning ${columns}, generation
+     ), queued as (
+       insert into webhook_queue (delivery_id, created_at, webhook_id, event_id, generation)
+       select id, created_at, webhook_id, event_id, generation from made
+     )
+     select ${columns} from made`,
+    [webhookId, tenant.accountId, tenant.brandId, type, occurredAt, JSON.stringify(data)],
+  );
+  return rows[0] ?? null;
+}
+
+/**
+ * Make a delivery whose first attempt was made due, as one of the webhook's present generation.
+ * @param client inside a transaction that has locked the webhook
+ * @returns null where its first attempt is still to be made
+ */
+export async function makeDue(
+  client: Queryable,
+  delivery: Pick<DeliveryRow, 'id' | 'webhook_id'>,
+  generation: number,
+): Promise<DeliveryRow | null> {
+  const { rows } = await client.query<DeliveryRow>(
+    `update webhook_deliveries
+     set status = 'retrying', next_attempt_at = least(next_attempt_at, now()), generation = $3
+     where webhook_id = $1 and id = $2 and ${shown} and status <> 'pending'
+     returning ${columns}`,
+    [delivery.webhook_id, delivery.id, generation],
+  );
+  return rows[0] ?? null;
+}
+
+/**
+ * Remove some of the deliveries and attempts of a webhook that is gone. Attempts go by a statement of their own:
+ * those that were being recorded are committed when their delivery could be removed, and seen only from then on.
+ * Deliveries are locked in the order in which they are recorded, too.
+ * @param pool never the transaction that removes the webhook: attempts that are being recorded hold the
+ *   deliveries and wait for the webhook
+ * @returns deliveries removed
+ */
+export function removeHistory(pool: pg.Pool, webhookId: number, limit: number): Promise<number> {
+  return inTransaction(pool, async (trx) => {
+    const { rows } = await trx.query<{ id: number; createdAt: string }>(
+      `with doomed as (
+         select id, created_at from webhook_deliveries where webhook_id = $1 order by id limit $2 for update
+       ), unqueued as (
+         delete from webhook_queue where delivery_id = any(array(select id from doomed))
+       )
+       delete from webhook_deliveries w using doomed d where w.created_at = d.created_at and w.id = d.id
+       returning w.id, ${exactTime('w.created_at')} as "createdAt"`,
+      [webhookId, limit],
+    );
+    await trx.query(
+      `delete from webhook_attempts a using unnest($1::bigint[], $2::timestamptz[]) as d (id, created_at)
+       where a.created_at = d.created_at and a.delivery_id = d.id`,
+      [rows.map((row) => row.id), rows.map((row) => row.createdAt)],
+    );
+    return rows.length;
+  });
+}
+
+/** Webhooks that are gone and have deliveries all the same, found by jumping from one webhook to the next. */
+export async function findOrphanedHistories(client: Queryable, limit: number): Promise<number[]> {
+  const { rows } = await client.query<{ webhook_id: number }>(
+    `with recursive heard as (
+       (select webhook_id from webhook_deliveries order by webhook_id limit 1)
+       union all
+       select next.webhook_id from heard h cross join lateral (
+         select webhook_id from webhook_deliveries where webhook_id > h.webhook_id order by webhook_id limit 1) next
+     )
+     select h.webhook_id from heard h
+     where not exists (select 1 from webhooks w where w.id = h.webhook_id) limit $1`,
+    [limit],
+  );
+  return rows.map((row) => row.webhook_id);
+}

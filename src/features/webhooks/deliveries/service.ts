@@ -1,0 +1,106 @@
+import type pg from 'pg';
+import { AppError, notFound } from '../../../errors.ts';
+import type { Tenant } from '../../../platform/auth/tenant.ts';
+import type { RowCount } from '../../../platform/db/paging.ts';
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import type { Page } from '../../../platform/http/pagination.ts';
+import { eventCatalogue, type EventType } from '../catalogue.ts';
+import { findWebhook, lockWebhook } from '../model.ts';
+import { wakeRecoveryNow } from '../workflow.ts';
+import {
+  countDeliveries,
+  findAttempts,
+  findDeliveries,
+  findDelivery,
+  insertTestDelivery,
+  makeDue,
+  type DeliveryRow,
+} from './model.ts';
+import { presentDelivery, presentDeliveryDetail } from './presenter.ts';
+import type { DeliveryDetail, DeliveryFilters, DeliveryResource } from './schema.ts';
+
+/** Retries by hand end here, well before an attempt's number has no room in its column. */
+export const MOST_ATTEMPTS = 100;
+
+/** What owners, admins and API keys do with the deliveries of a webhook. */
+export interface WebhookDeliveries {
+  /** @throws AppError not_found */
+  list(
+    tenant: Tenant,
+    webhookId: number,
+    filters: DeliveryFilters,
+    page: Page,
+  ): Promise<{ deliveries: DeliveryResource[]; counted: RowCount }>;
+  /** One with its attempts; @throws AppError not_found */
+  get(tenant: Tenant, webhookId: number, id: number): Promise<DeliveryDetail>;
+  /**
+   * Queue a sample event for this webhook alone. Wake `webhook` after the commit.
+   * @param trx a transaction of the caller's
+   * @throws AppError not_found, conflict where the webhook is off
+   */
+  sendTest(trx: Queryable, tenant: Tenant, webhookId: number, type: EventType): Promise<DeliveryResource>;
+  /**
+   * Make a delivery due now, whatever became of it; one whose first attempt is still to be made stays as it is.
+   * Wake `outbox` after the commit.
+   * @param trx a transaction of the caller's
+   * @throws AppError not_found, conflict where the webhook is off or the delivery has had a hundred attempts
+   */
+  retry(trx: Queryable, tenant: Tenant, webhookId: number, id: number): Promise<DeliveryResource>;
+}
+
+function isOff(): AppError {
+  return new AppError('conflict', 'the webhook is off: turn it on first');
+}
+
+async function requireDelivery(client: Queryable, webhookId: number, id: number): Promise<DeliveryRow> {
+  const row = await findDelivery(client, webhookId, id);
+  if (!row) throw notFound('delivery');
+  return row;
+}
+
+async function retry(trx: Queryable, tenant: Tenant, webhookId: number, id: number): Promise<DeliveryRow> {
+  const webhook = await lockWebhook(trx, tenant, webhookId);
+  if (!webhook) throw notFound('webhook');
+  const delivery = await requireDelivery(trx, webhookId, id);
+  if (!webhook.enabled) throw isOff();
+  if (delivery.attempt_count >= MOST_ATTEMPTS) {
+    throw new AppError('conflict', `a delivery has at most ${MOST_ATTEMPTS} attempts`);
+  }
+  const due = await makeDue(trx, delivery, webhook.generation);
+  if (!due) return delivery;
+  await wakeRecoveryNow(trx, { id: webhookId, accountId: tenant.accountId, brandId: tenant.brandId });
+  return due;
+}
+
+export function createWebhookDeliveries({ pool }: { pool: pg.Pool }): WebhookDeliveries {
+  async function requireWebhook(client: Queryable, tenant: Tenant, id: number): Promise<void> {
+    if (!(await findWebhook(client, tenant, id))) throw notFound('webhook');
+  }
+
+  return {
+    async list(tenant, webhookId, filters, page) {
+      await requireWebhook(pool, tenant, webhookId);
+      const [rows, counted] = await Promise.all([
+        findDeliveries(pool, webhookId, filters, page),
+        countDeliveries(pool, webhookId, filters),
+      ]);
+      return { deliveries: rows.map(presentDelivery), counted };
+    },
+    async get(tenant, webhookId, id) {
+      await requireWebhook(pool, tenant, webhookId);
+      const row = await requireDelivery(pool, webhookId, id);
+      return presentDeliveryDetail(row, await findAttempts(pool, webhookId, id));
+    },
+    async sendTest(trx, tenant, webhookId, type) {
+      await requireWebhook(trx, tenant, webhookId);
+      const occurredAt = new Date();
+      const data = eventCatalogue[type].sample(occurredAt);
+      const row = await insertTestDelivery(trx, tenant, webhookId, { type, occurredAt, data });
+      if (!row) throw isOff();
+      return presentDelivery(row);
+    },
+    async retry(trx, tenant, webhookId, id) {
+      return presentDelivery(await retry(trx, tenant, webhookId, id));
+    },
+  };
+}

@@ -1,0 +1,149 @@
+import { fn, type ModelObject } from 'objection';
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import { TenantModel } from '../../platform/db/model.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { EventType } from './catalogue.ts';
+
+export class WebhookModel extends TenantModel {
+  static override readonly tableName = 'webhooks';
+  static override readonly columns = [
+    'id',
+    'account_id',
+    'brand_id',
+    'url',
+    'events',
+    'secret_sealed',
+    'secret_last4',
+    'enabled',
+    'generation',
+    'failing_since',
+    'recovery_armed',
+    'disabled_at',
+    'disabled_reason',
+    'created_at',
+    'updated_at',
+  ];
+
+  declare account_id: number;
+  declare brand_id: number;
+  declare url: string;
+  declare events: EventType[];
+  declare secret_sealed: string;
+  declare secret_last4: string;
+  declare previous_secret_sealed: string | null;
+  declare previous_secret_until: Date | null;
+  declare enabled: boolean;
+  declare generation: number;
+  declare failing_since: Date | null;
+  declare last_failure_at: Date | null;
+  declare warned_at: Date | null;
+  declare recovery_armed: boolean;
+  declare disabled_at: Date | null;
+  declare disabled_reason: string | null;
+  declare created_at: Date;
+  declare updated_at: Date;
+}
+
+export type WebhookRow = ModelObject<WebhookModel>;
+
+/** An id for a row to come: its secret is sealed to it. */
+export async function nextWebhookId(client: Queryable): Promise<number> {
+  const { rows } = await client.query<{ id: number }>(
+    `select nextval(pg_get_serial_sequence('webhooks', 'id')) as id`,
+  );
+  return rows[0]?.id ?? 0;
+}
+
+/**
+ * How many webhooks a brand has, and nobody adds one before this transaction ends.
+ * @param client inside a transaction
+ */
+export async function countUnderLock(client: Queryable, tenant: Tenant): Promise<number> {
+  await client.query('select 1 from brands where id = $1 for no key update', [tenant.brandId]);
+  const { rows } = await client.query<{ count: number }>(
+    'select count(*) as count from webhooks where brand_id = $1',
+    [tenant.brandId],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+export function insertWebhook(
+  client: Queryable,
+  tenant: Tenant,
+  row: Pick<WebhookRow, 'id' | 'url' | 'events' | 'secret_sealed' | 'secret_last4'>,
+): Promise<WebhookRow> {
+  return WebhookModel.on(client)
+    .insert({ ...row, account_id: tenant.accountId, brand_id: tenant.brandId })
+    .returning(WebhookModel.columns)
+    .execute();
+}
+
+/** All of a brand's, newest first: there are ten at most. */
+export function findWebhooks(client: Queryable, tenant: Tenant): Promise<WebhookRow[]> {
+  return WebhookModel.ofBrand(tenant, client).orderBy('id', 'desc').select(WebhookModel.columns).execute();
+}
+
+export async function findWebhook(client: Queryable, tenant: Tenant, id: number): Promise<WebhookRow | null> {
+  const [row] = await WebhookModel.ofBrand(tenant, client).where('id', id).select(WebhookModel.columns);
+  return row ?? null;
+}
+
+/**
+ * A webhook that stays as it is until this transaction ends: the lock that recorded failures and the recovery's
+ * plan take, too. Of a webhook and its deliveries, the webhook is locked first.
+ * @param client inside a transaction
+ */
+export async function lockWebhook(client: Queryable, tenant: Tenant, id: number): Promise<WebhookRow | null> {
+  const [row] = await WebhookModel.ofBrand(tenant, client)
+    .where('id', id)
+    .forNoKeyUpdate()
+    .select(WebhookModel.columns);
+  return row ?? null;
+}
+
+/** What of a row may be changed once it is there. */
+export type WebhookChanges = Partial<
+  Pick<
+    WebhookModel,
+    | 'url'
+    | 'events'
+    | 'enabled'
+    | 'generation'
+    | 'disabled_at'
+    | 'disabled_reason'
+    | 'failing_since'
+    | 'last_failure_at'
+    | 'warned_at'
+    | 'secret_sealed'
+    | 'secret_last4'
+    | 'previous_secret_sealed'
+    | 'previous_secret_until'
+  >
+>;
+
+/** @param client inside a transaction that has locked the row */
+export async function updateWebhook(
+  client: Queryable,
+  tenant: Tenant,
+  id: number,
+  changes: WebhookChanges,
+): Promise<WebhookRow> {
+  const [row] = await WebhookModel.ofBrand(tenant, client)
+    .where('id', id)
+    .patch({ ...changes, updated_at: fn.now() })
+    .returning(WebhookModel.columns);
+  return row as WebhookRow;
+}
+
+/** Remove the row: from now on nothing is queued for it, and what is queued or retrying is not attempted. */
+export async function deleteWebhook(
+  client: Queryable,
+  tenant: Tenant,
+  id: number,
+): Promise<WebhookRow | null> {
+  const rows = await WebhookModel.ofBrand(tenant, client)
+    .where('id', id)
+    .delete()
+    .returning(WebhookModel.columns);
+  return rows[0] ?? null;
+}

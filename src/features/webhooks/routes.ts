@@ -1,0 +1,162 @@
+import type pg from 'pg';
+import { z } from 'zod';
+import { requestFingerprint, withIdempotency } from '../../platform/db/idempotency.ts';
+import { pageOf, paginate, wholeList, wholeListQuery } from '../../platform/http/pagination.ts';
+import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
+import {
+  changeReadOnlyFields,
+  changeWebhookBody,
+  createReadOnlyFields,
+  createWebhookBody,
+  getWebhookQuery,
+  webhookParams,
+  webhookResource,
+  webhookRoles as roles,
+} from './schema.ts';
+import type { WebhookManager } from './service.ts';
+
+export interface WebhookRouteDeps {
+  pool: pg.Pool;
+  webhooks: WebhookManager;
+}
+
+const tag = 'Webhooks';
+const path = '/v1/my/webhooks';
+
+function createRoute({ pool, webhooks }: WebhookRouteDeps): RouteDefinition {
+  return defineRoute({
+    method: 'POST',
+    path,
+    operationId: 'createWebhook',
+    tag,
+    summary: 'Create a webhook',
+    description:
+      'At most 10 a brand. The answer shows the secret whole; later ones do where they are asked to. `url` is https, leads ' +
+      'to a public internet address, and holds no credentials.',
+    auth: 'brand',
+    roles,
+    idempotency: 'own',
+    body: createWebhookBody,
+    readOnlyFields: createReadOnlyFields,
+    responses: { 201: { description: 'The webhook with its whole secret', schema: webhookResource } },
+    async handler(input) {
+      const { tenant, body, idempotencyKey: key } = input;
+      // Name servers are asked before the transaction begins; a replay does not depend on what they say.
+      const requireGoodUrl = await webhooks.checkUrl(body.url);
+      const identity = { brandId: tenant.brandId, endpoint: `POST ${path}` };
+      const request = key === null ? null : { ...identity, key, fingerprint: requestFingerprint(input) };
+      return withIdempotency(
+        pool,
+        request,
+        async (trx) => {
+          requireGoodUrl();
+          const webhook = await webhooks.create(trx, tenant, body);
+          return { status: 201, body: webhook, resourceId: webhook.id };
+        },
+        (id) => webhooks.get(tenant, id, true),
+      );
+    },
+  });
+}
+
+function changeRoute({ webhooks }: WebhookRouteDeps): RouteDefinition {
+  return defineRoute({
+    method: 'PATCH',
+    path: `${path}/:id`,
+    operationId: 'changeWebhook',
+    tag,
+    summary: 'Change a webhook, or turn it on or off',
+    description:
+      'A field left out stays as it is. A new `url` gets what waits for a retry, too, and `failing_since` begins ' +
+      'anew; new `events` are for what happens from now on.',
+    auth: 'brand',
+    roles,
+    params: webhookParams,
+    body: changeWebhookBody,
+    readOnlyFields: changeReadOnlyFields,
+    responses: { 200: { description: 'The webhook as it is now', schema: webhookResource } },
+    async handler({ tenant, params, body }) {
+      return { status: 200, body: await webhooks.change(tenant, params.id, body) };
+    },
+  });
+}
+
+function rotateRoute({ webhooks }: WebhookRouteDeps): RouteDefinition {
+  return defineIdempotentRoute({
+    path: `${path}/:id/rotate_secret`,
+    operationId: 'rotateWebhookSecret',
+    tag,
+    summary: 'Give a webhook a new secret',
+    description:
+      'For 24 hours requests are signed with both, so that a receiver accepts them whichever it has. A second rotation ' +
+      'within that time ends the oldest secret at once; an `Idempotency-Key` keeps a repeated request from being one.',
+    auth: 'brand',
+    roles,
+    params: webhookParams,
+    responses: { 200: { description: 'The webhook with its new secret, whole', schema: webhookResource } },
+    async handler({ tenant, params }, trx) {
+      const webhook = await webhooks.rotateSecret(trx, tenant, params.id);
+      return { status: 200, body: webhook, resourceId: webhook.id };
+    },
+    load: ({ tenant }, id) => webhooks.get(tenant, id, true),
+  });
+}
+
+/** POST, GET, PATCH and DELETE of /v1/my/webhooks, and POST …/rotate_secret. */
+export function createWebhookRoutes(deps: WebhookRouteDeps): RouteDefinition[] {
+  const { webhooks } = deps;
+  return [
+    createRoute(deps),
+    changeRoute(deps),
+    rotateRoute(deps),
+    defineRoute({
+      method: 'GET',
+      path,
+      operationId: 'listWebhooks',
+      tag,
+      summary: 'List webhooks, newest first',
+      auth: 'brand',
+      roles,
+      query: z.strictObject(wholeListQuery),
+      paginated: true,
+      responses: { 200: { description: 'All webhooks of the brand', schema: z.array(webhookResource) } },
+      async handler(input) {
+        const page = pageOf(input.query, wholeList);
+        const { after, offset, limit } = page;
+        const all = await webhooks.list(input.tenant);
+        const rest = after === null ? all : all.filter((webhook) => webhook.id < after);
+        return paginate(input, page, rest.slice(offset, offset + limit), { total: all.length });
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: `${path}/:id`,
+      operationId: 'getWebhook',
+      tag,
+      summary: 'One webhook',
+      auth: 'brand',
+      roles,
+      params: webhookParams,
+      query: getWebhookQuery,
+      errors: ['conflict'],
+      responses: { 200: { description: 'The webhook', schema: webhookResource } },
+      async handler({ tenant, params, query }) {
+        return { status: 200, body: await webhooks.get(tenant, params.id, query.reveal ?? false) };
+      },
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: `${path}/:id`,
+      operationId: 'deleteWebhook',
+      tag,
+      summary: 'Remove a webhook and its delivery history',
+      auth: 'brand',
+      roles,
+      params: webhookParams,
+      responses: { 200: { description: 'The webhook that was removed', schema: webhookResource } },
+      async handler({ tenant, params }) {
+        return { status: 200, body: await webhooks.remove(tenant, params.id) };
+      },
+    }),
+  ];
+}

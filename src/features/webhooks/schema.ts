@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import type { Role } from '../../platform/auth/tenant.ts';
+import { eventTypes } from './catalogue.ts';
+
+/** Who may do anything with webhooks: those who may manage API keys. */
+export const webhookRoles: Role[] = ['owner', 'admin'];
+
+const MOST_URL = 2_048;
+
+const urlField = z
+  .string()
+  .min(1)
+  .max(MOST_URL)
+  .meta({
+    description: 'HTTPS, a public host, no credentials.',
+    examples: ['https://example.com/hooks/carillon'],
+  });
+
+const eventsField = z
+  .array(z.enum(eventTypes))
+  .min(1)
+  .max(100)
+  .transform((events) => [...new Set(events)])
+  .meta({ description: 'What to be told of; duplicates are merged.' });
+
+export const createWebhookBody = z.strictObject({ url: urlField, events: eventsField });
+
+/** PATCH /v1/my/webhooks/{id}: a field left out stays as it is. */
+export const changeWebhookBody = z.strictObject({
+  url: urlField.optional(),
+  events: eventsField.optional(),
+  enabled: z
+    .boolean()
+    .optional()
+    .meta({
+      description:
+        'What happens while it is off is never sent. Off ends what waits for a retry; on begins anew, with ' +
+        '`failing_since`, `disabled_at` and `disabled_reason` emptied.',
+    }),
+});
+
+/** An id in a path. */
+export const idParam = z
+  .string()
+  .regex(/^[1-9]\d{0,14}$/)
+  .transform(Number)
+  .meta({ type: 'integer', pattern: undefined });
+
+export const webhookParams = z.strictObject({ id: idParam });
+
+export const getWebhookQuery = z.strictObject({
+  reveal: z
+    .enum(['true', 'false'])
+    .transform((value) => value === 'true')
+    .optional()
+    .meta({ description: '`true` shows the secret whole.' }),
+});
+
+const when = z.iso.datetime();
+
+export const webhookResource = z
+  .object({
+    id: z.int(),
+    url: z.string(),
+    events: z.array(z.enum(eventTypes)),
+    secret: z.string().meta({
+      description:
+        'Whole in the answers that made it and with `reveal=true`; else `whsec_…` and the last 4 characters.',
+    }),
+    enabled: z.boolean(),
+    failing_since: when.nullable().meta({ description: 'Since when every attempt has failed.' }),
+    disabled_at: when.nullable(),
+    disabled_reason: z.string().nullable().meta({
+      description: '`manual`: by PATCH; `failing`: every attempt had failed for three days.',
+    }),
+    created_at: when,
+    updated_at: when,
+  })
+  .meta({ id: 'Webhook' });
+
+function readOnlyBeside(body: z.ZodObject): string[] {
+  return Object.keys(webhookResource.shape).filter((name) => !(name in body.shape));
+}
+
+/** Fields that a client may send back and that are ignored. */
+export const createReadOnlyFields = readOnlyBeside(createWebhookBody);
+export const changeReadOnlyFields = readOnlyBeside(changeWebhookBody);
+
+export type WebhookResource = z.output<typeof webhookResource>;
+export type CreateWebhook = z.output<typeof createWebhookBody>;
+export type ChangeWebhook = z.output<typeof changeWebhookBody>;

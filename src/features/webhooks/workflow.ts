@@ -1,0 +1,80 @@
+import {
+  webhookRecoveryType,
+  webhookSignals,
+  webhookWorkflowId,
+  type WebhookRecoveryInput,
+} from '../../../workflows/webhooks/contract.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { type OutboxEntry, type WorkflowStart, appendToOutbox } from '../../platform/outbox/append.ts';
+import type { WorkflowSource } from '../../platform/outbox/expected-workflows.ts';
+
+/** How long after its time a workflow may be before the reconciler looks for it. */
+export const ENGINE_GRACE_MS = 60_000;
+
+/** Whose recovery it is. */
+export interface RecoveredWebhook {
+  id: number;
+  accountId: number;
+  brandId: number;
+}
+
+/** How to start the workflow `webhook/<id>` from nothing but the row. */
+export function recoveryStart({ id, accountId, brandId }: RecoveredWebhook): WorkflowStart {
+  const input: WebhookRecoveryInput = { schema: 1, webhookId: id };
+  return {
+    workflowType: webhookRecoveryType,
+    workflowId: webhookWorkflowId(id),
+    input: [input],
+    searchAttributes: { AccountId: accountId, BrandId: brandId, WebhookId: id },
+    summary: `Webhook ${id} of brand ${brandId}`,
+    details: `Retries what webhook ${id} (account ${accountId}, brand ${brandId}) did not acknowledge; while it fails, warns its owners after a day and turns it off after three.`,
+  };
+}
+
+/** Tell it that its row changed, started first where it does not run. */
+export function recoveryWake(webhook: RecoveredWebhook): OutboxEntry {
+  return { kind: 'signal_with_start', ...recoveryStart(webhook), signal: webhookSignals.wake };
+}
+
+/**
+ * Have something that is due now attempted: arm the recovery, or bring its wake-up forward, and tell the engine.
+ * Call `waker.wake('outbox')` after the commit.
+ * @param trx a transaction that has locked the webhook
+ */
+export async function wakeRecoveryNow(trx: Queryable, webhook: RecoveredWebhook): Promise<void> {
+  await trx.query(
+    `update webhooks set recovery_armed = true, next_wake_at = least(next_wake_at, now()),
+       engine_expected_by = least(engine_expected_by, now() + make_interval(secs => $2))
+     where id = $1`,
+    [webhook.id, ENGINE_GRACE_MS / 1_000],
+  );
+  await appendToOutbox(trx, recoveryWake(webhook));
+}
+
+/** Webhooks that are armed need their workflow `webhook/<id>`. */
+export const webhookSource: WorkflowSource = {
+  name: 'webhook',
+  async overdue(client, asOf, limit) {
+    const { rows } = await client.query<RecoveredWebhook>(
+      `select id, account_id as "accountId", brand_id as "brandId" from webhooks
+       where recovery_armed and engine_expected_by <= $1 order by engine_expected_by limit $2`,
+      [asOf, limit],
+    );
+    return rows.map((row) => ({ rowId: row.id, start: recoveryStart(row) }));
+  },
+  async postpone(client, rowIds, until) {
+    await client.query(
+      `update webhooks set engine_expected_by = $2
+       where id = any($1::bigint[]) and recovery_armed and engine_expected_by < $2`,
+      [rowIds, until],
+    );
+  },
+  async expectNow(client, asOf, limit) {
+    const { rowCount } = await client.query(
+      `update webhooks set engine_expected_by = $1 where id = any (array(
+         select id from webhooks where recovery_armed and engine_expected_by > $1 limit $2))`,
+      [asOf, limit],
+    );
+    return rowCount ?? 0;
+  },
+};

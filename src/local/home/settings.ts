@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+import type { Config } from '../../config.ts';
+import { keptSecret } from '../machine/secret-file.ts';
+
+/**
+ * What `--dev` fills in where nothing is set: secrets kept in the home folder, providers that
+ * keep every message, and outbound requests to this machine.
+ * @param home the folder; must exist
+ */
+export async function developmentSettings(config: Config, home: string): Promise<Config> {
+  return {
+    ...config,
+    CARILLON_DEV: true,
+    CARILLON_HOME: home,
+    APP_SECRET: config.APP_SECRET ?? (await keptSecret(join(home, 'app-secret'))),
+    MAILBOX_TOKEN: config.MAILBOX_TOKEN ?? (await keptSecret(join(home, 'mailbox-token'), 24)),
+    EMAIL_PROVIDER_URL: config.EMAIL_PROVIDER_URL ?? 'capture:',
+    SMS_PROVIDER_URL: config.SMS_PROVIDER_URL ?? 'capture:',
+    EGRESS_ALLOW: config.EGRESS_ALLOW.length > 0 ? config.EGRESS_ALLOW : ['127.0.0.0/8', '::1/128'],
+  };
+}
+
+/** The settings that a supervisor hands to its roles, as variables. */
+export function asVariables(config: Config): Partial<Record<keyof Config, string>> {
+  const { PORT, MAILBOX_PORT, CARILLON_HOME, CARILLON_DEV, EGRESS_ALLOW } = config;
+  const texts = {
+    DATABASE_URL: config.DATABASE_URL,
+    TEMPORAL_ADDRESS: config.TEMPORAL_ADDRESS,
+    APP_SECRET: config.APP_SECRET,
+    MAILBOX_TOKEN: config.MAILBOX_TOKEN,
+    EMAIL_PROVIDER_URL: config.EMAIL_PROVIDER_URL,
+    SMS_PROVIDER_URL: config.SMS_PROVIDER_URL,
+    PUBLIC_URL: config.PUBLIC_URL,
+  };
+  const given = Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== undefined));
+  return {
+    ...given,
+    CARILLON_HOME,
+    CARILLON_DEV: String(CARILLON_DEV),
+    EGRESS_ALLOW: EGRESS_ALLOW.join(','),
+    PORT: String(PORT),
+    MAILBOX_PORT: String(MAILBOX_PORT),
+  };
+}

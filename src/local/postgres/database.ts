@@ -1,0 +1,38 @@
+import pg from 'pg';
+import { migrate } from '../../platform/db/migrate.ts';
+import { LocalError, systemCode } from '../machine/local-error.ts';
+import type { PostgresServer } from './server.ts';
+
+const NAME = 'carillon';
+
+/** Make Carillon's database on our own server where it is missing. */
+export async function ensureDatabase(server: PostgresServer): Promise<string> {
+  const client = new pg.Client({ connectionString: server.url() });
+  await client.connect();
+  try {
+    const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [NAME]);
+    if (rowCount === 0) await client.query(`create database ${NAME}`);
+  } finally {
+    await client.end();
+  }
+  return server.url(NAME);
+}
+
+/**
+ * Bring a database up to this version.
+ * @throws LocalError where it cannot be reached; the message holds no password
+ */
+export async function migrateDatabase(url: string): Promise<string[]> {
+  try {
+    return await migrate(url);
+  } catch (error) {
+    const code = systemCode(error);
+    // 28: not authorised; 3D: no such database; 08: no connection.
+    const unreachable = /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|28|3D|08)/.test(code);
+    if (!unreachable) throw error;
+    const host = URL.canParse(url) ? new URL(url).host : 'DATABASE_URL';
+    throw new LocalError(`cannot use the database at ${host} (${code}): start it, or correct DATABASE_URL`, {
+      cause: error,
+    });
+  }
+}

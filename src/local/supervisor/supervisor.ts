@@ -1,0 +1,225 @@
+import type { Logger } from 'pino';
+import { childEnvironment, type Config } from '../../config.ts';
+import { openDatabase } from '../../platform/db/database.ts';
+import { ensureDemo, type Demo } from '../demo.ts';
+import { findEngineProgram } from '../engine/program.ts';
+import { endLeftoverEngine, startEngine, type EngineServer } from '../engine/server.ts';
+import { createDevFileWriter, readDevFile, type DevFile, type Pids } from '../home/dev-file.ts';
+import type { Home } from '../home/home.ts';
+import { asVariables } from '../home/settings.ts';
+import { cacheFolder, type Progress } from '../machine/cache.ts';
+import { createGuard, type Guard } from '../machine/guard.ts';
+import { claimPorts } from '../machine/ports.ts';
+import { ensureDatabase, migrateDatabase } from '../postgres/database.ts';
+import { endLeftoverPostgres, startPostgres, type PostgresServer } from '../postgres/server.ts';
+import { keepRunning, type Managed, type Running } from './managed.ts';
+import { startRoleProcess } from './role-process.ts';
+
+export type SupervisedRole = Exclude<keyof Pids, 'temporal' | 'postgres'>;
+
+export interface SupervisorOptions {
+  /** Complete: with APP_SECRET and EMAIL_PROVIDER_URL. Without addresses, database and engine are embedded. */
+  config: Config;
+  home: Home;
+  roles: readonly SupervisedRole[];
+  /** Program and arguments that start a role; its name is added. */
+  roleCommand: string[];
+  log: Logger;
+  progress: Progress;
+}
+
+export interface Supervisor {
+  /** As written to `dev.json`; null outside `--dev`. */
+  readonly devFile: DevFile | null;
+  /** Stop the roles, then what they stand on. */
+  stop(): Promise<void>;
+  /** End all at once, without waiting for what is under way, also while {@link Supervisor.stop} waits for it. */
+  endNow(): Promise<void>;
+}
+
+/** What is running, and what is to be stopped, the last started first. */
+interface State {
+  options: SupervisorOptions;
+  config: Config;
+  guard: Guard;
+  pids: Pids;
+  stops: (() => Promise<unknown>)[];
+  /** Brings `dev.json` up to date. */
+  writePids: () => Promise<unknown>;
+}
+
+function pidSetter(state: State, name: keyof Pids): (pid: number | null) => void {
+  return (pid) => {
+    state.pids[name] = pid;
+    void state.writePids();
+  };
+}
+
+function keep(state: State, name: keyof Pids, start: () => Promise<Running>): Promise<Managed> {
+  return keepRunning({ name, start, onPid: pidSetter(state, name), log: state.options.log });
+}
+
+/** @returns the database's address, ours or the one that is set */
+async function provideDatabase(state: State): Promise<string> {
+  const { config, guard, options } = state;
+  if (config.DATABASE_URL) return config.DATABASE_URL;
+  const folder = options.home.path('postgres');
+  const onLog = (line: string) => options.log.debug({ child: 'postgres' }, line);
+  const port = config.POSTGRES_PORT;
+  let server: PostgresServer | undefined;
+  const managed = await keep(state, 'postgres', async () => {
+    server = await startPostgres({ folder, port, guard, onLog });
+    return server;
+  });
+  state.stops.push(() => managed.stop());
+  return ensureDatabase(server as PostgresServer);
+}
+
+/** @returns the engine's address, ours or the one that is set, and its Web UI's where it is ours */
+async function provideEngine(state: State): Promise<{ address: string; uiUrl: string | null }> {
+  const { config, guard, options } = state;
+  if (config.TEMPORAL_ADDRESS) return { address: config.TEMPORAL_ADDRESS, uiUrl: null };
+  const cache = await cacheFolder(config.CARILLON_CACHE, config.XDG_CACHE_HOME);
+  const program = await findEngineProgram({ cache, progress: options.progress });
+  const onLog = (line: string) => options.log.debug({ child: 'temporal' }, line);
+  const folder = options.home.path('temporal');
+  let server: EngineServer | undefined;
+  const managed = await keep(state, 'temporal', async () => {
+    const { TEMPORAL_PORT: port, TEMPORAL_UI_PORT: uiPort } = config;
+    server = await startEngine({ program, folder, port, uiPort, guard, onLog });
+    return server;
+  });
+  state.stops.push(() => managed.stop());
+  const { address, uiPort } = server as EngineServer;
+  return { address, uiUrl: `http://127.0.0.1:${uiPort}` };
+}
+
+/** Both at once; where one fails the other has been waited for, so that it is in `stops`. */
+async function provideBoth(state: State) {
+  const [database, engine] = await Promise.allSettled([provideDatabase(state), provideEngine(state)]);
+  if (database.status === 'rejected') throw database.reason;
+  if (engine.status === 'rejected') throw engine.reason;
+  return { databaseUrl: database.value, engine: engine.value };
+}
+
+function localUrl(config: Config): string {
+  const everywhere = ['0.0.0.0', '::', '127.0.0.1'].includes(config.HOST);
+  return `http://${everywhere ? '127.0.0.1' : config.HOST}:${config.PORT}`;
+}
+
+type PortSetting = 'PORT' | 'MAILBOX_PORT' | 'POSTGRES_PORT' | 'TEMPORAL_PORT' | 'TEMPORAL_UI_PORT';
+
+/** Before anything is started: a taken port is told at once, not after minutes of building the engine. */
+async function claimOwnPorts(config: Config, home: Home): Promise<Config> {
+  await Promise.all([endLeftoverPostgres(home.path('postgres')), endLeftoverEngine(home.path('temporal'))]);
+  const settings: PortSetting[] = ['PORT'];
+  if (config.CARILLON_DEV) settings.push('MAILBOX_PORT');
+  if (!config.DATABASE_URL) settings.push('POSTGRES_PORT');
+  if (!config.TEMPORAL_ADDRESS) settings.push('TEMPORAL_PORT', 'TEMPORAL_UI_PORT');
+  const ports = await claimPorts(
+    settings.map((setting) => ({
+      setting,
+      port: config[setting],
+      host: setting === 'PORT' ? config.HOST : undefined,
+    })),
+  );
+  const claimed = {
+    ...config,
+    ...Object.fromEntries(settings.map((setting, index) => [setting, ports[index]])),
+  };
+  return { ...claimed, PUBLIC_URL: config.PUBLIC_URL ?? localUrl(claimed) };
+}
+
+function demoOf(file: DevFile | null): Demo | null {
+  if (!file) return null;
+  const { api_key, email, password, account_id, brand_id } = file;
+  return { apiKey: api_key, email, password, accountId: account_id, brandId: brand_id };
+}
+
+/** Make the demo account, and from then on keep `dev.json` true. */
+async function describe(state: State, uiUrl: string | null): Promise<DevFile> {
+  const { config, options, pids } = state;
+  const path = options.home.path('dev.json');
+  const databaseUrl = config.DATABASE_URL as string;
+  const database = openDatabase({ url: databaseUrl, poolMax: 2, applicationName: 'carillon start' });
+  const demo = await ensureDemo(database, demoOf(await readDevFile(path))).finally(() => database.close());
+  const writer = createDevFileWriter(path);
+  const content: DevFile = {
+    base_url: localUrl(config),
+    api_key: demo.apiKey,
+    email: demo.email,
+    password: demo.password,
+    account_id: demo.accountId,
+    brand_id: demo.brandId,
+    temporal_address: config.TEMPORAL_ADDRESS as string,
+    temporal_ui_url: uiUrl,
+    database_url: databaseUrl,
+    mailbox_url: `http://127.0.0.1:${config.MAILBOX_PORT}/?token=${config.MAILBOX_TOKEN}`,
+    pids,
+  };
+  const write = () =>
+    writer.write(content).catch((error: unknown) => options.log.error({ err: error }, 'dev.json'));
+  state.writePids = write;
+  // What stops first is pushed last: all pids are null by the time of this last write.
+  state.stops.unshift(write);
+  await write();
+  return content;
+}
+
+async function startRoles(state: State): Promise<void> {
+  const { config, guard, options } = state;
+  const environment = childEnvironment(asVariables(config));
+  const graceMs = config.SHUTDOWN_GRACE_SECONDS * 1_000 + 5_000;
+  const started = await Promise.allSettled(
+    options.roles.map((role) =>
+      keep(state, role, () =>
+        startRoleProcess({ role, command: options.roleCommand, environment, graceMs, guard }),
+      ),
+    ),
+  );
+  const running = started.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  state.stops.push(() => Promise.all(running.map((managed) => managed.stop())));
+  for (const one of started) if (one.status === 'rejected') throw one.reason;
+}
+
+async function stopAll(state: State): Promise<void> {
+  for (const stop of state.stops.toReversed()) await stop();
+  await state.guard.close();
+}
+
+async function endAllNow(state: State): Promise<void> {
+  // Each only has to know that it is not to be started again: nobody waits for it.
+  for (const stop of state.stops) void stop().catch(() => undefined);
+  await state.guard.endNow();
+  await state.writePids();
+}
+
+/**
+ * Start database and engine where no address is set, migrate, start the roles, and keep all of it running.
+ * @throws LocalError, one line saying what to do; whatever was started has been stopped
+ */
+export async function supervise(options: SupervisorOptions): Promise<Supervisor> {
+  const pids: Pids = { api: null, worker: null, sender: null, mail: null, temporal: null, postgres: null };
+  const config = await claimOwnPorts(options.config, options.home);
+  const state: State = {
+    options,
+    config,
+    guard: createGuard(),
+    pids,
+    stops: [],
+    writePids: () => Promise.resolve(),
+  };
+  try {
+    const { databaseUrl, engine } = await provideBoth(state);
+    const applied = await migrateDatabase(databaseUrl);
+    if (applied.length > 0) options.log.info({ applied }, 'migrated');
+    state.config = { ...config, DATABASE_URL: databaseUrl, TEMPORAL_ADDRESS: engine.address };
+    const devFile = config.CARILLON_DEV ? await describe(state, engine.uiUrl) : null;
+    await startRoles(state);
+    await state.writePids();
+    return { devFile, stop: () => stopAll(state), endNow: () => endAllNow(state) };
+  } catch (error) {
+    await stopAll(state);
+    throw error;
+  }
+}

@@ -1,0 +1,87 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { AppError, invalid, notFound } from '../../errors.ts';
+import type { Queryable } from '../db/queryable.ts';
+import type { KeyLookup, LiveKey } from './key-lookup.ts';
+import type { KeyUsage } from './key-usage.ts';
+import { findUserTenant } from './session-tenant.ts';
+import type { SessionTokens } from './session-token.ts';
+import type { Authenticate, Principal } from './tenant.ts';
+
+export interface AuthenticateDeps {
+  db: Queryable;
+  keys: KeyLookup;
+  usage: KeyUsage;
+  tokens: SessionTokens;
+}
+
+const BEARER = /^Bearer +(\S+)$/i;
+const BRAND_ID = /^[1-9]\d{0,14}$/;
+
+function unauthorized(message: string): AppError {
+  return new AppError('unauthorized', message, { headers: { 'WWW-Authenticate': 'Bearer' } });
+}
+
+function bearerOf(headers: IncomingHttpHeaders): string {
+  const given = headers.authorization;
+  if (given === undefined) {
+    throw unauthorized('send the header Authorization: Bearer, with an API key or a session token');
+  }
+  const token = BEARER.exec(given)?.[1];
+  if (token === undefined) throw unauthorized('the Authorization header must read: Bearer <token>');
+  return token;
+}
+
+function wantedBrand(headers: IncomingHttpHeaders): number | null {
+  const given = headers['x-brand-id'];
+  if (given === undefined) return null;
+  if (typeof given !== 'string' || !BRAND_ID.test(given)) {
+    throw invalid({ 'X-Brand-Id': ['must be a positive integer'] });
+  }
+  return Number(given);
+}
+
+function keyPrincipal(key: LiveKey, brandId: number | null): Principal {
+  // A key has one brand; asking it for another must not be answered with its own.
+  if (brandId !== null && brandId !== key.brandId) throw notFound('brand');
+  return {
+    tenant: {
+      accountId: key.accountId,
+      brandId: key.brandId,
+      actor: { kind: 'api_key', id: key.id, test: key.test },
+      role: 'admin',
+    },
+    rateLimitPerSecond: key.rateLimitPerSecond,
+    rateLimitName: `key ${key.id}`,
+  };
+}
+
+/**
+ * The bearer value is tried as an API key, then as a session token (interface section 5).
+ * Sessions are checked in the database at every request, so that removing a user acts at once; keys see `KeyLookup`.
+ */
+export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
+  const { db, keys, usage, tokens } = deps;
+
+  async function byKey(bearer: string): Promise<LiveKey | null> {
+    const key = await keys.find(bearer);
+    if (key) usage.used(key.id);
+    return key;
+  }
+
+  async function bySession(bearer: string, brandId: number | null): Promise<Principal | null> {
+    const session = await tokens.verify(bearer, 'api');
+    const tenant = session && (await findUserTenant(db, session, brandId));
+    if (!tenant) return null;
+    return { tenant, rateLimitPerSecond: null, rateLimitName: `user ${tenant.actor.id}` };
+  }
+
+  return async (headers) => {
+    const bearer = bearerOf(headers);
+    const key = await byKey(bearer);
+    if (key) return keyPrincipal(key, wantedBrand(headers));
+    // An API key has no dots, so it need not be tried as a token.
+    const principal = bearer.includes('.') ? await bySession(bearer, wantedBrand(headers)) : null;
+    if (!principal) throw unauthorized('the API key or session token is not valid');
+    return principal;
+  };
+}

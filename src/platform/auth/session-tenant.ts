@@ -1,0 +1,56 @@
+import { notFound } from '../../errors.ts';
+import type { Queryable } from '../db/queryable.ts';
+import type { SessionClaims } from './session-token.ts';
+import type { AccountTenant, Role } from './tenant.ts';
+
+interface TenantRow {
+  accountId: number | null;
+  brandId: number | null;
+  role: Role | null;
+}
+
+/**
+ * Of everything the user may reach: the wanted brand, else the first account's first brand.
+ * One row where the session is good, with nulls where there is no such brand or membership.
+ */
+const FIND = `
+select m.account_id as "accountId", b.id as "brandId", m.role
+from users u
+left join lateral (
+  select memberships.account_id, memberships.role, memberships.created_at from memberships
+  join accounts on accounts.id = memberships.account_id and accounts.kind = 'customer'
+  where memberships.user_id = u.id
+    and ($3::bigint is null or exists (
+      select 1 from brands where brands.id = $3 and brands.account_id = memberships.account_id))
+  order by memberships.created_at, memberships.account_id limit 1
+) m on true
+left join lateral (
+  select id from brands where account_id = m.account_id and ($3::bigint is null or id = $3) order by id limit 1
+) b on true
+where u.id = $1 and u.session_version = $2`;
+
+/**
+ * Who a session stands for now: its user's role is read at each request, so a removed user is out at once.
+ * @param brandId the brand wanted; null: the account's first
+ * @returns null where the session has ended or the user belongs to no account
+ * @throws AppError not_found where the user has no such brand
+ */
+export async function findUserTenant(
+  db: Queryable,
+  session: SessionClaims,
+  brandId: number | null,
+): Promise<AccountTenant | null> {
+  const { rows } = await db.query<TenantRow>(FIND, [session.userId, session.sessionVersion, brandId]);
+  const found = rows[0];
+  if (!found) return null;
+  if (found.accountId === null || found.role === null) {
+    if (brandId !== null) throw notFound('brand');
+    return null;
+  }
+  return {
+    accountId: found.accountId,
+    brandId: found.brandId,
+    actor: { kind: 'user', id: session.userId, role: found.role },
+    role: found.role,
+  };
+}

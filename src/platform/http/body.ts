@@ -1,0 +1,122 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '../../errors.ts';
+import { isTooDeep } from './storable.ts';
+
+export const DEFAULT_BODY_LIMIT = 5 * 1024 * 1024;
+
+/** After a 413 the rest is read and thrown away for this long, so that the client gets to read the answer. */
+const LINGER_MS = 2_000;
+const LINGER_BYTES = 64 * 1024 * 1024;
+
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
+
+/** The connection ended before the body did: there is nobody to answer. */
+export class ClientGone extends Error {}
+
+export function tooLarge(limit: number): AppError {
+  return new AppError('payload_too_large', `the body is larger than ${limit} bytes`);
+}
+
+/**
+ * Read a body whole, never more than `limit` bytes of it.
+ * @throws AppError payload_too_large, from Content-Length alone where it says so
+ * @throws ClientGone where the connection broke
+ */
+export function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > limit) return Promise.reject(tooLarge(limit));
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > limit) {
+        request.removeAllListeners('data');
+        request.pause();
+        reject(tooLarge(limit));
+      } else chunks.push(chunk);
+    });
+    request.on('end', () =>
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size)),
+    );
+    request.on('error', () => reject(new ClientGone('the connection ended inside the body')));
+  });
+}
+
+/**
+ * Let a client that is still sending come to its end: read on without keeping anything, for a bounded time.
+ * Closing at once would reset the connection, and the answer be lost with it.
+ */
+export function discardRest(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  let discarded = 0;
+  const end = setTimeout(() => request.socket.destroy(), LINGER_MS).unref();
+  request.on('data', (chunk: Buffer) => {
+    discarded += chunk.length;
+    if (discarded > LINGER_BYTES) request.socket.destroy();
+  });
+  request.once('close', () => clearTimeout(end));
+  request.resume();
+}
+
+function hasBody(request: IncomingMessage): boolean {
+  const length = request.headers['content-length'];
+  return request.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
+
+function requireJsonType(request: IncomingMessage): void {
+  const type = request.headers['content-type'] ?? '';
+  if (type !== 'application/json' && !JSON_TYPE.test(type)) {
+    throw new AppError(
+      'unsupported_media_type',
+      type === ''
+        ? 'send the header Content-Type: application/json'
+        : `Content-Type must be application/json, not ${type}`,
+    );
+  }
+  const encoding = request.headers['content-encoding'] ?? 'identity';
+  if (encoding !== 'identity') {
+    throw new AppError('unsupported_media_type', `Content-Encoding ${encoding} is not accepted`);
+  }
+}
+
+export interface JsonBody {
+  value: unknown;
+  /** Whether it may hold a string or a name that cannot be kept: one with `\u` escapes, or `__proto__`. */
+  suspect: boolean;
+}
+
+/**
+ * Read and parse a JSON body.
+ * @param optional an empty body counts as `{}`
+ * @throws AppError unsupported_media_type, payload_too_large, malformed_json
+ */
+export async function readJson(
+  request: IncomingMessage,
+  limit: number,
+  optional: boolean,
+): Promise<JsonBody> {
+  if (!hasBody(request)) {
+    if (optional) return { value: {}, suspect: false };
+    throw new AppError('malformed_json', 'the body is empty; a JSON object is expected');
+  }
+  // A body in chunks may turn out to be none, which needs no type.
+  if (!optional) requireJsonType(request);
+  const bytes = await readBody(request, limit);
+  if (bytes.length === 0 && optional) return { value: {}, suspect: false };
+  if (optional) requireJsonType(request);
+  if (!isUtf8(bytes)) throw new AppError('malformed_json', 'the body is not valid UTF-8');
+  const value = parseJson(bytes.toString('utf8'));
+  if (isTooDeep(value)) throw new AppError('malformed_json', 'the body is nested deeper than 100 levels');
+  return { value, suspect: bytes.includes('\\u') || bytes.includes('__proto__') };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new AppError('malformed_json', `the body is not valid JSON: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}

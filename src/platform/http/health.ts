@@ -1,0 +1,138 @@
+import net from 'node:net';
+import type pg from 'pg';
+import { z } from 'zod';
+import { AppError } from '../../errors.ts';
+import { missingMigrations } from '../db/migrate.ts';
+import type { HttpMetrics } from './metrics.ts';
+import { errorBody } from './respond.ts';
+import { defineRoute, type RouteDefinition } from './route.ts';
+
+export interface Readiness {
+  /** Whether requests can be answered: database there, migrations applied, not stopping. */
+  ready: boolean;
+  checks: {
+    database: 'ok' | 'unreachable';
+    /** `ok`, or the names this version has and the database lacks. */
+    migrations: 'ok' | 'unknown' | string[];
+    /** Reported and not required: accepted mail flows without the engine. */
+    engine: 'ok' | 'unreachable' | 'not_configured';
+  };
+}
+
+export type CheckReadiness = () => Promise<Readiness>;
+
+const ENGINE_TIMEOUT_MS = 1_000;
+const DATABASE_TIMEOUT_MS = 3_000;
+
+/** Whether something accepts connections at `host:port`. */
+function reachable(address: string): Promise<boolean> {
+  const mark = address.lastIndexOf(':');
+  const port = Number(address.slice(mark + 1));
+  return new Promise((resolve) => {
+    const socket = net.connect({ host: address.slice(0, mark), port, timeout: ENGINE_TIMEOUT_MS });
+    const settle = (is: boolean) => {
+      socket.destroy();
+      resolve(is);
+    };
+    socket.once('connect', () => settle(true));
+    socket.once('error', () => settle(false));
+    socket.once('timeout', () => settle(false));
+  });
+}
+
+async function checkEngine(address: string | undefined): Promise<Readiness['checks']['engine']> {
+  if (address === undefined) return 'not_configured';
+  return (await reachable(address)) ? 'ok' : 'unreachable';
+}
+
+async function checkDatabase(pool: pg.Pool): Promise<Pick<Readiness['checks'], 'database' | 'migrations'>> {
+  const late = new Promise<never>((_resolve, reject) => {
+    setTimeout(() => reject(new Error('no answer')), DATABASE_TIMEOUT_MS).unref();
+  });
+  try {
+    const missing = await Promise.race([missingMigrations(pool), late]);
+    return { database: 'ok', migrations: missing.length === 0 ? 'ok' : missing };
+  } catch {
+    return { database: 'unreachable', migrations: 'unknown' };
+  }
+}
+
+/** @param draining whether the process is stopping */
+export function createReadinessCheck(
+  pool: pg.Pool,
+  engineAddress: string | undefined,
+  draining: () => boolean,
+): CheckReadiness {
+  return async () => {
+    const [database, engine] = await Promise.all([checkDatabase(pool), checkEngine(engineAddress)]);
+    const ready = database.database === 'ok' && database.migrations === 'ok' && !draining();
+    return { ready, checks: { ...database, engine } };
+  };
+}
+
+const checksSchema = z.object({
+  database: z.enum(['ok', 'unreachable']),
+  migrations: z.union([z.enum(['ok', 'unknown']), z.array(z.string())]),
+  engine: z.enum(['ok', 'unreachable', 'not_configured']),
+});
+
+function healthz(): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: '/healthz',
+    operationId: 'getHealth',
+    tag: 'Operation',
+    summary: 'Whether the process runs',
+    auth: 'none',
+    responses: { 200: { description: 'It runs', schema: z.object({ status: z.literal('ok') }) } },
+    handler: () => ({ status: 200, body: { status: 'ok' } }),
+  });
+}
+
+function readyz(check: CheckReadiness): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: '/readyz',
+    operationId: 'getReadiness',
+    tag: 'Operation',
+    summary: 'Whether the process can answer requests',
+    description: 'The workflow engine is reported and not required: accepted mail flows without it.',
+    auth: 'none',
+    responses: {
+      200: {
+        description: 'It can',
+        schema: z.object({ status: z.literal('ready'), checks: checksSchema }),
+      },
+    },
+    errors: ['unavailable'],
+    async handler() {
+      const { ready, checks } = await check();
+      if (ready) return { status: 200, body: { status: 'ready', checks } };
+      const error = new AppError('unavailable', 'the process cannot answer requests now');
+      return { status: error.status, body: { ...errorBody(error), checks } };
+    },
+  });
+}
+
+/** `GET /metrics`, for Prometheus. */
+export function metricsRoute(metrics: HttpMetrics): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: '/metrics',
+    operationId: 'getMetrics',
+    tag: 'Operation',
+    summary: 'Figures for Prometheus',
+    auth: 'none',
+    responses: {
+      200: { description: 'Prometheus text format', schema: null, contentType: 'text/plain' },
+    },
+    async handler() {
+      return { status: 200, raw: await metrics.text() };
+    },
+  });
+}
+
+/** `GET /healthz` and `GET /readyz`. */
+export function createHealthRoutes(check: CheckReadiness): RouteDefinition[] {
+  return [healthz(), readyz(check)];
+}

@@ -1,0 +1,137 @@
+import type { Queryable } from '../db/queryable.ts';
+import { holdsLockSql } from '../processes/process.ts';
+import type { LaneLoop, LaneMode } from './loop.ts';
+
+export type LaneKind = LaneLoop['kind'];
+
+export interface Lane {
+  kind: LaneKind;
+  /** Counted from 1. */
+  n: number;
+}
+
+// Whoever changes several lanes locks them by kind and number first, so that no two senders wait for one another.
+
+/**
+ * As many lanes of a kind as there are senders; those above are marked, and kept a while for a sender that restarts.
+ */
+export async function planLanes(client: Queryable, kind: LaneKind): Promise<void> {
+  await client.query(
+    `with wanted as (select count(*)::int as lanes from processes where role = 'sender' and ${holdsLockSql('id')}),
+     added as (
+       insert into lanes (kind, n) select $1, generate_series(1, lanes) from wanted
+       on conflict (kind, n) do nothing),
+     changed as (
+       select l.n, l.n > w.lanes as surplus from lanes l cross join wanted w
+       where l.kind = $1 and (l.n > w.lanes) is distinct from (l.surplus_since is not null)
+       order by l.n for no key update of l)
+     update lanes l set surplus_since = case when c.surplus then now() end
+     from changed c where l.kind = $1 and l.n = c.n`,
+    [kind],
+  );
+}
+
+export async function hasLanes(client: Queryable, kind: LaneKind): Promise<boolean> {
+  const { rowCount } = await client.query('select 1 from lanes where kind = $1 limit 1', [kind]);
+  return rowCount === 1;
+}
+
+/**
+ * Lanes whose workflow nobody has looked at for a while; the caller looks now, and no other sender does.
+ * @param sinceSeconds 0 for all lanes
+ */
+export async function claimLaneChecks(
+  client: Queryable,
+  sinceSeconds: number,
+  surplusSeconds: number,
+): Promise<(Lane & { surplus: boolean })[]> {
+  const { rows } = await client.query<Lane & { surplus: boolean }>(
+    `with due as (
+       select kind, n from lanes where checked_at is null or checked_at <= now() - make_interval(secs => $1)
+       order by kind, n for no key update)
+     update lanes l set checked_at = now() from due d where l.kind = d.kind and l.n = d.n
+     returning l.kind, l.n, coalesce(l.surplus_since < now() - make_interval(secs => $2), false) as surplus`,
+    [sinceSeconds, surplusSeconds],
+  );
+  return rows;
+}
+
+/** The look failed: someone looks again at once. */
+export async function releaseLaneChecks(client: Queryable, lanes: Lane[]): Promise<void> {
+  await client.query(
+    `with checked as (
+       select l.kind, l.n from lanes l join jsonb_to_recordset($1::jsonb) as c (kind text, n int)
+         on l.kind = c.kind and l.n = c.n
+       order by l.kind, l.n for no key update of l)
+     update lanes l set checked_at = null from checked c where l.kind = c.kind and l.n = c.n`,
+    [JSON.stringify(lanes)],
+  );
+}
+
+/** The mode an operator left a lane in; a lane not known yet is made, running. */
+export async function openLane(client: Queryable, lane: Lane): Promise<LaneMode> {
+  const { rows } = await client.query<{ mode: LaneMode }>(
+    `insert into lanes (kind, n) values ($1, $2)
+     on conflict (kind, n) do update set updated_at = lanes.updated_at returning mode`,
+    [lane.kind, lane.n],
+  );
+  return rows[0]?.mode ?? 'running';
+}
+
+export async function recordLaneMode(client: Queryable, lane: Lane, mode: LaneMode): Promise<void> {
+  await client.query(
+    `insert into lanes (kind, n, mode) values ($1, $2, $3)
+     on conflict (kind, n) do update set mode = excluded.mode, updated_at = now()`,
+    [lane.kind, lane.n, mode],
+  );
+}
+
+/** @returns null where the lane is gone */
+export async function readLaneMode(client: Queryable, lane: Lane): Promise<LaneMode | null> {
+  const { rows } = await client.query<{ mode: LaneMode }>(
+    'select mode from lanes where kind = $1 and n = $2',
+    [lane.kind, lane.n],
+  );
+  return rows[0]?.mode ?? null;
+}
+
+/** A process has one loop of a kind, so it shows one lane: this one, from now on. */
+export async function takeLane(client: Queryable, lane: Lane, processId: number): Promise<void> {
+  await client.query(
+    `with changed as (
+       select n from lanes where kind = $1 and (n = $2 or process_id = $3) order by n for no key update)
+     update lanes l set process_id = case when l.n = $2 then $3::bigint end, updated_at = now()
+     from changed c where l.kind = $1 and l.n = c.n`,
+    [lane.kind, lane.n, processId],
+  );
+}
+
+/**
+ * Before the engine has said which lane a process shows: one that no live process has, so that a sender started
+ * again in an engine's absence comes back in the mode in which its operator left it.
+ * @returns null where every lane is taken
+ */
+export async function adoptLane(
+  client: Queryable,
+  kind: LaneKind,
+  processId: number,
+): Promise<{ n: number; mode: LaneMode } | null> {
+  const { rows } = await client.query<{ n: number; mode: LaneMode }>(
+    `update lanes set process_id = $2, updated_at = now()
+     where kind = $1 and n = (
+       select n from lanes
+       where kind = $1 and (process_id is null or process_id = $2 or not ${holdsLockSql('process_id')})
+       order by process_id = $2 desc nulls last, n limit 1 for update skip locked)
+     returning n, mode`,
+    [kind, processId],
+  );
+  return rows[0] ?? null;
+}
+
+/** A surplus lane has ended; its mode is forgotten with it. */
+export async function forgetLane(client: Queryable, lane: Lane): Promise<void> {
+  await client.query('delete from lanes where kind = $1 and n = $2 and surplus_since is not null', [
+    lane.kind,
+    lane.n,
+  ]);
+}

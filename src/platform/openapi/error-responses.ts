@@ -1,0 +1,55 @@
+import { errorStatus, type ErrorCode } from '../../errors.ts';
+import type { JsonObject } from './components.ts';
+import { errorMeaning, headerRefs, type SharedHeader } from './shared-parts.ts';
+
+/** Error answers, each set of codes once: many operations refer to the same. */
+export interface ErrorResponses {
+  /**
+   * @param codes of one status
+   * @param headers that the answer has beside those of its status
+   */
+  refer(codes: ErrorCode[], headers: SharedHeader[]): JsonObject;
+  /** By name, in alphabetical order. */
+  responses(): Record<string, JsonObject>;
+}
+
+function capitalized(code: string): string {
+  return code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** A field is named where one is at fault. */
+function exampleOf(code: ErrorCode): JsonObject {
+  const field = code === 'validation_error' ? { subject: ['is required for email'] } : {};
+  const message = code === 'validation_error' ? 'subject is required for email' : errorMeaning[code];
+  return { error: true, code, message, validation_errors: field };
+}
+
+function describe(codes: ErrorCode[], headers: SharedHeader[]): JsonObject {
+  const narrowed = { type: 'object', properties: { code: { type: 'string', enum: codes } } };
+  return {
+    description: codes.map((code) => `\`${code}\`: ${errorMeaning[code]}.`).join('\n\n'),
+    headers: headerRefs(...headers),
+    content: {
+      'application/json': {
+        schema: { allOf: [{ $ref: '#/components/schemas/Error' }, narrowed] },
+        examples: Object.fromEntries(codes.map((code) => [code, { value: exampleOf(code) }])),
+      },
+    },
+  };
+}
+
+export function createErrorResponses(): ErrorResponses {
+  const kept = new Map<string, JsonObject>();
+  return {
+    refer(codes, headers) {
+      const sorted = [...codes].sort();
+      const status = errorStatus[sorted[0] as ErrorCode];
+      const all: SharedHeader[] = status === 429 || status === 503 ? [...headers, 'Retry-After'] : headers;
+      const limited = headers.includes('RateLimit-Limit') ? '' : 'Open';
+      const name = limited + sorted.map(capitalized).join('Or');
+      if (!kept.has(name)) kept.set(name, describe(sorted, all));
+      return { $ref: `#/components/responses/${name}` };
+    },
+    responses: () => Object.fromEntries([...kept].sort(([one], [other]) => (one < other ? -1 : 1))),
+  };
+}

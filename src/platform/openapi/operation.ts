@@ -1,0 +1,139 @@
+import { errorStatus, type ErrorCode } from '../../errors.ts';
+import { errorsOf, type RouteDefinition, type RouteResponse } from '../http/route.ts';
+import type { Components, JsonObject } from './components.ts';
+import type { ErrorResponses } from './error-responses.ts';
+import { headerRefs, parameterRef, type SharedHeader } from './shared-parts.ts';
+
+function capitalized(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
+/** `/v1/my/messages/:id` as OpenAPI writes it. */
+export function templatedPath(path: string): string {
+  return path.replace(/:([A-Za-z_]\w*)/g, '{$1}');
+}
+
+function parametersOf(route: RouteDefinition, components: Components): JsonObject[] {
+  const found: JsonObject[] = [];
+  for (const place of ['path', 'query'] as const) {
+    const schema = place === 'path' ? route.params : route.query;
+    if (!schema) continue;
+    const name = capitalized(route.operationId) + capitalized(place);
+    const { properties = {}, required = [] } = components.describe(schema, 'input', name);
+    for (const [parameter, json] of Object.entries(properties as Record<string, JsonObject>)) {
+      const { description, ...rest } = json;
+      found.push({
+        name: parameter,
+        in: place,
+        required: place === 'path' || (required as string[]).includes(parameter),
+        ...(description === undefined ? {} : { description }),
+        schema: rest,
+      });
+    }
+  }
+  if (route.idempotency !== 'none') found.push(parameterRef('IdempotencyKey'));
+  if (route.auth !== 'none') found.push(parameterRef('BrandId'));
+  found.push(parameterRef('RequestId'));
+  return found;
+}
+
+function multipartSchema(route: RouteDefinition, fields: JsonObject): JsonObject {
+  const { multipart } = route;
+  if (!multipart) return fields;
+  const { properties = {}, required = [] } = fields as { properties?: JsonObject; required?: string[] };
+  const file = {
+    type: 'string',
+    contentMediaType: 'application/octet-stream',
+    description: `The file, of at most ${multipart.maxFileBytes} bytes.`,
+  };
+  return {
+    type: 'object',
+    properties: { [multipart.file]: file, ...properties },
+    required: [multipart.file, ...required],
+    additionalProperties: false,
+  };
+}
+
+function requestBodyOf(route: RouteDefinition, components: Components): JsonObject | null {
+  if (!route.body && !route.multipart) return null;
+  const name = `${capitalized(route.operationId)}Body`;
+  const fields = route.body ? components.describe(route.body, 'input', name) : {};
+  const mediaType = route.multipart ? 'multipart/form-data' : 'application/json';
+  return {
+    required: !route.bodyOptional,
+    content: { [mediaType]: { schema: multipartSchema(route, fields) } },
+  };
+}
+
+function commonHeaders(route: RouteDefinition): SharedHeader[] {
+  const limited: SharedHeader[] = ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset'];
+  return ['X-Request-Id', ...(route.auth === 'none' ? [] : limited)];
+}
+
+function successHeaders(route: RouteDefinition, response: RouteResponse, components: Components): JsonObject {
+  const shared = commonHeaders(route);
+  if (route.idempotency !== 'none') shared.push('Idempotent-Replayed');
+  if (route.paginated) {
+    shared.push('X-Total-Count', 'X-Total-Count-Estimated', 'X-Total-Pages', 'X-Page-Number', 'Link');
+  }
+  const own = Object.entries(response.headers ?? {}).map(([name, header]) => [
+    name,
+    {
+      description: header.description,
+      schema: components.describe(header.schema, 'output', `${capitalized(route.operationId)}Header`),
+    },
+  ]);
+  return { ...headerRefs(...shared), ...(Object.fromEntries(own) as JsonObject) };
+}
+
+function successOf(route: RouteDefinition, response: RouteResponse, components: Components): JsonObject {
+  const name = `${capitalized(route.operationId)}Answer`;
+  const schema = response.schema && components.describe(response.schema, 'output', name);
+  const mediaType = response.contentType ?? (schema ? 'application/json' : null);
+  return {
+    description: response.description,
+    headers: successHeaders(route, response, components),
+    ...(mediaType === null ? {} : { content: { [mediaType]: schema ? { schema } : {} } }),
+  };
+}
+
+function responsesOf(route: RouteDefinition, components: Components, errors: ErrorResponses): JsonObject {
+  const responses: JsonObject = {};
+  for (const [status, response] of Object.entries(route.responses)) {
+    responses[status] = successOf(route, response, components);
+  }
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of errorsOf(route)) {
+    byStatus.set(errorStatus[code], [...(byStatus.get(errorStatus[code]) ?? []), code]);
+  }
+  for (const status of [...byStatus.keys()].sort((one, other) => one - other)) {
+    responses[status] = errors.refer(byStatus.get(status) as ErrorCode[], commonHeaders(route));
+  }
+  return responses;
+}
+
+function descriptionOf(route: RouteDefinition): string | null {
+  const roles = route.roles ? `For the roles ${route.roles.join(', ')}; an API key acts as admin.` : null;
+  const parts = [route.description ?? null, roles].filter((part) => part !== null);
+  return parts.length === 0 ? null : parts.join('\n\n');
+}
+
+/** One route as an OpenAPI operation. */
+export function describeOperation(
+  route: RouteDefinition,
+  components: Components,
+  errors: ErrorResponses,
+): JsonObject {
+  const description = descriptionOf(route);
+  const requestBody = requestBodyOf(route, components);
+  return {
+    operationId: route.operationId,
+    tags: [route.tag],
+    summary: route.summary,
+    ...(description === null ? {} : { description }),
+    security: route.auth === 'none' ? [] : [{ apiKey: [] }, { session: [] }],
+    parameters: parametersOf(route, components),
+    ...(requestBody === null ? {} : { requestBody }),
+    responses: responsesOf(route, components, errors),
+  };
+}

@@ -1,0 +1,43 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Keyring } from './keyring.ts';
+
+/** What a signed id may be used for; one made for a purpose is of no use for another. */
+export type SignedPurpose = 'upload';
+
+/** A row of an account's, as a client holds it. */
+export interface SignedRow {
+  accountId: number;
+  id: number;
+}
+
+/** Ids that a client can hold and hand back, and not make up: `<account>-<row>-<128-bit MAC>`. */
+export interface SignedIds {
+  sign(purpose: SignedPurpose, row: SignedRow): string;
+  /** @returns null for what we did not sign for this purpose; APP_SECRET_PREVIOUS counts as ours */
+  verify(purpose: SignedPurpose, signedId: string): SignedRow | null;
+}
+
+const MAC_BYTES = 16;
+const SHAPE = /^([0-9a-z]{1,11})-([0-9a-z]{1,11})-([\w-]{22})$/;
+
+function macOf(key: Buffer, purpose: SignedPurpose, row: SignedRow): Buffer {
+  const content = JSON.stringify([purpose, row.accountId, row.id]);
+  return createHmac('sha256', key).update(content).digest().subarray(0, MAC_BYTES);
+}
+
+export function createSignedIds(keyring: Pick<Keyring, 'subkey' | 'accepted'>): SignedIds {
+  return {
+    sign(purpose, row) {
+      const mac = macOf(keyring.subkey('uploads').key, purpose, row);
+      return `${row.accountId.toString(36)}-${row.id.toString(36)}-${mac.toString('base64url')}`;
+    },
+    verify(purpose, signedId) {
+      const [, account, id, mac] = SHAPE.exec(signedId) ?? [];
+      if (account === undefined || id === undefined || mac === undefined) return null;
+      const row = { accountId: parseInt(account, 36), id: parseInt(id, 36) };
+      const given = Buffer.from(mac, 'base64url');
+      const ours = keyring.accepted('uploads').map(({ key }) => macOf(key, purpose, row));
+      return ours.some((each) => timingSafeEqual(each, given)) ? row : null;
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import { WorkflowNotFoundError, type WorkflowExecutionStatusName } from '@temporalio/client';
+import type { WorkflowSignal, WorkflowStart } from '../outbox/append.ts';
+import type { EngineClient } from './connection.ts';
+import { searchAttributeNames, type SearchAttributeValues } from './contract.ts';
+
+function typed(values: SearchAttributeValues) {
+  return searchAttributeNames.flatMap((name) => {
+    const value = values[name];
+    return value === undefined ? [] : [{ key: { name, type: 'KEYWORD' as const }, value: String(value) }];
+  });
+}
+
+function startOptions(start: WorkflowStart) {
+  return {
+    workflowId: start.workflowId,
+    taskQueue: start.taskQueue ?? 'orchestration',
+    args: start.input ?? [],
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
+    workflowIdConflictPolicy: 'USE_EXISTING' as const,
+    typedSearchAttributes: typed(start.searchAttributes ?? {}),
+    ...(start.summary === undefined ? {} : { staticSummary: start.summary }),
+    ...(start.details === undefined ? {} : { staticDetails: start.details }),
+  };
+}
+
+/** Start a workflow where none of this id runs; where one does, nothing happens. */
+export async function startWorkflow(client: EngineClient, start: WorkflowStart): Promise<void> {
+  await client.workflow.start(start.workflowType, startOptions(start));
+}
+
+/** Signal a workflow, started first where none of this id runs. */
+export async function signalWithStart(
+  client: EngineClient,
+  entry: WorkflowStart & WorkflowSignal,
+): Promise<void> {
+  await client.workflow.signalWithStart(entry.workflowType, {
+    ...startOptions(entry),
+    signal: entry.signal,
+    signalArgs: entry.signalInput ?? [],
+  });
+}
+
+/** @returns false where no workflow of this id runs */
+export async function signalWorkflow(client: EngineClient, entry: WorkflowSignal): Promise<boolean> {
+  try {
+    await client.workflow.getHandle(entry.workflowId).signal(entry.signal, ...(entry.signalInput ?? []));
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+}
+
+/** A workflow in any of these is over. */
+const closed = new Set<WorkflowExecutionStatusName>([
+  'COMPLETED',
+  'FAILED',
+  'CANCELLED',
+  'TERMINATED',
+  'TIMED_OUT',
+]);
+
+/** @returns false where no workflow of this id is known, or the last one is over */
+export async function workflowRuns(client: EngineClient, workflowId: string): Promise<boolean> {
+  try {
+    const { status } = await client.workflow.getHandle(workflowId).describe();
+    return !closed.has(status.name);
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+}

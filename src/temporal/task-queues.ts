@@ -1,8 +1,0 @@
-/**
- * Where work waits for a process that takes it. This file imports nothing, so that workflows may use it.
- * `orchestration`: workflows and short activities; `bulk`: long or many activities, so that they never hold up
- * the short ones; both are served by the `worker` role. `delivery`: only the lanes' activities, by `sender`.
- */
-export const taskQueues = { orchestration: 'orchestration', bulk: 'bulk', delivery: 'delivery' } as const;
-
-export type TaskQueue = (typeof taskQueues)[keyof typeof taskQueues];

@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto';
+import { expect, it } from '@jest/globals';
+import { relaxedBodyHash, relaxedField } from '../../../src/delivery/dkim/canonical.ts';
+
+/** The first two are the examples of RFC 6376 §3.4.5. */
+it.each([
+  ['A: X', 'a:X'],
+  ['B : Y\t\r\n\tZ  ', 'b:Y Z'],
+  ['Subject:', 'subject:'],
+  ['Subject: a:  b', 'subject:a: b'],
+])('the field %j in relaxed form is %j', (field, relaxed) => {
+  expect(relaxedField(field)).toBe(relaxed);
+});
+
+/** The first is the example of RFC 6376 §3.4.5. */
+it.each([
+  [' C \r\nD \t E\r\n\r\n\r\n', ' C\r\nD E\r\n'],
+  ['', ''],
+  ['\r\n\r\n', ''],
+  [' \r\n\t\r\n', ''],
+  ['no line end', 'no line end\r\n'],
+  ['no line end ', 'no line end\r\n'],
+  ['a\r\n\r\nb\r\n', 'a\r\n\r\nb\r\n'],
+])('the body %j is hashed as %j', (body, relaxed) => {
+  expect(relaxedBodyHash(Buffer.from(body))).toBe(createHash('sha256').update(relaxed).digest('base64'));
+});

@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
+import type { EmailProvider, OutgoingEmail } from '../../../src/delivery/providers/port.ts';
+import { createSmtpProvider } from '../../../src/delivery/providers/smtp.ts';
+import { startSmtpServer, type TestSmtpServer } from '../../support/sending.ts';
+
+const CONNECTIONS = 8;
+/** How long a body is under way, so that all windows that may travel at once do. */
+const BODY_MS = 100;
+
+let server: TestSmtpServer;
+let provider: EmailProvider;
+let connections: number;
+let atOnce: number;
+let most: number;
+
+function onData(stream: SMTPServerDataStream, _session: SMTPServerSession, done: () => void): void {
+  most = Math.max(most, (atOnce += 1));
+  stream.resume();
+  stream.on('end', () => {
+    void delay(BODY_MS).then(() => {
+      atOnce -= 1;
+      done();
+    });
+  });
+}
+
+beforeEach(async () => {
+  connections = 0;
+  atOnce = 0;
+  server = await startSmtpServer({
+    onData,
+    onConnect: (_session, done) => {
+      connections += 1;
+      done();
+    },
+  });
+  const target = { host: '127.0.0.1', port: server.port, security: 'none', clientName: 'mail.test' } as const;
+  provider = createSmtpProvider({ target, connections: CONNECTIONS });
+  // Connected, so that what travels at once is told by the pool and not by how long greetings take.
+  await handOver(CONNECTIONS);
+});
+afterEach(async () => {
+  await provider.close();
+  await server.stop();
+});
+
+function email(to: string): OutgoingEmail {
+  return {
+    messageId: 1,
+    attempt: 1,
+    returnPath: 'bounces@mail.test',
+    to,
+    from: 'hello@mail.test',
+    subject: '',
+    tags: {},
+    built: { data: Buffer.from('Subject: x\r\n\r\nx\r\n'), smtpUtf8: false, eightBit: false },
+  };
+}
+
+async function handOver(windows: number): Promise<string[]> {
+  most = 0;
+  const outcomes = await Promise.all(
+    Array.from({ length: windows }, () => provider.handOver([email('ada@example.com')])),
+  );
+  return outcomes.map(([outcome]) => outcome?.kind ?? 'none');
+}
+
+describe('the connections to a relay', () => {
+  it('are as many as are allowed, and used again', async () => {
+    await handOver(CONNECTIONS * 3);
+    expect(most).toBe(CONNECTIONS);
+    expect(connections).toBe(CONNECTIONS);
+  });
+
+  it.each([450, 451, 452])('are fewer while it says %i, more again when it does not', async (code) => {
+    server.answers.rcpt = () => `${code} 4.3.2 busy`;
+    expect(await handOver(3)).toEqual(['deferred', 'deferred', 'deferred']);
+    delete server.answers.rcpt;
+    expect(await handOver(2)).toEqual(['accepted', 'accepted']);
+    expect(most).toBe(1);
+    await handOver(CONNECTIONS * 2);
+    await handOver(CONNECTIONS);
+    expect(most).toBe(CONNECTIONS);
+  });
+
+  it('are as many as before after any other refusal', async () => {
+    server.answers.rcpt = () => '550 5.1.1 no such user';
+    await handOver(3);
+    delete server.answers.rcpt;
+    await handOver(CONNECTIONS);
+    expect(most).toBe(CONNECTIONS);
+  });
+});

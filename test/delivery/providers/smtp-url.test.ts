@@ -1,0 +1,73 @@
+import { describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { ConfigError, loadConfig } from '../../../src/config.ts';
+import {
+  createEmailProvider,
+  createSmsProvider,
+  signsMessages,
+} from '../../../src/delivery/providers/registry.ts';
+import { smtpTargetFromUrl } from '../../../src/delivery/providers/smtp.ts';
+import { createResolver } from '../../../src/platform/dns/resolver.ts';
+
+const target = (url: string) => smtpTargetFromUrl(new URL(url), 'mail.test');
+
+describe('the address of a relay', () => {
+  it.each([
+    [
+      'smtp://relay.test',
+      { host: 'relay.test', port: 587, security: 'opportunistic', clientName: 'mail.test' },
+    ],
+    ['smtp://relay.test:25?tls=off&name=me.test', { port: 25, security: 'none', clientName: 'me.test' }],
+    ['smtp://relay.test?tls=required', { security: 'starttls' }],
+    ['smtp://u:p@relay.test', { security: 'starttls', auth: { user: 'u', pass: 'p' } }],
+    ['smtp://a%40b.test:p%2F%3A@relay.test', { auth: { user: 'a@b.test', pass: 'p/:' } }],
+    ['smtps://relay.test', { port: 465, security: 'implicit' }],
+    ['smtp://[2001:db8::1]:2525', { host: '2001:db8::1', port: 2525 }],
+    ['smtp://relay.test?dkim=off', { security: 'opportunistic' }],
+  ])('%s', (url, expected) => {
+    expect(target(url)).toMatchObject(expected);
+  });
+
+  it.each([
+    ['smtp://relay.test?tls=yes', 'tls must be one of required, opportunistic, off'],
+    ['smtp://u:secret@relay.test?tls=off', 'credentials need tls=required, not off'],
+    ['smtp://u:secret@relay.test?tls=opportunistic', 'credentials need tls=required, not opportunistic'],
+    ['smtp://u:secret%@relay.test', 'write a % in user name or password as %25'],
+    ['smtp://relay.test?ca=/no/such/file.pem', 'the file of ca cannot be read: ENOENT'],
+    ['smtp://relay.test?tsl=off', 'tsl is not one of its parameters: tls, ca, name, dkim'],
+    ['smtp:relay.test', 'it names no host'],
+  ])('%s is refused, in words, without its password', (url, words) => {
+    const read = () => target(url);
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(`EMAIL_PROVIDER_URL: ${words}`);
+    expect(read).not.toThrow('secret');
+  });
+});
+
+describe('the providers that are set', () => {
+  const deps = (env: Record<string, string>) => ({
+    config: loadConfig(env),
+    pool: new pg.Pool(),
+    resolver: createResolver([]),
+  });
+
+  it('are of a known kind, one for email at least', () => {
+    expect(createEmailProvider(deps({ EMAIL_PROVIDER_URL: 'smtp://relay.test' })).name).toBe('smtp');
+    expect(createEmailProvider(deps({ EMAIL_PROVIDER_URL: 'capture:' })).name).toBe('capture');
+    expect(createSmsProvider(deps({ SMS_PROVIDER_URL: 'capture:' }))?.name).toBe('capture');
+    expect(createSmsProvider(deps({}))).toBeNull();
+    const known = 'begins with pigeon:, which is none of: capture:, smtp:, smtps:';
+    expect(() => createEmailProvider(deps({}))).toThrow('EMAIL_PROVIDER_URL is not set');
+    expect(() => createEmailProvider(deps({ EMAIL_PROVIDER_URL: 'pigeon://x' }))).toThrow(known);
+    expect(() => createEmailProvider(deps({ EMAIL_PROVIDER_URL: 'relay' }))).toThrow('is not a URL');
+    expect(() => createSmsProvider(deps({ SMS_PROVIDER_URL: 'pigeon://x' }))).toThrow(
+      'SMS_PROVIDER_URL begins with pigeon:',
+    );
+  });
+
+  it('sign for themselves where ?dkim=off says so', () => {
+    const signs = (url: string) => signsMessages(loadConfig({ EMAIL_PROVIDER_URL: url }));
+    expect(signs('smtp://relay.test')).toBe(true);
+    expect(signs('smtp://relay.test?dkim=off')).toBe(false);
+  });
+});

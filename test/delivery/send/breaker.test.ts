@@ -1,0 +1,94 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { messageStatuses, statesBefore, transitions } from '../../../src/delivery/message.ts';
+import { type Breaker, createBreaker } from '../../../src/delivery/send/breaker.ts';
+import { retryDelaySeconds } from '../../../src/delivery/send/outcomes.ts';
+
+describe('the breaker', () => {
+  let now: number;
+  let breaker: Breaker;
+  beforeEach(() => {
+    now = 1_000_000;
+    breaker = createBreaker(() => now);
+  });
+
+  it('backs off one second, then twice as long each time, at most five minutes', () => {
+    const waits: number[] = [];
+    for (let n = 0; n < 11; n++) {
+      breaker.failed('away');
+      waits.push(breaker.waitMs());
+      expect(breaker.tryEnter()).toBeNull();
+      now += breaker.waitMs();
+      expect(breaker.tryEnter()).not.toBeNull();
+    }
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map((seconds) => seconds * 1_000));
+  });
+
+  it('lets one window try, and closes when it works', () => {
+    breaker.failed('away');
+    now += 1_000;
+    expect(breaker.tryEnter()).not.toBeNull();
+    expect(breaker.tryEnter()).toBeNull();
+    expect(breaker.report()).toMatchObject({ state: 'half_open', reason: 'away' });
+    breaker.succeeded();
+    expect([breaker.tryEnter(), breaker.tryEnter()]).not.toContain(null);
+    expect(breaker.report()).toEqual({ state: 'closed', reason: null, retryAt: null });
+  });
+
+  it('lets another try where the first handed over nothing', () => {
+    breaker.failed('away');
+    now += 1_000;
+    breaker.tryEnter()?.();
+    expect(breaker.tryEnter()).not.toBeNull();
+  });
+
+  it('opens at the third connection in a row that ends with a message, at the first while it tries', () => {
+    breaker.strained('421');
+    breaker.strained('421');
+    expect(breaker.waitMs()).toBe(0);
+    breaker.strained('421');
+    expect(breaker.waitMs()).toBe(1_000);
+    now += 1_000;
+    breaker.tryEnter();
+    breaker.strained('421');
+    expect(breaker.waitMs()).toBe(2_000);
+  });
+
+  it('counts only connections in a row', () => {
+    breaker.strained('421');
+    breaker.strained('421');
+    breaker.succeeded();
+    breaker.strained('421');
+    expect(breaker.waitMs()).toBe(0);
+  });
+
+  it('is not opened further by windows that were on their way', () => {
+    breaker.failed('away');
+    breaker.failed('away');
+    expect(breaker.waitMs()).toBe(1_000);
+  });
+});
+
+it('tries a message again after 1, 5, 15 minutes, then 1, 2, 4 … hours', () => {
+  const minutes = [1, 2, 3, 4, 5, 6, 7].map((attempt) => retryDelaySeconds(attempt) / 60);
+  expect(minutes).toEqual([1, 5, 15, 60, 120, 240, 480]);
+  expect(retryDelaySeconds(40)).toBe(72 * 3_600);
+});
+
+describe('the table of transitions', () => {
+  it('leaves the ends of a message alone', () => {
+    for (const end of ['complained', 'skipped', 'canceled'] as const) expect(transitions[end]).toEqual([]);
+    expect(statesBefore('queued')).not.toContain('sent');
+    expect(statesBefore('failed')).not.toContain('delivered');
+  });
+
+  it('has an arrow for late facts', () => {
+    expect(transitions.delivered).toEqual(expect.arrayContaining(['bounced', 'complained']));
+    expect(transitions.unknown).toEqual(expect.arrayContaining(['sent', 'delivered', 'bounced']));
+  });
+
+  it('names known states only', () => {
+    for (const status of messageStatuses) {
+      for (const next of transitions[status]) expect(messageStatuses).toContain(next);
+    }
+  });
+});

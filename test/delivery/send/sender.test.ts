@@ -1,0 +1,478 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { intendBatch } from '../../../src/delivery/send/batch.ts';
+import { claimBacklog, releaseClaims } from '../../../src/delivery/send/claim.ts';
+import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
+import type { Route } from '../../../src/delivery/send/hand-over.ts';
+import { outcomeRecord } from '../../../src/delivery/send/outcomes.ts';
+import { recordBatches } from '../../../src/delivery/send/record.ts';
+import { resumeSending, setAccount } from '../../../src/features/accounts/service.ts';
+import { reapDeadProcesses, registerProcess } from '../../../src/platform/processes/process.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { eventually } from '../../support/eventually.ts';
+import {
+  insertAccount,
+  insertSender,
+  queueEmails,
+  type QueuedAccount,
+  statusCounts,
+} from '../../support/queued.ts';
+import {
+  receivedAtLeast,
+  startSmtpServer,
+  startTestSender,
+  TEST_TIERS,
+  type TestSender,
+  type TestSenderOptions,
+  type TestSmtpServer,
+} from '../../support/sending.ts';
+
+let test: TestDatabase;
+let server: TestSmtpServer;
+let account: QueuedAccount;
+let senders: TestSender[] = [];
+
+beforeEach(async () => {
+  test = await createTestDatabase({ poolMax: 4 });
+  server = await startSmtpServer();
+  account = await insertAccount(test.database);
+});
+
+afterEach(async () => {
+  await Promise.all(senders.map((each) => each.stop()));
+  senders = [];
+  await server.stop();
+  await test.drop();
+});
+
+async function start(options: Partial<TestSenderOptions> = {}): Promise<TestSender> {
+  const sender = await startTestSender({ url: test.url, port: server.port, ...options });
+  senders.push(sender);
+  return sender;
+}
+
+const query = <Row extends object>(text: string, values: unknown[] = []) =>
+  test.database.pool.query<Row>(text, values).then((result) => result.rows);
+
+const untilCounts = (expected: Record<string, number>, accountId?: number) =>
+  eventually(async () => expect(await statusCounts(test.database, accountId)).toEqual(expected));
+
+describe('the send loop', () => {
+  it('sends each message once, and leaves nothing behind', async () => {
+    const ids = await queueEmails(test.database, account, 300);
+    await Promise.all([start(), start()]);
+    await untilCounts({ sent: 300 });
+    expect(new Set(server.received.map((mail) => mail.to)).size).toBe(300);
+    expect(server.received).toHaveLength(300);
+    await eventually(async () => {
+      const left = await query(
+        'select (select count(*) from send_queue) as queue, (select count(*) from handovers) as intents',
+      );
+      expect(left).toEqual([{ queue: 0, intents: 0 }]);
+    });
+    const events = await query('select message_id, attempt, type from message_events order by message_id');
+    expect(events).toEqual(ids.map((id) => ({ message_id: id, attempt: 1, type: 'sent' })));
+    expect(await query('select email_sent from account_counters')).toEqual([{ email_sent: 300 }]);
+    expect(await query('select used from allowance_buckets')).toEqual([{ used: 300 }]);
+  });
+
+  it('names the message in Message-ID and return path', async () => {
+    const [id] = await queueEmails(test.database, account, 1);
+    await start();
+    await receivedAtLeast(server, 1);
+    expect(server.received[0]?.raw).toContain(`Message-ID: <${id}.${account.accountId}@mail.test>`);
+    expect(server.received[0]?.from).toMatch(/^b-[0-9a-z]+-[0-9a-z]+-[a-z2-7]{26}@mail\.test$/);
+  });
+
+  it('gives an account with one message its turn before the rest of a long queue', async () => {
+    await queueEmails(test.database, account, 3_000, { prefix: 'many' });
+    const small = await insertAccount(test.database);
+    await queueEmails(test.database, small, 1, { prefix: 'one' });
+    await start();
+    await untilCounts({ sent: 1 }, small.accountId);
+    const place = server.received.findIndex((mail) => mail.to.startsWith('one'));
+    expect(place).toBeLessThan(1_100);
+  });
+
+  it('leaves to others what its provider is too slow for', async () => {
+    await queueEmails(test.database, account, 600);
+    const answered = Promise.withResolvers<undefined>();
+    const route: Route = {
+      channel: 'email',
+      provider: 'slow',
+      concurrency: 2,
+      async handOver(messages) {
+        await answered.promise;
+        return messages.map(() => ({ kind: 'deferred', response: '450 later' }));
+      },
+      close: async () => undefined,
+    };
+    senders.push(await startTestSender({ url: test.url, port: server.port, route }));
+    const held = () => query('select 1 from send_queue where owner is not null');
+    try {
+      // Two windows of 50, and what is claimed ahead.
+      await eventually(async () => expect(await held()).toHaveLength(200));
+      await start();
+      await untilCounts({ sent: 400, queued: 200 });
+      expect(await held()).toHaveLength(200);
+    } finally {
+      answered.resolve(undefined);
+    }
+  });
+
+  it('stops without losing or repeating anything', async () => {
+    await queueEmails(test.database, account, 600);
+    const first = await start();
+    await receivedAtLeast(server, 50);
+    await first.stop();
+    senders = [];
+    expect(await query('select 1 from send_queue where owner is not null')).toHaveLength(0);
+    expect(await query('select 1 from handovers')).toHaveLength(0);
+    await start();
+    await untilCounts({ sent: 600 });
+    expect(server.received).toHaveLength(600);
+  });
+});
+
+describe('a claim that the database forgot in a crash', () => {
+  it('is made anew, and its message is sent once', async () => {
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    await server.stop();
+    server = await startSmtpServer({
+      onMailFrom: (_address, _session, done) => void answered.then(() => done()),
+    });
+    await queueEmails(test.database, account, 80);
+    await start({ connections: 1 });
+    // The first window is at the provider; the other thirty claims wait in the sender.
+    await eventually(async () => expect(await query('select 1 from handovers')).toHaveLength(1));
+    const forgotten = await query(
+      `update send_queue set owner = null, claim_epoch = claim_epoch - 1
+       where message_id not in (select unnest(message_ids) from handovers) returning message_id`,
+    );
+    expect(forgotten).toHaveLength(30);
+    await eventually(async () =>
+      expect(await query('select 1 from send_queue where owner is null')).toHaveLength(0),
+    );
+    answer();
+    await untilCounts({ sent: 80 });
+    expect(server.received).toHaveLength(80);
+  });
+});
+
+describe('what the provider says', () => {
+  it('bounces and suppresses an address that does not exist', async () => {
+    server.answers.rcpt = () => '550 5.1.1 no such user';
+    await queueEmails(test.database, account, 1);
+    await start();
+    await untilCounts({ bounced: 1 });
+    expect(await query('select bounce from messages')).toMatchObject([
+      { bounce: { type: 'hard', subtype: 'no_such_mailbox' } },
+    ]);
+    expect(await query('select address_key, reason from suppressions')).toEqual([
+      { address_key: 'u0@example.com', reason: 'hard_bounce' },
+    ]);
+    await queueEmails(test.database, account, 1);
+    await untilCounts({ bounced: 1, failed: 1 });
+    expect(await query(`select failure ->> 'code' as code from messages where status = 'failed'`)).toEqual([
+      { code: 'suppressed' },
+    ]);
+  });
+
+  it.each([
+    ['550 mailbox unavailable', 'bounced', null],
+    ['550 5.7.1 blocked', 'failed', 'content_rejected'],
+    ['550 5.1.8 bad sender domain', 'failed', 'sender_rejected'],
+    ['552 5.3.4 too big', 'failed', 'content_rejected'],
+    ['554 5.5.0 no', 'failed', 'rejected'],
+  ])('takes RCPT %p for %s', async (answer, status, code) => {
+    server.answers.rcpt = () => answer;
+    await queueEmails(test.database, account, 1);
+    await start();
+    await untilCounts({ [status]: 1 });
+    const suppressed = await query('select 1 from suppressions');
+    expect(suppressed).toHaveLength(status === 'bounced' ? 1 : 0);
+    expect(await query(`select failure ->> 'code' as code from messages`)).toEqual([{ code }]);
+  });
+
+  it('tries again after a passing refusal, as scheduled', async () => {
+    server.answers.rcpt = () => '451 4.7.1 greylisted';
+    await queueEmails(test.database, account, 1);
+    await start();
+    await eventually(async () => {
+      const [row] = await query<{ wait: number; attempt_count: number }>(
+        'select extract(epoch from due_at - now())::int as wait, attempt_count from send_queue where owner is null',
+      );
+      expect(row?.attempt_count).toBe(1);
+      expect(row?.wait).toBeGreaterThan(50);
+    });
+    expect(await query('select type, attempt from message_events')).toEqual([
+      { type: 'deferred', attempt: 1 },
+    ]);
+    server.answers.rcpt = () => null;
+    await query('update send_queue set due_at = now()');
+    await untilCounts({ sent: 1 });
+    expect(await query('select attempt_count from messages')).toEqual([{ attempt_count: 2 }]);
+  });
+
+  it('keeps an answer that is cut within a character', async () => {
+    server.answers.rcpt = () => `554 5.5.0 ${'x'.repeat(489)}🎉`;
+    await queueEmails(test.database, account, 1);
+    await start();
+    await untilCounts({ failed: 1 });
+  });
+
+  it('ends a message that was refused for 72 hours', async () => {
+    server.answers.rcpt = () => '451 4.7.1 greylisted';
+    await queueEmails(test.database, account, 1, { queuedHoursAgo: 71 });
+    await query('update send_queue set attempt_count = 5');
+    await start();
+    await untilCounts({ failed: 1 });
+    expect(await query(`select failure ->> 'code' as code from messages`)).toEqual([{ code: 'expired' }]);
+  });
+
+  it('counts no attempt for trouble of the provider', async () => {
+    const { port } = server;
+    await server.stop();
+    await queueEmails(test.database, account, 20);
+    const { sender } = await start();
+    await eventually(() => expect(sender.report().providers['email:smtp']?.state).toBe('open'));
+    expect(await query('select distinct attempt_count, status from messages')).toEqual([
+      { attempt_count: 0, status: 'queued' },
+    ]);
+    server = await startSmtpServer({}, port);
+    await untilCounts({ sent: 20 });
+    expect(await query('select distinct attempt_count from messages')).toEqual([{ attempt_count: 1 }]);
+    expect(sender.report().providers['email:smtp']?.state).toBe('closed');
+  });
+
+  it.each([
+    '421 4.3.2 closing',
+    '530 5.7.0 authentication required',
+    '554 5.7.1 client host rejected',
+    '503 5.5.1 not now',
+  ])('takes %p at MAIL for trouble of the provider', async (answer) => {
+    let refusals = 2;
+    server.answers.mail = () => (refusals-- > 0 ? answer : null);
+    await queueEmails(test.database, account, 10);
+    await start();
+    await untilCounts({ sent: 10 });
+    expect(await query('select distinct attempt_count from messages')).toEqual([{ attempt_count: 1 }]);
+  });
+});
+
+describe('a connection that ends with a message', () => {
+  it('counts one attempt of that message alone; the third in a row opens the breaker', async () => {
+    server.answers.rcpt = (to) => (to.startsWith('u1@') ? '421 4.3.2 closing' : null);
+    await queueEmails(test.database, account, 3);
+    const { sender } = await start();
+    await untilCounts({ sent: 2, queued: 1 });
+    expect(await query('select to_address, attempt_count from messages order by id')).toEqual([
+      { to_address: 'u0@example.com', attempt_count: 1 },
+      { to_address: 'u1@example.com', attempt_count: 1 },
+      { to_address: 'u2@example.com', attempt_count: 1 },
+    ]);
+    server.answers.rcpt = () => '421 4.3.2 closing';
+    await queueEmails(test.database, account, 1, { prefix: 'a' });
+    await eventually(async () =>
+      expect(await query(`select attempt_count from messages where to_address = 'a0@example.com'`)).toEqual([
+        { attempt_count: 1 },
+      ]),
+    );
+    await queueEmails(test.database, account, 1, { prefix: 'b' });
+    await queueEmails(test.database, account, 1, { prefix: 'c' });
+    await eventually(() => expect(sender.report().providers['email:smtp']?.state).not.toBe('closed'));
+  });
+});
+
+describe('what holds a message back', () => {
+  it('is the rolling allowance, until capacity returns', async () => {
+    const limited = await insertAccount(test.database, 10);
+    await queueEmails(test.database, limited, 15);
+    await start();
+    await untilCounts({ sent: 10, held: 5 }, limited.accountId);
+    const [row] = await query<{ hold: { reason: string; until: string } }>(
+      `select hold from messages where status = 'held'`,
+    );
+    expect(row?.hold.reason).toBe('allowance');
+    const hours = (new Date(row?.hold.until ?? 0).getTime() - Date.now()) / 3_600_000;
+    expect(hours).toBeGreaterThan(23.7);
+    expect(hours).toBeLessThan(24.2);
+    await query(
+      `update allowance_buckets set bucket = bucket - interval '25 hours'; update send_queue set due_at = now()`,
+    );
+    await untilCounts({ sent: 15 }, limited.accountId);
+  });
+
+  it('is never exceeded by two senders at once', async () => {
+    const limited = await insertAccount(test.database, 137);
+    await queueEmails(test.database, limited, 500);
+    await Promise.all([start(), start(), start()]);
+    await untilCounts({ sent: 137, held: 363 }, limited.accountId);
+    expect(server.received).toHaveLength(137);
+  });
+
+  it('is a pause, from the moment it is answered to the resumption', async () => {
+    await queueEmails(test.database, account, 1_000);
+    await start();
+    await receivedAtLeast(server, 20);
+    await query('update accounts set sending_paused_at = now()');
+    const intended = await query<{ count: number }>(
+      'select coalesce(sum(cardinality(message_ids)), 0)::int as count from handovers',
+    );
+    await eventually(async () => expect(await query('select 1 from handovers')).toHaveLength(0));
+    await eventually(async () => expect((await statusCounts(test.database)).queued).toBeUndefined());
+    const arrived = server.received.length;
+    expect(intended[0]?.count).toBeLessThanOrEqual(100);
+    expect(
+      await query(`select distinct hold ->> 'reason' as reason from messages where status = 'held'`),
+    ).toEqual([{ reason: 'account_paused' }]);
+    expect((await statusCounts(test.database)).held).toBe(1_000 - arrived);
+    await resumeSending(test.database.pool, account.accountId);
+    await untilCounts({ sent: 1_000 });
+    expect(server.received).toHaveLength(1_000);
+  });
+
+  it('ends after 72 hours', async () => {
+    await query('update accounts set sending_paused_at = now()');
+    await queueEmails(test.database, account, 3, { queuedHoursAgo: 73 });
+    await start();
+    await untilCounts({ failed: 3 });
+    expect(await query(`select distinct failure ->> 'code' as code from messages`)).toEqual([
+      { code: 'expired' },
+    ]);
+  });
+
+  it('takes no place in the allowance for messages that have expired', async () => {
+    const limited = await insertAccount(test.database, 5);
+    await queueEmails(test.database, limited, 5, { prefix: 'old', queuedHoursAgo: 73 });
+    await queueEmails(test.database, limited, 5, { prefix: 'new' });
+    await start();
+    await untilCounts({ failed: 5, sent: 5 }, limited.accountId);
+  });
+
+  it('goes at once when an operator raises what the account may send', async () => {
+    const limited = await insertAccount(test.database, 1);
+    await queueEmails(test.database, limited, 3);
+    await start();
+    await untilCounts({ sent: 1, held: 2 }, limited.accountId);
+    await setAccount(test.database.pool, limited.accountId, { allowancePerDay: 10 });
+    await untilCounts({ sent: 3 }, limited.accountId);
+  });
+
+  it('gives its reservation back when it is refused', async () => {
+    await queueEmails(test.database, account, 4);
+    await query(
+      `insert into suppressions (account_id, address_key, reason) select $1, 'u' || n || '@example.com', 'manual' from generate_series(0, 2) n`,
+      [account.accountId],
+    );
+    await start();
+    await untilCounts({ sent: 1, failed: 3 });
+    expect(await query('select used from allowance_buckets')).toEqual([{ used: 1 }]);
+  });
+
+  it('is not a suppression that has expired', async () => {
+    await queueEmails(test.database, account, 1);
+    await query(
+      `insert into suppressions (account_id, address_key, reason, expires_at) values ($1, 'u0@example.com', 'soft_bounce', now() - interval '1 hour')`,
+      [account.accountId],
+    );
+    await start();
+    await untilCounts({ sent: 1 });
+  });
+});
+
+describe('a sender that dies', () => {
+  const claimAll = (owner: number) =>
+    claimBacklog(
+      test.database.pool,
+      { channel: 'email', class: 0, accountId: account.accountId, waitMs: 0 },
+      owner,
+      100,
+      TEST_TIERS,
+    );
+
+  it('loses its claims; of its intents, transactional mail goes again, the rest does not', async () => {
+    await queueEmails(test.database, account, 6);
+    await query(`update messages set class = 2 where id in (select id from messages order by id limit 2)`);
+    // A process whose connection is gone: its row is there, its lock is not.
+    const owner = 76;
+    await insertSender(test.database, 76);
+    const live = await registerProcess({ url: test.url }, 'sender');
+    const claims = await claimAll(owner);
+    await intendBatch(test.database.pool, { owner, seq: 1, provider: 'smtp', claims: claims.slice(0, 4) });
+    // Nobody is taken for dead in the first seconds of a database.
+    await eventually(async () =>
+      expect(await reapDeadProcesses(test.database.pool, null, [recoverDeadSender])).toEqual([owner]),
+    );
+    expect(await statusCounts(test.database)).toEqual({ unknown: 4, queued: 2 });
+    expect(await query('select count(*) from send_queue where owner is null')).toEqual([{ count: 4 }]);
+    await start();
+    await untilCounts({ unknown: 2, sent: 4 });
+    expect(server.received).toHaveLength(4);
+    await live.close();
+  });
+
+  it('can claim nothing once it was taken for dead', async () => {
+    await queueEmails(test.database, account, 3);
+    expect(await claimAll(75)).toEqual([]);
+    expect(await query('select 1 from send_queue where owner is not null')).toHaveLength(0);
+  });
+
+  it('leaves what it still owns to whoever reaps it, also when it stopped properly', async () => {
+    await queueEmails(test.database, account, 3);
+    const stopping = await registerProcess({ url: test.url }, 'sender');
+    await claimAll(stopping.id() ?? 0);
+    await stopping.close();
+    await start();
+    await eventually(async () => {
+      await reapDeadProcesses(test.database.pool, null, [recoverDeadSender]);
+      expect(await query('select 1 from send_queue where owner is not null')).toHaveLength(0);
+    });
+    await untilCounts({ sent: 3 });
+  });
+
+  it('gives back only the claim it means, not a newer one of the same message', async () => {
+    await queueEmails(test.database, account, 1);
+    await insertSender(test.database, 79);
+    const [old] = await claimAll(79);
+    await query('update send_queue set owner = null');
+    const [newer] = await claimAll(79);
+    await releaseClaims(test.database.pool, 79, old ? [old] : []);
+    expect(await query('select owner, claim_epoch as epoch from send_queue')).toEqual([
+      { owner: 79, epoch: newer?.epoch },
+    ]);
+  });
+
+  it('can intend nothing once it was taken for dead', async () => {
+    await queueEmails(test.database, account, 3);
+    await insertSender(test.database, 77);
+    const claims = await claimAll(77);
+    expect(claims).toHaveLength(3);
+    await query('delete from processes where id = 77');
+    expect(await intendBatch(test.database.pool, { owner: 77, seq: 1, provider: 'smtp', claims })).toEqual(
+      [],
+    );
+    expect(await query('select 1 from handovers')).toHaveLength(0);
+  });
+
+  it('still records the facts it knows', async () => {
+    await queueEmails(test.database, account, 2);
+    await insertSender(test.database, 78);
+    const claims = await claimAll(78);
+    const window = await intendBatch(test.database.pool, { owner: 78, seq: 1, provider: 'smtp', claims });
+    await recoverDeadSender(test.database.pool, 78);
+    expect(await statusCounts(test.database)).toEqual({ unknown: 2 });
+    const accepted = {
+      kind: 'accepted',
+      providerMessageId: null,
+      response: '250 ok',
+      delivered: false,
+    } as const;
+    const settlements = window.map((message) => outcomeRecord(message, 'smtp', accepted));
+    await recordBatches(test.database.pool, [{ owner: 78, seq: 1, settlements }]);
+    await recordBatches(test.database.pool, [{ owner: 78, seq: 1, settlements }]);
+    expect(await statusCounts(test.database)).toEqual({ sent: 2 });
+    expect(await query('select 1 from send_queue')).toHaveLength(0);
+    expect(await query('select email_sent from account_counters')).toEqual([{ email_sent: 2 }]);
+  });
+});

@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { intendBatch, type BatchMessage } from '../../../src/delivery/send/batch.ts';
+import { type Claim, claimBacklog, releaseClaims } from '../../../src/delivery/send/claim.ts';
+import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
+import { outcomeRecord } from '../../../src/delivery/send/outcomes.ts';
+import { recordBatches } from '../../../src/delivery/send/record.ts';
+import { insertAccount, queueEmails, type QueuedAccount } from '../../support/queued.ts';
+import { TEST_TIERS } from '../../support/sending.ts';
+import { BACKLOG, FEW, openStaleQueue, OWNER, type StaleQueue, TAKEN } from '../../support/stale-queue.ts';
+
+let stale: StaleQueue;
+let account: QueuedAccount;
+
+beforeEach(async () => {
+  stale = await openStaleQueue('send_queue');
+  account = await insertAccount(stale.database);
+});
+afterEach(() => stale.close());
+
+function claim() {
+  const backlog = { channel: 'email', class: 0, accountId: account.accountId, waitMs: 0 } as const;
+  return claimBacklog(stale.sender.pool, backlog, OWNER, TAKEN, TEST_TIERS);
+}
+
+function intend(seq: number, claims: Claim[]) {
+  return intendBatch(stale.sender.pool, { owner: OWNER, seq, provider: 'smtp', claims });
+}
+
+function record(seq: number, messages: BatchMessage[]) {
+  const settlements = messages.map((message, index) =>
+    outcomeRecord(
+      message,
+      'smtp',
+      index % 2
+        ? { kind: 'accepted', providerMessageId: null, response: '250 ok', delivered: false }
+        : { kind: 'deferred', response: '451 later' },
+    ),
+  );
+  return recordBatches(stale.sender.pool, [{ owner: OWNER, seq, settlements }]);
+}
+
+it('a queue that was empty when its plans were made is claimed, recorded and given back by keys', async () => {
+  await record(1, await intend(1, await claim()));
+  await queueEmails(stale.database, account, BACKLOG);
+
+  let claims: Claim[] = [];
+  expect(await stale.entriesRead(async () => (claims = await claim()))).toBeLessThan(FEW);
+  expect(claims).toHaveLength(TAKEN);
+  const messages = await intend(2, claims);
+  expect(await stale.entriesRead(() => record(2, messages))).toBeLessThan(FEW);
+  const more = await claim();
+  expect(await stale.entriesRead(() => releaseClaims(stale.sender.pool, OWNER, more))).toBeLessThan(FEW);
+  await claim();
+  expect(await stale.entriesRead(() => recoverDeadSender(stale.sender.pool, OWNER))).toBeLessThan(FEW);
+  const { rows } = await stale.database.pool.query('select count(*) from send_queue where owner is null');
+  expect(rows).toEqual([{ count: BACKLOG - TAKEN / 2 }]);
+}, 60_000);

@@ -1,0 +1,75 @@
+import { describe, expect, it } from '@jest/globals';
+import { countSegments } from '../../src/delivery/sms-segments.ts';
+
+const gsm7 = (units: number, segments: number) => ({ encoding: 'gsm7', units, segments });
+const ucs2 = (units: number, segments: number) => ({ encoding: 'ucs2', units, segments });
+
+describe('segments of a text in the GSM alphabet', () => {
+  it.each([
+    [0, 1],
+    [1, 1],
+    [160, 1],
+    [161, 2],
+    [306, 2],
+    [307, 3],
+    [459, 3],
+    [460, 4],
+    [1_530, 10],
+    [1_531, 11],
+  ])('%d characters are %d', (length, segments) => {
+    expect(countSegments('a'.repeat(length))).toEqual(gsm7(length, segments));
+  });
+
+  it('cover the whole default alphabet and its extension', () => {
+    const basic =
+      '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà';
+    expect(basic).toHaveLength(127);
+    expect(countSegments(basic)).toEqual(gsm7(127, 1));
+    expect(countSegments('^{}\\[~]|€\f')).toEqual(gsm7(20, 1));
+  });
+
+  it('count an extended character twice', () => {
+    expect(countSegments('€'.repeat(80))).toEqual(gsm7(160, 1));
+    expect(countSegments(`${'€'.repeat(80)}a`)).toEqual(gsm7(161, 2));
+  });
+
+  it('never part an extended character from its escape', () => {
+    expect(countSegments(`${'a'.repeat(152)}€${'a'.repeat(152)}`)).toEqual(gsm7(306, 3));
+    expect(countSegments(`${'a'.repeat(151)}€${'a'.repeat(153)}`)).toEqual(gsm7(306, 2));
+    // 76 pairs a segment: one septet of each is lost.
+    expect(countSegments('€'.repeat(152))).toEqual(gsm7(304, 2));
+    expect(countSegments('€'.repeat(153))).toEqual(gsm7(306, 3));
+  });
+});
+
+describe('segments of any other text', () => {
+  it.each(['ç', '`', 'Ł', '’', '“', '\t', '—', '…', '漢', 'е', '\u00a0', '😀', '\ud800'])(
+    '%j alone makes it UCS-2',
+    (character) => {
+      expect(countSegments(`a${character}`)).toEqual(ucs2(1 + character.length, 1));
+    },
+  );
+
+  it.each([
+    [70, 1],
+    [71, 2],
+    [134, 2],
+    [135, 3],
+    [201, 3],
+    [202, 4],
+  ])('%d characters are %d', (length, segments) => {
+    expect(countSegments('漢'.repeat(length))).toEqual(ucs2(length, segments));
+  });
+
+  it('never part a surrogate pair', () => {
+    expect(countSegments('😀'.repeat(35))).toEqual(ucs2(70, 1));
+    expect(countSegments('😀'.repeat(66))).toEqual(ucs2(132, 2));
+    expect(countSegments('😀'.repeat(67))).toEqual(ucs2(134, 3));
+    expect(countSegments(`${'漢'.repeat(66)}😀${'漢'.repeat(66)}`)).toEqual(ucs2(134, 3));
+    expect(countSegments(`${'漢'.repeat(65)}😀${'漢'.repeat(67)}`)).toEqual(ucs2(134, 2));
+  });
+
+  it('count an extended GSM character once', () => {
+    expect(countSegments(`漢${'€'.repeat(69)}`)).toEqual(ucs2(70, 1));
+  });
+});

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createAccount } from '../../../src/features/accounts/service.ts';
+import {
+  createApiKey,
+  findApiKey,
+  listApiKeys,
+  revokeApiKey,
+} from '../../../src/features/api-keys/service.ts';
+import { generateKey, parseKey } from '../../../src/platform/auth/api-key.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+
+describe('the text of a key', () => {
+  it('tells live from test, and has 32 random bytes and a checksum', () => {
+    expect(generateKey(false).key).toMatch(/^crl_live_[0-9A-Za-z]{49}$/);
+    expect(generateKey(true).key).toMatch(/^crl_test_[0-9A-Za-z]{49}$/);
+    expect(generateKey(false).key).not.toBe(generateKey(false).key);
+  });
+
+  it('is refused without the database where a character, the kind or the length is wrong', () => {
+    const { key, digest } = generateKey(false);
+    expect(parseKey(key)).toEqual({ test: false, digest });
+    const other = key.at(20) === 'a' ? 'b' : 'a';
+    expect(parseKey(key.slice(0, 20) + other + key.slice(21))).toBeNull();
+    expect(parseKey(key.replace('live', 'test'))).toBeNull();
+    expect(parseKey(`${key}0`)).toBeNull();
+    expect(parseKey('')).toBeNull();
+  });
+});
+
+describe('API keys', () => {
+  let made: TestDatabase;
+  let accountId: number;
+  beforeAll(async () => {
+    made = await createTestDatabase();
+    const created = await inTransaction(made.database.pool, (trx) =>
+      createAccount(trx, { name: 'Acme', owner: { email: 'Ann@acme.test' } }),
+    );
+    accountId = created.account.id;
+  });
+  afterAll(() => made.drop());
+
+  it('are kept as a digest only', async () => {
+    const { key } = await createApiKey(made.database.pool, { accountId, name: 'ci' });
+    const { rows } = await made.database.pool.query<{ row: string }>(
+      `select row_to_json(k)::text as row from api_keys k`,
+    );
+    expect(rows.map((found) => found.row).join()).not.toContain(key.slice(14));
+  });
+
+  it('are found until they are revoked, by whoever owns them', async () => {
+    const { apiKey, key } = await createApiKey(made.database.pool, {
+      accountId,
+      test: true,
+      rateLimitPerSecond: 5,
+    });
+    expect(await findApiKey(made.database.pool, key)).toMatchObject({
+      accountId,
+      test: true,
+      rateLimitPerSecond: 5,
+    });
+    await expect(
+      revokeApiKey(made.database.pool, apiKey.id, { accountId: accountId + 1 }),
+    ).rejects.toMatchObject({
+      code: 'not_found',
+    });
+    expect(await findApiKey(made.database.pool, key)).not.toBeNull();
+    await revokeApiKey(made.database.pool, apiKey.id, { accountId });
+    expect(await findApiKey(made.database.pool, key)).toBeNull();
+    expect((await listApiKeys(made.database.pool, { accountId }))[0]).toMatchObject({ id: apiKey.id });
+  });
+
+  it('are of no brand of another account', async () => {
+    await expect(createApiKey(made.database.pool, { accountId: accountId + 1 })).rejects.toMatchObject({
+      code: 'not_found',
+    });
+  });
+});

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { ConfigError } from '../../../src/config.ts';
+import { systemSender } from '../../../src/delivery/sender-identity.ts';
+import { findAccount } from '../../../src/features/accounts/service.ts';
+import { mailOwners } from '../../../src/features/system-mail/service.ts';
+import { addMember } from '../../../src/features/users/service.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import { createTestTenant, type TestTenant } from '../../support/api.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startSmtpServer, startTestSender, type TestSmtpServer } from '../../support/sending.ts';
+
+const from = 'Carillon <no-reply@carillon.test>';
+const letter = { subject: 'Read <this>', paragraphs: ['One & two', 'Three\nfour "five"'] };
+
+let test: TestDatabase;
+let tenant: TestTenant;
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  tenant = await createTestTenant(test.database, 'Mailed');
+  await createTestTenant(test.database, 'Not Mailed');
+});
+afterAll(() => test.drop());
+beforeEach(() => query('truncate messages, message_contents, send_queue'));
+
+async function query<Row extends Record<string, unknown>>(sql: string): Promise<Row[]> {
+  return (await test.database.pool.query<Row>(sql)).rows;
+}
+
+const mail = () =>
+  inTransaction(test.database.pool, (trx) => mailOwners(trx, tenant.accountId, from, letter));
+
+describe("the service's own sender", () => {
+  it('is SYSTEM_FROM, else an address at MAIL_DOMAIN', () => {
+    expect(systemSender({ SYSTEM_FROM: 'Ops <ops@acme.test>', MAIL_DOMAIN: 'mail.test' })).toBe(
+      'Ops <ops@acme.test>',
+    );
+    expect(systemSender({ SYSTEM_FROM: undefined, MAIL_DOMAIN: 'Mail.test' })).toBe(
+      'Carillon <no-reply@mail.test>',
+    );
+  });
+
+  it('is refused at the start where it is no address', () => {
+    expect(() => systemSender({ SYSTEM_FROM: 'nobody', MAIL_DOMAIN: 'mail.test' })).toThrow(ConfigError);
+    expect(() => systemSender({ SYSTEM_FROM: 'nobody', MAIL_DOMAIN: 'mail.test' })).toThrow(/SYSTEM_FROM/);
+  });
+});
+
+describe('mail to owners', () => {
+  let smtp: TestSmtpServer;
+  beforeAll(async () => {
+    smtp = await startSmtpServer();
+  });
+  afterAll(() => smtp.stop());
+
+  it('reaches every owner, and nobody else, by the queue and the sender of all mail', async () => {
+    const { accountId } = tenant;
+    await addMember(test.database.pool, { accountId, role: 'owner', email: 'second@mailed.test' });
+    await addMember(test.database.pool, { accountId, role: 'admin', email: 'admin@mailed.test' });
+    expect(await mail()).toBe(2);
+    const sender = await startTestSender({ url: test.url, port: smtp.port });
+    await eventually(() => expect(smtp.received).toHaveLength(2));
+    await sender.stop();
+    expect(smtp.received.map((each) => each.to).sort()).toEqual([tenant.email, 'second@mailed.test'].sort());
+    const raw = smtp.received[0]?.raw ?? '';
+    expect(raw).toContain(`From: ${from}`);
+    expect(raw).toContain('Subject: Read <this>');
+    expect(raw).toContain('Three\r\nfour "five"');
+    expect(raw).toContain('<p>One &amp; two</p>');
+  }, 30_000);
+
+  it('is not held by the allowance of the system account, nor counted against another', async () => {
+    await query(`update accounts set allowance_per_day = 0 where kind = 'system'`);
+    await query('delete from allowance_buckets; delete from sandbox_usage');
+    smtp.received.length = 0;
+    await mail();
+    const sender = await startTestSender({ url: test.url, port: smtp.port });
+    await eventually(() => expect(smtp.received).toHaveLength(2));
+    await sender.stop();
+    expect(await query('select account_id from allowance_buckets where account_id <> 0')).toEqual([]);
+    expect(await query('select account_id from sandbox_usage')).toEqual([]);
+    const counted = await query('select email_sent from account_counters where email_sent > 0');
+    expect(counted).toEqual([]);
+  }, 30_000);
+
+  it('is accepted with the transaction it belongs to, or not at all', async () => {
+    await expect(
+      inTransaction(test.database.pool, async (trx) => {
+        await mailOwners(trx, tenant.accountId, from, letter);
+        throw new Error('something else failed');
+      }),
+    ).rejects.toThrow('something else failed');
+    expect(await query('select 1 from messages union all select 1 from send_queue')).toEqual([]);
+  });
+
+  it('is written to nobody without an address that mail can reach', async () => {
+    await query(`update users set email = 'not an address'`);
+    expect(await mail()).toBe(0);
+  });
+});
+
+describe('the system account', () => {
+  it('is no account that an operator or a user finds, and takes no members', async () => {
+    const [system] = await query<{ id: number }>(`select id from accounts where kind = 'system'`);
+    expect(system).toEqual({ id: 0 });
+    await expect(findAccount(test.database.pool, 0)).rejects.toMatchObject({ code: 'not_found' });
+    const member = { accountId: 0, role: 'owner' as const, email: 'mallory@mailed.test' };
+    await expect(addMember(test.database.pool, member)).rejects.toMatchObject({ code: 'not_found' });
+  });
+});

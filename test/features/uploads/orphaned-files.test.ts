@@ -1,0 +1,194 @@
+import { mkdtemp, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
+import { loadConfig } from '../../../src/config.ts';
+import { orphanedFiles, clearOrphanedFiles } from '../../../src/features/uploads/upkeep.ts';
+import { newBlobKey, newDraftName, type BlobStore } from '../../../src/platform/storage/blob-store.ts';
+import { createHomeStore } from '../../../src/platform/storage/local-disk.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+
+const asOf = new Date('2026-03-10T12:00:00Z');
+const old = new Date('2026-03-09T11:59:00Z');
+const young = new Date('2026-03-09T12:01:00Z');
+
+let db: TestDatabase;
+let home: string;
+let store: BlobStore;
+let accountId = 0;
+let brandId = 0;
+
+async function idOf(text: string, values: unknown[] = []): Promise<number> {
+  const { rows } = await db.database.pool.query<{ id: number }>(text, values);
+  return rows[0]?.id ?? 0;
+}
+
+async function putFile(writtenAt: Date): Promise<string> {
+  const key = newBlobKey('uploads', accountId);
+  await store.put(key, Buffer.from('x'));
+  await utimes(join(home, 'blobs', key), writtenAt, writtenAt);
+  return key;
+}
+
+/** What a process leaves that dies while it writes. */
+async function leaveDraft(writtenAt: Date): Promise<string> {
+  const name = newDraftName(newBlobKey('uploads', accountId));
+  const path = join(home, 'blobs', name);
+  await writeFile(path, 'half');
+  await utimes(path, writtenAt, writtenAt);
+  return name;
+}
+
+const insertRow = (key: string) =>
+  idOf(
+    `insert into uploads (account_id, brand_id, filename, content_type, size, storage_key)
+     values ($1, $2, 'a', 'text/plain', 1, $3) returning id`,
+    [accountId, brandId, key],
+  );
+
+/** Where a key's file is once it is set aside. */
+const asidePath = (key: string) => join(home, 'blobs', 'orphaned', key);
+
+/** Names of files of the account's. @param under a folder of the home's */
+async function filesIn(under: string): Promise<string[]> {
+  return (await readdir(join(home, under, 'uploads', String(accountId)))).toSorted();
+}
+const kept = () => filesIn('blobs');
+const setAside = () => filesIn('blobs/orphaned');
+const names = (...keys: string[]) => keys.map((key) => basename(key)).toSorted();
+
+function run(): Promise<number> {
+  const config = loadConfig({ CARILLON_HOME: home });
+  return orphanedFiles.run(
+    { config, database: db.database, log: pino({ level: 'silent' }) },
+    asOf,
+    () => undefined,
+  );
+}
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+  accountId = await idOf('insert into accounts default values returning id');
+  brandId = await idOf('insert into brands (account_id) values ($1) returning id', [accountId]);
+}, 60_000);
+beforeEach(async () => {
+  await db.database.pool.query('truncate uploads');
+  if (home) await rm(home, { recursive: true });
+  home = await mkdtemp(join(tmpdir(), 'carillon-home-'));
+  store = createHomeStore(home);
+});
+afterAll(async () => {
+  await rm(home, { recursive: true, force: true });
+  await db.drop();
+});
+
+describe('files of uploads, housekept', () => {
+  it('are set aside a day after they were written where no row names them, from that moment on', async () => {
+    const named = await putFile(old);
+    await insertRow(named);
+    const orphan = await putFile(old);
+    const underWay = await putFile(young);
+    const startedAt = Date.now();
+    expect(await run()).toBe(1);
+    expect(await kept()).toEqual(names(named, underWay));
+    expect(await setAside()).toEqual(names(orphan));
+    const { mtimeMs } = await stat(asidePath(orphan));
+    expect(mtimeMs).toBeGreaterThanOrEqual(startedAt - 1);
+    expect(await run()).toBe(0);
+  });
+
+  it('are removed 30 days after they were set aside', async () => {
+    await insertRow(await putFile(old));
+    const [early, late] = [await putFile(old), await putFile(old)];
+    await run();
+    const moments = [new Date('2026-02-08T11:59:00Z'), new Date('2026-02-08T12:01:00Z')] as const;
+    await utimes(asidePath(early), moments[0], moments[0]);
+    await utimes(asidePath(late), moments[1], moments[1]);
+    expect(await run()).toBe(1);
+    expect(await setAside()).toEqual(names(late));
+  });
+
+  it('are not removed where a row names them after all, and can be put back', async () => {
+    await insertRow(await putFile(old));
+    const orphan = await putFile(old);
+    await run();
+    await utimes(asidePath(orphan), new Date(0), new Date(0));
+    await insertRow(orphan);
+    expect(await run()).toBe(0);
+    await rename(asidePath(orphan), join(home, 'blobs', orphan));
+    expect(await run()).toBe(0);
+    expect(await kept()).toContain(basename(orphan));
+  });
+
+  it('are set aside by many processes at once without harm', async () => {
+    await insertRow(await putFile(old));
+    const orphans: string[] = [];
+    for (let made = 0; made < 50; made += 1) orphans.push(await putFile(old));
+    const cleared = await Promise.all([run(), run(), run(), run()]);
+    expect(cleared.reduce((sum, each) => sum + each)).toBe(50);
+    expect(await setAside()).toEqual(names(...orphans));
+  });
+
+  it('that are half-written are removed after a day, too', async () => {
+    const named = await putFile(old);
+    await insertRow(named);
+    await leaveDraft(old);
+    const underWay = await leaveDraft(young);
+    expect(await run()).toBe(1);
+    expect(await kept()).toEqual(names(named, underWay));
+  });
+
+  it('stay where the folder is that of another database, but for half-written ones', async () => {
+    await insertRow(newBlobKey('uploads', accountId));
+    const others = [await putFile(old), await putFile(old)];
+    await leaveDraft(old);
+    const [early = ''] = others;
+    await store.setAside([early], asOf);
+    await utimes(asidePath(early), new Date(0), new Date(0));
+    expect(await run()).toBe(1);
+    expect(await kept()).toEqual(names(...others.slice(1)));
+    expect(await setAside()).toEqual(names(early));
+  });
+
+  it('that are not ours stay', async () => {
+    const named = await putFile(old);
+    await insertRow(named);
+    const path = join(home, 'blobs', 'uploads', String(accountId), 'README');
+    await writeFile(path, 'x');
+    await utimes(path, old, old);
+    expect(await run()).toBe(0);
+    expect(await kept()).toEqual([...names(named), 'README'].toSorted());
+  });
+
+  it('are none where nothing was ever uploaded', async () => {
+    expect(await run()).toBe(0);
+  });
+});
+
+describe('a row that is committed while its file is looked at', () => {
+  it('keeps the file, because it is asked for after the file was found', async () => {
+    const named = await putFile(old);
+    await insertRow(named);
+    const late = await putFile(old);
+    const listing = store.list.bind(store);
+    const lateStore: BlobStore = {
+      ...store,
+      async *list(kind, most) {
+        for await (const batch of listing(kind, most)) {
+          await insertRow(late);
+          yield batch;
+        }
+      },
+    };
+    const removed = await clearOrphanedFiles({
+      db: db.database.pool,
+      store: lateStore,
+      before: young,
+      asideBefore: young,
+      progress: () => undefined,
+    });
+    expect(removed).toBe(0);
+    expect(await kept()).toEqual(names(named, late));
+  });
+});

@@ -1,0 +1,253 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createTestTenant, type TestTenant } from '../../support/api.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { startDnsServer, type TestDnsServer } from '../../support/dns/server.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startReceiver } from '../../support/https-receiver.ts';
+import { startGreeter, startRawServer, type RawAnswer, type RawServer } from '../../support/raw-server.ts';
+import {
+  addWebhook,
+  deliveriesOf,
+  publishSent,
+  startWebhookLoop,
+  type DeliveryRow,
+  type RunningLoop,
+} from '../../support/webhooks.ts';
+
+/** What a subscriber does, and what the attempt is recorded as. */
+interface Case {
+  /** A URL of whatever was started for it. */
+  start: () => Promise<string>;
+  outcome: Partial<Pick<DeliveryRow, 'status' | 'response_code'>> & { last_error?: string | RegExp };
+  /** Seconds. */
+  lasts?: [number, number];
+  /** Start of the answer. */
+  excerpt?: RegExp;
+  /** Seconds until the retry. */
+  retry?: [number, number];
+}
+
+const AT_ONCE: [number, number] = [0, 5];
+const A_DEADLINE: [number, number] = [9.9, 11.5];
+const MINUTE: [number, number] = [60, 60];
+let test: TestDatabase;
+let dns: TestDnsServer;
+let running: RunningLoop;
+const servers: { close(): Promise<void> }[] = [];
+/** Of all cases, by name. */
+const seen = new Map<string, { webhookId: number; server: RawServer | null }>();
+let lastServer: RawServer | null = null;
+
+function raw(answer: RawAnswer, host = '127.0.0.1') {
+  return async () => {
+    const server = await startRawServer(answer);
+    servers.push(server);
+    lastServer = server;
+    return `https://${host}:${server.port}/hook`;
+  };
+}
+
+/** @param head status line and headers */
+function says(head: string, body = '') {
+  const headers = `${head}\r\ncontent-length: ${body.length}\r\n\r\n`;
+  return raw((socket) => void socket.write(headers + body));
+}
+
+async function selfSigned(): Promise<string> {
+  const server = await startReceiver({ selfSigned: true });
+  servers.push(server);
+  return server.url('/hook', '127.0.0.1');
+}
+
+async function closedPort(): Promise<string> {
+  const server = await startReceiver();
+  const url = server.url('/hook', '127.0.0.1');
+  await server.close();
+  return url;
+}
+
+async function speaksNoTls(): Promise<string> {
+  const server = await startGreeter('220 mail.test ESMTP\r\n');
+  servers.push(server);
+  return `https://127.0.0.1:${server.port}/`;
+}
+
+const forever =
+  (head: string, chunk: string, everyMs: number): RawAnswer =>
+  (socket) => {
+    socket.write(head);
+    const timer = setInterval(() => socket.write(chunk), everyMs);
+    socket.once('close', () => clearInterval(timer));
+  };
+const chunk = `ff\r\n${'x'.repeat(255)}\r\n`;
+const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+
+const delivered = (response_code: number) => ({ status: 'delivered', response_code });
+const refused = (response_code: number) => ({
+  status: 'retrying',
+  response_code,
+  last_error: `status ${response_code}`,
+});
+const lost = (reason: string, response_code: number | null = null) => ({
+  status: 'retrying',
+  response_code,
+  last_error: new RegExp(`^${reason}: `),
+});
+
+const cases: Record<string, Case> = {
+  'status 200': { start: says('HTTP/1.1 200 OK', 'thanks'), outcome: delivered(200), excerpt: /^thanks$/ },
+  'status 204': { start: says('HTTP/1.1 204 No Content'), outcome: delivered(204) },
+  'status 299': { start: says('HTTP/1.1 299 Whatever'), outcome: delivered(299) },
+  'status 200 after 103': {
+    start: says('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK'),
+    outcome: delivered(200),
+  },
+  'status 199 and no other': {
+    start: says('HTTP/1.1 199 Nearly'),
+    outcome: lost('timeout'),
+    lasts: A_DEADLINE,
+  },
+  'status 100 and no other': { start: says('HTTP/1.1 100 Continue'), outcome: lost('reset') },
+  'another protocol': {
+    start: says('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket'),
+    outcome: lost('reset'),
+  },
+  'status 300': { start: says('HTTP/1.1 300 Multiple Choices'), outcome: refused(300), retry: MINUTE },
+  ...Object.fromEntries(
+    [301, 302, 303, 307, 308].map((status): [string, Case] => [
+      `redirect ${status}`,
+      { start: says(`HTTP/1.1 ${status} There\r\nlocation: /elsewhere`), outcome: refused(status) },
+    ]),
+  ),
+  'status 304': { start: says('HTTP/1.1 304 Not Modified'), outcome: refused(304) },
+  'status 410': { start: says('HTTP/1.1 410 Gone'), outcome: refused(410), retry: MINUTE },
+  'status 429 that asks for 90 s': {
+    start: says('HTTP/1.1 429 Slow Down\r\nretry-after: 90'),
+    outcome: refused(429),
+    retry: [90, 90],
+  },
+  'status 503 that asks for a second': {
+    start: says('HTTP/1.1 503 Busy\r\nretry-after: 1'),
+    outcome: refused(503),
+    retry: MINUTE,
+  },
+  'status 429 that asks for a day': {
+    start: says('HTTP/1.1 429 Slow Down\r\nretry-after: 86400'),
+    outcome: refused(429),
+    retry: [300, 300],
+  },
+  'status 429 that asks for a date': {
+    start: raw((socket) => {
+      const at = new Date(Date.now() + 120_000).toUTCString();
+      socket.write(`HTTP/1.1 429 Slow\r\nretry-after: ${at}\r\ncontent-length: 0\r\n\r\n`);
+    }),
+    outcome: refused(429),
+    retry: [118, 121],
+  },
+  'status 500': { start: says('HTTP/1.1 500 Oops', 'no\0way'), outcome: refused(500), excerpt: /^noway$/ },
+  silence: { start: raw(() => undefined), outcome: lost('timeout'), lasts: A_DEADLINE },
+  'slow headers': {
+    start: raw(forever('HTTP/1.1 200 OK\r\n', 'x-slow: 1\r\n', 500)),
+    outcome: lost('timeout'),
+    lasts: A_DEADLINE,
+  },
+  'too many headers': {
+    start: raw((socket) => void socket.write(`HTTP/1.1 200 OK\r\nx-big: ${'x'.repeat(100_000)}\r\n\r\n`)),
+    outcome: lost('invalid_response'),
+  },
+  'slow body': {
+    start: raw(forever(chunked, '1\r\nx\r\n', 500)),
+    outcome: lost('timeout', 200),
+    lasts: A_DEADLINE,
+  },
+  'endless body': {
+    start: raw(forever(chunked, chunk.repeat(20), 1)),
+    outcome: delivered(200),
+    lasts: [0, 3],
+    excerpt: /^x{1024}$/,
+  },
+  'endless body of a refusal': {
+    start: raw(forever(chunked.replace('200', '500'), chunk.repeat(20), 1)),
+    outcome: refused(500),
+    lasts: [0, 3],
+  },
+  'half a body': {
+    start: raw((socket) => void socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf')),
+    outcome: lost('reset', 200),
+  },
+  'connection closed': { start: raw((socket) => void socket.end()), outcome: lost('reset') },
+  'connection reset': { start: raw((_socket, { reset }) => reset()), outcome: lost('reset') },
+  'no HTTP': { start: raw((socket) => void socket.end('220 ESMTP\r\n')), outcome: lost('invalid_response') },
+  'no TLS': { start: speaksNoTls, outcome: lost('tls') },
+  'a certificate that nobody vouches for': { start: selfSigned, outcome: lost('tls') },
+  'a certificate of another name': { start: raw(() => undefined, 'elsewhere.test'), outcome: lost('tls') },
+  'a certificate of another address': {
+    start: raw(() => undefined, '127.0.0.3'),
+    outcome: lost('(tls|connect)'),
+  },
+  'nobody who listens': { start: closedPort, outcome: lost('connect') },
+};
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  dns = await startDnsServer({ 'elsewhere.test': { A: ['127.0.0.1'] } });
+  let tenant: TestTenant | null = null;
+  for (const [name, { start }] of Object.entries(cases)) {
+    if (seen.size % 10 === 0) tenant = await createTestTenant(test.database, name);
+    if (!tenant) throw new Error('no tenant');
+    lastServer = null;
+    const { id } = await addWebhook(test.database, tenant, await start());
+    seen.set(name, { webhookId: id, server: lastServer });
+    if (seen.size % 10 === 0) await publishSent(test.database, tenant, [seen.size]);
+  }
+  if (tenant && seen.size % 10 > 0) await publishSent(test.database, tenant, [seen.size]);
+  running = await startWebhookLoop(test.database, { dns: [dns.address], allow: ['127.0.0.0/8'] });
+  await eventually(async () => {
+    const { rowCount } = await test.database.pool.query('select 1 from webhook_queue');
+    expect(rowCount).toBe(0);
+  }, 25_000);
+}, 60_000);
+
+afterAll(async () => {
+  await running.stop();
+  await Promise.all(servers.map((server) => server.close()));
+  dns.close();
+  await test.drop();
+});
+
+async function attemptOf(name: string) {
+  const { webhookId = 0, server = null } = seen.get(name) ?? {};
+  const [delivery, ...more] = await deliveriesOf(test.database, webhookId);
+  const { rows: attempts } = await test.database.pool.query<{
+    attempt: number;
+    started_at: Date;
+    duration_ms: number;
+    response_code: number | null;
+    error: string | null;
+    response_excerpt: string | null;
+  }>('select * from webhook_attempts where delivery_id = $1', [delivery?.id]);
+  expect(more).toEqual([]);
+  expect(attempts).toHaveLength(1);
+  if (!delivery || !attempts[0]) throw new Error('nothing was recorded');
+  return { delivery, attempt: attempts[0], requests: server?.requests.length ?? 0 };
+}
+
+describe('an attempt is recorded as it was answered', () => {
+  it.each(Object.entries(cases))('%s', async (name, { outcome, lasts = AT_ONCE, excerpt, retry }) => {
+    const { delivery, attempt, requests } = await attemptOf(name);
+    const { last_error, ...rest } = outcome;
+    const error = last_error === undefined ? null : expect.stringMatching(last_error);
+    expect(delivery).toMatchObject({ ...rest, attempt_count: 1, last_error: error });
+    expect(attempt).toMatchObject({ attempt: 1, response_code: outcome.response_code, error });
+    expect(requests).toBeLessThanOrEqual(1);
+    if (excerpt) expect(attempt.response_excerpt).toMatch(excerpt);
+    const seconds = attempt.duration_ms / 1_000;
+    expect(seconds).toBeGreaterThanOrEqual(lasts[0]);
+    expect(seconds).toBeLessThan(lasts[1]);
+    if (!retry) return;
+    const endedAt = attempt.started_at.getTime() + attempt.duration_ms;
+    const waits = ((delivery.next_attempt_at?.getTime() ?? 0) - endedAt) / 1_000;
+    expect(waits).toBeGreaterThanOrEqual(retry[0]);
+    expect(waits).toBeLessThanOrEqual(retry[1]);
+  });
+});

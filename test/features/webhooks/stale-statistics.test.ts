@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { recordAttempts } from '../../../src/features/webhooks/attempts/record.ts';
+import { claimDeliveries } from '../../../src/features/webhooks/loop/claim.ts';
+import { BACKLOG, FEW, openStaleQueue, OWNER, type StaleQueue, TAKEN } from '../../support/stale-queue.ts';
+
+let stale: StaleQueue;
+
+beforeEach(async () => {
+  stale = await openStaleQueue('webhook_queue');
+});
+afterEach(() => stale.close());
+
+/** Rows of deliveries whose history is gone: what matters here is the queue. */
+async function queue(first: number, count: number): Promise<void> {
+  await stale.database.pool.query(
+    `insert into webhook_queue (delivery_id, created_at, webhook_id, event_id, generation)
+     select n, now(), 1, gen_random_uuid(), 1 from generate_series($1::int, $1::int + $2::int - 1) n`,
+    [first, count],
+  );
+}
+
+async function claim() {
+  const order = { owner: OWNER, after: 0, endpoints: 10, quantum: TAKEN, quotas: new Map() };
+  return (await claimDeliveries(stale.sender.pool, order)).deliveries;
+}
+
+type Deliveries = Awaited<ReturnType<typeof claim>>;
+
+/** Half of them as attempts, half as not to be made. */
+function record(deliveries: Deliveries) {
+  const outcome = {
+    delivered: false,
+    timedOut: false,
+    responseCode: 500,
+    error: 'HTTP 500',
+    excerpt: null,
+    durationMs: 5,
+  };
+  const made = deliveries.map((due) => ({
+    due: { ...due, type: 'email.sent', occurredAt: new Date(), data: '{}' },
+    url: 'https://example.com/hook',
+    outcome: { ...outcome, startedAt: new Date(), retryAfterSeconds: null },
+  }));
+  const dropped = deliveries.map((due) => ({ due, reason: 'event_gone' as const }));
+  const half = deliveries.length / 2;
+  const rules = { schedule: [60], systemFrom: 'no-reply@mail.test' };
+  return recordAttempts(
+    stale.sender.pool,
+    { made: made.slice(half), dropped: dropped.slice(0, half) },
+    rules,
+  );
+}
+
+it('a queue that was empty when its plans were made is claimed and recorded by keys', async () => {
+  await queue(1, 2);
+  await record(await claim());
+  await queue(3, BACKLOG);
+
+  let claims: Deliveries = [];
+  expect(await stale.entriesRead(async () => (claims = await claim()))).toBeLessThan(FEW);
+  expect(claims).toHaveLength(TAKEN);
+  expect(await stale.entriesRead(() => record(claims))).toBeLessThan(FEW);
+  const { rows } = await stale.database.pool.query('select count(*) from webhook_queue');
+  expect(rows).toEqual([{ count: BACKLOG - TAKEN }]);
+}, 60_000);

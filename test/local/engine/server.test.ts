@@ -1,0 +1,80 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { Connection } from '@temporalio/client';
+import { loadConfig } from '../../../src/config.ts';
+import { findEngineProgram } from '../../../src/local/engine/program.ts';
+import { endLeftoverEngine, startEngine, type EngineServer } from '../../../src/local/engine/server.ts';
+import { cacheFolder } from '../../../src/local/machine/cache.ts';
+import { createGuard, type Guard } from '../../../src/local/machine/guard.ts';
+import { LocalError } from '../../../src/local/machine/local-error.ts';
+import { isAlive } from '../../../src/local/machine/os-process.ts';
+
+let guard: Guard;
+let program: string;
+let folder: string;
+beforeAll(async () => {
+  guard = createGuard();
+  const config = loadConfig();
+  const cache = await cacheFolder(config.CARILLON_CACHE, config.XDG_CACHE_HOME);
+  program = await findEngineProgram({ cache, progress: () => undefined });
+});
+afterAll(() => guard.close());
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'carillon-engine-'));
+});
+afterEach(async () => {
+  await endLeftoverEngine(folder);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function start(changes: { program?: string; folder?: string } = {}): Promise<EngineServer> {
+  return startEngine({ program, folder, port: 0, uiPort: null, guard, ...changes });
+}
+
+async function refusal(changes: { program?: string; folder?: string }): Promise<string> {
+  const error = await start(changes).then(
+    (server) => server.stop().then(() => new Error('it started')),
+    (failure: Error) => failure,
+  );
+  expect(error).toBeInstanceOf(LocalError);
+  expect(error.message).not.toContain('\n');
+  return error.message;
+}
+
+describe('the embedded engine', () => {
+  it('keeps closed workflows for a week, listens here only, and is ended by the start after a crash', async () => {
+    const server = await start();
+    const connection = await Connection.connect({ address: server.address });
+    const { config } = await connection.workflowService.describeNamespace({ namespace: 'default' });
+    await connection.close();
+    expect(Number(config?.workflowExecutionRetentionTtl?.seconds)).toBe(7 * 86_400);
+    expect(server.address).toMatch(/^127\.0\.0\.1:\d+$/);
+    expect(Number(readFileSync(join(folder, 'pid'), 'utf8'))).toBe(server.pid);
+    await endLeftoverEngine(folder);
+    expect(isAlive(server.pid)).toBe(false);
+    await server.ended;
+  });
+
+  it('ends no other program that has the number of an earlier engine', async () => {
+    writeFileSync(join(folder, 'pid'), String(process.pid));
+    await endLeftoverEngine(folder);
+    expect(isAlive(process.pid)).toBe(true);
+  });
+
+  it('says where its state is damaged, and how to go on', async () => {
+    writeFileSync(join(folder, 'temporal.db'), 'this is no database, '.repeat(1_000));
+    expect(await refusal({})).toMatch(/does not start \(.+\): if .*temporal\.db is damaged remove /);
+  });
+
+  it('says so where its program cannot be started', async () => {
+    expect(await refusal({ program: join(folder, 'nothing') })).toMatch(/nothing cannot be started$/);
+  });
+
+  it('says so where its folder cannot be written', async () => {
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    expect(await refusal({ folder: file })).toMatch(/cannot write to .*CARILLON_HOME/);
+  });
+});

@@ -1,0 +1,17 @@
+import { describe, expect, it } from '@jest/globals';
+import { Connection } from '@temporalio/client';
+import { useEngine } from '../../support/engine.ts';
+
+describe('the shared engine', () => {
+  it('gives each caller a namespace with our search attributes', async () => {
+    const [first, second] = await Promise.all([useEngine(), useEngine()]);
+    expect(first.address).toBe(second.address);
+    expect(first.namespace).not.toBe(second.namespace);
+    const connection = await Connection.connect({ address: first.address });
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({
+      namespace: first.namespace,
+    });
+    await connection.close();
+    expect(Object.keys(customAttributes)).toEqual(expect.arrayContaining(['AccountId', 'WebhookId']));
+  });
+});

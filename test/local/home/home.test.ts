@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { emptyHome, openHome } from '../../../src/local/home/home.ts';
+import { isAlive, startMark } from '../../../src/local/machine/os-process.ts';
+import { keptSecret } from '../../../src/local/machine/secret-file.ts';
+import { eventually } from '../../support/eventually.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'carillon-home-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('the home folder', () => {
+  it('is held by one at a time', async () => {
+    const home = await openHome(join(folder, 'home'));
+    await expect(openHome(join(folder, 'home'))).rejects.toThrow(/already runs in .*\(process \d+\)/);
+    await home.release();
+    await (await openHome(join(folder, 'home'))).release();
+  });
+
+  it.each(['', '{"pid":1,"mark":"not the mark of process 1"}', '{"pid":999999999,"mark":"x"}'])(
+    'is taken over from a holder that is gone (lock file: %s)',
+    async (content) => {
+      mkdirSync(join(folder, 'home'));
+      writeFileSync(join(folder, 'home', 'lock'), content);
+      await (await openHome(join(folder, 'home'))).release();
+    },
+  );
+
+  it('is taken over from a holder that has ended and whose parent does not ask for its exit code', async () => {
+    // The shell becomes a program that never asks.
+    const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 30'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(line.toString());
+    await eventually(() => expect(isAlive(pid)).toBe(false));
+    const mark = await startMark(pid);
+    expect(mark).not.toBe('');
+    mkdirSync(join(folder, 'home'));
+    writeFileSync(join(folder, 'home', 'lock'), JSON.stringify({ pid, mark }));
+    await (await openHome(join(folder, 'home'))).release();
+    parent.kill();
+  });
+
+  it('is emptied only where we made it', async () => {
+    const home = await openHome(join(folder, 'home'));
+    writeFileSync(home.path('anything'), '');
+    await emptyHome(home);
+    expect(existsSync(home.path('anything'))).toBe(false);
+    await home.release();
+
+    const foreign = join(folder, 'documents');
+    mkdirSync(foreign);
+    writeFileSync(join(foreign, 'thesis'), '');
+    const other = await openHome(foreign);
+    await expect(emptyHome(other)).rejects.toThrow(/was not made by Carillon/);
+    expect(existsSync(join(foreign, 'thesis'))).toBe(true);
+  });
+});
+
+describe('a kept secret', () => {
+  it('is one, however many ask for it at once', async () => {
+    const path = join(folder, 'secret');
+    const secrets = await Promise.all(Array.from({ length: 20 }, () => keptSecret(path)));
+    expect(new Set(secrets).size).toBe(1);
+    expect(secrets[0]).toMatch(/^[\w-]{43}$/);
+    expect(await keptSecret(path)).toBe(secrets[0]);
+  });
+});

@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { loadConfig } from '../../../src/config.ts';
+import { asVariables, developmentSettings } from '../../../src/local/home/settings.ts';
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'carillon-dev-'));
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+describe('--dev', () => {
+  it('keeps mail here, lets requests reach this machine, and makes secrets of its own', async () => {
+    const settings = await developmentSettings(loadConfig({}), home);
+    expect(settings).toMatchObject({
+      CARILLON_DEV: true,
+      CARILLON_HOME: home,
+      EMAIL_PROVIDER_URL: 'capture:',
+      SMS_PROVIDER_URL: 'capture:',
+      EGRESS_ALLOW: ['127.0.0.0/8', '::1/128'],
+      HOST: '127.0.0.1',
+    });
+    expect(settings.APP_SECRET).toMatch(/^[\w-]{43}$/);
+    expect(settings.MAILBOX_TOKEN).toMatch(/^[\w-]{32}$/);
+    expect(settings.MAILBOX_TOKEN).not.toBe(settings.APP_SECRET);
+    for (const file of ['app-secret', 'mailbox-token']) {
+      expect(statSync(join(home, file)).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  it('has the same secrets the next time', async () => {
+    const first = await developmentSettings(loadConfig({}), home);
+    const second = await developmentSettings(loadConfig({}), home);
+    expect(second).toEqual(first);
+  });
+
+  it('leaves alone what is set', async () => {
+    const given = {
+      APP_SECRET: 'a secret of at least thirty-two characters',
+      MAILBOX_TOKEN: 'a token of the mailbox',
+      EMAIL_PROVIDER_URL: 'smtp://relay.test',
+      SMS_PROVIDER_URL: 'capture:x',
+      EGRESS_ALLOW: '10.0.0.0/8',
+    };
+    expect(await developmentSettings(loadConfig(given), home)).toMatchObject({
+      ...given,
+      EGRESS_ALLOW: ['10.0.0.0/8'],
+    });
+  });
+
+  it('hands all of it on to the roles', async () => {
+    const env = {
+      DATABASE_URL: 'postgres://x',
+      TEMPORAL_ADDRESS: '127.0.0.1:7',
+      PORT: '4000',
+      MAILBOX_PORT: '4001',
+    };
+    const settings = await developmentSettings(loadConfig(env), home);
+    expect(loadConfig(asVariables(settings))).toEqual(settings);
+  });
+});
+
+describe('outside --dev', () => {
+  it('no request reaches this machine, and nothing is made up', () => {
+    const config = loadConfig({});
+    expect(config.EGRESS_ALLOW).toEqual([]);
+    for (const name of ['APP_SECRET', 'EMAIL_PROVIDER_URL', 'SMS_PROVIDER_URL', 'MAILBOX_TOKEN'] as const) {
+      expect(config[name]).toBeUndefined();
+    }
+  });
+});

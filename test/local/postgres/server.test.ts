@@ -1,0 +1,83 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { createGuard, type Guard } from '../../../src/local/machine/guard.ts';
+import { LocalError } from '../../../src/local/machine/local-error.ts';
+import { startPostgres, type PostgresServer } from '../../../src/local/postgres/server.ts';
+
+let guard: Guard;
+let folder: string;
+beforeAll(() => {
+  guard = createGuard();
+});
+afterAll(() => guard.close());
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'carillon-postgres-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function start(): Promise<PostgresServer> {
+  return startPostgres({ folder: join(folder, 'postgres'), port: 0, guard, sharedBuffersMb: 32 });
+}
+
+async function refusal(): Promise<string> {
+  const error = await start().then(
+    (server) => server.stop().then(() => new Error('it started')),
+    (failure: Error) => failure,
+  );
+  expect(error).toBeInstanceOf(LocalError);
+  expect(error.message).not.toContain('\n');
+  return error.message;
+}
+
+describe('the embedded database', () => {
+  it('keeps its password in a file for its owner only, and writes to disk before it answers', async () => {
+    const server = await start();
+    const file = join(folder, 'postgres', 'password');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(server.url()).toContain(readFileSync(file, 'utf8').trim());
+    const client = new pg.Client({ connectionString: server.url() });
+    await client.connect();
+    const { rows } = await client.query<{ setting: string }>(
+      `select name, setting from pg_settings where name in ('fsync', 'full_page_writes', 'synchronous_commit',
+         'listen_addresses') order by name`,
+    );
+    await client.end();
+    await server.stop();
+    expect(rows.map((row) => row.setting)).toEqual(['on', 'on', '127.0.0.1', 'on']);
+  });
+
+  it('takes no pid file of an earlier life for a running server', async () => {
+    await (await start()).stop();
+    // This test's own process: alive, and no database.
+    writeFileSync(join(folder, 'postgres', 'data', 'postmaster.pid'), `${process.pid}\n`);
+    await (await start()).stop();
+  });
+
+  it('says where its data is damaged, and how to go on', async () => {
+    await (await start()).stop();
+    truncateSync(join(folder, 'postgres', 'data', 'global', 'pg_control'), 100);
+    const message = await refusal();
+    expect(message).toContain(join(folder, 'postgres', 'data'));
+    expect(message).toMatch(/does not start \(.+\).*--reset/);
+  });
+
+  it('says where its data is not whole', async () => {
+    mkdirSync(join(folder, 'postgres', 'data'), { recursive: true });
+    writeFileSync(join(folder, 'postgres', 'password'), 'x\n');
+    expect(await refusal()).toMatch(/is not whole.*--reset/);
+  });
+
+  it('says where its password is gone', async () => {
+    await (await start()).stop();
+    rmSync(join(folder, 'postgres', 'password'));
+    expect(await refusal()).toMatch(/password is missing.*--reset/);
+  });
+
+  it('says where its folder cannot be written', async () => {
+    writeFileSync(join(folder, 'postgres'), 'a file, not a folder');
+    expect(await refusal()).toMatch(/cannot write to .*CARILLON_HOME/);
+  });
+});

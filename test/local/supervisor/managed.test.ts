@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import { describe, expect, it } from '@jest/globals';
+import pino from 'pino';
+import { keepRunning, type Managed, type Running } from '../../../src/local/supervisor/managed.ts';
+import { eventually } from '../../support/eventually.ts';
+
+/** A process that ends when the test says so. */
+interface Life extends Running {
+  end(): void;
+}
+
+interface Kept {
+  managed: Managed;
+  lives: Life[];
+  pids: (number | null)[];
+  /** How long was waited before each start but the first, in milliseconds. */
+  waits: number[];
+  said: string[];
+  /** Let the running one live so long, then end it, and wait for the next. */
+  liveAndDie(ms: number): Promise<void>;
+}
+
+function life(pid: number): Life {
+  let end: () => void = () => undefined;
+  const ended = new Promise<void>((done) => (end = done));
+  return { pid, ended, end, stop: () => Promise.resolve(end()) };
+}
+
+interface KeepOptions {
+  /** Which starts, counted from 1, come to nothing. */
+  failing?: number[];
+  /** Whether a wait lasts until it is given up. */
+  forEver?: boolean;
+}
+
+async function keep({ failing = [], forEver = false }: KeepOptions = {}): Promise<Kept> {
+  const [lives, pids, waits, said]: [Life[], (number | null)[], number[], string[]] = [[], [], [], []];
+  let now = 0;
+  let starts = 0;
+  const managed = await keepRunning({
+    name: 'worker',
+    log: pino({ level: 'info' }, { write: (line: string) => void said.push(line) }),
+    firstDelayMs: 1_000,
+    now: () => now,
+    wait(ms, signal) {
+      waits.push(ms);
+      now += ms;
+      return forEver ? once(signal, 'abort') : Promise.resolve();
+    },
+    onPid: (pid) => pids.push(pid),
+    start() {
+      starts += 1;
+      if (failing.includes(starts)) return Promise.reject(new Error('no such luck'));
+      lives.push(life(100 + starts));
+      return Promise.resolve(lives.at(-1) as Life);
+    },
+  });
+  const liveAndDie = async (ms: number) => {
+    const before = lives.length;
+    now += ms;
+    lives.at(-1)?.end();
+    await eventually(() => expect(pids).toHaveLength(2 * before + 1));
+  };
+  return { managed, lives, pids, waits, said, liveAndDie };
+}
+
+describe('a child that dies', () => {
+  it('is started again after one second, then two, four … at most thirty', async () => {
+    const kept = await keep();
+    for (let death = 0; death < 8; death += 1) await kept.liveAndDie(100);
+    expect(kept.waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
+    expect(kept.pids).toEqual([101, ...Array.from({ length: 8 }, (_, n) => [null, 102 + n]).flat()]);
+    await kept.managed.stop();
+  });
+
+  it('is started again soon where it had run for long', async () => {
+    const kept = await keep();
+    for (const ms of [100, 100, 40_000, 100]) await kept.liveAndDie(ms);
+    expect(kept.waits).toEqual([1_000, 2_000, 1_000, 2_000]);
+    await kept.managed.stop();
+  });
+
+  it('is tried again where it does not come up, and why is said', async () => {
+    const kept = await keep({ failing: [2, 3] });
+    await kept.liveAndDie(100);
+    expect(kept.waits).toEqual([1_000, 2_000, 4_000]);
+    expect(kept.lives).toHaveLength(2);
+    expect(kept.said.join('')).toContain('worker does not start: no such luck');
+    await kept.managed.stop();
+  });
+
+  it('stays away once all is stopped, also while its next start is waited for', async () => {
+    const kept = await keep({ forEver: true });
+    kept.lives[0]?.end();
+    await eventually(() => expect(kept.waits).toEqual([1_000]));
+    await kept.managed.stop();
+    expect(kept.lives).toHaveLength(1);
+    expect(kept.pids).toEqual([101, null]);
+  });
+});
+
+it('the failure of the first start is the caller’s', async () => {
+  await expect(keep({ failing: [1] })).rejects.toThrow('no such luck');
+});

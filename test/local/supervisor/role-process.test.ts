@@ -1,0 +1,58 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, it } from '@jest/globals';
+import { createGuard, type Guard } from '../../../src/local/machine/guard.ts';
+import { LocalError } from '../../../src/local/machine/local-error.ts';
+import { isAlive } from '../../../src/local/machine/os-process.ts';
+import { startRoleProcess } from '../../../src/local/supervisor/role-process.ts';
+
+const fakeRole = fileURLToPath(new URL('../../support/fake-role.ts', import.meta.url));
+const guard = createGuard();
+const started: number[] = [];
+const noting: Guard = {
+  ...guard,
+  watch(pid, signal) {
+    started.push(pid);
+    guard.watch(pid, signal);
+  },
+};
+afterAll(() => guard.close());
+
+function start(role: string, settings: Record<string, string>, startLimitMs?: number) {
+  return startRoleProcess({
+    role,
+    command: [process.execPath, '--no-warnings', fakeRole],
+    environment: { ...process.env, ...settings },
+    graceMs: 60_000,
+    guard: noting,
+    ...(startLimitMs === undefined ? {} : { startLimitMs }),
+  });
+}
+
+async function problemOf(starting: Promise<unknown>): Promise<LocalError> {
+  const problem = await starting.then(
+    () => null,
+    (error: unknown) => error,
+  );
+  expect(problem).toBeInstanceOf(LocalError);
+  return problem as LocalError;
+}
+
+it('a role that is ready runs until it is stopped', async () => {
+  const running = await start('api', {});
+  expect(isAlive(running.pid)).toBe(true);
+  await running.stop();
+  expect(isAlive(running.pid)).toBe(false);
+});
+
+it('a role that is not ready in its time is named in one line that says what to do, and ended', async () => {
+  const { message } = await problemOf(start('sender', { FAKE_ROLE_SILENT: 'sender' }, 1_500));
+  expect(message).toMatch(
+    /^the role sender is not ready after 1.5 s: what it wrote is above, LOG_LEVEL=debug [^\n]* start again$/,
+  );
+  expect(isAlive(started.at(-1) ?? 0)).toBe(false);
+}, 20_000);
+
+it('a role that ends before it is ready is named in one line', async () => {
+  const { message } = await problemOf(start('worker', { FAKE_ROLE_FAILS: 'worker' }));
+  expect(message).toBe('the role worker ended at once (exit code 3): what it wrote is above');
+});

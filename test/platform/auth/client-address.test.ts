@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ConfigError, loadConfig } from '../../../src/config.ts';
+import {
+  clientNetwork,
+  createClientAddress,
+  type ClientAddress,
+} from '../../../src/platform/auth/client-address.ts';
+import { startTestApi, type TestApi } from '../../support/api.ts';
+
+function ask(address: ClientAddress, remote: string | undefined, forwarded?: string): string | null {
+  type Request = Parameters<ClientAddress>[0];
+  const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded };
+  return address({ headers, socket: { remoteAddress: remote } as Request['socket'] });
+}
+
+describe('the client’s address', () => {
+  it('is the socket’s where no proxy is trusted, whatever the header says', () => {
+    const address = createClientAddress([]);
+    expect(ask(address, '10.0.0.1', '198.51.100.7')).toBe('10.0.0.1');
+    expect(ask(address, '::ffff:10.0.0.1')).toBe('10.0.0.1');
+    expect(ask(address, undefined, '198.51.100.7')).toBeNull();
+  });
+
+  it.each([
+    ['what the one proxy says', '10.0.0.1', '198.51.100.7', '198.51.100.7'],
+    ['not what the client wrote before it', '10.0.0.1', '203.0.113.1, 198.51.100.7', '198.51.100.7'],
+    [
+      'behind a chain of proxies',
+      '10.0.0.1',
+      '203.0.113.1, 198.51.100.7, 192.0.2.9,10.3.0.1',
+      '198.51.100.7',
+    ],
+    ['the left-most where all are proxies', '10.0.0.1', '10.0.0.9, 10.0.0.8', '10.0.0.9'],
+    ['the proxy’s own without the header', '10.0.0.1', undefined, '10.0.0.1'],
+    ['the proxy’s own where it names nobody', '10.0.0.1', '198.51.100.7, unknown', '10.0.0.1'],
+    ['the socket’s where it is no proxy', '198.51.100.8', '198.51.100.7', '198.51.100.8'],
+    ['through a proxy that came as mapped IPv6', '::ffff:10.0.0.1', '198.51.100.7', '198.51.100.7'],
+    ['through an IPv6 proxy', '2001:db8::5', '2001:db8:1::7', '2001:db8:1::7'],
+    ['without the port that some proxies add', '10.0.0.1', '198.51.100.7:4711', '198.51.100.7'],
+    ['without it in IPv6 too', '10.0.0.1', '[2001:db8:1::7]:4711', '2001:db8:1::7'],
+  ])('is found: %s', (_, remote, forwarded, client) => {
+    const address = createClientAddress(['10.0.0.0/8', '192.0.2.9', '2001:db8::/48']);
+    expect(ask(address, remote, forwarded)).toBe(client);
+  });
+
+  it('counts together what one IPv6 customer commands', () => {
+    expect(clientNetwork('2001:db8:1:2::7')).toBe(clientNetwork('2001:db8:1:2:ffff::1'));
+    expect(clientNetwork('2001:db8:1:2::7')).not.toBe(clientNetwork('2001:db8:1:3::7'));
+    expect(clientNetwork('192.0.2.1')).not.toBe(clientNetwork('192.0.2.2'));
+    expect(clientNetwork(null)).toBe('unknown');
+  });
+});
+
+describe.each(['TRUSTED_PROXIES', 'EGRESS_ALLOW'])('the setting %s', (name) => {
+  it('takes ranges and single addresses', () => {
+    expect(loadConfig({ [name]: '10.0.0.0/8, ::1/128,192.0.2.1' })).toMatchObject({
+      [name]: ['10.0.0.0/8', '::1/128', '192.0.2.1'],
+    });
+  });
+
+  it.each(['10.0.0.0/33', '10/8', 'proxy.example.com', '::1/129', '/8'])('names %s as bad', (bad) => {
+    const load = () => loadConfig({ [name]: `10.0.0.0/8,${bad}` });
+    expect(load).toThrow(ConfigError);
+    expect(load).toThrow(`${name}.1: ${bad} is not an address range such as 10.1.0.0/16`);
+  });
+});
+
+describe('ten logins a minute from one address', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startTestApi({ env: { TRUSTED_PROXIES: '127.0.0.0/8' } });
+  });
+  afterAll(() => api.close());
+
+  it('are counted for each client behind a trusted proxy, which no client can get around', async () => {
+    const logIn = async (attempt: number, forwarded: string) => {
+      const user = { email: `user-${attempt}@acme.test`, password: 'guess' };
+      const headers = { 'X-Forwarded-For': forwarded };
+      return (await api.request('POST', '/v1/login', { token: null, body: { user }, headers })).status;
+    };
+    for (let attempt = 0; attempt < 10; attempt += 1) {
+      expect(await logIn(attempt, `203.0.113.${attempt}, 198.51.100.7`)).toBe(401);
+    }
+    expect(await logIn(10, '203.0.113.10, 198.51.100.7')).toBe(429);
+    expect(await logIn(11, '198.51.100.8')).toBe(401);
+  });
+});

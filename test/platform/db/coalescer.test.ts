@@ -1,0 +1,60 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it } from '@jest/globals';
+import { createCoalescer } from '../../../src/platform/db/coalescer.ts';
+
+/** A group on its way, ended by the test. */
+interface Write {
+  group: number[];
+  end: (error?: Error) => void;
+}
+
+function createTestCoalescer(most = 100) {
+  const writes: Write[] = [];
+  const coalescer = createCoalescer<number, number>({
+    most,
+    concurrency: 1,
+    run: (group) =>
+      new Promise((resolve, reject) => {
+        const end = (error?: Error) => (error ? reject(error) : resolve(group.map((each) => each * 2)));
+        writes.push({ group, end });
+      }),
+  });
+  return { coalescer, writes };
+}
+
+it('writes together what arrives while a group is written, and gives each its own result', async () => {
+  const { coalescer, writes } = createTestCoalescer(3);
+  const first = coalescer.submit(1);
+  await delay(1);
+  const rest = Promise.all([2, 3, 4, 5].map((each) => coalescer.submit(each)));
+  writes[0]?.end();
+  expect(await first).toBe(2);
+  writes[1]?.end();
+  await delay(1);
+  writes[2]?.end();
+  expect(await rest).toEqual([4, 6, 8, 10]);
+  expect(writes.map(({ group }) => group)).toEqual([[1], [2, 3, 4], [5]]);
+});
+
+it('begins the next group before the callers of the last take their turn', async () => {
+  const { coalescer, writes } = createTestCoalescer();
+  const first = coalescer.submit(1);
+  await delay(1);
+  const second = coalescer.submit(2);
+  writes[0]?.end();
+  await first;
+  expect(writes).toHaveLength(2);
+  writes[1]?.end();
+  expect(await second).toBe(4);
+});
+
+it('tells a failure to those of its group only', async () => {
+  const { coalescer, writes } = createTestCoalescer();
+  const failing = Promise.allSettled([coalescer.submit(1), coalescer.submit(2)]);
+  await delay(1);
+  const next = coalescer.submit(3);
+  writes[0]?.end(new Error('no'));
+  expect((await failing).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  writes[1]?.end();
+  expect(await next).toBe(6);
+});

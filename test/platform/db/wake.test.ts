@@ -1,0 +1,48 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { createWaker, type Waker } from '../../../src/platform/db/wake.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { eventually } from '../../support/eventually.ts';
+
+let test: TestDatabase;
+let waker: Waker;
+let listener: Waker;
+
+async function backends(): Promise<number[]> {
+  const { rows } = await test.database.pool.query<{ pid: number }>(
+    `select pid from pg_stat_activity
+     where application_name = 'carillon wake' and datname = current_database() order by backend_start`,
+  );
+  return rows.map(({ pid }) => pid);
+}
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  waker = createWaker({ url: test.url });
+  await eventually(async () => expect(await backends()).toHaveLength(1));
+  listener = createWaker({ url: test.url });
+  await eventually(async () => expect(await backends()).toHaveLength(2));
+});
+afterAll(async () => {
+  await waker.close();
+  await listener.close();
+  await test.drop();
+});
+
+it('wakes other processes, with one message for all that comes while the database is busy with the last', async () => {
+  const heard: string[] = [];
+  for (const channel of ['send', 'webhook'] as const) listener.listen(channel, () => heard.push(channel));
+  const [backend = 0] = await backends();
+  process.kill(backend, 'SIGSTOP');
+  try {
+    for (const channel of ['send', 'webhook', 'send', 'webhook', 'send'] as const) {
+      waker.wake(channel);
+      await delay(20);
+    }
+  } finally {
+    process.kill(backend, 'SIGCONT');
+  }
+  await eventually(() => expect(heard).toHaveLength(3));
+  await delay(200);
+  expect(heard).toEqual(['send', 'webhook', 'send']);
+});

@@ -1,0 +1,106 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import net from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { listen, type Listening } from '../../../src/platform/http/listen.ts';
+import { eventually } from '../../support/eventually.ts';
+
+/** What came in, in order; each test answers as it likes. */
+let exchanges: { request: IncomingMessage; response: ServerResponse }[];
+let server: Listening;
+let client: net.Socket;
+let seen: string;
+let ended: Promise<string>;
+
+beforeEach(async () => {
+  exchanges = [];
+  server = await listen((request, response) => void exchanges.push({ request, response }), '127.0.0.1', 0);
+  seen = '';
+  client = net.connect(server.port, '127.0.0.1');
+  ended = new Promise((resolve) => {
+    client.on('data', (data) => (seen += data.toString('latin1')));
+    client.on('end', () => resolve('closed'));
+    client.on('error', () => resolve('reset'));
+  });
+});
+afterEach(async () => {
+  jest.useRealTimers();
+  client.destroy();
+  await server.stop(0);
+});
+
+/** @returns the answers to the requests, which by then wait for them */
+async function send(bytes: string, count: number): Promise<ServerResponse[]> {
+  client.write(bytes);
+  await eventually(() => expect(exchanges).toHaveLength(count), 2_000);
+  return exchanges.map(({ response }) => response);
+}
+
+const post = (body: string, length: number) =>
+  `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${body}`;
+const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+const nonsense = 'NONSENSE\r\n\r\n';
+
+/** Resolves once the server has read it. */
+async function sendNonsense(): Promise<void> {
+  const socket = exchanges[0]?.request.socket;
+  const length = (socket?.bytesRead ?? 0) + nonsense.length;
+  client.write(nonsense);
+  await eventually(() => expect(socket?.bytesRead).toBe(length), 2_000);
+}
+
+describe('bytes that are no HTTP', () => {
+  it('leave the request before them its answer, which is the last of its connection', async () => {
+    const [answer] = await send(post('{"to":"é"} }', 11), 1);
+    await sendNonsense();
+    answer?.writeHead(201, ['Content-Length', '4']).end('made');
+    expect(await ended).toBe('closed');
+    expect(seen).toMatch(/^HTTP\/1.1 201 [^]*\r\nConnection: close\r\n(?:[^]*\r\n)?\r\nmade$/);
+  });
+
+  it('leave every request before them its answer', async () => {
+    const [first, second] = await send(`${get}${get}${nonsense}`, 2);
+    second?.end('two');
+    await sendNonsense();
+    first?.end('one');
+    expect(await ended).toBe('closed');
+    expect(seen).toMatch(/^HTTP\/1.1 200 [^]*\r\n\r\noneHTTP\/1.1 200 [^]*\r\n\r\ntwo$/);
+  });
+
+  it('leave an answer that has begun its end', async () => {
+    const [answer] = await send(get, 1);
+    answer?.writeHead(200, { 'Content-Length': 8 }).write('half');
+    await eventually(() => expect(seen).toMatch(/half$/));
+    await sendNonsense();
+    answer?.end('full');
+    expect(await ended).toBe('closed');
+    expect(seen).toMatch(/halffull$/);
+  });
+
+  it('inside a body leave the request before its answer, and end its connection', async () => {
+    const chunked = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n';
+    const [first] = await send(`${get}${chunked}`, 2);
+    first?.end('one');
+    expect(await ended).toBe('closed');
+    expect(seen).toMatch(/^HTTP\/1.1 200 [^]*\r\n\r\none$/);
+  });
+
+  it('do not keep their connection for ever where the answer never comes', async () => {
+    await send(get, 1);
+    jest.useFakeTimers({
+      doNotFake: ['nextTick', 'setImmediate', 'setInterval', 'Date', 'performance', 'queueMicrotask'],
+    });
+    await sendNonsense();
+    await sendNonsense();
+    expect(jest.getTimerCount()).toBe(1);
+    jest.advanceTimersByTime(30_000);
+    expect(await ended).toBe('closed');
+    expect(seen).toBe('');
+  });
+
+  it('are no answer to a request that expects what nobody knows', async () => {
+    const [answer] = await send(`GET / HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\n\r\n${nonsense}`, 1);
+    answer?.end('one');
+    expect(await ended).toBe('closed');
+    expect(seen).toMatch(/^HTTP\/1.1 200 [^]*\r\n\r\none$/);
+  });
+});

@@ -1,0 +1,157 @@
+import http from 'node:http';
+import net from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
+import { createLogger } from '../../../src/log.ts';
+import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
+import { createSlowRoute, probeRoutes } from '../../support/probe-routes.ts';
+
+describe('health and metrics', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startTestApi({ extraRoutes: probeRoutes, env: { TEMPORAL_ADDRESS: '127.0.0.1:1' } });
+  });
+  afterAll(() => api.close());
+
+  it('is ready with the database migrated, the engine reported and not required', async () => {
+    expect((await api.request('GET', '/healthz', { token: null })).body).toEqual({ status: 'ok' });
+    const ready = await api.request('GET', '/readyz', { token: null });
+    expect([ready.status, ready.body]).toEqual([
+      200,
+      { status: 'ready', checks: { database: 'ok', migrations: 'ok', engine: 'unreachable' } },
+    ]);
+  });
+
+  it('is not ready while a migration is missing, and names it', async () => {
+    const { rows } = await api.database.pool.query<{ name: string }>(
+      `delete from migrations where name = '0001_tenants' returning name`,
+    );
+    expect(rows).toHaveLength(1);
+    const answer = await api.request('GET', '/readyz', { token: null });
+    await api.database.pool.query(`insert into migrations (name) values ('0001_tenants')`);
+    expect(answer.status).toBe(503);
+    expect(answer.body).toMatchObject({
+      error: true,
+      code: 'unavailable',
+      validation_errors: {},
+      checks: { database: 'ok', migrations: ['0001_tenants'] },
+    });
+  });
+
+  it('sees an engine that accepts connections', async () => {
+    const engine = net.createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => engine.once('listening', resolve));
+    const { port } = engine.address() as net.AddressInfo;
+    const withEngine = await startTestApi({ env: { TEMPORAL_ADDRESS: `127.0.0.1:${port}` } });
+    const ready = await withEngine.request('GET', '/readyz');
+    await withEngine.close();
+    engine.close();
+    expect(ready.body.checks?.engine).toBe('ok');
+  });
+
+  it('counts requests by route pattern and status', async () => {
+    await api.request('GET', '/v1/my/messages/4711');
+    await api.request('GET', '/v1/my/nothing/at/all');
+    const answer = await api.request('GET', '/metrics', { token: null });
+    expect(answer.headers.get('content-type')).toMatch(/^text\/plain/);
+    expect(answer.text).toContain(
+      'carillon_http_request_duration_seconds_count{method="GET",route="/v1/my/messages/:id",status="404"} 1',
+    );
+    expect(answer.text).toContain('route="unknown",status="404"} 1');
+    expect(answer.text).not.toContain('4711');
+    expect(answer.text).toMatch(/nodejs_eventloop_lag_seconds \d/);
+    expect(answer.text).toMatch(/carillon_database_connections\{pool="hot",state="idle"\} \d/);
+  });
+
+  it('has metrics on a port of their own where one is set', async () => {
+    const free = net.createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => free.once('listening', resolve));
+    const { port } = free.address() as net.AddressInfo;
+    await new Promise((resolve) => free.close(resolve));
+    const apart = await startTestApi({ env: { METRICS_PORT: String(port) } });
+    expect((await apart.request('GET', '/metrics')).status).toBe(404);
+    expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).toBe(200);
+    await apart.close();
+  });
+});
+
+describe('stopping', () => {
+  it('lets a request under way finish, closes idle connections, and accepts nothing more', async () => {
+    const slow = createSlowRoute();
+    const api = await startTestApi({ extraRoutes: [slow.route] });
+    const agent = new http.Agent({ keepAlive: true });
+    const get = (path: string) =>
+      new Promise<{ status: number; connection: string | undefined }>((resolve, reject) => {
+        const request = http.get(`${api.baseUrl}${path}`, { agent }, (response) => {
+          response.resume();
+          response.on('end', () =>
+            resolve({ status: response.statusCode ?? 0, connection: response.headers.connection }),
+          );
+        });
+        request.on('error', reject);
+      });
+    expect((await get('/healthz')).connection).toBe('keep-alive');
+    const running = get('/v1/my/probe/slow');
+    await slow.started;
+    const stopped = api.close();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await expect(fetch(`${api.baseUrl}/healthz`)).rejects.toThrow();
+    slow.release();
+    expect(await running).toEqual({ status: 200, connection: 'close' });
+    await stopped;
+    agent.destroy();
+  });
+
+  it('cuts off what does not finish in time', async () => {
+    const slow = createSlowRoute();
+    const api = await startTestApi({ extraRoutes: [slow.route], env: { SHUTDOWN_GRACE_SECONDS: '1' } });
+    const running = fetch(`${api.baseUrl}/v1/my/probe/slow`);
+    const failed = expect(running).rejects.toThrow();
+    await slow.started;
+    const startedAt = performance.now();
+    await api.close();
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    await failed;
+    slow.release();
+  });
+});
+
+describe('logs', () => {
+  function collect() {
+    const lines: string[] = [];
+    return { lines, destination: { write: (line: string) => void lines.push(line) } };
+  }
+
+  it('name the request and the account, and never hold what a client sent', async () => {
+    const { lines, destination } = collect();
+    const log = pino({ level: 'debug' }, destination);
+    const api = await startTestApi({ log, extraRoutes: probeRoutes });
+    const headers = { 'X-Request-Id': 'trace-me' };
+    await api.request('PATCH', '/v1/my/account', {
+      headers,
+      body: { email_reply_to: 'private@person.test', name: 'private name' },
+    });
+    await api.request('POST', '/v1/login', { body: { user: { email: api.email, password: TEST_PASSWORD } } });
+    await api.request('GET', '/v1/my/probe/failing/bug', { headers });
+    await api.close();
+    const all = lines.join('');
+    expect(all).toContain('"request_id":"trace-me"');
+    expect(all).toContain(`"account_id":${api.accountId}`);
+    expect(all).toContain('the secret reason');
+    for (const secret of [api.apiKey, TEST_PASSWORD, 'private', api.email, 'Bearer']) {
+      expect(all).not.toContain(secret);
+    }
+  });
+
+  it('black out secrets and addresses put there by mistake, and keep a driver’s detail out', () => {
+    const { lines, destination } = collect();
+    const log = createLogger({ LOG_LEVEL: 'info' }, 'api', destination);
+    const error = Object.assign(new Error('duplicate key'), { code: '23505', detail: 'Key (email)=(a@b.c)' });
+    log.info({ password: 'p1', user: { email: 'a@b.c' }, headers: { authorization: 'Bearer x' } }, 'mistake');
+    log.error({ err: error }, 'failed');
+    const all = lines.join('');
+    expect(all).toContain('"role":"api"');
+    expect(all).toContain('23505');
+    for (const secret of ['p1', 'a@b.c', 'Bearer x']) expect(all).not.toContain(secret);
+  });
+});

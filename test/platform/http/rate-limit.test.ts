@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
+import type { AppError } from '../../../src/errors.ts';
+import { createApiKey } from '../../../src/features/api-keys/service.ts';
+import {
+  createRateLimiter,
+  type RateLimiter,
+  createTokenBuckets,
+} from '../../../src/platform/http/rate-limiter.ts';
+import { createFleetShare } from '../../../src/platform/processes/fleet.ts';
+import { startTestApi, type TestApi } from '../../support/api.ts';
+import { probeRoutes } from '../../support/probe-routes.ts';
+
+/** A limiter whose clock only the test moves. */
+function frozen(processes = 1): { limiter: RateLimiter; pass: (seconds: number) => void } {
+  let nowMs = 0;
+  const limiter = createRateLimiter(
+    () => processes,
+    createTokenBuckets(() => nowMs),
+  );
+  return {
+    limiter,
+    pass(seconds) {
+      nowMs += seconds * 1000;
+    },
+  };
+}
+
+function refusalOf(work: () => unknown): AppError | null {
+  try {
+    work();
+    return null;
+  } catch (error) {
+    return error as AppError;
+  }
+}
+
+function allowed(most: number, work: () => unknown): number {
+  for (let count = 0; count < most; count += 1) if (refusalOf(work)) return count;
+  return most;
+}
+
+describe('a caller’s bucket', () => {
+  it('holds two seconds’ worth, and fills at the rate', () => {
+    const { limiter, pass } = frozen();
+    const ask = () => limiter.request('key 1', 100);
+    expect(allowed(1_000, ask)).toBe(200);
+    pass(0.5);
+    expect(allowed(1_000, ask)).toBe(50);
+    pass(3_600);
+    expect(allowed(1_000, ask)).toBe(200);
+  });
+
+  it('is its own', () => {
+    const { limiter } = frozen();
+    expect(allowed(1_000, () => limiter.request('key 1', 10))).toBe(20);
+    expect(allowed(1_000, () => limiter.request('key 2', 10))).toBe(20);
+  });
+
+  it('is not there where the limit is 0', () => {
+    const { limiter } = frozen();
+    expect(allowed(5_000, () => limiter.request('key 1', 0))).toBe(5_000);
+    expect(limiter.request('key 1', 0)).toEqual([]);
+  });
+
+  it('is this process’s share of the fleet’s', () => {
+    const { limiter } = frozen(4);
+    expect(allowed(1_000, () => limiter.request('key 1', 100))).toBe(50);
+  });
+
+  it('says when to try again, and that is true', () => {
+    const { limiter, pass } = frozen();
+    const ask = () => limiter.request('key 1', 0.25);
+    expect(allowed(10, ask)).toBe(1);
+    const refusal = refusalOf(ask);
+    expect(refusal?.code).toBe('rate_limited');
+    expect(refusal?.headers).toEqual({
+      'RateLimit-Limit': '1',
+      'RateLimit-Remaining': '0',
+      'RateLimit-Reset': '4',
+      'Retry-After': '4',
+    });
+    pass(3.9);
+    expect(allowed(10, ask)).toBe(0);
+    pass(0.2);
+    expect(allowed(10, ask)).toBe(1);
+  });
+
+  it('still counts after the idle ones were forgotten', () => {
+    const { limiter, pass } = frozen();
+    allowed(1_000, () => limiter.request('slow', 0.01));
+    pass(61);
+    limiter.request('key 2', 10);
+    expect(allowed(10, () => limiter.request('slow', 0.01))).toBe(0);
+  });
+});
+
+describe('logging in', () => {
+  it('is allowed ten times a minute for one account, from wherever', () => {
+    const { limiter, pass } = frozen();
+    let from = 0;
+    const attempt = () => limiter.login(`10.0.0.${(from += 1)}`, 'victim@a.test');
+    expect(allowed(100, attempt)).toBe(10);
+    pass(60);
+    expect(allowed(100, attempt)).toBe(10);
+  });
+
+  it('is allowed ten times a minute from one address, into whichever account', () => {
+    const { limiter } = frozen();
+    let account = 0;
+    expect(allowed(100, () => limiter.login('10.0.0.1', `user-${(account += 1)}@a.test`))).toBe(10);
+    expect(allowed(100, () => limiter.login('10.0.0.2', 'user-1@a.test'))).toBe(9);
+  });
+});
+
+describe('over HTTP', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startTestApi({ extraRoutes: probeRoutes, env: { RATE_LIMIT_PER_KEY: '5' } });
+  });
+  afterAll(() => api.close());
+
+  const ask = (token: string) => api.request('GET', '/v1/my/probe/tenant', { token });
+
+  it('each answer tells what is left, and 429 when to come back', async () => {
+    const first = await ask(api.apiKey);
+    const answers = await Promise.all(Array.from({ length: 30 }, () => ask(api.apiKey)));
+    const good = answers.filter((answer) => answer.status === 200);
+    const refused = answers.filter((answer) => answer.status === 429);
+    expect(good.length).toBeGreaterThanOrEqual(9);
+    expect(refused.length).toBeGreaterThanOrEqual(10);
+    expect(first.headers.get('ratelimit-limit')).toBe('10');
+    expect(first.headers.get('ratelimit-remaining')).toBe('9');
+    expect(first.headers.get('ratelimit-reset')).toBe('1');
+    const last = refused.at(-1);
+    expect(last?.body.code).toBe('rate_limited');
+    expect(last?.headers.get('retry-after')).toBe('1');
+    expect(last?.headers.get('ratelimit-remaining')).toBe('0');
+    expect((await ask(api.other.apiKey)).status).toBe(200);
+  });
+
+  it('a key may have a limit of its own, or none', async () => {
+    const { pool } = api.database;
+    const { accountId } = api;
+    const wide = await createApiKey(pool, { accountId, rateLimitPerSecond: 40 });
+    const free = await createApiKey(pool, { accountId, rateLimitPerSecond: 0 });
+    expect((await ask(wide.key)).headers.get('ratelimit-limit')).toBe('80');
+    expect((await ask(free.key)).headers.get('ratelimit-limit')).toBeNull();
+  });
+
+  it('a session is limited as a key is', async () => {
+    expect((await ask(api.userJwt)).headers.get('ratelimit-limit')).toBe('10');
+  });
+});
+
+describe('the fleet', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startTestApi();
+  });
+  afterAll(() => api.close());
+
+  it('is the api processes seen in the last 15 seconds, and never nobody', async () => {
+    const { pool } = api.database;
+    const seen = (role: string, ago: string) =>
+      pool.query(
+        `insert into processes (role, host, pid, seen_at) values ($1, 'h', 1, now() - $2::interval)`,
+        [role, ago],
+      );
+    const count = async () => {
+      const fleet = createFleetShare(pool, pino({ level: 'silent' }));
+      await fleet.refresh();
+      fleet.stop();
+      return fleet.processes();
+    };
+    expect(await count()).toBe(1);
+    await seen('api', '1 second');
+    await seen('api', '14 seconds');
+    await seen('api', '16 seconds');
+    await seen('sender', '1 second');
+    expect(await count()).toBe(2);
+  });
+});

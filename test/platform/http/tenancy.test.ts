@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { z } from 'zod';
+import { errorsOf, type RouteDefinition } from '../../../src/platform/http/route.ts';
+import { startTestApi, type TestApi, type TestTenant } from '../../support/api.ts';
+
+let api: TestApi;
+let routes: RouteDefinition[];
+beforeAll(async () => {
+  api = await startTestApi();
+  routes = api.routes.filter((route) => route.auth !== 'none');
+});
+afterAll(() => api.close());
+
+/** Nothing of another tenant's may ever hold this. */
+const MARK = 'belongs-to-the-other-tenant';
+
+type Maker = (tenant: TestTenant) => Promise<number>;
+
+async function inserted(statement: string, values: unknown[]): Promise<number> {
+  const { rows } = await api.database.pool.query<{ id: number }>(statement, values);
+  return rows[0]?.id ?? 0;
+}
+
+/**
+ * How to make the resource that a path with a parameter names. A new room with such a path adds a line, or
+ * the test below fails.
+ */
+const makers: Record<string, Maker> = {
+  '/v1/my/messages/:id': ({ accountId, brandId }) =>
+    inserted(
+      `insert into messages (account_id, brand_id, channel, status, to_address, to_key, subject)
+       values ($1, $2, 'email', 'sent', 'a@b.test', 'a@b.test', $3) returning id`,
+      [accountId, brandId, MARK],
+    ),
+  '/v1/my/webhooks/:id': ({ accountId, brandId }) =>
+    inserted(
+      `insert into webhooks (account_id, brand_id, url, events, secret_sealed, secret_last4)
+       values ($1, $2, $3, '{email.sent}', 'x', 'abcd') returning id`,
+      [accountId, brandId, `https://${MARK}.test/`],
+    ),
+};
+
+/** The resource at the beginning of a path: `/v1/my/webhooks/:id` of `/v1/my/webhooks/:id/deliveries`. */
+function makerOf(path: string): Maker | undefined {
+  const known = Object.keys(makers).find((prefix) => path === prefix || path.startsWith(`${prefix}/`));
+  return known === undefined ? undefined : makers[known];
+}
+
+const withParameter = () => routes.filter((route) => route.path.includes('/:'));
+
+function send(
+  route: RouteDefinition,
+  path: string,
+  headers: Record<string, string> = {},
+  token = api.apiKey,
+) {
+  const body = route.body && route.method !== 'GET' ? {} : undefined;
+  return api.request(route.method, path, { body, headers, token });
+}
+
+describe('another tenant’s', () => {
+  it('resource is 404 on every route that names one', async () => {
+    expect(withParameter().length).toBeGreaterThan(0);
+    for (const route of withParameter()) {
+      const make = makerOf(route.path);
+      if (!make) throw new Error(`add a maker for ${route.path}`);
+      const id = await make(api.other);
+      const answer = await send(route, route.path.replace(/:\w+/, String(id)).replaceAll(/:\w+/g, '1'));
+      expect([route.operationId, answer.status, answer.body.code]).toEqual([
+        route.operationId,
+        404,
+        'not_found',
+      ]);
+      expect(answer.text).not.toContain(MARK);
+    }
+  });
+
+  it('resource is the same 404 as one that is not there at all', async () => {
+    for (const route of withParameter().filter((each) => each.method === 'GET')) {
+      const id = await (makerOf(route.path) as Maker)(api.other);
+      const path = (value: string) => route.path.replace(/:\w+/, value).replaceAll(/:\w+/g, '1');
+      expect((await send(route, path(String(id)))).body).toEqual((await send(route, path('999999'))).body);
+    }
+  });
+
+  it('rows are in no list', async () => {
+    for (const make of Object.values(makers)) await make(api.other);
+    for (const route of routes.filter((each) => each.method === 'GET' && !each.path.includes('/:'))) {
+      const answer = await send(route, route.path);
+      expect([route.operationId, answer.status]).toEqual([route.operationId, 200]);
+      expect(answer.text).not.toContain(MARK);
+      expect(answer.text).not.toContain('Other Company');
+      expect(answer.text).not.toContain(`"account_id":${api.other.accountId}`);
+      if (route.paginated) expect([route.operationId, answer.text]).toEqual([route.operationId, '[]']);
+    }
+  });
+
+  it('brand is 404 on every route, for a key and for a session', async () => {
+    for (const route of routes) {
+      const path = route.path.replaceAll(/:\w+/g, '1');
+      for (const token of [api.apiKey, api.userJwt]) {
+        const answer = await send(route, path, { 'X-Brand-Id': String(api.other.brandId) }, token);
+        expect([route.operationId, answer.status]).toEqual([route.operationId, 404]);
+        expect([route.operationId, ...errorsOf(route)]).toContain('not_found');
+      }
+    }
+  });
+});
+
+describe('every route', () => {
+  it('takes an id that cannot be one for nothing', async () => {
+    for (const route of withParameter()) {
+      for (const id of ['abc', '0', '-1', '1.5', '9'.repeat(30), '%00', '..%2f1']) {
+        const answer = await send(route, route.path.replaceAll(/:\w+/g, id));
+        expect([route.operationId, id, answer.status]).toEqual([route.operationId, id, 404]);
+      }
+    }
+  });
+
+  it('has a schema for each of its parameters, and an id of its own', () => {
+    for (const route of api.routes) {
+      const named = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name);
+      expect([route.path, Object.keys(route.params?.shape ?? {})]).toEqual([route.path, named]);
+    }
+    const ids = api.routes.map((route) => route.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('refuses unknown fields and parameters, however deep', () => {
+    for (const route of api.routes) {
+      for (const schema of [route.query, route.body]) {
+        if (schema) expect([route.operationId, looseObjects(schema, [])]).toEqual([route.operationId, []]);
+      }
+    }
+  });
+
+  it('refuses an Idempotency-Key of 129 characters, where it takes one', async () => {
+    for (const route of routes.filter((each) => each.idempotency !== 'none')) {
+      const path = route.path.replaceAll(/:\w+/g, '1');
+      const answer = await send(route, path, { 'Idempotency-Key': 'k'.repeat(129) });
+      if (answer.status !== 415) {
+        expect([route.operationId, answer.status]).toEqual([route.operationId, 422]);
+        expect(Object.keys(answer.body.validation_errors ?? {})).toContain('Idempotency-Key');
+      }
+    }
+  });
+});
+
+/** Paths of the objects in a schema that would let unknown fields through. */
+function looseObjects(schema: z.core.$ZodType, path: string[]): string[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  switch (def.type) {
+    case 'object': {
+      const strict = def.catchall?._zod.def.type === 'never';
+      const inner = Object.entries(def.shape).flatMap(([name, each]) => looseObjects(each, [...path, name]));
+      return strict ? inner : [path.join('.'), ...inner];
+    }
+    case 'array':
+      return looseObjects(def.element, [...path, '0']);
+    case 'union':
+      return def.options.flatMap((option) => looseObjects(option, path));
+    case 'optional':
+    case 'nullable':
+    case 'default':
+    case 'prefault':
+      return looseObjects(def.innerType, path);
+    case 'pipe':
+      return looseObjects(def.in, path);
+    default:
+      return [];
+  }
+}

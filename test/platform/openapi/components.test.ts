@@ -1,0 +1,78 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { createComponents } from '../../../src/platform/openapi/components.ts';
+import { buildOpenApiDocument } from '../../../src/platform/openapi/document.ts';
+
+describe('schemas in the document', () => {
+  it('with an id stand once and are referred to', () => {
+    const pet = z.object({ name: z.string() }).meta({ id: 'Pet' });
+    const components = createComponents();
+    const one = components.describe(pet, 'output', 'GetPetAnswer');
+    const many = components.describe(z.array(pet), 'output', 'ListPetsAnswer');
+    expect(one).toEqual({ $ref: '#/components/schemas/Pet' });
+    expect(many).toEqual({ type: 'array', items: { $ref: '#/components/schemas/Pet' } });
+    expect(Object.keys(components.schemas())).toEqual(['Pet']);
+  });
+
+  it('of one id that differ between request and answer are told apart', () => {
+    const pet = z.object({ name: z.string().default('Rex') }).meta({ id: 'Pet' });
+    const components = createComponents();
+    components.describe(pet, 'output', 'Answer');
+    expect(components.describe(pet, 'input', 'Body')).toEqual({ $ref: '#/components/schemas/PetInput' });
+    expect(components.schemas().Pet?.required).toEqual(['name']);
+    expect(components.schemas().PetInput?.required).toBeUndefined();
+  });
+
+  it('that hold themselves get a name from where they are used', () => {
+    const step = z.object({
+      type: z.string(),
+      get steps() {
+        return z.array(step).optional();
+      },
+    });
+    const components = createComponents();
+    expect(components.describe(step, 'output', 'Step')).toEqual({ $ref: '#/components/schemas/Step' });
+    components.describe(z.object({ first: step }), 'output', 'Flow');
+    const refs = JSON.stringify(components.schemas()).match(/#\/components\/schemas\/\w+/g) ?? [];
+    for (const ref of refs) expect(Object.keys(components.schemas())).toContain(ref.split('/').at(-1));
+  });
+});
+
+describe('webhooks in the document', () => {
+  it('say what is posted to subscribers and what it is signed with', () => {
+    const data = z.object({ message_id: z.int() });
+    const document = buildOpenApiDocument([], {
+      publicUrl: null,
+      webhooks: [
+        {
+          type: 'email.sent',
+          description: 'A provider accepted it.',
+          data,
+          example: { type: 'email.sent', timestamp: '2026-03-01T10:00:00.000Z', data: { message_id: 7 } },
+        },
+      ],
+    });
+    const { post } =
+      (document.webhooks as Record<string, { post: Record<string, unknown> }>)['email.sent'] ?? {};
+    expect(post).toMatchObject({
+      operationId: 'on_email_sent',
+      parameters: [
+        { name: 'User-Agent' },
+        { name: 'webhook-id' },
+        { name: 'webhook-timestamp' },
+        { name: 'webhook-signature' },
+      ],
+      requestBody: {
+        content: {
+          'application/json': {
+            schema: {
+              required: ['type', 'timestamp', 'data'],
+              properties: { type: { const: 'email.sent' }, data: { required: ['message_id'] } },
+            },
+            examples: { test: { value: { data: { message_id: 7 } } } },
+          },
+        },
+      },
+    });
+  });
+});

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { parse } from 'yaml';
+import { errorStatus } from '../../../src/errors.ts';
+import { eventCatalogue, eventTypes } from '../../../src/features/webhooks/catalogue.ts';
+import { errorsOf } from '../../../src/platform/http/route.ts';
+import { startTestApi, type TestApi } from '../../support/api.ts';
+import { createAnswerCheck, resolved, type OpenApi } from '../../support/openapi.ts';
+
+let api: TestApi;
+let document: OpenApi;
+
+beforeAll(async () => {
+  api = await startTestApi();
+  document = (await api.request<OpenApi>('GET', '/openapi.json', { token: null })).body;
+});
+afterAll(() => api.close());
+
+const templated = (path: string) => path.replace(/:(\w+)/g, '{$1}');
+
+describe('the OpenAPI document', () => {
+  it('is valid OpenAPI 3.1', async () => {
+    expect(document.openapi).toBe('3.1.0');
+    const result = await new Validator().validate(structuredClone(document));
+    expect(result).toEqual({ valid: true });
+  });
+
+  it('is the same in YAML', async () => {
+    const yaml = await api.request('GET', '/openapi.yaml', { token: null });
+    expect(yaml.headers.get('content-type')).toBe('application/yaml');
+    expect(parse(yaml.text)).toEqual(document);
+  });
+
+  it('holds every route that is served, and no other', () => {
+    const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
+    );
+    const served = api.routes.map(
+      (route) => `${route.method.toLowerCase()} ${templated(route.path)} ${route.operationId}`,
+    );
+    expect(described.sort()).toEqual(served.sort());
+  });
+
+  it('names each operation once', () => {
+    const ids = api.routes.map((route) => route.operationId);
+    expect(ids).toEqual([...new Set(ids)]);
+  });
+
+  it('describes every parameter in a path', () => {
+    for (const route of api.routes) {
+      const { parameters } = document.paths[templated(route.path)]?.[route.method.toLowerCase()] ?? {};
+      const described = parameters
+        ?.filter((parameter) => parameter.in === 'path')
+        .map((parameter) => parameter.name);
+      const named = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name);
+      expect({ path: route.path, described }).toEqual({ path: route.path, described: named });
+    }
+  });
+
+  it('lists every error code of every operation under its status', () => {
+    for (const route of api.routes) {
+      const operation = document.paths[templated(route.path)]?.[route.method.toLowerCase()];
+      for (const code of errorsOf(route)) {
+        const response = resolved(document, operation?.responses[errorStatus[code]] ?? {});
+        expect(JSON.stringify(response.content ?? null)).toContain(`"${code}"`);
+      }
+    }
+  });
+
+  it('shows examples that its own schemas accept', () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    const { schema } =
+      document.paths['/v1/my/messages']?.post?.requestBody?.content['application/json'] ?? {};
+    const validate = ajv.compile(schema ?? false);
+    for (const example of (schema?.examples ?? []) as unknown[]) expect(validate(example)).toBe(true);
+  });
+
+  it('refers to nothing that is not there', () => {
+    const refs = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref]) => ref as string);
+    expect(refs.length).toBeGreaterThan(0);
+    for (const ref of new Set(refs)) expect(resolved(document, { $ref: ref })).toBeDefined();
+  });
+
+  it('holds every webhook event, and the data each carries', () => {
+    expect(Object.keys(document.webhooks)).toEqual(eventTypes);
+    for (const type of eventTypes) {
+      const { requestBody } = document.webhooks[type]?.post ?? {};
+      const { properties } = requestBody?.content['application/json']?.schema ?? {};
+      const { data } = properties as { data: { properties: object } };
+      expect(Object.keys(data.properties)).toEqual(Object.keys(eventCatalogue[type].data.shape));
+    }
+  });
+
+  it('tells clients that answers may grow', () => {
+    for (const methods of Object.values(document.paths)) {
+      for (const { responses } of Object.values(methods)) {
+        expect(JSON.stringify(responses)).not.toContain('"additionalProperties":false');
+      }
+    }
+  });
+});
+
+describe('answers', () => {
+  const message = { channel: 'email', to: 'ada@example.com', subject: 'Hi', body: 'Hello' };
+
+  const asked: [method: string, path: string, template: string, body: unknown][] = [
+    ['GET', '/healthz', '/healthz', undefined],
+    ['GET', '/v1/my/account', '/v1/my/account', undefined],
+    ['GET', '/v1/my/brand', '/v1/my/brand', undefined],
+    ['PUT', '/v1/my/brand', '/v1/my/brand', { industry: 'bells' }],
+    ['GET', '/v1/my/delivery/status', '/v1/my/delivery/status', undefined],
+    ['POST', '/v1/my/messages', '/v1/my/messages', message],
+    ['GET', '/v1/my/messages', '/v1/my/messages', undefined],
+    ['GET', '/v1/my/messages/999999999', '/v1/my/messages/{id}', undefined],
+    ['POST', '/v1/my/messages', '/v1/my/messages', { channel: 'pigeon' }],
+  ];
+
+  it.each(asked)(
+    'to %s %s are as described and hold no other field',
+    async (method, path, template, body) => {
+      const problemsOf = createAnswerCheck(document);
+      const response = await api.request<unknown>(method, path, { body });
+      expect(response.text).not.toBe('');
+      expect(problemsOf(template, method.toLowerCase(), response.status, response.body)).toEqual([]);
+    },
+  );
+
+  it('to a login and for one message are so too', async () => {
+    const problemsOf = createAnswerCheck(document);
+    const login = await api.request<unknown>('POST', '/v1/login', {
+      token: null,
+      body: { user: { email: api.email, password: 'correct horse battery staple' } },
+    });
+    expect(problemsOf('/v1/login', 'post', login.status, login.body)).toEqual([]);
+    const sent = await api.request('POST', '/v1/my/messages', { body: message });
+    const one = await api.request<unknown>('GET', `/v1/my/messages/${Number(sent.body.id)}`);
+    expect(one.status).toBe(200);
+    expect(problemsOf('/v1/my/messages/{id}', 'get', one.status, one.body)).toEqual([]);
+  });
+});
+
+describe('the page', () => {
+  it('loads nothing from another host, and may not', async () => {
+    const page = await api.request('GET', '/docs', { token: null });
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(page.text).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
+    const policy = page.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/https?:|\*/);
+  });
+
+  it('has every script and style it names', async () => {
+    const page = await api.request('GET', '/docs', { token: null });
+    const named = [...page.text.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, path]) => path as string);
+    expect(named).toHaveLength(4);
+    for (const path of named) {
+      const file = await api.request('GET', `/${path}`, { token: null });
+      expect({ path, status: file.status, some: file.text.length > 0 }).toEqual({
+        path,
+        status: 200,
+        some: true,
+      });
+    }
+  });
+
+  it('serves no other file', async () => {
+    for (const name of ['index.js', '..%2Fpackage.json', 'package.json', 'constructor']) {
+      const file = await api.request('GET', `/docs/assets/${name}`, { token: null });
+      expect({ name, status: file.status }).toEqual({ name, status: 404 });
+    }
+  });
+});

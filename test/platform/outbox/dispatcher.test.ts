@@ -1,0 +1,218 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
+import { loadConfig } from '../../../src/config.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import { createWaker, type Waker } from '../../../src/platform/db/wake.ts';
+import { appendToOutbox, type OutboxEntry } from '../../../src/platform/outbox/append.ts';
+import { claimEntries } from '../../../src/platform/outbox/claims.ts';
+import { createDispatcher, type Dispatcher } from '../../../src/platform/outbox/dispatcher.ts';
+import { openEngine, type Engine } from '../../../src/platform/temporal/connection.ts';
+import { ensureSearchAttributes } from '../../../src/platform/temporal/prepare.ts';
+import { startWorkflow } from '../../../src/platform/temporal/start.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { useEngine } from '../../support/engine.ts';
+import { until } from '../../workflows/until.ts';
+import { createOwnEngine } from './own-engine.ts';
+
+const log = pino({ level: 'silent' });
+
+let db: TestDatabase;
+let waker: Waker;
+let engine: Engine;
+const dispatchers: Dispatcher[] = [];
+
+function dispatch(on: Engine = engine, onRefused?: () => void): Dispatcher {
+  const dispatcher = createDispatcher({
+    database: db.database,
+    client: on.client,
+    waker,
+    log,
+    ...(onRefused ? { onRefused } : {}),
+  });
+  dispatchers.push(dispatcher);
+  return dispatcher;
+}
+
+async function append(...entries: OutboxEntry[]): Promise<void> {
+  await inTransaction(db.database.pool, (client) => appendToOutbox(client, entries));
+}
+
+async function rowCount(): Promise<number> {
+  const { rows } = await db.database.pool.query<{ count: number }>('select count(*) from outbox');
+  return rows[0]?.count ?? -1;
+}
+
+const emptied = (limitMs?: number) => until(async () => (await rowCount()) === 0, limitMs);
+
+async function historyOf(workflowId: string, on: Engine = engine) {
+  const { events } = await on.client.workflow.getHandle(workflowId).fetchHistory();
+  return events ?? [];
+}
+
+const poke = (workflowId: string, ...signalInput: unknown[]): OutboxEntry => ({
+  kind: 'signal_with_start',
+  workflowType: 'nobodyRunsThis',
+  workflowId,
+  input: [{ id: 7 }],
+  signal: 'poke',
+  signalInput,
+});
+
+beforeAll(async () => {
+  const test = await useEngine();
+  db = await createTestDatabase();
+  waker = createWaker({ url: db.url });
+  engine = openEngine(loadConfig({ TEMPORAL_ADDRESS: test.address, TEMPORAL_NAMESPACE: test.namespace }));
+}, 120_000);
+
+afterEach(async () => {
+  for (const dispatcher of dispatchers.splice(0)) await dispatcher.stop();
+  await db.database.pool.query('delete from outbox');
+});
+
+afterAll(async () => {
+  await engine.close();
+  await waker.close();
+  await db.drop();
+});
+
+describe('the outbox', () => {
+  it('tells the engine what a committed transaction wrote, with everything an operator reads', async () => {
+    await append({
+      kind: 'start',
+      workflowType: 'nobodyRunsThis',
+      workflowId: 'told/1',
+      taskQueue: 'bulk',
+      input: [{ id: 7 }],
+      searchAttributes: { AccountId: 3, WebhookId: 7 },
+      summary: 'A summary',
+      details: 'Some details',
+    });
+    dispatch();
+    await emptied();
+    const found = await engine.client.workflow.getHandle('told/1').describe();
+    expect(found).toMatchObject({ type: 'nobodyRunsThis', taskQueue: 'bulk' });
+    expect(await found.staticSummary()).toBe('A summary');
+    expect(await found.staticDetails()).toBe('Some details');
+    const attributes = found.typedSearchAttributes.getAll();
+    expect(attributes.sort((one, other) => one.key.name.localeCompare(other.key.name))).toEqual([
+      { key: { name: 'AccountId', type: 'KEYWORD' }, value: '3' },
+      { key: { name: 'WebhookId', type: 'KEYWORD' }, value: '7' },
+    ]);
+  });
+
+  it('tells nothing of a transaction that was rolled back', async () => {
+    const failing = inTransaction(db.database.pool, async (client) => {
+      await appendToOutbox(client, poke('rolled-back/1'));
+      throw new Error('no');
+    });
+    await expect(failing).rejects.toThrow('no');
+    expect(await rowCount()).toBe(0);
+  });
+
+  it('tells at once when it is woken, and without being woken within two seconds', async () => {
+    dispatch();
+    // More often than the poll, once a second, would do by chance.
+    for (let n = 0; n < 6; n += 1) {
+      await append(poke(`woken/${n}`));
+      waker.wake('outbox');
+      await emptied(400);
+    }
+    await append(poke('unwoken/1'));
+    await emptied(2_500);
+  });
+
+  it('does no harm when a dispatcher dies between telling and deleting', async () => {
+    const entry = poke('died/1') as Extract<OutboxEntry, { kind: 'signal_with_start' }>;
+    await append(entry);
+    await claimEntries(db.database.pool, 10, 0);
+    await startWorkflow(engine.client, entry);
+    const before = await engine.client.workflow.getHandle('died/1').describe();
+    dispatch();
+    await emptied();
+    const after = await engine.client.workflow.getHandle('died/1').describe();
+    expect(after.runId).toBe(before.runId);
+  });
+
+  it('leaves what another dispatcher has leased, until the lease ends', async () => {
+    await append(poke('leased/1'));
+    expect(await claimEntries(db.database.pool, 10, 3)).toHaveLength(1);
+    expect(await claimEntries(db.database.pool, 10, 3)).toHaveLength(0);
+    dispatch();
+    await append(poke('not-leased/1'));
+    waker.wake('outbox');
+    await until(async () => (await rowCount()) === 1);
+    await emptied(6_000);
+  });
+
+  it('tells many that say the same once, and each that differs', async () => {
+    await append(...Array.from({ length: 40 }, () => poke('merged/1')), poke('merged/1', 'other'));
+    dispatch();
+    await emptied();
+    const signals = (await historyOf('merged/1')).filter(
+      (event) => event.workflowExecutionSignaledEventAttributes,
+    );
+    expect(signals).toHaveLength(2);
+  });
+
+  it('shares the work with other dispatchers, each entry told once', async () => {
+    await append(...Array.from({ length: 200 }, (_, n) => poke(`shared/${n % 10}`, n)));
+    for (let n = 0; n < 3; n += 1) dispatch();
+    await emptied(20_000);
+    const histories = await Promise.all(Array.from({ length: 10 }, (_, n) => historyOf(`shared/${n}`)));
+    const signals = histories.flat().filter((event) => event.workflowExecutionSignaledEventAttributes);
+    expect(signals).toHaveLength(200);
+  });
+
+  it('drops a signal to a workflow that is gone', async () => {
+    await append({ kind: 'signal', workflowId: 'gone/1', signal: 'poke' });
+    dispatch();
+    await emptied();
+  });
+
+  it('keeps an entry that the engine refuses, with the reason, and goes on with the others', async () => {
+    let refusals = 0;
+    await append(poke('x'.repeat(2_000)), poke('good/1'));
+    dispatch(engine, () => (refusals += 1));
+    await until(async () => (await rowCount()) === 1 && refusals > 0);
+    const { rows } = await db.database.pool.query('select attempt_count, last_error from outbox');
+    expect(rows[0]).toMatchObject({ attempt_count: 1, last_error: expect.stringContaining('ength') });
+  });
+
+  it('waits while the engine is away, counts no attempt, and tells all soon after it is back', async () => {
+    const own = await createOwnEngine();
+    const away = openEngine(loadConfig({ TEMPORAL_ADDRESS: own.address }));
+    try {
+      await append(...Array.from({ length: 100 }, (_, n) => poke(`patient/${n}`)));
+      dispatch(away);
+      await until(async () => {
+        const { rows } = await db.database.pool.query<{ free: number }>(
+          'select count(*) as free from outbox where leased_until is null and attempt_count = 0',
+        );
+        return rows[0]?.free === 100;
+      });
+      await own.start();
+      const at = Date.now();
+      await emptied(15_000);
+      expect(Date.now() - at).toBeLessThan(10_000);
+      expect(await historyOf('patient/99', away)).not.toHaveLength(0);
+    } finally {
+      await own.close();
+      await away.close();
+    }
+  }, 90_000);
+
+  it('begins anew where the engine lost our search attributes', async () => {
+    const own = await createOwnEngine();
+    const fresh = openEngine(loadConfig({ TEMPORAL_ADDRESS: own.address }));
+    try {
+      await own.start();
+      await append({ ...poke('attributed/1'), searchAttributes: { AccountId: 3 } } as OutboxEntry);
+      dispatch(fresh, () => void ensureSearchAttributes(fresh, log));
+      await emptied(15_000);
+    } finally {
+      await own.close();
+      await fresh.close();
+    }
+  }, 90_000);
+});

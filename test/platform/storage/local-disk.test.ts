@@ -1,0 +1,118 @@
+import { mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  newBlobKey,
+  newDraftName,
+  type BlobListing,
+  type BlobStore,
+} from '../../../src/platform/storage/blob-store.ts';
+import { createLocalDiskStore } from '../../../src/platform/storage/local-disk.ts';
+
+let folder: string;
+let store: BlobStore;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'carillon-blobs-'));
+  store = createLocalDiskStore(join(folder, 'blobs'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+describe('blobs on local disk', () => {
+  it('come back as they were kept', async () => {
+    const key = newBlobKey('uploads', 7);
+    const bytes = Buffer.from([0, 1, 2, 253, 254, 255]);
+    await store.put(key, bytes);
+    const blob = await store.open(key);
+    expect(blob?.size).toBe(6);
+    expect(blob && (await buffer(blob.stream))).toEqual(bytes);
+  });
+
+  it('are readable by nobody else on the machine, and leave no draft behind', async () => {
+    const key = newBlobKey('uploads', 7);
+    await store.put(key, Buffer.from('secret'));
+    const path = join(folder, 'blobs', key);
+    expect((await stat(path)).mode & 0o077).toBe(0);
+    expect(await readdir(dirname(path))).toHaveLength(1);
+  });
+
+  it('that are not there are null', async () => {
+    expect(await store.open(newBlobKey('uploads', 7))).toBeNull();
+  });
+
+  it('can be removed, more than once', async () => {
+    const key = newBlobKey('uploads', 7);
+    await store.put(key, Buffer.from('x'));
+    await store.remove(key);
+    await store.remove(key);
+    expect(await store.open(key)).toBeNull();
+  });
+
+  it('that could not be written leave nothing behind', async () => {
+    const key = newBlobKey('uploads', 7);
+    await writeFile(join(folder, 'blobs'), 'a file where the folder should be');
+    await expect(store.put(key, Buffer.from('x'))).rejects.toThrow(/EEXIST|ENOTDIR/);
+    expect(await store.open(key)).toBeNull();
+  });
+
+  it.each(['../secret', 'uploads/7/../../x', '/etc/passwd', 'uploads/7/ABC', ''])(
+    'are not reached by the key %j',
+    async (key) => {
+      await expect(store.open(key)).rejects.toThrow('not a key of a blob');
+      await expect(store.put(key, Buffer.from('x'))).rejects.toThrow('not a key of a blob');
+      await expect(store.remove(key)).rejects.toThrow('not a key of a blob');
+    },
+  );
+
+  it('are listed with their drafts, no more at once than asked for, and nothing else is', async () => {
+    const keys = [1, 1, 1, 2, 2].map((account) => newBlobKey('uploads', account));
+    for (const key of keys) await store.put(key, Buffer.from('x'));
+    const draft = newDraftName(newBlobKey('uploads', 2));
+    for (const name of [draft, 'uploads/2/README', 'uploads/7', 'README'])
+      await writeFile(join(folder, 'blobs', name), 'x');
+    const found: BlobListing[] = [];
+    for await (const listing of store.list('uploads', 2)) found.push(listing);
+    expect(found.flatMap((listing) => listing.keys).toSorted()).toEqual(keys.toSorted());
+    expect(found.flatMap((listing) => listing.drafts)).toEqual([draft]);
+    expect(found.map(({ keys, drafts }) => keys.length + drafts.length)).toEqual([2, 2, 2, 0]);
+  });
+
+  it('are removed by age, drafts too, and one that is gone already does not matter', async () => {
+    const [old, young, gone] = [1, 1, 1].map((account) => newBlobKey('uploads', account));
+    if (!old || !young || !gone) throw new Error('no keys');
+    for (const key of [old, young]) await store.put(key, Buffer.from('x'));
+    const draft = newDraftName(old);
+    await writeFile(join(folder, 'blobs', draft), 'x');
+    const long = new Date(Date.now() - 60_000);
+    for (const name of [old, draft]) await utimes(join(folder, 'blobs', name), long, long);
+    const before = new Date(Date.now() - 30_000);
+    expect(await store.removeOlder([old, draft, young, gone], before)).toBe(2);
+    expect(await readdir(join(folder, 'blobs', 'uploads', '1'))).toEqual([basename(young)]);
+    await expect(store.removeOlder(['../secret'], before)).rejects.toThrow('not a name of a blob');
+  });
+
+  it('are set aside by age, under the same keys and as if written then, and one that is gone does not matter', async () => {
+    const [old, young, gone] = [1, 1, 1].map((account) => newBlobKey('uploads', account));
+    if (!old || !young || !gone) throw new Error('no keys');
+    for (const key of [old, young]) await store.put(key, Buffer.from('x'));
+    const long = new Date(Date.now() - 60_000);
+    await utimes(join(folder, 'blobs', old), long, long);
+    const before = new Date(Date.now() - 30_000);
+    expect(await store.setAside([old, young, gone], before)).toBe(1);
+    expect(await store.open(old)).toBeNull();
+    const listed: BlobListing[] = [];
+    for await (const listing of store.aside.list('uploads', 10)) listed.push(listing);
+    expect(listed).toEqual([{ keys: [old], drafts: [] }]);
+    expect((await stat(join(folder, 'blobs', 'orphaned', 'uploads'))).mode & 0o077).toBe(0);
+    expect(await store.aside.removeOlder([old], before)).toBe(0);
+    expect(await store.aside.removeOlder([old], new Date(Date.now() + 1_000))).toBe(1);
+    await expect(store.setAside(['../secret'], before)).rejects.toThrow('not a key of a blob');
+  });
+
+  it('have keys that differ', () => {
+    const keys = Array.from({ length: 100 }, () => newBlobKey('uploads', 1));
+    expect(new Set(keys).size).toBe(100);
+  });
+});

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
+import { loadConfig, type Config } from '../../src/config.ts';
+import { attachSender } from '../../src/platform/lanes/attach.ts';
+import { registerProcess, type LiveProcess } from '../../src/platform/processes/process.ts';
+import { callEngine, openEngine, type Engine } from '../../src/platform/temporal/connection.ts';
+import { searchAttributeNames } from '../../src/platform/temporal/contract.ts';
+import { run } from '../../src/roles/worker.ts';
+import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
+import { createOwnEngine, type OwnEngine } from '../platform/outbox/own-engine.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestLoop, type TestLoop } from '../workflows/test-loop.ts';
+import { until } from '../workflows/until.ts';
+
+let db: TestDatabase;
+let own: OwnEngine;
+let config: Config;
+let engine: Engine;
+let worker: { stop(): Promise<void> };
+let side: { stop(): Promise<void> };
+let live: LiveProcess;
+let loop: TestLoop;
+
+async function prepared(): Promise<boolean> {
+  const { connection, schedule } = engine.client;
+  return callEngine(engine.client, async () => {
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({
+      namespace: 'default',
+    });
+    await schedule.getHandle('housekeeping').describe();
+    return searchAttributeNames.every((name) => name in customAttributes);
+  });
+}
+
+async function laneReports(): Promise<boolean> {
+  const handle = engine.client.workflow.getHandle(laneWorkflowId('send', 1));
+  const report = await callEngine(engine.client, () => handle.query<{ processId: number } | null>('report'));
+  return report?.processId === live.id();
+}
+
+async function milliseconds(work: () => Promise<unknown>): Promise<number> {
+  const at = Date.now();
+  await work();
+  return Date.now() - at;
+}
+
+beforeAll(async () => {
+  db = await createTestDatabase({ poolMax: 10 });
+  own = await createOwnEngine();
+  config = loadConfig({
+    TEMPORAL_ADDRESS: own.address,
+    DATABASE_URL: db.url,
+    APP_SECRET: 'for tests only, and long enough so',
+    LOG_LEVEL: 'silent',
+    SHUTDOWN_GRACE_SECONDS: '5',
+  });
+  engine = openEngine(config);
+  live = await registerProcess({ url: db.url }, 'sender');
+  loop = createTestLoop('send', live.id() ?? 0);
+}, 120_000);
+
+afterAll(async () => {
+  await live.close();
+  await engine.close();
+  await own.close();
+  await db.drop();
+});
+
+describe('worker and sender', () => {
+  it('start at once while the engine is away', async () => {
+    const log = pino({ level: 'silent' });
+    const started = milliseconds(async () => {
+      worker = await run(config);
+      side = await attachSender({ config, database: db.database, loops: [loop], log });
+    });
+    expect(await started).toBeLessThan(3_000);
+  });
+
+  it('make it ready and show the lane when it comes', async () => {
+    await own.start();
+    await until(prepared);
+    await until(laneReports);
+  }, 60_000);
+
+  it('go on when it is started again', async () => {
+    await own.stop();
+    await own.start();
+    await until(laneReports, 30_000);
+    await engine.client.workflow.getHandle(laneWorkflowId('send', 1)).signal('pause');
+    await until(() => loop.report().mode === 'paused', 30_000);
+  }, 90_000);
+
+  it('make everything anew when its database was deleted, the lane paused as it was', async () => {
+    await own.stop();
+    await own.forget();
+    await own.start();
+    await until(prepared, 20_000);
+    await until(laneReports, 30_000);
+    const handle = engine.client.workflow.getHandle(laneWorkflowId('send', 1));
+    expect(await handle.query('state')).toMatchObject({ mode: 'paused', report: { mode: 'paused' } });
+  }, 90_000);
+
+  it('run the housekeeping Schedule when it fires', async () => {
+    await engine.client.schedule.getHandle('housekeeping').trigger();
+    const result = await until(async () => {
+      for await (const found of engine.client.workflow.list({ query: `WorkflowType = 'housekeeping'` })) {
+        if (found.status.name !== 'COMPLETED') continue;
+        return (await engine.client.workflow.getHandle(found.workflowId).result()) as object;
+      }
+      return false;
+    }, 30_000);
+    expect(result).toMatchObject({ expired_suppressions: { rows: 0 } });
+    expect(JSON.stringify(result)).not.toContain('error');
+  }, 60_000);
+
+  it('stop soon, the engine there or away', async () => {
+    expect(await milliseconds(() => side.stop())).toBeLessThan(4_000);
+    await own.stop();
+    expect(await milliseconds(() => worker.stop())).toBeLessThan(12_000);
+  }, 60_000);
+});
