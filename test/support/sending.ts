@@ -4,7 +4,7 @@ import pino from 'pino';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import type { DkimSigner } from '../../src/delivery/dkim/sign.ts';
 import { createSmtpProvider } from '../../src/delivery/providers/smtp.ts';
-import { createEmailChannel, type Route } from '../../src/delivery/send/hand-over.ts';
+import { createEmailChannel, type ProviderChannel } from '../../src/delivery/send/hand-over.ts';
 import { createSender, type Sender } from '../../src/delivery/send/loop.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { createWaker } from '../../src/platform/db/wake.ts';
@@ -85,7 +85,7 @@ export interface TestSenderOptions {
   port: number;
   connections?: number;
   signers?: readonly DkimSigner[];
-  route?: Route;
+  route?: ProviderChannel;
 }
 
 export const TEST_TIERS = { free: 1_000, paid: 50_000, trusted: 1_000_000 };

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { intendBatch } from '../../../src/delivery/send/batch.ts';
 import { claimBacklog, releaseClaims } from '../../../src/delivery/send/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
-import type { Route } from '../../../src/delivery/send/hand-over.ts';
+import type { ProviderChannel } from '../../../src/delivery/send/hand-over.ts';
 import { outcomeRecord } from '../../../src/delivery/send/outcomes.ts';
 import { recordBatches } from '../../../src/delivery/send/record.ts';
 import { resumeSending, setAccount } from '../../../src/features/accounts/service.ts';
@@ -96,7 +96,7 @@ describe('the send loop', () => {
   it('leaves to others what its provider is too slow for', async () => {
     await queueEmails(test.database, account, 600);
     const answered = Promise.withResolvers<undefined>();
-    const route: Route = {
+    const route: ProviderChannel = {
       channel: 'email',
       provider: 'slow',
       concurrency: 2,
