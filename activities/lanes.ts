@@ -1,9 +1,14 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import type { Database } from '../src/platform/db/database.ts';
-import type { LaneLoop, LaneMode, LaneReport } from '../src/platform/lanes/loop.ts';
+import type { LaneLoop } from '../src/platform/lanes/loop.ts';
 import { forgetLane, openLane, readLaneMode, recordLaneMode, takeLane } from '../src/platform/lanes/rows.ts';
-import { laneSignals, type LaneAttachment } from '../workflows/lanes/contract.ts';
+import {
+  laneSignals,
+  type LaneAttachment,
+  type LaneMode,
+  type LaneReport,
+} from '../workflows/lanes/contract.ts';
 
 const LOOK_MS = 1_000;
 /** Well before the start-to-close time-out of an hour. */

@@ -1,4 +1,5 @@
-import type { LaneLoop, LaneMode, LaneReport } from '../../src/platform/lanes/loop.ts';
+import type { LaneLoop } from '../../src/platform/lanes/loop.ts';
+import type { LaneMode, LaneReport } from '../../workflows/lanes/contract.ts';
 
 /** A loop that sends nothing: it remembers the modes it was given. */
 export interface TestLoop extends LaneLoop {

@@ -1,5 +1,24 @@
-/** A lane: one process's sending, seen and steered as a workflow. This file imports nothing. */
+/** A lane shows and steers one loop of a sender process. This file imports nothing. */
 export type LaneKind = 'send' | 'webhook';
+
+/** What an operator asks of a lane. `paused` takes nothing new; so does `draining`, which finishes what is claimed. */
+export type LaneMode = 'running' | 'paused' | 'draining';
+
+/** Shown in a lane's heartbeat details and current details: plain JSON, without addresses or bodies. */
+export interface LaneReport {
+  host: string;
+  pid: number;
+  processId: number;
+  mode: LaneMode;
+  ratePerSecond: number;
+  handledTotal: number;
+  inFlight: number;
+  backlog: Record<string, number>;
+  providers: Record<
+    string,
+    { state: 'closed' | 'open' | 'half_open'; reason: string | null; retryAt: string | null }
+  >;
+}
 
 /** What a lane's workflow starts with, and carries into its next run. */
 export interface LaneInput {

@@ -1,5 +1,4 @@
-import type { LaneMode, LaneReport } from '../../src/platform/lanes/loop.ts';
-import type { LaneAttachment } from './contract.ts';
+import type { LaneAttachment, LaneMode, LaneReport } from './contract.ts';
 
 /** Said here too, for the engine drops a workflow's static details when it continues as new. */
 const SIGNALS = 'Signals: `pause`, `resume`, `drain`, `restart`.';

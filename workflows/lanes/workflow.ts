@@ -15,8 +15,14 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { LaneActivities, LaneModeActivities } from '../../activities/lanes.ts';
-import type { LaneMode, LaneReport } from '../../src/platform/lanes/loop.ts';
-import { laneQueries, laneSignals, type LaneInput, type LaneKind } from './contract.ts';
+import {
+  laneQueries,
+  laneSignals,
+  type LaneInput,
+  type LaneKind,
+  type LaneMode,
+  type LaneReport,
+} from './contract.ts';
 import { describeLane } from './details.ts';
 
 /**

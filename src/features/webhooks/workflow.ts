@@ -5,8 +5,9 @@ import {
   type WebhookRecoveryInput,
 } from '../../../workflows/webhooks/contract.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { type OutboxEntry, type WorkflowStart, appendToOutbox } from '../../platform/outbox/append.ts';
+import { appendToOutbox } from '../../platform/outbox/append.ts';
 import type { WorkflowSource } from '../../platform/outbox/expected-workflows.ts';
+import type { OutboxEntry, WorkflowStart } from '../../platform/temporal/contract.ts';
 
 /** How long after its time a workflow may be before the reconciler looks for it. */
 export const ENGINE_GRACE_MS = 60_000;

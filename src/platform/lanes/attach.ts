@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { createLaneActivities } from '../../../activities/lanes.ts';
+import type { LaneKind, LaneMode } from '../../../workflows/lanes/contract.ts';
 import type { Config } from '../../config.ts';
 import type { Database } from '../db/database.ts';
 import { repeat } from '../processes/repeat.ts';
@@ -8,8 +9,8 @@ import { openEngine } from '../temporal/connection.ts';
 import { taskQueues } from '../temporal/contract.ts';
 import { keepWorking } from '../temporal/worker.ts';
 import { ensureLanes } from './ensure.ts';
-import type { LaneLoop, LaneMode } from './loop.ts';
-import { adoptLane, hasLanes, type Lane, type LaneKind, planLanes } from './rows.ts';
+import type { LaneLoop } from './loop.ts';
+import { adoptLane, hasLanes, type Lane, planLanes } from './rows.ts';
 
 const ENSURE_MS = 30_000;
 const ENSURE_RETRY_MS = 2_000;

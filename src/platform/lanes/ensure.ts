@@ -3,19 +3,13 @@ import {
   laneWorkflowId,
   laneWorkflowTypes,
   type LaneInput,
+  type LaneKind,
 } from '../../../workflows/lanes/contract.ts';
 import type { Database } from '../db/database.ts';
-import type { WorkflowStart } from '../outbox/append.ts';
 import { callEngine, type EngineClient } from '../temporal/connection.ts';
+import type { WorkflowStart } from '../temporal/contract.ts';
 import { signalWorkflow, startWorkflow } from '../temporal/start.ts';
-import {
-  claimLaneChecks,
-  forgetLane,
-  planLanes,
-  releaseLaneChecks,
-  type Lane,
-  type LaneKind,
-} from './rows.ts';
+import { claimLaneChecks, forgetLane, planLanes, releaseLaneChecks, type Lane } from './rows.ts';
 
 /** A little less than senders ask, so that each look is due for the next who does. */
 const CHECK_SECONDS = 25;

@@ -1,8 +1,6 @@
+import type { LaneKind, LaneMode } from '../../../workflows/lanes/contract.ts';
 import type { Queryable } from '../db/queryable.ts';
 import { holdsLockSql } from '../processes/process.ts';
-import type { LaneLoop, LaneMode } from './loop.ts';
-
-export type LaneKind = LaneLoop['kind'];
 
 export interface Lane {
   kind: LaneKind;

@@ -1,38 +1,5 @@
 import type { Queryable } from '../db/queryable.ts';
-import { type SearchAttributeValues, taskQueues, type TaskQueue } from '../temporal/contract.ts';
-
-/** A workflow to run, by the name it is exported under in `workflows/index.ts`. */
-export interface WorkflowStart {
-  workflowType: string;
-  /** From the room's contract: a pure function of a row's id. */
-  workflowId: string;
-  /** Of the workflow itself; `orchestration` unless given. */
-  taskQueue?: TaskQueue;
-  /** The workflow's arguments: ids, never a body, an address or a secret. */
-  input?: unknown[];
-  searchAttributes?: SearchAttributeValues;
-  /** One line for an operator, such as `Webhook 7 of brand 3`. */
-  summary?: string;
-  /** Several lines of Markdown for an operator. */
-  details?: string;
-}
-
-export interface WorkflowSignal {
-  workflowId: string;
-  /** From the room's contract. */
-  signal: string;
-  /** The signal's arguments: ids, never a body, an address or a secret. */
-  signalInput?: unknown[];
-}
-
-/**
- * What the engine is to be told. `start` of a workflow that runs already does nothing; a `signal` to one that is
- * gone is dropped. Each may arrive more than once, and in another order than written: the workflow rereads its row.
- */
-export type OutboxEntry =
-  | ({ kind: 'start' } & WorkflowStart)
-  | ({ kind: 'signal_with_start' } & WorkflowStart & WorkflowSignal)
-  | ({ kind: 'signal' } & WorkflowSignal);
+import { type OutboxEntry, taskQueues, type WorkflowStart } from '../temporal/contract.ts';
 
 function startColumns(start: WorkflowStart) {
   return {
@@ -59,8 +26,9 @@ function toRow(entry: OutboxEntry) {
 }
 
 /**
- * Tell the engine, as part of the caller's transaction: told if and only if that commits, at least once.
- * Call `waker.wake('outbox')` after the commit; without it the dispatcher finds the row within a second.
+ * Asks the engine for something as part of the caller's transaction. If that commits, the dispatcher sends the request
+ * at least once; if it rolls back, never. Call `waker.wake('outbox')` after the commit; without that the dispatcher
+ * finds the row within a second.
  * @param client inside the caller's transaction
  */
 export async function appendToOutbox(client: Queryable, entry: OutboxEntry | OutboxEntry[]): Promise<void> {

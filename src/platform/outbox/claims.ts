@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Queryable } from '../db/queryable.ts';
-import { searchAttributeNames, taskQueues } from '../temporal/contract.ts';
-import type { OutboxEntry } from './append.ts';
+import { type OutboxEntry, searchAttributeNames, taskQueues } from '../temporal/contract.ts';
 
 /** A row that this process tells the engine of, unless it is too slow and another takes it. */
 export interface ClaimedEntry {

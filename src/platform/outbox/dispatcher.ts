@@ -3,8 +3,8 @@ import type { Database } from '../db/database.ts';
 import type { Waker } from '../db/wake.ts';
 import { repeat } from '../processes/repeat.ts';
 import { callEngine, type EngineClient, isRefusal, reasonOf } from '../temporal/connection.ts';
+import type { OutboxEntry } from '../temporal/contract.ts';
 import { signalWithStart, signalWorkflow, startWorkflow } from '../temporal/start.ts';
-import type { OutboxEntry } from './append.ts';
 import { claimEntries, deleteEntries, postponeEntry, releaseEntries, type ClaimedEntry } from './claims.ts';
 
 /** Short, for what a dispatcher that died had claimed must move again soon; a late one does no harm. */

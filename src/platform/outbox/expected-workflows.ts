@@ -1,5 +1,5 @@
 import type { Queryable } from '../db/queryable.ts';
-import type { WorkflowStart } from './append.ts';
+import type { WorkflowStart } from '../temporal/contract.ts';
 
 /** A row that needs a workflow, and how to start that workflow from nothing but the row. */
 export interface ExpectedWorkflow {

@@ -1,16 +1,18 @@
 /**
- * Where work waits for a process that takes it. This file imports nothing, so that workflows may use it.
- * `orchestration`: workflows and short activities; `bulk`: long or many activities, so that they never hold up
- * the short ones; both are served by the `worker` role. `delivery`: only the lanes' activities, by `sender`.
+ * What the rest of the code says to the workflow engine. This file imports nothing, so that features, services and
+ * workflows may use it.
+ */
+
+/**
+ * Where work waits for a process. `orchestration` carries workflows and short activities; `bulk` carries long or many
+ * activities, so that they never delay the short ones. The `worker` role serves both. `delivery` carries only the
+ * lanes' activities and is served by `sender`.
  */
 export const taskQueues = { orchestration: 'orchestration', bulk: 'bulk', delivery: 'delivery' } as const;
 
 export type TaskQueue = (typeof taskQueues)[keyof typeof taskQueues];
 
-/**
- * What an operator may filter workflows by; all are Keywords, and their values are ids, never a personal datum.
- * This file imports nothing, so that services and workflows may name them.
- */
+/** What an operator may filter workflows by. All are Keywords; their values are ids, never personal data. */
 export const searchAttributeNames = [
   'AccountId',
   'BrandId',
@@ -22,5 +24,39 @@ export const searchAttributeNames = [
 
 export type SearchAttributeName = (typeof searchAttributeNames)[number];
 
-/** Ids as they are in the database; written as strings. */
+/** Ids as they are in the database; sent to the engine as strings. */
 export type SearchAttributeValues = Partial<Record<SearchAttributeName, number | string>>;
+
+/** A workflow to run. */
+export interface WorkflowStart {
+  /** The name under which `workflows/index.ts` exports it. */
+  workflowType: string;
+  /** From the feature's contract: a pure function of a row's id. */
+  workflowId: string;
+  /** Where the workflow itself runs; `orchestration` by default. */
+  taskQueue?: TaskQueue;
+  /** The workflow's arguments: ids, never a body, an address or a secret. */
+  input?: unknown[];
+  searchAttributes?: SearchAttributeValues;
+  /** One line for an operator, such as `Webhook 7 of brand 3`. */
+  summary?: string;
+  /** Several lines of Markdown for an operator. */
+  details?: string;
+}
+
+export interface WorkflowSignal {
+  workflowId: string;
+  /** The signal's name, from the feature's contract. */
+  signal: string;
+  /** The signal's arguments: ids, never a body, an address or a secret. */
+  signalInput?: unknown[];
+}
+
+/**
+ * A request to the engine. `start` does nothing if the workflow already runs; `signal` is dropped if the workflow is
+ * gone. Each may arrive more than once and out of order, so a workflow reads its row again whenever it is woken.
+ */
+export type OutboxEntry =
+  | ({ kind: 'start' } & WorkflowStart)
+  | ({ kind: 'signal_with_start' } & WorkflowStart & WorkflowSignal)
+  | ({ kind: 'signal' } & WorkflowSignal);

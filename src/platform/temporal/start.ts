@@ -1,7 +1,12 @@
 import { WorkflowNotFoundError, type WorkflowExecutionStatusName } from '@temporalio/client';
-import type { WorkflowSignal, WorkflowStart } from '../outbox/append.ts';
 import type { EngineClient } from './connection.ts';
-import { searchAttributeNames, type SearchAttributeValues } from './contract.ts';
+import {
+  searchAttributeNames,
+  type SearchAttributeValues,
+  taskQueues,
+  type WorkflowSignal,
+  type WorkflowStart,
+} from './contract.ts';
 
 function typed(values: SearchAttributeValues) {
   return searchAttributeNames.flatMap((name) => {
@@ -13,7 +18,7 @@ function typed(values: SearchAttributeValues) {
 function startOptions(start: WorkflowStart) {
   return {
     workflowId: start.workflowId,
-    taskQueue: start.taskQueue ?? 'orchestration',
+    taskQueue: start.taskQueue ?? taskQueues.orchestration,
     args: start.input ?? [],
     workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
     workflowIdConflictPolicy: 'USE_EXISTING' as const,

@@ -1,5 +1,6 @@
 import os from 'node:os';
 import type { Logger } from 'pino';
+import type { LaneMode, LaneReport } from '../../../../workflows/lanes/contract.ts';
 import type { Config } from '../../../config.ts';
 import { systemSender } from '../../../delivery/sender-identity.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -7,7 +8,7 @@ import { keepPartitionsOf } from '../../../platform/db/partitions.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import type { Resolver } from '../../../platform/dns/resolver.ts';
 import { createEgress, type Egress } from '../../../platform/egress/client.ts';
-import type { LaneLoop, LaneMode, LaneReport } from '../../../platform/lanes/loop.ts';
+import type { LaneLoop } from '../../../platform/lanes/loop.ts';
 import type { LiveProcess } from '../../../platform/processes/process.ts';
 import { repeat, type Repeating } from '../../../platform/processes/repeat.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
