@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { requireSettings, type Config } from '../config.ts';
-import { type ApiDeps, createRoutes } from '../features/routes.ts';
-import { createLogin } from '../features/users/service.ts';
+import { type FeatureDeps, createFeatureRoutes } from '../features/routes.ts';
 import { webhookDescriptions } from '../features/webhooks/openapi.ts';
 import { startMailbox } from '../local/mailbox/server.ts';
 import { createLogger } from '../log.ts';
@@ -41,7 +40,7 @@ export interface ApiServer {
 }
 
 interface Parts {
-  deps: ApiDeps;
+  deps: FeatureDeps;
   fleet: FleetShare;
   usage: KeyUsage;
   metrics: HttpMetrics;
@@ -55,7 +54,7 @@ function createParts({ config, database, log }: ApiServerDeps): Parts {
   const tokens = createSessionTokens(keyring);
   const usage = createKeyUsage(pool, log);
   const fleet = createFleetShare(pool, log);
-  const deps: ApiDeps = {
+  const deps: FeatureDeps = {
     config,
     database,
     log,
@@ -63,7 +62,6 @@ function createParts({ config, database, log }: ApiServerDeps): Parts {
     tokens,
     rateLimiter: createRateLimiter(() => fleet.processes()),
     waker: createWaker({ url: database.url }),
-    login: createLogin(pool),
   };
   const authenticate = createAuthenticate({ db: pool, keys: createKeyLookup(pool), usage, tokens });
   return { deps, fleet, usage, metrics: createHttpMetrics(pool), authenticate };
@@ -108,7 +106,7 @@ export async function startApi(server: ApiServerDeps): Promise<ApiServer> {
       publicUrl: config.PUBLIC_URL ?? null,
       webhooks: webhookDescriptions,
     }),
-    ...createRoutes(parts.deps),
+    ...createFeatureRoutes(parts.deps),
     ...extraRoutes,
   ];
 

@@ -1,28 +1,36 @@
+import type { Config } from '../../config.ts';
+import { capacitySettings } from '../../delivery/limits/capacity.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
+import type { Database } from '../../platform/db/database.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
-import type { BrandRow } from '../brands/model.ts';
-import type { Brand } from '../brands/schema.ts';
-import type { BrandService } from '../brands/service.ts';
-import type { ImageReferences } from '../uploads/service.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { createSignedIds } from '../../platform/secrets/signed-id.ts';
+import { createBrandPresenter, createBrandService } from '../brands/service.ts';
+import { createImageReferences } from '../uploads/service.ts';
 import type { AccountFigures } from './model.ts';
 import { presentAccount } from './presenter.ts';
 import { accountReadOnlyFields, accountSchema, patchAccountBody, type AccountView } from './schema.ts';
-import type { AccountProfile } from './service.ts';
+import { createAccountProfile } from './service.ts';
 
 export interface AccountRouteDeps {
-  profile: AccountProfile;
-  brands: BrandService;
-  images: ImageReferences;
-  presentBrand: (row: BrandRow, publicUrl: string) => Brand;
-  /** The setting MAIL_DOMAIN. */
-  mailDomain: string;
+  config: Config;
+  database: Database;
+  keyring: Keyring;
 }
 
 const tag = 'Account';
 
 /** GET and PATCH /v1/my/account. */
 export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
-  const { profile, brands, images, presentBrand, mailDomain } = deps;
+  const {
+    config,
+    database: { pool },
+  } = deps;
+  const mailDomain = config.MAIL_DOMAIN;
+  const images = createImageReferences(pool, createSignedIds(deps.keyring));
+  const brands = createBrandService({ pool, images });
+  const presentBrand = createBrandPresenter(images);
+  const profile = createAccountProfile({ db: pool, images, mailDomain, capacity: capacitySettings(config) });
 
   async function present(
     figures: AccountFigures,

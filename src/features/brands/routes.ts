@@ -1,18 +1,23 @@
+import type { Database } from '../../platform/db/database.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
-import type { BrandRow } from './model.ts';
-import { brandReadOnlyFields, brandSchema, putBrandBody, type Brand } from './schema.ts';
-import type { BrandService } from './service.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { createSignedIds } from '../../platform/secrets/signed-id.ts';
+import { createImageReferences } from '../uploads/service.ts';
+import { brandReadOnlyFields, brandSchema, putBrandBody } from './schema.ts';
+import { createBrandPresenter, createBrandService } from './service.ts';
 
-/** `present` gives a brand's row its public form; the logo's address depends on where the service is reached. */
 export interface BrandRouteDeps {
-  brands: BrandService;
-  presentBrand: (row: BrandRow, publicUrl: string) => Brand;
+  database: Database;
+  keyring: Keyring;
 }
 
 const tag = 'Brand';
 
 /** GET and PUT /v1/my/brand. */
-export function createBrandRoutes({ brands, presentBrand }: BrandRouteDeps): RouteDefinition[] {
+export function createBrandRoutes({ database: { pool }, keyring }: BrandRouteDeps): RouteDefinition[] {
+  const images = createImageReferences(pool, createSignedIds(keyring));
+  const brands = createBrandService({ pool, images });
+  const presentBrand = createBrandPresenter(images);
   return [
     defineRoute({
       method: 'GET',

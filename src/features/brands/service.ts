@@ -3,9 +3,10 @@ import type pg from 'pg';
 import { invalid } from '../../errors.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
 import { type Queryable, inTransaction } from '../../platform/db/queryable.ts';
-import type { ImageReferences } from '../uploads/service.ts';
+import { uploadUrl, type ImageReferences } from '../uploads/service.ts';
 import { isComplete, type BrandRow, BrandModel } from './model.ts';
-import { isLogoUrl, type PutBrandBody } from './schema.ts';
+import { presentBrand } from './presenter.ts';
+import { isLogoUrl, type Brand, type PutBrandBody } from './schema.ts';
 
 /**
  * The onboarding step `brand` is done once and for all when a brand is first complete.
@@ -120,4 +121,13 @@ export function createBrandService(deps: { pool: pg.Pool; images: ImageReference
       });
     },
   };
+}
+
+/** Presents brands to clients. An uploaded logo becomes an address below `publicUrl`, the service's base address. */
+export function createBrandPresenter(images: ImageReferences): (row: BrandRow, publicUrl: string) => Brand {
+  return (row, publicUrl) =>
+    presentBrand(row, (accountId, reference) => {
+      const signedId = images.show(accountId, reference);
+      return signedId === null ? null : uploadUrl(publicUrl, signedId);
+    });
 }

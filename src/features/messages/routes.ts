@@ -1,5 +1,8 @@
 import { z } from 'zod';
+import type { Config } from '../../config.ts';
+import type { Database } from '../../platform/db/database.ts';
 import { REPLAYED } from '../../platform/db/idempotency.ts';
+import type { Waker } from '../../platform/db/wake.ts';
 import { pageOf, paginate } from '../../platform/http/pagination.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import {
@@ -10,12 +13,24 @@ import {
   messageResource,
   sendMessageBody,
 } from './schema.ts';
-import type { MessageService } from './service.ts';
+import { createMessageService } from './service.ts';
+
+export interface MessageRouteDeps {
+  config: Config;
+  database: Database;
+  waker: Waker;
+}
 
 const tag = 'Messages';
 
 /** POST /messages, GET /messages, GET /messages/:id. */
-export function createMessageRoutes(deps: { messages: MessageService }): RouteDefinition[] {
+export function createMessageRoutes({ config, database, waker }: MessageRouteDeps): RouteDefinition[] {
+  const messages = createMessageService({
+    pool: database.pool,
+    waker,
+    mailDomain: config.MAIL_DOMAIN,
+    sandboxMonthlyCap: config.SANDBOX_MONTHLY_CAP,
+  });
   return [
     defineRoute({
       method: 'POST',
@@ -33,7 +48,7 @@ export function createMessageRoutes(deps: { messages: MessageService }): RouteDe
       responses: { 201: { description: 'Accepted for sending.', schema: messageResource } },
       errors: ['sender_not_verified', 'reserved_header', 'reserved_tag', 'sandbox_limit_reached'],
       async handler({ tenant, body, idempotencyKey }) {
-        const { status, message, replayed } = await deps.messages.send(tenant, body, idempotencyKey);
+        const { status, message, replayed } = await messages.send(tenant, body, idempotencyKey);
         return { status, body: message, ...(replayed ? { headers: REPLAYED } : {}) };
       },
     }),
@@ -49,8 +64,8 @@ export function createMessageRoutes(deps: { messages: MessageService }): RouteDe
       responses: { 200: { description: 'A page of messages.', schema: z.array(messageResource) } },
       async handler(input) {
         const page = pageOf(input.query);
-        const { messages, counted } = await deps.messages.list(input.tenant, input.query, page);
-        return paginate(input, page, messages, counted);
+        const found = await messages.list(input.tenant, input.query, page);
+        return paginate(input, page, found.messages, found.counted);
       },
     }),
     defineRoute({
@@ -63,7 +78,7 @@ export function createMessageRoutes(deps: { messages: MessageService }): RouteDe
       params: messageParams,
       responses: { 200: { description: 'The message.', schema: messageDetail } },
       async handler({ tenant, params }) {
-        return { status: 200, body: await deps.messages.get(tenant, params.id) };
+        return { status: 200, body: await messages.get(tenant, params.id) };
       },
     }),
   ];

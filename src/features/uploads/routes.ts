@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { z } from 'zod';
 import { notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
+import type { Database } from '../../platform/db/database.ts';
 import { requestFingerprint, withIdempotency } from '../../platform/db/idempotency.ts';
 import {
   defineRoute,
@@ -10,12 +11,21 @@ import {
   type RouteInput,
   type UploadedFile,
 } from '../../platform/http/route.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { createSignedIds } from '../../platform/secrets/signed-id.ts';
+import { createHomeStore } from '../../platform/storage/local-disk.ts';
 import { isShownInPlace, contentDisposition } from './file.ts';
 import { presentUpload } from './presenter.ts';
 import { uploadSchema } from './schema.ts';
-import type { Uploads } from './service.ts';
+import { createUploads, type Uploads } from './service.ts';
 
 export interface UploadRouteDeps {
+  config: { CARILLON_HOME: string };
+  database: Database;
+  keyring: Keyring;
+}
+
+interface UploadParts {
   pool: pg.Pool;
   uploads: Uploads;
 }
@@ -36,7 +46,7 @@ function idempotentRequest(input: CreateInput) {
 }
 
 /** The content is kept first, outside the transaction of its row; a replay leaves it unused. */
-async function create({ pool, uploads }: UploadRouteDeps, input: CreateInput): Promise<JsonResult> {
+async function create({ pool, uploads }: UploadParts, input: CreateInput): Promise<JsonResult> {
   const { tenant, publicUrl } = input;
   const kept = await uploads.keep(tenant, input.file as UploadedFile);
   let used = false;
@@ -61,7 +71,7 @@ async function create({ pool, uploads }: UploadRouteDeps, input: CreateInput): P
   }
 }
 
-function createUploadRoute(deps: UploadRouteDeps): RouteDefinition {
+function createUploadRoute(parts: UploadParts): RouteDefinition {
   return defineRoute({
     method: 'POST',
     path: PATH,
@@ -76,7 +86,7 @@ function createUploadRoute(deps: UploadRouteDeps): RouteDefinition {
     body: z.strictObject({}),
     multipart: { file: 'file', maxFileBytes: MAX_FILE_BYTES },
     responses: { 201: { description: 'The upload', schema: uploadSchema } },
-    handler: (input) => create(deps, input),
+    handler: (input) => create(parts, input),
   });
 }
 
@@ -87,7 +97,7 @@ const downloadHeaders = {
   },
 };
 
-function downloadRoute({ uploads }: UploadRouteDeps): RouteDefinition {
+function downloadRoute({ uploads }: UploadParts): RouteDefinition {
   return defineRoute({
     method: 'GET',
     path: '/uploads/:signed_id',
@@ -121,6 +131,12 @@ function downloadRoute({ uploads }: UploadRouteDeps): RouteDefinition {
 }
 
 /** `POST /v1/my/uploads` and `GET /uploads/:signed_id`. */
-export function createUploadRoutes(deps: UploadRouteDeps): RouteDefinition[] {
-  return [createUploadRoute(deps), downloadRoute(deps)];
+export function createUploadRoutes({
+  config,
+  database: { pool },
+  keyring,
+}: UploadRouteDeps): RouteDefinition[] {
+  const store = createHomeStore(config.CARILLON_HOME);
+  const uploads = createUploads({ db: pool, store, signedIds: createSignedIds(keyring) });
+  return [createUploadRoute({ pool, uploads }), downloadRoute({ pool, uploads })];
 }

@@ -1,21 +1,28 @@
 import { z } from 'zod';
 import { clientNetwork, createClientAddress } from '../../platform/auth/client-address.ts';
 import type { SessionTokens } from '../../platform/auth/session-token.ts';
+import type { Database } from '../../platform/db/database.ts';
 import type { RateLimiter } from '../../platform/http/rate-limiter.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { presentUser } from './presenter.ts';
 import { loginBody, userSchema } from './schema.ts';
-import { emailKey, type Login } from './service.ts';
+import { createLogin, emailKey } from './service.ts';
 
 export interface AuthRouteDeps {
   config: { TRUSTED_PROXIES: string[] };
-  login: Login;
+  database: Database;
   tokens: SessionTokens;
   rateLimiter: RateLimiter;
 }
 
 /** `POST /v1/login`. */
-export function createAuthRoutes({ config, login, tokens, rateLimiter }: AuthRouteDeps): RouteDefinition[] {
+export function createAuthRoutes({
+  config,
+  database,
+  tokens,
+  rateLimiter,
+}: AuthRouteDeps): RouteDefinition[] {
+  const login = createLogin(database.pool);
   const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
   return [
     defineRoute({

@@ -1,8 +1,17 @@
 import type pg from 'pg';
+import type { Logger } from 'pino';
 import { z } from 'zod';
+import type { Database } from '../../platform/db/database.ts';
 import { requestFingerprint, withIdempotency } from '../../platform/db/idempotency.ts';
+import type { Waker } from '../../platform/db/wake.ts';
+import { createResolver } from '../../platform/dns/resolver.ts';
+import { createEgress } from '../../platform/egress/client.ts';
 import { pageOf, paginate, wholeList, wholeListQuery } from '../../platform/http/pagination.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { WEBHOOK_USER_AGENT } from './attempts/attempt.ts';
+import { createWebhookDeliveryRoutes } from './deliveries/routes.ts';
+import { createWebhookDeliveries } from './deliveries/service.ts';
 import {
   changeReadOnlyFields,
   changeWebhookBody,
@@ -13,9 +22,17 @@ import {
   webhookResource,
   webhookRoles as roles,
 } from './schema.ts';
-import type { WebhookManager } from './service.ts';
+import { createWebhookManager, type WebhookManager } from './service.ts';
 
 export interface WebhookRouteDeps {
+  config: { DNS_SERVERS: string[]; EGRESS_ALLOW: string[] };
+  database: Database;
+  keyring: Keyring;
+  waker: Waker;
+  log: Logger;
+}
+
+interface WebhookParts {
   pool: pg.Pool;
   webhooks: WebhookManager;
 }
@@ -23,7 +40,7 @@ export interface WebhookRouteDeps {
 const tag = 'Webhooks';
 const path = '/v1/my/webhooks';
 
-function createRoute({ pool, webhooks }: WebhookRouteDeps): RouteDefinition {
+function createRoute({ pool, webhooks }: WebhookParts): RouteDefinition {
   return defineRoute({
     method: 'POST',
     path,
@@ -59,7 +76,7 @@ function createRoute({ pool, webhooks }: WebhookRouteDeps): RouteDefinition {
   });
 }
 
-function changeRoute({ webhooks }: WebhookRouteDeps): RouteDefinition {
+function changeRoute({ webhooks }: WebhookParts): RouteDefinition {
   return defineRoute({
     method: 'PATCH',
     path: `${path}/:id`,
@@ -81,7 +98,7 @@ function changeRoute({ webhooks }: WebhookRouteDeps): RouteDefinition {
   });
 }
 
-function rotateRoute({ webhooks }: WebhookRouteDeps): RouteDefinition {
+function rotateRoute({ webhooks }: WebhookParts): RouteDefinition {
   return defineIdempotentRoute({
     path: `${path}/:id/rotate_secret`,
     operationId: 'rotateWebhookSecret',
@@ -103,12 +120,12 @@ function rotateRoute({ webhooks }: WebhookRouteDeps): RouteDefinition {
 }
 
 /** POST, GET, PATCH and DELETE of /v1/my/webhooks, and POST …/rotate_secret. */
-export function createWebhookRoutes(deps: WebhookRouteDeps): RouteDefinition[] {
-  const { webhooks } = deps;
+function endpointRoutes(parts: WebhookParts): RouteDefinition[] {
+  const { webhooks } = parts;
   return [
-    createRoute(deps),
-    changeRoute(deps),
-    rotateRoute(deps),
+    createRoute(parts),
+    changeRoute(parts),
+    rotateRoute(parts),
     defineRoute({
       method: 'GET',
       path,
@@ -159,4 +176,18 @@ export function createWebhookRoutes(deps: WebhookRouteDeps): RouteDefinition[] {
       },
     }),
   ];
+}
+
+/** Webhook endpoints, and the history of their deliveries. */
+export function createWebhookRoutes(deps: WebhookRouteDeps): RouteDefinition[] {
+  const { config, database, keyring, waker, log } = deps;
+  const { pool } = database;
+  const egress = createEgress({
+    resolver: createResolver(config.DNS_SERVERS),
+    allow: config.EGRESS_ALLOW,
+    userAgent: WEBHOOK_USER_AGENT,
+  });
+  const webhooks = createWebhookManager({ pool, keyring, egress, waker, log });
+  const deliveries = createWebhookDeliveries({ pool });
+  return [...endpointRoutes({ pool, webhooks }), ...createWebhookDeliveryRoutes({ deliveries, waker })];
 }
