@@ -1,6 +1,6 @@
 import type { PublishedEvent } from '../features/webhooks/subscribers.ts';
 import { emailEventData } from './email-event-data.ts';
-import type { Bounce } from './providers/port.ts';
+import type { Bounce } from './message.ts';
 import type { MessageEventType } from './send/outcomes.ts';
 
 /** A transactional email whose state changed, for its webhook events. */

@@ -35,3 +35,23 @@ export const transitions: Record<MessageStatus, readonly MessageStatus[]> = {
 export function statesBefore(next: MessageStatus): MessageStatus[] {
   return messageStatuses.filter((status) => transitions[status].includes(next));
 }
+
+/** Why a message is `failed`; clients see it in `failure.code`. */
+export type FailureCode =
+  | 'suppressed'
+  | 'expired'
+  | 'rejected'
+  | 'invalid_recipient'
+  | 'content_rejected'
+  | 'sender_rejected'
+  | 'provider_error'
+  | 'insufficient_funds'
+  | 'spend_cap_reached'
+  | 'canceled';
+
+export interface Bounce {
+  type: 'hard' | 'soft';
+  subtype: string;
+  /** The remote server's reply, at most 500 characters. */
+  diagnostic: string;
+}

@@ -1,24 +1,5 @@
+import type { Bounce, FailureCode } from '../message.ts';
 import type { BuiltMessage } from '../mime/message.ts';
-
-/** Why a message is `failed`; public, see the interface of messages. */
-export type FailureCode =
-  | 'suppressed'
-  | 'expired'
-  | 'rejected'
-  | 'invalid_recipient'
-  | 'content_rejected'
-  | 'sender_rejected'
-  | 'provider_error'
-  | 'insufficient_funds'
-  | 'spend_cap_reached'
-  | 'canceled';
-
-export interface Bounce {
-  type: 'hard' | 'soft';
-  subtype: string;
-  /** What the other side said, at most 500 characters. */
-  diagnostic: string;
-}
 
 /** What became of one message handed to a provider. */
 export type HandOverOutcome =

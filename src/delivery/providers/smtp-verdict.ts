@@ -1,7 +1,8 @@
+import type { Bounce } from '../message.ts';
 import { SmtpInputError } from '../smtp/connection-error.ts';
 import type { SmtpOutcome } from '../smtp/contract.ts';
 import type { SmtpReply } from '../smtp/reply-parser.ts';
-import type { Bounce, HandOverOutcome } from './port.ts';
+import type { HandOverOutcome } from './port.ts';
 
 /** Enhanced codes (RFC 3463) in reply to RCPT that say the address itself is no good. */
 const hardBounceCodes: Record<string, string> = {

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { type EmailAddress, parseEmailAddress } from '../addresses/email.ts';
 import { returnPathAddress } from '../addresses/return-path.ts';
 import type { DkimSigner } from '../dkim/sign.ts';
@@ -11,7 +12,6 @@ import {
 } from '../mime/message.ts';
 import type { OutgoingEmail, OutgoingSms } from '../providers/port.ts';
 import type { BatchMessage } from './batch.ts';
-import { createRecent } from './recent.ts';
 
 export interface ComposeDeps {
   /** Of Message-ID and return path. */
@@ -86,8 +86,9 @@ export function composeSms(message: BatchMessage): OutgoingSms {
   };
 }
 
-/** A content costs its bytes, and twice the characters of its key. */
-const MOST = { entries: 256, size: 4 * 1024 * 1024 };
+const MAX_CACHED_CONTENTS = 256;
+/** Bytes of the prepared contents, and two for each character of their keys. */
+const MAX_CACHE_SIZE = 4 * 1024 * 1024;
 
 /** Its length before each text: no two contents have one key. */
 function part(text: string | null): string {
@@ -100,8 +101,23 @@ function keyOf({ from, replyTo, subject, html, text, headers, feedbackId }: Emai
   return `${addresses}${part(feedbackId ?? null)}${further.join('')};${part(subject)}${part(html)}${part(text)}`;
 }
 
-/** Prepares content, and remembers the latest: many messages differ in nothing but their recipient. */
+/**
+ * Prepares contents and caches the most recently used, because many messages differ only in their recipient.
+ * A content larger than an eighth of the cache is not kept: it would evict most of the others.
+ */
 export function createContentCache(): (content: EmailContent) => PreparedContent {
-  const recent = createRecent<PreparedContent>(MOST, (key, made) => 2 * key.length + made.remainder.length);
-  return (content) => recent.get(keyOf(content), () => prepareContent(content));
+  const cache = new LRUCache<string, PreparedContent>({
+    max: MAX_CACHED_CONTENTS,
+    maxSize: MAX_CACHE_SIZE,
+    maxEntrySize: MAX_CACHE_SIZE / 8,
+    sizeCalculation: (prepared, key) => 2 * key.length + prepared.remainder.length,
+  });
+  return (content) => {
+    const key = keyOf(content);
+    const cached = cache.get(key);
+    if (cached) return cached;
+    const prepared = prepareContent(content);
+    cache.set(key, prepared);
+    return prepared;
+  };
 }

@@ -1,10 +1,10 @@
 import { createSecretKey } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { parseEmailAddress } from '../addresses/email.ts';
 import type { EmailProvider, OutgoingEmail, HandOverOutcome, SmsProvider } from '../providers/port.ts';
 import type { BatchMessage } from './batch.ts';
 import type { Channel } from './claim.ts';
 import { type ComposeDeps, composeEmail, composeSms, createContentCache } from './compose.ts';
-import { createRecent } from './recent.ts';
 
 /** Hands a window to whatever serves a channel. Outcomes come in the window's order. */
 export interface ProviderChannel {
@@ -20,14 +20,21 @@ interface EmailChannelSettings extends Pick<ComposeDeps, 'mailDomain' | 'signers
   returnPathKey: Buffer;
 }
 
-const SENDERS_KNOWN = { entries: 1_000, size: 1_000_000 };
+const MAX_CACHED_SENDERS = 1_000;
+const MAX_CACHED_SENDER_CHARACTERS = 1_000_000;
 
 function composeDeps(settings: EmailChannelSettings): ComposeDeps {
-  const senders = createRecent<ReturnType<typeof parseEmailAddress>>(SENDERS_KNOWN, (text) => text.length);
+  const senders = new LRUCache<string, ReturnType<typeof parseEmailAddress>>({
+    max: MAX_CACHED_SENDERS,
+    maxSize: MAX_CACHED_SENDER_CHARACTERS,
+    // The cache accepts no entry of size 0, and the text may be empty.
+    sizeCalculation: (_parsed, text) => text.length + 1,
+    memoMethod: (text) => parseEmailAddress(text),
+  });
   return {
     ...settings,
     returnPathKey: createSecretKey(settings.returnPathKey),
-    readSender: (text) => senders.get(text, () => parseEmailAddress(text)),
+    readSender: (text) => senders.memo(text),
     prepare: createContentCache(),
   };
 }

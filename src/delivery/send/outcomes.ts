@@ -1,6 +1,6 @@
 import type { Refusal } from '../limits/authority.ts';
-import type { MessageStatus } from '../message.ts';
-import type { Bounce, FailureCode, HandOverOutcome } from '../providers/port.ts';
+import type { Bounce, FailureCode, MessageStatus } from '../message.ts';
+import type { HandOverOutcome } from '../providers/port.ts';
 import type { BatchMessage } from './batch.ts';
 
 /** How long a message may wait in all, for capacity or for a provider that refuses it for now. */

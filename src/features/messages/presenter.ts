@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Bounce } from '../../delivery/providers/port.ts';
+import type { Bounce } from '../../delivery/message.ts';
 import type { messageDetail, messageResource } from './schema.ts';
 
 export type MessageResource = z.input<typeof messageResource>;
