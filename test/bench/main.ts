@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { describeMachine } from './machine.ts';
+import { benchLive, type LiveBenchOptions } from './live.ts';
 import { benchMessages } from './messages.ts';
 import { benchWebhooks, type WebhooksBenchOptions } from './webhooks.ts';
 
@@ -34,6 +35,20 @@ program
     const machine = describeMachine();
     const result = await benchWebhooks(options);
     process.stdout.write(`${JSON.stringify({ bench: 'webhooks', machine, options, ...result }, null, 2)}\n`);
+  });
+
+program
+  .command('live')
+  .description(
+    'API and sender at once: messages/s from POST to the SMTP server and a webhook, and latency at a rate',
+  )
+  .option('--runs <n>', 'runs, whose medians are printed', Number, 3)
+  .option('--seconds <n>', 'seconds of each measurement', Number, 15)
+  .option('--rate <n>', 'requests a second of the steady measurement', Number, 500)
+  .action(async (options: LiveBenchOptions) => {
+    const machine = describeMachine();
+    const result = await benchLive(options);
+    process.stdout.write(`${JSON.stringify({ bench: 'live', machine, options, ...result }, null, 2)}\n`);
   });
 
 await program.parseAsync();

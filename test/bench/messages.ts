@@ -33,7 +33,7 @@ const body = (n: number) =>
     body: 'Thank you for your order.',
   });
 
-async function waitForApi(port: number): Promise<void> {
+export async function waitForApi(port: number): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
     const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null);
     if (answer?.ok) return;
