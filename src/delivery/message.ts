@@ -1,6 +1,20 @@
+export const channels = ['email', 'sms'] as const;
+
+export type Channel = (typeof channels)[number];
+
+/** Classes by their number in the database. A lower class is sent before a higher one. */
+export const messageClasses = { transactional: 0, flow: 1, campaign: 2 } as const;
+
+export type MessageClass = (typeof messageClasses)[keyof typeof messageClasses];
+
+/** How long a message may wait in all, for capacity or for a provider that refuses it for now. */
+export const MESSAGE_LIFETIME_HOURS = 72;
+
+/** SQL: an interval. */
+export const MESSAGE_LIFETIME = `interval '${MESSAGE_LIFETIME_HOURS} hours'`;
+
 /**
- * The states of a message and every move between them. `sending` is never stored: an open handover covers
- * the message, in answers and in filters.
+ * The states of a message. `sending` is never stored: it is shown while an intent covers the message.
  */
 export const messageStatuses = [
   'queued',
@@ -17,7 +31,7 @@ export const messageStatuses = [
 
 export type MessageStatus = (typeof messageStatuses)[number];
 
-/** What a message may become, by what it is. Late facts (a bounce after `delivered`) have their arrows. */
+/** The states that may follow each state. Late reports, such as a bounce after `delivered`, are included. */
 export const transitions: Record<MessageStatus, readonly MessageStatus[]> = {
   queued: ['queued', 'held', 'sent', 'delivered', 'bounced', 'failed', 'unknown', 'skipped', 'canceled'],
   held: ['queued', 'held', 'sent', 'delivered', 'bounced', 'failed', 'unknown', 'skipped', 'canceled'],
@@ -31,9 +45,17 @@ export const transitions: Record<MessageStatus, readonly MessageStatus[]> = {
   canceled: [],
 };
 
-/** The states from which `next` can be reached: what a guarded update names in its `where`. */
+/** The states that `next` may follow. A guarded update names them in its `where`. */
 export function statesBefore(next: MessageStatus): MessageStatus[] {
   return messageStatuses.filter((status) => transitions[status].includes(next));
+}
+
+/** States of messages that may still be handed over. */
+export const openStatuses = statesBefore('queued');
+
+/** SQL: a list of literals for `in (…)`. */
+export function statusList(statuses: readonly MessageStatus[]): string {
+  return statuses.length === 0 ? 'null' : statuses.map((status) => `'${status}'`).join(', ');
 }
 
 /** Why a message is `failed`; clients see it in `failure.code`. */

@@ -1,6 +1,7 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type Refusal, verdictSql } from '../limits/authority.ts';
-import { type Channel, type Claim, releaseClaims } from './claim.ts';
+import type { Channel } from '../message.ts';
+import { type Claim, releaseClaims } from './claim.ts';
 
 /** A message of a window, as the sender needs it. */
 export interface BatchMessage {

@@ -1,8 +1,7 @@
 import type pg from 'pg';
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';
 import { ALLOWANCE_WINDOW, type TierAllowances } from '../limits/allowance.ts';
-
-export type Channel = 'email' | 'sms';
+import type { Channel } from '../message.ts';
 
 /** Waiting messages of one account and class: what fairness is between. */
 export interface Backlog {

@@ -1,9 +1,9 @@
 import { createSecretKey } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { parseEmailAddress } from '../addresses/email.ts';
+import type { Channel } from '../message.ts';
 import type { EmailProvider, OutgoingEmail, HandOverOutcome, SmsProvider } from '../providers/port.ts';
 import type { BatchMessage } from './batch.ts';
-import type { Channel } from './claim.ts';
 import { type ComposeDeps, composeEmail, composeSms, createContentCache } from './compose.ts';
 
 /** Hands a window to whatever serves a channel. Outcomes come in the window's order. */

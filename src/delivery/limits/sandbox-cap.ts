@@ -1,0 +1,49 @@
+import type { Limit } from './limit.ts';
+
+/** Emails of a month from accounts' sandbox senders. Months are UTC. A message counts once, whatever becomes of it. */
+export const sandboxCap = {
+  name: 'sandbox_cap',
+  title: 'the sandbox: emails in a calendar month (UTC)',
+  settings: (config) => ({ sandbox_monthly_cap: config.SANDBOX_MONTHLY_CAP }),
+  figures: (setting) => `
+    select cap as "limit", used, cap - used as remaining,
+      (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc' as resets_at
+    from (
+      select coalesce(a.sandbox_monthly_cap, ${setting('sandbox_monthly_cap')}) as cap,
+        coalesce((
+          select used from sandbox_usage
+          where account_id = a.id and month = date_trunc('month', now() at time zone 'utc')::date), 0) as used) s`,
+  accept: {
+    code: 'sandbox_limit_reached',
+    message: "the sandbox's sends of this month are used up",
+    sqlstate: 'CL001',
+    accountColumns: ['kind', 'sandbox_monthly_cap'],
+    reserve: ({ messages, written, setting }) => [
+      {
+        name: 'sandbox_used',
+        sql: `
+          insert into sandbox_usage as u (account_id, month, used)
+          select "accountId", date_trunc('month', now() at time zone 'utc')::date, count(*)
+          from ${messages} where not test and channel = 'email' and kind = 'customer' and ${written}
+          group by 1 order by 1
+          on conflict (account_id, month) do update set used = u.used + excluded.used
+          returning account_id, used`,
+      },
+      {
+        name: 'sandbox_refusals',
+        sql: `
+          select refuse_over_sandbox_cap(u.account_id) as refused from sandbox_used u
+          where u.used > (
+            select coalesce(min(w.sandbox_monthly_cap), ${setting('sandbox_monthly_cap')})
+            from ${messages} w where w."accountId" = u.account_id)`,
+      },
+    ],
+    refusals: 'sandbox_refusals',
+  },
+  status: {
+    reason: 'sandbox_limit_reached',
+    state: 'limited',
+    reached: 'sandbox_cap.remaining <= 0',
+    remediation: 'The sandbox has no sends left this month; register and verify a sending domain.',
+  },
+} as const satisfies Limit;
