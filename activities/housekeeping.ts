@@ -1,23 +1,14 @@
 import { ApplicationFailure, heartbeat } from '@temporalio/activity';
 import { housekeepingTasks } from '../src/features/upkeep.ts';
 import type { HousekeepingDependencies } from '../src/platform/housekeeping/task.ts';
+import type { HousekeepingActivities } from '../workflows/housekeeping/contract.ts';
 
-export type HousekeepingActivities = ReturnType<typeof createHousekeepingActivities>;
-
-/** The hourly tasks, run by name, one activity each, so that one that fails holds up no other. */
-export function createHousekeepingActivities(deps: HousekeepingDependencies) {
+/** Runs each hourly task by its name, in an activity of its own, so that a failing task does not stop the others. */
+export function createHousekeepingActivities(deps: HousekeepingDependencies): HousekeepingActivities {
   return {
-    /** @returns names of all tasks, in the order to run them */
-    async listHousekeepingTasks(): Promise<string[]> {
-      return housekeepingTasks.map((task) => task.name);
-    },
+    listHousekeepingTasks: async () => housekeepingTasks.map((task) => task.name),
 
-    /**
-     * @param name of the task
-     * @param asOf the workflow's time, ISO 8601
-     * @returns rows changed or removed
-     */
-    async runHousekeepingTask(name: string, asOf: string): Promise<number> {
+    async runHousekeepingTask(name, asOf) {
       const task = housekeepingTasks.find((candidate) => candidate.name === name);
       if (!task) throw ApplicationFailure.nonRetryable(`no housekeeping task ${name}`, 'unknown_task');
       return task.run(deps, new Date(asOf), () => heartbeat());

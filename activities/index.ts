@@ -4,6 +4,9 @@ import type { Database } from '../src/platform/db/database.ts';
 import type { Waker } from '../src/platform/db/wake.ts';
 import type { Resolver } from '../src/platform/dns/resolver.ts';
 import type { Keyring } from '../src/platform/secrets/keyring.ts';
+import type { HousekeepingActivities } from '../workflows/housekeeping/contract.ts';
+import type { LaneModeActivities } from '../workflows/lanes/contract.ts';
+import type { WebhookActivities } from '../workflows/webhooks/contract.ts';
 import { createHousekeepingActivities } from './housekeeping.ts';
 import { createLaneModeActivities } from './lanes.ts';
 import { createWebhookActivities } from './webhooks.ts';
@@ -21,11 +24,12 @@ export interface ActivityDependencies {
 }
 
 /**
- * Every activity of the task queues `orchestration` and `bulk`; what the lanes do in a sender is apart (`lanes.ts`).
- * A room adds one line: `...create<Room>Activities(deps)`, and types its proxy with
- * `ReturnType<typeof create<Room>Activities>` through `import type`.
+ * Every activity of the task queues `orchestration` and `bulk`; the lanes' activity in a sender is separate
+ * (`lanes.ts`). A feature adds one line. The signatures are in its contract, from which its workflow takes them.
  */
-export function createActivities(deps: ActivityDependencies) {
+export function createActivities(
+  deps: ActivityDependencies,
+): HousekeepingActivities & LaneModeActivities & WebhookActivities {
   return {
     ...createHousekeepingActivities(deps),
     ...createLaneModeActivities(deps),

@@ -4,44 +4,39 @@ import type { Database } from '../src/platform/db/database.ts';
 import type { LaneLoop } from '../src/platform/lanes/loop.ts';
 import { forgetLane, openLane, readLaneMode, recordLaneMode, takeLane } from '../src/platform/lanes/rows.ts';
 import {
-  laneSignals,
+  type LaneActivities,
   type LaneAttachment,
-  type LaneMode,
+  type LaneModeActivities,
   type LaneReport,
+  laneSignals,
 } from '../workflows/lanes/contract.ts';
 
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 /** Well before the start-to-close time-out of an hour. */
 const ATTACHED_MS = 50 * 60_000;
-/** The workflow is told of a change at most this often, and of figures at least every five minutes. */
-const TELL_MIN_MS = 10_000;
-const TELL_MAX_MS = 300_000;
-/** As long as the engine takes to see that the attempt before a restart is dead. */
-const OWN_FIRST_MS = 15_000;
+/** The workflow gets a report of a change at most this often, and of the figures at least every five minutes. */
+const REPORT_MIN_MS = 10_000;
+const REPORT_MAX_MS = 300_000;
+/** The time that the engine needs to notice that the attempt before a restart is dead. */
+const OWN_LANE_FIRST_MS = 15_000;
 
 export interface LaneDependencies {
   database: Database;
-  /** One of a kind at most. */
+  /** At most one of a kind. */
   loops: LaneLoop[];
   log: Logger;
-  /** The lanes that this process had before, as far as it can tell; others are refused for a while. */
+  /** The lanes that this process took over at its start; for a while it refuses others. */
   own?: ReadonlyMap<LaneAttachment['kind'], number>;
 }
 
-/** What the `worker` role does for lanes: their rows. */
-export function createLaneModeActivities(deps: { database: Database }) {
+/** The lane activities of the `worker` role: they read and write the lane's row. */
+export function createLaneModeActivities(deps: { database: Database }): LaneModeActivities {
   const { pool } = deps.database;
   return {
-    /** @returns the mode in which the lane's operator left it */
-    openLane: (lane: LaneAttachment): Promise<LaneMode> => openLane(pool, lane),
-    recordLaneMode: (lane: LaneAttachment, mode: LaneMode): Promise<void> => recordLaneMode(pool, lane, mode),
-    forgetLane: (lane: LaneAttachment): Promise<void> => forgetLane(pool, lane),
+    openLane: (lane) => openLane(pool, lane),
+    recordLaneMode: (lane, mode) => recordLaneMode(pool, lane, mode),
+    forgetLane: (lane) => forgetLane(pool, lane),
   };
-}
-
-export type LaneModeActivities = ReturnType<typeof createLaneModeActivities>;
-export interface LaneActivities {
-  attachLane: (lane: LaneAttachment) => Promise<LaneReport>;
 }
 
 interface Attached {
@@ -54,11 +49,12 @@ interface Watch {
   lane: LaneAttachment;
   loop: LaneLoop;
   processId: number | null;
-  told: { at: number; essence: string };
+  /** The last report to the workflow. */
+  reported: { at: number; summary: string };
 }
 
-/** What an operator wants to know at once, apart from figures that change all the time. */
-function essenceOf(report: LaneReport): string {
+/** The part of a report whose changes an operator wants to see at once; the figures change all the time. */
+function summaryOf(report: LaneReport): string {
   const providers = Object.entries(report.providers).map(([name, { state, reason }]) => [
     name,
     state,
@@ -67,25 +63,25 @@ function essenceOf(report: LaneReport): string {
   return JSON.stringify([report.processId, report.mode, providers]);
 }
 
-/** Where it fails, the next look that may tell tells again. */
-async function tellWorkflow(watch: Watch, report: LaneReport, log: Logger): Promise<void> {
-  const { told } = watch;
-  const essence = essenceOf(report);
-  const silentMs = Date.now() - told.at;
-  if (silentMs < TELL_MIN_MS || (essence === told.essence && silentMs < TELL_MAX_MS)) return;
-  watch.told = { at: Date.now(), essence };
+/** If it fails, a later check reports again, after the minimum interval. */
+async function reportToWorkflow(watch: Watch, report: LaneReport, log: Logger): Promise<void> {
+  const { reported } = watch;
+  const summary = summaryOf(report);
+  const silentMs = Date.now() - reported.at;
+  if (silentMs < REPORT_MIN_MS || (summary === reported.summary && silentMs < REPORT_MAX_MS)) return;
+  watch.reported = { at: Date.now(), summary };
   try {
     const { client, info } = Context.current();
     const { workflowId, runId } = info.workflowExecution ?? {};
     if (workflowId === undefined) return;
     await client.workflow.getHandle(workflowId, runId).signal(laneSignals.reported, report);
   } catch (error) {
-    watch.told.essence = '';
-    log.debug({ err: error, lane: watch.lane }, 'a lane could not be told what its loop does');
+    watch.reported.summary = '';
+    log.debug({ err: error, lane: watch.lane }, "the loop's report did not reach the lane");
   }
 }
 
-/** While the database is away the loop keeps its mode. */
+/** While the database is unavailable, the loop keeps its mode. */
 async function applyMode(watch: Watch, deps: LaneDependencies): Promise<void> {
   const { lane, loop } = watch;
   const { processId } = loop.report();
@@ -95,7 +91,7 @@ async function applyMode(watch: Watch, deps: LaneDependencies): Promise<void> {
     const mode = await readLaneMode(deps.database.pool, lane);
     if (mode !== null && mode !== loop.report().mode) loop.setMode(mode);
   } catch (error) {
-    deps.log.debug({ err: error }, "a lane's mode could not be read");
+    deps.log.debug({ err: error }, "cannot read the lane's mode");
   }
 }
 
@@ -118,19 +114,19 @@ async function watchLoop(watch: Watch, deps: LaneDependencies, signal: AbortSign
     await applyMode(watch, deps);
     const report = watch.loop.report();
     Context.current().heartbeat(report);
-    void tellWorkflow(watch, report, deps.log);
+    void reportToWorkflow(watch, report, deps.log);
     if (Date.now() >= end || signal.aborted) return report;
-    await wait(LOOK_MS, signal);
+    await wait(CHECK_MS, signal);
   }
 }
 
 /**
- * The activity of a `sender` process. It attaches a lane to the process's loop of that kind: sets the mode which
- * the lane's row asks for, and reports. Its end and its cancellation detach; the loop goes on.
+ * The activity of a `sender` process. It attaches a lane to the process's loop of that kind, sets the mode that the
+ * lane's row asks for, and reports. Its end or cancellation detaches the lane; the loop continues.
  */
 export function createLaneActivities(deps: LaneDependencies): LaneActivities & { detachAll(): void } {
   const attached = new Map<string, Attached>();
-  const ownUntil = Date.now() + OWN_FIRST_MS;
+  const ownUntil = Date.now() + OWN_LANE_FIRST_MS;
   const attach = (lane: LaneAttachment, detach: Attached['detach']): Attached => {
     const own = deps.own?.get(lane.kind);
     if (own !== undefined && own !== lane.n && Date.now() < ownUntil) {
@@ -143,7 +139,7 @@ export function createLaneActivities(deps: LaneDependencies): LaneActivities & {
     if (other && other.n !== lane.n) {
       throw ApplicationFailure.retryable(`this process shows ${lane.kind} lane ${other.n}`, 'loop_taken');
     }
-    // An attempt of this very lane that the engine gave up on, before it could know.
+    // An attempt for the same lane that the engine gave up on, and that has not noticed yet.
     other?.detach('superseded');
     const mine = { n: lane.n, detach };
     attached.set(lane.kind, mine);
@@ -156,12 +152,12 @@ export function createLaneActivities(deps: LaneDependencies): LaneActivities & {
       const detached = new AbortController();
       const mine = attach(lane, (reason) => detached.abort(reason));
       const { cancellationSignal, cancelled } = Context.current();
-      const watch: Watch = { lane, loop, processId: null, told: { at: 0, essence: '' } };
+      const watch: Watch = { lane, loop, processId: null, reported: { at: 0, summary: '' } };
       try {
         const report = await watchLoop(watch, deps, AbortSignal.any([cancellationSignal, detached.signal]));
         if (cancellationSignal.aborted) await cancelled;
         if (detached.signal.aborted) {
-          // As it is meant to be: the library tells of it at debug level, not as a warning at every stop.
+          // Benign: the library logs it at debug level, not as a warning at every stop.
           throw ApplicationFailure.create({
             message: `detached: ${detached.signal.reason}`,
             type: 'detached',
@@ -173,7 +169,7 @@ export function createLaneActivities(deps: LaneDependencies): LaneActivities & {
         if (attached.get(lane.kind) === mine) attached.delete(lane.kind);
       }
     },
-    /** The process is stopping: its lanes go elsewhere. */
+    /** The process is stopping: other processes attach its lanes. */
     detachAll() {
       for (const one of attached.values()) one.detach('the process is stopping');
     },

@@ -3,12 +3,13 @@ import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import { systemSender } from '../src/delivery/sender-identity.ts';
 import { WEBHOOK_USER_AGENT } from '../src/features/webhooks/attempts/attempt.ts';
-import { createWebhookRecovery, type RecoveryProgress } from '../src/features/webhooks/recovery/recovery.ts';
+import { createWebhookRecovery } from '../src/features/webhooks/recovery/recovery.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import type { Waker } from '../src/platform/db/wake.ts';
 import type { Resolver } from '../src/platform/dns/resolver.ts';
 import { createEgress } from '../src/platform/egress/client.ts';
 import type { Keyring } from '../src/platform/secrets/keyring.ts';
+import type { WebhookActivities } from '../workflows/webhooks/contract.ts';
 
 const HEARTBEAT_MS = 1_000;
 
@@ -19,26 +20,13 @@ export interface WebhookActivityDependencies {
   keyring: Keyring;
   resolver: Resolver;
   log: Logger;
-  /** Aborted when the process is about to stop: what may go on for minutes ends, and another worker goes on. */
+  /** Aborted when the process is about to stop: an activity that may run for minutes ends, another worker continues. */
   stopping?: AbortSignal;
   /** Certificates (PEM) to trust instead of the system's; for tests. */
   ca?: string[];
 }
 
-/** {@link WebhookActivities.planWebhookRecovery}'s answer; times are ISO 8601. */
-export interface WebhookRecoveryStep {
-  phase: 'done' | 'due' | 'sleep';
-  until: string | null;
-  failingSince: string | null;
-  warnedAt: string | null;
-  disableAt: string | null;
-  retrying: number;
-  nextAttemptAt: string | null;
-}
-
-export type WebhookActivities = ReturnType<typeof createWebhookActivities>;
-
-/** @param work its argument sets what the engine shows of it meanwhile, with each heartbeat */
+/** @param work its argument sets the heartbeat details, which the engine shows while the activity runs */
 async function whileHeartbeating<T>(work: (show: (details: unknown) => void) => Promise<T>): Promise<T> {
   const context = Context.current();
   let shown: unknown;
@@ -51,16 +39,16 @@ async function whileHeartbeating<T>(work: (show: (details: unknown) => void) => 
 }
 
 /**
- * The workflow's time when it asked, and what passed since, while the activity waited for a worker or was tried before.
- * Where the engine's clock runs ahead of ours, as it does in tests that skip time, that cannot be known, and is nothing.
+ * The workflow's time at the call, plus the time since, in which the activity waited for a worker or failed before. If
+ * the engine's clock is ahead of ours, as in tests that skip time, the time since is unknown and counts as zero.
  */
 function presentTime(asOf: string): Date {
   const passedMs = Math.max(0, Date.now() - Context.current().info.scheduledTimestampMs);
   return new Date(Date.parse(asOf) + passedMs);
 }
 
-/** What the workflow `webhook/<id>` does. No error of an endpoint is an activity's failure. */
-export function createWebhookActivities(deps: WebhookActivityDependencies) {
+/** The activities of the workflow `webhook/<id>`. An endpoint's error never makes an activity fail. */
+export function createWebhookActivities(deps: WebhookActivityDependencies): WebhookActivities {
   const { config, database, keyring, resolver, waker, log, stopping, ca } = deps;
   const options = { resolver, allow: config.EGRESS_ALLOW, userAgent: WEBHOOK_USER_AGENT };
   const recovery = createWebhookRecovery({
@@ -73,8 +61,7 @@ export function createWebhookActivities(deps: WebhookActivityDependencies) {
     log,
   });
   return {
-    /** @param asOf the workflow's time when it asks, ISO 8601 */
-    async planWebhookRecovery(webhookId: number, asOf: string): Promise<WebhookRecoveryStep> {
+    async planWebhookRecovery(webhookId, asOf) {
       const plan = await whileHeartbeating(() => recovery.plan(webhookId, presentTime(asOf)));
       return {
         phase: plan.phase,
@@ -87,11 +74,7 @@ export function createWebhookActivities(deps: WebhookActivityDependencies) {
       };
     },
 
-    /**
-     * Its heartbeats tell what it has done so far, which costs no event of history.
-     * @param asOf the workflow's time when it asks, ISO 8601
-     */
-    deliverDueRetries(webhookId: number, asOf: string): Promise<RecoveryProgress> {
+    deliverDueRetries(webhookId, asOf) {
       const { cancellationSignal } = Context.current();
       const end = stopping ? AbortSignal.any([cancellationSignal, stopping]) : cancellationSignal;
       return whileHeartbeating((show) =>
@@ -99,8 +82,7 @@ export function createWebhookActivities(deps: WebhookActivityDependencies) {
       );
     },
 
-    /** @param asOf the workflow's time when it asks, ISO 8601 */
-    hastenWebhookRetries: (webhookId: number, asOf: string): Promise<void> =>
+    hastenWebhookRetries: (webhookId, asOf) =>
       whileHeartbeating(() => recovery.hasten(webhookId, presentTime(asOf))),
   };
 }

@@ -1,4 +1,4 @@
-// Not by the room's service: it would bring what managing webhooks needs, some 25 MB.
+import { createLaneActivities } from '../../activities/lanes.ts';
 import { type Config, requireSettings } from '../config.ts';
 import { ensureSigningKeys, loadSigningKeys } from '../delivery/dkim/keys.ts';
 import { createDkimSigner, type DkimSigner } from '../delivery/dkim/sign.ts';
@@ -86,10 +86,17 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     },
     log,
   });
-  const lanes = await attachSender({ config, database, loops: [sender, webhooks], log });
+  const loops = [sender, webhooks];
+  const lanes = await attachSender({
+    config,
+    database,
+    loops,
+    createActivities: (own) => createLaneActivities({ database, loops, log, own }),
+    log,
+  });
   sender.start();
   webhooks.start();
-  log.info({ provider: routes.map((route) => `${route.channel}:${route.provider}`) }, 'sender works');
+  log.info({ provider: routes.map((route) => `${route.channel}:${route.provider}`) }, 'sender started');
   return {
     async stop() {
       await lanes.stop();

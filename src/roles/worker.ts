@@ -6,25 +6,27 @@ import { createLogger } from '../log.ts';
 import { requireConnections, type Database, openDatabase } from '../platform/db/database.ts';
 import { createWaker, type Waker } from '../platform/db/wake.ts';
 import { createResolver } from '../platform/dns/resolver.ts';
+import { ensureHousekeepingSchedule } from '../platform/housekeeping/schedule.ts';
+import { ensureLanes } from '../platform/lanes/ensure.ts';
 import { createDispatcher } from '../platform/outbox/dispatcher.ts';
 import { createReconciler } from '../platform/outbox/reconciler.ts';
 import { registerProcess } from '../platform/processes/process.ts';
 import { createKeyring } from '../platform/secrets/keyring.ts';
 import { type Engine, openEngine } from '../platform/temporal/connection.ts';
 import { taskQueues } from '../platform/temporal/contract.ts';
-import { createPreparation } from '../platform/temporal/prepare.ts';
+import { createPreparation, ensureSearchAttributes } from '../platform/temporal/prepare.ts';
 import { bundleWorkflows, keepWorking, type KeptWorkers } from '../platform/temporal/worker.ts';
 
 const POOL = 12;
 /**
- * Activities of the bulk queue at once. Nearly all of them wait, for endpoints that do not answer or for the next retry
- * (5 s at most), and their statements are short, so that the pool's connections are enough for many. With fewer, a
- * hundred endpoints that fail would make the others wait.
+ * Concurrent activities of the bulk queue. Nearly all of them wait for an endpoint that does not answer or for the next
+ * retry (at most 5 s), and their statements are short, so the pool's few connections are enough. With a lower limit,
+ * a hundred failing endpoints would make the others wait.
  */
 const BULK_ACTIVITIES = 1_000;
 /** How soon another worker takes over the workflows of one that was killed. */
 const STICKY_TIMEOUT = '5s';
-/** The library would send heartbeats at 0.8 of their time-out only. */
+/** By default the library sends a heartbeat only after 0.8 of the heartbeat time-out. */
 const heartbeats = { maxHeartbeatThrottleInterval: '1s', defaultHeartbeatThrottleInterval: '1s' } as const;
 
 function startWorkers(deps: ActivityDependencies): KeptWorkers {
@@ -50,8 +52,19 @@ function startWorkers(deps: ActivityDependencies): KeptWorkers {
   });
 }
 
-function startEngineRoom(engine: Engine, database: Database, waker: Waker, log: Logger) {
-  const preparation = createPreparation({ engine, database, log });
+/** The dispatcher of the outbox, the reconciler, and the preparation of an engine that is new or lost its data. */
+function startEngineSync(engine: Engine, database: Database, waker: Waker, log: Logger) {
+  const preparation = createPreparation({
+    engine,
+    steps: [
+      () => ensureSearchAttributes(engine, log),
+      () => ensureHousekeepingSchedule(engine),
+      async ({ isNew }) => {
+        if (isNew) await ensureLanes(engine.client, database, { force: true });
+      },
+    ],
+    log,
+  });
   const shared = { database, client: engine.client, log };
   const dispatcher = createDispatcher({ ...shared, waker, onRefused: () => preparation.wake() });
   const reconciler = createReconciler({
@@ -64,8 +77,8 @@ function startEngineRoom(engine: Engine, database: Database, waker: Waker, log: 
 }
 
 /**
- * The `worker` role: workflows and activities, the dispatcher of the outbox, and the reconciler. It starts and goes
- * on while the engine is away, and serves it when it comes.
+ * The `worker` role: workflows and activities, the dispatcher of the outbox, and the reconciler. It starts and runs
+ * without the engine, too, and serves the engine as soon as that is available.
  * @throws ConfigError without DATABASE_URL, APP_SECRET and TEMPORAL_ADDRESS
  */
 export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
@@ -83,15 +96,15 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   await requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message));
   const process = await registerProcess(options, 'worker');
   const waker = createWaker(options);
-  const room = startEngineRoom(engine, database, waker, log);
+  const sync = startEngineSync(engine, database, waker, log);
   const stopping = new AbortController();
   const dependencies = { config, database, waker, keyring, resolver, log, stopping: stopping.signal };
   const workers = startWorkers(dependencies);
-  log.info({ namespace: engine.namespace }, 'worker works');
+  log.info({ namespace: engine.namespace }, 'worker started');
   return {
     async stop() {
       stopping.abort();
-      await Promise.all([room.stop(), workers.stop()]);
+      await Promise.all([sync.stop(), workers.stop()]);
       await process.close();
       await waker.close();
       await engine.close();

@@ -8,7 +8,6 @@ import pino from 'pino';
 import { loadConfig, type Config } from '../../src/config.ts';
 import { findEngineProgram } from '../../src/local/engine/program.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
-import { attachSender } from '../../src/platform/lanes/attach.ts';
 import { registerProcess } from '../../src/platform/processes/process.ts';
 import { openEngine } from '../../src/platform/temporal/connection.ts';
 import { run as runWorker } from '../../src/roles/worker.ts';
@@ -18,7 +17,7 @@ import { engineService } from '../support/engine-service.ts';
 import { useEngine } from '../support/engine.ts';
 import { startTestServices } from '../support/test-services.ts';
 import { getTools } from '../support/tools.ts';
-import { createTestLoop } from '../workflows/test-loop.ts';
+import { attachLoops, createTestLoop } from '../workflows/test-loop.ts';
 import { RECORDED_SCHEDULE, scenarios, type Stage } from './scenarios.ts';
 
 /**
@@ -49,7 +48,7 @@ async function onStage(config: Config, work: (stage: Stage) => Promise<void>, ur
   const database = openDatabase({ url });
   const engine = openEngine(config);
   const worker = await runWorker(config);
-  const side = await attachSender({ config, database, loops: [send, webhook], log });
+  const side = await attachLoops({ config, database, loops: [send, webhook], log });
   try {
     await work({ client: engine.client, database, send, webhook });
   } finally {

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { loadConfig, type Config } from '../../src/config.ts';
-import { attachSender } from '../../src/platform/lanes/attach.ts';
 import { registerProcess, type LiveProcess } from '../../src/platform/processes/process.ts';
 import { callEngine, openEngine, type Engine } from '../../src/platform/temporal/connection.ts';
 import { searchAttributeNames } from '../../src/platform/temporal/contract.ts';
@@ -9,7 +8,7 @@ import { run } from '../../src/roles/worker.ts';
 import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
 import { createOwnEngine, type OwnEngine } from '../platform/outbox/own-engine.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { createTestLoop, type TestLoop } from '../workflows/test-loop.ts';
+import { attachLoops, createTestLoop, type TestLoop } from '../workflows/test-loop.ts';
 import { until } from '../workflows/until.ts';
 
 let db: TestDatabase;
@@ -71,7 +70,7 @@ describe('worker and sender', () => {
     const log = pino({ level: 'silent' });
     const started = milliseconds(async () => {
       worker = await run(config);
-      side = await attachSender({ config, database: db.database, loops: [loop], log });
+      side = await attachLoops({ config, database: db.database, loops: [loop], log });
     });
     expect(await started).toBeLessThan(3_000);
   });

@@ -3,8 +3,8 @@ import { ApplicationFailure } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import pino from 'pino';
-import type { HousekeepingActivities } from '../../activities/housekeeping.ts';
 import { installRuntime, bundleWorkflows } from '../../src/platform/temporal/worker.ts';
+import type { HousekeepingActivities } from '../../workflows/housekeeping/contract.ts';
 import { createTimeSkippingEnvironment } from '../support/time-skipping.ts';
 
 let env: TestWorkflowEnvironment;

@@ -6,7 +6,6 @@ import type { Client } from '@temporalio/client';
 import pino from 'pino';
 import { createLaneModeActivities } from '../../activities/lanes.ts';
 import { loadConfig, type Config } from '../../src/config.ts';
-import { attachSender } from '../../src/platform/lanes/attach.ts';
 import { ensureLanes } from '../../src/platform/lanes/ensure.ts';
 import { registerProcess, type LiveProcess } from '../../src/platform/processes/process.ts';
 import { callEngine, openEngine, type Engine } from '../../src/platform/temporal/connection.ts';
@@ -15,7 +14,7 @@ import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
 import type { LaneState } from '../../workflows/lanes/workflow.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { useEngine } from '../support/engine.ts';
-import { createTestLoop, type TestLoop } from './test-loop.ts';
+import { attachLoops, createTestLoop, type TestLoop } from './test-loop.ts';
 import { until } from './until.ts';
 
 // The engine tells that a process is dead after ten seconds, more than once where it asks the dead one again.
@@ -43,7 +42,7 @@ async function startSender(settings: Partial<Config> = {}): Promise<TestSender> 
   const id = live.id() ?? 0;
   const send = createTestLoop('send', id);
   const webhook = createTestLoop('webhook', id);
-  const side = await attachSender({
+  const side = await attachLoops({
     config: { ...config, ...settings },
     database: db.database,
     loops: [send, webhook],

@@ -1,9 +1,8 @@
 import pino from 'pino';
 import { loadConfig } from '../../src/config.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
-import { attachSender } from '../../src/platform/lanes/attach.ts';
 import { registerProcess } from '../../src/platform/processes/process.ts';
-import { createTestLoop } from './test-loop.ts';
+import { attachLoops, createTestLoop } from './test-loop.ts';
 
 /** A sender in a process of its own, to be killed: says its process id once it is attached to the database. */
 const [address = '', namespace = '', url = ''] = process.argv.slice(2);
@@ -11,5 +10,5 @@ const config = loadConfig({ TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: names
 const live = await registerProcess({ url }, 'sender');
 const id = live.id() ?? 0;
 const loops = [createTestLoop('send', id), createTestLoop('webhook', id)];
-await attachSender({ config, database: openDatabase({ url }), loops, log: pino({ level: 'silent' }) });
+await attachLoops({ config, database: openDatabase({ url }), loops, log: pino({ level: 'silent' }) });
 process.stdout.write(`${id}\n`);

@@ -1,13 +1,15 @@
+import { createLaneActivities } from '../../activities/lanes.ts';
+import { attachSender, type AttachDependencies } from '../../src/platform/lanes/attach.ts';
 import type { LaneLoop } from '../../src/platform/lanes/loop.ts';
-import type { LaneMode, LaneReport } from '../../workflows/lanes/contract.ts';
+import type { LaneKind, LaneMode, LaneReport } from '../../workflows/lanes/contract.ts';
 
-/** A loop that sends nothing: it remembers the modes it was given. */
+/** A loop that sends nothing and remembers the modes it was given. */
 export interface TestLoop extends LaneLoop {
   readonly modes: LaneMode[];
   set(changes: Partial<LaneReport>): void;
 }
 
-export function createTestLoop(kind: LaneLoop['kind'], processId: number): TestLoop {
+export function createTestLoop(kind: LaneKind, processId: number): TestLoop {
   const modes: LaneMode[] = [];
   let report: LaneReport = {
     host: 'host-1',
@@ -32,4 +34,15 @@ export function createTestLoop(kind: LaneLoop['kind'], processId: number): TestL
       report = { ...report, ...changes };
     },
   };
+}
+
+/** Attaches the loops to their lanes, as the `sender` role does. */
+export function attachLoops(
+  deps: Omit<AttachDependencies, 'createActivities'>,
+): Promise<{ stop(): Promise<void> }> {
+  const { database, loops, log } = deps;
+  return attachSender({
+    ...deps,
+    createActivities: (own) => createLaneActivities({ database, loops, log, own }),
+  });
 }

@@ -5,18 +5,17 @@ import {
   rootCause,
   isCancellation,
 } from '@temporalio/workflow';
-import type { HousekeepingActivities } from '../../activities/housekeeping.ts';
-import type { HousekeepingReport } from './contract.ts';
+import type { HousekeepingActivities, HousekeepingReport } from './contract.ts';
 
 /** Small batches over possibly many rows: long, but heartbeating. */
-export const taskOptions: ActivityOptions = {
+const taskOptions: ActivityOptions = {
   taskQueue: 'bulk',
   startToCloseTimeout: '30m',
   heartbeatTimeout: '1m',
   retry: { initialInterval: '10s', maximumInterval: '2m', maximumAttempts: 5 },
 };
 
-export const listOptions: ActivityOptions = {
+const listOptions: ActivityOptions = {
   startToCloseTimeout: '10s',
   retry: { initialInterval: '1s', maximumInterval: '10s' },
   scheduleToCloseTimeout: '10m',

@@ -56,3 +56,21 @@ export const laneSignals = {
 
 /** Queries. */
 export const laneQueries = { report: 'report', state: 'state' } as const;
+
+/** Of the `worker` role, on the task queue `orchestration`: reads and writes the lane's row. */
+export interface LaneModeActivities {
+  /** @returns the mode in which the operator left the lane */
+  openLane(lane: LaneAttachment): Promise<LaneMode>;
+  recordLaneMode(lane: LaneAttachment, mode: LaneMode): Promise<void>;
+  forgetLane(lane: LaneAttachment): Promise<void>;
+}
+
+/** Of the `sender` role, on the task queue `delivery`. */
+export interface LaneActivities {
+  /**
+   * Attaches the lane to the process's loop of its kind for up to fifty minutes: passes the mode on to the loop, and
+   * reports by heartbeats and by the signal `reported`.
+   * @returns the last report
+   */
+  attachLane(lane: LaneAttachment): Promise<LaneReport>;
+}

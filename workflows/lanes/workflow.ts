@@ -14,13 +14,14 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { LaneActivities, LaneModeActivities } from '../../activities/lanes.ts';
 import {
   laneQueries,
   laneSignals,
+  type LaneActivities,
   type LaneInput,
   type LaneKind,
   type LaneMode,
+  type LaneModeActivities,
   type LaneReport,
 } from './contract.ts';
 import { describeLane } from './details.ts';
@@ -29,7 +30,7 @@ import { describeLane } from './details.ts';
  * The one long activity of a lane. A sender that was killed is noticed by its missing heartbeats, and the lane
  * moves on after a second; the activity ends by itself well before the start-to-close time-out.
  */
-export const attachOptions: ActivityOptions = {
+const attachOptions: ActivityOptions = {
   taskQueue: 'delivery',
   startToCloseTimeout: '1h',
   scheduleToCloseTimeout: '1d',
@@ -39,7 +40,7 @@ export const attachOptions: ActivityOptions = {
 };
 
 /** Reading and writing the lane's row. */
-export const modeOptions: ActivityOptions = {
+const modeOptions: ActivityOptions = {
   taskQueue: 'orchestration',
   startToCloseTimeout: '10s',
   retry: { initialInterval: '500ms', maximumInterval: '10s' },

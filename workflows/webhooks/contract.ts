@@ -43,3 +43,30 @@ export interface WebhookRecoveryState {
   attempted: number;
   delivered: number;
 }
+
+/** What a look at the webhook's row decides. Times are ISO 8601. */
+export interface WebhookRecoveryStep {
+  phase: 'done' | 'due' | 'sleep';
+  until: string | null;
+  failingSince: string | null;
+  warnedAt: string | null;
+  disableAt: string | null;
+  retrying: number;
+  nextAttemptAt: string | null;
+}
+
+/** How far a stay at an endpoint has got. */
+export interface WebhookRecoveryProgress {
+  attempted: number;
+  delivered: number;
+}
+
+/** Each takes the workflow's time at the call, `asOf`, in ISO 8601. */
+export interface WebhookActivities {
+  /** Reads the row, warns the owners or turns the webhook off if that is due, and says what to do next. */
+  planWebhookRecovery(webhookId: number, asOf: string): Promise<WebhookRecoveryStep>;
+  /** Makes the attempts that are due. Its heartbeats report the progress, which adds no event to the history. */
+  deliverDueRetries(webhookId: number, asOf: string): Promise<WebhookRecoveryProgress>;
+  /** Makes everything that waits for a retry due now. */
+  hastenWebhookRetries(webhookId: number, asOf: string): Promise<void>;
+}

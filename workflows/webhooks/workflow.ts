@@ -11,12 +11,13 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { WebhookActivities, WebhookRecoveryStep } from '../../activities/webhooks.ts';
 import {
   webhookQueries,
   webhookSignals,
+  type WebhookActivities,
   type WebhookRecoveryInput,
   type WebhookRecoveryState,
+  type WebhookRecoveryStep,
 } from './contract.ts';
 import { describeRecovery, timerLabel } from './details.ts';
 
@@ -24,14 +25,14 @@ import { describeRecovery, timerLabel } from './details.ts';
 const heartbeatTimeout = '5s';
 
 /** Reading and writing the webhook's row; tried for as long as the database is away. */
-export const planOptions: ActivityOptions = {
+const planOptions: ActivityOptions = {
   startToCloseTimeout: '30s',
   heartbeatTimeout,
   retry: { initialInterval: '500ms', maximumInterval: '10s' },
 };
 
 /** Attempts of up to two minutes. */
-export const deliverOptions: ActivityOptions = {
+const deliverOptions: ActivityOptions = {
   taskQueue: 'bulk',
   startToCloseTimeout: '10m',
   heartbeatTimeout,

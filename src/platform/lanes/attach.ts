@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { createLaneActivities } from '../../../activities/lanes.ts';
-import type { LaneKind, LaneMode } from '../../../workflows/lanes/contract.ts';
+import type { LaneActivities, LaneKind, LaneMode } from '../../../workflows/lanes/contract.ts';
 import type { Config } from '../../config.ts';
 import type { Database } from '../db/database.ts';
 import { repeat } from '../processes/repeat.ts';
@@ -14,69 +13,71 @@ import { adoptLane, hasLanes, type Lane, planLanes } from './rows.ts';
 
 const ENSURE_MS = 30_000;
 const ENSURE_RETRY_MS = 2_000;
-/** As long as the database may take to see that the connection of a process that was killed is gone. */
-const GONE_MS = 2_000;
-const GONE_LOOK_MS = 100;
+/** The time that the database may need to notice that the connection of a killed process is gone. */
+const RELEASE_MS = 2_000;
+const RELEASE_CHECK_MS = 100;
 
-export interface SenderSide {
+export interface AttachDependencies {
   config: Config;
   database: Database;
-  /** This process's loops, at most one of a kind; the process is registered, and `report()` says its id. */
+  /** This process's loops, at most one of a kind. The process is registered, so that `report()` has its id. */
   loops: LaneLoop[];
+  /** @param own the lanes that this process took over at its start; for a while it refuses others */
+  createActivities: (own: ReadonlyMap<LaneKind, number>) => LaneActivities & { detachAll(): void };
   log: Logger;
 }
 
 /**
- * A lane that another left. Where all are taken, the one that this process replaces may only seem alive, so a new
- * one is not made at once: the mode in which the operator left the old one would be lost.
+ * Takes a lane that has no live process. If all lanes are taken, the process that this one replaces may only seem
+ * alive. So the function waits before it makes a new lane, which would lose the mode of the old one.
  */
 async function adoptOrMakeLane(
   { pool }: Database,
   kind: LaneKind,
   processId: number,
 ): Promise<(Pick<Lane, 'n'> & { mode: LaneMode }) | null> {
-  const end = Date.now() + GONE_MS;
+  const end = Date.now() + RELEASE_MS;
   while (await hasLanes(pool, kind)) {
     const lane = await adoptLane(pool, kind, processId);
     if (lane) return lane;
     if (Date.now() >= end) break;
-    await delay(GONE_LOOK_MS);
+    await delay(RELEASE_CHECK_MS);
   }
   await planLanes(pool, kind);
   return adoptLane(pool, kind, processId);
 }
 
 /**
- * Whether the engine is there or not: an operator's pause outlives a restart of the process.
- * @returns the lane of each kind that this process takes for its own
+ * Gives each loop the mode in which its operator left it: a pause outlives a restart of the process, whether the
+ * engine is available or not.
+ * @returns the lane of each kind that this process takes over
  */
-async function comeBackInMode({ database, loops, log }: SenderSide): Promise<Map<LaneKind, number>> {
+async function restoreModes({ database, loops, log }: AttachDependencies): Promise<Map<LaneKind, number>> {
   const own = new Map<LaneKind, number>();
-  const comeBack = async (loop: LaneLoop): Promise<void> => {
+  const restore = async (loop: LaneLoop): Promise<void> => {
     try {
       const lane = await adoptOrMakeLane(database, loop.kind, loop.report().processId);
       if (!lane) return;
       own.set(loop.kind, lane.n);
       loop.setMode(lane.mode);
     } catch (error) {
-      log.warn({ err: error, lane_kind: loop.kind }, 'the mode of a lane could not be read');
+      log.warn({ err: error, lane_kind: loop.kind }, "cannot read the lane's mode");
     }
   };
-  await Promise.all(loops.map(comeBack));
+  await Promise.all(loops.map(restore));
   return own;
 }
 
 /**
- * Show and steer a sender process's loops in the engine: makes sure that there are enough lanes, and attaches two
- * of them. Returns as soon as the loops have the modes that their operator left them in, so start them after it;
- * the rest goes on in the background, and the engine may be away at any time.
- * @throws ConfigError where no engine address is set
+ * Shows a sender process's loops in the engine and lets operators steer them there: makes sure that there are enough
+ * lanes, and attaches one lane to each loop. Returns as soon as the loops have the modes in which their operator left
+ * them, so start the loops afterwards. The rest happens in the background; the engine may be unavailable at any time.
+ * @throws ConfigError if no engine address is set
  */
-export async function attachSender(side: SenderSide): Promise<{ stop(): Promise<void> }> {
-  const { config, database, loops, log } = side;
+export async function attachSender(deps: AttachDependencies): Promise<{ stop(): Promise<void> }> {
+  const { config, database, loops, log } = deps;
   const engine = openEngine(config);
-  const own = await comeBackInMode(side);
-  const activities = createLaneActivities({ database, loops, log, own });
+  const activities = deps.createActivities(await restoreModes(deps));
   const workers = keepWorking({
     config: { ...config, SHUTDOWN_GRACE_SECONDS: 0 },
     log,
@@ -85,7 +86,7 @@ export async function attachSender(side: SenderSide): Promise<{ stop(): Promise<
         taskQueue: taskQueues.delivery,
         activities: { attachLane: activities.attachLane },
         maxConcurrentActivityTaskExecutions: loops.length,
-        // The library would send heartbeats at 0.8 of their time-out only.
+        // By default the library sends a heartbeat only after 0.8 of the heartbeat time-out.
         maxHeartbeatThrottleInterval: '2s',
         defaultHeartbeatThrottleInterval: '2s',
       },
@@ -97,7 +98,7 @@ export async function attachSender(side: SenderSide): Promise<{ stop(): Promise<
       await ensureLanes(engine.client, database);
       return ENSURE_MS;
     },
-    { log, name: 'making sure of the lanes', retryMs: ENSURE_RETRY_MS },
+    { log, name: 'ensuring the lanes', retryMs: ENSURE_RETRY_MS },
   );
   return {
     async stop() {
