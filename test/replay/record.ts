@@ -60,7 +60,7 @@ async function onStage(config: Config, work: (stage: Stage) => Promise<void>, ur
   }
 }
 
-const cache = await getTools();
+const { cache } = await getTools();
 const services = await startTestServices({ engine: engineService(cache) });
 process.env.CARILLON_TEST_SERVICES = services.address;
 try {

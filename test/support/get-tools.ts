@@ -1,4 +1,5 @@
-/** A program: gets the tests' tools ahead of them, for CI to do beside other things. */
+/** A program that fetches the tests' tools in advance: CI runs it beside the static checks. */
 import { getTools } from './tools.ts';
 
-await getTools();
+const { missing } = await getTools();
+for (const reason of Object.values(missing)) process.stderr.write(`${reason}\n`);

@@ -1,22 +1,77 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { loadConfig } from '../../src/config.ts';
 import { findEngineProgram } from '../../src/local/engine/program.ts';
 import { cacheFolder, type Progress } from '../../src/local/machine/cache.ts';
 import { findTimeSkippingServer } from './time-skipping/server.ts';
 
+/** Tools that a machine may lack: the tests that need a missing one are skipped. */
+export type OptionalTool = 'smtp-sink' | 'time-skipping server';
+
+/** Why each of the missing tools is not there, and what to do. */
+export type MissingTools = Partial<Record<OptionalTool, string>>;
+
+const MISSING_TOOLS = 'CARILLON_TEST_MISSING_TOOLS';
+
+/** Records which tools the machine lacks, for the test files and the reporter of this run. */
+export function announceMissingTools(missing: MissingTools): void {
+  process.env[MISSING_TOOLS] = JSON.stringify(missing);
+}
+
+/** The tools that this run does without, as its global setup found them. */
+export function missingTools(): MissingTools {
+  return JSON.parse(process.env[MISSING_TOOLS] ?? '{}') as MissingTools;
+}
+
 const progress: Progress = (line) => process.stderr.write(`${line}\n`);
 
-/**
- * Get the Temporal engine and the time-skipping server into the cache. On a bare machine this takes minutes, so it
- * is not left to a test's time limit; whoever asks meanwhile waits for the one who began.
- * @returns the cache's folder
- */
-export async function getTools(): Promise<string> {
-  const config = loadConfig();
-  const cache = await cacheFolder(config.CARILLON_CACHE, config.XDG_CACHE_HOME);
-  const tools = [() => findEngineProgram({ cache, progress }), () => findTimeSkippingServer(cache, progress)];
-  for (const tool of tools) {
-    // The tests that need it fail with the reason; the others need not.
-    await tool().catch((error: Error) => progress(error.message));
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
   }
-  return cache;
+}
+
+/** Returns the path of Postfix's `smtp-sink`. Its usual folders are not on every user's PATH. */
+export function findSmtpSink(): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/libexec/postfix'];
+  return folders.map((folder) => join(folder, 'smtp-sink')).find(isExecutable);
+}
+
+/** Returns why `get` failed, or nothing if it succeeded. */
+async function failureOf(get: () => Promise<unknown>): Promise<string | undefined> {
+  try {
+    await get();
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** The cache's folder. */
+export function toolCache(): Promise<string> {
+  const config = loadConfig();
+  return cacheFolder(config.CARILLON_CACHE, config.XDG_CACHE_HOME);
+}
+
+/**
+ * Puts the Temporal engine and the time-skipping server into the cache. On a bare machine this takes minutes, too long
+ * for a test's time limit. Processes that ask at the same time wait for the first.
+ */
+export async function getTools(): Promise<{ cache: string; missing: MissingTools }> {
+  const cache = await toolCache();
+  // Without an engine the tests that need it fail, each with the reason.
+  const engine = await failureOf(() => findEngineProgram({ cache, progress }));
+  if (engine) progress(engine);
+  const timeSkipping = await failureOf(() => findTimeSkippingServer(cache, progress));
+  const sink = findSmtpSink() ? undefined : 'no smtp-sink: install Postfix (Debian: apt-get install postfix)';
+  return {
+    cache,
+    missing: {
+      ...(timeSkipping && { 'time-skipping server': timeSkipping }),
+      ...(sink && { 'smtp-sink': sink }),
+    },
+  };
 }

@@ -1,11 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { ApplicationFailure } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import pino from 'pino';
 import { installRuntime, bundleWorkflows } from '../../src/platform/temporal/worker.ts';
 import type { HousekeepingActivities } from '../../workflows/housekeeping/contract.ts';
+import { testsThatNeed } from '../support/tests-that-need.ts';
 import { createTimeSkippingEnvironment } from '../support/time-skipping.ts';
+
+const { afterAll, beforeAll, describe } = testsThatNeed('time-skipping server');
 
 let env: TestWorkflowEnvironment;
 

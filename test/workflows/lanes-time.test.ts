@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import pino from 'pino';
@@ -8,9 +8,12 @@ import { installRuntime, bundleWorkflows } from '../../src/platform/temporal/wor
 import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
 import type { LaneState } from '../../workflows/lanes/workflow.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { testsThatNeed } from '../support/tests-that-need.ts';
 import { createTimeSkippingEnvironment } from '../support/time-skipping.ts';
 import { createTestLoop } from './test-loop.ts';
 import { until } from './until.ts';
+
+const { afterAll, beforeAll, describe } = testsThatNeed('time-skipping server');
 
 let env: TestWorkflowEnvironment;
 let db: TestDatabase;

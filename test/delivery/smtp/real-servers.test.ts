@@ -1,14 +1,16 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { connectSmtp } from '../../../src/delivery/smtp/client.ts';
 import type { SmtpConnection, SmtpTarget } from '../../../src/delivery/smtp/contract.ts';
 import { authority, serverCertificate } from '../../support/smtp/certificates.ts';
 import { loopback, submission } from '../../support/smtp/conversation.ts';
+import { testsThatNeed } from '../../support/tests-that-need.ts';
+import { findSmtpSink } from '../../support/tools.ts';
 
 const COUNT = 120;
 const dotted = (n: number): Buffer => Buffer.from(`Subject: ${n}\r\n\r\n.\r\n..two\r\n.${n}\r\n`);
@@ -143,14 +145,10 @@ describe('smtp-server', () => {
   });
 });
 
-describe("Postfix's smtp-sink", () => {
-  const sink = ['/usr/sbin/smtp-sink', '/usr/libexec/postfix/smtp-sink'].find((path) => existsSync(path));
+testsThatNeed('smtp-sink').describe("Postfix's smtp-sink", () => {
+  const sink = findSmtpSink();
   let child: ChildProcess | undefined;
   let folder = '';
-
-  beforeAll(() => {
-    if (!sink) throw new Error('smtp-sink is missing: install the Debian package postfix');
-  });
 
   afterEach(async () => {
     if (child && child.exitCode === null) {

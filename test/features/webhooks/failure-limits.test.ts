@@ -1,8 +1,11 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { eventually } from '../../support/eventually.ts';
 import { startReceiver, type Receiver } from '../../support/https-receiver.ts';
 import { startRecoveryStage, type RecoveryStage } from '../../support/recovery-stage.ts';
+import { testsThatNeed } from '../../support/tests-that-need.ts';
 import { addWebhook, deliveriesOf, rowOf } from '../../support/webhooks.ts';
+
+const { afterAll, afterEach, beforeAll, beforeEach, describe } = testsThatNeed('time-skipping server');
 
 /** The interface's. */
 const schedule = [60, 300, 1_800, 7_200, 28_800, 86_400];

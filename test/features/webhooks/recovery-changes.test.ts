@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { WebhookManager } from '../../../src/features/webhooks/service.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import type { WebhookRecoveryState } from '../../../workflows/webhooks/contract.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startReceiver, type Receiver } from '../../support/https-receiver.ts';
 import { startRecoveryStage, type RecoveryStage } from '../../support/recovery-stage.ts';
+import { testsThatNeed } from '../../support/tests-that-need.ts';
 import {
   addWebhook,
   createTestManager,
@@ -15,6 +16,8 @@ import {
   publishSent,
   rowOf,
 } from '../../support/webhooks.ts';
+
+const { afterAll, afterEach, beforeAll, beforeEach, describe } = testsThatNeed('time-skipping server');
 
 const schedule = [60, 300, 1_800];
 

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import pino from 'pino';
@@ -13,6 +13,7 @@ import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startReceiver, testCa, type Receiver } from '../../support/https-receiver.ts';
+import { testsThatNeed } from '../../support/tests-that-need.ts';
 import { createTimeSkippingEnvironment } from '../../support/time-skipping.ts';
 import {
   addWebhook,
@@ -22,6 +23,8 @@ import {
   startWebhookLoop,
   testKeyring,
 } from '../../support/webhooks.ts';
+
+const { afterAll, afterEach, beforeAll, beforeEach, describe } = testsThatNeed('time-skipping server');
 
 /** The interface's. */
 const schedule = [60, 300, 1_800, 7_200, 28_800, 86_400];

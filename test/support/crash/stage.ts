@@ -16,7 +16,7 @@ import { migrate } from '../../../src/platform/db/migrate.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import type { RoleName } from '../../../src/roles/names.ts';
 import { type Receiver, startReceiver } from '../https-receiver.ts';
-import { getTools } from '../tools.ts';
+import { toolCache } from '../tools.ts';
 import { killCluster, readCopy } from './cluster.ts';
 import { type MailSink, startMailSink } from './mail-sink.ts';
 import { createRole, type Role } from './role.ts';
@@ -75,8 +75,7 @@ async function startDatabase(folder: string, guard: Guard) {
 }
 
 async function startWorkflowEngine(folder: string, guard: Guard) {
-  const cache = await getTools();
-  const program = await findEngineProgram({ cache, progress: () => undefined });
+  const program = await findEngineProgram({ cache: await toolCache(), progress: () => undefined });
   const options = { program, folder, uiPort: null, guard };
   let server: EngineServer = await startEngine({ ...options, port: 0 });
   const { port, address } = server;

@@ -46,9 +46,22 @@ async function fromMaven(cache: string, launcher: string, progress: Progress): P
   await rename(`${launcher}.new`, launcher);
 }
 
-async function obtain(cache: string, program: string, launcher: string, progress: Progress): Promise<string> {
+function hasJava(): Promise<boolean> {
+  return run('java', ['-version']).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The server from an earlier run, if it is there and can run. */
+async function findReady(program: string, launcher: string): Promise<string | null> {
   if (await exists(program)) return program;
-  if (await exists(launcher)) return launcher;
+  return (await exists(launcher)) && (await hasJava()) ? launcher : null;
+}
+
+async function obtain(cache: string, program: string, launcher: string, progress: Progress): Promise<string> {
+  const ready = await findReady(program, launcher);
+  if (ready) return ready;
   try {
     await downloadArtifact(
       { name: 'temporal-test-server', version: 'default', sdkVersion: sdkVersion() },
@@ -80,8 +93,8 @@ async function obtain(cache: string, program: string, launcher: string, progress
 export async function findTimeSkippingServer(cache: string, progress: Progress): Promise<string> {
   const program = join(cache, `temporal-test-server-sdk-${sdkVersion()}`);
   const launcher = join(cache, `temporal-test-server-${VERSION}-quick.sh`);
-  if (await exists(program)) return program;
-  if (await exists(launcher)) return launcher;
+  const ready = await findReady(program, launcher);
+  if (ready) return ready;
   const onWait = () =>
     progress('waiting for another process to finish getting the time-skipping test server');
   return withFileLock(`${launcher}.lock`, onWait, () => obtain(cache, program, launcher, progress));

@@ -1,8 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
-import { createTimeSkippingEnvironment } from '../support/time-skipping.ts';
-import type { sleeper } from '../support/workflows/sleeper.ts';
+import { testsThatNeed } from './tests-that-need.ts';
+import { createTimeSkippingEnvironment } from './time-skipping.ts';
+import type { sleeper } from './workflows/sleeper.ts';
+
+const { afterAll, beforeAll, describe } = testsThatNeed('time-skipping server');
 
 describe('the time-skipping engine', () => {
   let environment: TestWorkflowEnvironment;
@@ -15,7 +18,7 @@ describe('the time-skipping engine', () => {
     const worker = await Worker.create({
       connection: environment.nativeConnection,
       taskQueue: 'sleepers',
-      workflowsPath: new URL('../support/workflows/sleeper.ts', import.meta.url).pathname,
+      workflowsPath: new URL('./workflows/sleeper.ts', import.meta.url).pathname,
     });
     const began = Date.now();
     const slept = await worker.runUntil(

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { missingMigrations } from '../../../src/platform/db/migrate.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { missingMigrations } from '../../src/platform/db/migrate.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
 
 describe('a test database', () => {
   const made: TestDatabase[] = [];

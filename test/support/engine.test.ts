@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Connection } from '@temporalio/client';
-import { useEngine } from '../../support/engine.ts';
+import { useEngine } from './engine.ts';
 
 describe('the shared engine', () => {
   it('gives each caller a namespace with our search attributes', async () => {
