@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import type { Account, OperatorSettings } from '../features/accounts/service.ts';
+import type { AccountRow, OperatorSettings } from '../features/accounts/service.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
 import { factLines, print, withDatabase, type Fact } from './context.ts';
 import { amountOrDefault, email, id, words } from './values.ts';
@@ -56,17 +56,17 @@ function settingsOf(options: SettingOptions): OperatorSettings {
   };
 }
 
-function describe(account: Account): Fact[] {
+function describe(account: AccountRow): Fact[] {
   return [
     ['account', account.id],
     ['name', account.name],
     ['tier', account.tier],
-    ['sandbox cap', account.sandboxMonthlyCap ?? 'default'],
-    ['24-hour allowance', account.allowancePerDay ?? 'default'],
-    ['spend cap (cents)', account.spendCapMonthlyCents ?? 'default'],
-    ['approval', account.approvalState],
-    ['paused since', account.sendingPausedAt],
-    ['paused because', account.sendingPausedReason],
+    ['sandbox cap', account.sandbox_monthly_cap ?? 'default'],
+    ['24-hour allowance', account.allowance_per_day ?? 'default'],
+    ['spend cap (cents)', account.spend_cap_monthly_cents ?? 'default'],
+    ['approval', account.approval_state],
+    ['paused since', account.sending_paused_at],
+    ['paused because', account.sending_paused_reason],
   ];
 }
 

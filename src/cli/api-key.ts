@@ -1,21 +1,35 @@
 import type { Command } from 'commander';
-import type { ApiKey } from '../features/api-keys/service.ts';
+import type { ApiKeyRow } from '../features/api-keys/service.ts';
 import { factLines, print, withDatabase, type Fact } from './context.ts';
 import { amount, id, words } from './values.ts';
 
-/** Loaded by the commands that use it: the same program starts the roles, which must not carry it about. */
+/** Imported on first use: this program also starts the roles, which need no commands. */
 const keys = () => import('../features/api-keys/service.ts');
 
-function describe(apiKey: ApiKey): Fact[] {
-  return [
-    ['id', apiKey.id],
-    ['account', apiKey.accountId],
-    ['brand', apiKey.brandId],
-    ['name', apiKey.name],
-    ['kind', apiKey.test ? 'test: nothing it sends leaves' : 'live'],
-    ['requests a second', apiKey.rateLimitPerSecond ?? 'default'],
-    ['revoked', apiKey.revokedAt],
-  ];
+/** `carillon api-key create | list | revoke` */
+export function addApiKeyCommands(program: Command): void {
+  const apiKey = program.command('api-key').description('create, list and revoke API keys');
+  apiKey
+    .command('create')
+    .description('create a key of a brand; the key is printed once and is not stored')
+    .requiredOption('--account <id>', 'the account', id)
+    .option('--brand <id>', 'one of its brands; by default the first', id)
+    .option('--name <text>', 'a label, to tell keys apart', words)
+    .option('--test', 'a test key: its messages are not sent')
+    .option('--rate-limit <n>', 'requests per second, 0 for no limit; by default RATE_LIMIT_PER_KEY', amount)
+    .addHelpText('after', '\nExample:\n  $ carillon api-key create --account 1 --name shop --rate-limit 500')
+    .action(create);
+  apiKey
+    .command('list')
+    .description('list the keys of an account, newest first, including revoked ones')
+    .requiredOption('--account <id>', 'the account', id)
+    .option('--brand <id>', 'only the keys of this brand', id)
+    .action(list);
+  apiKey
+    .command('revoke')
+    .description('revoke a key; every later request with it is refused')
+    .argument('<key>', 'the id of the key, as shown by list', id)
+    .action(revoke);
 }
 
 interface CreateOptions {
@@ -27,7 +41,7 @@ interface CreateOptions {
 }
 
 async function create(options: CreateOptions, command: Command): Promise<void> {
-  const made = await withDatabase(async ({ database }) =>
+  const created = await withDatabase(async ({ database }) =>
     (await keys()).createApiKey(database.pool, {
       accountId: options.account,
       brandId: options.brand,
@@ -36,8 +50,8 @@ async function create(options: CreateOptions, command: Command): Promise<void> {
       rateLimitPerSecond: options.rateLimit,
     }),
   );
-  const text = factLines([...describe(made.apiKey), ['key (shown this once)', made.key]]);
-  print(command, { api_key: made.apiKey, key: made.key }, text);
+  const text = factLines([...describe(created.apiKey), ['key (shown only once)', created.key]]);
+  print(command, { api_key: created.apiKey, key: created.key }, text);
 }
 
 async function list(options: { account: number; brand?: number }, command: Command): Promise<void> {
@@ -47,8 +61,9 @@ async function list(options: { account: number; brand?: number }, command: Comma
     return (await keys()).listApiKeys(database.pool, { accountId: options.account, brandId: options.brand });
   });
   const lines = apiKeys.map((apiKey) => {
-    const state = apiKey.revokedAt ? `revoked ${apiKey.revokedAt.toISOString()}` : 'active';
-    return [apiKey.id, `${apiKey.displayPrefix}…`, `brand ${apiKey.brandId}`, state, apiKey.name].join('  ');
+    const state = apiKey.revoked_at ? `revoked ${apiKey.revoked_at.toISOString()}` : 'active';
+    const fields = [apiKey.id, `${apiKey.display_prefix}…`, `brand ${apiKey.brand_id}`, state, apiKey.name];
+    return fields.join('  ');
   });
   print(command, apiKeys, lines.length === 0 ? 'no API keys' : lines.join('\n'));
 }
@@ -60,28 +75,14 @@ async function revoke(apiKeyId: number, _options: object, command: Command): Pro
   print(command, revoked, factLines(describe(revoked)));
 }
 
-/** `carillon api-key create | list | revoke` */
-export function addApiKeyCommands(program: Command): void {
-  const apiKey = program.command('api-key').description('make and revoke API keys');
-  apiKey
-    .command('create')
-    .description('make a key of a brand; the key is printed once and kept nowhere')
-    .requiredOption('--account <id>', 'which account', id)
-    .option('--brand <id>', 'which of its brands; by default the first', id)
-    .option('--name <text>', 'to tell it from others', words)
-    .option('--test', 'a key whose messages go nowhere')
-    .option('--rate-limit <n>', 'requests a second, 0 for none; by default RATE_LIMIT_PER_KEY', amount)
-    .addHelpText('after', '\nExample:\n  $ carillon api-key create --account 1 --name shop --rate-limit 500')
-    .action(create);
-  apiKey
-    .command('list')
-    .description('keys of an account, newest first, revoked ones included')
-    .requiredOption('--account <id>', 'which account', id)
-    .option('--brand <id>', 'only this brand', id)
-    .action(list);
-  apiKey
-    .command('revoke')
-    .description('refuse a key from now on')
-    .argument('<key>', 'its id, as list shows it', id)
-    .action(revoke);
+function describe(apiKey: ApiKeyRow): Fact[] {
+  return [
+    ['id', apiKey.id],
+    ['account', apiKey.account_id],
+    ['brand', apiKey.brand_id],
+    ['name', apiKey.name],
+    ['kind', apiKey.test ? 'test: its messages are not sent' : 'live'],
+    ['requests per second', apiKey.rate_limit_per_second ?? 'default'],
+    ['revoked', apiKey.revoked_at],
+  ];
 }

@@ -50,7 +50,7 @@ async function renew(trx: Queryable, userId: number): Promise<Demo | null> {
  * @param kept what an earlier start wrote down; used again while its key works
  */
 export async function ensureDemo(database: Database, kept: Demo | null): Promise<Demo> {
-  if (kept && (await findApiKey(database.pool, kept.apiKey))?.accountId === kept.accountId) return kept;
+  if (kept && (await findApiKey(database.pool, kept.apiKey))?.account_id === kept.accountId) return kept;
   return inTransaction(database.pool, async (trx) => {
     const userId = await findUserId(trx, OWNER);
     return (userId === null ? null : await renew(trx, userId)) ?? create(trx);

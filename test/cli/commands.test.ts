@@ -136,7 +136,10 @@ describe('carillon', () => {
     const { key, api_key } = await json<{ key: string; api_key: { id: number } }>(
       ...['api-key', 'create', '--account', id, '--name', 'shop', '--test', '--rate-limit', '500'],
     );
-    expect(await findApiKey(made.database.pool, key)).toMatchObject({ test: true, rateLimitPerSecond: 500 });
+    expect(await findApiKey(made.database.pool, key)).toMatchObject({
+      test: true,
+      rate_limit_per_second: 500,
+    });
     const listed = await carillon(['api-key', 'list', '--account', id]);
     expect(listed.output).toMatch(/ active {2}shop\n/);
     expect(listed.output).not.toContain(key.slice(14));

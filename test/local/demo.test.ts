@@ -14,8 +14,8 @@ afterAll(() => made.drop());
 
 async function expectGood(demo: Demo): Promise<void> {
   expect(await findApiKey(made.database.pool, demo.apiKey)).toMatchObject({
-    accountId: demo.accountId,
-    brandId: demo.brandId,
+    account_id: demo.accountId,
+    brand_id: demo.brandId,
   });
   const user = await createLogin(made.database.pool).logIn(demo.email, demo.password);
   expect(user.email).toBe(demo.email);

@@ -20,7 +20,7 @@ export interface AccountRouteDeps {
 
 const tag = 'Account';
 
-/** GET and PATCH /v1/my/account. */
+/** `GET` and `PATCH /v1/my/account`. */
 export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
   const {
     config,

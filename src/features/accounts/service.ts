@@ -13,7 +13,7 @@ import type { PatchAccountBody } from './schema.ts';
 export type Tier = 'free' | 'paid' | 'trusted';
 export type ApprovalState = 'not_required' | 'pending' | 'approved' | 'rejected';
 
-/** What only an operator changes, by `carillon account`. */
+/** Settings that only an operator changes, with `carillon account`. */
 export interface OperatorSettings {
   name?: string;
   tier?: Tier;
@@ -21,26 +21,34 @@ export interface OperatorSettings {
   comped?: boolean;
   /** Messages a month while no domain is verified; null: the setting SANDBOX_MONTHLY_CAP. */
   sandboxMonthlyCap?: number | null;
-  /** Messages in rolling 24 hours; null: the setting of the tier. */
+  /** Messages in a rolling 24 hours; null: the setting of the tier. */
   allowancePerDay?: number | null;
   spendCapMonthlyCents?: number | null;
 }
 
-export interface Account extends Required<OperatorSettings> {
+/** The columns of `accounts` that an operator sees. */
+export interface AccountRow {
   id: number;
-  sendingPausedAt: Date | null;
-  sendingPausedReason: string | null;
-  createdAt: Date;
+  name: string | null;
+  tier: Tier;
+  approval_state: ApprovalState;
+  comped: boolean;
+  sandbox_monthly_cap: number | null;
+  allowance_per_day: number | null;
+  spend_cap_monthly_cents: number | null;
+  sending_paused_at: Date | null;
+  sending_paused_reason: string | null;
+  created_at: Date;
 }
 
 export interface NewAccount extends OperatorSettings {
   name: string;
   owner: { email: string; password?: string; firstName?: string; lastName?: string };
-  /** Of its first brand. */
+  /** Further fields of its first brand. */
   brand?: Pick<NewBrand, 'brandColor' | 'physicalAddress'>;
 }
 
-const COLUMNS: Record<keyof OperatorSettings, string> = {
+const SETTING_COLUMNS = {
   name: 'name',
   tier: 'tier',
   approvalState: 'approval_state',
@@ -48,38 +56,38 @@ const COLUMNS: Record<keyof OperatorSettings, string> = {
   sandboxMonthlyCap: 'sandbox_monthly_cap',
   allowancePerDay: 'allowance_per_day',
   spendCapMonthlyCents: 'spend_cap_monthly_cents',
-};
+} satisfies Record<keyof OperatorSettings, keyof AccountRow>;
 
-const SELECTED = [
+const COLUMNS = [
   'id',
-  ...Object.entries(COLUMNS).map(([name, column]) => `${column} as "${name}"`),
-  'sending_paused_at as "sendingPausedAt"',
-  'sending_paused_reason as "sendingPausedReason"',
-  'created_at as "createdAt"',
+  ...Object.values(SETTING_COLUMNS),
+  'sending_paused_at',
+  'sending_paused_reason',
+  'created_at',
 ].join(', ');
 
-/** Columns and values of the settings given; what is undefined stays as it is. */
+/** Returns the columns and values of the given settings. A setting that is undefined stays as it is. */
 function assignments(settings: OperatorSettings): { columns: string[]; values: unknown[] } {
-  const names = Object.keys(COLUMNS) as (keyof OperatorSettings)[];
+  const names = Object.keys(SETTING_COLUMNS) as (keyof OperatorSettings)[];
   const given = names.filter((name) => settings[name] !== undefined);
-  return { columns: given.map((name) => COLUMNS[name]), values: given.map((name) => settings[name]) };
+  return { columns: given.map((name) => SETTING_COLUMNS[name]), values: given.map((name) => settings[name]) };
 }
 
 /**
- * An account, its first brand and its owner. Call it in a transaction.
- * @param trx the three are made together or not at all
+ * Creates an account with its first brand and its owner.
+ * @param trx a transaction, so that all three are created or none
  */
 export async function createAccount(
   trx: Queryable,
   input: NewAccount,
-): Promise<{ account: Account; brandId: number; owner: AddedMember }> {
+): Promise<{ account: AccountRow; brandId: number; owner: AddedMember }> {
   const { columns, values } = assignments(input);
-  const { rows } = await trx.query<Account>(
-    `insert into accounts (${columns.join(', ')}) values (${columns.map((_, index) => `$${index + 1}`).join(', ')})
-     returning ${SELECTED}`,
+  const placeholders = columns.map((_, index) => `$${index + 1}`);
+  const { rows } = await trx.query<AccountRow>(
+    `insert into accounts (${columns.join(', ')}) values (${placeholders.join(', ')}) returning ${COLUMNS}`,
     values,
   );
-  const account = rows[0] as Account;
+  const account = rows[0] as AccountRow;
   await trx.query('insert into account_counters (account_id) values ($1)', [account.id]);
   const brandId = await createBrand(trx, {
     accountId: account.id,
@@ -90,19 +98,10 @@ export async function createAccount(
   return { account, brandId, owner };
 }
 
-async function updateAccount(db: Queryable, id: number, set: string, values: unknown[]): Promise<Account> {
-  const { rows } = await db.query<Account>(
-    `update accounts set ${set}, updated_at = now() where id = $1 and kind = 'customer' returning ${SELECTED}`,
-    [id, ...values],
-  );
-  if (!rows[0]) throw notFound('account');
-  return rows[0];
-}
-
 /** @throws AppError `not_found` */
-export async function findAccount(db: Queryable, id: number): Promise<Account> {
-  const { rows } = await db.query<Account>(
-    `select ${SELECTED} from accounts where id = $1 and kind = 'customer'`,
+export async function findAccount(db: Queryable, id: number): Promise<AccountRow> {
+  const { rows } = await db.query<AccountRow>(
+    `select ${COLUMNS} from accounts where id = $1 and kind = 'customer'`,
     [id],
   );
   if (!rows[0]) throw notFound('account');
@@ -110,25 +109,25 @@ export async function findAccount(db: Queryable, id: number): Promise<Account> {
 }
 
 /**
- * Change what an operator may; `undefined` leaves a setting, `null` gives it back to the service's default.
+ * Changes operator settings. `undefined` leaves a setting as it is; `null` resets it to the service's default.
  * @throws AppError `not_found`
  */
-export async function setAccount(db: Queryable, id: number, settings: OperatorSettings): Promise<Account> {
+export async function setAccount(db: Queryable, id: number, settings: OperatorSettings): Promise<AccountRow> {
   const { columns, values } = assignments(settings);
   if (columns.length === 0) return findAccount(db, id);
   const set = columns.map((column, index) => `${column} = $${index + 2}`).join(', ');
   const account = await updateAccount(db, id, set, values);
-  // It may send more now.
+  // The new settings may let held messages go.
   await releaseHeld(db, id);
   return account;
 }
 
 /**
- * Hold everything the account would send; a second pause keeps the first one's time.
+ * Pauses sending: messages of the account are held from now on. Pausing again keeps the time of the first pause.
  * @param reason shown to the account
  * @throws AppError `not_found`
  */
-export function pauseSending(db: Queryable, accountId: number, reason: string): Promise<Account> {
+export function pauseSending(db: Queryable, accountId: number, reason: string): Promise<AccountRow> {
   return updateAccount(
     db,
     accountId,
@@ -138,23 +137,32 @@ export function pauseSending(db: Queryable, accountId: number, reason: string): 
 }
 
 /**
- * Let the account send again; what it held goes at once.
+ * Resumes sending; held messages are sent at once.
  * @throws AppError `not_found`
  */
-export async function resumeSending(db: Queryable, accountId: number): Promise<Account> {
+export async function resumeSending(db: Queryable, accountId: number): Promise<AccountRow> {
   const set = 'sending_paused_at = null, sending_paused_reason = null';
   const account = await updateAccount(db, accountId, set, []);
   await releaseHeld(db, accountId);
   return account;
 }
 
-/** What an account's own people change. */
+async function updateAccount(db: Queryable, id: number, set: string, values: unknown[]): Promise<AccountRow> {
+  const { rows } = await db.query<AccountRow>(
+    `update accounts set ${set}, updated_at = now() where id = $1 and kind = 'customer' returning ${COLUMNS}`,
+    [id, ...values],
+  );
+  if (!rows[0]) throw notFound('account');
+  return rows[0];
+}
+
+/** The part of an account that its own users see and change. */
 export interface AccountProfile {
   /** @throws AppError not_found */
   find(tenant: AccountTenant): Promise<AccountFigures>;
   /**
-   * @throws AppError validation_error naming every bad field; sender_not_verified where only
-   *   `email_from_email` is wrong, and is no verified sender identity of the account
+   * @throws AppError validation_error naming every bad field; sender_not_verified if the fields are valid, but
+   *   `email_from_email` is no verified sender identity of the account
    */
   change(tenant: AccountTenant, body: PatchAccountBody): Promise<AccountFigures>;
 }
@@ -166,13 +174,27 @@ interface ProfileDeps {
   capacity: CapacitySettings;
 }
 
-type Changes = Record<string, unknown>;
-
-/** As it goes on the wire: the schema let only addresses in. */
-function normalized(text: string): string {
-  const parsed = parseEmailAddress(text);
-  return 'error' in parsed ? text : parsed.address;
+export function createAccountProfile(deps: ProfileDeps): AccountProfile {
+  async function find(tenant: AccountTenant): Promise<AccountFigures> {
+    const figures = await findAccountFigures(deps.db, tenant.accountId, deps.capacity);
+    if (!figures) throw notFound('account');
+    return figures;
+  }
+  return {
+    find,
+    async change(tenant, body) {
+      const errors: ValidationErrors = {};
+      const changes = { ...textChanges(body), ...(await imageChanges(deps, tenant, body, errors)) };
+      if (Object.keys(errors).length > 0) throw invalid(errors);
+      requireVerifiedSender(deps, tenant, changes.email_from_email);
+      await updateProfile(deps.db, tenant.accountId, changes);
+      return find(tenant);
+    },
+  };
 }
+
+/** Columns of `accounts` with their new values. */
+type Changes = Record<string, unknown>;
 
 function textChanges(body: PatchAccountBody): Changes {
   const changes: Changes = {};
@@ -188,7 +210,14 @@ function textChanges(body: PatchAccountBody): Changes {
   return changes;
 }
 
-async function checkImages(
+/** Returns an address in the form used on the wire. The schema has already refused what is no address. */
+function normalized(text: string): string {
+  const parsed = parseEmailAddress(text);
+  return 'error' in parsed ? text : parsed.address;
+}
+
+/** @param errors receives an error for each image that the account did not upload */
+async function imageChanges(
   { images }: ProfileDeps,
   tenant: AccountTenant,
   body: PatchAccountBody,
@@ -206,14 +235,14 @@ async function checkImages(
   return changes;
 }
 
-/** Until domains are registered the sandbox's address is the one verified sender. */
+/** Until domains can be registered, the sandbox address is the only verified sender. */
 function requireVerifiedSender(deps: ProfileDeps, tenant: AccountTenant, address: unknown): void {
   if (typeof address !== 'string') return;
   if (address.toLowerCase() === sandboxAddress(tenant.accountId, deps.mailDomain)) return;
   throw invalid({ email_from_email: ['is not a verified sender of this account'] }, 'sender_not_verified');
 }
 
-async function write(db: Queryable, accountId: number, changes: Changes): Promise<void> {
+async function updateProfile(db: Queryable, accountId: number, changes: Changes): Promise<void> {
   const names = Object.keys(changes);
   if (names.length === 0) return;
   const set = names.map((name, index) => `${name} = $${index + 2}`).join(', ');
@@ -221,23 +250,4 @@ async function write(db: Queryable, accountId: number, changes: Changes): Promis
     accountId,
     ...Object.values(changes),
   ]);
-}
-
-export function createAccountProfile(deps: ProfileDeps): AccountProfile {
-  async function find(tenant: AccountTenant): Promise<AccountFigures> {
-    const figures = await findAccountFigures(deps.db, tenant.accountId, deps.capacity);
-    if (!figures) throw notFound('account');
-    return figures;
-  }
-  return {
-    find,
-    async change(tenant, body) {
-      const errors: ValidationErrors = {};
-      const changes = { ...textChanges(body), ...(await checkImages(deps, tenant, body, errors)) };
-      if (Object.keys(errors).length > 0) throw invalid(errors);
-      requireVerifiedSender(deps, tenant, changes.email_from_email);
-      await write(deps.db, tenant.accountId, changes);
-      return find(tenant);
-    },
-  };
 }

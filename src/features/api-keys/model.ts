@@ -1,10 +1,9 @@
-import { snakeCaseMappers, type ModelObject, type PartialModelObject } from 'objection';
-import { TenantModel } from '../../platform/db/model.ts';
+import { raw, type ModelObject, type PartialModelObject } from 'objection';
+import { TenantModel, type AccountScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-export class ApiKeyModel extends TenantModel {
+class ApiKeyModel extends TenantModel {
   static override readonly tableName = 'api_keys';
-  static override readonly columnNameMappers = snakeCaseMappers();
   static override readonly columns = [
     'id',
     'account_id',
@@ -18,26 +17,67 @@ export class ApiKeyModel extends TenantModel {
     'created_at',
   ];
 
-  declare accountId: number;
-  declare brandId: number;
+  declare account_id: number;
+  declare brand_id: number;
   declare name: string;
-  /** The first characters, to tell keys apart by. */
-  declare displayPrefix: string;
-  /** SHA-256 of the key; written, and looked up by, but never read. */
+  /** The first characters of the key, to tell keys apart. */
+  declare display_prefix: string;
+  /** SHA-256 of the key. Written and searched for, never read. */
   declare digest: Buffer;
   declare test: boolean;
-  /** Requests a second; null: the setting RATE_LIMIT_PER_KEY; 0: no limit. */
-  declare rateLimitPerSecond: number | null;
-  declare lastUsedAt: Date | null;
-  declare revokedAt: Date | null;
-  declare createdAt: Date;
+  /** Requests per second; null: the setting RATE_LIMIT_PER_KEY; 0: no limit. */
+  declare rate_limit_per_second: number | null;
+  declare last_used_at: Date | null;
+  declare revoked_at: Date | null;
+  declare created_at: Date;
 }
 
-/** An API key without its secret. */
-export type ApiKey = Omit<ModelObject<ApiKeyModel>, 'digest'>;
+/** A row of `api_keys`, without the digest. */
+export type ApiKeyRow = Omit<ModelObject<ApiKeyModel>, 'digest'>;
 
-/** @returns the row as it is read, so without the digest */
-export async function insertApiKey(db: Queryable, row: PartialModelObject<ApiKeyModel>): Promise<ApiKey> {
-  const { digest: _kept, ...apiKey } = await ApiKeyModel.on(db).insert(row).returning(ApiKeyModel.columns);
+/** Limits a query to an account, to a brand of it, or, if empty, not at all. */
+export interface ApiKeyScope extends Partial<AccountScope> {
+  brandId?: number;
+}
+
+export async function insertApiKey(db: Queryable, row: PartialModelObject<ApiKeyModel>): Promise<ApiKeyRow> {
+  // The inserted object keeps its digest; the row is returned as a query would read it.
+  const { digest: _digest, ...apiKey } = await ApiKeyModel.on(db).insert(row).returning(ApiKeyModel.columns);
   return apiKey;
+}
+
+/** @returns the account's keys, or those of one brand, newest first */
+export function findApiKeys(db: Queryable, scope: AccountScope & ApiKeyScope): Promise<ApiKeyRow[]> {
+  return inScope(db, scope).orderBy('id', 'desc').select(ApiKeyModel.columns).execute();
+}
+
+/** @returns the key with this digest; null if there is none or it is revoked */
+export async function findLiveApiKey(db: Queryable, digest: Buffer): Promise<ApiKeyRow | null> {
+  const [apiKey] = await ApiKeyModel.on(db)
+    .where('digest', digest)
+    .whereNull('revoked_at')
+    .select(ApiKeyModel.columns);
+  return apiKey ?? null;
+}
+
+/**
+ * Revokes a key. A key that is revoked already keeps its time.
+ * @returns null if there is no such key in the scope
+ */
+export async function updateRevoked(
+  db: Queryable,
+  id: number,
+  scope: ApiKeyScope,
+): Promise<ApiKeyRow | null> {
+  const [apiKey] = await inScope(db, scope)
+    .where('id', id)
+    .patch({ revoked_at: raw('coalesce(revoked_at, now())') })
+    .returning(ApiKeyModel.columns);
+  return apiKey ?? null;
+}
+
+function inScope(db: Queryable, { accountId, brandId }: ApiKeyScope) {
+  return ApiKeyModel.on(db)
+    .where(accountId === undefined ? {} : { account_id: accountId })
+    .where(brandId === undefined ? {} : { brand_id: brandId });
 }

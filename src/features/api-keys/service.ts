@@ -1,95 +1,77 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { raw } from 'objection';
 import { notFound } from '../../errors.ts';
 import { generateKey, parseKey } from '../../platform/auth/api-key.ts';
+import { KEY_LEASE_MS } from '../../platform/auth/key-lookup.ts';
+import type { AccountScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { BrandModel } from '../brands/model.ts';
-import { ApiKeyModel, insertApiKey, type ApiKey } from './model.ts';
+import { findBrandId } from '../brands/service.ts';
+import {
+  findApiKeys,
+  findLiveApiKey,
+  insertApiKey,
+  updateRevoked,
+  type ApiKeyRow,
+  type ApiKeyScope,
+} from './model.ts';
 
-export type { ApiKey };
+export type { ApiKeyRow };
 
 export interface NewApiKey {
   accountId: number;
-  /** By default the account's first. */
+  /** By default the account's first brand. */
   brandId?: number;
   name?: string;
   test?: boolean;
   rateLimitPerSecond?: number | null;
 }
 
-/** How long an API process may let a key in without asking again. */
-export const KEY_LEASE_MS = 1_000;
-const CLOCK_SLACK_MS = 50;
+/** Covers differences between the timers of the API processes and ours. */
+const LEASE_MARGIN_MS = 50;
 
 /**
- * Make a key of a brand.
- * @returns the record, and the key, which cannot be had again
- * @throws AppError `not_found` where the account has no such brand, or no brand yet
+ * Creates a key of a brand.
+ * @returns the row, and the key itself, which is not stored and cannot be shown again
+ * @throws AppError `not_found` if the account has no such brand, or no brand yet
  */
 export async function createApiKey(
   db: Queryable,
   input: NewApiKey,
-): Promise<{ apiKey: ApiKey; key: string }> {
-  const made = generateKey(input.test ?? false);
-  const [brand] = await BrandModel.ofAccount(input, db)
-    .where(input.brandId === undefined ? {} : { id: input.brandId })
-    .orderBy('id')
-    .limit(1)
-    .select('id');
-  if (!brand) throw notFound('brand');
+): Promise<{ apiKey: ApiKeyRow; key: string }> {
+  const generated = generateKey(input.test ?? false);
+  const brandId = await findBrandId(db, input, input.brandId);
+  if (brandId === null) throw notFound('brand');
   const apiKey = await insertApiKey(db, {
-    accountId: input.accountId,
-    brandId: brand.id,
+    account_id: input.accountId,
+    brand_id: brandId,
     name: input.name,
-    displayPrefix: made.displayPrefix,
-    digest: made.digest,
-    test: made.test,
-    rateLimitPerSecond: input.rateLimitPerSecond,
+    display_prefix: generated.displayPrefix,
+    digest: generated.digest,
+    test: generated.test,
+    rate_limit_per_second: input.rateLimitPerSecond,
   });
-  return { apiKey, key: made.key };
+  return { apiKey, key: generated.key };
 }
 
-/** Newest first, revoked ones included. */
-export async function listApiKeys(
-  db: Queryable,
-  filter: { accountId: number; brandId?: number },
-): Promise<ApiKey[]> {
-  return ApiKeyModel.ofAccount(filter, db)
-    .where(filter.brandId === undefined ? {} : { brand_id: filter.brandId })
-    .orderBy('id', 'desc')
-    .select(ApiKeyModel.columns);
+/** Returns an account's keys, newest first, including revoked ones. */
+export function listApiKeys(db: Queryable, scope: AccountScope & ApiKeyScope): Promise<ApiKeyRow[]> {
+  return findApiKeys(db, scope);
 }
 
 /**
- * Refuse a key from now on; harmless where it is revoked already. Not for use in a transaction: it resolves a
- * little more than {@link KEY_LEASE_MS} after its commit, when no API process can let the key in any more.
- * @param scope whose key it must be; without it any account's, which only an operator may
+ * Revokes a key; harmless if it is revoked already. Do not call it inside a transaction: it returns a little more than
+ * {@link KEY_LEASE_MS} after its own commit, when no API process can accept the key any more.
+ * @param scope the account or brand that must own the key; an operator may leave it empty
  * @throws AppError `not_found`
  */
-export async function revokeApiKey(
-  db: Queryable,
-  id: number,
-  scope: { accountId?: number; brandId?: number } = {},
-): Promise<ApiKey> {
-  const { accountId, brandId } = scope;
-  const [apiKey] = await ApiKeyModel.on(db)
-    .where('id', id)
-    .where(accountId === undefined ? {} : { account_id: accountId })
-    .where(brandId === undefined ? {} : { brand_id: brandId })
-    .patch({ revokedAt: raw('coalesce(revoked_at, now())') })
-    .returning(ApiKeyModel.columns);
+export async function revokeApiKey(db: Queryable, id: number, scope: ApiKeyScope = {}): Promise<ApiKeyRow> {
+  const apiKey = await updateRevoked(db, id, scope);
   if (!apiKey) throw notFound('api key');
-  await sleep(KEY_LEASE_MS + CLOCK_SLACK_MS);
+  await sleep(KEY_LEASE_MS + LEASE_MARGIN_MS);
   return apiKey;
 }
 
-/** @returns the live key that `text` is, or null: malformed, unknown or revoked */
-export async function findApiKey(db: Queryable, text: string): Promise<ApiKey | null> {
-  const parsed = parseKey(text);
-  if (!parsed) return null;
-  const [apiKey] = await ApiKeyModel.on(db)
-    .where('digest', parsed.digest)
-    .whereNull('revoked_at')
-    .select(ApiKeyModel.columns);
-  return apiKey ?? null;
+/** @returns the row of a key that a client sent; null if the key is malformed, unknown or revoked */
+export async function findApiKey(db: Queryable, key: string): Promise<ApiKeyRow | null> {
+  const parsed = parseKey(key);
+  return parsed && findLiveApiKey(db, parsed.digest);
 }

@@ -1,9 +1,10 @@
-import type { ModelObject } from 'objection';
-import { TenantModel } from '../../platform/db/model.ts';
+import { fn, type ModelObject, type PartialModelObject } from 'objection';
+import { TenantModel, type AccountScope } from '../../platform/db/model.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
 
 export class BrandModel extends TenantModel {
   static override readonly tableName = 'brands';
-  static override readonly jsonProperties = ['links', 'default_header', 'default_footer', 'default_theme'];
+  static override readonly jsonColumns = ['links', 'default_header', 'default_footer', 'default_theme'];
   static override readonly columns = [
     'id',
     'account_id',
@@ -61,7 +62,43 @@ export class BrandModel extends TenantModel {
 /** A row of `brands`. */
 export type BrandRow = ModelObject<BrandModel>;
 
-/** A brand that may send campaigns: it has a colour and a name (interface section 2). */
+/** Columns to write. `undefined` leaves a column as it is, or gives a new row the column's default. */
+export type BrandChanges = PartialModelObject<BrandModel>;
+
+/** Whether the brand may send campaigns: it has a color and a name (interface section 2). */
 export function isComplete(brand: Pick<BrandRow, 'brand_color' | 'company_name'>): boolean {
   return (brand.brand_color ?? '') !== '' && (brand.company_name ?? '') !== '';
+}
+
+/** @returns null if the account has no such brand */
+export function findBrand(db: Queryable, scope: AccountScope, id: number): Promise<BrandRow | null> {
+  return BrandModel.findInAccount(db, scope, id);
+}
+
+/** @returns the id of the account's oldest brand; null if the account has none */
+export async function findFirstBrandId(db: Queryable, scope: AccountScope): Promise<number | null> {
+  const [brand] = await BrandModel.ofAccount(db, scope).orderBy('id').limit(1).select('id');
+  return brand?.id ?? null;
+}
+
+/** Inserts a brand of the account. */
+export function insertBrand(db: Queryable, scope: AccountScope, changes: BrandChanges): Promise<BrandRow> {
+  return BrandModel.on(db)
+    .insert({ ...changes, account_id: scope.accountId })
+    .returning(BrandModel.columns)
+    .execute();
+}
+
+/** Changes a brand that the account is known to have. */
+export async function updateBrand(
+  db: Queryable,
+  scope: AccountScope,
+  id: number,
+  changes: BrandChanges,
+): Promise<BrandRow> {
+  const [brand] = await BrandModel.ofAccount(db, scope)
+    .where('id', id)
+    .patch({ ...changes, updated_at: fn.now() })
+    .returning(BrandModel.columns);
+  return brand as BrandRow;
 }

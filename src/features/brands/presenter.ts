@@ -1,7 +1,10 @@
 import { isComplete, type BrandRow } from './model.ts';
 import { isLogoUrl, type Brand } from './schema.ts';
 
-/** @param logoUrl the address of an uploaded image, by what the row keeps of it */
+/**
+ * Presents a brand to clients.
+ * @param logoUrl returns the URL of an uploaded image, given the reference that the row stores
+ */
 export function presentBrand(
   row: BrandRow,
   logoUrl: (accountId: number, reference: string) => string | null,

@@ -13,7 +13,7 @@ export interface BrandRouteDeps {
 
 const tag = 'Brand';
 
-/** GET and PUT /v1/my/brand. */
+/** `GET` and `PUT /v1/my/brand`. */
 export function createBrandRoutes({ database: { pool }, keyring }: BrandRouteDeps): RouteDefinition[] {
   const images = createImageReferences(pool, createSignedIds(keyring));
   const brands = createBrandService({ pool, images });
@@ -25,7 +25,7 @@ export function createBrandRoutes({ database: { pool }, keyring }: BrandRouteDep
       operationId: 'getBrand',
       tag,
       summary: 'The current brand',
-      description: 'Null where the account has no brand yet.',
+      description: 'Null if the account has no brand yet.',
       auth: 'account',
       responses: { 200: { description: 'The brand, or null', schema: brandSchema.nullable() } },
       async handler({ tenant, publicUrl }) {
@@ -40,7 +40,7 @@ export function createBrandRoutes({ database: { pool }, keyring }: BrandRouteDep
       tag,
       summary: 'Change the current brand',
       description:
-        'A field left out stays as it is, null empties it. Where the account has no brand yet, one is made.',
+        'A field left out stays as it is; null clears it. If the account has no brand yet, one is created.',
       auth: 'account',
       body: putBrandBody,
       readOnlyFields: brandReadOnlyFields,

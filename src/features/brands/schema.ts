@@ -3,23 +3,23 @@ import { z } from 'zod';
 const MAX_OBJECT_BYTES = 32 * 1024;
 
 const color = z.string().regex(/^#[0-9a-fA-F]{6}$/, 'must be # and six hexadecimal digits');
-const oneLine = (most: number) =>
+const oneLine = (maxLength: number) =>
   z
     .string()
-    .max(most)
+    .max(maxLength)
     .regex(/^[^\p{Cc}\u2028\u2029]*$/u, 'must not contain line breaks or control characters');
-const text = (most: number) => z.string().max(most);
+const text = (maxLength: number) => z.string().max(maxLength);
 const object = z
   .record(z.string(), z.unknown())
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_OBJECT_BYTES, 'must have at most 32 KB');
-/** For zod: these words for a URL of another kind, the usual ones where there is none. */
-const insteadOf = (message: string) => ({
+/** The message for a URL with another scheme. A missing or mistyped value gets the usual message. */
+const wrongScheme = (message: string) => ({
   error: (issue: { input: unknown }) => (typeof issue.input === 'string' ? message : undefined),
 });
 const address = z.url({ protocol: /^https?$/ }).max(2_000);
-/** Where a link in a header or footer may lead: never to a script. */
+/** The target of a link in a header or footer: never a script. */
 const target = z
-  .url({ protocol: /^(https?|mailto|tel)$/, ...insteadOf('must be a web, mailto or tel link') })
+  .url({ protocol: /^(https?|mailto|tel)$/, ...wrongScheme('must be a web, mailto or tel link') })
   .max(2_000);
 
 const link = z.strictObject({
@@ -28,7 +28,7 @@ const link = z.strictObject({
   title: oneLine(200).default(''),
 });
 
-/** PUT /v1/my/brand: a field left out stays as it is, null empties it. */
+/** The body of `PUT /v1/my/brand`. A field left out stays as it is; null clears it. */
 export const putBrandBody = z.strictObject({
   brand_color: color.nullish(),
   text_color: color.nullish(),
@@ -57,7 +57,7 @@ export const putBrandBody = z.strictObject({
 
 export type PutBrandBody = z.infer<typeof putBrandBody>;
 
-/** Given by GET, ignored by PUT. */
+/** Fields that GET returns and PUT ignores. */
 export const brandReadOnlyFields = [
   'id',
   'account_id',
@@ -68,7 +68,7 @@ export const brandReadOnlyFields = [
   'updated_at',
 ];
 
-/** Whether a logo is given by its address rather than as an upload. */
+/** Whether a logo is a URL rather than an upload. */
 export function isLogoUrl(logo: string): boolean {
   return address.safeParse(logo).success;
 }

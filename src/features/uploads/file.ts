@@ -1,12 +1,40 @@
 import { isUtf8 } from 'node:buffer';
+import { create as createContentDisposition } from 'content-disposition';
 import { fileTypeFromBuffer } from 'file-type';
 
-const MAX_BYTES = 200;
-const MAX_EXTENSION = 16;
+const MAX_NAME_BYTES = 200;
+/** UTF-16 code units, the dot included. */
+const MAX_EXTENSION_LENGTH = 16;
 
-/** Control characters, and those that turn the direction of text so that `gpj.exe` reads `exe.jpg`. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}]/gu;
+/** Control characters, and characters that reverse the direction of text, so that `gpj.exe` reads `exe.jpg`. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}]/gu;
+const SPACE_OR_DOT = /[\s.]/;
 
+/**
+ * Cleans the name that a client gave a file, so that it can be shown and offered as the name to save under: no folders,
+ * no invisible characters, at most 200 bytes of UTF-8, with its extension kept.
+ */
+export function safeFilename(given: string): string {
+  const last = given.toWellFormed().normalize('NFC').split(/[/\\]/).at(-1) ?? '';
+  const name = trimmed(last.replace(INVISIBLE, '').replace(/[<>:"|?*]/g, '_'));
+  if (name === '') return 'file';
+  if (Buffer.byteLength(name) <= MAX_NAME_BYTES) return name;
+  const dot = name.lastIndexOf('.');
+  const extension = dot > 0 && name.length - dot <= MAX_EXTENSION_LENGTH ? name.slice(dot) : '';
+  const stem = extension === '' ? name : name.slice(0, dot);
+  return shortened(stem, MAX_NAME_BYTES - Buffer.byteLength(extension)) + extension;
+}
+
+/** Removes spaces and dots at both ends. A regular expression for the end would be quadratic in a run of dots. */
+function trimmed(name: string): string {
+  let start = 0;
+  let end = name.length;
+  while (start < end && SPACE_OR_DOT.test(name.charAt(start))) start += 1;
+  while (end > start && SPACE_OR_DOT.test(name.charAt(end - 1))) end -= 1;
+  return name.slice(start, end);
+}
+
+/** Cuts between characters, never inside one. */
 function shortened(name: string, maxBytes: number): string {
   let kept = '';
   let bytes = 0;
@@ -19,59 +47,32 @@ function shortened(name: string, maxBytes: number): string {
 }
 
 /**
- * The name a client gave a file, fit to be shown and to be offered for saving: no folders, nothing unseen,
- * at most 200 bytes of UTF-8 with its extension kept.
- */
-export function safeFilename(given: string): string {
-  const last = given.toWellFormed().normalize('NFC').split(/[/\\]/).at(-1) ?? '';
-  const seen = last
-    .replace(UNSEEN, '')
-    .replace(/[<>:"|?*]/g, '_')
-    .replace(/^[\s.]+|[\s.]+$/g, '');
-  if (seen === '') return 'file';
-  if (Buffer.byteLength(seen) <= MAX_BYTES) return seen;
-  const dot = seen.lastIndexOf('.');
-  const extension = dot > 0 && seen.length - dot <= MAX_EXTENSION ? seen.slice(dot) : '';
-  const stem = extension === '' ? seen : seen.slice(0, dot);
-  return shortened(stem, MAX_BYTES - Buffer.byteLength(extension)) + extension;
-}
-
-function percentEncoded(name: string): string {
-  return encodeURIComponent(name).replace(
-    /['()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-}
-
-/**
- * The value of a Content-Disposition header (RFC 6266), with the name in ASCII and, where that is not all of it,
- * in UTF-8 as well.
+ * The value of a Content-Disposition header (RFC 6266). A name that is not plain ASCII is given in UTF-8, too.
  * @param filename from {@link safeFilename}
  */
-export function contentDisposition(disposition: 'inline' | 'attachment', filename: string): string {
-  const ascii = filename.replace(/[^\x20-\x7e]/g, '_').replace(/[\\"]/g, '_');
-  const encoded = ascii === filename ? '' : `; filename*=UTF-8''${percentEncoded(filename)}`;
-  return `${disposition}; filename="${ascii}"${encoded}`;
+export function contentDisposition(type: 'inline' | 'attachment', filename: string): string {
+  const fallback = filename.replace(/[^\x20-\x7e]|[\\"]/g, '_');
+  return createContentDisposition(filename, { type, fallback });
 }
 
-/** Raster images hold nothing that runs, so a browser may show them in place. */
-const SHOWN_IN_PLACE = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
+/** Raster images contain nothing that runs, so a browser may display them. */
+const DISPLAYED_TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
+
+/** Whether a browser may display the file. All other files are offered for download. */
+export function isDisplayed(contentType: string): boolean {
+  return DISPLAYED_TYPES.has(contentType);
+}
 
 const BINARY = 'application/octet-stream';
 const CONTROL = /[\0-\x08\x0e-\x1a\x1c-\x1f]/;
 
 /**
- * What a file is by its content; what the client says of it is never looked at.
- * @returns a media type: `text/plain` for any text without a signature of its own, HTML and scripts included
+ * Detects the type of a file from its content. The type that the client claims is never used.
+ * @returns a media type; `text/plain` for any text without a signature of its own, including HTML and scripts
  */
 export async function sniffContentType(bytes: Uint8Array): Promise<string> {
   const found = await fileTypeFromBuffer(bytes).catch(() => undefined);
   if (found) return found.mime;
   if (!isUtf8(bytes)) return BINARY;
   return CONTROL.test(Buffer.from(bytes).toString('utf8')) ? BINARY : 'text/plain';
-}
-
-/** Whether a browser may show it in place; everything else is offered for saving. */
-export function isShownInPlace(contentType: string): boolean {
-  return SHOWN_IN_PLACE.has(contentType);
 }

@@ -1,14 +1,9 @@
-import { snakeCaseMappers, type ModelObject } from 'objection';
-import type { Tenant } from '../../platform/auth/tenant.ts';
-import { TenantModel } from '../../platform/db/model.ts';
+import type { ModelObject } from 'objection';
+import { TenantModel, type AccountScope, type BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** The kind of the blobs that uploads are kept as. */
-export const UPLOAD_BLOBS = 'uploads';
-
-export class UploadModel extends TenantModel {
+class UploadModel extends TenantModel {
   static override readonly tableName = 'uploads';
-  static override readonly columnNameMappers = snakeCaseMappers();
   static override readonly columns = [
     'id',
     'account_id',
@@ -19,42 +14,30 @@ export class UploadModel extends TenantModel {
     'storage_key',
   ];
 
-  declare accountId: number;
-  declare brandId: number;
+  declare account_id: number;
+  declare brand_id: number;
   declare filename: string;
-  /** By its content. */
-  declare contentType: string;
+  /** Detected from the content. */
+  declare content_type: string;
   /** Bytes. */
   declare size: number;
-  declare storageKey: string;
+  declare storage_key: string;
 }
 
-export type Upload = ModelObject<UploadModel>;
+/** A row of `uploads`. */
+export type UploadRow = ModelObject<UploadModel>;
 
-export type NewUpload = Omit<Upload, 'id' | 'accountId' | 'brandId'>;
+/** A stored file whose row is not inserted yet. */
+export type NewUpload = Omit<UploadRow, 'id' | 'account_id' | 'brand_id'>;
 
-export function insertUpload(trx: Queryable, tenant: Tenant, upload: NewUpload): Promise<Upload> {
-  const { accountId, brandId } = tenant;
-  return UploadModel.on(trx)
-    .insert({ ...upload, accountId, brandId })
+export function insertUpload(db: Queryable, scope: BrandScope, upload: NewUpload): Promise<UploadRow> {
+  return UploadModel.on(db)
+    .insert({ ...upload, account_id: scope.accountId, brand_id: scope.brandId })
     .returning(UploadModel.columns)
     .execute();
 }
 
-/** @returns those of the keys that a row names */
-export async function findNamedKeys(db: Queryable, keys: readonly string[]): Promise<Set<string>> {
-  const { rows } = await db.query<{ key: string }>(
-    'select storage_key as key from uploads where storage_key = any ($1)',
-    [keys],
-  );
-  return new Set(rows.map((row) => row.key));
-}
-
-/** Keys that the newest rows name. */
-export async function findNewestKeys(db: Queryable, most: number): Promise<string[]> {
-  const { rows } = await db.query<{ key: string }>(
-    'select storage_key as key from uploads order by id desc limit $1',
-    [most],
-  );
-  return rows.map((row) => row.key);
+/** @returns null if the account has no such upload */
+export function findUpload(db: Queryable, scope: AccountScope, id: number): Promise<UploadRow | null> {
+  return UploadModel.findInAccount(db, scope, id);
 }

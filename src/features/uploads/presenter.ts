@@ -1,12 +1,12 @@
-import type { Upload } from './model.ts';
 import type { UploadBody } from './schema.ts';
-import { uploadUrl } from './service.ts';
+import { uploadUrl, type UploadRow } from './service.ts';
 
-export function presentUpload(upload: Upload, signedId: string, publicUrl: string): UploadBody {
+/** Presents an upload to clients. */
+export function presentUpload(upload: UploadRow, signedId: string, publicUrl: string): UploadBody {
   return {
     signed_id: signedId,
     url: uploadUrl(publicUrl, signedId),
-    content_type: upload.contentType,
+    content_type: upload.content_type,
     size: upload.size,
   };
 }

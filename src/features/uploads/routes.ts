@@ -14,10 +14,10 @@ import {
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { createSignedIds } from '../../platform/secrets/signed-id.ts';
 import { createHomeStore } from '../../platform/storage/local-disk.ts';
-import { isShownInPlace, contentDisposition } from './file.ts';
+import { contentDisposition, isDisplayed } from './file.ts';
 import { presentUpload } from './presenter.ts';
 import { uploadSchema } from './schema.ts';
-import { createUploads, type Uploads } from './service.ts';
+import { createUploads, type UploadRow, type Uploads } from './service.ts';
 
 export interface UploadRouteDeps {
   config: { CARILLON_HOME: string };
@@ -45,19 +45,18 @@ function idempotentRequest(input: CreateInput) {
   };
 }
 
-/** The content is kept first, outside the transaction of its row; a replay leaves it unused. */
+/** Stores the content first, outside the transaction that inserts the row. A replay does not use the stored content. */
 async function create({ pool, uploads }: UploadParts, input: CreateInput): Promise<JsonResult> {
   const { tenant, publicUrl } = input;
-  const kept = await uploads.keep(tenant, input.file as UploadedFile);
+  const stored = await uploads.store(tenant, input.file as UploadedFile);
   let used = false;
-  const present = (upload: Parameters<typeof presentUpload>[0]) =>
-    presentUpload(upload, uploads.signedIdOf(upload), publicUrl);
+  const present = (upload: UploadRow) => presentUpload(upload, uploads.signedIdOf(upload), publicUrl);
   try {
     return await withIdempotency(
       pool,
       idempotentRequest(input),
       async (trx) => {
-        const upload = await uploads.add(trx, tenant, kept);
+        const upload = await uploads.add(trx, tenant, stored);
         used = true;
         return { status: 201, body: present(upload), resourceId: upload.id };
       },
@@ -67,7 +66,7 @@ async function create({ pool, uploads }: UploadParts, input: CreateInput): Promi
       },
     );
   } finally {
-    if (!used) await uploads.discard(kept);
+    if (!used) await uploads.discard(stored);
   }
 }
 
@@ -79,8 +78,8 @@ function createUploadRoute(parts: UploadParts): RouteDefinition {
     tag: 'Uploads',
     summary: 'Upload a file',
     description:
-      'One file of at most 5 MB, for example a logo. Its `signed_id` is what avatar, banner and logo take. ' +
-      'PNG, JPEG, GIF and WebP are shown in place by browsers, everything else is offered for saving.',
+      'Takes one file of at most 5 MB, for example a logo. Use its `signed_id` for `avatar`, `banner` and `logo`. ' +
+      'Browsers display PNG, JPEG, GIF and WebP; all other files are offered for download.',
     auth: 'brand',
     idempotency: 'own',
     body: z.strictObject({}),
@@ -92,7 +91,8 @@ function createUploadRoute(parts: UploadParts): RouteDefinition {
 
 const downloadHeaders = {
   'Content-Disposition': {
-    description: '`inline` for raster images, else `attachment`; with the file’s name.',
+    description:
+      '`inline` for PNG, JPEG, GIF and WebP, `attachment` for all other files, and the file’s name.',
     schema: z.string(),
   },
 };
@@ -104,7 +104,7 @@ function downloadRoute({ uploads }: UploadParts): RouteDefinition {
     operationId: 'downloadUpload',
     tag: 'Uploads',
     summary: 'Fetch an uploaded file',
-    description: 'Open to anybody who has the address; the content of an address never changes.',
+    description: 'Needs no authentication. The content of a URL never changes.',
     auth: 'none',
     params: z.object({ signed_id: z.string().max(64) }),
     responses: {
@@ -114,10 +114,10 @@ function downloadRoute({ uploads }: UploadParts): RouteDefinition {
       const upload = await uploads.findSigned(params.signed_id);
       const blob = upload && (await uploads.open(upload));
       if (!blob) throw notFound('upload');
-      const disposition = isShownInPlace(upload.contentType) ? 'inline' : 'attachment';
+      const disposition = isDisplayed(upload.content_type) ? 'inline' : 'attachment';
       return {
         status: 200,
-        raw: { contentType: upload.contentType, body: blob.stream },
+        raw: { contentType: upload.content_type, body: blob.stream },
         headers: {
           'Content-Length': String(blob.size),
           'Content-Disposition': contentDisposition(disposition, upload.filename),

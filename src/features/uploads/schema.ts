@@ -1,11 +1,13 @@
 import { z } from 'zod';
 
-/** The answer of `POST /v1/my/uploads`. */
+/** The response of `POST /v1/my/uploads`. */
 export const uploadSchema = z
   .object({
-    signed_id: z.string().meta({ description: 'What avatar, banner and logo take.' }),
-    url: z.url().meta({ description: 'Where anybody may fetch the file.' }),
-    content_type: z.string().meta({ description: 'By its content, whatever the client said of it.' }),
+    signed_id: z.string().meta({ description: 'The value to use for `avatar`, `banner` or `logo`.' }),
+    url: z.url().meta({ description: 'The public URL of the file.' }),
+    content_type: z
+      .string()
+      .meta({ description: 'Detected from the content, whatever type the client claimed.' }),
     size: z.int().meta({ description: 'Bytes.' }),
   })
   .meta({ id: 'Upload' });

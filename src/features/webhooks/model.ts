@@ -80,11 +80,11 @@ export function insertWebhook(
 
 /** All of a brand's, newest first: there are ten at most. */
 export function findWebhooks(client: Queryable, tenant: Tenant): Promise<WebhookRow[]> {
-  return WebhookModel.ofBrand(tenant, client).orderBy('id', 'desc').select(WebhookModel.columns).execute();
+  return WebhookModel.ofBrand(client, tenant).orderBy('id', 'desc').select(WebhookModel.columns).execute();
 }
 
 export async function findWebhook(client: Queryable, tenant: Tenant, id: number): Promise<WebhookRow | null> {
-  const [row] = await WebhookModel.ofBrand(tenant, client).where('id', id).select(WebhookModel.columns);
+  const [row] = await WebhookModel.ofBrand(client, tenant).where('id', id).select(WebhookModel.columns);
   return row ?? null;
 }
 
@@ -94,7 +94,7 @@ export async function findWebhook(client: Queryable, tenant: Tenant, id: number)
  * @param client inside a transaction
  */
 export async function lockWebhook(client: Queryable, tenant: Tenant, id: number): Promise<WebhookRow | null> {
-  const [row] = await WebhookModel.ofBrand(tenant, client)
+  const [row] = await WebhookModel.ofBrand(client, tenant)
     .where('id', id)
     .forNoKeyUpdate()
     .select(WebhookModel.columns);
@@ -128,7 +128,7 @@ export async function updateWebhook(
   id: number,
   changes: WebhookChanges,
 ): Promise<WebhookRow> {
-  const [row] = await WebhookModel.ofBrand(tenant, client)
+  const [row] = await WebhookModel.ofBrand(client, tenant)
     .where('id', id)
     .patch({ ...changes, updated_at: fn.now() })
     .returning(WebhookModel.columns);
@@ -141,7 +141,7 @@ export async function deleteWebhook(
   tenant: Tenant,
   id: number,
 ): Promise<WebhookRow | null> {
-  const rows = await WebhookModel.ofBrand(tenant, client)
+  const rows = await WebhookModel.ofBrand(client, tenant)
     .where('id', id)
     .delete()
     .returning(WebhookModel.columns);

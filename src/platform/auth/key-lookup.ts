@@ -1,5 +1,4 @@
 import { AppError } from '../../errors.ts';
-import { KEY_LEASE_MS } from '../../features/api-keys/service.ts';
 import type { Queryable } from '../db/queryable.ts';
 import { parseKey } from './api-key.ts';
 
@@ -32,6 +31,8 @@ interface KeyRow extends LiveKey {
   digest: Buffer;
 }
 
+/** How long an API process may accept a key without looking it up again. */
+export const KEY_LEASE_MS = 1_000;
 const MAX_IN_FLIGHT = 2;
 /** A connection that says nothing must not keep everybody out. */
 const QUERY_TIMEOUT_MS = 5_000;

@@ -1,12 +1,91 @@
 import knexFactory, { type Knex } from 'knex';
 import { DBError, Model, type Constructor, type ModelOptions, type QueryBuilder } from 'objection';
 import type pg from 'pg';
-import type { AccountTenant, Tenant } from '../auth/tenant.ts';
 import type { Queryable } from './queryable.ts';
+
+/** Limits a query to the rows of one account. */
+export interface AccountScope {
+  accountId: number;
+}
+
+/** Limits a query to the rows of one brand of an account. */
+export interface BrandScope extends AccountScope {
+  brandId: number;
+}
+
+/** The class of a model `M`, with the statics of {@link TenantModel}. */
+type ClassOf<M extends TenantModel> = Constructor<M> & Pick<typeof TenantModel, keyof typeof TenantModel>;
+
+/**
+ * A table whose rows belong to an account: it has a bigint `id`, an `account_id` and usually a `brand_id`.
+ *
+ * Models read and write single rows of a resource. Statements that are hot or set-based are written in SQL.
+ *
+ * - A feature's `model.ts` has the subclass and one function for each statement; other files call the functions.
+ * - Each function takes `db` first: the pool, or the client of the caller's transaction. A model opens no transaction.
+ * - A row has the names of its columns (`row.account_id`), in models and in the results of SQL alike. Parameters and
+ *   computed values are in camel case.
+ * - Start a query with {@link ofAccount} or {@link ofBrand}, so that no other tenant's row can match. {@link on} is for
+ *   inserting, and for what an operator does.
+ *
+ * A subclass declares its columns with `declare`, which emits no fields that would hide the values.
+ */
+export class TenantModel extends Model {
+  /** The columns to read. Columns left out, such as the digest of a key, stay in the database. */
+  static readonly columns: string[];
+  /**
+   * Columns of type jsonb. Objection's own `jsonAttributes` is unsafe here: it searches a client's JSON for its markers
+   * (`isRawInstance`) and would run the match as a piece of the statement, and it would parse a value that is a string.
+   */
+  static readonly jsonColumns: string[] = [];
+
+  declare id: number;
+
+  /** Serializes jsonb values. The driver would send an array as a PostgreSQL array, which suits only `text[]`. */
+  override $setJson(json: Record<string, unknown>, options?: ModelOptions): this {
+    const { jsonColumns } = this.constructor as typeof TenantModel;
+    const given = jsonColumns.filter((name) => json[name] !== undefined && json[name] !== null);
+    const serialized = given.map((name) => ({ [name]: JSON.stringify(json[name]) }));
+    return super.$setJson(Object.assign({ ...json }, ...serialized) as object, options);
+  }
+
+  /** Starts a query over the rows of all accounts. */
+  static on<M extends TenantModel>(this: ClassOf<M>, db: Queryable): QueryBuilder<M> {
+    // Objection's types lose the model of a generic class; the query it builds is for `this`.
+    const query = this.query(knexOn(db)) as unknown as QueryBuilder<M>;
+    return query.onError(throwNative);
+  }
+
+  /** Starts a query over the account's rows. */
+  static ofAccount<M extends TenantModel>(this: ClassOf<M>, db: Queryable, scope: AccountScope) {
+    return this.on<M>(db).where('account_id', scope.accountId);
+  }
+
+  /** Starts a query over the brand's rows. */
+  static ofBrand<M extends TenantModel>(this: ClassOf<M>, db: Queryable, scope: BrandScope) {
+    return this.ofAccount<M>(db, scope).where('brand_id', scope.brandId);
+  }
+
+  /** @returns null if the account has no such row */
+  static async findInAccount<M extends TenantModel>(
+    this: ClassOf<M>,
+    db: Queryable,
+    scope: AccountScope,
+    id: number,
+  ): Promise<M | null> {
+    const [row] = await this.ofAccount<M>(db, scope).where('id', id).select(this.columns);
+    return row ?? null;
+  }
+}
+
+/** Throws the driver's error instead of Objection's wrapper: callers check its `code`. */
+function throwNative(error: Error): never {
+  throw error instanceof DBError ? error.nativeError : error;
+}
 
 type Callback = (error: Error | null, result?: pg.QueryResult) => void;
 
-/** What knex asks of a connection of the driver's. */
+/** The part of a driver's connection that knex uses. */
 function connectionOf(db: Queryable) {
   return {
     query(statement: pg.QueryConfig, callback: Callback): void {
@@ -18,7 +97,7 @@ function connectionOf(db: Queryable) {
   };
 }
 
-/** A pool of the one connection, which stays with whoever has it. */
+/** A pool of one connection, which the caller keeps. */
 function poolOf(db: Queryable) {
   const connection = connectionOf(db);
   return {
@@ -31,88 +110,22 @@ function poolOf(db: Queryable) {
   };
 }
 
-/** Held by their pool or client: gone when it is. */
-const known = new WeakMap<Queryable, Knex>();
+/** Each instance lives as long as its pool or client. */
+const instances = new WeakMap<Queryable, Knex>();
 
 /**
- * Knex on a pool, or on the client of a transaction that is under way: its statements are part of that transaction.
- * It opens, keeps and releases no connection. Do not call its `transaction`, nor `destroy`.
+ * Knex on a pool, or on the client of a running transaction, whose statements are then part of that transaction.
+ * It opens and releases no connection. Never call its `transaction` or `destroy`.
  */
-export function knexOn(db: Queryable): Knex {
-  const before = known.get(db);
-  if (before) return before;
+function knexOn(db: Queryable): Knex {
+  const existing = instances.get(db);
+  if (existing) return existing;
   const knex = knexFactory({
     client: 'pg',
     connectionPool: poolOf(db),
-    // Errors are logged: they tell of the statement, never of its values.
+    // Errors are logged, so their messages must not contain the statement's values.
     compileSqlOnError: false,
   });
-  known.set(db, knex);
+  instances.set(db, knex);
   return knex;
-}
-
-type OfAccount = Pick<AccountTenant, 'accountId'>;
-type OfBrand = Pick<Tenant, 'accountId' | 'brandId'>;
-
-/** The driver's own error, whose `code` everybody goes by, rather than the library's around it. */
-function throwNative(error: Error): never {
-  throw error instanceof DBError ? error.nativeError : error;
-}
-
-/** The class of a model `M`, with the statics of {@link TenantModel}. */
-type ClassOf<M extends TenantModel> = Constructor<M> & Pick<typeof TenantModel, keyof typeof TenantModel>;
-
-/**
- * A table whose rows belong to an account: `id` bigint, `account_id`, most of them `brand_id`. For plain reading and
- * writing of single small rows; what is hot or set-based stays SQL.
- *
- * A subclass names its columns with `declare`; its properties are called as the columns, or it has
- * `columnNameMappers = snakeCaseMappers()`. In conditions, columns are named as in the database either way.
- */
-export class TenantModel extends Model {
-  /** Columns that are read; others stay in the database. */
-  static readonly columns: string[];
-  /**
-   * Properties of type jsonb. Not the library's `jsonAttributes`: it would look into a client's JSON for marks of its
-   * own (`isRawInstance`) and take it for a piece of the statement, and would parse a string that is the value.
-   */
-  static readonly jsonProperties: string[] = [];
-
-  declare id: number;
-
-  /** Writes jsonb values out; the driver would send their arrays as PostgreSQL's, which is right for `text[]` only. */
-  override $setJson(json: Record<string, unknown>, options?: ModelOptions): this {
-    const { jsonProperties } = this.constructor as typeof TenantModel;
-    const given = jsonProperties.filter((name) => json[name] !== undefined && json[name] !== null);
-    const written = given.map((name) => ({ [name]: JSON.stringify(json[name]) }));
-    return super.$setJson(Object.assign({ ...json }, ...written) as object, options);
-  }
-
-  /** Rows of all accounts: for adding one, and for what an operator does. */
-  static on<M extends TenantModel>(this: ClassOf<M>, db: Queryable): QueryBuilder<M> {
-    // The library's types lose a generic class's model; what it builds is of `this`.
-    const query = this.query(knexOn(db)) as unknown as QueryBuilder<M>;
-    return query.onError(throwNative);
-  }
-
-  /** The account's rows and nobody else's: to be narrowed, changed or deleted. */
-  static ofAccount<M extends TenantModel>(this: ClassOf<M>, tenant: OfAccount, db: Queryable) {
-    return this.on<M>(db).where('account_id', tenant.accountId);
-  }
-
-  /** The brand's rows and nobody else's. */
-  static ofBrand<M extends TenantModel>(this: ClassOf<M>, tenant: OfBrand, db: Queryable) {
-    return this.ofAccount<M>(tenant, db).where('brand_id', tenant.brandId);
-  }
-
-  /** @returns null where the account has no such row */
-  static async findInAccount<M extends TenantModel>(
-    this: ClassOf<M>,
-    tenant: OfAccount,
-    id: number,
-    db: Queryable,
-  ): Promise<M | null> {
-    const [row] = await this.ofAccount<M>(tenant, db).where('id', id).select(this.columns);
-    return row ?? null;
-  }
 }

@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 
-/** A place of blobs that can be looked through and cleared by age. */
+/** What a blob is kept for; blobs of a kind share a folder. One list, so that no two features use the same name. */
+export type BlobKind = 'uploads';
+
+/** A set of blobs that can be listed, and cleared by age. */
 export interface BlobShelf {
   /**
    * Everything of a kind, in no order; what is put or removed meanwhile may be missing or there.
    * @param kind as of {@link newBlobKey}
    * @param most names of one listing
    */
-  list(kind: string, most: number): AsyncIterable<BlobListing>;
+  list(kind: BlobKind, maxNames: number): AsyncIterable<BlobListing>;
   /**
    * Remove what was written before a time; what is gone already is nobody's error.
    * @param names keys or drafts of a {@link BlobListing}
@@ -56,7 +59,7 @@ const DRAFT_ENDING = /\.[0-9a-f]{8}\.part$/;
  * A key that nobody can guess and no other blob has.
  * @param kind what keeps it, in lower case: `uploads`
  */
-export function newBlobKey(kind: string, accountId: number): string {
+export function newBlobKey(kind: BlobKind, accountId: number): string {
   return `${kind}/${accountId}/${randomBytes(16).toString('hex')}`;
 }
 

@@ -4,6 +4,7 @@ import {
   kindOfName,
   newDraftName,
   requireBlobKey,
+  type BlobKind,
   type BlobListing,
   type BlobShelf,
   type BlobStore,
@@ -53,7 +54,7 @@ async function* namesIn(folder: string): AsyncIterable<string> {
   }
 }
 
-async function* listKind(root: string, kind: string, most: number): AsyncIterable<BlobListing> {
+async function* listKind(root: string, kind: BlobKind, maxNames: number): AsyncIterable<BlobListing> {
   let listing: BlobListing = { keys: [], drafts: [] };
   for await (const account of namesIn(join(root, kind))) {
     for await (const file of namesIn(join(root, kind, account))) {
@@ -61,7 +62,7 @@ async function* listKind(root: string, kind: string, most: number): AsyncIterabl
       const is = kindOfName(name);
       if (is === null) continue;
       listing[is === 'key' ? 'keys' : 'drafts'].push(name);
-      if (listing.keys.length + listing.drafts.length < most) continue;
+      if (listing.keys.length + listing.drafts.length < maxNames) continue;
       yield listing;
       listing = { keys: [], drafts: [] };
     }
@@ -83,7 +84,7 @@ async function leaveWhereOlder(path: string, before: Date, leave: () => Promise<
 
 function createShelf(root: string): BlobShelf {
   return {
-    list: (kind, most) => listKind(root, kind, most),
+    list: (kind, maxNames) => listKind(root, kind, maxNames),
     async removeOlder(names, before) {
       let removed = 0;
       for (const name of names) {

@@ -6,9 +6,8 @@ import {
   resumeSending,
 } from '../../../src/features/accounts/service.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
-import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
-import { createSignedIds } from '../../../src/platform/secrets/signed-id.ts';
-import { startTestApi, TEST_SECRET, type TestApi } from '../../support/api.ts';
+import { startTestApi, type TestApi } from '../../support/api.ts';
+import { addUpload } from '../../support/uploads.ts';
 
 let api: TestApi;
 beforeAll(async () => {
@@ -19,19 +18,8 @@ afterAll(() => api.close());
 const get = () => api.request('GET', '/v1/my/account');
 const patch = (body: object) => api.request('PATCH', '/v1/my/account', { body });
 
-/** A signed id of a new upload. */
-async function upload(contentType: string, tenant: { accountId: number; brandId: number } = api) {
-  const { rows } = await api.database.pool.query<{ id: number }>(
-    `insert into uploads (account_id, brand_id, filename, content_type, size, storage_key)
-     values ($1, $2, 'a', $3, 1, gen_random_uuid()) returning id`,
-    [tenant.accountId, tenant.brandId, contentType],
-  );
-  const id = rows[0]?.id ?? 0;
-  return createSignedIds(createKeyring(TEST_SECRET)).sign('upload', { accountId: tenant.accountId, id });
-}
-
-describe('GET /account', () => {
-  it('has every field of the interface, of an account that has done nothing', async () => {
+describe('GET /v1/my/account', () => {
+  it('returns every field of the interface for an account that has sent nothing', async () => {
     const answer = await get();
     expect(answer.status).toBe(200);
     const none = { used: 0, allowance: 0, remaining: 0, overage_rate: 0 };
@@ -91,7 +79,7 @@ describe('GET /account', () => {
     });
   });
 
-  it('tells what is used, of this account and this time alone', async () => {
+  it('counts only the usage of this account and this period', async () => {
     const { pool } = api.database;
     const used = (accountId: number, month: string, count: number) =>
       pool.query(
@@ -120,7 +108,7 @@ describe('GET /account', () => {
     expect(body.billing?.lifetime).toEqual({ email_sent: 12, sms_sent: 3, ai_used: 0 });
   });
 
-  it('follows what the operator sets', async () => {
+  it('shows the settings of the operator', async () => {
     const { pool } = api.database;
     await setAccount(pool, api.accountId, {
       tier: 'trusted',
@@ -143,7 +131,7 @@ describe('GET /account', () => {
     await resumeSending(pool, api.accountId);
   });
 
-  it('has the onboarding steps that are done, with their times', async () => {
+  it('shows completed onboarding steps with their times', async () => {
     const { pool } = api.database;
     await pool.query(
       `insert into messages (account_id, brand_id, channel, status, test, created_at) values
@@ -164,7 +152,7 @@ describe('GET /account', () => {
   });
 });
 
-it('notes at once that a brand is complete which is made so', async () => {
+it('completes the onboarding step if a brand is complete from the start', async () => {
   const { pool } = api.database;
   const make = (name: string, brand: { brandColor?: string }) =>
     inTransaction(pool, (trx) =>
@@ -178,12 +166,12 @@ it('notes at once that a brand is complete which is made so', async () => {
   expect(rows).toEqual([{ noted: true }, { noted: false }]);
 });
 
-describe('PATCH /account', () => {
+describe('PATCH /v1/my/account', () => {
   beforeEach(async () => {
     await patch({ name: 'Acme', email_from_email: null, email_reply_to: null, test_email_recipients: [] });
   });
 
-  it('names every bad field and changes nothing', async () => {
+  it('names every bad field, and changes nothing', async () => {
     const before = (await get()).body;
     const answer = await patch({
       name: 'New\r\nBcc: x@y.test',
@@ -207,7 +195,7 @@ describe('PATCH /account', () => {
     expect((await get()).body).toEqual(before);
   });
 
-  it('takes at most five test recipients', async () => {
+  it('accepts at most five test recipients', async () => {
     const recipients = Array.from({ length: 6 }, (_, index) => `r${index}@acme.test`);
     const answer = await patch({ test_email_recipients: recipients });
     expect([answer.status, answer.body.validation_errors]).toEqual([
@@ -217,7 +205,7 @@ describe('PATCH /account', () => {
     expect((await patch({ test_email_recipients: recipients.slice(1) })).status).toBe(200);
   });
 
-  it('changes what is given and nothing else; null empties', async () => {
+  it('changes only the given fields, and clears a field with null', async () => {
     const answer = await patch({
       name: 'Acme Ltd',
       email_from_name: 'Acme “Shop”',
@@ -236,7 +224,7 @@ describe('PATCH /account', () => {
     expect(emptied.body).toMatchObject({ name: 'Acme Ltd', email_from_name: null });
   });
 
-  it('sends from a verified sender only: until a domain is verified, the sandbox’s', async () => {
+  it('accepts only a verified sender, which is the sandbox address until a domain is verified', async () => {
     for (const address of ['boss@acme.test', `sandbox-${api.other.accountId}@mail.test`]) {
       const answer = await patch({ email_from_email: address });
       expect([answer.status, answer.body.code]).toEqual([422, 'sender_not_verified']);
@@ -246,7 +234,7 @@ describe('PATCH /account', () => {
     expect((await patch({ email_from_email: own })).body.email_from_email).toBe(own);
   });
 
-  it('ignores what is only for reading, so that GET, edit, PATCH works', async () => {
+  it('ignores read-only fields, so that a client may send back an edited GET response', async () => {
     const { body } = await get();
     const answer = await patch({ ...body, id: 1, comped: true, account_tier: 'trusted', name: 'Edited' });
     expect(answer.status).toBe(200);
@@ -258,8 +246,8 @@ describe('PATCH /account', () => {
     });
   });
 
-  it('takes images that the account uploaded, and nothing else', async () => {
-    const image = await upload('image/png');
+  it('accepts only images that the account uploaded', async () => {
+    const image = await addUpload(api, 'image/png');
     const good = await patch({ avatar: image, banner: image });
     expect([good.status, good.body.avatar, good.body.banner]).toEqual([200, image, image]);
     const bad = {
@@ -268,8 +256,8 @@ describe('PATCH /account', () => {
         /-(\w)([\w-]{21})$/,
         (_all, first, rest) => `-${first === 'A' ? 'B' : 'A'}${rest}`,
       ),
-      no_image: await upload('application/pdf'),
-      others: await upload('image/png', api.other),
+      no_image: await addUpload(api, 'application/pdf'),
+      others: await addUpload(api, 'image/png', api.other),
     };
     for (const [what, avatar] of Object.entries(bad)) {
       const answer = await patch({ avatar });
@@ -280,120 +268,5 @@ describe('PATCH /account', () => {
       ]);
     }
     expect((await patch({ avatar: null })).body).toMatchObject({ avatar: null, banner: image });
-  });
-});
-
-describe('PUT /brand', () => {
-  const put = (body: object) => api.request('PUT', '/v1/my/brand', { body });
-
-  it('names every bad field and changes nothing', async () => {
-    const before = (await api.request('GET', '/v1/my/brand')).body;
-    const answer = await put({
-      brand_color: 'red',
-      text_color: '#12345',
-      bg_color: '#1234567',
-      company_name: 'A\r\nB',
-      font_body: 7,
-      example_copy: ['x', 1],
-      links: [{ url: 'javascript:alert(1)' }, { icon: 'x' }, { url: 'https://a.test', href: 'y' }],
-      default_header: [],
-      default_theme: { big: 'x'.repeat(33_000) },
-      track_opens: 'yes',
-      logo: 'nonsense',
-      brand_colour: '#000000',
-    });
-    expect(answer.status).toBe(422);
-    expect(answer.body.validation_errors).toEqual({
-      brand_color: ['must be # and six hexadecimal digits'],
-      text_color: ['must be # and six hexadecimal digits'],
-      bg_color: ['must be # and six hexadecimal digits'],
-      company_name: ['must not contain line breaks or control characters'],
-      font_body: ['must be a string'],
-      'example_copy.1': ['must be a string'],
-      'links.0.url': ['must be a web, mailto or tel link'],
-      'links.1.url': ['is required'],
-      'links.2.href': ['is not a known field'],
-      default_header: ['must be an object'],
-      default_theme: ['must have at most 32 KB'],
-      track_opens: ['must be true or false'],
-      brand_colour: ['is not a known field; did you mean brand_color?'],
-    });
-    const logo = await put({ logo: 'javascript:alert(1)' });
-    expect([logo.status, logo.body.validation_errors]).toEqual([
-      422,
-      { logo: ['must be a URL or the signed_id of an uploaded image'] },
-    ]);
-    expect((await api.request('GET', '/v1/my/brand')).body).toEqual(before);
-  });
-
-  it('keeps every field, leaves out what is left out, and tells when it is complete', async () => {
-    const fields = {
-      brand_color: '#AABBCC',
-      text_color: '#000000',
-      bg_color: '#ffffff',
-      font_heading: 'Georgia',
-      font_body: 'Inter',
-      style_notes: 'Short.\nFriendly.',
-      tone: 'warm',
-      company_description: 'Sells anvils',
-      industry: 'Hardware',
-      physical_address: '1 Road\nTown',
-      company_name: 'Acme',
-      example_copy: ['Hello'],
-      links: [{ url: 'https://acme.test', icon: 'globe', title: 'Site' }],
-      default_header: { logo: true },
-      default_footer: { note: 'x' },
-      default_theme: { radius: 4 },
-      logo: 'https://acme.test/logo.png',
-      track_opens: false,
-      track_clicks: false,
-    };
-    const made = await put(fields);
-    expect(made.status).toBe(200);
-    expect(made.body).toEqual({
-      ...fields,
-      id: api.brandId,
-      account_id: api.accountId,
-      source_url: null,
-      last_scraped_at: null,
-      complete: true,
-      created_at: expect.any(String),
-      updated_at: expect.any(String),
-    });
-    const partly = await put({ company_name: null });
-    expect(partly.body).toMatchObject({ ...fields, company_name: null, complete: false });
-    expect((await put({ ...(await api.request('GET', '/v1/my/brand')).body })).status).toBe(200);
-  });
-
-  it('keeps objects as they are, whatever words are in them', async () => {
-    const marked = { isRawInstance: true, client: {}, isObjectionQueryBuilderBase: true, $ref: '#/x' };
-    const given = {
-      default_header: marked,
-      default_theme: { nested: [marked] },
-      links: [],
-      example_copy: [],
-    };
-    const answer = await put(given);
-    expect(answer.status).toBe(200);
-    expect(answer.body).toMatchObject(given);
-  });
-
-  it('shows an uploaded logo by its address, and takes that back', async () => {
-    const image = await upload('image/png');
-    const { body } = await put({ logo: image });
-    expect(body.logo).toBe(`${api.baseUrl}/uploads/${image}`);
-    await put({ logo: body.logo });
-    const { rows } = await api.database.pool.query<{ logo: string }>(
-      'select logo from brands where id = $1',
-      [api.brandId],
-    );
-    expect(rows[0]?.logo).toMatch(/^upload:\d+$/);
-    const foreign = await put({ logo: await upload('image/png', api.other) });
-    expect(foreign.status).toBe(422);
-  });
-
-  it('of the account that is shown is the caller’s', async () => {
-    const brand = await api.request('GET', '/v1/my/brand', { token: api.other.apiKey });
-    expect([brand.body.id, brand.body.company_name]).toEqual([api.other.brandId, 'Other Company']);
   });
 });

@@ -11,13 +11,13 @@ import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
 describe('the text of a key', () => {
-  it('tells live from test, and has 32 random bytes and a checksum', () => {
+  it('names the kind of key, and has 32 random bytes and a checksum', () => {
     expect(generateKey(false).key).toMatch(/^crl_live_[0-9A-Za-z]{49}$/);
     expect(generateKey(true).key).toMatch(/^crl_test_[0-9A-Za-z]{49}$/);
     expect(generateKey(false).key).not.toBe(generateKey(false).key);
   });
 
-  it('is refused without the database where a character, the kind or the length is wrong', () => {
+  it('is refused without a database query if a character, the kind or the length is wrong', () => {
     const { key, digest } = generateKey(false);
     expect(parseKey(key)).toEqual({ test: false, digest });
     const other = key.at(20) === 'a' ? 'b' : 'a';
@@ -40,7 +40,7 @@ describe('API keys', () => {
   });
   afterAll(() => made.drop());
 
-  it('are kept as a digest only', async () => {
+  it('are stored only as a digest', async () => {
     const { key } = await createApiKey(made.database.pool, { accountId, name: 'ci' });
     const { rows } = await made.database.pool.query<{ row: string }>(
       `select row_to_json(k)::text as row from api_keys k`,
@@ -48,16 +48,16 @@ describe('API keys', () => {
     expect(rows.map((found) => found.row).join()).not.toContain(key.slice(14));
   });
 
-  it('are found until they are revoked, by whoever owns them', async () => {
+  it('are valid until their own account revokes them', async () => {
     const { apiKey, key } = await createApiKey(made.database.pool, {
       accountId,
       test: true,
       rateLimitPerSecond: 5,
     });
     expect(await findApiKey(made.database.pool, key)).toMatchObject({
-      accountId,
+      account_id: accountId,
       test: true,
-      rateLimitPerSecond: 5,
+      rate_limit_per_second: 5,
     });
     await expect(
       revokeApiKey(made.database.pool, apiKey.id, { accountId: accountId + 1 }),
@@ -70,7 +70,7 @@ describe('API keys', () => {
     expect((await listApiKeys(made.database.pool, { accountId }))[0]).toMatchObject({ id: apiKey.id });
   });
 
-  it('are of no brand of another account', async () => {
+  it('cannot be created for an account without a brand', async () => {
     await expect(createApiKey(made.database.pool, { accountId: accountId + 1 })).rejects.toMatchObject({
       code: 'not_found',
     });

@@ -18,14 +18,20 @@ describe('the name of an uploaded file', () => {
     expect(safeFilename(given)).toBe(expected);
   });
 
-  it('is cut to 200 bytes, between characters, and keeps its extension', () => {
+  it('is cut to 200 bytes between characters, and keeps its extension', () => {
     const name = safeFilename(`${'ü'.repeat(300)}.jpeg`);
     expect(Buffer.byteLength(name)).toBeLessThanOrEqual(200);
     expect(name).toMatch(/^ü+\.jpeg$/);
   });
 
-  it('stands in Content-Disposition in ASCII and in UTF-8 (RFC 6266)', () => {
-    expect(contentDisposition('inline', 'logo.png')).toBe('inline; filename="logo.png"');
+  it('is cleaned in linear time, whatever runs of dots it contains', () => {
+    const dots = '.'.repeat(500_000);
+    expect(safeFilename(`${dots}a${dots}b${dots}`)).toBe(`a${'.'.repeat(197)}.b`);
+  });
+
+  it('is given in Content-Disposition in ASCII and in UTF-8 (RFC 6266)', () => {
+    expect(contentDisposition('inline', 'logo.png')).toBe('inline; filename=logo.png');
+    expect(contentDisposition('inline', 'my logo.png')).toBe('inline; filename="my logo.png"');
     expect(contentDisposition('attachment', "Köln's (1).pdf")).toBe(
       `attachment; filename="K_ln's (1).pdf"; filename*=UTF-8''K%C3%B6ln%27s%20%281%29.pdf`,
     );

@@ -159,7 +159,7 @@ describe('GET /uploads/:signed_id', () => {
     expect(response.status).toBe(200);
     expect(got).toEqual(bytes);
     expect(response.headers.get('content-type')).toBe(type);
-    expect(response.headers.get('content-disposition')).toBe(`inline; filename="${filename}"`);
+    expect(response.headers.get('content-disposition')).toBe(`inline; filename=${filename}`);
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
     expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
   });
@@ -174,7 +174,7 @@ describe('GET /uploads/:signed_id', () => {
     const { body } = await upload(form(['file', bytes, 'a.png', claimed]));
     const { response, bytes: got } = await fetchFile(body.signed_id);
     expect(got).toEqual(bytes);
-    expect(response.headers.get('content-disposition')).toBe('attachment; filename="a.png"');
+    expect(response.headers.get('content-disposition')).toBe('attachment; filename=a.png');
     expect(response.headers.get('content-type')).not.toMatch(/html|svg|image/);
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
     expect(response.headers.get('content-security-policy')).toBe("default-src 'none'; sandbox");

@@ -9,7 +9,7 @@ import { verifyPassword, addMember, findUserId, setPassword } from '../../../src
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
-describe('accounts and their people', () => {
+describe('users and their accounts', () => {
   let made: TestDatabase;
   let accountId: number;
   let ownerId: number;
@@ -31,7 +31,7 @@ describe('accounts and their people', () => {
     return rows[0] as { hash: string; version: number };
   }
 
-  it('keep passwords as argon2id; a new one ends the sessions', async () => {
+  it('stores a password as argon2id, and ends the sessions when it changes', async () => {
     const before = await hashOf(ownerId);
     expect(before.hash).toMatch(/^\$argon2id\$/);
     await setPassword(made.database.pool, ownerId, 'correct horse');
@@ -42,20 +42,20 @@ describe('accounts and their people', () => {
     expect(await verifyPassword('no hash', 'x')).toBe(false);
   });
 
-  it('know a user by address in any letter case', async () => {
+  it('finds a user by address in any letter case', async () => {
     expect(await findUserId(made.database.pool, 'ANN@acme.test ')).toBe(ownerId);
     const again = await addMember(made.database.pool, { accountId, email: 'ann@ACME.test', role: 'owner' });
     expect(again).toMatchObject({ userId: ownerId, created: false, password: null });
   });
 
-  it('keep at least one owner', async () => {
+  it('keeps at least one owner per account', async () => {
     const demote = () => addMember(made.database.pool, { accountId, email: 'ann@acme.test', role: 'member' });
     await expect(demote()).rejects.toMatchObject({ code: 'conflict' });
     await addMember(made.database.pool, { accountId, email: 'ben@acme.test', role: 'owner' });
     expect(await demote()).toMatchObject({ role: 'member' });
   });
 
-  it('keep at least one owner where two lose the role at once', async () => {
+  it('keeps one owner if two lose the role at once', async () => {
     const set = (email: string, role: 'owner' | 'member') =>
       inTransaction(made.database.pool, (trx) => addMember(trx, { accountId, email, role }));
     for (let round = 0; round < 10; round++) {
@@ -66,22 +66,22 @@ describe('accounts and their people', () => {
     }
   });
 
-  it('change only what is given; null gives a setting back to its default', async () => {
+  it('changes only the given settings, and resets a setting to its default with null', async () => {
     const set = await setAccount(made.database.pool, accountId, { allowancePerDay: 500 });
-    expect(set).toMatchObject({ name: 'Acme', tier: 'paid', allowancePerDay: 500 });
+    expect(set).toMatchObject({ name: 'Acme', tier: 'paid', allowance_per_day: 500 });
     expect(
-      (await setAccount(made.database.pool, accountId, { allowancePerDay: null })).allowancePerDay,
+      (await setAccount(made.database.pool, accountId, { allowancePerDay: null })).allowance_per_day,
     ).toBeNull();
     await expect(setAccount(made.database.pool, 999, { tier: 'free' })).rejects.toMatchObject({
       code: 'not_found',
     });
   });
 
-  it('pause and resume sending; a second pause keeps the first time', async () => {
+  it('pauses and resumes sending, and keeps the time of the first pause', async () => {
     const paused = await pauseSending(made.database.pool, accountId, 'too many bounces');
     const again = await pauseSending(made.database.pool, accountId, 'complaints');
-    expect(again.sendingPausedAt).toEqual(paused.sendingPausedAt);
-    expect(again.sendingPausedReason).toBe('complaints');
-    expect((await resumeSending(made.database.pool, accountId)).sendingPausedAt).toBeNull();
+    expect(again.sending_paused_at).toEqual(paused.sending_paused_at);
+    expect(again.sending_paused_reason).toBe('complaints');
+    expect((await resumeSending(made.database.pool, accountId)).sending_paused_at).toBeNull();
   });
 });

@@ -101,7 +101,7 @@ describe('a running installation', () => {
     const database = openDatabase({ url: first.database_url });
     const key = await findApiKey(database.pool, first.api_key);
     await database.close();
-    expect(key).toMatchObject({ accountId: first.account_id, brandId: first.brand_id, test: false });
+    expect(key).toMatchObject({ account_id: first.account_id, brand_id: first.brand_id, test: false });
     const [account] = await query(
       `select a.tier, a.sandbox_monthly_cap, b.brand_color, b.company_name, b.physical_address
        from accounts a join brands b on b.account_id = a.id where a.kind = 'customer'`,

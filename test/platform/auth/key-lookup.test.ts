@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { createApiKey, KEY_LEASE_MS, revokeApiKey } from '../../../src/features/api-keys/service.ts';
-import { createKeyLookup } from '../../../src/platform/auth/key-lookup.ts';
+import { createApiKey, revokeApiKey } from '../../../src/features/api-keys/service.ts';
+import { createKeyLookup, KEY_LEASE_MS } from '../../../src/platform/auth/key-lookup.ts';
 import type { Queryable } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 

@@ -4,7 +4,7 @@ import { BrandModel } from '../../../src/features/brands/model.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
-describe('models', () => {
+describe('a model', () => {
   let made: TestDatabase;
   const tenants: { accountId: number; brandId: number }[] = [];
   beforeAll(async () => {
@@ -18,26 +18,26 @@ describe('models', () => {
   });
   afterAll(() => made.drop());
 
-  it('find what is the tenant’s and nothing else', async () => {
+  it('reads and changes only rows of the tenant', async () => {
     const { pool } = made.database;
     const [mine, other] = tenants as [(typeof tenants)[0], (typeof tenants)[0]];
-    expect(await BrandModel.findInAccount(mine, mine.brandId, pool)).toMatchObject({
+    expect(await BrandModel.findInAccount(pool, mine, mine.brandId)).toMatchObject({
       id: mine.brandId,
       account_id: mine.accountId,
       links: [],
       example_copy: null,
     });
-    expect(await BrandModel.findInAccount(mine, other.brandId, pool)).toBeNull();
-    expect(await BrandModel.ofAccount(mine, pool).where('id', other.brandId).patch({ tone: 'x' })).toBe(0);
+    expect(await BrandModel.findInAccount(pool, mine, other.brandId)).toBeNull();
+    expect(await BrandModel.ofAccount(pool, mine).where('id', other.brandId).patch({ tone: 'x' })).toBe(0);
   });
 
-  it('are part of the transaction whose client they are given, and give the client back to it', async () => {
+  it('runs in the transaction of the given client, and leaves the client with the caller', async () => {
     const { pool } = made.database;
     const [tenant] = tenants as [(typeof tenants)[0]];
-    const tone = async () => (await BrandModel.findInAccount(tenant, tenant.brandId, pool))?.tone;
+    const tone = async () => (await BrandModel.findInAccount(pool, tenant, tenant.brandId))?.tone;
     const failing = inTransaction(pool, async (trx) => {
-      await BrandModel.ofAccount(tenant, trx).patch({ tone: 'warm' });
-      expect((await BrandModel.findInAccount(tenant, tenant.brandId, trx))?.tone).toBe('warm');
+      await BrandModel.ofAccount(trx, tenant).patch({ tone: 'warm' });
+      expect((await BrandModel.findInAccount(trx, tenant, tenant.brandId))?.tone).toBe('warm');
       expect(await tone()).toBeNull();
       throw new Error('enough');
     });
@@ -46,7 +46,7 @@ describe('models', () => {
     expect(pool.idleCount).toBe(pool.totalCount);
   });
 
-  it('fail with the database’s own error, which has no value of the statement in its message', async () => {
+  it('fails with the database’s own error, whose message contains no values of the statement', async () => {
     const [tenant] = tenants as [(typeof tenants)[0]];
     const row = { account_id: 999_999, company_name: 'private words' };
     const error: unknown = await BrandModel.on(made.database.pool)
@@ -55,6 +55,6 @@ describe('models', () => {
     expect(error).toMatchObject({ code: '23503', severity: 'ERROR' });
     expect((error as Error).message).toContain('violates foreign key constraint');
     expect((error as Error).message).not.toContain('private words');
-    expect(await BrandModel.findInAccount(tenant, tenant.brandId, made.database.pool)).not.toBeNull();
+    expect(await BrandModel.findInAccount(made.database.pool, tenant, tenant.brandId)).not.toBeNull();
   });
 });
