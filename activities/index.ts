@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import type { Waker } from '../src/platform/db/wake.ts';
+import type { EventPublisher } from '../src/platform/events/publish.ts';
 import type { Resolver } from '../src/platform/dns/resolver.ts';
 import type { Keyring } from '../src/platform/secrets/keyring.ts';
 import type { HousekeepingActivities } from '../workflows/housekeeping/contract.ts';
@@ -18,6 +19,7 @@ export interface ActivityDependencies {
   waker: Waker;
   keyring: Keyring;
   resolver: Resolver;
+  events: EventPublisher;
   log: Logger;
   /** Aborted when the process is about to stop. */
   stopping: AbortSignal;

@@ -8,6 +8,7 @@ import type { Database } from '../src/platform/db/database.ts';
 import type { Waker } from '../src/platform/db/wake.ts';
 import type { Resolver } from '../src/platform/dns/resolver.ts';
 import { createEgress } from '../src/platform/egress/client.ts';
+import type { EventPublisher } from '../src/platform/events/publish.ts';
 import type { Keyring } from '../src/platform/secrets/keyring.ts';
 import type { WebhookActivities } from '../workflows/webhooks/contract.ts';
 
@@ -19,6 +20,7 @@ export interface WebhookActivityDependencies {
   waker: Pick<Waker, 'wake'>;
   keyring: Keyring;
   resolver: Resolver;
+  events: EventPublisher;
   log: Logger;
   /** Aborted when the process is about to stop: an activity that may run for minutes ends, another worker continues. */
   stopping?: AbortSignal;
@@ -49,13 +51,14 @@ function presentTime(asOf: string): Date {
 
 /** The activities of the workflow `webhook/<id>`. An endpoint's error never makes an activity fail. */
 export function createWebhookActivities(deps: WebhookActivityDependencies): WebhookActivities {
-  const { config, database, keyring, resolver, waker, log, stopping, ca } = deps;
+  const { config, database, keyring, resolver, events, waker, log, stopping, ca } = deps;
   const options = { resolver, allow: config.EGRESS_ALLOW, userAgent: WEBHOOK_USER_AGENT };
   const recovery = createWebhookRecovery({
     pool: database.pool,
     keyring,
     egress: createEgress(ca ? { ...options, ca } : options),
     waker,
+    events,
     schedule: config.WEBHOOK_RETRY_SCHEDULE,
     systemFrom: systemSender(config),
     log,

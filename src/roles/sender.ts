@@ -7,12 +7,14 @@ import { createEmailProvider, createSmsProvider, signsMessages } from '../delive
 import { recoverDeadSender } from '../delivery/send/dead-process.ts';
 import { createEmailChannel, createSmsChannel, type ProviderChannel } from '../delivery/send/hand-over.ts';
 import { createSender, type Sender } from '../delivery/send/loop.ts';
+import { eventConsumers } from '../features/events.ts';
 import { releaseWebhookClaims } from '../features/webhooks/loop/claim.ts';
 import { createWebhookLoop } from '../features/webhooks/loop/loop.ts';
 import { createLogger } from '../log.ts';
 import { requireConnections, type Database, openDatabase } from '../platform/db/database.ts';
 import { createWaker, type Waker } from '../platform/db/wake.ts';
 import { createResolver, type Resolver } from '../platform/dns/resolver.ts';
+import { createEventPublisher } from '../platform/events/publish.ts';
 import { attachSender } from '../platform/lanes/attach.ts';
 import { registerProcess } from '../platform/processes/process.ts';
 import { startReaper } from '../platform/processes/reaper.ts';
@@ -51,7 +53,7 @@ function senderOf(
   database: Database,
   waker: Waker,
   routes: ProviderChannel[],
-  rest: Pick<Parameters<typeof createSender>[0], 'process' | 'log'>,
+  rest: Pick<Parameters<typeof createSender>[0], 'process' | 'events' | 'log'>,
 ): Sender {
   const { tiers } = capacitySettings(config);
   return createSender({ pool: database.pool, waker, routes, tiers, ...rest });
@@ -74,8 +76,9 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const routes = await routesOf(config, database, keyring, resolver);
   const process = await registerProcess(options, 'sender');
   const waker = createWaker(options);
-  const sender = senderOf(config, database, waker, routes, { process, log });
-  const webhooks = createWebhookLoop({ config, database, keyring, resolver, process, waker, log });
+  const events = createEventPublisher(eventConsumers);
+  const sender = senderOf(config, database, waker, routes, { process, events, log });
+  const webhooks = createWebhookLoop({ config, database, keyring, resolver, process, waker, events, log });
   const reaper = startReaper({
     pool: database.pool,
     process,

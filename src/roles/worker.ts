@@ -1,11 +1,13 @@
 import type { Logger } from 'pino';
 import { type ActivityDependencies, createActivities } from '../../activities/index.ts';
 import { type Config, requireSettings } from '../config.ts';
+import { eventConsumers } from '../features/events.ts';
 import { workflowSources } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
 import { requireConnections, type Database, openDatabase } from '../platform/db/database.ts';
 import { createWaker, type Waker } from '../platform/db/wake.ts';
 import { createResolver } from '../platform/dns/resolver.ts';
+import { createEventPublisher } from '../platform/events/publish.ts';
 import { ensureHousekeepingSchedule } from '../platform/housekeeping/schedule.ts';
 import { ensureLanes } from '../platform/lanes/ensure.ts';
 import { createDispatcher } from '../platform/outbox/dispatcher.ts';
@@ -98,7 +100,8 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const waker = createWaker(options);
   const sync = startEngineSync(engine, database, waker, log);
   const stopping = new AbortController();
-  const dependencies = { config, database, waker, keyring, resolver, log, stopping: stopping.signal };
+  const events = createEventPublisher(eventConsumers);
+  const dependencies = { config, database, waker, keyring, resolver, events, log, stopping: stopping.signal };
   const workers = startWorkers(dependencies);
   log.info({ namespace: engine.namespace }, 'worker started');
   return {

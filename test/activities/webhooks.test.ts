@@ -6,6 +6,7 @@ import { createWebhookActivities } from '../../activities/webhooks.ts';
 import { createResolver } from '../../src/platform/dns/resolver.ts';
 import { createTestTenant, type TestTenant } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { testEvents } from '../support/events.ts';
 import { addWebhook, deliveriesOf, publishSent, testKeyring, testSchedule } from '../support/webhooks.ts';
 
 const MINUTE_MS = 60_000;
@@ -29,6 +30,7 @@ function createActivities(stopping = new AbortController().signal) {
     waker: { wake: () => undefined },
     keyring: testKeyring,
     resolver: createResolver([]),
+    events: testEvents,
     log: pino({ level: 'silent' }),
     stopping,
   });

@@ -1,9 +1,10 @@
 import pino from 'pino';
-import { emailEventData } from '../../src/delivery/email-event-data.ts';
+import { emailEventData, emailEvents } from '../../src/delivery/events.ts';
 import { createWebhookManager } from '../../src/features/webhooks/service.ts';
-import { publishEvents } from '../../src/features/webhooks/subscribers.ts';
 import { inTransaction } from '../../src/platform/db/queryable.ts';
+import { createEvent } from '../../src/platform/events/define.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
+import { testEvents } from '../support/events.ts';
 import { insertAccount, type QueuedAccount } from '../support/queued.ts';
 import type { Stage } from './stage.ts';
 
@@ -45,21 +46,16 @@ export async function subscribe(stage: Stage, urls: string[]): Promise<Subscribe
 export async function publish(stage: Stage, brands: readonly Subscribed[], count: number): Promise<number> {
   const message = { subject: 'Your receipt', idempotencyKey: null, tags: null, to: 'ann@example.com' };
   const all = Array.from({ length: count }, (_, n) =>
-    brands.map(({ accountId, brandId }) => ({
-      accountId,
-      brandId,
-      type: 'email.sent' as const,
-      occurredAt: new Date(),
-      data: emailEventData({ ...message, id: n }, { provider: 'smtp' }),
-    })),
+    brands.map(({ accountId, brandId }) => {
+      const data = { ...emailEventData({ ...message, id: n }), provider: 'smtp' };
+      return createEvent(emailEvents.sent, { accountId, brandId, occurredAt: new Date(), data });
+    }),
   ).flat();
   let deliveries = 0;
   for (let first = 0; first < all.length; first += EVENTS_A_TRANSACTION) {
     const events = all.slice(first, first + EVENTS_A_TRANSACTION);
-    deliveries += await inTransaction(
-      stage.database.pool,
-      async (trx) => (await publishEvents(trx, events)).deliveries,
-    );
+    const queued = await inTransaction(stage.database.pool, (trx) => testEvents.publish(trx, events));
+    deliveries += queued.get('webhook') ?? 0;
   }
   return deliveries;
 }

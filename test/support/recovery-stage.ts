@@ -13,6 +13,7 @@ import { bundleWorkflows } from '../../src/platform/temporal/worker.ts';
 import { webhookWorkflowId, type WebhookRecoveryState } from '../../workflows/webhooks/contract.ts';
 import { createTestTenant, type TestTenant } from './api.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { testEvents } from './events.ts';
 import { eventually } from './eventually.ts';
 import { testCa } from './https-receiver.ts';
 import { createTimeSkippingEnvironment } from './time-skipping.ts';
@@ -73,6 +74,7 @@ async function startWorkers(env: TestWorkflowEnvironment, test: TestDatabase, sc
     waker: { wake: () => undefined },
     keyring: testKeyring,
     resolver: createResolver([]),
+    events: testEvents,
     log: pino({ level: 'silent' }),
     ca: [testCa],
   });
@@ -139,7 +141,11 @@ export async function startRecoveryStage(schedule: number[]): Promise<RecoverySt
         url: options.url ?? url,
         outcome,
       }));
-      const rules = { schedule: options.schedule ?? schedule, systemFrom: 'carillon@carillon.test' };
+      const rules = {
+        schedule: options.schedule ?? schedule,
+        systemFrom: 'carillon@carillon.test',
+        events: testEvents,
+      };
       await recordAttempts(pool, { made, dropped: [] }, rules);
       dispatcher.wake();
       return startedAt;

@@ -9,6 +9,7 @@ import { createSender, type Sender } from '../../src/delivery/send/loop.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { createWaker } from '../../src/platform/db/wake.ts';
 import { type LiveProcess, registerProcess } from '../../src/platform/processes/process.ts';
+import { testEvents } from './events.ts';
 import { eventually } from './eventually.ts';
 
 export interface ReceivedMail {
@@ -114,6 +115,7 @@ export async function startTestSender(options: TestSenderOptions): Promise<TestS
     waker,
     routes: [route],
     tiers: TEST_TIERS,
+    events: testEvents,
     log,
   });
   sender.start();

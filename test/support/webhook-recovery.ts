@@ -4,6 +4,7 @@ import { createWebhookRecovery } from '../../src/features/webhooks/recovery/reco
 import type { Database } from '../../src/platform/db/database.ts';
 import { createResolver } from '../../src/platform/dns/resolver.ts';
 import { createEgress } from '../../src/platform/egress/client.ts';
+import { testEvents } from './events.ts';
 import { testCa } from './https-receiver.ts';
 import { testKeyring, testSchedule } from './webhooks.ts';
 
@@ -29,6 +30,7 @@ export function createTestRecovery(database: Database, elapsed?: () => number): 
     keyring: testKeyring,
     egress,
     waker: { wake: () => undefined },
+    events: testEvents,
     schedule: testSchedule,
     systemFrom: 'carillon@mail.test',
     log: pino({ level: 'silent' }),

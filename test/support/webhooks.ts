@@ -1,18 +1,20 @@
 import pino from 'pino';
-import { emailEventData } from '../../src/delivery/email-event-data.ts';
+import { emailEventData, emailEvents } from '../../src/delivery/events.ts';
+import type { EventType } from '../../src/features/webhooks/catalogue.ts';
 import { releaseWebhookClaims } from '../../src/features/webhooks/loop/claim.ts';
 import { createWebhookLoop, type WebhookLoop } from '../../src/features/webhooks/loop/loop.ts';
 import { createWebhookManager, type WebhookManager } from '../../src/features/webhooks/service.ts';
-import { publishEvents, type PublishedEvent } from '../../src/features/webhooks/subscribers.ts';
 import type { Tenant } from '../../src/platform/auth/tenant.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { createWaker, type Waker } from '../../src/platform/db/wake.ts';
+import { createEvent, type PublishedEvent } from '../../src/platform/events/define.ts';
 import { createResolver } from '../../src/platform/dns/resolver.ts';
 import { registerProcess, type LiveProcess } from '../../src/platform/processes/process.ts';
 import { startReaper } from '../../src/platform/processes/reaper.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { TEST_SECRET, type TestTenant } from './api.ts';
+import { testEvents } from './events.ts';
 import { testCa } from './https-receiver.ts';
 
 export const testKeyring = createKeyring(TEST_SECRET);
@@ -41,7 +43,7 @@ export async function addWebhook(
   database: Database,
   tenant: TestTenant,
   url: string,
-  events: PublishedEvent['type'][] = ['email.sent'],
+  events: EventType[] = ['email.sent'],
 ): Promise<{ id: number; secret: string }> {
   const manager = createTestManager(database);
   return inTransaction(database.pool, (trx) => manager.create(trx, keyHolderOf(tenant), { url, events }));
@@ -50,8 +52,8 @@ export async function addWebhook(
 export function sentEvent(tenant: TestTenant, messageId: number): PublishedEvent {
   const message = { id: messageId, to: 'ann@example.test', subject: 'Hi', idempotencyKey: null, tags: null };
   const { accountId, brandId } = tenant;
-  const data = emailEventData(message, { provider: 'smtp' });
-  return { accountId, brandId, type: 'email.sent', occurredAt: new Date(), data };
+  const data = { ...emailEventData(message), provider: 'smtp' };
+  return createEvent(emailEvents.sent, { accountId, brandId, occurredAt: new Date(), data });
 }
 
 export async function publishSent(
@@ -60,7 +62,8 @@ export async function publishSent(
   messageIds: number[],
 ): Promise<number> {
   const events = messageIds.map((id) => sentEvent(tenant, id));
-  return inTransaction(database.pool, async (trx) => (await publishEvents(trx, events)).deliveries);
+  const queued = await inTransaction(database.pool, (trx) => testEvents.publish(trx, events));
+  return queued.get('webhook') ?? 0;
 }
 
 export interface RunningLoop {
@@ -96,6 +99,7 @@ export async function startWebhookLoop(
     resolver: createResolver(options.dns ?? []),
     process,
     waker,
+    events: testEvents,
     log,
     ca: [testCa],
   });

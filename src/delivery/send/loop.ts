@@ -4,6 +4,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { LaneMode, LaneReport } from '../../../workflows/lanes/contract.ts';
 import type { Waker } from '../../platform/db/wake.ts';
+import type { EventPublisher } from '../../platform/events/publish.ts';
 import type { LaneLoop } from '../../platform/lanes/loop.ts';
 import type { LiveProcess } from '../../platform/processes/process.ts';
 import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
@@ -23,6 +24,7 @@ export interface SenderDeps {
   waker: Waker;
   routes: ProviderChannel[];
   tiers: TierAllowances;
+  events: EventPublisher;
   log: Logger;
 }
 
@@ -80,7 +82,7 @@ class SendLoop implements Sender {
       breaker: createBreaker(),
     }));
     this.#claimRound = createClaimer(deps.pool, deps.tiers);
-    this.#recorder = createRecorder(deps.pool, deps.log, () => deps.waker.wake('webhook'));
+    this.#recorder = createRecorder(deps, deps.log, (channel) => deps.waker.wake(channel));
   }
 
   start(): void {

@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import { publishEvents } from '../../features/webhooks/subscribers.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
-import { emailEventsOf, type RecordedMessage } from '../email-events.ts';
+import type { EventPublisher, QueuedWork } from '../../platform/events/publish.ts';
+import { emailEventsOf, type RecordedMessage } from '../events.ts';
 import { messageStatuses, statesBefore } from '../message.ts';
 import type { OutcomeRecord } from './outcomes.ts';
 
@@ -91,8 +91,7 @@ const recordSql = `
   select u.id, u.account_id as "accountId", u.brand_id as "brandId", u.to_address as "to", u.subject, u.tags,
     u.idempotency_key as "idempotencyKey", u.provider, u.failure, u.bounce, u.response, u.events
   from updated u
-  where u.channel = 'email' and u.class = 0 and not u.test and cardinality(u.events) > 0
-    and exists (select 1 from webhooks w where w.brand_id = u.brand_id and w.enabled)`;
+  where u.channel = 'email' and u.class = 0 and not u.test and cardinality(u.events) > 0`;
 
 /** As the statement reads it: what is absent is null there, and most of it is, which need not be read a thousand times. */
 function written(settlement: OutcomeRecord, owner: number) {
@@ -111,7 +110,11 @@ function idsOf(settlements: readonly OutcomeRecord[], has: (settlement: OutcomeR
   return settlements.filter(has).map(({ messageId }) => messageId);
 }
 
-async function recordIn(client: Queryable, windows: readonly BatchRecord[]): Promise<number> {
+async function recordIn(
+  client: Queryable,
+  text: string,
+  windows: readonly BatchRecord[],
+): Promise<RecordedMessage[]> {
   const intents = windows.filter((window) => window.seq !== null);
   // In the order in which everybody locks messages: two senders may know facts of the same ones.
   const input = windows
@@ -120,7 +123,7 @@ async function recordIn(client: Queryable, windows: readonly BatchRecord[]): Pro
   const settlements = windows.flatMap((window) => window.settlements);
   const { rows } = await client.query<RecordedMessage>({
     name: 'record_outcomes',
-    text: recordSql,
+    text,
     values: [
       JSON.stringify(input),
       intents.map((window) => window.owner),
@@ -130,16 +133,26 @@ async function recordIn(client: Queryable, windows: readonly BatchRecord[]): Pro
       idsOf(settlements, ({ queue }) => queue !== 'delete'),
     ],
   });
-  if (rows.length === 0) return 0;
-  const { deliveries } = await publishEvents(client, emailEventsOf(rows, new Date()));
-  return deliveries;
+  return rows;
 }
 
+export interface BatchRecordingDeps {
+  pool: pg.Pool;
+  events: EventPublisher;
+}
+
+/** @returns the work that follows from the events: wake its channels */
+export type RecordBatches = (batches: readonly BatchRecord[]) => Promise<QueuedWork>;
+
 /**
- * Record windows: attempts, message states, events and their webhook rows, suppressions, counters, and the end of
- * the intents, in one transaction.
- * @returns webhook deliveries queued
+ * Records batches: attempts, message states, events and the work that follows from them, suppressions, counters, and the
+ * end of the intents, in one transaction.
  */
-export async function recordBatches(pool: pg.Pool, windows: readonly BatchRecord[]): Promise<number> {
-  return inTransaction(pool, (client) => recordIn(client, windows));
+export function createBatchRecording({ pool, events }: BatchRecordingDeps): RecordBatches {
+  const text = `${recordSql} and ${events.interestSql('u.brand_id')}`;
+  return (batches) =>
+    inTransaction(pool, async (client) => {
+      const messages = await recordIn(client, text, batches);
+      return events.publish(client, emailEventsOf(messages, new Date()));
+    });
 }

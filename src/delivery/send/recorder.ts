@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type pg from 'pg';
 import type { Logger } from 'pino';
 import { isConnectionError } from '../../platform/db/queryable.ts';
-import { recordBatches, type BatchRecord } from './record.ts';
+import type { WakeChannel } from '../../platform/db/wake.ts';
+import { type BatchRecord, type BatchRecordingDeps, createBatchRecording } from './record.ts';
 
 const MOST_WINDOWS = 32;
 const RETRY_MS = 250;
@@ -19,21 +19,23 @@ interface Waiting {
 
 /**
  * Records windows in groups: what arrives while one group is being committed makes the next.
- * @param onDeliveries called after a commit that queued webhook deliveries
+ * @param wake called after a commit, for work that follows from it
  */
-export function createRecorder(pool: pg.Pool, log: Logger, onDeliveries: () => void): Recorder {
+export function createRecorder(
+  deps: BatchRecordingDeps,
+  log: Logger,
+  wake: (channel: WakeChannel) => void,
+): Recorder {
+  const recordBatches = createBatchRecording(deps);
   const waiting: Waiting[] = [];
   let running = false;
 
   async function recordUntilDone(group: Waiting[], alone = false): Promise<void> {
     for (;;) {
       try {
-        const deliveries = await recordBatches(
-          pool,
-          group.map((each) => each.window),
-        );
+        const queued = await recordBatches(group.map((each) => each.window));
         for (const each of group) each.done();
-        if (deliveries > 0) onDeliveries();
+        for (const channel of queued.keys()) wake(channel);
         return;
       } catch (error) {
         log.error({ err: error, windows: group.length }, 'outcomes not recorded yet');

@@ -1,13 +1,44 @@
-import { accountEvents } from './catalogue/account.ts';
-import { emailEvents } from './catalogue/email.ts';
+import { emailEvents, sendingEvents } from '../../delivery/events.ts';
+import type { EventDefinition } from '../../platform/events/define.ts';
+import { campaignEvents } from '../campaigns/events.ts';
+import { domainEvents } from '../domains/events.ts';
+import { flowEvents } from '../flows/events.ts';
+import { importEvents } from '../imports/events.ts';
+import { inboxEvents } from '../inbox/events.ts';
+import { trackingEvents } from '../tracking/events.ts';
+import { webhookEvents } from './events.ts';
 
-/**
- * Every event that webhooks are told of (interface §6.3, §6.4): when it is sent, the schema of its `data`, a sample.
- * A room that tells of something new adds it to `catalogue/` and publishes it through `publishEvents`; validation,
- * `POST /webhooks/{id}/test` and `/openapi.yaml` follow.
- */
-export const eventCatalogue = { ...emailEvents, ...accountEvents };
+/** Every event that a webhook can subscribe to, in the order of the documentation (interface §6.3, §6.4). */
+const definitions = [
+  emailEvents.sent,
+  emailEvents.delivered,
+  emailEvents.bounced,
+  emailEvents.complained,
+  trackingEvents.opened,
+  trackingEvents.clicked,
+  emailEvents.failed,
+  inboxEvents.received,
+  campaignEvents.completed,
+  campaignEvents.failed,
+  campaignEvents.stopped,
+  flowEvents.paused,
+  sendingEvents.paused,
+  sendingEvents.limitApproaching,
+  sendingEvents.limitReached,
+  importEvents.completed,
+  importEvents.failed,
+  domainEvents.verified,
+  domainEvents.verificationLost,
+  domainEvents.dnsDegraded,
+  webhookEvents.disabled,
+];
 
-export type EventType = keyof typeof eventCatalogue;
+export type EventType = (typeof definitions)[number]['type'];
 
-export const eventTypes = Object.keys(eventCatalogue) as [EventType, ...EventType[]];
+export const eventTypes = definitions.map(({ type }) => type) as [EventType, ...EventType[]];
+
+type Definition = EventDefinition<EventType>;
+
+export const eventCatalogue = Object.fromEntries(
+  definitions.map((definition): [EventType, Definition] => [definition.type, definition]),
+) as Record<EventType, Definition>;

@@ -1,30 +1,59 @@
 import { z } from 'zod';
 
-/** All that is known of one type of event. */
-export interface EventDescription<Data extends z.ZodObject = z.ZodObject> {
-  /** When it is sent, a sentence for `/openapi.yaml`. */
+/** One type of event, declared by the part of the system that publishes it. */
+export interface EventDefinition<Type extends string = string, Data extends z.ZodObject = z.ZodObject> {
+  /** Such as `email.sent`. */
+  type: Type;
+  /** When the event is sent, as a sentence for `/openapi.yaml`. */
   sentWhen: string;
-  /** Of the request body's `data`. */
+  /** Schema of the `data` in the body of a webhook request. */
   data: Data;
   /**
-   * What `POST /webhooks/{id}/test` sends: as real as can be, but `test` is true and ids are null.
+   * What `POST /webhooks/{id}/test` sends: realistic data, except that `test` is true and ids are null.
    * @param at the time of the event
    */
   sample: (at: Date) => z.input<Data>;
 }
 
-export function describeEvent<Data extends z.ZodObject>(
-  event: EventDescription<Data>,
-): EventDescription<Data> {
-  return event;
+export function defineEvent<Type extends string, Data extends z.ZodObject>(
+  type: Type,
+  definition: Omit<EventDefinition<Type, Data>, 'type'>,
+): EventDefinition<Type, Data> {
+  return { type, ...definition };
 }
 
-export const id = z.int().nullable().meta({ description: 'Null in test events.' });
-export const when = z.iso.datetime();
-export const count = z.int().min(0);
+/** To whom something happened, when, and the data that the event's definition asks for. */
+export interface Occurrence<Data> {
+  accountId: number;
+  /** Null if the event concerns the whole account: it then reaches every brand. */
+  brandId: number | null;
+  occurredAt: Date;
+  data: Data;
+}
+
+const dataMatchesType = Symbol('data matches type');
+
+/** An event to be published. Only {@link createEvent} makes one, so its data is always that of its type. */
+export interface PublishedEvent extends Occurrence<object> {
+  readonly [dataMatchesType]: true;
+  type: string;
+}
+
+/** Pairs an event's definition with its data; the compiler rejects data of another type of event. */
+export function createEvent<Data extends z.ZodObject>(
+  { type }: EventDefinition<string, Data>,
+  occurrence: Occurrence<z.input<Data>>,
+): PublishedEvent {
+  return { [dataMatchesType]: true, type, ...occurrence };
+}
+
+/** Schemas of fields that several types of event have. */
+export const idField = z.int().nullable().meta({ description: 'Null in test events.' });
+export const timeField = z.iso.datetime();
+export const countField = z.int().min(0);
 
 /** In the data of every event. */
-export const test = z
+export const testField = z
   .literal(true)
   .optional()
   .meta({ description: 'Only in events of POST /webhooks/{id}/test.' });

@@ -3,10 +3,11 @@ import { intendBatch } from '../../../src/delivery/send/batch.ts';
 import { type Claim, claimBacklog, releaseClaims } from '../../../src/delivery/send/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { refusalRecord } from '../../../src/delivery/send/outcomes.ts';
-import { recordBatches } from '../../../src/delivery/send/record.ts';
+import { createBatchRecording } from '../../../src/delivery/send/record.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testEvents } from '../../support/events.ts';
 import { countFreeMeanwhile } from '../../support/lock-order.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_TIERS } from '../../support/sending.ts';
@@ -69,7 +70,7 @@ describe('rows that others lock too are locked in the order of their ids', () =>
   it('messages, and only then the intents, by what records outcomes', async () => {
     const window = await refusedWindow();
     const first = claims[0]?.messageId ?? 0;
-    const record = () => recordBatches(database.pool, [window]);
+    const record = () => createBatchRecording({ pool: database.pool, events: testEvents })([window]);
     // The holder counts its own row.
     const free = [otherMessages, intents];
     expect(await freeMeanwhile(holdMessage, first, record, free)).toEqual([ACCOUNTS, 1]);
@@ -79,7 +80,7 @@ describe('rows that others lock too are locked in the order of their ids', () =>
     const window = await refusedWindow();
     const hold = 'select 1 from allowance_buckets where account_id = $1 for update';
     const others = 'select 1 from allowance_buckets for update';
-    const record = () => recordBatches(database.pool, [window]);
+    const record = () => createBatchRecording({ pool: database.pool, events: testEvents })([window]);
     const first = accounts[0]?.accountId ?? 0;
     expect(await freeMeanwhile(hold, first, record, [others])).toEqual([ACCOUNTS]);
     const { rows } = await database.pool.query('select distinct used from allowance_buckets');

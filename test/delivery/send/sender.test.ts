@@ -4,10 +4,11 @@ import { claimBacklog, releaseClaims } from '../../../src/delivery/send/claim.ts
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import type { ProviderChannel } from '../../../src/delivery/send/hand-over.ts';
 import { outcomeRecord } from '../../../src/delivery/send/outcomes.ts';
-import { recordBatches } from '../../../src/delivery/send/record.ts';
+import { createBatchRecording } from '../../../src/delivery/send/record.ts';
 import { resumeSending, setAccount } from '../../../src/features/accounts/service.ts';
 import { reapDeadProcesses, registerProcess } from '../../../src/platform/processes/process.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testEvents } from '../../support/events.ts';
 import { eventually } from '../../support/eventually.ts';
 import {
   insertAccount,
@@ -469,8 +470,9 @@ describe('a sender that dies', () => {
       delivered: false,
     } as const;
     const settlements = window.map((message) => outcomeRecord(message, 'smtp', accepted));
-    await recordBatches(test.database.pool, [{ owner: 78, seq: 1, settlements }]);
-    await recordBatches(test.database.pool, [{ owner: 78, seq: 1, settlements }]);
+    const recordBatches = createBatchRecording({ pool: test.database.pool, events: testEvents });
+    await recordBatches([{ owner: 78, seq: 1, settlements }]);
+    await recordBatches([{ owner: 78, seq: 1, settlements }]);
     expect(await statusCounts(test.database)).toEqual({ sent: 2 });
     expect(await query('select 1 from send_queue')).toHaveLength(0);
     expect(await query('select email_sent from account_counters')).toEqual([{ email_sent: 2 }]);

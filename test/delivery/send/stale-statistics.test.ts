@@ -3,7 +3,8 @@ import { intendBatch, type BatchMessage } from '../../../src/delivery/send/batch
 import { type Claim, claimBacklog, releaseClaims } from '../../../src/delivery/send/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { outcomeRecord } from '../../../src/delivery/send/outcomes.ts';
-import { recordBatches } from '../../../src/delivery/send/record.ts';
+import { createBatchRecording } from '../../../src/delivery/send/record.ts';
+import { testEvents } from '../../support/events.ts';
 import { insertAccount, queueEmails, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_TIERS } from '../../support/sending.ts';
 import { BACKLOG, FEW, openStaleQueue, OWNER, type StaleQueue, TAKEN } from '../../support/stale-queue.ts';
@@ -36,7 +37,9 @@ function record(seq: number, messages: BatchMessage[]) {
         : { kind: 'deferred', response: '451 later' },
     ),
   );
-  return recordBatches(stale.sender.pool, [{ owner: OWNER, seq, settlements }]);
+  return createBatchRecording({ pool: stale.sender.pool, events: testEvents })([
+    { owner: OWNER, seq, settlements },
+  ]);
 }
 
 it('a queue that was empty when its plans were made is claimed, recorded and given back by keys', async () => {

@@ -7,12 +7,13 @@ import type { WebhookManager } from '../../../src/features/webhooks/service.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testEvents } from '../../support/events.ts';
 import { addWebhook, createTestManager, keyHolderOf, publishSent, rowOf } from '../../support/webhooks.ts';
 
 const TIMES = 100;
 const HOUR = 3_600_000;
 const from = 'carillon@carillon.test';
-const rules = { schedule: [60], systemFrom: from };
+const rules = { schedule: [60], systemFrom: from, events: testEvents };
 
 let test: TestDatabase;
 let tenant: TestTenant;
@@ -55,7 +56,9 @@ function record(due: readonly DueDelivery[], delivered: boolean, startedAt: Date
 }
 
 const plan = (webhookId: number, asOf: Date) =>
-  inTransaction(test.database.pool, (trx) => planRecovery(trx, { webhookId, asOf, from }));
+  inTransaction(test.database.pool, (trx) =>
+    planRecovery(trx, { webhookId, asOf, from, events: testEvents }),
+  );
 
 async function count(sql: string): Promise<number> {
   const { rows } = await test.database.pool.query<{ count: number }>(

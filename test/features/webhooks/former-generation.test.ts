@@ -7,6 +7,7 @@ import { findDueRetries } from '../../../src/features/webhooks/recovery/retries.
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testEvents } from '../../support/events.ts';
 import {
   addWebhook,
   createTestManager,
@@ -17,7 +18,7 @@ import {
 
 const URL = 'https://127.0.0.1/hook';
 const HOUR_MS = 3_600_000;
-const rules = { schedule: [60, 300, 1_800], systemFrom: 'carillon@carillon.test' };
+const rules = { schedule: [60, 300, 1_800], systemFrom: 'carillon@carillon.test', events: testEvents };
 
 let test: TestDatabase;
 let tenant: TestTenant;

@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { createWebhookManager, type WebhookManager } from '../../../src/features/webhooks/service.ts';
-import { publishEvents } from '../../../src/features/webhooks/subscribers.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testEvents } from '../../support/events.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startReceiver, type Receiver } from '../../support/https-receiver.ts';
 import {
@@ -47,7 +47,7 @@ function ownerOf(tenant: TestTenant) {
 /** @returns when its COMMIT was about to be sent, and its deliveries */
 async function publish(tenant: TestTenant, messageId: number, waitMs: number) {
   const published = await inTransaction(test.database.pool, async (trx) => {
-    const { deliveries } = await publishEvents(trx, [sentEvent(tenant, messageId)]);
+    const deliveries = (await testEvents.publish(trx, [sentEvent(tenant, messageId)])).get('webhook') ?? 0;
     await delay(waitMs);
     return { deliveries, commitAt: performance.now() };
   });

@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { emailEventData } from '../../../src/delivery/email-event-data.ts';
+import { emailEventData, emailEvents, sendingEvents } from '../../../src/delivery/events.ts';
 import { eventCatalogue } from '../../../src/features/webhooks/catalogue.ts';
-import { publishEvents, type PublishedEvent } from '../../../src/features/webhooks/subscribers.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import {
+  createEvent,
+  type EventDefinition,
+  type PublishedEvent,
+} from '../../../src/platform/events/define.ts';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testEvents } from '../../support/events.ts';
 
 let test: TestDatabase;
 let tenant: TestTenant;
@@ -36,17 +41,23 @@ async function subscribe({ of = tenant, events, enabled = true, generation = 1 }
 
 function sent(messageId: number, of: TestTenant = tenant): PublishedEvent {
   const message = { id: messageId, to: 'ann@example.test', subject: 'Hi', idempotencyKey: null, tags: null };
-  return {
+  return createEvent(emailEvents.sent, {
     accountId: of.accountId,
     brandId: of.brandId,
-    type: 'email.sent',
     occurredAt: new Date('2026-03-01T10:00:00.123Z'),
-    data: emailEventData(message, { provider: 'smtp' }),
-  };
+    data: { ...emailEventData(message), provider: 'smtp' },
+  });
+}
+
+function sampleOf(definition: EventDefinition): PublishedEvent {
+  const occurredAt = new Date();
+  const data = definition.sample(occurredAt);
+  return createEvent(definition, { accountId: tenant.accountId, brandId: null, occurredAt, data });
 }
 
 async function publish(events: PublishedEvent[]) {
-  return inTransaction(test.database.pool, (trx) => publishEvents(trx, events));
+  const queued = await inTransaction(test.database.pool, (trx) => testEvents.publish(trx, events));
+  return { deliveries: queued.get('webhook') ?? 0 };
 }
 
 async function queued() {
@@ -95,9 +106,9 @@ describe('publishing events', () => {
     expect(ids).toEqual(events.map((_event, index) => index + 1));
   });
 
-  it.each(['sending.paused', 'sending.limit_approaching', 'sending.limit_reached'] as const)(
-    'tells every brand of the account of %s, and no other account',
-    async (type) => {
+  it.each(Object.values(sendingEvents).map((definition) => [definition.type, definition] as const))(
+    'queues %s for every brand of the account, and for no other account',
+    async (type, definition) => {
       const { rows } = await test.database.pool.query<{ id: number }>(
         'insert into brands (account_id) values ($1) returning id',
         [tenant.accountId],
@@ -106,8 +117,7 @@ describe('publishing events', () => {
       const second = await subscribe({ events: [type], of: { ...tenant, brandId: rows[0]?.id ?? 0 } });
       await subscribe({ events: [type], of: other });
       await subscribe({ events: ['domain.verified'] });
-      const data = eventCatalogue[type].sample(new Date());
-      expect(await publish([{ ...sent(1), brandId: null, type, data }])).toEqual({ deliveries: 2 });
+      expect(await publish([sampleOf(definition)])).toEqual({ deliveries: 2 });
       expect((await queued()).map((row) => row.webhook_id).sort()).toEqual([first, second].sort());
     },
   );
@@ -115,7 +125,7 @@ describe('publishing events', () => {
   it('is part of the caller’s transaction', async () => {
     await subscribe({ events: ['email.sent'] });
     const failed = inTransaction(test.database.pool, async (trx) => {
-      await publishEvents(trx, [sent(1)]);
+      await testEvents.publish(trx, [sent(1)]);
       throw new Error('rolled back');
     });
     await expect(failed).rejects.toThrow('rolled back');
@@ -153,7 +163,7 @@ describe('the data of email events', () => {
     ['email.complained', {}],
   ] as const)('of %s follows the catalogue', (type, extra) => {
     expect(
-      eventCatalogue[type].data.strict().safeParse(emailEventData(message, extra)).error,
+      eventCatalogue[type].data.strict().safeParse({ ...emailEventData(message), ...extra }).error,
     ).toBeUndefined();
   });
 });

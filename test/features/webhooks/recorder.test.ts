@@ -7,6 +7,7 @@ import {
 } from '../../../src/features/webhooks/attempts/recorder.ts';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testEvents } from '../../support/events.ts';
 import { eventually } from '../../support/eventually.ts';
 import { addWebhook, deliveriesOf, publishSent } from '../../support/webhooks.ts';
 
@@ -47,6 +48,7 @@ beforeEach(async () => {
     pool,
     schedule: [60],
     systemFrom: 'carillon@mail.test',
+    events: testEvents,
     waker: { wake: () => undefined },
     log: pino({}, { write: (line: string) => void logged.push(JSON.parse(line)) }),
     onRecorded: (ids) => void recorded.push(...ids),

@@ -11,6 +11,7 @@ import { bundleWorkflows } from '../../../src/platform/temporal/worker.ts';
 import { webhookWorkflowId, type WebhookRecoveryState } from '../../../workflows/webhooks/contract.ts';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testEvents } from '../../support/events.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startReceiver, testCa, type Receiver } from '../../support/https-receiver.ts';
 import { testsThatNeed } from '../../support/tests-that-need.ts';
@@ -53,6 +54,7 @@ beforeAll(async () => {
     waker: { wake: () => undefined },
     keyring: testKeyring,
     resolver: createResolver([]),
+    events: testEvents,
     log: pino({ level: 'silent' }),
     ca: [testCa],
   });

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { recordAttempts } from '../../../src/features/webhooks/attempts/record.ts';
 import { claimDeliveries } from '../../../src/features/webhooks/loop/claim.ts';
+import { testEvents } from '../../support/events.ts';
 import { BACKLOG, FEW, openStaleQueue, OWNER, type StaleQueue, TAKEN } from '../../support/stale-queue.ts';
 
 let stale: StaleQueue;
@@ -43,7 +44,7 @@ function record(deliveries: Deliveries) {
   }));
   const dropped = deliveries.map((due) => ({ due, reason: 'event_gone' as const }));
   const half = deliveries.length / 2;
-  const rules = { schedule: [60], systemFrom: 'no-reply@mail.test' };
+  const rules = { schedule: [60], systemFrom: 'no-reply@mail.test', events: testEvents };
   return recordAttempts(
     stale.sender.pool,
     { made: made.slice(half), dropped: dropped.slice(0, half) },

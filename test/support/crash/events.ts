@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { emailEventData } from '../../../src/delivery/email-event-data.ts';
+import { emailEventData, emailEvents } from '../../../src/delivery/events.ts';
 import { webhookIdOf } from '../../../src/features/webhooks/signature.ts';
-import { publishEvents, type PublishedEvent } from '../../../src/features/webhooks/subscribers.ts';
 import type { Database } from '../../../src/platform/db/database.ts';
 import { inTransaction, type Queryable } from '../../../src/platform/db/queryable.ts';
+import { createEvent, type PublishedEvent } from '../../../src/platform/events/define.ts';
+import { testEvents } from '../events.ts';
 import type { ReceivedRequest } from '../https-receiver.ts';
 import type { CrashStage } from './stage.ts';
 
@@ -74,7 +75,7 @@ async function publishBatch(database: Database, events: PublishedEvent[]): Promi
   const end = Date.now() + PATIENCE_MS;
   for (;;) {
     try {
-      await inTransaction(database.pool, (trx) => publishEvents(trx, events));
+      await inTransaction(database.pool, (trx) => testEvents.publish(trx, events));
       return;
     } catch (error) {
       if (Date.now() > end) throw error;
@@ -89,8 +90,8 @@ function eventOf(
   id: number,
 ): PublishedEvent {
   const message = { id, to: 'ann@example.test', subject, idempotencyKey: null, tags: null };
-  const data = emailEventData(message, { provider: 'smtp' });
-  return { ...tenant, type: 'email.sent', occurredAt: new Date(), data };
+  const data = { ...emailEventData(message), provider: 'smtp' };
+  return createEvent(emailEvents.sent, { ...tenant, occurredAt: new Date(), data });
 }
 
 async function until(reached: () => boolean): Promise<void> {

@@ -1,7 +1,9 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { WakeChannel } from '../../../platform/db/wake.ts';
+import { createEvent } from '../../../platform/events/define.ts';
+import type { EventPublisher } from '../../../platform/events/publish.ts';
 import { mailOwners } from '../../system-mail/service.ts';
-import { publishEvents } from '../subscribers.ts';
+import { webhookEvents } from '../events.ts';
 import { disabledNotice, warningNotice, type FailingWebhook } from './notices.ts';
 
 const HOUR_MS = 3_600_000;
@@ -36,6 +38,7 @@ export interface FailureLimit {
   asOf: Date;
   /** Of `systemSender`. */
   from: string;
+  events: EventPublisher;
 }
 
 interface ChangedWebhook extends FailingWebhook {
@@ -53,7 +56,7 @@ const changedColumns = `id, account_id as "accountId", brand_id as "brandId", ur
  */
 export async function disableWhereDue(
   client: Queryable,
-  { webhookId, asOf, from }: FailureLimit,
+  { webhookId, asOf, from, events }: FailureLimit,
 ): Promise<WakeChannel[] | null> {
   const { rows } = await client.query<ChangedWebhook>(
     `update webhooks set enabled = false, generation = generation + 1, disabled_at = $2, disabled_reason = $5,
@@ -72,9 +75,10 @@ export async function disableWhereDue(
   if (!webhook) return null;
   const { id, accountId, brandId, url, failingSince } = webhook;
   const data = { webhook_id: id, url, failing_since: failingSince.toISOString() };
-  await publishEvents(client, [{ accountId, brandId, type: 'webhook.disabled', occurredAt: asOf, data }]);
+  const event = createEvent(webhookEvents.disabled, { accountId, brandId, occurredAt: asOf, data });
+  const queued = await events.publish(client, [event]);
   await mailOwners(client, accountId, from, disabledNotice(webhook, asOf));
-  return ['send', 'webhook'];
+  return ['send', ...queued.keys()];
 }
 
 /**

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import type { WakeChannel } from '../../../platform/db/wake.ts';
+import type { EventPublisher } from '../../../platform/events/publish.ts';
 import { appendToOutbox } from '../../../platform/outbox/append.ts';
 import { recoveryWake } from '../workflow.ts';
 import type { AttemptOutcome, DueDelivery } from './attempt.ts';
@@ -49,6 +50,7 @@ export interface RecordRules {
   schedule: readonly number[];
   /** Who tells the owners that a webhook was turned off; of `systemSender`. */
   systemFrom: string;
+  events: EventPublisher;
 }
 
 interface AttemptRecord {
@@ -171,11 +173,12 @@ async function recordDropped(client: Queryable, dropped: readonly DroppedDeliver
 async function disableDue(
   client: Queryable,
   changes: readonly WebhookChange[],
-  from: string,
+  { systemFrom: from, events }: RecordRules,
 ): Promise<WakeChannel[]> {
   const channels: WakeChannel[] = [];
   for (const { webhook, at } of changes.filter(({ disables }) => disables)) {
-    channels.push(...((await disableWhereDue(client, { webhookId: webhook.id, asOf: at, from })) ?? []));
+    const limit = { webhookId: webhook.id, asOf: at, from, events };
+    channels.push(...((await disableWhereDue(client, limit)) ?? []));
   }
   return channels;
 }
@@ -183,12 +186,12 @@ async function disableDue(
 async function recordIn(
   client: Queryable,
   { made, dropped }: Recording,
-  { schedule, systemFrom }: RecordRules,
+  rules: RecordRules,
 ): Promise<Set<WakeChannel>> {
   const byId = new Map((await lockAttempted(client, made)).map((webhook) => [webhook.id, webhook]));
   const settled = made.map((each) => ({
     webhookId: each.due.webhookId,
-    settlement: settle(each, byId.get(each.due.webhookId), schedule),
+    settlement: settle(each, byId.get(each.due.webhookId), rules.schedule),
   }));
   await recordSettlements(
     client,
@@ -202,7 +205,7 @@ async function recordIn(
     return changeOf(webhook, madeOf.get(webhook.id) ?? [], retryTimes ?? []) ?? [];
   });
   await writeChanges(client, changes);
-  const channels = new Set(await disableDue(client, changes, systemFrom));
+  const channels = new Set(await disableDue(client, changes, rules));
   const woken = changes.filter(({ wakeAt }) => wakeAt !== null).map(({ webhook }) => recoveryWake(webhook));
   await appendToOutbox(client, woken);
   return woken.length > 0 ? channels.add('outbox') : channels;

@@ -8,6 +8,7 @@ import { keepPartitionsOf } from '../../../platform/db/partitions.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import type { Resolver } from '../../../platform/dns/resolver.ts';
 import { createEgress, type Egress } from '../../../platform/egress/client.ts';
+import type { EventPublisher } from '../../../platform/events/publish.ts';
 import type { LaneLoop } from '../../../platform/lanes/loop.ts';
 import type { LiveProcess } from '../../../platform/processes/process.ts';
 import { repeat, type Repeating } from '../../../platform/processes/repeat.ts';
@@ -45,6 +46,7 @@ export interface WebhookLoopDeps {
   resolver: Resolver;
   process: LiveProcess;
   waker: Waker;
+  events: EventPublisher;
   log: Logger;
   /** Certificates (PEM) to trust instead of the system's; for tests. */
   ca?: string[];
@@ -97,7 +99,7 @@ class AttemptLoop implements WebhookLoop {
   #unlisten: () => void = () => undefined;
 
   constructor(deps: WebhookLoopDeps) {
-    const { config, database, keyring, resolver, waker, log, ca } = deps;
+    const { config, database, keyring, resolver, waker, events, log, ca } = deps;
     this.#deps = deps;
     const options = { resolver, allow: config.EGRESS_ALLOW, userAgent: WEBHOOK_USER_AGENT };
     this.#egress = createEgress(ca ? { ...options, ca } : options);
@@ -107,6 +109,7 @@ class AttemptLoop implements WebhookLoop {
       schedule: config.WEBHOOK_RETRY_SCHEDULE,
       systemFrom: systemSender(config),
       waker,
+      events,
       log,
       onRecorded: (ids) => ids.forEach((id) => this.#held.delete(id)),
     });

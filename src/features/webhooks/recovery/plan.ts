@@ -1,5 +1,6 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { WakeChannel } from '../../../platform/db/wake.ts';
+import type { EventPublisher } from '../../../platform/events/publish.ts';
 import { disableWhereDue, disablingDue, warningDue, warnWhereDue } from '../attempts/failure-limits.ts';
 import { ENGINE_GRACE_MS } from '../workflow.ts';
 import { endRetriesOfOff, summarizeRetries } from './retries.ts';
@@ -31,6 +32,7 @@ export interface PlanRequest {
   asOf: Date;
   /** Of `systemSender`. */
   from: string;
+  events: EventPublisher;
 }
 
 interface PlannedRow {

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { inTransaction } from '../../../platform/db/queryable.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import type { Egress } from '../../../platform/egress/client.ts';
+import type { EventPublisher } from '../../../platform/events/publish.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
 import {
   attemptDelivery,
@@ -37,6 +38,7 @@ export interface WebhookRecoveryDeps {
   keyring: Keyring;
   egress: Egress;
   waker: Pick<Waker, 'wake'>;
+  events: EventPublisher;
   /** WEBHOOK_RETRY_SCHEDULE. */
   schedule: readonly number[];
   /** Who warns the owners; of `systemSender`. */
@@ -91,6 +93,7 @@ async function attemptWave(
     pool: deps.pool,
     schedule: deps.schedule,
     systemFrom: deps.systemFrom,
+    events: deps.events,
     waker: deps.waker,
     log: deps.log,
     onRecorded: () => undefined,
@@ -176,7 +179,7 @@ export function createWebhookRecovery(deps: WebhookRecoveryDeps): WebhookRecover
   const readEndpoints = createEndpointReader(deps.keyring);
   return {
     async plan(webhookId, asOf) {
-      const request = { webhookId, asOf, from: deps.systemFrom };
+      const request = { webhookId, asOf, from: deps.systemFrom, events: deps.events };
       const planned = await inTransaction(deps.pool, (trx) => planRecovery(trx, request));
       for (const channel of planned.wakes) deps.waker.wake(channel);
       return planned;

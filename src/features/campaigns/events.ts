@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { countField, defineEvent, idField, testField } from '../../platform/events/define.ts';
+
+const campaignFields = {
+  campaign_id: idField,
+  name: z.string(),
+  sent_count: countField,
+  failed_count: countField,
+  skipped_count: countField,
+};
+const stop = z.object({ reason: z.string(), rate: z.number(), threshold: z.number() });
+
+const sampleCampaign = { campaign_id: null, name: 'Spring sale', test: true } as const;
+
+export const campaignEvents = {
+  completed: defineEvent('campaign.completed', {
+    sentWhen: 'A campaign was sent to its whole audience.',
+    data: z.object({ ...campaignFields, test: testField }),
+    sample: () => ({ ...sampleCampaign, sent_count: 12_480, failed_count: 14, skipped_count: 206 }),
+  }),
+  failed: defineEvent('campaign.failed', {
+    sentWhen: 'A campaign ended before any of its messages was sent.',
+    data: z.object({ ...campaignFields, test: testField }),
+    sample: () => ({ ...sampleCampaign, sent_count: 0, failed_count: 0, skipped_count: 12_700 }),
+  }),
+  stopped: defineEvent('campaign.stopped', {
+    sentWhen: 'A campaign was paused because of too many bounces or complaints.',
+    data: z.object({ ...campaignFields, stop, test: testField }),
+    sample: () => ({
+      ...sampleCampaign,
+      sent_count: 2_000,
+      failed_count: 132,
+      skipped_count: 31,
+      stop: { reason: 'bounce_rate', rate: 0.062, threshold: 0.05 },
+    }),
+  }),
+};

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { countField, defineEvent, idField, testField } from '../../platform/events/define.ts';
+
+const importFields = {
+  import_id: idField,
+  filename: z.string(),
+  total_rows: countField,
+  created_count: countField,
+  updated_count: countField,
+  unchanged_count: countField,
+  duplicate_count: countField,
+  failed_count: countField,
+};
+
+export const importEvents = {
+  completed: defineEvent('import.completed', {
+    sentWhen: 'An import of contacts finished.',
+    data: z.object({ ...importFields, test: testField }),
+    sample: () => ({
+      import_id: null,
+      filename: 'contacts.csv',
+      total_rows: 1_000,
+      created_count: 820,
+      updated_count: 140,
+      unchanged_count: 20,
+      duplicate_count: 12,
+      failed_count: 8,
+      test: true as const,
+    }),
+  }),
+  failed: defineEvent('import.failed', {
+    sentWhen: 'An import of contacts failed.',
+    data: z.object({ ...importFields, reason: z.string(), test: testField }),
+    sample: () => ({
+      import_id: null,
+      filename: 'contacts.csv',
+      reason: 'the file has no column of email addresses or phone numbers',
+      total_rows: 0,
+      created_count: 0,
+      updated_count: 0,
+      unchanged_count: 0,
+      duplicate_count: 0,
+      failed_count: 0,
+      test: true as const,
+    }),
+  }),
+};
