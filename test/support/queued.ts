@@ -1,4 +1,9 @@
+import { messageClasses } from '../../src/delivery/message.ts';
+import { allocateMessageIds, type MessageSource, writeMessages } from '../../src/delivery/write-messages.ts';
 import type { Database } from '../../src/platform/db/database.ts';
+import type { Queryable } from '../../src/platform/db/queryable.ts';
+
+const WRITTEN_AT_ONCE = 10_000;
 
 export interface QueuedAccount {
   accountId: number;
@@ -25,28 +30,49 @@ export async function insertSender(database: Database, id: number): Promise<void
   );
 }
 
-/** Emails that wait, to `<prefix>0@example.com` and on, as POST /messages leaves them. */
+interface QueueOptions {
+  /** Of the recipients: `<prefix>0@example.com` and so on. */
+  prefix?: string;
+  source?: MessageSource;
+  queuedHoursAgo?: number;
+}
+
+/** Queues emails as POST /messages does, but against no limit. @returns their ids */
 export async function queueEmails(
-  database: Database,
+  { pool }: Database,
   { accountId, brandId }: QueuedAccount,
   count: number,
-  options: { prefix?: string; class?: number; queuedHoursAgo?: number } = {},
+  { prefix = 'u', source = { class: messageClasses.transactional }, queuedHoursAgo }: QueueOptions = {},
 ): Promise<number[]> {
-  const { rows } = await database.pool.query<{ id: number }>(
+  const ids = await allocateMessageIds(pool, count);
+  const messages = ids.map((id, n) => ({
+    id,
+    account_id: accountId,
+    brand_id: brandId,
+    channel: 'email' as const,
+    status: 'queued' as const,
+    test: false,
+    to_address: `${prefix}${n}@example.com`,
+    to_key: `${prefix}${n}@example.com`,
+    from_address: `sandbox-${accountId}@mail.test`,
+    subject: `Hello ${n}`,
+    html: `<p>Hi ${id}</p>`,
+    text: `Hi ${id}`,
+  }));
+  for (let written = 0; written < count; written += WRITTEN_AT_ONCE) {
+    await writeMessages(pool, messages.slice(written, written + WRITTEN_AT_ONCE), { source });
+  }
+  if (queuedHoursAgo !== undefined) await age(pool, ids, queuedHoursAgo);
+  return ids;
+}
+
+async function age(pool: Queryable, ids: number[], hours: number): Promise<void> {
+  await pool.query(
     `with m as (
-       insert into messages (account_id, brand_id, channel, class, status, to_address, to_key, from_address, subject, created_at)
-       select $1::bigint, $2::bigint, 'email', $5::smallint, 'queued', $4::text || n || '@example.com', $4::text || n || '@example.com',
-         'sandbox-' || $1::bigint || '@mail.test', 'Hello ' || n, now() - make_interval(hours => $6)
-       from generate_series(0, $3::int - 1) n returning id, created_at
-     ), c as (
-       insert into message_contents (message_id, html, text) select id, '<p>Hi ' || id || '</p>', 'Hi ' || id from m
-     ), q as (
-       insert into send_queue (message_id, account_id, channel, class, due_at, queued_at)
-       select id, $1::bigint, 'email', $5::smallint, now(), created_at from m
-     ) select id from m order by id`,
-    [accountId, brandId, count, options.prefix ?? 'u', options.class ?? 0, options.queuedHoursAgo ?? 0],
+       update messages set created_at = now() - make_interval(hours => $2) where id = any($1) returning id, created_at
+     ) update send_queue set queued_at = created_at from m where message_id = id`,
+    [ids, hours],
   );
-  return rows.map((row) => row.id);
 }
 
 /** How many messages are in each state. */

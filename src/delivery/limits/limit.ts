@@ -82,7 +82,7 @@ export interface AcceptRule {
 
 /** Parts of the statement that writes messages. */
 export interface AcceptStatement {
-  /** The table of messages to write: `"accountId"`, `channel`, `test`, `segments`, and `accountColumns`. */
+  /** The table of messages to write: `account_id`, `channel`, `test`, `segments`, and `accountColumns`. */
   messages: string;
   /**
    * SQL: true once all rows are written. Counters wait for it: a counter's row is locked until the commit, and

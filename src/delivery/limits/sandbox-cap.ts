@@ -23,7 +23,7 @@ export const sandboxCap = {
         name: 'sandbox_used',
         sql: `
           insert into sandbox_usage as u (account_id, month, used)
-          select "accountId", date_trunc('month', now() at time zone 'utc')::date, count(*)
+          select account_id, date_trunc('month', now() at time zone 'utc')::date, count(*)
           from ${messages} where not test and channel = 'email' and kind = 'customer' and ${written}
           group by 1 order by 1
           on conflict (account_id, month) do update set used = u.used + excluded.used
@@ -35,7 +35,7 @@ export const sandboxCap = {
           select refuse_over_sandbox_cap(u.account_id) as refused from sandbox_used u
           where u.used > (
             select coalesce(min(w.sandbox_monthly_cap), ${setting('sandbox_monthly_cap')})
-            from ${messages} w where w."accountId" = u.account_id)`,
+            from ${messages} w where w.account_id = u.account_id)`,
       },
     ],
     refusals: 'sandbox_refusals',

@@ -2,6 +2,7 @@ import { type EmailAddress, parseEmailAddress } from '../../delivery/addresses/e
 import { parsePhone } from '../../delivery/addresses/phone.ts';
 import { sandboxAddress } from '../../delivery/sender-identity.ts';
 import { countSegments } from '../../delivery/sms-segments.ts';
+import type { NewMessage } from '../../delivery/write-messages.ts';
 import { type ErrorCode, invalid, type ValidationErrors } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import {
@@ -14,25 +15,8 @@ import type { SendMessageBody } from './schema.ts';
 
 const MAX_SEGMENTS = 10;
 
-/** A message that passed every rule a request can be checked by, ready to be written. */
-export interface MessageDraft {
-  accountId: number;
-  brandId: number;
-  channel: 'email' | 'sms';
-  test: boolean;
-  to: string;
-  toKey: string;
-  /** null: the account's default sender, or no sender (SMS). */
-  from: string | null;
-  replyTo: string | null;
-  subject: string | null;
-  html: string | null;
-  text: string | null;
-  headers: Record<string, string> | null;
-  tags: Record<string, string> | null;
-  tracking: { opens?: boolean | undefined; clicks?: boolean | undefined } | null;
-  segments: number | null;
-}
+/** A message that has passed every rule that the request alone can break, ready to be written. */
+export type MessageDraft = Omit<NewMessage, 'id' | 'idempotency_key'>;
 
 /** Gathers what is wrong; the most telling code wins where nothing plain is wrong as well. */
 class Problems {
@@ -96,23 +80,24 @@ function emailDraft(
   mailDomain: string,
 ): MessageDraft {
   const to = address(problems, 'to', body.to);
-  const from = sender(problems, body, sandboxAddress(tenant.accountId, mailDomain));
+  const sandbox = sandboxAddress(tenant.accountId, mailDomain);
+  const from = sender(problems, body, sandbox);
   address(problems, 'reply_to', body.reply_to);
   checkHeadersAndTags(problems, body);
   if (body.template_id !== undefined) problems.add({ template_id: ['names no template of this brand'] });
   return {
     ...base(tenant, body),
-    to: body.to.trim(),
-    toKey: to?.key ?? '',
-    from: from === null ? null : (body.from ?? body.from_email ?? '').trim(),
-    replyTo: body.reply_to?.trim() ?? null,
-    subject: body.subject ?? null,
+    to_address: body.to.trim(),
+    to_key: to?.key ?? '',
+    from_address: from === null ? null : (body.from ?? body.from_email ?? '').trim(),
+    default_from: sandbox,
+    reply_to: body.reply_to?.trim(),
+    subject: body.subject,
     html: unlessBlank(body.html),
     text: unlessBlank(body.body),
-    headers: body.headers ?? null,
-    tags: body.tags ?? null,
-    tracking: body.tracking ?? null,
-    segments: null,
+    headers: body.headers,
+    tags: body.tags,
+    tracking: body.tracking,
   };
 }
 
@@ -125,25 +110,17 @@ function smsDraft(problems: Problems, tenant: Tenant, body: SendMessageBody): Me
     problems.add({ body: [`needs ${segments} segments; at most ${MAX_SEGMENTS} are sent`] });
   }
   const to = 'error' in phone ? '' : phone.e164;
-  return {
-    ...base(tenant, body),
-    to,
-    toKey: to,
-    from: null,
-    replyTo: null,
-    subject: null,
-    html: null,
-    text,
-    headers: null,
-    tags: null,
-    tracking: null,
-    segments,
-  };
+  return { ...base(tenant, body), to_address: to, to_key: to, text, segments };
 }
 
-function base(tenant: Tenant, body: SendMessageBody) {
-  const { accountId, brandId, actor } = tenant;
-  return { accountId, brandId, channel: body.channel, test: actor.kind === 'api_key' && actor.test };
+function base({ accountId, brandId, actor }: Tenant, { channel }: SendMessageBody) {
+  return {
+    account_id: accountId,
+    brand_id: brandId,
+    channel,
+    status: 'queued' as const,
+    test: actor.kind === 'api_key' && actor.test,
+  };
 }
 
 /** Text PostgreSQL cannot keep, or that is no text: NUL, halves of surrogate pairs. */

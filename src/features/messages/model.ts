@@ -4,10 +4,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Counted, Page } from '../../platform/http/pagination.ts';
 import type { MessageEventRow, MessageRow } from './presenter.ts';
 
-const columns = `m.id, m.account_id, m.brand_id, m.channel, m.status, m.test, m.segments, m.to_address,
-  m.from_address, m.reply_to, m.subject, m.template_id, m.contact_id, m.campaign_id, m.flow_id, m.tags, m.tracking,
-  m.idempotency_key, m.provider, m.provider_message_id, m.failure, m.bounce, m.hold, m.created_at, m.updated_at,
-  m.sent_at, m.delivered_at, m.opened_at, m.clicked_at, c.headers`;
+const columns = 'm.*, c.headers';
 
 /** Handovers are few: one a connection. */
 const sendingSql = `exists (select 1 from handovers h where m.id = any(h.message_ids))`;

@@ -1,44 +1,33 @@
 import type { z } from 'zod';
-import type { Bounce } from '../../delivery/message.ts';
+import { openStatuses } from '../../delivery/message.ts';
+import type { NewMessage, WrittenMessage } from '../../delivery/write-messages.ts';
 import type { messageDetail, messageResource } from './schema.ts';
 
 export type MessageResource = z.input<typeof messageResource>;
 export type MessageDetail = z.input<typeof messageDetail>;
 
-/** A row of `messages` with what lists show besides. */
-export interface MessageRow {
-  id: number;
-  account_id: number;
-  brand_id: number;
-  channel: 'email' | 'sms';
-  status: MessageResource['status'];
-  /** Whether an open handover covers it. */
-  sending: boolean;
-  test: boolean;
-  segments: number | null;
+type Column = Exclude<
+  keyof NewMessage,
+  'to_address' | 'to_key' | 'default_from' | 'sent_at' | 'delivered_at'
+>;
+
+/** A row of `messages`, with the headers of its content. A message that was just written lacks the nullable columns. */
+export interface MessageRow extends Pick<NewMessage, Column> {
   to_address: string | null;
-  from_address: string | null;
-  reply_to: string | null;
-  subject: string | null;
-  template_id: number | null;
-  contact_id: number | null;
-  campaign_id: number | null;
-  flow_id: number | null;
-  tags: Record<string, string> | null;
-  headers: Record<string, string> | null;
-  tracking: { opens?: boolean; clicks?: boolean } | null;
-  idempotency_key: string | null;
-  provider: string | null;
-  provider_message_id: string | null;
-  failure: { code: string; message: string } | null;
-  bounce: Bounce | null;
-  hold: { reason: string; until: string | null } | null;
+  /** Whether an open intent covers the message. */
+  sending?: boolean;
+  template_id?: number | null;
+  contact_id?: number | null;
+  campaign_id?: number | null;
+  flow_id?: number | null;
+  provider_message_id?: string | null;
+  hold?: { reason: string; until: string | null } | null;
   created_at: Date;
   updated_at: Date;
-  sent_at: Date | null;
-  delivered_at: Date | null;
-  opened_at: Date | null;
-  clicked_at: Date | null;
+  sent_at?: Date | null;
+  delivered_at?: Date | null;
+  opened_at?: Date | null;
+  clicked_at?: Date | null;
 }
 
 export interface MessageEventRow {
@@ -48,17 +37,28 @@ export interface MessageEventRow {
   data: Record<string, unknown> | null;
 }
 
-const iso = (date: Date | null) => date?.toISOString() ?? null;
+const iso = (date: Date | null | undefined) => date?.toISOString() ?? null;
 
 /** `sending` is shown, never stored. */
 function shownStatus(row: MessageRow): MessageResource['status'] {
-  return row.sending && ['queued', 'held', 'unknown'].includes(row.status) ? 'sending' : row.status;
+  return row.sending && openStatuses.includes(row.status) ? 'sending' : row.status;
 }
 
 function presentHold(hold: MessageRow['hold']): MessageResource['hold'] {
-  return hold === null
-    ? null
-    : { reason: hold.reason, until: hold.until && new Date(hold.until).toISOString() };
+  return hold ? { reason: hold.reason, until: hold.until && new Date(hold.until).toISOString() } : null;
+}
+
+function presentOrigin(row: MessageRow) {
+  return {
+    template_id: row.template_id ?? null,
+    contact_id: row.contact_id ?? null,
+    campaign_id: row.campaign_id ?? null,
+    flow_id: row.flow_id ?? null,
+  };
+}
+
+function presentTracking(tracking: MessageRow['tracking']): MessageResource['tracking'] {
+  return { opens: tracking?.opens ?? null, clicks: tracking?.clicks ?? null };
 }
 
 export function presentMessage(row: MessageRow): MessageResource {
@@ -70,23 +70,20 @@ export function presentMessage(row: MessageRow): MessageResource {
     channel: row.channel,
     status: shownStatus(row),
     to: row.to_address,
-    from: row.from_address,
-    reply_to: row.reply_to,
-    subject: row.subject,
-    template_id: row.template_id,
-    contact_id: row.contact_id,
-    campaign_id: row.campaign_id,
-    flow_id: row.flow_id,
+    from: row.from_address ?? null,
+    reply_to: row.reply_to ?? null,
+    subject: row.subject ?? null,
+    ...presentOrigin(row),
     tags: row.tags ?? {},
     headers: row.headers ?? {},
-    tracking: { opens: row.tracking?.opens ?? null, clicks: row.tracking?.clicks ?? null },
-    idempotency_key: row.idempotency_key,
-    provider: row.provider,
-    provider_message_id: row.provider_message_id,
-    segments: row.segments,
+    tracking: presentTracking(row.tracking),
+    idempotency_key: row.idempotency_key ?? null,
+    provider: row.provider ?? null,
+    provider_message_id: row.provider_message_id ?? null,
+    segments: row.segments ?? null,
     test: row.test,
-    failure: row.failure,
-    bounce: row.bounce,
+    failure: row.failure ?? null,
+    bounce: row.bounce ?? null,
     hold: presentHold(row.hold),
     queued_at: createdAt,
     sent_at: iso(row.sent_at),
@@ -96,6 +93,12 @@ export function presentMessage(row: MessageRow): MessageResource {
     created_at: createdAt,
     updated_at: row.updated_at === row.created_at ? createdAt : row.updated_at.toISOString(),
   };
+}
+
+/** Presents a queued message that was just written, without reading it back. */
+export function presentNewMessage(message: NewMessage, written: WrittenMessage): MessageResource {
+  const { sent_at: _sentAt, delivered_at: _deliveredAt, ...row } = message;
+  return presentMessage({ ...row, ...written, updated_at: written.created_at });
 }
 
 export function presentMessageDetail(

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
+import { sandboxCap } from '../../delivery/limits/sandbox-cap.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { REPLAYED } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
@@ -29,7 +30,7 @@ export function createMessageRoutes({ config, database, waker }: MessageRouteDep
     pool: database.pool,
     waker,
     mailDomain: config.MAIL_DOMAIN,
-    sandboxMonthlyCap: config.SANDBOX_MONTHLY_CAP,
+    reserve: { limits: [sandboxCap], settings: sandboxCap.settings(config) },
   });
   return [
     defineRoute({

@@ -6,14 +6,15 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import { fingerprintOf } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Counted, Page } from '../../platform/http/pagination.ts';
-import { createAcceptor } from './accept.ts';
-import { draftMessage, type MessageDraft } from './draft.ts';
+import { type AcceptDeps, createAcceptor } from './accept.ts';
+import { draftMessage } from './draft.ts';
 import { countMessages, findMessage, findMessageEvents, findMessages, type MessageFilters } from './model.ts';
 import {
   type MessageDetail,
   type MessageResource,
   presentMessage,
   presentMessageDetail,
+  presentNewMessage,
 } from './presenter.ts';
 import type { ListMessagesQuery, SendMessageBody } from './schema.ts';
 
@@ -21,7 +22,8 @@ export interface MessageServiceDeps {
   pool: pg.Pool;
   waker: Waker;
   mailDomain: string;
-  sandboxMonthlyCap: number;
+  /** The limits that refuse messages at accept. */
+  reserve: AcceptDeps['reserve'];
 }
 
 export interface SendResult {
@@ -44,49 +46,6 @@ export interface MessageService {
   ): Promise<{ messages: MessageResource[]; counted: Counted }>;
   /** @throws AppError not_found */
   get(tenant: Tenant, id: number): Promise<MessageDetail>;
-}
-
-/** What was just written, as a list would show it. */
-function presentDraft(
-  draft: MessageDraft,
-  id: number,
-  from: string | null,
-  at: Date,
-  key: string | null,
-): MessageResource {
-  return presentMessage({
-    id,
-    account_id: draft.accountId,
-    brand_id: draft.brandId,
-    channel: draft.channel,
-    status: 'queued',
-    sending: false,
-    test: draft.test,
-    segments: draft.segments,
-    to_address: draft.to,
-    from_address: from,
-    reply_to: draft.replyTo,
-    subject: draft.subject,
-    template_id: null,
-    contact_id: null,
-    campaign_id: null,
-    flow_id: null,
-    tags: draft.tags,
-    headers: draft.headers,
-    tracking: draft.tracking,
-    idempotency_key: key,
-    provider: null,
-    provider_message_id: null,
-    failure: null,
-    bounce: null,
-    hold: null,
-    created_at: at,
-    updated_at: at,
-    sent_at: null,
-    delivered_at: null,
-    opened_at: null,
-    clicked_at: null,
-  });
 }
 
 /** The recipient as `to_key` has it; text that is no address matches nothing. */
@@ -113,7 +72,7 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
   const { pool } = deps;
   const accept = createAcceptor({ ...deps, onQueued: () => deps.waker.wake('send') });
 
-  async function stored(tenant: Tenant, id: number): Promise<MessageResource> {
+  async function findStored(tenant: Tenant, id: number): Promise<MessageResource> {
     const row = await findMessage(pool, tenant, id);
     if (!row) throw notFound('message');
     return presentMessage(row);
@@ -125,11 +84,12 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
       const fingerprint = idempotencyKey === null ? null : fingerprintOf(body);
       const accepted = await accept({ draft, idempotencyKey, fingerprint });
       if (accepted.replayed) {
-        return { status: accepted.status, message: await stored(tenant, accepted.messageId), replayed: true };
+        return { status: accepted.status, message: await findStored(tenant, accepted.id), replayed: true };
       }
+      const { written } = accepted;
       const message = draft.test
-        ? await stored(tenant, accepted.messageId)
-        : presentDraft(draft, accepted.messageId, accepted.from, accepted.at, idempotencyKey);
+        ? await findStored(tenant, written.id)
+        : presentNewMessage({ ...draft, id: written.id, idempotency_key: idempotencyKey }, written);
       return { status: 201, message, replayed: false };
     },
     async list(tenant, query, page) {

@@ -1,7 +1,9 @@
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { messageClasses } from '../../delivery/message.ts';
+import { allocateMessageIds, writeMessages } from '../../delivery/write-messages.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** A mail of the service's own, as plain text; a paragraph may have several lines. */
+/** A mail from the service to the owners of an account, as plain text. A paragraph may have several lines. */
 export interface OwnerNotice {
   subject: string;
   paragraphs: string[];
@@ -14,67 +16,67 @@ function toHtml(paragraph: string): string {
   return `<p>${escaped.replaceAll('\n', '<br>\n')}</p>`;
 }
 
-/** The two forms of a letter: they say the same. */
-export function renderNotice({ paragraphs }: OwnerNotice): { html: string; text: string } {
+/** Renders the HTML and the text of a notice. Both say the same. */
+function renderNotice({ paragraphs }: OwnerNotice): { html: string; text: string } {
   return { html: `${paragraphs.map(toHtml).join('\n')}\n`, text: `${paragraphs.join('\n\n')}\n` };
 }
 
-/** Users may have been made with an address that no mail can reach: they get none. */
-async function ownersOf(client: Queryable, accountId: number): Promise<{ to: string; toKey: string }[]> {
-  const { rows } = await client.query<{ email: string }>(
-    `select u.email from memberships m join users u on u.id = m.user_id
+interface Owner {
+  email: string;
+  sender_account_id: number;
+  sender_brand_id: number;
+}
+
+/** The owners of an account, each with the brand that writes to them: the first one of the system account. */
+async function findOwners(client: Queryable, accountId: number): Promise<Owner[]> {
+  const { rows } = await client.query<Owner>(
+    `with sender as (
+       select a.id as sender_account_id, b.id as sender_brand_id from accounts a join brands b on b.account_id = a.id
+       where a.kind = 'system' order by b.id limit 1
+     )
+     select u.email, sender.* from memberships m join users u on u.id = m.user_id cross join sender
      where m.account_id = $1 and m.role = 'owner' order by u.id`,
     [accountId],
   );
-  return rows.flatMap(({ email }) => {
-    const parsed = parseEmailAddress(email);
-    return 'error' in parsed ? [] : [{ to: parsed.address, toKey: parsed.key }];
-  });
+  return rows;
 }
 
 /**
- * The system account's first brand sends. It counts in nobody's allowance, tells no webhook, and is in no
- * customer's lists.
- */
-const acceptSql = `
-  with sender as (
-    select a.id as account_id, b.id as brand_id from accounts a join brands b on b.account_id = a.id
-    where a.kind = 'system' order by b.id limit 1
-  ), input as materialized (
-    select nextval(pg_get_serial_sequence('messages', 'id')) as id, i.*
-    from json_to_recordset($1) as i ("to" text, "toKey" text)
-  ), written as (
-    insert into messages (id, account_id, brand_id, channel, status, to_address, to_key, from_address, subject)
-    select i.id, s.account_id, s.brand_id, 'email', 'queued', i."to", i."toKey", $2, $3 from input i cross join sender s
-    returning id, account_id
-  ), contents as (
-    insert into message_contents (message_id, html, text) select id, $4, $5 from written
-  )
-  insert into send_queue (message_id, account_id, channel, class, due_at, queued_at)
-  select id, account_id, 'email', 0, now(), now() from written`;
-
-/**
- * Write to the owners of an account, as part of the caller's transaction: an ordinary message to each, which the
- * sender takes from the queue. Call `waker.wake('send')` after the commit where there are any.
+ * Writes to the owners of an account in the caller's transaction: each gets an ordinary transactional message from
+ * the system account, which counts against no limit, causes no webhook and is in no customer's lists. Owners whose
+ * address cannot receive mail get none.
+ *
+ * Call `waker.wake('send')` after the commit if there are any messages.
  * @param client inside the caller's transaction
- * @param from of {@link systemSender}
- * @returns how many were accepted
+ * @param from the sender, from {@link systemSender}
+ * @returns the number of messages
  */
 export async function mailOwners(
   client: Queryable,
   accountId: number,
   from: string,
-  letter: OwnerNotice,
+  notice: OwnerNotice,
 ): Promise<number> {
-  const owners = await ownersOf(client, accountId);
-  if (owners.length === 0) return 0;
-  const { html, text } = renderNotice(letter);
-  const { rowCount } = await client.query(acceptSql, [
-    JSON.stringify(owners),
-    from,
-    letter.subject,
-    html,
-    text,
-  ]);
-  return rowCount ?? 0;
+  const owners = await findOwners(client, accountId);
+  const recipients = owners.flatMap((owner) => {
+    const address = parseEmailAddress(owner.email);
+    return 'error' in address ? [] : [{ owner, address }];
+  });
+  if (recipients.length === 0) return 0;
+  const ids = await allocateMessageIds(client, recipients.length);
+  const content = { subject: notice.subject, ...renderNotice(notice) };
+  const messages = recipients.map(({ owner, address }, index) => ({
+    id: ids[index] ?? 0,
+    account_id: owner.sender_account_id,
+    brand_id: owner.sender_brand_id,
+    channel: 'email' as const,
+    status: 'queued' as const,
+    test: false,
+    to_address: address.address,
+    to_key: address.key,
+    from_address: from,
+    ...content,
+  }));
+  await writeMessages(client, messages, { source: { class: messageClasses.transactional } });
+  return messages.length;
 }

@@ -1,0 +1,230 @@
+import { AppError } from '../errors.ts';
+import type { Queryable } from '../platform/db/queryable.ts';
+import type { AcceptRule, Limit } from './limits/limit.ts';
+import type { Bounce, Channel, FailureCode, MessageClass, messageClasses, MessageStatus } from './message.ts';
+
+/** A column's type in SQL; `Value` is what a writer gives for it. A column that may be null may be left out. */
+interface Column<Value> {
+  readonly sqlType: string;
+  readonly example?: Value;
+}
+
+const column = <Value>(sqlType: string): Column<Value> => ({ sqlType });
+
+type ValueOf<C> = C extends Column<infer Value> ? Value : never;
+type Values<Columns> = {
+  [Name in keyof Columns as null extends ValueOf<Columns[Name]> ? never : Name]: ValueOf<Columns[Name]>;
+} & {
+  [Name in keyof Columns as null extends ValueOf<Columns[Name]> ? Name : never]?:
+    ValueOf<Columns[Name]> | undefined;
+};
+
+/**
+ * The columns of `messages` that a writer may give. The type {@link NewMessage}, the shape of the statement's input
+ * and the list of inserted columns all derive from this list, so a new column needs one line here.
+ */
+const messageColumns = {
+  id: column<number>('bigint'),
+  account_id: column<number>('bigint'),
+  brand_id: column<number>('bigint'),
+  channel: column<Channel>('text'),
+  class: column<MessageClass>('smallint'),
+  status: column<MessageStatus>('text'),
+  test: column<boolean>('boolean'),
+  segments: column<number | null>('smallint'),
+  to_address: column<string>('text'),
+  to_key: column<string>('text'),
+  from_address: column<string | null>('text'),
+  reply_to: column<string | null>('text'),
+  subject: column<string | null>('text'),
+  campaign_id: column<number | null>('bigint'),
+  flow_id: column<number | null>('bigint'),
+  tags: column<Record<string, string> | null>('jsonb'),
+  tracking: column<{ opens?: boolean | undefined; clicks?: boolean | undefined } | null>('jsonb'),
+  idempotency_key: column<string | null>('text'),
+  provider: column<string | null>('text'),
+  // PostgreSQL reads 'now' as the start of the transaction, like now().
+  sent_at: column<'now' | null>('timestamptz'),
+  delivered_at: column<'now' | null>('timestamptz'),
+  failure: column<{ code: FailureCode; message: string } | null>('jsonb'),
+  bounce: column<Bounce | null>('jsonb'),
+};
+
+const contentColumns = {
+  html: column<string | null>('text'),
+  text: column<string | null>('text'),
+  headers: column<Record<string, string> | null>('jsonb'),
+};
+
+const inputColumns = {
+  ...messageColumns,
+  ...contentColumns,
+  /** The bare address that an email without `from_address` is sent from, under the account's sender name. */
+  default_from: column<string | null>('text'),
+};
+
+/** Why messages are sent. It decides their class. */
+export type MessageSource =
+  | { class: typeof messageClasses.transactional }
+  | { class: typeof messageClasses.flow; flow_id: number }
+  | { class: typeof messageClasses.campaign; campaign_id: number };
+
+/** A message to write, by column. Its id comes from {@link allocateMessageIds} or an id allocator. */
+export type NewMessage = Omit<Values<typeof inputColumns>, 'class' | 'campaign_id' | 'flow_id'>;
+
+export interface WrittenMessage {
+  id: number;
+  from_address: string | null;
+  created_at: Date;
+}
+
+/** SQL that a caller adds to the statement, and the fields of each message that only this SQL reads. */
+export interface Addition {
+  /** Part of the prepared statement's name: the same name means the same SQL. */
+  name: string;
+  /** Types in SQL, by name of the field. */
+  fields: Record<string, string>;
+  /** CTE over `input`, and the condition over `i` under which a message is written at all. */
+  admit?: { cte: string; condition: string };
+  /** CTE over `accepted`: the messages that are written. */
+  follow?: string;
+}
+
+/** A limit that refuses messages at accept. */
+type AcceptLimit = Limit & { readonly accept: AcceptRule };
+
+export interface WriteOptions {
+  source: MessageSource;
+  /** Limits that count the messages and may refuse them. Left out: the messages count against no limit. */
+  reserve?: { limits: readonly AcceptLimit[]; settings: Record<string, number> };
+  additions?: readonly Addition[];
+}
+
+const messageNames = Object.keys(messageColumns);
+const contentNames = Object.keys(contentColumns);
+
+/** The account's sender name before the default address, as a quoted string of RFC 5322. */
+const senderSql = `coalesce(i.from_address,
+      case when coalesce(a.email_from_name, '') = '' then i.default_from
+        else '"' || replace(replace(a.email_from_name, '\\', '\\\\'), '"', '\\"') || '" <' || i.default_from || '>' end)`;
+
+function inputShape(additions: readonly Addition[]): string {
+  const declared = Object.entries(inputColumns).map(([name, { sqlType }]) => `"${name}" ${sqlType}`);
+  const added = additions.flatMap(({ fields }) =>
+    Object.entries(fields).map(([name, sqlType]) => `"${name}" ${sqlType}`),
+  );
+  return [...declared, ...added].join(', ');
+}
+
+/**
+ * The statement's parts in the order in which they lock rows. The counters of the limits come last: a request of the
+ * same account in another process waits for them until this transaction ends.
+ */
+function statementText(limits: readonly AcceptLimit[], additions: readonly Addition[]): string {
+  const admits = additions.flatMap(({ admit }) => admit ?? []);
+  const follows = additions.flatMap(({ follow }) => follow ?? []);
+  const conditions = admits.map(({ condition }) => `(${condition})`);
+  const accountColumns = new Set(limits.flatMap(({ accept }) => accept.accountColumns));
+  const reservations = limits.flatMap(({ accept }) =>
+    accept.reserve({
+      messages: 'accepted',
+      written:
+        '(select count(*) from written) + (select count(*) from contents) + (select count(*) from queued) > 0',
+      setting: (name) => `($2::json ->> '${name}')::int`,
+    }),
+  );
+  const ctes = [
+    `input as (select * from json_to_recordset($1) as i (${inputShape(additions)}))`,
+    ...admits.map(({ cte }) => cte),
+    `accepted as (
+      select i.*, ${senderSql} as sender${[...accountColumns].map((name) => `, a.${name}`).join('')}
+      from input i join accounts a on a.id = i.account_id
+      ${conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''}
+    )`,
+    `written as (
+      insert into messages (${messageNames.join(', ')})
+      select ${messageNames.map((name) => (name === 'from_address' ? 'sender' : name)).join(', ')} from accepted
+      returning id, from_address, created_at
+    )`,
+    `contents as (
+      insert into message_contents (message_id, ${contentNames.join(', ')})
+      select id, ${contentNames.join(', ')} from accepted
+      returning 1
+    )`,
+    `queued as (
+      insert into send_queue (message_id, account_id, channel, class, due_at, queued_at)
+      select id, account_id, channel, class, now(), now() from accepted where status = 'queued'
+      returning 1
+    )`,
+    ...follows,
+    ...reservations.map(({ name, sql }) => `${name} as (${sql})`),
+  ];
+  // PostgreSQL evaluates a CTE that raises an error only if the outer query reads it.
+  const refusals = limits.map(({ accept }) => `, (select count(refused) from ${accept.refusals})`);
+  return `with ${ctes.join(', ')} select id, from_address, created_at${refusals.join('')} from written`;
+}
+
+const statements = new Map<string, { name: string; text: string }>();
+
+/** The statement without the parts that no message needs: an empty part costs as much as a message does. */
+function statementOf(limits: readonly AcceptLimit[], additions: readonly Addition[]) {
+  const name = [
+    'write_messages',
+    ...additions.map((each) => each.name),
+    ...limits.map((each) => each.name),
+  ].join('+');
+  const known = statements.get(name);
+  if (known) return known;
+  const statement = { name, text: statementText(limits, additions) };
+  statements.set(name, statement);
+  return statement;
+}
+
+/** The limit's error if a limit refused the messages, else the error as it is. */
+function errorOf(error: unknown, limits: readonly AcceptLimit[]): unknown {
+  const { code } = error as { code?: string };
+  const limit = limits.find(({ accept }) => accept.sqlstate === code);
+  return limit ? new AppError(limit.accept.code, limit.accept.message) : error;
+}
+
+/**
+ * Writes messages with their contents, a queue row for each message whose status is `queued`, and what the limits
+ * reserve, in one statement. This is the only path by which messages come into being: POST /messages, the service's
+ * own mail and tests use it.
+ *
+ * POST /messages keeps its idempotency keys and the outcomes of test keys in `features/messages` and passes them as
+ * additions: SQL that becomes part of the statement only if one of the messages needs it.
+ * @param client a pool, or a client inside the caller's transaction. Wake the senders after the commit.
+ * @param messages at least one, each with the fields of the additions
+ * @returns the written messages by id; those that an addition did not admit are absent
+ * @throws AppError with the code of the limit that refused the messages: none of them is written
+ */
+export async function writeMessages(
+  client: Queryable,
+  messages: readonly NewMessage[],
+  { source, reserve, additions = [] }: WriteOptions,
+): Promise<Map<number, WrittenMessage>> {
+  const limits = reserve?.limits ?? [];
+  const input = JSON.stringify(messages.map((message) => ({ ...source, ...message })));
+  try {
+    const { rows } = await client.query<WrittenMessage>({
+      ...statementOf(limits, additions),
+      values: reserve ? [input, JSON.stringify(reserve.settings)] : [input],
+    });
+    return new Map(rows.map((row) => [row.id, row]));
+  } catch (error) {
+    throw errorOf(error, limits);
+  }
+}
+
+/** The sequence of message ids, for an id allocator. */
+export const MESSAGE_ID_SEQUENCE = 'messages_id_seq';
+
+/** Takes ids for messages that are about to be written. */
+export async function allocateMessageIds(client: Queryable, count: number): Promise<number[]> {
+  const { rows } = await client.query<{ id: number }>(
+    `select nextval('${MESSAGE_ID_SEQUENCE}') as id from generate_series(1, $1)`,
+    [count],
+  );
+  return rows.map((row) => row.id);
+}
