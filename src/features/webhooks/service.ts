@@ -8,7 +8,7 @@ import type { Egress } from '../../platform/egress/client.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
 import { UnsealError, type Keyring } from '../../platform/secrets/keyring.ts';
 import { secretPlace } from './attempts/endpoint.ts';
-import { removeHistory } from './deliveries/model.ts';
+import { removeHistory } from './deliveries/history.ts';
 import {
   lockWebhook,
   updateWebhook,

@@ -1,10 +1,10 @@
 import type { HousekeepingTask } from '../../platform/housekeeping/task.ts';
-import { findOrphanedHistories, removeHistory } from './deliveries/model.ts';
+import { findOrphanedHistories, removeHistory } from './deliveries/history.ts';
 
 const WEBHOOKS = 100;
 const BATCH_ROWS = 1_000;
 
-/** What a DELETE left of a very long history, and deliveries that were written while their webhook was removed. */
+/** Removes what a DELETE left of a very long history, and deliveries written while their webhook was removed. */
 export const webhookHistories: HousekeepingTask = {
   name: 'webhook_histories',
   async run({ database: { pool } }, _asOf, progress) {
