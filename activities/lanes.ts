@@ -1,7 +1,7 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import type { Database } from '../src/platform/db/database.ts';
-import type { LaneLoop } from '../src/platform/lanes/loop.ts';
+import type { LaneLoop } from '../src/platform/queue/loop.ts';
 import { forgetLane, openLane, readLaneMode, recordLaneMode, takeLane } from '../src/platform/lanes/rows.ts';
 import {
   type LaneActivities,

@@ -6,18 +6,21 @@ import { capacitySettings } from '../delivery/limits/capacity.ts';
 import { createEmailProvider, createSmsProvider, signsMessages } from '../delivery/providers/registry.ts';
 import { recoverDeadSender } from '../delivery/send/dead-process.ts';
 import { createEmailChannel, createSmsChannel, type ProviderChannel } from '../delivery/send/hand-over.ts';
-import { createSender, type Sender } from '../delivery/send/loop.ts';
+import { createSender } from '../delivery/send/loop.ts';
 import { eventConsumers } from '../features/events.ts';
+import { WEBHOOK_USER_AGENT } from '../features/webhooks/attempts/attempt.ts';
 import { releaseWebhookClaims } from '../features/webhooks/loop/claim.ts';
 import { createWebhookLoop } from '../features/webhooks/loop/loop.ts';
 import { createLogger } from '../log.ts';
 import { requireConnections, type Database, openDatabase } from '../platform/db/database.ts';
 import { createWaker, type Waker } from '../platform/db/wake.ts';
 import { createResolver, type Resolver } from '../platform/dns/resolver.ts';
+import { createEgress } from '../platform/egress/client.ts';
 import { createEventPublisher } from '../platform/events/publish.ts';
 import { attachSender } from '../platform/lanes/attach.ts';
 import { registerProcess } from '../platform/processes/process.ts';
 import { startReaper } from '../platform/processes/reaper.ts';
+import type { QueueLoop } from '../platform/queue/loop.ts';
 import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
 
 /** Windows at work at once beyond the provider's connections: claims, records, sweeps. */
@@ -30,7 +33,7 @@ async function signers(config: Config, database: Database, keyring: Keyring): Pr
   return (await loadSigningKeys(deps, config.MAIL_DOMAIN)).map(createDkimSigner);
 }
 
-async function routesOf(
+async function channelsOf(
   config: Config,
   database: Database,
   keyring: Keyring,
@@ -40,23 +43,23 @@ async function routesOf(
   const email = createEmailProvider(deps);
   const sms = createSmsProvider(deps);
   const own = await signers(config, database, keyring);
-  const emailRoute = createEmailChannel(email, {
+  const emailChannel = createEmailChannel(email, {
     mailDomain: config.MAIL_DOMAIN,
     returnPathKey: keyring.subkey('return-path').key,
     signersFor: (domain) => (domain === config.MAIL_DOMAIN.toLowerCase() ? own : []),
   });
-  return sms ? [emailRoute, createSmsChannel(sms)] : [emailRoute];
+  return sms ? [emailChannel, createSmsChannel(sms)] : [emailChannel];
 }
 
 function senderOf(
   config: Config,
   database: Database,
   waker: Waker,
-  routes: ProviderChannel[],
+  channels: ProviderChannel[],
   rest: Pick<Parameters<typeof createSender>[0], 'process' | 'events' | 'log'>,
-): Sender {
+): QueueLoop {
   const { tiers } = capacitySettings(config);
-  return createSender({ pool: database.pool, waker, routes, tiers, ...rest });
+  return createSender({ pool: database.pool, waker, channels, tiers, ...rest });
 }
 
 /**
@@ -73,12 +76,13 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   await requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message));
   const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
   const resolver = createResolver(config.DNS_SERVERS);
-  const routes = await routesOf(config, database, keyring, resolver);
+  const channels = await channelsOf(config, database, keyring, resolver);
   const process = await registerProcess(options, 'sender');
   const waker = createWaker(options);
   const events = createEventPublisher(eventConsumers);
-  const sender = senderOf(config, database, waker, routes, { process, events, log });
-  const webhooks = createWebhookLoop({ config, database, keyring, resolver, process, waker, events, log });
+  const sender = senderOf(config, database, waker, channels, { process, events, log });
+  const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: WEBHOOK_USER_AGENT });
+  const webhooks = createWebhookLoop({ config, database, keyring, egress, process, waker, events, log });
   const reaper = startReaper({
     pool: database.pool,
     process,
@@ -99,7 +103,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   });
   sender.start();
   webhooks.start();
-  log.info({ provider: routes.map((route) => `${route.channel}:${route.provider}`) }, 'sender started');
+  log.info({ provider: channels.map(({ channel, provider }) => `${channel}:${provider}`) }, 'sender started');
   return {
     async stop() {
       await lanes.stop();

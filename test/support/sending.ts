@@ -5,10 +5,11 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import type { DkimSigner } from '../../src/delivery/dkim/sign.ts';
 import { createSmtpProvider } from '../../src/delivery/providers/smtp.ts';
 import { createEmailChannel, type ProviderChannel } from '../../src/delivery/send/hand-over.ts';
-import { createSender, type Sender } from '../../src/delivery/send/loop.ts';
+import { createSender } from '../../src/delivery/send/loop.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { createWaker } from '../../src/platform/db/wake.ts';
 import { type LiveProcess, registerProcess } from '../../src/platform/processes/process.ts';
+import type { QueueLoop } from '../../src/platform/queue/loop.ts';
 import { testEvents } from './events.ts';
 import { eventually } from './eventually.ts';
 
@@ -76,7 +77,7 @@ export async function startSmtpServer(options: SMTPServerOptions = {}, port = 0)
 }
 
 export interface TestSender {
-  sender: Sender;
+  sender: QueueLoop;
   process: LiveProcess;
   stop(): Promise<void>;
 }
@@ -86,7 +87,7 @@ export interface TestSenderOptions {
   port: number;
   connections?: number;
   signers?: readonly DkimSigner[];
-  route?: ProviderChannel;
+  channel?: ProviderChannel;
 }
 
 export const TEST_TIERS = { free: 1_000, paid: 50_000, trusted: 1_000_000 };
@@ -101,8 +102,8 @@ export async function startTestSender(options: TestSenderOptions): Promise<TestS
     target: { host: '127.0.0.1', port: options.port, security: 'none', clientName: 'mail.test' },
     connections: options.connections ?? 2,
   });
-  const route =
-    options.route ??
+  const channel =
+    options.channel ??
     createEmailChannel(provider, {
       mailDomain: 'mail.test',
       returnPathKey: Buffer.alloc(32, 1),
@@ -113,7 +114,7 @@ export async function startTestSender(options: TestSenderOptions): Promise<TestS
     pool: database.pool,
     process,
     waker,
-    routes: [route],
+    channels: [channel],
     tiers: TEST_TIERS,
     events: testEvents,
     log,

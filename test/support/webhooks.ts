@@ -1,8 +1,9 @@
 import pino from 'pino';
 import { emailEventData, emailEvents } from '../../src/delivery/events.ts';
+import { WEBHOOK_USER_AGENT } from '../../src/features/webhooks/attempts/attempt.ts';
 import type { EventType } from '../../src/features/webhooks/catalogue.ts';
 import { releaseWebhookClaims } from '../../src/features/webhooks/loop/claim.ts';
-import { createWebhookLoop, type WebhookLoop } from '../../src/features/webhooks/loop/loop.ts';
+import { createWebhookLoop } from '../../src/features/webhooks/loop/loop.ts';
 import { createWebhookManager, type WebhookManager } from '../../src/features/webhooks/service.ts';
 import type { Tenant } from '../../src/platform/auth/tenant.ts';
 import type { Database } from '../../src/platform/db/database.ts';
@@ -10,8 +11,10 @@ import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { createWaker, type Waker } from '../../src/platform/db/wake.ts';
 import { createEvent, type PublishedEvent } from '../../src/platform/events/define.ts';
 import { createResolver } from '../../src/platform/dns/resolver.ts';
+import { createEgress, type Egress } from '../../src/platform/egress/client.ts';
 import { registerProcess, type LiveProcess } from '../../src/platform/processes/process.ts';
 import { startReaper } from '../../src/platform/processes/reaper.ts';
+import type { QueueLoop } from '../../src/platform/queue/loop.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { TEST_SECRET, type TestTenant } from './api.ts';
 import { testEvents } from './events.ts';
@@ -67,16 +70,35 @@ export async function publishSent(
 }
 
 export interface RunningLoop {
-  loop: WebhookLoop;
+  loop: QueueLoop;
   process: LiveProcess;
   waker: Waker;
   stop(): Promise<void>;
 }
 
-/** The webhook loop of a sender process with its reaper, over connections of its own. */
+export interface WebhookLoopOptions {
+  allow?: string[];
+  dns?: string[];
+  schedule?: number[];
+  /** Time-out of an attempt instead of 10 s. */
+  timeoutMs?: number;
+}
+
+function testEgress({ allow, dns, timeoutMs }: WebhookLoopOptions): Egress {
+  const egress = createEgress({
+    resolver: createResolver(dns ?? []),
+    allow: allow ?? ['127.0.0.0/8'],
+    userAgent: WEBHOOK_USER_AGENT,
+    ca: [testCa],
+  });
+  if (timeoutMs === undefined) return egress;
+  return { ...egress, request: (request) => egress.request({ ...request, timeoutMs }) };
+}
+
+/** The webhook loop of a sender process with its reaper, over its own connections. */
 export async function startWebhookLoop(
   database: Database,
-  options: { allow?: string[]; dns?: string[]; schedule?: number[] } = {},
+  options: WebhookLoopOptions = {},
 ): Promise<RunningLoop> {
   const process = await registerProcess({ url: database.url }, 'sender');
   const waker = createWaker({ url: database.url });
@@ -90,18 +112,16 @@ export async function startWebhookLoop(
   });
   const loop = createWebhookLoop({
     config: {
-      EGRESS_ALLOW: options.allow ?? ['127.0.0.0/8'],
       WEBHOOK_RETRY_SCHEDULE: options.schedule ?? testSchedule,
       MAIL_DOMAIN: 'carillon.test',
     },
     database,
     keyring: testKeyring,
-    resolver: createResolver(options.dns ?? []),
+    egress: testEgress(options),
     process,
     waker,
     events: testEvents,
     log,
-    ca: [testCa],
   });
   loop.start();
   return {

@@ -1,6 +1,6 @@
 import { createLaneActivities } from '../../activities/lanes.ts';
 import { attachSender, type AttachDependencies } from '../../src/platform/lanes/attach.ts';
-import type { LaneLoop } from '../../src/platform/lanes/loop.ts';
+import type { LaneLoop } from '../../src/platform/queue/loop.ts';
 import type { LaneKind, LaneMode, LaneReport } from '../../workflows/lanes/contract.ts';
 
 /** A loop that sends nothing and remembers the modes it was given. */

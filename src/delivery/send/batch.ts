@@ -1,7 +1,7 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type Refusal, verdictSql } from '../limits/authority.ts';
 import type { Channel } from '../message.ts';
-import { type Claim, releaseClaims } from './claim.ts';
+import type { Claim } from './claim.ts';
 
 /** A message of a window, as the sender needs it. */
 export interface BatchMessage {
@@ -82,20 +82,16 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
 }
 
 /**
- * Remove intents of a live owner that it does not know of (their commit was not seen), and give back claims it
- * does not know of. Nothing was handed over under them.
- * @param liveSeqs intents the owner is working on
- * @param strays claims the owner twice did not know
+ * Removes intents of a live owner whose commit it never saw. Nothing was handed over under them.
+ * @param liveSeqs the intents that the owner is working on
  */
-export async function dropStrays(
+export async function dropUnknownIntents(
   client: Queryable,
   owner: number,
   liveSeqs: number[],
-  strays: readonly Claim[],
 ): Promise<void> {
   await client.query(
     `delete from handovers where owner = $1 and seq <> all($2::bigint[]) and intended_at < now() - interval '10 seconds'`,
     [owner, liveSeqs],
   );
-  await releaseClaims(client, owner, strays);
 }

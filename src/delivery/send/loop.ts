@@ -1,321 +1,273 @@
-import os from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type { LaneMode, LaneReport } from '../../../workflows/lanes/contract.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { EventPublisher } from '../../platform/events/publish.ts';
-import type { LaneLoop } from '../../platform/lanes/loop.ts';
 import type { LiveProcess } from '../../platform/processes/process.ts';
-import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
+import {
+  type ClaimResult,
+  createQueueLoop,
+  type QueueAdapter,
+  type QueueHandle,
+  type QueueLoop,
+  type QueueState,
+} from '../../platform/queue/loop.ts';
+import { createRecorder, type Recorder } from '../../platform/queue/recorder.ts';
 import type { TierAllowances } from '../limits/allowance.ts';
 import type { HandOverOutcome } from '../providers/port.ts';
-import { dropStrays, intendBatch, type BatchMessage } from './batch.ts';
+import { type BatchMessage, dropUnknownIntents, intendBatch } from './batch.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
 import { type ClaimBuffer, createClaimBuffer } from './claim-buffer.ts';
-import { type Claim, releaseClaims, createClaimer } from './claim.ts';
+import { type Claim, createClaimer, releaseClaims } from './claim.ts';
 import type { ProviderChannel } from './hand-over.ts';
 import { type OutcomeRecord, outcomeRecord, refusalRecord } from './outcomes.ts';
-import { createRecorder, type Recorder } from './recorder.ts';
+import { type BatchRecord, createBatchRecording, type RecordBatches } from './record.ts';
 
 export interface SenderDeps {
   pool: pg.Pool;
   process: LiveProcess;
   waker: Waker;
-  routes: ProviderChannel[];
+  channels: ProviderChannel[];
   tiers: TierAllowances;
   events: EventPublisher;
   log: Logger;
 }
 
-export interface Sender extends LaneLoop {
-  start(): void;
-  /** Takes nothing new, finishes the windows at the provider, gives all other claims back. */
-  stop(): Promise<void>;
-}
-
-interface Line {
-  route: ProviderChannel;
+/** A provider channel with the claims that wait for it, and the breaker that stops handing over while it fails. */
+interface ChannelState {
+  channel: ProviderChannel;
   buffer: ClaimBuffer;
   breaker: Breaker;
 }
 
-const BUSY_POLL_MS = 25;
-const IDLE_POLL_MS = 1_000;
-const AWAY_MS = 250;
-const GIVE_BACK_TRIES = 8;
-const SWEEP_MS = 2_000;
-const BACKLOG_MS = 10_000;
+/** A batch that waits for its record to be committed. */
+interface PendingRecord {
+  batch: BatchRecord;
+  done: () => void;
+}
+
+const RETRY_MS = 250;
+const MAX_BATCHES_PER_RECORD = 32;
 
 /**
- * The one loop that sends whatever is queued: claim, check and intend, hand over, record. It needs PostgreSQL
- * and the providers only; its lane in the workflow engine watches and steers it.
+ * Sends whatever is queued: claim, check and intend, hand over, record. Each provider channel has a buffer of claims
+ * and as many workers as its provider takes batches at once.
  */
-class SendLoop implements Sender {
+class SendQueue implements QueueAdapter<Claim> {
   readonly kind = 'send';
+  readonly noun = 'messages';
+  readonly sweepMs = 2_000;
+  readonly claimIntervalMs = 0;
+  readonly releaseTries = 8;
+  readonly givesBackIn = ['paused', 'draining'] as const;
+  readonly loop: QueueLoop & QueueHandle<Claim>;
   readonly #deps: SenderDeps;
-  readonly #lines: Line[];
-  readonly #claimRound: ReturnType<typeof createClaimer>;
-  readonly #recorder: Recorder;
-  readonly #working = new Set<Promise<void>>();
+  readonly #channels: ChannelState[];
+  readonly #claimOnce: ReturnType<typeof createClaimer>;
+  readonly #recordBatches: RecordBatches;
+  readonly #recorder: Recorder<PendingRecord>;
   readonly #liveSeqs = new Set<number>();
-  /** Claims of ours, by message: their epochs. */
-  readonly #inFlight = new Map<number, number>();
-  readonly #timers: NodeJS.Timeout[] = [];
-  #strays = new Map<number, number>();
-  #pump: Repeating | null = null;
-  #idleMs = BUSY_POLL_MS;
-  #mode: LaneMode = 'running';
-  #stopped = false;
+  #workers: Promise<void>[] = [];
   #seq = Date.now() * 1_000;
-  #handled = 0;
-  #lastHandled = 0;
-  #rate = 0;
-  #backlog: Record<string, number> = {};
-  #unlisten: () => void = () => undefined;
 
   constructor(deps: SenderDeps) {
     this.#deps = deps;
-    this.#lines = deps.routes.map((route) => ({
-      route,
-      buffer: createClaimBuffer(route.concurrency),
+    this.#channels = deps.channels.map((channel) => ({
+      channel,
+      buffer: createClaimBuffer(channel.concurrency),
       breaker: createBreaker(),
     }));
-    this.#claimRound = createClaimer(deps.pool, deps.tiers);
-    this.#recorder = createRecorder(deps, deps.log, (channel) => deps.waker.wake(channel));
+    this.#claimOnce = createClaimer(deps.pool, deps.tiers);
+    this.#recordBatches = createBatchRecording(deps);
+    this.#recorder = createRecorder({
+      noun: 'outcomes',
+      maxGroup: MAX_BATCHES_PER_RECORD,
+      // A worker waits for its record, so retries must not become rare.
+      maxRetryMs: RETRY_MS,
+      commit: (pending) => this.#commit(pending),
+      describe: ({ batch }) => ({ seq: batch.seq, messages: batch.settlements.length }),
+      log: deps.log,
+    });
+    this.loop = createQueueLoop(this, deps);
+  }
+
+  idOf(claim: Claim): number {
+    return claim.messageId;
+  }
+
+  epochOf(claim: Claim): number {
+    return claim.epoch;
   }
 
   start(): void {
-    this.#unlisten = this.#deps.waker.listen('send', () => this.#pump?.wake());
-    this.#timers.push(
-      setInterval(() => void this.#sweep(), SWEEP_MS),
-      setInterval(() => this.#measureRate(), 1_000),
-      setInterval(() => void this.#countBacklog(), BACKLOG_MS),
+    this.#workers = this.#channels.flatMap((state) =>
+      Array.from({ length: state.channel.concurrency }, () => this.#work(state)),
     );
-    const { log } = this.#deps;
-    this.#pump = repeat(() => this.#round(), { log, name: 'claiming messages', retryMs: AWAY_MS });
-    for (const line of this.#lines) {
-      for (let n = 0; n < line.route.concurrency; n++) this.#keep(this.#work(line));
-    }
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#unlisten();
-    for (const timer of this.#timers) clearInterval(timer);
-    const pumped = this.#pump?.stop();
-    await Promise.all(this.#lines.map((line) => this.#giveBack(line.buffer.drain())));
-    for (const line of this.#lines) line.buffer.close();
-    await pumped;
-    await Promise.all(this.#working);
-    await Promise.all(this.#lines.map((line) => this.#giveBack(line.buffer.drain())));
-    await Promise.all(this.#lines.map((line) => line.route.close()));
-  }
-
-  setMode(mode: LaneMode): void {
-    this.#mode = mode;
-    if (mode !== 'running') {
-      for (const line of this.#lines) void this.#giveBack(line.buffer.drain());
-    }
-    this.#pump?.wake();
-  }
-
-  report(): LaneReport {
-    return {
-      host: os.hostname(),
-      pid: process.pid,
-      processId: this.#deps.process.id() ?? 0,
-      mode: this.#mode,
-      ratePerSecond: Math.round(this.#rate * 10) / 10,
-      handledTotal: this.#handled,
-      inFlight: this.#inFlight.size,
-      backlog: this.#backlog,
-      providers: Object.fromEntries(
-        this.#lines.map(({ route, breaker }) => [`${route.channel}:${route.provider}`, breaker.report()]),
-      ),
-    };
-  }
-
-  #keep(work: Promise<void>): void {
-    this.#working.add(work);
-    void work.finally(() => this.#working.delete(work));
-  }
-
-  /** Keeps the buffers filled. @returns milliseconds until the next claim, unless woken before */
-  async #round(): Promise<number> {
-    const owner = this.#deps.process.id();
+  /** Fills the buffers that have become half empty. */
+  async claim(owner: number): Promise<ClaimResult | null> {
     const wanted = this.#wanted();
-    if (owner === null || this.#mode !== 'running' || wanted.size === 0) return AWAY_MS;
-    const { claimed, nextDueMs } = await this.#claim(owner, wanted);
-    this.#idleMs = claimed ? BUSY_POLL_MS : Math.min(this.#idleMs * 2, IDLE_POLL_MS);
-    return claimed ? 0 : Math.min(this.#idleMs, Math.max(1, nextDueMs ?? IDLE_POLL_MS));
-  }
-
-  /** How many to claim, of the channels that have too few. */
-  #wanted(): Map<string, number> {
-    const hungry = this.#lines.filter(({ buffer, breaker }) => buffer.wanted() > 0 && breaker.waitMs() === 0);
-    return new Map(hungry.map(({ route, buffer }) => [route.channel, buffer.wanted()]));
-  }
-
-  async #claim(
-    owner: number,
-    wanted: Map<string, number>,
-  ): Promise<{ claimed: boolean; nextDueMs: number | null }> {
-    const round = await this.#claimRound(owner, wanted, (channel, claimed) => {
-      const claims = claimed.filter(({ messageId, epoch }) => this.#inFlight.get(messageId) !== epoch);
-      for (const { messageId, epoch } of claims) this.#inFlight.set(messageId, epoch);
-      const line = this.#lines.find((each) => each.route.channel === channel);
-      if (this.#stopped || this.#mode !== 'running' || !line) this.#keep(this.#giveBack(claims));
-      else line.buffer.add(claims);
+    if (wanted.size === 0) return null;
+    const { claimed, nextDueMs } = await this.#claimOnce(owner, wanted, (channel, claims) => {
+      const added = this.loop.register(claims);
+      const state = this.#channels.find((each) => each.channel.channel === channel);
+      if (state && this.loop.acceptsWork()) state.buffer.add(added);
+      else void this.loop.giveBack(added);
     });
-    return { claimed: round.claimed > 0, nextDueMs: round.nextDueMs };
+    return { claimed, nextLookMs: nextDueMs };
   }
 
-  async #work(line: Line): Promise<void> {
+  takeWaiting(): Claim[] {
+    return this.#channels.flatMap(({ buffer }) => buffer.drain());
+  }
+
+  release(owner: number, claims: readonly Claim[]): Promise<void> {
+    return releaseClaims(this.#deps.pool, owner, claims);
+  }
+
+  async listOwned(owner: number): Promise<Claim[]> {
+    const { rows } = await this.#deps.pool.query<Claim>(
+      'select message_id as "messageId", claim_epoch as epoch from send_queue where owner = $1',
+      [owner],
+    );
+    return rows;
+  }
+
+  sweep(owner: number): Promise<void> {
+    return dropUnknownIntents(this.#deps.pool, owner, [...this.#liveSeqs]);
+  }
+
+  /** Counts at most 100,000 rows: enough for an operator, cheap for the database. */
+  async countBacklog(): Promise<Record<string, number>> {
+    const names = ['transactional', 'flow', 'campaign'];
+    const { rows } = await this.#deps.pool.query<{ class: number; count: number }>(
+      'select class, count(*) as count from (select class from send_queue limit 100000) q group by class',
+    );
+    return Object.fromEntries(rows.map((row) => [names[row.class] ?? row.class, row.count]));
+  }
+
+  describe(): QueueState {
+    const providers = this.#channels.map(
+      ({ channel, breaker }) => [`${channel.channel}:${channel.provider}`, breaker.report()] as const,
+    );
+    return { inFlight: this.loop.registered(), providers: Object.fromEntries(providers) };
+  }
+
+  async finish(): Promise<void> {
+    for (const { buffer } of this.#channels) buffer.close();
+    await Promise.all(this.#workers);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#channels.map(({ channel }) => channel.close()));
+  }
+
+  /** How many to claim, by channel; channels with enough claims or a failing provider are left out. */
+  #wanted(): Map<string, number> {
+    const hungry = this.#channels.filter(
+      ({ buffer, breaker }) => buffer.wanted() > 0 && breaker.waitMs() === 0,
+    );
+    return new Map(hungry.map(({ channel, buffer }) => [channel.channel, buffer.wanted()]));
+  }
+
+  async #work(state: ChannelState): Promise<void> {
+    const { channel, buffer, breaker } = state;
     for (;;) {
-      const window = await line.buffer.take();
-      if (window === null) return;
-      if (line.buffer.wanted() > 0) this.#pump?.wake();
+      const claims = await buffer.take();
+      if (claims === null) return;
+      if (buffer.wanted() > 0) this.loop.wake();
       try {
-        const leave = line.breaker.tryEnter();
-        if (leave) await this.#send(line, window).finally(leave);
-        else await this.#giveBack([...window, ...line.buffer.drain()]);
+        const leave = breaker.tryEnter();
+        if (leave) await this.#send(state, claims).finally(leave);
+        else await this.loop.giveBack([...claims, ...buffer.drain()]);
       } catch (error) {
-        this.#deps.log.error(
-          { err: error, provider: line.route.provider },
-          'a window failed before its intent',
-        );
-        await this.#giveBack(window);
-        await sleep(AWAY_MS);
+        this.#deps.log.error({ err: error, provider: channel.provider }, 'batch failed before its intent');
+        await this.loop.giveBack(claims);
+        await sleep(RETRY_MS);
       } finally {
-        this.#forget(window);
+        this.loop.forget(claims);
       }
     }
   }
 
-  async #send(line: Line, claims: Claim[]): Promise<void> {
+  async #send(state: ChannelState, claims: Claim[]): Promise<void> {
+    const { provider } = state.channel;
     const owner = this.#deps.process.id();
     if (owner === null) return;
     const seq = ++this.#seq;
     this.#liveSeqs.add(seq);
     try {
-      const messages = await intendBatch(this.#deps.pool, {
-        owner,
-        seq,
-        provider: line.route.provider,
-        claims,
-      });
+      const messages = await intendBatch(this.#deps.pool, { owner, seq, provider, claims });
       const leaving = messages.filter((message) => message.verdict === 'send');
-      const outcomes = leaving.length > 0 ? await this.#handOver(line, leaving) : [];
-      line.buffer.handedOver(messages.length);
-      const settlements = this.#settle(line.route.provider, messages, leaving, outcomes);
-      if (settlements.length > 0) await this.#recorder.record({ owner, seq, settlements });
-      this.#handled += leaving.length;
+      const outcomes = leaving.length > 0 ? await this.#handOver(state, leaving) : [];
+      state.buffer.handedOver(messages.length);
+      const settlements = outcomeRecords(provider, messages, outcomes);
+      if (settlements.length > 0) await this.#record({ owner, seq, settlements });
+      this.loop.countHandled(leaving.length);
     } finally {
-      // An intent whose commit we did not see is swept as soon as it is not listed here.
+      // The sweep drops intents that are not listed here: those whose commit succeeded but was never confirmed.
       this.#liveSeqs.delete(seq);
     }
   }
 
-  async #handOver(line: Line, leaving: BatchMessage[]): Promise<HandOverOutcome[]> {
+  async #handOver({ channel, breaker }: ChannelState, leaving: BatchMessage[]): Promise<HandOverOutcome[]> {
     let outcomes: HandOverOutcome[];
     try {
-      outcomes = await line.route.handOver(leaving);
+      outcomes = await channel.handOver(leaving);
     } catch (error) {
-      // Providers report trouble as outcomes; should one throw, nobody knows what it did.
+      // Providers report trouble as outcomes. If one throws, it is unknown what it has sent.
       outcomes = leaving.map(() => ({ kind: 'unknown', reason: (error as Error).message }));
-      this.#deps.log.error({ err: error, provider: line.route.provider }, 'provider threw');
+      this.#deps.log.error({ err: error, provider: channel.provider }, 'provider threw');
     }
-    this.#judge(line, outcomes);
+    judgeProvider(breaker, outcomes);
+    const { state, reason } = breaker.report();
+    if (state !== 'closed') this.#deps.log.warn({ provider: channel.provider, reason }, 'provider fault');
     return outcomes;
   }
 
-  /** What a window tells of its provider: trouble, strain, or that it works. */
-  #judge({ breaker, route }: Line, outcomes: HandOverOutcome[]): void {
-    const strain = outcomes.find((outcome) => outcome.kind === 'deferred' && outcome.connectionLost);
-    const fault = outcomes.find((outcome) => outcome.kind === 'fault');
-    const accepted = outcomes.some((outcome) => outcome.kind === 'accepted');
-    if (strain?.kind === 'deferred') breaker.strained(strain.response);
-    else if (fault?.kind === 'fault' && !accepted) breaker.failed(fault.reason);
-    else breaker.succeeded();
-    const { state, reason } = breaker.report();
-    if (state !== 'closed') this.#deps.log.warn({ provider: route.provider, reason }, 'provider fault');
+  /** Resolves when the batch's outcomes are committed, however long the database is unavailable. */
+  #record(batch: BatchRecord): Promise<void> {
+    return new Promise((done) => this.#recorder.add({ batch, done }));
   }
 
-  #settle(
-    provider: string,
-    messages: BatchMessage[],
-    leaving: BatchMessage[],
-    outcomes: HandOverOutcome[],
-  ): OutcomeRecord[] {
-    const refused = messages.flatMap((message) =>
-      message.verdict === 'send' ? [] : [refusalRecord(message, message.verdict)],
-    );
-    const settled = leaving.map((message, index) =>
-      outcomeRecord(message, provider, outcomes[index] ?? { kind: 'unknown', reason: 'no outcome' }),
-    );
-    return [...refused, ...settled];
-  }
-
-  /** A newer claim of the same message stays known. */
-  #forget(claims: Claim[]): void {
-    for (const { messageId, epoch } of claims) {
-      if (this.#inFlight.get(messageId) === epoch) this.#inFlight.delete(messageId);
-    }
-  }
-
-  async #giveBack(claims: Claim[]): Promise<void> {
-    const owner = this.#deps.process.id();
-    this.#forget(claims);
-    if (owner === null || claims.length === 0) return;
-    // What cannot be given back is found by the sweep, or by whoever takes us for dead.
-    for (let tries = 0; tries < GIVE_BACK_TRIES; tries++) {
-      try {
-        return await releaseClaims(this.#deps.pool, owner, claims);
-      } catch (error) {
-        this.#deps.log.warn({ err: error }, 'claims not given back yet');
-        await sleep(AWAY_MS);
-      }
-    }
-  }
-
-  /** Claims and intents of ours in the database that we know nothing of: their answer was lost on the way. */
-  async #sweep(): Promise<void> {
-    const owner = this.#deps.process.id();
-    if (owner === null) return;
-    try {
-      const { rows: held } = await this.#deps.pool.query<Claim>(
-        'select message_id as "messageId", claim_epoch as epoch from send_queue where owner = $1',
-        [owner],
-      );
-      const unknown = held.filter((claim) => this.#inFlight.get(claim.messageId) !== claim.epoch);
-      const twice = unknown.filter((claim) => this.#strays.get(claim.messageId) === claim.epoch);
-      this.#strays = new Map(unknown.map((claim) => [claim.messageId, claim.epoch]));
-      await dropStrays(this.#deps.pool, owner, [...this.#liveSeqs], twice);
-    } catch (error) {
-      this.#deps.log.warn({ err: error }, 'sweep failed');
-    }
-  }
-
-  #measureRate(): void {
-    this.#rate = this.#rate * 0.7 + (this.#handled - this.#lastHandled) * 0.3;
-    this.#lastHandled = this.#handled;
-  }
-
-  /** At most 100,000 rows are counted: enough for an operator, cheap for the database. */
-  async #countBacklog(): Promise<void> {
-    const names = ['transactional', 'flow', 'campaign'];
-    const counted = await this.#deps.pool
-      .query<{ class: number; count: number }>(
-        'select class, count(*) as count from (select class from send_queue limit 100000) q group by class',
-      )
-      .catch(() => null);
-    if (!counted) return;
-    this.#backlog = Object.fromEntries(counted.rows.map((row) => [names[row.class] ?? row.class, row.count]));
+  async #commit(pending: readonly PendingRecord[]): Promise<void> {
+    const queued = await this.#recordBatches(pending.map(({ batch }) => batch));
+    for (const { done } of pending) done();
+    for (const channel of queued.keys()) this.#deps.waker.wake(channel);
   }
 }
 
-/** @param deps the pool needs a connection for each worker that may intend at once, and two more */
-export function createSender(deps: SenderDeps): Sender {
-  return new SendLoop(deps);
+/** Opens or closes the breaker by what a batch shows of its provider: a fault, strain, or that it works. */
+function judgeProvider(breaker: Breaker, outcomes: readonly HandOverOutcome[]): void {
+  const strain = outcomes.find((outcome) => outcome.kind === 'deferred' && outcome.connectionLost);
+  const fault = outcomes.find((outcome) => outcome.kind === 'fault');
+  const accepted = outcomes.some((outcome) => outcome.kind === 'accepted');
+  if (strain?.kind === 'deferred') breaker.strained(strain.response);
+  else if (fault?.kind === 'fault' && !accepted) breaker.failed(fault.reason);
+  else breaker.succeeded();
+}
+
+/** @param outcomes of the messages whose verdict is `send`, in their order */
+function outcomeRecords(
+  provider: string,
+  messages: readonly BatchMessage[],
+  outcomes: readonly HandOverOutcome[],
+): OutcomeRecord[] {
+  const refused = messages.flatMap((message) =>
+    message.verdict === 'send' ? [] : [refusalRecord(message, message.verdict)],
+  );
+  const handedOver = messages.filter((message) => message.verdict === 'send');
+  const recorded = handedOver.map((message, index) =>
+    outcomeRecord(message, provider, outcomes[index] ?? { kind: 'unknown', reason: 'no outcome' }),
+  );
+  return [...refused, ...recorded];
+}
+
+/**
+ * The send loop of a `sender` process. It needs PostgreSQL and the providers only.
+ * @param deps the pool needs a connection for each batch that may be intended at once, and two more
+ */
+export function createSender(deps: SenderDeps): QueueLoop {
+  return new SendQueue(deps).loop;
 }

@@ -8,7 +8,7 @@ import { openEngine } from '../temporal/connection.ts';
 import { taskQueues } from '../temporal/contract.ts';
 import { keepWorking } from '../temporal/worker.ts';
 import { ensureLanes } from './ensure.ts';
-import type { LaneLoop } from './loop.ts';
+import type { LaneLoop } from '../queue/loop.ts';
 import { adoptLane, hasLanes, type Lane, planLanes } from './rows.ts';
 
 const ENSURE_MS = 30_000;

@@ -97,7 +97,7 @@ describe('the send loop', () => {
   it('leaves to others what its provider is too slow for', async () => {
     await queueEmails(test.database, account, 600);
     const answered = Promise.withResolvers<undefined>();
-    const route: ProviderChannel = {
+    const channel: ProviderChannel = {
       channel: 'email',
       provider: 'slow',
       concurrency: 2,
@@ -107,7 +107,7 @@ describe('the send loop', () => {
       },
       close: async () => undefined,
     };
-    senders.push(await startTestSender({ url: test.url, port: server.port, route }));
+    senders.push(await startTestSender({ url: test.url, port: server.port, channel }));
     const held = () => query('select 1 from send_queue where owner is not null');
     try {
       // Two windows of 50, and what is claimed ahead.

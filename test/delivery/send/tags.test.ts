@@ -30,7 +30,7 @@ beforeAll(async () => {
   sender = await startTestSender({
     url: test.url,
     port: 0,
-    route: createEmailChannel(keepingProvider(given), settings),
+    channel: createEmailChannel(keepingProvider(given), settings),
   });
 });
 afterAll(async () => {

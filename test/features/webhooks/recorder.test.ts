@@ -51,7 +51,7 @@ beforeEach(async () => {
     events: testEvents,
     waker: { wake: () => undefined },
     log: pino({}, { write: (line: string) => void logged.push(JSON.parse(line)) }),
-    onRecorded: (ids) => void recorded.push(...ids),
+    onRecorded: (results) => void recorded.push(...results.map((result) => result.due.deliveryId)),
   });
 });
 afterEach(async () => {

@@ -1,26 +1,38 @@
-import os from 'node:os';
 import type { Logger } from 'pino';
-import type { LaneMode, LaneReport } from '../../../../workflows/lanes/contract.ts';
 import type { Config } from '../../../config.ts';
 import { systemSender } from '../../../delivery/sender-identity.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { keepPartitionsOf } from '../../../platform/db/partitions.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
-import type { Resolver } from '../../../platform/dns/resolver.ts';
-import { createEgress, type Egress } from '../../../platform/egress/client.ts';
+import type { Egress } from '../../../platform/egress/client.ts';
 import type { EventPublisher } from '../../../platform/events/publish.ts';
-import type { LaneLoop } from '../../../platform/lanes/loop.ts';
 import type { LiveProcess } from '../../../platform/processes/process.ts';
-import { repeat, type Repeating } from '../../../platform/processes/repeat.ts';
+import {
+  type ClaimResult,
+  createQueueLoop,
+  type QueueAdapter,
+  type QueueHandle,
+  type QueueLoop,
+  type QueueState,
+} from '../../../platform/queue/loop.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
-import { hasEvent, type FoundDelivery, attemptDelivery, WEBHOOK_USER_AGENT } from '../attempts/attempt.ts';
-import { type Endpoint, createEndpointReader, type ReadEndpoints } from '../attempts/endpoint.ts';
+import { attemptDelivery, type FoundDelivery, hasEvent } from '../attempts/attempt.ts';
+import { createEndpointReader, type Endpoint, type ReadEndpoints } from '../attempts/endpoint.ts';
 import type { DroppedDelivery } from '../attempts/record.ts';
-import { createAttemptRecorder, type AttemptRecorder } from '../attempts/recorder.ts';
-import { claimDeliveries, claimedDeliveries, countWaiting, releaseDeliveries } from './claim.ts';
-import { type ClaimedDelivery, AHEAD_MS, AttemptSchedule, FIRST_CLAIM } from './schedule.ts';
+import { type AttemptRecorder, createAttemptRecorder } from '../attempts/recorder.ts';
+import {
+  claimDeliveries,
+  countWaiting,
+  findOwnedDeliveries,
+  type OwnedDelivery,
+  releaseDeliveries,
+} from './claim.ts';
+import { AttemptSchedule, type ClaimedDelivery, FIRST_CLAIM, TICK_MS } from './schedule.ts';
 
-/** Which deliveries may be attempted: their webhook is on, and was never off since the event, which is there. */
+/**
+ * Sorts out the claims whose delivery must not be attempted: the endpoint is deleted, is off or was off since the
+ * event, or the event's data are deleted.
+ */
 export function sortClaims(
   due: readonly FoundDelivery[],
   endpoints: ReadonlyMap<number, Endpoint>,
@@ -40,69 +52,47 @@ export function sortClaims(
 }
 
 export interface WebhookLoopDeps {
-  config: Pick<Config, 'EGRESS_ALLOW' | 'WEBHOOK_RETRY_SCHEDULE' | 'MAIL_DOMAIN' | 'SYSTEM_FROM'>;
+  config: Pick<Config, 'WEBHOOK_RETRY_SCHEDULE' | 'MAIL_DOMAIN' | 'SYSTEM_FROM'>;
   database: Database;
   keyring: Keyring;
-  resolver: Resolver;
+  /** Closed when the loop stops. */
+  egress: Egress;
   process: LiveProcess;
   waker: Waker;
   events: EventPublisher;
   log: Logger;
-  /** Certificates (PEM) to trust instead of the system's; for tests. */
-  ca?: string[];
 }
 
-export interface WebhookLoop extends LaneLoop {
-  start(): void;
-  /** Takes nothing new, ends and records the attempts that run, gives all other claims back. */
-  stop(): Promise<void>;
-}
-
-const ENDPOINTS_A_CLAIM = 64;
-const MOST_HELD = 4_000;
+const ENDPOINTS_PER_CLAIM = 64;
+const MAX_CLAIMED = 4_000;
+/** Pause after a claim that found nothing while attempts are still running. */
 const BUSY_POLL_MS = 25;
-const IDLE_POLL_MS = 1_000;
-const AWAY_MS = 250;
-/** Claims follow one another no faster. */
-const CLAIM_INTERVAL_MS = 4;
-const SWEEP_MS = 5_000;
-const BACKLOG_MS = 10_000;
 const REPORTED_ENDPOINTS = 10;
 
 /**
- * The first attempt of every webhook delivery: claim fairly, attempt, record. It needs PostgreSQL only; its lane in
- * the workflow engine watches and steers it, and what fails is the recovery workflow's.
+ * Makes the first attempt of every webhook delivery: claim fairly, attempt, record. Retries are made by the recovery
+ * workflow.
  */
-class AttemptLoop implements WebhookLoop {
+class AttemptQueue implements QueueAdapter<OwnedDelivery> {
   readonly kind = 'webhook';
+  readonly noun = 'webhook deliveries';
+  readonly sweepMs = 5_000;
+  readonly claimIntervalMs = 4;
+  readonly releaseTries = 1;
+  readonly givesBackIn = ['paused'] as const;
+  readonly loop: QueueLoop & QueueHandle<OwnedDelivery>;
   readonly #deps: WebhookLoopDeps;
-  readonly #egress: Egress;
   readonly #readEndpoints: ReadEndpoints;
   readonly #recorder: AttemptRecorder;
   readonly #schedule = new AttemptSchedule();
-  /** Claimed by us and not recorded yet. */
-  readonly #held = new Set<number>();
-  readonly #running = new Set<Promise<void>>();
-  readonly #timers: NodeJS.Timeout[] = [];
-  #pump: Repeating | null = null;
-  #claimedAt = 0;
-  #wakeTimer: NodeJS.Timeout | null = null;
-  #idleMs = BUSY_POLL_MS;
-  #strays = new Set<number>();
-  #mode: LaneMode = 'running';
-  #stopped = false;
+  readonly #attempts = new Set<Promise<void>>();
+  #ticks: NodeJS.Timeout | undefined;
+  /** The endpoint after which the next claim begins. */
   #after = 0;
-  #handled = 0;
-  #lastHandled = 0;
-  #rate = 0;
-  #waiting = 0;
-  #unlisten: () => void = () => undefined;
 
   constructor(deps: WebhookLoopDeps) {
-    const { config, database, keyring, resolver, waker, events, log, ca } = deps;
+    const { config, database, keyring, waker, events, log } = deps;
     this.#deps = deps;
-    const options = { resolver, allow: config.EGRESS_ALLOW, userAgent: WEBHOOK_USER_AGENT };
-    this.#egress = createEgress(ca ? { ...options, ca } : options);
     this.#readEndpoints = createEndpointReader(keyring);
     this.#recorder = createAttemptRecorder({
       pool: database.pool,
@@ -111,116 +101,96 @@ class AttemptLoop implements WebhookLoop {
       waker,
       events,
       log,
-      onRecorded: (ids) => ids.forEach((id) => this.#held.delete(id)),
+      onRecorded: (results) => this.loop.forget(results.map(({ due }) => due)),
     });
+    this.loop = createQueueLoop(this, deps);
+  }
+
+  idOf({ deliveryId }: OwnedDelivery): number {
+    return deliveryId;
+  }
+
+  /** Webhook deliveries are fenced by owner alone. */
+  epochOf(): number {
+    return 0;
   }
 
   start(): void {
     void this.#keepPartitions();
-    this.#unlisten = this.#deps.waker.listen('webhook', () => this.#wake());
-    this.#timers.push(
-      setInterval(() => this.#tick(), AHEAD_MS),
-      setInterval(() => this.#measureRate(), 1_000),
-      setInterval(() => void this.#sweep(), SWEEP_MS),
-      setInterval(() => void this.#countBacklog(), BACKLOG_MS),
-    );
-    this.#pump = repeat(() => this.#round(), {
-      log: this.#deps.log,
-      name: 'claiming webhook deliveries',
-      retryMs: AWAY_MS,
+    this.#ticks = setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  /** Claims for the endpoints after those of the last claim. */
+  async claim(owner: number): Promise<ClaimResult | null> {
+    if (this.loop.registered() >= MAX_CLAIMED) return null;
+    const claimed = await this.#claimFrom(owner, this.#after);
+    return { claimed, nextLookMs: this.loop.registered() > 0 ? BUSY_POLL_MS : null };
+  }
+
+  takeWaiting(): OwnedDelivery[] {
+    return this.#schedule.drain().map(({ due }) => due);
+  }
+
+  release(owner: number, claims: readonly OwnedDelivery[]): Promise<void> {
+    const ids = claims.map(({ deliveryId }) => deliveryId);
+    return releaseDeliveries(this.#deps.database.pool, owner, ids);
+  }
+
+  listOwned(owner: number): Promise<OwnedDelivery[]> {
+    return findOwnedDeliveries(this.#deps.database.pool, owner);
+  }
+
+  async countBacklog(): Promise<Record<string, number>> {
+    return { deliveries: await countWaiting(this.#deps.database.pool) };
+  }
+
+  describe(): QueueState {
+    const slow = this.#schedule.slowEndpoints(REPORTED_ENDPOINTS).map(({ webhookId, timeOutsInRow }) => {
+      const reason = `slow, ${timeOutsInRow} time-outs in a row`;
+      return [`webhook:${webhookId}`, { state: 'half_open', reason, retryAt: null }] as const;
     });
+    return { inFlight: this.#schedule.inFlight, providers: Object.fromEntries(slow) };
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#unlisten();
-    for (const timer of this.#timers) clearInterval(timer);
-    if (this.#wakeTimer) clearTimeout(this.#wakeTimer);
-    await this.#pump?.stop();
-    await this.#giveBack(this.#schedule.drain());
-    await Promise.all(this.#running);
+  async finish(): Promise<void> {
+    clearInterval(this.#ticks);
+    await Promise.all(this.#attempts);
     await this.#recorder.close();
-    await this.#giveBack([...this.#held].map((deliveryId) => ({ due: { deliveryId } })));
-    await this.#egress.close();
   }
 
-  setMode(mode: LaneMode): void {
-    this.#mode = mode;
-    if (mode === 'paused') void this.#giveBack(this.#schedule.drain());
-    this.#pump?.wake();
+  close(): Promise<void> {
+    return this.#deps.egress.close();
   }
 
-  report(): LaneReport {
-    const slow = this.#schedule.slowEndpoints(REPORTED_ENDPOINTS);
-    return {
-      host: os.hostname(),
-      pid: process.pid,
-      processId: this.#deps.process.id() ?? 0,
-      mode: this.#mode,
-      ratePerSecond: Math.round(this.#rate * 10) / 10,
-      handledTotal: this.#handled,
-      inFlight: this.#schedule.inFlight,
-      backlog: { deliveries: this.#waiting },
-      providers: Object.fromEntries(
-        slow.map(({ webhookId, timeOutsInRow }) => [
-          `webhook:${webhookId}`,
-          { state: 'half_open' as const, reason: `slow, ${timeOutsInRow} time-outs in a row`, retryAt: null },
-        ]),
-      ),
-    };
-  }
-
-  #wake(): void {
-    const wait = this.#claimedAt + CLAIM_INTERVAL_MS - performance.now();
-    if (wait <= 0) this.#pump?.wake();
-    else if (!this.#wakeTimer) this.#wakeTimer = setTimeout(() => this.#wakeLate(), wait);
-  }
-
-  #wakeLate(): void {
-    this.#wakeTimer = null;
-    this.#pump?.wake();
-  }
-
-  /** Keeps every endpoint supplied. @returns milliseconds until the next claim, unless woken before */
-  async #round(): Promise<number> {
-    const owner = this.#deps.process.id();
-    if (owner === null || this.#mode !== 'running' || this.#held.size >= MOST_HELD) return AWAY_MS;
-    const claimed = await this.#claim(owner);
-    this.#claimedAt = performance.now();
-    this.#idleMs = claimed > 0 ? BUSY_POLL_MS : Math.min(this.#idleMs * 2, IDLE_POLL_MS);
-    if (claimed > 0) return CLAIM_INTERVAL_MS;
-    return this.#held.size > 0 ? BUSY_POLL_MS : this.#idleMs;
-  }
-
-  /** One claim, from the endpoints after those of the last one. */
-  async #claim(owner: number): Promise<number> {
-    const { pool } = this.#deps.database;
+  async #claimFrom(owner: number, after: number): Promise<number> {
     const quotas = this.#schedule.quotas();
-    const order = { owner, after: this.#after, endpoints: ENDPOINTS_A_CLAIM, quantum: FIRST_CLAIM, quotas };
-    const { deliveries: due, next } = await claimDeliveries(pool, order);
+    const order = { owner, after, endpoints: ENDPOINTS_PER_CLAIM, quantum: FIRST_CLAIM, quotas };
+    const { deliveries, next } = await claimDeliveries(this.#deps.database.pool, order);
     this.#after = next;
-    // From the start again, where there was nothing from here to the end.
-    if (due.length === 0) return order.after > 0 && next === 0 ? this.#claim(owner) : 0;
-    await this.#accept(due);
+    if (deliveries.length === 0) {
+      const reachedEnd = after > 0 && next === 0;
+      return reachedEnd ? this.#claimFrom(owner, 0) : 0;
+    }
+    await this.#accept(deliveries);
     this.#startAttempts();
-    return due.length;
+    return deliveries.length;
   }
 
-  /** Claims are read with their webhooks, or given back: none is held that nothing is done about. */
+  /** Reads the endpoints of claims and schedules them. Gives the claims back if that fails, so that none is left idle. */
   async #accept(claimed: readonly FoundDelivery[]): Promise<void> {
-    // What is held already was given back by whoever took us for dead. We go on with it: its record ends its queue row.
-    const due = claimed.filter((each) => !this.#held.has(each.deliveryId));
+    // A delivery that this process works on can be claimed again after the reaper has released it. The attempt that
+    // runs goes on: its record deletes the queue row.
+    const due = this.loop.register(claimed);
     if (due.length === 0) return;
-    for (const each of due) this.#held.add(each.deliveryId);
     try {
       const ids = [...new Set(due.map((each) => each.webhookId))];
       const endpoints = await this.#readEndpoints(this.#deps.database.pool, ids);
       const { deliveries, dropped } = sortClaims(due, endpoints, performance.now());
       this.#recorder.dropped(dropped);
-      if (this.#stopped || this.#mode !== 'running') await this.#giveBack(deliveries);
-      else this.#schedule.add(deliveries);
+      if (this.loop.acceptsWork()) this.#schedule.add(deliveries);
+      else await this.#giveBack(deliveries);
     } catch (error) {
-      await this.#giveBack(due.map((each) => ({ due: each })));
+      await this.loop.giveBack(due);
       throw error;
     }
   }
@@ -230,79 +200,46 @@ class AttemptLoop implements WebhookLoop {
     for (;;) {
       const delivery = this.#schedule.next(performance.now(), stale);
       if (!delivery) break;
-      const running = this.#attempt(delivery);
-      this.#running.add(running);
-      void running.finally(() => this.#running.delete(running));
+      const attempt = this.#attempt(delivery);
+      this.#attempts.add(attempt);
+      void attempt.finally(() => this.#attempts.delete(attempt));
     }
     if (stale.length > 0) void this.#giveBack(stale);
   }
 
   async #attempt(delivery: ClaimedDelivery): Promise<void> {
     const { due, endpoint } = delivery;
-    const outcome = await attemptDelivery(this.#egress, endpoint, due, new Date());
-    this.#handled += 1;
+    const outcome = await attemptDelivery(this.#deps.egress, endpoint, due, new Date());
+    this.loop.countHandled(1);
     this.#recorder.made({ due, url: endpoint.url, outcome });
     this.#schedule.end(delivery, outcome, performance.now());
-    if (this.#stopped) return;
     this.#startAttempts();
-    if (this.#schedule.size < this.#schedule.inFlight * 2) this.#wake();
+    if (this.#schedule.size < this.#schedule.inFlight * 2) this.loop.wake();
   }
 
-  async #giveBack(deliveries: readonly { due: Pick<FoundDelivery, 'deliveryId'> }[]): Promise<void> {
-    const owner = this.#deps.process.id();
-    const ids = deliveries.map((delivery) => delivery.due.deliveryId);
-    for (const id of ids) this.#held.delete(id);
-    if (owner === null || ids.length === 0) return;
-    try {
-      await releaseDeliveries(this.#deps.database.pool, owner, ids);
-    } catch (error) {
-      // The next sweep does it, or whoever takes us for dead.
-      for (const id of ids) this.#strays.add(id);
-      this.#deps.log.warn({ err: error }, 'webhook claims not given back yet');
-    }
+  #giveBack(deliveries: readonly ClaimedDelivery[]): Promise<void> {
+    return this.loop.giveBack(deliveries.map(({ due }) => due));
   }
 
   #tick(): void {
-    const stale = this.#schedule.tick(performance.now());
-    if (stale.length > 0) void this.#giveBack(stale);
+    void this.#giveBack(this.#schedule.tick(performance.now()));
     this.#startAttempts();
   }
 
-  /** Claims of ours in the database that we know nothing of: their answer was lost on the way. */
-  async #sweep(): Promise<void> {
-    const owner = this.#deps.process.id();
-    if (owner === null) return;
-    try {
-      const { pool } = this.#deps.database;
-      const unknown = (await claimedDeliveries(pool, owner)).filter((id) => !this.#held.has(id));
-      const twice = unknown.filter((id) => this.#strays.has(id));
-      this.#strays = new Set(unknown);
-      await releaseDeliveries(pool, owner, twice);
-    } catch (error) {
-      this.#deps.log.warn({ err: error }, 'sweep of webhook claims failed');
-    }
-  }
-
-  /** Housekeeping does it hourly; where that has not run for two weeks, a start of a process does. */
+  /** Housekeeping makes partitions hourly. If it has not run for two weeks, this does it at the start of a process. */
   async #keepPartitions(): Promise<void> {
     try {
       await keepPartitionsOf(this.#deps.database.pool);
     } catch (error) {
-      this.#deps.log.warn({ err: error }, 'partitions of the days to come not made yet');
+      this.#deps.log.warn({ err: error }, 'partitions for the coming days not made yet');
     }
-  }
-
-  #measureRate(): void {
-    this.#rate = this.#rate * 0.7 + (this.#handled - this.#lastHandled) * 0.3;
-    this.#lastHandled = this.#handled;
-  }
-
-  async #countBacklog(): Promise<void> {
-    this.#waiting = await countWaiting(this.#deps.database.pool).catch(() => this.#waiting);
   }
 }
 
-/** @param deps the pool needs three connections */
-export function createWebhookLoop(deps: WebhookLoopDeps): WebhookLoop {
-  return new AttemptLoop(deps);
+/**
+ * The webhook loop of a `sender` process. It needs PostgreSQL only.
+ * @param deps the pool needs three connections
+ */
+export function createWebhookLoop(deps: WebhookLoopDeps): QueueLoop {
+  return new AttemptQueue(deps).loop;
 }

@@ -1,51 +1,58 @@
 import type { DueDelivery } from '../attempts/attempt.ts';
 import type { Endpoint } from '../attempts/endpoint.ts';
 
-/** Attempts of a process at once, of endpoints that answer quickly. */
-const SLOTS = 512;
-/** And of all slow endpoints together: a tenth. */
+/** Concurrent attempts of a process at endpoints that answer quickly. */
+const FAST_SLOTS = 512;
+/** Concurrent attempts of a process at all slow endpoints together: a tenth of the above. */
 const SLOW_SLOTS = 51;
-const PER_ENDPOINT = 16;
-/** Of an endpoint that has not answered yet, so that many dead ones at once take few slots and TLS handshakes. */
-const PER_UNPROVEN = 1;
-/** Of an endpoint that let this many attempts in a row time out. */
-const PER_TIMING_OUT = 2;
+const MAX_PER_ENDPOINT = 16;
+/** For an endpoint that has not answered yet, so that many dead ones at once take few slots and TLS handshakes. */
+const MAX_PER_UNPROVEN = 1;
+/** For an endpoint whose last {@link TIME_OUTS} attempts timed out. */
+const MAX_PER_TIMING_OUT = 2;
 const TIME_OUTS = 5;
-/** An endpoint with an attempt that runs longer is a slow one until an attempt ends. */
+/** An endpoint becomes slow when one of its attempts has been running for longer than this. */
 const SLOW_RUNNING_MS = 500;
-/** And one that takes longer to answer, until an answer takes less. */
+/** An endpoint also becomes slow by an attempt that takes longer than this, and is fast again after a quicker one. */
 const SLOW_ANSWER_MS = 2_000;
-/** A claim older than this is given back, so that its webhook is read anew. */
+/** An older claim is given back, so that the endpoint's settings are read again. */
 const STALE_MS = 1_000;
-/** What is claimed for an endpoint of which nothing is known yet. */
+/** How many deliveries are claimed for an endpoint about which nothing is known yet. */
 export const FIRST_CLAIM = 8;
-/** Least that is claimed ahead for an endpoint that answers quickly. */
-const LEAST_AHEAD = 32;
-const MOST_AHEAD = 2_000;
-/** Deliveries claimed ahead are about this long's work. */
-export const AHEAD_MS = 200;
+/** Bounds of what is claimed ahead for an endpoint that answers quickly. */
+const MIN_AHEAD = 32;
+const MAX_AHEAD = 2_000;
+/** Interval of {@link AttemptSchedule.tick}. What is claimed ahead is about as much as ends within it. */
+export const TICK_MS = 200;
+/** A fast endpoint without work is forgotten after this time. */
+const FORGET_FAST_MS = 5_000;
+/** A slow one is remembered for longer, or it would be given 16 slots again. */
+const FORGET_SLOW_MS = 60_000;
 
-/** A claimed delivery with its webhook, as both were read together. */
+/** A claimed delivery with its endpoint as it was read after the claim. */
 export interface ClaimedDelivery {
   due: DueDelivery;
   endpoint: Endpoint;
+  /** When both were read, as all times here in milliseconds of a monotonic clock. */
   claimedAt: number;
 }
 
-interface Line {
+type Pace = 'fast' | 'slow';
+
+interface EndpointState {
   id: number;
   waiting: ClaimedDelivery[];
-  /** When each attempt that runs began; the first is the oldest. */
+  /** When each running attempt began, by delivery id; the first is the oldest. */
   running: Map<number, number>;
   slow: boolean;
   /** Whether any attempt was answered. */
   proven: boolean;
   timeOutsInRow: number;
-  /** Attempts that ended within this and the last {@link AHEAD_MS}. */
+  /** Attempts that ended since the last tick, and between the two before it. */
   ended: number;
   endedBefore: number;
-  /** Whether it stands in one of the rings. */
-  queued: boolean;
+  /** Whether it is in one of the lists of turns. */
+  inTurns: boolean;
   usedAt: number;
 }
 
@@ -54,106 +61,109 @@ export interface EndedAttempt {
   timedOut: boolean;
 }
 
-/** One endpoint that an operator should know of. */
+/** A slow endpoint, as operators see it. */
 export interface SlowEndpoint {
   webhookId: number;
   timeOutsInRow: number;
 }
 
 /**
- * Which attempt of a process is the next: endpoints in turn, each at most 16 at once, one with 5 time-outs in a row
- * only 2, slow ones together a tenth of the slots. Nothing here waits or does I/O.
+ * Decides which attempt of a process is the next. Endpoints take turns; each has at most 16 attempts at once, or 2 after
+ * 5 time-outs in a row, and all slow endpoints together a tenth of the slots. Nothing here waits or does I/O.
  */
 export class AttemptSchedule {
-  readonly #lines = new Map<number, Line>();
-  /** Endpoints with something waiting, in the order of their turns. */
-  readonly #rings: Record<'fast' | 'slow', Line[]> = { fast: [], slow: [] };
+  readonly #endpoints = new Map<number, EndpointState>();
+  /** Endpoints that may begin an attempt, in the order of their turns. */
+  readonly #turns: Record<Pace, EndpointState[]> = { fast: [], slow: [] };
   readonly #running = { fast: 0, slow: 0 };
   #waiting = 0;
 
-  /** Claimed and not ended. */
+  /** Deliveries that wait or are being attempted. */
   get size(): number {
     return this.#waiting + this.#running.fast + this.#running.slow;
   }
 
+  /** Deliveries that are being attempted. */
   get inFlight(): number {
     return this.#running.fast + this.#running.slow;
   }
 
   add(deliveries: readonly ClaimedDelivery[]): void {
     for (const delivery of deliveries) {
-      const line = this.#line(delivery.endpoint.id);
-      line.waiting.push(delivery);
+      const endpoint = this.#endpoint(delivery.endpoint.id);
+      endpoint.waiting.push(delivery);
       this.#waiting += 1;
-      this.#enqueue(line);
+      this.#enqueue(endpoint);
     }
   }
 
   /**
-   * @returns what to attempt now, already counted as running; null where nothing may. Claims that are too old are
-   *   added to `stale` instead
+   * @param stale receives claims that are too old to be used
+   * @returns the delivery to attempt now, already counted as running; null if no attempt may begin
    */
   next(now: number, stale: ClaimedDelivery[]): ClaimedDelivery | null {
-    return this.#nextOf('fast', SLOTS, now, stale) ?? this.#nextOf('slow', SLOW_SLOTS, now, stale);
+    return this.#nextOf('fast', FAST_SLOTS, now, stale) ?? this.#nextOf('slow', SLOW_SLOTS, now, stale);
   }
 
   end(delivery: ClaimedDelivery, attempt: EndedAttempt, now: number): void {
-    const line = this.#line(delivery.endpoint.id);
-    if (line.running.delete(delivery.due.deliveryId)) this.#running[line.slow ? 'slow' : 'fast'] -= 1;
-    line.timeOutsInRow = attempt.timedOut ? line.timeOutsInRow + 1 : 0;
-    line.proven ||= !attempt.timedOut;
-    line.ended += 1;
-    line.usedAt = now;
-    this.#setSlow(line, attempt.timedOut || attempt.durationMs > SLOW_ANSWER_MS);
-    this.#enqueue(line);
+    const endpoint = this.#endpoint(delivery.endpoint.id);
+    if (endpoint.running.delete(delivery.due.deliveryId)) this.#running[endpoint.slow ? 'slow' : 'fast'] -= 1;
+    endpoint.timeOutsInRow = attempt.timedOut ? endpoint.timeOutsInRow + 1 : 0;
+    endpoint.proven ||= !attempt.timedOut;
+    endpoint.ended += 1;
+    endpoint.usedAt = now;
+    this.#setSlow(endpoint, attempt.timedOut || attempt.durationMs > SLOW_ANSWER_MS);
+    this.#enqueue(endpoint);
   }
 
-  /** What may be claimed now, where it is not {@link FIRST_CLAIM}; 0 for endpoints that have enough. */
+  /** @returns how much to claim by endpoint, unless it is {@link FIRST_CLAIM}; 0 for endpoints that have enough */
   quotas(): Map<number, number> {
     const quotas = new Map<number, number>();
-    for (const line of this.#lines.values()) {
-      const held = line.waiting.length + line.running.size;
-      const target = this.#target(line);
-      const quota = held * 2 > target ? 0 : target - held;
-      if (quota !== FIRST_CLAIM) quotas.set(line.id, quota);
+    for (const endpoint of this.#endpoints.values()) {
+      const present = endpoint.waiting.length + endpoint.running.size;
+      const target = this.#target(endpoint);
+      const quota = present * 2 > target ? 0 : target - present;
+      if (quota !== FIRST_CLAIM) quotas.set(endpoint.id, quota);
     }
     return quotas;
   }
 
   /**
-   * Call every {@link AHEAD_MS}: finds endpoints that have become slow, forgets those without work.
-   * @returns claims that are too old, taken out
+   * Call every {@link TICK_MS}. Finds endpoints that have become slow and forgets those without work.
+   * @returns claims that are too old to be used, taken out
    */
   tick(now: number): ClaimedDelivery[] {
     const stale: ClaimedDelivery[] = [];
-    for (const line of this.#lines.values()) {
-      this.#takeStale(line, now, stale);
-      if (!line.slow && this.#hasSlowRunning(line, now)) this.#setSlow(line, true);
-      line.endedBefore = line.ended;
-      line.ended = 0;
-      const idle = line.waiting.length === 0 && line.running.size === 0;
-      // What is known of a slow endpoint is kept for a while, or it would be given 16 slots again.
-      if (idle && now - line.usedAt > (line.slow ? 60_000 : 5_000)) this.#lines.delete(line.id);
+    for (const endpoint of this.#endpoints.values()) {
+      this.#takeStale(endpoint, now, stale);
+      if (!endpoint.slow && this.#hasSlowRunning(endpoint, now)) this.#setSlow(endpoint, true);
+      endpoint.endedBefore = endpoint.ended;
+      endpoint.ended = 0;
+      const idle = endpoint.waiting.length === 0 && endpoint.running.size === 0;
+      const forgetMs = endpoint.slow ? FORGET_SLOW_MS : FORGET_FAST_MS;
+      if (idle && now - endpoint.usedAt > forgetMs) this.#endpoints.delete(endpoint.id);
     }
     return stale;
   }
 
-  /** Take out everything that does not run. */
+  /** Takes out everything that waits. */
   drain(): ClaimedDelivery[] {
-    const drained = [...this.#lines.values()].flatMap((line) => line.waiting.splice(0));
+    const drained = [...this.#endpoints.values()].flatMap((endpoint) => endpoint.waiting.splice(0));
     this.#waiting = 0;
     return drained;
   }
 
-  slowEndpoints(most: number): SlowEndpoint[] {
-    const slow = [...this.#lines.values()].filter((line) => line.slow);
-    return slow.slice(0, most).map((line) => ({ webhookId: line.id, timeOutsInRow: line.timeOutsInRow }));
+  slowEndpoints(max: number): SlowEndpoint[] {
+    const slow = [...this.#endpoints.values()].filter((endpoint) => endpoint.slow);
+    return slow
+      .slice(0, max)
+      .map((endpoint) => ({ webhookId: endpoint.id, timeOutsInRow: endpoint.timeOutsInRow }));
   }
 
-  #line(id: number): Line {
-    const known = this.#lines.get(id);
+  #endpoint(id: number): EndpointState {
+    const known = this.#endpoints.get(id);
     if (known) return known;
-    const line: Line = {
+    const endpoint: EndpointState = {
       id,
       waiting: [],
       running: new Map(),
@@ -162,84 +172,84 @@ export class AttemptSchedule {
       timeOutsInRow: 0,
       ended: 0,
       endedBefore: 0,
-      queued: false,
+      inTurns: false,
       usedAt: performance.now(),
     };
-    this.#lines.set(id, line);
-    return line;
+    this.#endpoints.set(id, endpoint);
+    return endpoint;
   }
 
-  #limit(line: Line): number {
-    if (line.timeOutsInRow >= TIME_OUTS) return PER_TIMING_OUT;
-    return line.proven ? PER_ENDPOINT : PER_UNPROVEN;
+  #limit(endpoint: EndpointState): number {
+    if (endpoint.timeOutsInRow >= TIME_OUTS) return MAX_PER_TIMING_OUT;
+    return endpoint.proven ? MAX_PER_ENDPOINT : MAX_PER_UNPROVEN;
   }
 
-  #target(line: Line): number {
-    if (line.slow) return Math.min(this.#limit(line), Math.max(0, SLOW_SLOTS - this.#running.slow));
-    if (!line.proven) return FIRST_CLAIM;
-    return Math.min(MOST_AHEAD, Math.max(LEAST_AHEAD, line.ended, line.endedBefore));
+  #target(endpoint: EndpointState): number {
+    if (endpoint.slow) return Math.min(this.#limit(endpoint), Math.max(0, SLOW_SLOTS - this.#running.slow));
+    if (!endpoint.proven) return FIRST_CLAIM;
+    return Math.min(MAX_AHEAD, Math.max(MIN_AHEAD, endpoint.ended, endpoint.endedBefore));
   }
 
-  #hasSlowRunning(line: Line, now: number): boolean {
-    for (const startedAt of line.running.values()) return now - startedAt > SLOW_RUNNING_MS;
+  #hasSlowRunning(endpoint: EndpointState, now: number): boolean {
+    for (const startedAt of endpoint.running.values()) return now - startedAt > SLOW_RUNNING_MS;
     return false;
   }
 
-  #setSlow(line: Line, slow: boolean): void {
-    if (line.slow === slow) return;
+  #setSlow(endpoint: EndpointState, slow: boolean): void {
+    if (endpoint.slow === slow) return;
     const [from, to] = slow ? (['fast', 'slow'] as const) : (['slow', 'fast'] as const);
-    this.#running[from] -= line.running.size;
-    this.#running[to] += line.running.size;
-    line.slow = slow;
-    if (!line.queued) return;
-    const ring = this.#rings[from];
-    ring.splice(ring.indexOf(line), 1);
-    this.#rings[to].push(line);
+    this.#running[from] -= endpoint.running.size;
+    this.#running[to] += endpoint.running.size;
+    endpoint.slow = slow;
+    if (!endpoint.inTurns) return;
+    const turns = this.#turns[from];
+    turns.splice(turns.indexOf(endpoint), 1);
+    this.#turns[to].push(endpoint);
   }
 
-  #enqueue(line: Line): void {
-    if (line.queued || line.waiting.length === 0 || line.running.size >= this.#limit(line)) return;
-    line.queued = true;
-    this.#rings[line.slow ? 'slow' : 'fast'].push(line);
+  #enqueue(endpoint: EndpointState): void {
+    if (endpoint.inTurns || endpoint.waiting.length === 0 || endpoint.running.size >= this.#limit(endpoint))
+      return;
+    endpoint.inTurns = true;
+    this.#turns[endpoint.slow ? 'slow' : 'fast'].push(endpoint);
   }
 
-  #nextOf(
-    kind: 'fast' | 'slow',
-    slots: number,
-    now: number,
-    stale: ClaimedDelivery[],
-  ): ClaimedDelivery | null {
-    const ring = this.#rings[kind];
-    while (ring.length > 0) {
-      if (this.#running[kind] >= slots) return null;
-      const line = ring.shift();
-      if (!line) return null;
-      line.queued = false;
-      const delivery = this.#takeFresh(line, now, stale);
+  #nextOf(pace: Pace, slots: number, now: number, stale: ClaimedDelivery[]): ClaimedDelivery | null {
+    const turns = this.#turns[pace];
+    while (turns.length > 0) {
+      if (this.#running[pace] >= slots) return null;
+      const endpoint = turns.shift();
+      if (!endpoint) return null;
+      endpoint.inTurns = false;
+      const delivery = this.#takeFresh(endpoint, now, stale);
       if (delivery) {
-        line.running.set(delivery.due.deliveryId, now);
-        line.usedAt = now;
-        this.#running[kind] += 1;
+        endpoint.running.set(delivery.due.deliveryId, now);
+        endpoint.usedAt = now;
+        this.#running[pace] += 1;
       }
-      this.#enqueue(line);
+      this.#enqueue(endpoint);
       if (delivery) return delivery;
     }
     return null;
   }
 
-  #takeStale(line: Line, now: number, stale: ClaimedDelivery[]): void {
-    // The oldest are first.
-    for (let first = line.waiting[0]; first && now - first.claimedAt > STALE_MS; first = line.waiting[0]) {
-      line.waiting.shift();
+  #takeStale(endpoint: EndpointState, now: number, stale: ClaimedDelivery[]): void {
+    // The oldest claims come first.
+    for (
+      let first = endpoint.waiting[0];
+      first && now - first.claimedAt > STALE_MS;
+      first = endpoint.waiting[0]
+    ) {
+      endpoint.waiting.shift();
       this.#waiting -= 1;
       stale.push(first);
     }
   }
 
-  #takeFresh(line: Line, now: number, stale: ClaimedDelivery[]): ClaimedDelivery | null {
-    if (line.running.size >= this.#limit(line)) return null;
-    this.#takeStale(line, now, stale);
-    const delivery = line.waiting.shift();
+  #takeFresh(endpoint: EndpointState, now: number, stale: ClaimedDelivery[]): ClaimedDelivery | null {
+    if (endpoint.running.size >= this.#limit(endpoint)) return null;
+    this.#takeStale(endpoint, now, stale);
+    const delivery = endpoint.waiting.shift();
     if (!delivery) return null;
     this.#waiting -= 1;
     return delivery;

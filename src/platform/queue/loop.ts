@@ -1,0 +1,275 @@
+import os from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { LaneKind, LaneMode, LaneReport } from '../../../workflows/lanes/contract.ts';
+import type { Waker } from '../db/wake.ts';
+import type { LiveProcess } from '../processes/process.ts';
+import { repeat, type Repeating } from '../processes/repeat.ts';
+import { type ClaimKey, KnownClaims } from './claims.ts';
+
+/** A process's loop as its lane sees it. The loop belongs to the process and outlives the lane's activity. */
+export interface LaneLoop {
+  readonly kind: LaneKind;
+  setMode(mode: LaneMode): void;
+  report(): LaneReport;
+}
+
+export interface QueueLoop extends LaneLoop {
+  start(): void;
+  /** Claims nothing more, finishes and records the work that has begun, gives all other claims back. */
+  stop(): Promise<void>;
+}
+
+/** The part of a lane's report that only the adapter knows. */
+export type QueueState = Pick<LaneReport, 'inFlight' | 'providers'>;
+
+/** The result of one look at the queue. */
+export interface ClaimResult {
+  claimed: number;
+  /** Milliseconds after which to look again at the latest if nothing was claimed; null: as idle as before. */
+  nextLookMs: number | null;
+}
+
+/**
+ * One queue: how its rows are claimed and released, and what is done with them. The loop calls these functions; the
+ * adapter reports back through {@link QueueHandle}.
+ */
+export interface QueueAdapter<Claim> extends ClaimKey<Claim> {
+  readonly kind: LaneKind;
+  /** The claimed things in the plural, for the log: `messages`. */
+  readonly noun: string;
+  /** Pause between two sweeps, which search for stray claims. */
+  readonly sweepMs: number;
+  /** Shortest pause between two claims. */
+  readonly claimIntervalMs: number;
+  /** How often a release is tried; after the last failure the sweep takes over. */
+  readonly releaseTries: number;
+  /** Modes in which waiting claims are given back instead of worked on. */
+  readonly givesBackIn: readonly LaneMode[];
+
+  /** Starts what does the work; called once. */
+  start(): void;
+  /** Claims rows for the process. @returns null if there is enough to do already */
+  claim(owner: number): Promise<ClaimResult | null>;
+  /** Takes out the claims on which no work has begun. */
+  takeWaiting(): Claim[];
+  /** Gives claims back in the database, unless another process has them by now. */
+  release(owner: number, claims: readonly Claim[]): Promise<void>;
+  /** @returns all claims that the database lists under the process */
+  listOwned(owner: number): Promise<Claim[]>;
+  /** Removes other leftovers of the process; called in each sweep, before strays are released. */
+  sweep?(owner: number): Promise<void>;
+  /** @returns rows in the queue by a name that an operator knows */
+  countBacklog(): Promise<Record<string, number>>;
+  describe(): QueueState;
+  /** Resolves when all work that has begun is done and recorded; nothing waits any more. */
+  finish(): Promise<void>;
+  /** Closes connections; called last. */
+  close(): Promise<void>;
+}
+
+/** What an adapter calls. */
+export interface QueueHandle<Claim> {
+  /** Looks at the queue now, or as soon as the pause between two claims is over. */
+  wake(): void;
+  /** Notes claims as this process's own. @returns those that are new; the process works on the others already */
+  register<Claimed extends Claim>(claims: readonly Claimed[]): Claimed[];
+  /** How many claims are registered and neither forgotten nor given back. */
+  registered(): number;
+  /** Whether new claims may be worked on; if not, the adapter gives them back. */
+  acceptsWork(): boolean;
+  /** The work on these claims is done and recorded. */
+  forget(claims: readonly Claim[]): void;
+  /** Forgets claims and releases them. Never throws: the sweep repeats what fails. */
+  giveBack(claims: readonly Claim[]): Promise<void>;
+  /** Counts finished work for the rate in the report. */
+  countHandled(count: number): void;
+}
+
+export interface QueueLoopDeps {
+  process: LiveProcess;
+  waker: Pick<Waker, 'listen'>;
+  log: Logger;
+}
+
+const BUSY_POLL_MS = 25;
+const IDLE_POLL_MS = 1_000;
+/** Pause if nothing may be claimed now, or if the database fails. */
+const RETRY_MS = 250;
+const RATE_MS = 1_000;
+const BACKLOG_MS = 10_000;
+
+/** The loop of one process over one queue. It needs PostgreSQL only; a lane in the workflow engine shows and steers it. */
+class Loop<Claim> implements QueueLoop, QueueHandle<Claim> {
+  readonly kind: LaneKind;
+  readonly #deps: QueueLoopDeps;
+  readonly #adapter: QueueAdapter<Claim>;
+  readonly #known: KnownClaims<Claim>;
+  readonly #releases = new Set<Promise<void>>();
+  readonly #timers: NodeJS.Timeout[] = [];
+  #claiming: Repeating | null = null;
+  #sweeping: Repeating | null = null;
+  #claimedAt = 0;
+  #wakeTimer: NodeJS.Timeout | null = null;
+  #idleMs = BUSY_POLL_MS;
+  #mode: LaneMode = 'running';
+  #stopping = false;
+  #handled = 0;
+  #handledBefore = 0;
+  #rate = 0;
+  #backlog: Record<string, number> = {};
+  #unlisten: () => void = () => undefined;
+
+  constructor(adapter: QueueAdapter<Claim>, deps: QueueLoopDeps) {
+    this.kind = adapter.kind;
+    this.#adapter = adapter;
+    this.#deps = deps;
+    this.#known = new KnownClaims(adapter);
+  }
+
+  start(): void {
+    const { waker, log } = this.#deps;
+    this.#unlisten = waker.listen(this.kind, () => this.wake());
+    this.#timers.push(
+      setInterval(() => this.#measureRate(), RATE_MS),
+      setInterval(() => void this.#countBacklog(), BACKLOG_MS),
+    );
+    const { noun, sweepMs } = this.#adapter;
+    this.#claiming = repeat(() => this.#claimOnce(), { log, name: `claiming ${noun}`, retryMs: RETRY_MS });
+    this.#sweeping = repeat(() => this.#sweep(), { log, name: `sweep of ${noun}`, retryMs: sweepMs });
+    this.#adapter.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#unlisten();
+    for (const timer of this.#timers) clearInterval(timer);
+    if (this.#wakeTimer) clearTimeout(this.#wakeTimer);
+    const stopped = Promise.all([this.#claiming, this.#sweeping].flatMap((each) => each?.stop() ?? []));
+    await this.giveBack(this.#adapter.takeWaiting());
+    await stopped;
+    await this.#adapter.finish();
+    await this.giveBack(this.#known.all());
+    await Promise.all(this.#releases);
+    await this.#adapter.close();
+  }
+
+  setMode(mode: LaneMode): void {
+    this.#mode = mode;
+    if (this.#adapter.givesBackIn.includes(mode)) void this.giveBack(this.#adapter.takeWaiting());
+    this.#claiming?.wake();
+  }
+
+  report(): LaneReport {
+    return {
+      host: os.hostname(),
+      pid: process.pid,
+      processId: this.#deps.process.id() ?? 0,
+      mode: this.#mode,
+      ratePerSecond: Math.round(this.#rate * 10) / 10,
+      handledTotal: this.#handled,
+      backlog: this.#backlog,
+      ...this.#adapter.describe(),
+    };
+  }
+
+  wake(): void {
+    const waitMs = this.#claimedAt + this.#adapter.claimIntervalMs - performance.now();
+    if (waitMs <= 0) this.#claiming?.wake();
+    else if (!this.#wakeTimer && !this.#stopping) {
+      this.#wakeTimer = setTimeout(() => {
+        this.#wakeTimer = null;
+        this.#claiming?.wake();
+      }, waitMs);
+    }
+  }
+
+  register<Claimed extends Claim>(claims: readonly Claimed[]): Claimed[] {
+    return this.#known.add(claims);
+  }
+
+  registered(): number {
+    return this.#known.size;
+  }
+
+  acceptsWork(): boolean {
+    return this.#mode === 'running' && !this.#stopping;
+  }
+
+  forget(claims: readonly Claim[]): void {
+    this.#known.forget(claims);
+  }
+
+  giveBack(claims: readonly Claim[]): Promise<void> {
+    if (claims.length === 0) return Promise.resolve();
+    const releasing = this.#release(claims).finally(() => this.#releases.delete(releasing));
+    this.#releases.add(releasing);
+    return releasing;
+  }
+
+  countHandled(count: number): void {
+    this.#handled += count;
+  }
+
+  /** @returns milliseconds until the next claim, unless the loop is woken before */
+  async #claimOnce(): Promise<number> {
+    const owner = this.#deps.process.id();
+    if (owner === null || this.#mode !== 'running') return RETRY_MS;
+    const result = await this.#adapter.claim(owner);
+    if (result === null) return RETRY_MS;
+    this.#claimedAt = performance.now();
+    if (result.claimed > 0) {
+      this.#idleMs = BUSY_POLL_MS;
+      return this.#adapter.claimIntervalMs;
+    }
+    this.#idleMs = Math.min(this.#idleMs * 2, IDLE_POLL_MS);
+    return Math.min(this.#idleMs, Math.max(1, result.nextLookMs ?? IDLE_POLL_MS));
+  }
+
+  async #release(claims: readonly Claim[]): Promise<void> {
+    this.#known.forget(claims);
+    const owner = this.#deps.process.id();
+    // Without an id the process may have been reaped, and its claims released.
+    if (owner === null) return;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#adapter.release(owner, claims);
+      } catch (error) {
+        this.#deps.log.warn(
+          { err: error, claims: claims.length },
+          `${this.#adapter.noun} not given back yet`,
+        );
+        // The next sweep releases them, or the reaper if this process dies.
+        if (tries >= this.#adapter.releaseTries) return this.#known.markStray(owner, claims);
+        await sleep(RETRY_MS);
+      }
+    }
+  }
+
+  /** @returns milliseconds until the next sweep */
+  async #sweep(): Promise<number> {
+    const owner = this.#deps.process.id();
+    if (owner !== null) {
+      const strays = this.#known.findStrays(owner, await this.#adapter.listOwned(owner));
+      await this.#adapter.sweep?.(owner);
+      if (strays.length > 0) await this.#adapter.release(owner, strays);
+    }
+    return this.#adapter.sweepMs;
+  }
+
+  #measureRate(): void {
+    this.#rate = this.#rate * 0.7 + (this.#handled - this.#handledBefore) * 0.3;
+    this.#handledBefore = this.#handled;
+  }
+
+  async #countBacklog(): Promise<void> {
+    this.#backlog = await this.#adapter.countBacklog().catch(() => this.#backlog);
+  }
+}
+
+export function createQueueLoop<Claim>(
+  adapter: QueueAdapter<Claim>,
+  deps: QueueLoopDeps,
+): QueueLoop & QueueHandle<Claim> {
+  return new Loop(adapter, deps);
+}
