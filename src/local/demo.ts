@@ -4,7 +4,7 @@ import { findUserId, generatePassword, setPassword } from '../features/users/ser
 import type { Database } from '../platform/db/database.ts';
 import { inTransaction, type Queryable } from '../platform/db/queryable.ts';
 
-/** What a newcomer needs to send a first message. */
+/** What a new user needs to send a first message. */
 export interface Demo {
   apiKey: string;
   email: string;
@@ -29,7 +29,7 @@ async function create(trx: Queryable): Promise<Demo> {
   return { apiKey: key, email: OWNER, password, accountId: account.id, brandId };
 }
 
-/** Where the file that held key and password is gone: new ones for the same account. */
+/** Creates a new key and password for the account, because the file with the old ones is gone. */
 async function renew(trx: Queryable, userId: number): Promise<Demo | null> {
   const { rows } = await trx.query<{ accountId: number; brandId: number }>(
     `select m.account_id as "accountId", b.id as "brandId"
@@ -46,8 +46,8 @@ async function renew(trx: Queryable, userId: number): Promise<Demo | null> {
 }
 
 /**
- * The demo account of a development start, with its brand, owner and API key; made once.
- * @param kept what an earlier start wrote down; used again while its key works
+ * Returns the demo account of a development start, with its brand, owner and API key. The first start creates it.
+ * @param kept the values that an earlier start wrote to `dev.json`; returned as they are while their key works
  */
 export async function ensureDemo(database: Database, kept: Demo | null): Promise<Demo> {
   if (kept && (await findApiKey(database.pool, kept.apiKey))?.account_id === kept.accountId) return kept;

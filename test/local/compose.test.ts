@@ -23,19 +23,19 @@ const schema = JSON.parse(
 function validate(document: unknown): string[] {
   const ajv = new Ajv({ strict: false, allErrors: true });
   addFormats.default(ajv);
-  // The published schema writes the draft's address with https, which ajv does not know it by.
+  // The published schema names the draft by its https address, which ajv does not know.
   const check = ajv.compile({ ...schema, $schema: 'http://json-schema.org/draft-07/schema#' });
   check(document);
   return (check.errors ?? []).map((error) => `${error.instancePath} ${error.message}`);
 }
 
 describe('docker-compose.yml', () => {
-  it('is what the Compose Specification allows', () => {
+  it('is valid by the Compose Specification', () => {
     expect(validate(compose)).toEqual([]);
     expect(validate({ services: { api: { comand: ['start'] } } })).not.toEqual([]);
   });
 
-  it('runs every role, each after the migration', () => {
+  it('runs every role, after the migration', () => {
     const started = Object.values(compose.services).map((service) => service.command?.join(' '));
     for (const role of roles) {
       expect(started).toContain(`start ${role}`);
@@ -44,7 +44,7 @@ describe('docker-compose.yml', () => {
     expect(compose.services['temporal-ui']).toBeDefined();
   });
 
-  it('publishes PostgreSQL and the Web UI on loopback only, and the engine nowhere', () => {
+  it('publishes PostgreSQL and the Web UI on loopback only, and does not publish the engine', () => {
     for (const name of ['postgres', 'temporal-ui']) {
       const ports = compose.services[name]?.ports ?? [];
       expect(ports).not.toEqual([]);
@@ -53,7 +53,7 @@ describe('docker-compose.yml', () => {
     expect(compose.services.temporal?.ports).toBeUndefined();
   });
 
-  it('has no secret of its own', () => {
+  it('takes every secret from the environment', () => {
     for (const name of ['APP_SECRET', 'DATABASE_URL', 'EMAIL_PROVIDER_URL']) {
       expect(compose.services.api?.environment?.[name]).toMatch(/\$\{\w+:\?/);
     }

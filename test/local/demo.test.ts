@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => made.drop());
 
-async function expectGood(demo: Demo): Promise<void> {
+async function expectWorking(demo: Demo): Promise<void> {
   expect(await findApiKey(made.database.pool, demo.apiKey)).toMatchObject({
     account_id: demo.accountId,
     brand_id: demo.brandId,
@@ -22,33 +22,33 @@ async function expectGood(demo: Demo): Promise<void> {
 }
 
 describe('the demo account', () => {
-  it('has a key and a login that work', () => expectGood(first));
+  it('has a working key and login', () => expectWorking(first));
 
-  it('is used again while its key works', async () => {
+  it('stays as it is while its key works', async () => {
     expect(await ensureDemo(made.database, first)).toEqual(first);
   });
 
   it.each([
-    ['where dev.json is gone', () => Promise.resolve(null)],
+    ['if dev.json is gone', () => Promise.resolve(null)],
     [
-      'where its key was revoked',
+      'if its key was revoked',
       async () => {
         const key = await findApiKey(made.database.pool, first.apiKey);
         await revokeApiKey(made.database.pool, key?.id ?? 0);
         return first;
       },
     ],
-  ])('gets a new key and password %s, and stays the same account', async (_, kept) => {
+  ])('gets a new key and password %s, and remains the same account', async (_, kept) => {
     const again = await ensureDemo(made.database, await kept());
     expect(again).toMatchObject({ accountId: first.accountId, brandId: first.brandId, email: first.email });
     expect(again.apiKey).not.toBe(first.apiKey);
     expect(again.password).not.toBe(first.password);
-    await expectGood(again);
+    await expectWorking(again);
   });
 
-  it('is no other account, though dev.json names one of its numbers', async () => {
-    const good = await ensureDemo(made.database, null);
-    const foreign = { ...good, accountId: good.accountId + 1 };
+  it('is not replaced by another account whose id dev.json contains', async () => {
+    const demo = await ensureDemo(made.database, null);
+    const foreign = { ...demo, accountId: demo.accountId + 1 };
     expect((await ensureDemo(made.database, foreign)).accountId).toBe(first.accountId);
   });
 });

@@ -20,7 +20,7 @@ describe('carillon start --dev', () => {
       MAILBOX_PORT: '0',
     });
     await until(
-      () => program.output().includes('Carillon runs.') || program.child.exitCode !== null,
+      () => program.output().includes('Carillon is running.') || program.child.exitCode !== null,
       () => program.output(),
       90_000,
     );
@@ -32,7 +32,7 @@ describe('carillon start --dev', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('prints what dev.json holds', () => {
+  it('prints the values of dev.json', () => {
     for (const shown of [
       dev.base_url,
       dev.api_key,
@@ -45,7 +45,7 @@ describe('carillon start --dev', () => {
     }
   });
 
-  it('answers with the key and the login it printed', async () => {
+  it('accepts the key and the login that it printed', async () => {
     const account = await fetch(`${dev.base_url}/v1/my/account`, {
       headers: { authorization: `Bearer ${dev.api_key}` },
     });
@@ -62,7 +62,7 @@ describe('carillon start --dev', () => {
     expect(login.status).toBe(200);
   });
 
-  it('shows the engine’s Web UI, and the mailbox page to whoever has its token', async () => {
+  it('serves the engine’s Web UI, and the mailbox page to a browser that has its token', async () => {
     expect((await fetch(dev.temporal_ui_url ?? '')).status).toBe(200);
     const mailbox = new URL(dev.mailbox_url ?? '');
     const opened = await fetch(mailbox, { redirect: 'manual' });
@@ -71,7 +71,7 @@ describe('carillon start --dev', () => {
     expect((await fetch(mailbox.origin)).status).toBe(401);
   });
 
-  it('serves the operator’s commands beside it', async () => {
+  it('lets the command-line tool use the same installation', async () => {
     const command = runProgram(
       'src/main.ts',
       ['api-key', 'list', '--account', String(dev.account_id), '--json'],

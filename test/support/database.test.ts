@@ -6,7 +6,7 @@ describe('a test database', () => {
   const made: TestDatabase[] = [];
   afterAll(() => Promise.all(made.map((database) => database.drop())));
 
-  it('is migrated, empty and not shared', async () => {
+  it('is migrated, empty and not shared with another test', async () => {
     made.push(await createTestDatabase(), await createTestDatabase());
     const [first, second] = made as [TestDatabase, TestDatabase];
     expect(await missingMigrations(first.database.pool)).toEqual([]);

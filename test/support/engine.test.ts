@@ -3,7 +3,7 @@ import { Connection } from '@temporalio/client';
 import { useEngine } from './engine.ts';
 
 describe('the shared engine', () => {
-  it('gives each caller a namespace with our search attributes', async () => {
+  it('gives each caller its own namespace with the search attributes', async () => {
     const [first, second] = await Promise.all([useEngine(), useEngine()]);
     expect(first.address).toBe(second.address);
     expect(first.namespace).not.toBe(second.namespace);

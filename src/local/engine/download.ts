@@ -10,13 +10,13 @@ import { z } from 'zod';
 const run = promisify(execFile);
 const SILENCE_MS = 10_000;
 
-/** The answer of temporal.download, as Temporal's SDKs read it. */
+/** The response of temporal.download, as Temporal's SDKs read it. */
 const downloadInfo = z.object({ archiveUrl: z.url(), fileToExtract: z.string() });
 
-/** What temporal.download has: the command-line tool with the server in it, and the time-skipping server. */
-export interface Artifact {
+/** A program on temporal.download: the command-line tool, which contains the server, or the time-skipping server. */
+interface Artifact {
   name: 'cli' | 'temporal-test-server';
-  /** Such as `v1.5.1`; `default`: the one meant for `sdkVersion` of the TypeScript SDK. */
+  /** Such as `v1.5.1`, or `default` for the version that belongs to `sdkVersion` of the TypeScript SDK. */
   version: string;
   sdkVersion?: string;
 }
@@ -33,13 +33,10 @@ function infoUrl(artifact: Artifact): string {
   return url.href;
 }
 
-/** Fetch that gives up when nothing has come for ten seconds, not when a slow line takes longer. */
+/** Downloads a file. Gives up after ten seconds without data, so that a slow connection may take longer. */
 async function fetchToFile(url: string, path: string): Promise<void> {
   const silence = new AbortController();
-  const watch = setTimeout(
-    () => silence.abort(new Error(`nothing came for ${SILENCE_MS / 1_000} s`)),
-    SILENCE_MS,
-  );
+  const watch = setTimeout(() => silence.abort(new Error(`no data for ${SILENCE_MS / 1_000} s`)), SILENCE_MS);
   try {
     const response = await fetch(url, { signal: silence.signal });
     if (!response.ok || !response.body) throw new Error(`${url} answered ${response.status}`);
@@ -52,8 +49,8 @@ async function fetchToFile(url: string, path: string): Promise<void> {
 }
 
 /**
- * Download a tool as Temporal's SDKs do, and put it whole at `destination`.
- * @throws Error where there is no network, or the site has nothing for this machine
+ * Downloads a program as Temporal's SDKs do, and moves it to `destination` when it is complete.
+ * @throws Error if there is no network, or no program for this machine
  */
 export async function downloadArtifact(artifact: Artifact, destination: string): Promise<void> {
   const response = await fetch(infoUrl(artifact), { signal: AbortSignal.timeout(SILENCE_MS) });

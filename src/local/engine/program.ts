@@ -8,16 +8,16 @@ import { downloadArtifact } from './download.ts';
 
 const run = promisify(execFile);
 
-/** The newest tag that `go install` can build. */
+/** The latest tag that `go install` can build. */
 const VERSION = '1.5.1';
 const MODULE = `github.com/temporalio/cli/cmd/temporal@v${VERSION}`;
 const PROGRESS_MS = 10_000;
 
-export interface FindEngineOptions {
-  /** See `cacheFolder`. */
+interface FindEngineOptions {
+  /** The folder that `cacheFolder` returns. */
   cache: string;
   progress: Progress;
-  /** Steps to leave out; for tests. */
+  /** Steps to skip, in tests. */
   without?: ('path' | 'download' | 'go')[];
 }
 
@@ -43,7 +43,7 @@ async function download(destination: string, progress: Progress): Promise<boolea
     await downloadArtifact({ name: 'cli', version: `v${VERSION}` }, destination);
     return true;
   } catch (error) {
-    progress(`no download of the Temporal engine (${reasonOf(error)})`);
+    progress(`could not download the Temporal engine (${reasonOf(error)})`);
     return false;
   }
 }
@@ -58,7 +58,7 @@ function elapsed(since: number): string {
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
-/** @returns what Go wrote last, or null where it succeeded */
+/** Resolves to the last line that Go wrote, or to null if the build succeeded. */
 function goInstall(folder: string): Promise<string | null> {
   return new Promise((resolve) => {
     const child = spawn('env', [`GOBIN=${folder}`, 'go', 'install', MODULE], {
@@ -67,18 +67,18 @@ function goInstall(folder: string): Promise<string | null> {
     const abandon = () => child.kill();
     process.once('exit', abandon);
     child.once('close', () => process.off('exit', abandon));
-    let said = '';
-    child.stderr.on('data', (chunk: Buffer) => (said = (said + chunk.toString()).slice(-2_000)));
+    let output = '';
+    child.stderr.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-2_000)));
     child.once('error', (error) => resolve(error.message));
     child.once('close', (code) =>
-      resolve(code === 0 ? null : (said.trim().split('\n').at(-1) ?? `exit ${code}`)),
+      resolve(code === 0 ? null : (output.trim().split('\n').at(-1) ?? `exit ${code}`)),
     );
   });
 }
 
 async function build(destination: string, cache: string, progress: Progress): Promise<boolean> {
   const began = Date.now();
-  progress(`building the Temporal engine ${VERSION} with Go: 5 to 8 minutes, this once`);
+  progress(`building the Temporal engine ${VERSION} with Go: this takes 5 to 8 minutes, once`);
   const ticking = setInterval(() => progress(`building the Temporal engine: ${elapsed(began)}`), PROGRESS_MS);
   const draft = await mkdtemp(join(cache, 'build-'));
   try {
@@ -103,14 +103,15 @@ async function obtain(cached: string, options: FindEngineOptions): Promise<strin
   if (!without.includes('go') && (await works('go', 'version')) && (await build(cached, cache, progress)))
     return cached;
   throw new LocalError(
-    `no Temporal engine: set TEMPORAL_ADDRESS to a running one, or install the temporal command (https://docs.temporal.io/cli) or Go, or allow access to temporal.download, and start again`,
+    `no Temporal engine: set TEMPORAL_ADDRESS to a running one, install the temporal command (https://docs.temporal.io/cli) or Go, or allow access to temporal.download; then start again`,
   );
 }
 
 /**
- * The `temporal` program that holds the development server: on PATH, else cached, else downloaded as Temporal's
- * SDKs do (given up after 10 s without network), else built with Go. Processes at once wait for one another.
- * @throws LocalError where there is no way to one
+ * Finds the `temporal` program, which contains the development server. Takes the one on PATH, else the cached one, else
+ * downloads it as Temporal's SDKs do (10 s without data end the try), else builds it with Go. If several processes ask
+ * at the same time, one gets the program and the others wait.
+ * @throws LocalError if there is no way to get the program
  */
 export async function findEngineProgram(options: FindEngineOptions): Promise<string> {
   const { cache, progress, without = [] } = options;

@@ -5,19 +5,19 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import type { Guard } from '../machine/guard.ts';
-import { LocalError, systemCode } from '../machine/local-error.ts';
+import { cannotWrite, LocalError } from '../machine/local-error.ts';
 import { commandLine, endProcess, isAlive } from '../machine/os-process.ts';
 import { claimPort } from '../machine/ports.ts';
 import { readIfThere } from '../machine/secret-file.ts';
 
-export interface EngineOptions {
-  /** From `findEngineProgram`. */
+interface EngineOptions {
+  /** The program that `findEngineProgram` returns. */
   program: string;
-  /** Holds the engine's SQLite file; made where missing. */
+  /** The folder of the engine's SQLite file; created if it is missing. */
   folder: string;
-  /** Of the gRPC service, on 127.0.0.1; 0 takes a free one. */
+  /** The port of the gRPC service on 127.0.0.1; 0 takes a free one. */
   port: number;
-  /** Of the Web UI; 0 takes a free one, null leaves it out. */
+  /** The port of the Web UI; 0 takes a free one, null runs no Web UI. */
   uiPort: number | null;
   guard: Guard;
   onLog?: (line: string) => void;
@@ -25,12 +25,12 @@ export interface EngineOptions {
 
 /** A running development server. */
 export interface EngineServer {
-  /** host:port of the gRPC service. */
+  /** `host:port` of the gRPC service. */
   readonly address: string;
   readonly port: number;
   readonly uiPort: number | null;
   readonly pid: number;
-  /** Resolves when the server has ended, for whatever reason. */
+  /** Resolves when the server has ended, for any reason. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
@@ -50,7 +50,7 @@ function serverArguments(file: string, port: number, uiPort: number | null): str
 }
 
 /**
- * A server that an earlier run left behind is ended.
+ * Ends a server that an earlier run left behind.
  * @param folder as in {@link EngineOptions}
  */
 export async function endLeftoverEngine(folder: string): Promise<void> {
@@ -65,17 +65,12 @@ async function prepareFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true });
   } catch (error) {
-    throw new LocalError(
-      `cannot write to ${folder} (${systemCode(error)}): set CARILLON_HOME to a folder of yours`,
-      {
-        cause: error,
-      },
-    );
+    throw cannotWrite(folder, error);
   }
 }
 
-/** Wait until the server answers, and keep closed workflows for a week. */
-async function settle(address: string, alive: () => boolean): Promise<boolean> {
+/** Waits until the server answers, and sets the retention of closed workflows. Resolves to whether it did. */
+async function becomesReady(address: string, alive: () => boolean): Promise<boolean> {
   const end = Date.now() + START_LIMIT_MS;
   while (alive() && Date.now() < end) {
     const connection = await Connection.connect({ address, connectTimeout: 1_000 }).catch(() => null);
@@ -86,7 +81,7 @@ async function settle(address: string, alive: () => boolean): Promise<boolean> {
     try {
       await connection.workflowService.updateNamespace({
         namespace: 'default',
-        // protobufjs takes a number here, although its types ask for a Long.
+        // protobufjs accepts a number here, although its types require a Long.
         config: { workflowExecutionRetentionTtl: { seconds: RETENTION_SECONDS as never } },
       });
       return true;
@@ -99,6 +94,7 @@ async function settle(address: string, alive: () => boolean): Promise<boolean> {
   return false;
 }
 
+/** Passes each line that the server writes to `onLog`. Returns a function that returns the last line. */
 function watchOutput(child: ChildProcess, onLog: (line: string) => void): () => string {
   let last = '';
   createInterface({ input: child.stderr as NodeJS.ReadableStream }).on('line', (line) => {
@@ -109,8 +105,8 @@ function watchOutput(child: ChildProcess, onLog: (line: string) => void): () => 
 }
 
 /**
- * Start Temporal's development server on 127.0.0.1, its state kept in SQLite between runs.
- * @throws LocalError saying what to do: port taken, folder not writable, state damaged
+ * Starts Temporal's development server on 127.0.0.1. Its state stays in SQLite between runs.
+ * @throws LocalError with what to do, if the port is taken, the folder cannot be written or the state is damaged
  */
 export async function startEngine(options: EngineOptions): Promise<EngineServer> {
   const folder = resolve(options.folder);
@@ -120,7 +116,7 @@ export async function startEngine(options: EngineOptions): Promise<EngineServer>
   const port = await claimPort(options.port, 'TEMPORAL_PORT');
   const uiPort = options.uiPort === null ? null : await claimPort(options.uiPort, 'TEMPORAL_UI_PORT');
 
-  // A group of its own, so that Ctrl-C in the terminal does not reach it before us.
+  // In its own process group: Ctrl-C in the terminal must reach the supervisor first.
   const child = spawn(options.program, serverArguments(file, port, uiPort), {
     cwd: folder,
     detached: true,
@@ -131,7 +127,7 @@ export async function startEngine(options: EngineOptions): Promise<EngineServer>
     child.once('error', () => done());
     child.once('exit', () => done());
   }).then(() => void (running = false));
-  const lastWords = watchOutput(child, options.onLog ?? (() => undefined));
+  const lastLine = watchOutput(child, options.onLog ?? (() => undefined));
   const pid = child.pid;
   if (pid === undefined) throw new LocalError(`${options.program} cannot be started`);
   options.guard.watch(pid, 'SIGTERM');
@@ -139,10 +135,10 @@ export async function startEngine(options: EngineOptions): Promise<EngineServer>
   await writeFile(pidFile, String(pid));
   const stop = () => endProcess(pid, ['SIGTERM'], 10_000);
 
-  if (!(await settle(`127.0.0.1:${port}`, () => running))) {
+  if (!(await becomesReady(`127.0.0.1:${port}`, () => running))) {
     await stop();
     throw new LocalError(
-      `the Temporal engine does not start (${lastWords()}): if ${file} is damaged remove ${folder}, the engine's state is made again from the database`,
+      `the Temporal engine does not start (${lastLine()}): if ${file} is damaged, remove ${folder}; Carillon restores the engine's state from its database`,
     );
   }
   return { address: `127.0.0.1:${port}`, port, uiPort, pid, ended, stop };

@@ -3,7 +3,7 @@ import { readIfThere, writePrivateFile } from '../machine/secret-file.ts';
 
 const pid = z.number().int().nullable();
 
-/** What `.carillon/dev.json` says of the running installation; null for what is not running, or not ours. */
+/** The content of `.carillon/dev.json`. A value is null if the process does not run, or Carillon did not start it. */
 const devFile = z.object({
   base_url: z.string(),
   api_key: z.string(),
@@ -21,7 +21,7 @@ const devFile = z.object({
 export type DevFile = z.infer<typeof devFile>;
 export type Pids = DevFile['pids'];
 
-/** @returns the file of an earlier run, or null where there is none that can be read */
+/** Returns the file of an earlier run, or null if there is none or it cannot be parsed. */
 export async function readDevFile(path: string): Promise<DevFile | null> {
   try {
     return devFile.parse(JSON.parse((await readIfThere(path)) ?? ''));
@@ -30,7 +30,7 @@ export async function readDevFile(path: string): Promise<DevFile | null> {
   }
 }
 
-/** Writes one after another, each the newest content; a reader sees a whole file always. */
+/** Serializes the writes to the file, so that the latest content wins. Readers always see a complete file. */
 export function createDevFileWriter(path: string): { write(content: DevFile): Promise<void> } {
   let last: Promise<void> = Promise.resolve();
   return {
@@ -42,19 +42,19 @@ export function createDevFileWriter(path: string): { write(content: DevFile): Pr
   };
 }
 
-/** The same for the terminal. */
+/** Returns the same facts as text for the terminal. */
 export function banner(content: DevFile, path: string): string {
   const lines = [
-    ['API', `${content.base_url}  (description at /docs)`],
+    ['API', `${content.base_url}  (reference at /docs)`],
     ['API key', content.api_key],
     ['Login', `${content.email}  ${content.password}`],
     ['Mailbox', content.mailbox_url],
     ['Temporal', content.temporal_ui_url ?? content.temporal_address],
     ['PostgreSQL', content.database_url],
-    ['', `All of it is in ${path}. Ctrl-C stops everything; what it holds stays.`],
+    ['', `These values are in ${path}, too. Ctrl-C stops everything; the data stays.`],
   ];
   const shown = lines
     .filter(([, value]) => value !== null)
     .map(([name, value]) => `  ${(name ?? '').padEnd(11)} ${value}`);
-  return ['', 'Carillon runs.', ...shown, ''].join('\n');
+  return ['', 'Carillon is running.', ...shown, ''].join('\n');
 }

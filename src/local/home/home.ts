@@ -2,12 +2,12 @@ import { mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { endLeftoverEngine } from '../engine/server.ts';
-import { LocalError, systemCode } from '../machine/local-error.ts';
+import { cannotWrite, LocalError, systemCode } from '../machine/local-error.ts';
 import { isAlive, startMark } from '../machine/os-process.ts';
 import { readIfThere } from '../machine/secret-file.ts';
 import { endLeftoverPostgres } from '../postgres/server.ts';
 
-/** The folder of one installation's data, held by one running Carillon. */
+/** The folder of one installation's data. Only one running Carillon may use it. */
 export interface Home {
   readonly folder: string;
   path(name: string): string;
@@ -15,26 +15,21 @@ export interface Home {
 }
 
 const LOCK = 'lock';
-/** Says that we made the folder, and so may empty it. */
+/** A file in each folder that Carillon created, which `--reset` may therefore empty. */
 const MARKER = '.carillon-home';
 const holder = z.object({ pid: z.number().int(), mark: z.string() });
 
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o755 });
-    if ((await readdir(folder)).length === 0) await writeFile(join(folder, MARKER), 'Made by Carillon.\n');
+    if ((await readdir(folder)).length === 0) await writeFile(join(folder, MARKER), 'Created by Carillon.\n');
   } catch (error) {
-    throw new LocalError(
-      `cannot write to ${folder} (${systemCode(error)}): set CARILLON_HOME to a folder of yours`,
-      {
-        cause: error,
-      },
-    );
+    throw cannotWrite(folder, error);
   }
 }
 
-/** @returns the process that holds the lock, or null: nobody, or one that is gone */
-async function liveHolder(path: string): Promise<number | null> {
+/** Returns the id of the running process that has the lock, or null if there is none. */
+async function lockHolder(path: string): Promise<number | null> {
   try {
     const { pid, mark } = holder.parse(JSON.parse((await readIfThere(path)) ?? ''));
     return mark !== '' && isAlive(pid) && (await startMark(pid)) === mark ? pid : null;
@@ -54,29 +49,27 @@ async function takeLock(folder: string): Promise<string> {
       return path;
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') {
-        throw new LocalError(
-          `cannot write to ${folder} (${systemCode(error)}): set CARILLON_HOME to a folder of yours`,
-        );
+        throw cannotWrite(folder, error);
       }
     }
-    const pid = await liveHolder(path);
+    const pid = await lockHolder(path);
     if (pid !== null) throw alreadyRuns(folder, pid);
-    // Moved aside first, so that of two who find it stale only one removes it.
+    // Move the stale lock aside first: of two processes that find it, only one may remove it.
     await rename(path, `${path}.${process.pid}`).catch(() => undefined);
     await rm(`${path}.${process.pid}`, { force: true });
   }
-  throw new LocalError(`another Carillon starts in ${folder} at this moment: wait for it`);
+  throw new LocalError(`another Carillon is starting in ${folder}: wait for it`);
 }
 
 function alreadyRuns(folder: string, pid: number): LocalError {
   return new LocalError(
-    `Carillon already runs in ${folder} (process ${pid}): stop it, or set CARILLON_HOME and the ports for a second one`,
+    `Carillon already runs in ${folder} (process ${pid}): stop it, or set CARILLON_HOME and other ports for a second one`,
   );
 }
 
 /**
- * Take the folder for this process.
- * @throws LocalError where another Carillon runs in it, or it cannot be written
+ * Locks the folder for this process, and creates it if it is missing.
+ * @throws LocalError if another Carillon runs in it, or it cannot be written
  */
 export async function openHome(given: string): Promise<Home> {
   const folder = resolve(given);
@@ -86,14 +79,14 @@ export async function openHome(given: string): Promise<Home> {
 }
 
 /**
- * Remove everything in the folder.
- * @throws LocalError where the folder was not made by us
+ * Removes all data from the folder.
+ * @throws LocalError if Carillon did not create the folder
  */
 export async function emptyHome(home: Home): Promise<void> {
   const entries = await readdir(home.folder);
   if (!entries.includes(MARKER)) {
     throw new LocalError(
-      `${home.folder} was not made by Carillon, so --reset leaves it alone: empty it yourself`,
+      `${home.folder} was not created by Carillon, so --reset does not touch it: empty it yourself`,
     );
   }
   await Promise.all([endLeftoverPostgres(home.path('postgres')), endLeftoverEngine(home.path('temporal'))]);

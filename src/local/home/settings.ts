@@ -3,9 +3,9 @@ import type { Config } from '../../config.ts';
 import { keptSecret } from '../machine/secret-file.ts';
 
 /**
- * What `--dev` fills in where nothing is set: secrets kept in the home folder, providers that
- * keep every message, and outbound requests to this machine.
- * @param home the folder; must exist
+ * Returns the settings with the defaults of `--dev`: secrets stored in the home folder, providers that capture every
+ * message, and outbound requests allowed to this machine.
+ * @param home path of the home folder, which must exist
  */
 export async function developmentSettings(config: Config, home: string): Promise<Config> {
   return {
@@ -20,7 +20,7 @@ export async function developmentSettings(config: Config, home: string): Promise
   };
 }
 
-/** The settings that a supervisor hands to its roles, as variables. */
+/** Returns the settings that the supervisor passes to its roles, as environment variables. */
 export function asVariables(config: Config): Partial<Record<keyof Config, string>> {
   const { PORT, MAILBOX_PORT, CARILLON_HOME, CARILLON_DEV, EGRESS_ALLOW } = config;
   const texts = {

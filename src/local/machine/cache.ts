@@ -2,19 +2,20 @@ import { mkdir, open, rename, rm, stat, utimes } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { LocalError, systemCode } from './local-error.ts';
+import { cannotWrite, systemCode } from './local-error.ts';
 
-/** Says on the terminal what is being waited for. */
+/** Prints one line that says what the user is waiting for. */
 export type Progress = (line: string) => void;
 
 const TOUCH_MS = 5_000;
 const STALE_MS = 30_000;
 
 /**
- * Folder of tools that were downloaded or built, shared by every run of this user.
+ * Creates the folder of downloaded and built tools if it is missing, and returns its path. All of this user's runs share
+ * the folder.
  * @param given the setting CARILLON_CACHE
  * @param xdgCacheHome the setting XDG_CACHE_HOME
- * @throws LocalError where it cannot be made
+ * @throws LocalError if the folder cannot be created
  */
 export async function cacheFolder(given?: string, xdgCacheHome?: string): Promise<string> {
   const folder = given ? resolve(given) : join(xdgCacheHome ?? join(homedir(), '.cache'), 'carillon');
@@ -22,12 +23,7 @@ export async function cacheFolder(given?: string, xdgCacheHome?: string): Promis
     await mkdir(folder, { recursive: true });
     return folder;
   } catch (error) {
-    throw new LocalError(
-      `cannot write to ${folder} (${systemCode(error)}): set CARILLON_CACHE to a folder of yours`,
-      {
-        cause: error,
-      },
-    );
+    throw cannotWrite(folder, error, 'CARILLON_CACHE');
   }
 }
 
@@ -42,7 +38,7 @@ async function tryLock(path: string): Promise<boolean> {
   }
 }
 
-/** Its holder touches the file while it works; who stopped doing so has died. */
+/** Removes the lock file of a process that died: a living holder touches the file while it works. */
 async function breakStale(path: string): Promise<void> {
   const touched = await stat(path).then(
     (found) => found.mtimeMs,
@@ -55,9 +51,9 @@ async function breakStale(path: string): Promise<void> {
 }
 
 /**
- * Work that only one process of this machine does at a time.
- * @param path of the lock file
- * @param onWait called once when another holds it
+ * Runs `work` under a lock file: one process of this machine at a time.
+ * @param path the lock file
+ * @param onWait called once if another process has the lock
  */
 export async function withFileLock<T>(path: string, onWait: () => void, work: () => Promise<T>): Promise<T> {
   for (let waited = false; !(await tryLock(path)); waited = true) {

@@ -2,18 +2,18 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { endProcess } from './os-process.ts';
 
-/** Makes sure that what this process starts does not outlive it. */
+/** Ends the processes that this process started, even if this process is killed. */
 export interface Guard {
   /**
-   * End `pid` by `signal`, later by SIGKILL, should this process die.
-   * @param atOnce what ends it where there is no time to finish anything, SIGKILL by default
+   * If this process dies, ends `pid` by `signal`, and by SIGKILL if that is not enough.
+   * @param atOnce the signal of {@link Guard.endNow}, which does not let the process finish; SIGKILL by default
    */
   watch(pid: number, signal: NodeJS.Signals, atOnce?: NodeJS.Signals): void;
-  /** Call when it has ended: ids are used again. */
+  /** Call when the process has ended: the system reuses process ids. */
   forget(pid: number): void;
-  /** End all that is watched without letting it finish what it does; resolves when it has ended. */
+  /** Ends all watched processes without letting them finish their work; resolves when they have ended. */
   endNow(): Promise<void>;
-  /** Nothing is left to watch. */
+  /** Stops watching, and ends the watchdog. */
   close(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ function startWatchdog(): ChildProcess {
     stdio: ['pipe', 'ignore', 'ignore'],
     env: {},
   });
-  // A write may meet a watchdog that was just killed; its replacement is told everything.
+  // A write may fail because the watchdog was just killed: its replacement gets the whole list.
   child.stdin?.on('error', () => undefined);
   child.unref();
   return child;
@@ -34,7 +34,7 @@ function startWatchdog(): ChildProcess {
 
 const AT_ONCE_MS = 3_000;
 
-/** Start a watchdog process (`watchdog.ts`); should it be killed it is replaced. */
+/** Starts a watchdog process (`watchdog.ts`), and starts another if it is killed. */
 export function createGuard(): Guard {
   const watched = new Map<number, { signal: NodeJS.Signals; atOnce: NodeJS.Signals }>();
   let closing = false;

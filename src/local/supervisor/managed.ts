@@ -1,45 +1,45 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
-/** A process that was started. */
+/** A process that runs. */
 export interface Running {
   readonly pid: number;
-  /** Resolves when it has ended, for whatever reason. */
+  /** Resolves when the process has ended, for any reason. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
 }
 
-export interface ManagedOptions {
+interface ManagedOptions {
   name: string;
-  /** Resolves once it is ready for use. */
+  /** Starts the process; resolves when it is ready. */
   start: () => Promise<Running>;
-  /** Told at every start, and null at every end. */
+  /** Called with the process id after each start, and with null after each end. */
   onPid: (pid: number | null) => void;
   log: Logger;
-  /** Of the first restart; doubled each time, up to half a minute. */
+  /** The delay before the first restart; doubles each time, up to half a minute. */
   firstDelayMs?: number;
-  /** For tests: a clock in milliseconds, and what waits by it. */
+  /** A clock in milliseconds and a way to wait by it, for tests. */
   now?: () => number;
   wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** A process that is started again whenever it ends, until it is stopped. */
+/** A process that is restarted whenever it ends, until it is stopped. */
 export interface Managed {
   stop(): Promise<void>;
 }
 
-const waitInTruth = (ms: number, signal: AbortSignal) => delay(ms, undefined, { signal });
+const realWait = (ms: number, signal: AbortSignal) => delay(ms, undefined, { signal });
 
-const LONGEST_DELAY_MS = 30_000;
-/** What ran this long has earned a quick restart. */
+const MAX_DELAY_MS = 30_000;
+/** A process that ran this long is restarted with the first delay again. */
 const STEADY_MS = 30_000;
 
 /**
- * Start a process and keep it running, with backoff.
- * @throws what the first start throws; later failures are logged and tried again
+ * Starts a process and keeps it running: restarts it with growing delays.
+ * @throws the error of the first start; later starts log their errors and are tried again
  */
 export async function keepRunning(options: ManagedOptions): Promise<Managed> {
-  const { name, start, onPid, log, firstDelayMs = 250, now = Date.now, wait = waitInTruth } = options;
+  const { name, start, onPid, log, firstDelayMs = 250, now = Date.now, wait = realWait } = options;
   const stopping = new AbortController();
   let current: Running | null = await start();
   let delayMs = firstDelayMs;
@@ -47,17 +47,14 @@ export async function keepRunning(options: ManagedOptions): Promise<Managed> {
 
   const restart = async (): Promise<Running | null> => {
     while (!stopping.signal.aborted) {
-      log.warn(
-        { child: name, delay_ms: delayMs },
-        `${name} ended, starting it again in ${delayMs / 1_000} s`,
-      );
+      log.warn({ child: name, delay_ms: delayMs }, `${name} ended, restarting it in ${delayMs / 1_000} s`);
       await wait(delayMs, stopping.signal).catch(() => undefined);
       if (stopping.signal.aborted) break;
-      delayMs = Math.min(delayMs * 2, LONGEST_DELAY_MS);
+      delayMs = Math.min(delayMs * 2, MAX_DELAY_MS);
       try {
         return await start();
       } catch (error) {
-        log.error({ child: name, err: error }, `${name} does not start: ${(error as Error).message}`);
+        log.error({ child: name, err: error }, `${name} did not start: ${(error as Error).message}`);
       }
     }
     return null;
@@ -73,7 +70,7 @@ export async function keepRunning(options: ManagedOptions): Promise<Managed> {
       current = await restart();
       if (current === null) return;
       onPid(current.pid);
-      log.info({ child: name, child_pid: current.pid }, `${name} runs again`);
+      log.info({ child: name, child_pid: current.pid }, `${name} restarted`);
       if (stopping.signal.aborted) await current.stop();
     }
   };

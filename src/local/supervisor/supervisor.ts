@@ -15,36 +15,36 @@ import { endLeftoverPostgres, startPostgres, type PostgresServer } from '../post
 import { keepRunning, type Managed, type Running } from './managed.ts';
 import { startRoleProcess } from './role-process.ts';
 
-export type SupervisedRole = Exclude<keyof Pids, 'temporal' | 'postgres'>;
+type SupervisedRole = Exclude<keyof Pids, 'temporal' | 'postgres'>;
 
-export interface SupervisorOptions {
-  /** Complete: with APP_SECRET and EMAIL_PROVIDER_URL. Without addresses, database and engine are embedded. */
+interface SupervisorOptions {
+  /** With APP_SECRET and EMAIL_PROVIDER_URL. If database or engine have no address, they are embedded. */
   config: Config;
   home: Home;
   roles: readonly SupervisedRole[];
-  /** Program and arguments that start a role; its name is added. */
+  /** The program that starts a role, with its arguments; the role's name is added. */
   roleCommand: string[];
   log: Logger;
   progress: Progress;
 }
 
 export interface Supervisor {
-  /** As written to `dev.json`; null outside `--dev`. */
+  /** The content of `dev.json`; null without `--dev`. */
   readonly devFile: DevFile | null;
-  /** Stop the roles, then what they stand on. */
+  /** Stops the roles, then engine and database. */
   stop(): Promise<void>;
-  /** End all at once, without waiting for what is under way, also while {@link Supervisor.stop} waits for it. */
+  /** Ends all processes at once, without letting them finish. May be called while {@link Supervisor.stop} waits. */
   endNow(): Promise<void>;
 }
 
-/** What is running, and what is to be stopped, the last started first. */
+/** What runs. `stops` are called in reverse order. */
 interface State {
   options: SupervisorOptions;
   config: Config;
   guard: Guard;
   pids: Pids;
   stops: (() => Promise<unknown>)[];
-  /** Brings `dev.json` up to date. */
+  /** Writes the current `pids` to `dev.json`. */
   writePids: () => Promise<unknown>;
 }
 
@@ -59,7 +59,7 @@ function keep(state: State, name: keyof Pids, start: () => Promise<Running>): Pr
   return keepRunning({ name, start, onPid: pidSetter(state, name), log: state.options.log });
 }
 
-/** @returns the database's address, ours or the one that is set */
+/** Returns the URL of the database: the one that is set, or of an embedded server, which it starts. */
 async function provideDatabase(state: State): Promise<string> {
   const { config, guard, options } = state;
   if (config.DATABASE_URL) return config.DATABASE_URL;
@@ -75,7 +75,7 @@ async function provideDatabase(state: State): Promise<string> {
   return ensureDatabase(server as PostgresServer);
 }
 
-/** @returns the engine's address, ours or the one that is set, and its Web UI's where it is ours */
+/** Returns the address of the engine: the one that is set, or of an embedded one, which it starts, with its Web UI. */
 async function provideEngine(state: State): Promise<{ address: string; uiUrl: string | null }> {
   const { config, guard, options } = state;
   if (config.TEMPORAL_ADDRESS) return { address: config.TEMPORAL_ADDRESS, uiUrl: null };
@@ -94,7 +94,7 @@ async function provideEngine(state: State): Promise<{ address: string; uiUrl: st
   return { address, uiUrl: `http://127.0.0.1:${uiPort}` };
 }
 
-/** Both at once; where one fails the other has been waited for, so that it is in `stops`. */
+/** Starts both at the same time. If one fails, waits for the other nevertheless, so that `stops` contains it. */
 async function provideBoth(state: State) {
   const [database, engine] = await Promise.allSettled([provideDatabase(state), provideEngine(state)]);
   if (database.status === 'rejected') throw database.reason;
@@ -109,7 +109,7 @@ function localUrl(config: Config): string {
 
 type PortSetting = 'PORT' | 'MAILBOX_PORT' | 'POSTGRES_PORT' | 'TEMPORAL_PORT' | 'TEMPORAL_UI_PORT';
 
-/** Before anything is started: a taken port is told at once, not after minutes of building the engine. */
+/** Checks the ports before anything starts: building the engine may take minutes, too late to report a taken port. */
 async function claimOwnPorts(config: Config, home: Home): Promise<Config> {
   await Promise.all([endLeftoverPostgres(home.path('postgres')), endLeftoverEngine(home.path('temporal'))]);
   const settings: PortSetting[] = ['PORT'];
@@ -136,8 +136,8 @@ function demoOf(file: DevFile | null): Demo | null {
   return { apiKey: api_key, email, password, accountId: account_id, brandId: brand_id };
 }
 
-/** Make the demo account, and from then on keep `dev.json` true. */
-async function describe(state: State, uiUrl: string | null): Promise<DevFile> {
+/** Creates the demo account and `dev.json`, and from then on keeps its process ids current. */
+async function writeDevFile(state: State, uiUrl: string | null): Promise<DevFile> {
   const { config, options, pids } = state;
   const path = options.home.path('dev.json');
   const databaseUrl = config.DATABASE_URL as string;
@@ -160,7 +160,7 @@ async function describe(state: State, uiUrl: string | null): Promise<DevFile> {
   const write = () =>
     writer.write(content).catch((error: unknown) => options.log.error({ err: error }, 'dev.json'));
   state.writePids = write;
-  // What stops first is pushed last: all pids are null by the time of this last write.
+  // Stops run in reverse order: by the time of this last write all process ids are null.
   state.stops.unshift(write);
   await write();
   return content;
@@ -188,15 +188,16 @@ async function stopAll(state: State): Promise<void> {
 }
 
 async function endAllNow(state: State): Promise<void> {
-  // Each only has to know that it is not to be started again: nobody waits for it.
+  // Do not wait: each stop only has to prevent a restart.
   for (const stop of state.stops) void stop().catch(() => undefined);
   await state.guard.endNow();
   await state.writePids();
 }
 
 /**
- * Start database and engine where no address is set, migrate, start the roles, and keep all of it running.
- * @throws LocalError, one line saying what to do; whatever was started has been stopped
+ * Starts database and engine unless their addresses are set, migrates the database, starts the roles, and keeps all of
+ * them running.
+ * @throws LocalError with what to do, in one line; everything that was started has been stopped
  */
 export async function supervise(options: SupervisorOptions): Promise<Supervisor> {
   const pids: Pids = { api: null, worker: null, sender: null, mail: null, temporal: null, postgres: null };
@@ -214,7 +215,7 @@ export async function supervise(options: SupervisorOptions): Promise<Supervisor>
     const applied = await migrateDatabase(databaseUrl);
     if (applied.length > 0) options.log.info({ applied }, 'migrated');
     state.config = { ...config, DATABASE_URL: databaseUrl, TEMPORAL_ADDRESS: engine.address };
-    const devFile = config.CARILLON_DEV ? await describe(state, engine.uiUrl) : null;
+    const devFile = config.CARILLON_DEV ? await writeDevFile(state, engine.uiUrl) : null;
     await startRoles(state);
     await state.writePids();
     return { devFile, stop: () => stopAll(state), endNow: () => endAllNow(state) };

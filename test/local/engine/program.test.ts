@@ -18,15 +18,15 @@ import { withFileLock } from '../../../src/local/machine/cache.ts';
 import { runProgram } from '../../support/programs.ts';
 
 let cache: string;
-const said: string[] = [];
-const progress = (line: string) => void said.push(line);
+const lines: string[] = [];
+const progress = (line: string) => void lines.push(line);
 beforeEach(() => {
   cache = mkdtempSync(join(tmpdir(), 'carillon-cache-'));
-  said.length = 0;
+  lines.length = 0;
 });
 afterEach(() => rmSync(cache, { recursive: true, force: true }));
 
-/** The lines of a search that finds nothing but the system's own programs and these shell scripts. */
+/** Runs a search with only the system's programs and these shell scripts on PATH. Returns the lines it writes. */
 async function searchWith(scripts: Record<string, string>): Promise<string[]> {
   const folder = join(cache, 'bin');
   mkdirSync(folder, { recursive: true });
@@ -41,15 +41,15 @@ async function searchWith(scripts: Record<string, string>): Promise<string[]> {
 }
 
 describe('finding the engine', () => {
-  it('takes the cached program without a word', async () => {
+  it('takes the cached program without any output', async () => {
     const cached = join(cache, 'temporal-1.5.1');
     writeFileSync(cached, '');
     chmodSync(cached, 0o755);
     expect(await findEngineProgram({ cache, progress, without: ['path'] })).toBe(cached);
-    expect(said).toEqual([]);
+    expect(lines).toEqual([]);
   });
 
-  it('takes the one on PATH where it works, before the cached one', async () => {
+  it('prefers the program on PATH to the cached one, if it works', async () => {
     const cached = join(cache, 'temporal-1.5.1');
     writeFileSync(cached, '');
     chmodSync(cached, 0o755);
@@ -57,13 +57,13 @@ describe('finding the engine', () => {
     expect(await searchWith({ temporal: 'exit 1' })).toEqual([`found ${cached}`]);
   });
 
-  it('builds it with Go once, told of as it goes, and keeps it for the next time', async () => {
+  it('builds it with Go, reports progress, and caches the program', async () => {
     const install = `test "$*" = "install github.com/temporalio/cli/cmd/temporal@v1.5.1" || exit 1
       echo built > "$GOBIN/temporal"; chmod +x "$GOBIN/temporal"`;
     const go = `test "$1" = version && exit 0\n${install}`;
     const cached = join(cache, 'temporal-1.5.1');
     expect(await searchWith({ go })).toEqual([
-      'building the Temporal engine 1.5.1 with Go: 5 to 8 minutes, this once',
+      'building the Temporal engine 1.5.1 with Go: this takes 5 to 8 minutes, once',
       expect.stringMatching(/^built the Temporal engine in \d+ s$/),
       `found ${cached}`,
     ]);
@@ -72,7 +72,7 @@ describe('finding the engine', () => {
     expect(await searchWith({ go: 'exit 1' })).toEqual([`found ${cached}`]);
   });
 
-  it('says why Go could not build it, and leaves nothing half made', async () => {
+  it('reports why Go could not build it, and leaves no partial files', async () => {
     const go = 'test "$1" = version && exit 0; echo first >&2; echo no space left >&2; exit 1';
     expect(await searchWith({ go })).toEqual([
       expect.stringMatching(/^building /),
@@ -82,7 +82,7 @@ describe('finding the engine', () => {
     expect(readdirSync(cache)).toEqual(['bin']);
   });
 
-  it('says in one line what to do where there is no way to one', async () => {
+  it('says in one line what to do if there is no way to get the program', async () => {
     const search = findEngineProgram({ cache, progress, without: ['path', 'download', 'go'] });
     await expect(search).rejects.toThrow(/^no Temporal engine: set TEMPORAL_ADDRESS [^\n]*Go[^\n]*$/);
     expect(existsSync(join(cache, 'temporal-1.5.1.lock'))).toBe(false);
@@ -90,7 +90,7 @@ describe('finding the engine', () => {
 });
 
 describe('a lock file', () => {
-  it('lets one work at a time, and tells the others that they wait', async () => {
+  it('lets one caller work at a time, and calls back those that wait', async () => {
     const path = join(cache, 'lock');
     let inside = 0;
     let most = 0;
@@ -107,7 +107,7 @@ describe('a lock file', () => {
     expect(existsSync(path)).toBe(false);
   });
 
-  it('is taken over from a holder that died', async () => {
+  it('is taken over if its holder has died', async () => {
     const path = join(cache, 'lock');
     writeFileSync(path, '');
     const longAgo = new Date(Date.now() - 60_000);

@@ -33,6 +33,7 @@ function start(changes: { program?: string; folder?: string } = {}): Promise<Eng
   return startEngine({ program, folder, port: 0, uiPort: null, guard, ...changes });
 }
 
+/** Starts it, expecting an error of one line. Returns the line. */
 async function refusal(changes: { program?: string; folder?: string }): Promise<string> {
   const error = await start(changes).then(
     (server) => server.stop().then(() => new Error('it started')),
@@ -44,7 +45,7 @@ async function refusal(changes: { program?: string; folder?: string }): Promise<
 }
 
 describe('the embedded engine', () => {
-  it('keeps closed workflows for a week, listens here only, and is ended by the start after a crash', async () => {
+  it('keeps closed workflows for a week, listens on loopback, and is ended by the start after a crash', async () => {
     const server = await start();
     const connection = await Connection.connect({ address: server.address });
     const { config } = await connection.workflowService.describeNamespace({ namespace: 'default' });
@@ -57,22 +58,22 @@ describe('the embedded engine', () => {
     await server.ended;
   });
 
-  it('ends no other program that has the number of an earlier engine', async () => {
+  it('does not end another program that has the process id of an earlier engine', async () => {
     writeFileSync(join(folder, 'pid'), String(process.pid));
     await endLeftoverEngine(folder);
     expect(isAlive(process.pid)).toBe(true);
   });
 
-  it('says where its state is damaged, and how to go on', async () => {
+  it('says what to do if its state is damaged', async () => {
     writeFileSync(join(folder, 'temporal.db'), 'this is no database, '.repeat(1_000));
-    expect(await refusal({})).toMatch(/does not start \(.+\): if .*temporal\.db is damaged remove /);
+    expect(await refusal({})).toMatch(/does not start \(.+\): if .*temporal\.db is damaged, remove /);
   });
 
-  it('says so where its program cannot be started', async () => {
+  it('reports a program that cannot be started', async () => {
     expect(await refusal({ program: join(folder, 'nothing') })).toMatch(/nothing cannot be started$/);
   });
 
-  it('says so where its folder cannot be written', async () => {
+  it('reports a folder that cannot be written', async () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
     expect(await refusal({ folder: file })).toMatch(/cannot write to .*CARILLON_HOME/);

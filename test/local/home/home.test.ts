@@ -16,7 +16,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the home folder', () => {
-  it('is held by one at a time', async () => {
+  it('is used by one process at a time', async () => {
     const home = await openHome(join(folder, 'home'));
     await expect(openHome(join(folder, 'home'))).rejects.toThrow(/already runs in .*\(process \d+\)/);
     await home.release();
@@ -24,7 +24,7 @@ describe('the home folder', () => {
   });
 
   it.each(['', '{"pid":1,"mark":"not the mark of process 1"}', '{"pid":999999999,"mark":"x"}'])(
-    'is taken over from a holder that is gone (lock file: %s)',
+    'is taken over if the holder of its lock is gone (lock file: %s)',
     async (content) => {
       mkdirSync(join(folder, 'home'));
       writeFileSync(join(folder, 'home', 'lock'), content);
@@ -32,8 +32,8 @@ describe('the home folder', () => {
     },
   );
 
-  it('is taken over from a holder that has ended and whose parent does not ask for its exit code', async () => {
-    // The shell becomes a program that never asks.
+  it('is taken over if the holder of its lock has ended but its parent has not read the exit code', async () => {
+    // The shell becomes a program that never reads the exit code of its child.
     const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 30'], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
@@ -48,7 +48,7 @@ describe('the home folder', () => {
     parent.kill();
   });
 
-  it('is emptied only where we made it', async () => {
+  it('is emptied only if Carillon created it', async () => {
     const home = await openHome(join(folder, 'home'));
     writeFileSync(home.path('anything'), '');
     await emptyHome(home);
@@ -59,13 +59,13 @@ describe('the home folder', () => {
     mkdirSync(foreign);
     writeFileSync(join(foreign, 'thesis'), '');
     const other = await openHome(foreign);
-    await expect(emptyHome(other)).rejects.toThrow(/was not made by Carillon/);
+    await expect(emptyHome(other)).rejects.toThrow(/was not created by Carillon/);
     expect(existsSync(join(foreign, 'thesis'))).toBe(true);
   });
 });
 
-describe('a kept secret', () => {
-  it('is one, however many ask for it at once', async () => {
+describe('a secret in a file', () => {
+  it('is the same for all concurrent callers', async () => {
     const path = join(folder, 'secret');
     const secrets = await Promise.all(Array.from({ length: 20 }, () => keptSecret(path)));
     expect(new Set(secrets).size).toBe(1);

@@ -12,7 +12,7 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
 describe('--dev', () => {
-  it('keeps mail here, lets requests reach this machine, and makes secrets of its own', async () => {
+  it('captures mail, lets requests reach this machine, and creates secrets', async () => {
     const settings = await developmentSettings(loadConfig({}), home);
     expect(settings).toMatchObject({
       CARILLON_DEV: true,
@@ -30,13 +30,13 @@ describe('--dev', () => {
     }
   });
 
-  it('has the same secrets the next time', async () => {
+  it('keeps its secrets between starts', async () => {
     const first = await developmentSettings(loadConfig({}), home);
     const second = await developmentSettings(loadConfig({}), home);
     expect(second).toEqual(first);
   });
 
-  it('leaves alone what is set', async () => {
+  it('does not change settings that are given', async () => {
     const given = {
       APP_SECRET: 'a secret of at least thirty-two characters',
       MAILBOX_TOKEN: 'a token of the mailbox',
@@ -50,7 +50,7 @@ describe('--dev', () => {
     });
   });
 
-  it('hands all of it on to the roles', async () => {
+  it('passes all settings on to the roles', async () => {
     const env = {
       DATABASE_URL: 'postgres://x',
       TEMPORAL_ADDRESS: '127.0.0.1:7',
@@ -62,8 +62,8 @@ describe('--dev', () => {
   });
 });
 
-describe('outside --dev', () => {
-  it('no request reaches this machine, and nothing is made up', () => {
+describe('without --dev', () => {
+  it('lets no request reach this machine, and invents no settings', () => {
     const config = loadConfig({});
     expect(config.EGRESS_ALLOW).toEqual([]);
     for (const name of ['APP_SECRET', 'EMAIL_PROVIDER_URL', 'SMS_PROVIDER_URL', 'MAILBOX_TOKEN'] as const) {

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => servers.forEach((server) => server.close()));
 
-it('names every port that is taken and its setting, and leaves the others free', async () => {
+it('names every taken port with its setting, and leaves the others free', async () => {
   const [one, other] = servers.map((server) => (server.address() as AddressInfo).port) as [number, number];
   const free = await claimPort(0, 'MAILBOX_PORT');
   const claims = [

@@ -22,6 +22,7 @@ function start(): Promise<PostgresServer> {
   return startPostgres({ folder: join(folder, 'postgres'), port: 0, guard, sharedBuffersMb: 32 });
 }
 
+/** Starts it, expecting an error of one line. Returns the line. */
 async function refusal(): Promise<string> {
   const error = await start().then(
     (server) => server.stop().then(() => new Error('it started')),
@@ -33,7 +34,7 @@ async function refusal(): Promise<string> {
 }
 
 describe('the embedded database', () => {
-  it('keeps its password in a file for its owner only, and writes to disk before it answers', async () => {
+  it('keeps its password in a file for its owner only, and commits to disk', async () => {
     const server = await start();
     const file = join(folder, 'postgres', 'password');
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -49,14 +50,14 @@ describe('the embedded database', () => {
     expect(rows.map((row) => row.setting)).toEqual(['on', 'on', '127.0.0.1', 'on']);
   });
 
-  it('takes no pid file of an earlier life for a running server', async () => {
+  it('does not mistake a stale pid file for a running server', async () => {
     await (await start()).stop();
-    // This test's own process: alive, and no database.
+    // This test's own process: it runs, and is not a database.
     writeFileSync(join(folder, 'postgres', 'data', 'postmaster.pid'), `${process.pid}\n`);
     await (await start()).stop();
   });
 
-  it('says where its data is damaged, and how to go on', async () => {
+  it('says what to do if its data is damaged', async () => {
     await (await start()).stop();
     truncateSync(join(folder, 'postgres', 'data', 'global', 'pg_control'), 100);
     const message = await refusal();
@@ -64,19 +65,19 @@ describe('the embedded database', () => {
     expect(message).toMatch(/does not start \(.+\).*--reset/);
   });
 
-  it('says where its data is not whole', async () => {
+  it('says what to do if its data is incomplete', async () => {
     mkdirSync(join(folder, 'postgres', 'data'), { recursive: true });
     writeFileSync(join(folder, 'postgres', 'password'), 'x\n');
-    expect(await refusal()).toMatch(/is not whole.*--reset/);
+    expect(await refusal()).toMatch(/is incomplete.*--reset/);
   });
 
-  it('says where its password is gone', async () => {
+  it('says what to do if its password is missing', async () => {
     await (await start()).stop();
     rmSync(join(folder, 'postgres', 'password'));
     expect(await refusal()).toMatch(/password is missing.*--reset/);
   });
 
-  it('says where its folder cannot be written', async () => {
+  it('reports a folder that cannot be written', async () => {
     writeFileSync(join(folder, 'postgres'), 'a file, not a folder');
     expect(await refusal()).toMatch(/cannot write to .*CARILLON_HOME/);
   });

@@ -13,10 +13,10 @@ interface Kept {
   managed: Managed;
   lives: Life[];
   pids: (number | null)[];
-  /** How long was waited before each start but the first, in milliseconds. */
+  /** The waits before the second and later starts, in milliseconds. */
   waits: number[];
-  said: string[];
-  /** Let the running one live so long, then end it, and wait for the next. */
+  logged: string[];
+  /** Ends the running process after it lived for `ms`, and waits for the next. */
   liveAndDie(ms: number): Promise<void>;
 }
 
@@ -27,30 +27,30 @@ function life(pid: number): Life {
 }
 
 interface KeepOptions {
-  /** Which starts, counted from 1, come to nothing. */
+  /** The numbers of the starts that fail, counted from 1. */
   failing?: number[];
-  /** Whether a wait lasts until it is given up. */
-  forEver?: boolean;
+  /** If true, a wait lasts until it is aborted. */
+  endless?: boolean;
 }
 
-async function keep({ failing = [], forEver = false }: KeepOptions = {}): Promise<Kept> {
-  const [lives, pids, waits, said]: [Life[], (number | null)[], number[], string[]] = [[], [], [], []];
+async function keep({ failing = [], endless = false }: KeepOptions = {}): Promise<Kept> {
+  const [lives, pids, waits, logged]: [Life[], (number | null)[], number[], string[]] = [[], [], [], []];
   let now = 0;
   let starts = 0;
   const managed = await keepRunning({
     name: 'worker',
-    log: pino({ level: 'info' }, { write: (line: string) => void said.push(line) }),
+    log: pino({ level: 'info' }, { write: (line: string) => void logged.push(line) }),
     firstDelayMs: 1_000,
     now: () => now,
     wait(ms, signal) {
       waits.push(ms);
       now += ms;
-      return forEver ? once(signal, 'abort') : Promise.resolve();
+      return endless ? once(signal, 'abort') : Promise.resolve();
     },
     onPid: (pid) => pids.push(pid),
     start() {
       starts += 1;
-      if (failing.includes(starts)) return Promise.reject(new Error('no such luck'));
+      if (failing.includes(starts)) return Promise.reject(new Error('no memory'));
       lives.push(life(100 + starts));
       return Promise.resolve(lives.at(-1) as Life);
     },
@@ -61,11 +61,11 @@ async function keep({ failing = [], forEver = false }: KeepOptions = {}): Promis
     lives.at(-1)?.end();
     await eventually(() => expect(pids).toHaveLength(2 * before + 1));
   };
-  return { managed, lives, pids, waits, said, liveAndDie };
+  return { managed, lives, pids, waits, logged, liveAndDie };
 }
 
-describe('a child that dies', () => {
-  it('is started again after one second, then two, four … at most thirty', async () => {
+describe('a child process that ends', () => {
+  it('is restarted after one second, then two, four … at most thirty', async () => {
     const kept = await keep();
     for (let death = 0; death < 8; death += 1) await kept.liveAndDie(100);
     expect(kept.waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
@@ -73,24 +73,24 @@ describe('a child that dies', () => {
     await kept.managed.stop();
   });
 
-  it('is started again soon where it had run for long', async () => {
+  it('is restarted soon if it ran for long', async () => {
     const kept = await keep();
     for (const ms of [100, 100, 40_000, 100]) await kept.liveAndDie(ms);
     expect(kept.waits).toEqual([1_000, 2_000, 1_000, 2_000]);
     await kept.managed.stop();
   });
 
-  it('is tried again where it does not come up, and why is said', async () => {
+  it('is tried again if it does not start, and logs the reason', async () => {
     const kept = await keep({ failing: [2, 3] });
     await kept.liveAndDie(100);
     expect(kept.waits).toEqual([1_000, 2_000, 4_000]);
     expect(kept.lives).toHaveLength(2);
-    expect(kept.said.join('')).toContain('worker does not start: no such luck');
+    expect(kept.logged.join('')).toContain('worker did not start: no memory');
     await kept.managed.stop();
   });
 
-  it('stays away once all is stopped, also while its next start is waited for', async () => {
-    const kept = await keep({ forEver: true });
+  it('is not restarted after a stop, even if the stop comes while it waits', async () => {
+    const kept = await keep({ endless: true });
     kept.lives[0]?.end();
     await eventually(() => expect(kept.waits).toEqual([1_000]));
     await kept.managed.stop();
@@ -99,6 +99,6 @@ describe('a child that dies', () => {
   });
 });
 
-it('the failure of the first start is the caller’s', async () => {
-  await expect(keep({ failing: [1] })).rejects.toThrow('no such luck');
+it('throws the error of the first start', async () => {
+  await expect(keep({ failing: [1] })).rejects.toThrow('no memory');
 });

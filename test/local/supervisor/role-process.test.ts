@@ -8,7 +8,7 @@ import { startRoleProcess } from '../../../src/local/supervisor/role-process.ts'
 const fakeRole = fileURLToPath(new URL('../../support/fake-role.ts', import.meta.url));
 const guard = createGuard();
 const started: number[] = [];
-const noting: Guard = {
+const recordingGuard: Guard = {
   ...guard,
   watch(pid, signal) {
     started.push(pid);
@@ -23,7 +23,7 @@ function start(role: string, settings: Record<string, string>, startLimitMs?: nu
     command: [process.execPath, '--no-warnings', fakeRole],
     environment: { ...process.env, ...settings },
     graceMs: 60_000,
-    guard: noting,
+    guard: recordingGuard,
     ...(startLimitMs === undefined ? {} : { startLimitMs }),
   });
 }
@@ -37,22 +37,22 @@ async function problemOf(starting: Promise<unknown>): Promise<LocalError> {
   return problem as LocalError;
 }
 
-it('a role that is ready runs until it is stopped', async () => {
+it('runs a role until it is stopped', async () => {
   const running = await start('api', {});
   expect(isAlive(running.pid)).toBe(true);
   await running.stop();
   expect(isAlive(running.pid)).toBe(false);
 });
 
-it('a role that is not ready in its time is named in one line that says what to do, and ended', async () => {
+it('ends a role that is not ready in time, and says what to do in one line', async () => {
   const { message } = await problemOf(start('sender', { FAKE_ROLE_SILENT: 'sender' }, 1_500));
   expect(message).toMatch(
-    /^the role sender is not ready after 1.5 s: what it wrote is above, LOG_LEVEL=debug [^\n]* start again$/,
+    /^the sender role is not ready after 1.5 s: see its output above \(LOG_LEVEL=debug [^\n]* start again$/,
   );
   expect(isAlive(started.at(-1) ?? 0)).toBe(false);
 }, 20_000);
 
-it('a role that ends before it is ready is named in one line', async () => {
+it('reports a role that ends before it is ready in one line', async () => {
   const { message } = await problemOf(start('worker', { FAKE_ROLE_FAILS: 'worker' }));
-  expect(message).toBe('the role worker ended at once (exit code 3): what it wrote is above');
+  expect(message).toBe('the worker role ended before it was ready (exit code 3): see its output above');
 });
