@@ -18,7 +18,7 @@ const MAX_SEGMENTS = 10;
 /** A message that has passed every rule that the request alone can break, ready to be written. */
 export type MessageDraft = Omit<NewMessage, 'id' | 'idempotency_key'>;
 
-/** Gathers what is wrong; the most telling code wins where nothing plain is wrong as well. */
+/** Collects errors. Its code is more specific than `validation_error` only if there is no ordinary error. */
 class Problems {
   readonly errors: ValidationErrors = {};
   #code: ErrorCode | null = null;
@@ -43,12 +43,12 @@ function address(problems: Problems, field: string, text: string | undefined): E
   return null;
 }
 
-/** The sender: one of `from` and `from_email`, and until domains are registered only the sandbox's. */
+/** The sender, given as `from` or `from_email`. Until domains can be registered, only the sandbox address is allowed. */
 function sender(problems: Problems, body: SendMessageBody, allowed: string): EmailAddress | null {
   const from = address(problems, 'from', body.from);
   const fromEmail = address(problems, 'from_email', body.from_email);
   if (from && fromEmail && from.key !== fromEmail.key) {
-    problems.add({ from_email: ['differs from `from`; give one of them'] });
+    problems.add({ from_email: ['differs from `from`; give only one of them'] });
   }
   for (const [field, given] of [
     ['from', from],
@@ -68,7 +68,7 @@ function checkHeadersAndTags(problems: Problems, { headers = {}, tags = {} }: Se
   problems.add(reservedTagErrors(tags), 'reserved_tag');
 }
 
-/** A part that says nothing is none: readers would be shown it instead of the other one. */
+/** Drops a blank part, because mail clients would show it instead of the other part. */
 function unlessBlank(content: string | undefined): string | null {
   return content === undefined || content.trim() === '' ? null : content;
 }
@@ -84,7 +84,8 @@ function emailDraft(
   const from = sender(problems, body, sandbox);
   address(problems, 'reply_to', body.reply_to);
   checkHeadersAndTags(problems, body);
-  if (body.template_id !== undefined) problems.add({ template_id: ['names no template of this brand'] });
+  if (body.template_id !== undefined)
+    problems.add({ template_id: ['is not the id of a template of this brand'] });
   return {
     ...base(tenant, body),
     to_address: body.to.trim(),
@@ -107,7 +108,7 @@ function smsDraft(problems: Problems, tenant: Tenant, body: SendMessageBody): Me
   const text = body.body ?? '';
   const { segments } = countSegments(text);
   if (segments > MAX_SEGMENTS) {
-    problems.add({ body: [`needs ${segments} segments; at most ${MAX_SEGMENTS} are sent`] });
+    problems.add({ body: [`needs ${segments} segments; the maximum is ${MAX_SEGMENTS}`] });
   }
   const to = 'error' in phone ? '' : phone.e164;
   return { ...base(tenant, body), to_address: to, to_key: to, text, segments };
@@ -123,25 +124,14 @@ function base({ accountId, brandId, actor }: Tenant, { channel }: SendMessageBod
   };
 }
 
-/** Text PostgreSQL cannot keep, or that is no text: NUL, halves of surrogate pairs. */
-function unstorable(problems: Problems, body: SendMessageBody): void {
-  for (const field of ['subject', 'html', 'body'] as const) {
-    const text = body[field];
-    if (text === undefined) continue;
-    if (text.includes('\0')) problems.add({ [field]: ['must not contain NUL characters'] });
-    else if (!text.isWellFormed()) problems.add({ [field]: ['is not well-formed text'] });
-  }
-}
-
 /**
- * Check a request against every rule of interface section 4.3.
- * @param mailDomain of the sandbox senders
- * @throws AppError naming every field that is wrong: validation_error, or sender_not_verified, reserved_header,
- *   reserved_tag where that is all there is
+ * Checks a request against every rule of interface section 4.3 and makes a message of it.
+ * @param mailDomain the domain of sandbox addresses
+ * @throws AppError that names every invalid field: validation_error, or sender_not_verified, reserved_header or
+ *   reserved_tag if there is no ordinary error
  */
 export function draftMessage(tenant: Tenant, body: SendMessageBody, mailDomain: string): MessageDraft {
   const problems = new Problems();
-  unstorable(problems, body);
   const draft =
     body.channel === 'email'
       ? emailDraft(problems, tenant, body, mailDomain)

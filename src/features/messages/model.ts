@@ -1,3 +1,4 @@
+import { openStatuses, statusList } from '../../delivery/message.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { countRows, estimateRows, EXACT_UP_TO } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -6,7 +7,7 @@ import type { MessageEventRow, MessageRow } from './presenter.ts';
 
 const columns = 'm.*, c.headers';
 
-/** Handovers are few: one a connection. */
+/** True while an intent covers the message. `handovers` is small: it has at most one row per connection. */
 const sendingSql = `exists (select 1 from handovers h where m.id = any(h.message_ids))`;
 
 export interface MessageFilters {
@@ -33,12 +34,12 @@ function where(tenant: Tenant, filters: MessageFilters): Where {
   };
   if (filters.status === 'sending') {
     parts.push(
-      `m.status in ('queued', 'held', 'unknown')
+      `m.status in (${statusList(openStatuses)})
        and m.id = any(array(select unnest(message_ids) from handovers))`,
     );
   } else {
     add((parameter) => `m.status = ${parameter}`, filters.status);
-    if (['queued', 'held', 'unknown'].includes(filters.status ?? '')) parts.push(`not ${sendingSql}`);
+    if (openStatuses.some((status) => status === filters.status)) parts.push(`not ${sendingSql}`);
   }
   add((parameter) => `m.channel = ${parameter}`, filters.channel);
   add((parameter) => `m.to_key = ${parameter}`, filters.toKey);
@@ -48,7 +49,7 @@ function where(tenant: Tenant, filters: MessageFilters): Where {
   return { sql: parts.join(' and '), values };
 }
 
-/** One page of a brand's messages, newest first. */
+/** Finds one page of a brand's messages, newest first. */
 export async function findMessages(
   client: Queryable,
   tenant: Tenant,
@@ -66,7 +67,7 @@ export async function findMessages(
   return rows;
 }
 
-/** Stored counts of closed days and the rows since. */
+/** Adds the stored counts of closed days to the number of later rows. */
 async function countAll(client: Queryable, tenant: Tenant): Promise<Counted> {
   const { rows } = await client.query<{ closed: number; open: number }>(
     `with closed as (
@@ -83,7 +84,7 @@ async function countAll(client: Queryable, tenant: Tenant): Promise<Counted> {
   return estimateRows(client, 'messages m where m.brand_id = $1', [tenant.brandId]);
 }
 
-/** How many messages there are: exact up to 100,000 where filtered, then the planner's estimate. */
+/** Counts messages. With filters, the count is exact up to 100,000; above, it is the planner's estimate. */
 export async function countMessages(
   client: Queryable,
   tenant: Tenant,
@@ -95,7 +96,7 @@ export async function countMessages(
   return countRows(client, `messages m where ${sql}`, values);
 }
 
-/** @returns null where it is not this brand's */
+/** @returns null if this brand has no such message */
 export async function findMessage(
   client: Queryable,
   tenant: Tenant,
@@ -110,7 +111,7 @@ export async function findMessage(
   return rows[0] ?? null;
 }
 
-/** What became of each attempt, oldest first. */
+/** Finds the events of each attempt, oldest first. */
 export async function findMessageEvents(client: Queryable, id: number): Promise<MessageEventRow[]> {
   const order = `array_position(array['sent', 'delivered'], type)`;
   const { rows } = await client.query<MessageEventRow>(

@@ -40,8 +40,8 @@ export function createMessageRoutes({ config, database, waker }: MessageRouteDep
       tag,
       summary: 'Send one email or SMS',
       description:
-        'Accepts one message for sending; it is stored before the answer. What became of it is told by ' +
-        '`GET /messages/{id}` and by webhooks.',
+        'Accepts one message for sending. The message is stored before the response. `GET /messages/{id}` and ' +
+        'webhooks report its outcome.',
       auth: 'brand',
       idempotency: 'own',
       body: sendMessageBody,
@@ -74,7 +74,7 @@ export function createMessageRoutes({ config, database, waker }: MessageRouteDep
       path: '/v1/my/messages/:id',
       operationId: 'getMessage',
       tag,
-      summary: 'One message, with its content and what became of each attempt',
+      summary: 'Get a message with its content and the events of each attempt',
       auth: 'brand',
       params: messageParams,
       responses: { 200: { description: 'The message.', schema: messageDetail } },

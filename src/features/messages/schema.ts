@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
-import { messageStatuses } from '../../delivery/message.ts';
+import { channels, messageStatuses } from '../../delivery/message.ts';
 import { pageQuery } from '../../platform/http/pagination.ts';
 
 const MAX_CONTENT_BYTES = 2 * 1024 * 1024;
@@ -13,16 +13,10 @@ const content = z
   .refine((text) => Buffer.byteLength(text) <= MAX_CONTENT_BYTES, 'must have at most 2 MB')
   .meta({ description: 'At most 2 MB of UTF-8.' });
 
-function atMost(most: number, what: string) {
-  return (value: Record<string, string>) =>
-    Object.keys(value).length <= most || `must have at most ${most} ${what}`;
-}
-
-function bounded(most: number, what: string) {
-  const check = atMost(most, what);
+function atMost(max: number, entries: string) {
   return z.refine<Record<string, string>>(
-    (value) => check(value) === true,
-    `must have at most ${most} ${what}`,
+    (value) => Object.keys(value).length <= max,
+    `must have at most ${max} ${entries}`,
   );
 }
 
@@ -39,55 +33,56 @@ const emailOnlyFields = [
 ];
 
 type Body = Record<string, unknown>;
-type Say = (field: string, message: string) => void;
+type Report = (field: string, message: string) => void;
 
 function isBlank(text: unknown): boolean {
   return typeof text === 'string' && text.trim() === '';
 }
 
-function smsRules(body: Body, say: Say): void {
-  for (const name of emailOnlyFields) if (body[name] !== undefined) say(name, 'is for email only');
-  if (body.body === undefined) say('body', 'is required for sms');
-  else if (isBlank(body.body)) say('body', 'must not be empty');
+function smsRules(body: Body, report: Report): void {
+  for (const name of emailOnlyFields) if (body[name] !== undefined) report(name, 'is for email only');
+  if (body.body === undefined) report('body', 'is required for sms');
+  else if (isBlank(body.body)) report('body', 'must not be empty');
 }
 
-function emailRules(body: Body, say: Say): void {
+function emailRules(body: Body, report: Report): void {
   const given = (name: string) => body[name] !== undefined;
-  if (isBlank(body.subject)) say('subject', 'must not be empty');
-  else if (!given('subject') && !given('template_id')) say('subject', 'is required for email');
+  if (isBlank(body.subject)) report('subject', 'must not be empty');
+  else if (!given('subject') && !given('template_id')) report('subject', 'is required for email');
   if (given('template_id')) return;
-  if (!given('html') && !given('body')) say('html', 'is required unless body or template_id is given');
+  if (!given('html') && !given('body')) report('html', 'is required unless body or template_id is given');
   const contents = ['html', 'body'].filter(given);
   if (contents.every((name) => isBlank(body[name]))) {
-    for (const name of contents) say(name, 'must not be empty');
+    for (const name of contents) report(name, 'must not be empty');
   }
 }
 
 /**
- * What draftMessage would say of the fields that have nothing wrong so far: where something else is wrong it is not
- * asked, and a client would be told of one mistake after another.
+ * Checks the addresses of fields without an error so far. `draftMessage` checks them again, but does not run if the
+ * body has errors; without this, a client would learn of bad addresses only after it mended everything else.
  */
-function tellOfTheRest(body: Body, wrong: ReadonlySet<unknown>, say: Say): void {
+function addressRules(body: Body, wrong: ReadonlySet<unknown>, report: Report): void {
   const isSms = body.channel === 'sms';
   if (!isSms && body.channel !== 'email') return;
   for (const name of isSms ? ['to'] : ['to', 'from', 'from_email', 'reply_to']) {
     const address = body[name];
     if (typeof address !== 'string' || wrong.has(name)) continue;
     const parsed = isSms ? parsePhone(address) : parseEmailAddress(address);
-    if ('error' in parsed) say(name, parsed.error);
+    if ('error' in parsed) report(name, parsed.error);
   }
 }
 
-/** Rules between fields; told together with those of each field. */
+/** Rules between fields. They run even if a field has an error, so that all errors are reported at once. */
 const betweenFields = z.superRefine<unknown>((value, ctx) => {
   if (typeof value !== 'object' || value === null) return;
   const body = value as Body;
-  const say: Say = (field, message) => ctx.addIssue({ code: 'custom', path: [field], message });
-  if (body.channel === 'sms') smsRules(body, say);
-  if (body.channel === 'email') emailRules(body, say);
-  if (body.variables !== undefined && body.template_id === undefined) say('variables', 'needs a template_id');
+  const report: Report = (field, message) => ctx.addIssue({ code: 'custom', path: [field], message });
+  if (body.channel === 'sms') smsRules(body, report);
+  if (body.channel === 'email') emailRules(body, report);
+  if (body.variables !== undefined && body.template_id === undefined)
+    report('variables', 'needs a template_id');
   const { issues } = ctx;
-  if (issues.length > 0) tellOfTheRest(body, new Set(issues.map(({ path }) => path?.[0])), say);
+  if (issues.length > 0) addressRules(body, new Set(issues.map(({ path }) => path?.[0])), report);
 });
 betweenFields._zod.def.when = () => true;
 
@@ -95,8 +90,8 @@ const headersDescription =
   `Extra headers of the email, at most ${MAX_HEADERS}. Reserved: From, To, Cc, Bcc, Sender, Reply-To, Subject, Date, ` +
   'Message-ID, Return-Path, Received, DKIM-Signature, MIME-Version, Content-*, Feedback-ID and X-Carillon-*.';
 const tagsDescription =
-  `Words of your own that messages and events repeat, at most ${MAX_TAGS}; email only. Reserved: account_id, ` +
-  'brand_id, message_id, campaign_id, flow_id and all that begin with carillon.';
+  `Your own labels, at most ${MAX_TAGS}, which are part of the message and its events. Email only. Reserved: ` +
+  'account_id, brand_id, message_id, campaign_id, flow_id and names that begin with carillon.';
 
 const oneLine = /^[^\p{Cc}\u2028\u2029]*$/u;
 const noBreaks = 'must not contain line breaks or control characters';
@@ -104,15 +99,17 @@ const noBreaks = 'must not contain line breaks or control characters';
 /** POST /messages (interface section 4.3). */
 export const sendMessageBody = z
   .strictObject({
-    channel: z.enum(['email', 'sms']),
+    channel: z.enum(channels),
     to: z.string().min(1).max(1_000).meta({
       description: 'One recipient: an email address, with or without a name, or a phone number in E.164.',
     }),
     subject: z.string().max(998).regex(oneLine, noBreaks).optional(),
     html: content.optional(),
-    body: content.optional().meta({ description: 'Plain text; made from `html` where only that is given.' }),
+    body: content
+      .optional()
+      .meta({ description: 'Plain text. Generated from `html` if only that is given.' }),
     template_id: z.int().positive().optional(),
-    variables: z.record(z.string(), z.unknown()).optional().meta({ description: 'Fills the template.' }),
+    variables: z.record(z.string(), z.unknown()).optional().meta({ description: 'Values for the template.' }),
     from: z
       .string()
       .min(1)
@@ -123,12 +120,12 @@ export const sendMessageBody = z
     reply_to: z.string().min(1).max(1_000).optional().meta({ description: 'One address. Email only.' }),
     headers: z
       .record(z.string().max(998), z.string().max(10_000))
-      .check(bounded(MAX_HEADERS, 'headers'))
+      .check(atMost(MAX_HEADERS, 'headers'))
       .optional()
       .meta({ description: headersDescription }),
     tags: z
       .record(z.string().min(1).max(64), z.string().max(256))
-      .check(bounded(MAX_TAGS, 'tags'))
+      .check(atMost(MAX_TAGS, 'tags'))
       .optional()
       .meta({ description: tagsDescription }),
     tracking: z.strictObject({ opens: z.boolean().optional(), clicks: z.boolean().optional() }).optional(),
@@ -148,7 +145,7 @@ export const sendMessageBody = z
 
 export type SendMessageBody = z.output<typeof sendMessageBody>;
 
-/** Where PostgreSQL reads less than ISO 8601 has: a year 0, offsets of 16 hours and more. */
+/** Valid in ISO 8601, but not in PostgreSQL: the year 0, and offsets of 16 hours or more. */
 const UNREADABLE_TIME = /^0000|[+-](?:1[6-9]|2\d):?\d\d$/;
 
 const filterTime = z.iso
@@ -156,15 +153,19 @@ const filterTime = z.iso
   .max(64)
   .refine(
     (text) => !UNREADABLE_TIME.test(text),
-    'must be of the years 0001 to 9999, its offset below 16 hours',
+    'must be in the years 0001 to 9999, with an offset below 16 hours',
   );
 
-/** Filters of GET /messages; all exact but the two times. */
+/** The filters of GET /messages. All but the two times match exactly. */
 export const listMessagesQuery = z.strictObject({
   ...pageQuery,
   status: z.enum([...messageStatuses, 'sending']).optional(),
-  channel: z.enum(['email', 'sms']).optional(),
-  to: z.string().max(1_000).optional().meta({ description: 'The recipient, however it was written.' }),
+  channel: z.enum(channels).optional(),
+  to: z
+    .string()
+    .max(1_000)
+    .optional()
+    .meta({ description: 'The recipient. Case and display name do not matter.' }),
   idempotency_key: z.string().max(128).optional(),
   created_after: filterTime.optional(),
   created_before: filterTime.optional(),
@@ -183,13 +184,13 @@ export const messageParams = z.strictObject({
 const time = z.iso.datetime().nullable();
 const strings = z.record(z.string(), z.string());
 
-/** A message as every list shows it. */
+/** A message in a list. */
 export const messageResource = z
   .object({
     id: z.int(),
     account_id: z.int(),
     brand_id: z.int(),
-    channel: z.enum(['email', 'sms']),
+    channel: z.enum(channels),
     status: z.enum([...messageStatuses, 'sending']),
     to: z.string().nullable(),
     from: z.string().nullable(),
@@ -222,7 +223,7 @@ export const messageResource = z
   })
   .meta({ id: 'Message' });
 
-/** One message: its content as well, and what became of each attempt. */
+/** A message with its content and the events of each attempt. */
 export const messageDetail = messageResource
   .extend({
     html: z.string().nullable(),

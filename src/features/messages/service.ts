@@ -34,7 +34,7 @@ export interface SendResult {
 
 export interface MessageService {
   /**
-   * Accept one message for sending; it is committed when this resolves.
+   * Accepts one message for sending. The message is committed when this resolves.
    * @throws AppError validation_error, sender_not_verified, reserved_header, reserved_tag,
    *   sandbox_limit_reached, idempotency_conflict, unavailable
    */
@@ -48,7 +48,7 @@ export interface MessageService {
   get(tenant: Tenant, id: number): Promise<MessageDetail>;
 }
 
-/** The recipient as `to_key` has it; text that is no address matches nothing. */
+/** The recipient in the form of `to_key`. Text that is not an address matches nothing. */
 function recipientKey(to: string | undefined): string | undefined {
   if (to === undefined) return undefined;
   const email = parseEmailAddress(to);

@@ -3,9 +3,9 @@ import { inTransaction } from '../../platform/db/queryable.ts';
 import type { HousekeepingTask } from '../../platform/housekeeping/task.ts';
 
 const HOUR_MS = 3_600_000;
-const BRANDS = 100;
+const BRANDS_PER_PAGE = 100;
 
-/** The last UTC day that ended at least an hour ago: nothing is committed into it any more. */
+/** The last UTC day that ended at least an hour ago, so that no message is committed into it any more. */
 function lastClosedDay(asOf: Date): string {
   const day = new Date(asOf.getTime() - HOUR_MS);
   day.setUTCDate(day.getUTCDate() - 1);
@@ -13,10 +13,12 @@ function lastClosedDay(asOf: Date): string {
 }
 
 /**
- * Count what each brand of a page has not counted yet. A message belongs to the first day that ends with an id not
- * below its own, so that sums of days and the rows after the last id miss none and count none twice, although ids
- * and times do not rise quite together. A brand without messages on the day gets a row only when it has newer ones:
- * it spares the next run to read those.
+ * Counts the messages of closed days for one page of brands.
+ *
+ * Ids and creation times do not rise in exactly the same order. A message therefore belongs to the first day whose
+ * last id is not below the message's id: the stored counts plus the rows after the last counted id include every
+ * message exactly once. A brand without messages on the day gets a row only if it has newer messages; the row spares
+ * the next run from reading these again.
  */
 async function countPage(client: pg.PoolClient, afterBrandId: number, day: string) {
   const { rows } = await client.query<{ last_brand_id: number | null; counted: number }>(
@@ -42,12 +44,12 @@ async function countPage(client: pg.PoolClient, afterBrandId: number, day: strin
        select * from days union all select * from empty
        on conflict (brand_id, day) do nothing returning 1)
      select (select max(brand_id) from pending) as last_brand_id, (select count(*) from inserted) as counted`,
-    [afterBrandId, day, BRANDS],
+    [afterBrandId, day, BRANDS_PER_PAGE],
   );
   return rows[0] ?? { last_brand_id: null, counted: 0 };
 }
 
-/** Counts of closed days, so that a list's total need not count every row. */
+/** Stores the counts of closed days, so that the total of a list does not have to count every row. */
 export const messageDailyCounts: HousekeepingTask = {
   name: 'message_daily_counts',
   async run({ database }, asOf, progress) {
