@@ -10,7 +10,7 @@ export interface QueuedAccount {
   brandId: number;
 }
 
-/** A trusted account with a brand, as bare rows. */
+/** Inserts a trusted account with a brand. */
 export async function insertAccount(database: Database, allowancePerDay?: number): Promise<QueuedAccount> {
   const { rows } = await database.pool.query<{ account_id: number; brand_id: number }>(
     `with a as (insert into accounts (name, tier, allowance_per_day) values ('Acme', 'trusted', $1) returning id),
@@ -22,7 +22,7 @@ export async function insertAccount(database: Database, allowancePerDay?: number
   return { accountId: row?.account_id ?? 0, brandId: row?.brand_id ?? 0 };
 }
 
-/** A sender that owns what it claims, as a bare row: it holds no lock, so whoever reaps takes it for dead. */
+/** Inserts a sender's process row, so that it can own claims. It has no lock, so a reaper takes it for dead. */
 export async function insertSender(database: Database, id: number): Promise<void> {
   await database.pool.query(
     `insert into processes (id, role, host, pid) overriding system value values ($1, 'sender', 'x', 1)`,
@@ -75,7 +75,7 @@ async function age(pool: Queryable, ids: number[], hours: number): Promise<void>
   );
 }
 
-/** How many messages are in each state. */
+/** Counts the messages in each state. */
 export async function statusCounts(database: Database, accountId?: number): Promise<Record<string, number>> {
   const { rows } = await database.pool.query<{ status: string; count: number }>(
     'select status, count(*) from messages where $1::bigint is null or account_id = $1 group by status',

@@ -22,7 +22,7 @@ export interface ReceivedMail {
 export interface TestSmtpServer {
   port: number;
   received: ReceivedMail[];
-  /** What RCPT, MAIL or the body is answered with; `null` accepts. Changed by the test as it goes. */
+  /** Decide the replies to MAIL, RCPT and the message; `null` accepts. A test may change them at any time. */
   answers: {
     mail?: (from: string) => string | null;
     rcpt?: (to: string) => string | null;
@@ -36,7 +36,7 @@ function refusal(text: string): Error {
   return Object.assign(new Error(rest.join(' ')), { responseCode: Number(code) });
 }
 
-/** A real SMTP server that keeps what it accepts. */
+/** Starts a real SMTP server that keeps the mails it accepts. */
 export async function startSmtpServer(options: SMTPServerOptions = {}, port = 0): Promise<TestSmtpServer> {
   const received: ReceivedMail[] = [];
   const answers: TestSmtpServer['answers'] = {};
@@ -92,7 +92,7 @@ export interface TestSenderOptions {
 
 export const TEST_TIERS = { free: 1_000, paid: 50_000, trusted: 1_000_000 };
 
-/** The send loop as the sender role assembles it, in this process, against a server on this machine. */
+/** Starts the send loop as the sender role does, in this process, with an SMTP server on this machine. */
 export async function startTestSender(options: TestSenderOptions): Promise<TestSender> {
   const databaseOptions = { url: options.url, poolMax: 8, keyedPlans: true };
   const database = openDatabase(databaseOptions);
@@ -132,7 +132,7 @@ export async function startTestSender(options: TestSenderOptions): Promise<TestS
   };
 }
 
-/** Wait until the server has at least this many mails. */
+/** Waits until the server has at least this many mails. */
 export function receivedAtLeast(server: TestSmtpServer, count: number): Promise<void> {
   return eventually(() => {
     if (server.received.length < count)

@@ -2,24 +2,24 @@ import { type Database, openDatabase } from '../../src/platform/db/database.ts';
 import { createTestDatabase } from './database.ts';
 import { insertSender } from './queued.ts';
 
-/** The process that claims. */
+/** The id of the process that claims. */
 export const OWNER = 41;
 export const BACKLOG = 20_000;
-export const TAKEN = 50;
-/** Index entries: far fewer than wait, and enough for a few looks at each row that is taken. */
-export const FEW = 1_000;
+export const CLAIMED = 50;
+/** Index entries that a claim may read: enough for a few look-ups of each claimed row, far fewer than the backlog. */
+export const MAX_ENTRIES_READ = 1_000;
 
-/** A queue whose statistics say that next to nothing is in it, and a sender that plans by them. */
+/** A full queue whose statistics call it nearly empty, and a sender whose statements are planned by them. */
 export interface StaleQueue {
   database: Database;
-  /** As a sender's, but with one connection: its plans are those that the test looks at. */
+  /** Set up like a sender's database, but with one connection, so that the test measures one set of plans. */
   sender: Database;
-  /** @returns index entries of the queue that `sender` reads during `work` */
+  /** @returns how many index entries of the queue `sender` reads during `work` */
   entriesRead(work: () => Promise<unknown>): Promise<number>;
   close(): Promise<void>;
 }
 
-/** @param table left as after a vacuum that could give none of many pages back */
+/** @param table the queue; left as after a vacuum that could not return any of its many pages */
 export async function openStaleQueue(table: string): Promise<StaleQueue> {
   const test = await createTestDatabase();
   const { database } = test;

@@ -7,7 +7,14 @@ import { createBatchRecording } from '../../../src/delivery/send/record.ts';
 import { testEvents } from '../../support/events.ts';
 import { insertAccount, queueEmails, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_TIERS } from '../../support/sending.ts';
-import { BACKLOG, FEW, openStaleQueue, OWNER, type StaleQueue, TAKEN } from '../../support/stale-queue.ts';
+import {
+  BACKLOG,
+  MAX_ENTRIES_READ,
+  openStaleQueue,
+  OWNER,
+  type StaleQueue,
+  CLAIMED,
+} from '../../support/stale-queue.ts';
 
 let stale: StaleQueue;
 let account: QueuedAccount;
@@ -20,7 +27,7 @@ afterEach(() => stale.close());
 
 function claim() {
   const backlog = { channel: 'email', class: 0, accountId: account.accountId, waitMs: 0 } as const;
-  return claimBacklog(stale.sender.pool, backlog, OWNER, TAKEN, TEST_TIERS);
+  return claimBacklog(stale.sender.pool, backlog, OWNER, CLAIMED, TEST_TIERS);
 }
 
 function intend(seq: number, claims: Claim[]) {
@@ -47,14 +54,18 @@ it('a queue that was empty when its plans were made is claimed, recorded and giv
   await queueEmails(stale.database, account, BACKLOG);
 
   let claims: Claim[] = [];
-  expect(await stale.entriesRead(async () => (claims = await claim()))).toBeLessThan(FEW);
-  expect(claims).toHaveLength(TAKEN);
+  expect(await stale.entriesRead(async () => (claims = await claim()))).toBeLessThan(MAX_ENTRIES_READ);
+  expect(claims).toHaveLength(CLAIMED);
   const messages = await intend(2, claims);
-  expect(await stale.entriesRead(() => record(2, messages))).toBeLessThan(FEW);
+  expect(await stale.entriesRead(() => record(2, messages))).toBeLessThan(MAX_ENTRIES_READ);
   const more = await claim();
-  expect(await stale.entriesRead(() => releaseClaims(stale.sender.pool, OWNER, more))).toBeLessThan(FEW);
+  expect(await stale.entriesRead(() => releaseClaims(stale.sender.pool, OWNER, more))).toBeLessThan(
+    MAX_ENTRIES_READ,
+  );
   await claim();
-  expect(await stale.entriesRead(() => recoverDeadSender(stale.sender.pool, OWNER))).toBeLessThan(FEW);
+  expect(await stale.entriesRead(() => recoverDeadSender(stale.sender.pool, OWNER))).toBeLessThan(
+    MAX_ENTRIES_READ,
+  );
   const { rows } = await stale.database.pool.query('select count(*) from send_queue where owner is null');
-  expect(rows).toEqual([{ count: BACKLOG - TAKEN / 2 }]);
+  expect(rows).toEqual([{ count: BACKLOG - CLAIMED / 2 }]);
 }, 60_000);

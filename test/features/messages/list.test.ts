@@ -16,11 +16,11 @@ const idsOf = (response: Awaited<ReturnType<typeof list>>) => response.list.map(
 const newestFirst = () => [...ids].reverse();
 
 describe('GET /messages', () => {
-  it('wants a key', async () => {
+  it('needs an API key', async () => {
     expect((await api.request('GET', '/v1/my/messages', { token: null })).status).toBe(401);
   });
 
-  it('lists the newest 25 of this brand alone', async () => {
+  it('lists the newest 25 messages of the brand', async () => {
     const response = await list();
     expect(response.status).toBe(200);
     expect(idsOf(response)).toEqual(newestFirst().slice(0, 25));
@@ -30,7 +30,7 @@ describe('GET /messages', () => {
     expect(response.list[0]).not.toHaveProperty('html');
   });
 
-  it('pages by number and by the last id', async () => {
+  it('pages by page number and by the last id', async () => {
     expect(idsOf(await list('?page=2'))).toEqual(newestFirst().slice(25));
     expect(idsOf(await list('?page=3'))).toEqual([]);
     const first = await list('?limit=10');
@@ -50,13 +50,13 @@ describe('GET /messages', () => {
     '?created_before=2026-01-01T00:00:00-16:00',
     `?created_before=2026-01-01T00:00:00.${'1'.repeat(200)}Z`,
     '?channel=fax',
-  ])('refuses %s and names it', async (query) => {
+  ])('refuses %s and names the parameter', async (query) => {
     const response = await list(query);
     expect(response.status).toBe(422);
     expect(Object.keys(response.body.validation_errors ?? {})).toEqual([/[a-z_]+/.exec(query)?.[0]]);
   });
 
-  it('filters exactly, and counts what it filters', async () => {
+  it('filters exactly and counts the filtered messages', async () => {
     const [id] = ids;
     await api.database.pool.query(
       `update messages set status = 'failed', idempotency_key = 'k', created_at = now() - interval '2 days' where id = $1`,
@@ -79,7 +79,7 @@ describe('GET /messages', () => {
     expect((await list('?to=nobody')).list).toHaveLength(0);
   });
 
-  it('shows as sending what an open handover covers, in answers and in filters', async () => {
+  it('shows a message that an open intent covers as sending, in responses and filters', async () => {
     const [, covered] = ids;
     await api.database.pool.query(
       `insert into handovers (owner, seq, provider, message_ids, attempts) values (1, 1, 'smtp', array[$1::bigint], '{1}')`,
@@ -93,7 +93,7 @@ describe('GET /messages', () => {
     expect((await list('?status=sending')).list).toHaveLength(0);
   });
 
-  it('adds the stored counts of closed days to the rows since', async () => {
+  it('adds the stored counts of closed days to the number of later messages', async () => {
     const last = ids[9];
     await api.database.pool.query(
       `insert into message_daily_counts (brand_id, day, last_id, count) values ($1, current_date - 1, $2, 1000)`,
@@ -107,11 +107,11 @@ describe('GET /messages', () => {
 describe('GET /delivery/status', () => {
   const status = () => api.request('GET', '/v1/my/delivery/status');
 
-  it('wants a key', async () => {
+  it('needs an API key', async () => {
     expect((await api.request('GET', '/v1/my/delivery/status', { token: null })).status).toBe(401);
   });
 
-  it('shows the figures sending counts by, and what waits', async () => {
+  it('shows the figures of the limits and the waiting messages', async () => {
     const { body } = await status();
     expect(body).toMatchObject({
       state: 'open',
@@ -156,7 +156,7 @@ describe('GET /delivery/status', () => {
     await api.database.pool.query(after);
   });
 
-  it('reserves nothing', async () => {
+  it('reserves no capacity', async () => {
     const before = await status();
     expect((await status()).body).toEqual(before.body);
   });

@@ -12,7 +12,8 @@ const sms = { channel: 'sms', to: '+14155552671', body: 'Hello' };
 const post = (body: unknown, rest: Parameters<TestApi['request']>[2] = {}) =>
   api.request('POST', '/v1/my/messages', { body, ...rest });
 
-async function rows(): Promise<number> {
+/** The number of rows that an accepted message with a key adds to. */
+async function countRows(): Promise<number> {
   const { rows: found } = await api.database.pool.query<{ count: number }>(
     `select (select count(*) from messages) + (select count(*) from send_queue) + (select count(*) from message_contents)
        + (select count(*) from idempotency_keys) as count`,
@@ -20,48 +21,44 @@ async function rows(): Promise<number> {
   return found[0]?.count ?? 0;
 }
 
-/** Bad input: the fields it names, the code, and that nothing was written. */
-async function refused(body: unknown, fields: string[], code = 'validation_error'): Promise<TestBody> {
-  const before = await rows();
+/** Expects a 422 with this code that names these fields, and that nothing was written. @returns its body */
+async function expectRefused(body: unknown, fields: string[], code = 'validation_error'): Promise<TestBody> {
+  const before = await countRows();
   const response = await post(body, { headers: { 'Idempotency-Key': `bad-${Math.random()}` } });
   expect({ status: response.status, code: response.body.code }).toEqual({ status: 422, code });
   expect(Object.keys(response.body.validation_errors ?? {}).sort()).toEqual([...fields].sort());
   expect(response.body.error).toBe(true);
-  expect(await rows()).toBe(before);
+  expect(await countRows()).toBe(before);
   return response.body;
 }
 
-describe('what a message must have', () => {
-  it('wants a key', async () => {
+describe('POST /messages', () => {
+  it('needs an API key', async () => {
     expect((await post(email, { token: null })).status).toBe(401);
   });
 
   it.each([
-    ['channel', { ...email, channel: undefined }, ['channel']],
-    ['to', { ...email, to: undefined }, ['to']],
-    ['subject', { ...email, subject: undefined }, ['subject']],
-    ['content', { ...email, html: undefined }, ['html']],
-    ['everything at once', { channel: 'email' }, ['to', 'subject', 'html']],
-    ['everything', {}, ['channel', 'to']],
-    ['the body of an sms', { ...sms, body: undefined }, ['body']],
-    ['a subject that says something', { ...email, subject: ' ' }, ['subject']],
-    ['html that says something', { ...email, html: '' }, ['html']],
-    ['a body that says something', { ...email, html: undefined, body: '\n' }, ['body']],
-    ['either of them', { ...email, html: '', body: ' ' }, ['html', 'body']],
+    ['an email without a channel', { ...email, channel: undefined }, ['channel']],
+    ['an email without a recipient', { ...email, to: undefined }, ['to']],
+    ['an email without a subject', { ...email, subject: undefined }, ['subject']],
+    ['an email without content', { ...email, html: undefined }, ['html']],
+    ['an email with only a channel', { channel: 'email' }, ['to', 'subject', 'html']],
+    ['an empty body', {}, ['channel', 'to']],
+    ['an sms without a body', { ...sms, body: undefined }, ['body']],
+    ['a blank subject', { ...email, subject: ' ' }, ['subject']],
+    ['blank html', { ...email, html: '' }, ['html']],
+    ['a blank text body', { ...email, html: undefined, body: '\n' }, ['body']],
+    ['blank html and a blank text body', { ...email, html: '', body: ' ' }, ['html', 'body']],
     [
-      'all that is wrong told at once',
+      'several errors of an email',
       { channel: 'email', to: 'nobody', reply_to: 'a@b@c', html: 'x', subjct: 'x' },
       ['to', 'reply_to', 'subject', 'subjct'],
     ],
-    [
-      'a phone of an sms, told with the rest',
-      { channel: 'sms', to: '12', from: 'x' },
-      ['to', 'from', 'body'],
-    ],
-    ['a template for variables', { ...email, variables: {} }, ['variables']],
-    ['a template for variables of an sms', { ...sms, variables: {} }, ['variables']],
-    ['a body of an sms that says something', { ...sms, body: ' ' }, ['body']],
-  ])('%s', (_name, body, fields) => refused(body, fields));
+    ['several errors of an sms', { channel: 'sms', to: '12', from: 'x' }, ['to', 'from', 'body']],
+    ['variables without a template', { ...email, variables: {} }, ['variables']],
+    ['variables of an sms without a template', { ...sms, variables: {} }, ['variables']],
+    ['an sms with a blank body', { ...sms, body: ' ' }, ['body']],
+  ])('refuses %s', (_name, body, fields) => expectRefused(body, fields));
 
   it.each([
     ['channel', { ...email, channel: 'fax' }],
@@ -79,7 +76,7 @@ describe('what a message must have', () => {
     ['headers.X-A', { ...email, headers: { 'X-A': 1 } }],
     ['tags.a', { ...email, tags: { a: 1 } }],
     ['tracking.opens', { ...email, tracking: { opens: 'yes' } }],
-  ])('refuses a %s of the wrong type', (field, body) => refused(body, [field]));
+  ])('refuses a %s of the wrong type', (field, body) => expectRefused(body, [field]));
 
   it.each([
     ['subject', { ...email, subject: 'x'.repeat(999) }],
@@ -93,9 +90,9 @@ describe('what a message must have', () => {
     ['tags', { ...email, tags: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`t${n}`, 'v'])) }],
     ['tags.t', { ...email, tags: { t: 'x'.repeat(257) } }],
     [`tags.${'k'.repeat(65)}`, { ...email, tags: { ['k'.repeat(65)]: 'v' } }],
-  ])('refuses a %s that is too long', (field, body) => refused(body, [field]));
+  ])('refuses a %s that is too long', (field, body) => expectRefused(body, [field]));
 
-  it('takes each limit to the last', async () => {
+  it('accepts every field at its limit', async () => {
     const most = {
       ...email,
       subject: 'x'.repeat(998),
@@ -106,21 +103,21 @@ describe('what a message must have', () => {
   });
 
   it('names an unknown field with the nearest known one', async () => {
-    const body = await refused({ ...email, subjct: 'x' }, ['subjct']);
+    const body = await expectRefused({ ...email, subjct: 'x' }, ['subjct']);
     expect(JSON.stringify(body)).toContain('subject');
   });
 
-  it('ignores read-only fields, so that what was read can be sent again', async () => {
+  it('ignores read-only fields, so that a message that was read can be sent again', async () => {
     expect((await post({ ...email, id: 1, status: 'sent', created_at: 'x' })).status).toBe(201);
   });
 
   it.each(['nobody', 'a@b', 'a@@b.example', 'a b@example.com', 'a@example.com, b@example.com', ''])(
     'refuses the recipient %p',
-    (to) => refused({ ...email, to }, ['to']),
+    (to) => expectRefused({ ...email, to }, ['to']),
   );
 
   it.each(['not a number', '4155552671', '+1', '+999999999999'])('refuses the phone %p', (to) =>
-    refused({ ...sms, to }, ['to']),
+    expectRefused({ ...sms, to }, ['to']),
   );
 
   it.each([
@@ -135,20 +132,20 @@ describe('what a message must have', () => {
     'template_id',
   ])('refuses %s on an sms', (field) => {
     const values: Record<string, unknown> = { headers: {}, tags: {}, tracking: {}, template_id: 1 };
-    return refused({ ...sms, [field]: values[field] ?? 'x@example.com' }, [field]);
+    return expectRefused({ ...sms, [field]: values[field] ?? 'x@example.com' }, [field]);
   });
 
-  it('counts segments and refuses more than ten', async () => {
+  it('counts the segments of an sms and refuses more than ten', async () => {
     expect((await post({ ...sms, body: 'x'.repeat(161) })).body.segments).toBe(2);
     expect((await post({ ...sms, body: 'x'.repeat(1530) })).body.segments).toBe(10);
-    await refused({ ...sms, body: 'x'.repeat(1531) }, ['body']);
+    await expectRefused({ ...sms, body: 'x'.repeat(1531) }, ['body']);
   });
 
-  it('knows no template yet', () =>
-    refused({ channel: 'email', to: 'ada@example.com', template_id: 1 }, ['template_id']));
+  it('refuses a template id, as there are no templates yet', () =>
+    expectRefused({ channel: 'email', to: 'ada@example.com', template_id: 1 }, ['template_id']));
 });
 
-describe('what would start a header of its own', () => {
+describe('a line break that would start another header', () => {
   it.each([
     ['subject', { ...email, subject: 'a\r\nBcc: x@example.com' }, 'subject'],
     ['to', { ...email, to: 'Ada\r\nBcc: x <ada@example.com>' }, 'to'],
@@ -159,15 +156,17 @@ describe('what would start a header of its own', () => {
     ['a header name with a colon', { ...email, headers: { 'X:A': 'x' } }, 'headers.X:A'],
     ['a tag', { ...email, tags: { a: 'b\r\nc' } }, 'tags.a'],
     ['a tag key', { ...email, tags: { 'a\n': 'b' } }, 'tags.a\n'],
-  ])('is refused in %s', (_name, body, field) => refused(body, [field]));
+  ])('is refused in %s', (_name, body, field) => expectRefused(body, [field]));
+});
 
-  it('is refused as half a surrogate pair or NUL, too', async () => {
-    await refused({ ...email, subject: 'x', html: 'a\0b' }, ['html']);
-    await refused({ ...email, subject: 'a\ud800b' }, ['subject']);
+describe('text that PostgreSQL cannot store', () => {
+  it('is refused', async () => {
+    await expectRefused({ ...email, subject: 'x', html: 'a\0b' }, ['html']);
+    await expectRefused({ ...email, subject: 'a\ud800b' }, ['subject']);
   });
 });
 
-describe('what is reserved', () => {
+describe('reserved names', () => {
   const names = [
     'From',
     'to',
@@ -187,44 +186,48 @@ describe('what is reserved', () => {
     'Feedback-ID',
     'X-Carillon-Thing',
   ];
-  it.each(names)('the header %s', (name) =>
-    refused({ ...email, headers: { [name]: 'x' } }, [`headers.${name}`], 'reserved_header'),
+  it.each(names)('include the header %s', (name) =>
+    expectRefused({ ...email, headers: { [name]: 'x' } }, [`headers.${name}`], 'reserved_header'),
   );
 
   it.each(['account_id', 'brand_id', 'message_id', 'campaign_id', 'flow_id', 'carillon', 'carillon_x'])(
-    'the tag %s',
-    (key) => refused({ ...email, tags: { [key]: 'x' } }, [`tags.${key}`], 'reserved_tag'),
+    'include the tag %s',
+    (key) => expectRefused({ ...email, tags: { [key]: 'x' } }, [`tags.${key}`], 'reserved_tag'),
   );
 
-  it('leaves List-Unsubscribe to the client', async () => {
+  it('do not include List-Unsubscribe', async () => {
     const headers = { 'List-Unsubscribe': '<https://example.com/u>' };
     expect((await post({ ...email, headers })).status).toBe(201);
   });
 });
 
 describe('the sender', () => {
-  it('is the sandbox address unless one is given', async () => {
+  it('is the sandbox address unless the request names one', async () => {
     expect((await post(email)).body.from).toBe(`sandbox-${api.accountId}@mail.test`);
   });
 
-  it('may be given by either name, with a display name', async () => {
+  it('may be given as from or from_email, with a display name', async () => {
     const sandbox = `sandbox-${api.accountId}@mail.test`;
     expect((await post({ ...email, from: `Ada <${sandbox}>` })).body.from).toBe(`Ada <${sandbox}>`);
     expect((await post({ ...email, from_email: sandbox })).body.from).toBe(sandbox);
-    await refused({ ...email, from: sandbox, from_email: 'x@example.com' }, ['from_email']);
+    await expectRefused({ ...email, from: sandbox, from_email: 'x@example.com' }, ['from_email']);
   });
 
   it.each([
     ['from', 'x@example.com'],
     ['from_email', 'x@example.com'],
   ])('is refused in %s unless verified', (field, value) =>
-    refused({ ...email, [field]: value }, [field], 'sender_not_verified'),
+    expectRefused({ ...email, [field]: value }, [field], 'sender_not_verified'),
   );
 
-  it("is not another account's sandbox", () =>
-    refused({ ...email, from: `sandbox-${api.other.accountId}@mail.test` }, ['from'], 'sender_not_verified'));
+  it("must not be another account's sandbox address", () =>
+    expectRefused(
+      { ...email, from: `sandbox-${api.other.accountId}@mail.test` },
+      ['from'],
+      'sender_not_verified',
+    ));
 
-  it("carries the account's name", async () => {
+  it("has the account's sender name", async () => {
     const name = 'Ünï "Q" \\ Co';
     await api.database.pool.query('update accounts set email_from_name = $2 where id = $1', [
       api.accountId,
@@ -238,7 +241,7 @@ describe('the sender', () => {
 });
 
 describe('an accepted message', () => {
-  it('has every field, and its content when asked for alone', async () => {
+  it('has every field, and its content if read alone', async () => {
     const sent = await post({
       ...email,
       body: 'Hi',
@@ -289,7 +292,7 @@ describe('an accepted message', () => {
       { html: '<p>Hi</p>', body: '' },
       { html: '<p>Hi</p>', text: null },
     ],
-  ])('of %o has no part that says nothing', async (parts, kept) => {
+  ])('of %o has no blank part', async (parts, kept) => {
     const { body } = await post({ ...email, ...parts });
     const one = await api.request('GET', `/v1/my/messages/${String(body.id)}`);
     expect(one.body).toMatchObject(kept);
@@ -300,11 +303,11 @@ describe('an accepted message', () => {
     ['Ada Lovelace <ada@example.com>'],
     ['ada@bücher.example'],
     ['ädä@example.com'],
-  ])('goes to %s', async (to) => {
+  ])('may go to %s', async (to) => {
     expect((await post({ ...email, to })).status).toBe(201);
   });
 
-  it("is another tenant's 404", async () => {
+  it('is not found by another tenant', async () => {
     const { body } = await post(email);
     const path = `/v1/my/messages/${String(body.id)}`;
     expect((await api.request('GET', path, { token: api.other.apiKey })).status).toBe(404);
@@ -316,7 +319,7 @@ describe('an accepted message', () => {
 describe('Idempotency-Key', () => {
   const withKey = (key: string, body: unknown = email) => post(body, { headers: { 'Idempotency-Key': key } });
 
-  it('returns the first message again, as it is now', async () => {
+  it('returns the first message again, in its present state', async () => {
     const first = await withKey('k1');
     const again = await withKey('k1', { html: email.html, subject: 'Hello', to: email.to, channel: 'email' });
     expect(again.status).toBe(201);
@@ -325,7 +328,7 @@ describe('Idempotency-Key', () => {
     expect(first.headers.get('idempotent-replayed')).toBe(null);
   });
 
-  it('is a conflict with another payload', async () => {
+  it('conflicts with its use for another payload', async () => {
     await withKey('k2');
     const other = await withKey('k2', { ...email, subject: 'Other' });
     expect({ status: other.status, code: other.body.code }).toEqual({
@@ -334,42 +337,41 @@ describe('Idempotency-Key', () => {
     });
   });
 
-  it("is the brand's own", async () => {
+  it('is separate for each brand', async () => {
     const first = await withKey('k3');
     const other = await post(email, { token: api.other.apiKey, headers: { 'Idempotency-Key': 'k3' } });
     expect(other.status).toBe(201);
     expect(other.body.id).not.toBe(first.body.id);
   });
 
-  it('writes one message of fifty at once', async () => {
-    const before = await rows();
+  it('writes one message for fifty simultaneous requests', async () => {
+    const before = await countRows();
     const all = await Promise.all(Array.from({ length: 50 }, () => withKey('race')));
     expect(new Set(all.map((each) => each.status))).toEqual(new Set([201]));
     expect(new Set(all.map((each) => each.body.id)).size).toBe(1);
     expect(all.filter((each) => each.headers.get('idempotent-replayed') === null)).toHaveLength(1);
-    expect(await rows()).toBe(before + 4);
+    expect(await countRows()).toBe(before + 4);
   });
 
-  it('gives one of a racing pair with different payloads a conflict', async () => {
+  it('answers one of two simultaneous requests with a conflict if their payloads differ', async () => {
     const [one, two] = await Promise.all([withKey('pair'), withKey('pair', { ...email, subject: 'Other' })]);
     expect([one.status, two.status].sort()).toEqual([201, 409]);
   });
 
-  it('is not kept for a refusal', async () => {
+  it('is not kept for a refused request', async () => {
     expect((await withKey('k4', { ...email, subject: undefined })).status).toBe(422);
     expect((await withKey('k4')).status).toBe(201);
   });
 
-  it.each([['129 characters', 'x'.repeat(129)]])('is refused with %s', async (_name, key) => {
-    const response = await withKey(key);
-    expect(response.status).toBe(422);
+  it('must not have 129 characters', async () => {
+    expect((await withKey('x'.repeat(129))).status).toBe(422);
   });
 
   it('may have 128 characters', async () => {
     expect((await withKey('x'.repeat(128))).status).toBe(201);
   });
 
-  it('works again after seven days', async () => {
+  it('may be used again after seven days', async () => {
     const first = await withKey('old');
     await api.database.pool.query(
       `update idempotency_keys set created_at = now() - interval '8 days' where key = 'old'`,
@@ -394,7 +396,7 @@ describe('the monthly sandbox cap', () => {
     return found[0]?.used ?? 0;
   };
 
-  it('accepts to the last and writes nothing beyond, however many come at once', async () => {
+  it('accepts messages up to the cap and writes none above it, even if they arrive together', async () => {
     const before = await used();
     await cap(before + 7);
     const answers = await Promise.all(
@@ -412,7 +414,7 @@ describe('the monthly sandbox cap', () => {
     await cap(null);
   });
 
-  it('does not count a replay again, nor SMS and test messages', async () => {
+  it('does not count replays, SMS or test messages', async () => {
     await post(email, { headers: { 'Idempotency-Key': 'counted' } });
     const before = await used();
     await post(email, { headers: { 'Idempotency-Key': 'counted' } });
@@ -422,13 +424,13 @@ describe('the monthly sandbox cap', () => {
   });
 });
 
-describe('a test key', () => {
+describe('a request with a test key', () => {
   it.each([
     ['ada@example.com', 'delivered', ['sent', 'delivered']],
     ['bounced@example.com', 'bounced', ['sent', 'bounced']],
     ['complained@example.com', 'complained', ['sent', 'delivered', 'complained']],
     ['failed@example.com', 'failed', ['failed']],
-  ])('tells %s at once', async (to, status, events) => {
+  ])('records the outcome of a message to %s at once', async (to, status, events) => {
     const { body } = await post({ ...email, to }, { token: api.testApiKey });
     expect(body).toMatchObject({ status, test: true });
     const one = await api.request('GET', `/v1/my/messages/${String(body.id)}`);
@@ -439,7 +441,7 @@ describe('a test key', () => {
     expect(queued).toHaveLength(0);
   });
 
-  it('keeps every rule', async () => {
+  it('obeys every other rule', async () => {
     expect((await post({ ...email, subject: undefined }, { token: api.testApiKey })).status).toBe(422);
   });
 });

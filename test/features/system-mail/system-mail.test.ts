@@ -11,7 +11,7 @@ import { eventually } from '../../support/eventually.ts';
 import { startSmtpServer, startTestSender, type TestSmtpServer } from '../../support/sending.ts';
 
 const from = 'Carillon <no-reply@carillon.test>';
-const letter = { subject: 'Read <this>', paragraphs: ['One & two', 'Three\nfour "five"'] };
+const notice = { subject: 'Read <this>', paragraphs: ['One & two', 'Three\nfour "five"'] };
 
 let test: TestDatabase;
 let tenant: TestTenant;
@@ -29,10 +29,10 @@ async function query<Row extends Record<string, unknown>>(sql: string): Promise<
 }
 
 const mail = () =>
-  inTransaction(test.database.pool, (trx) => mailOwners(trx, tenant.accountId, from, letter));
+  inTransaction(test.database.pool, (trx) => mailOwners(trx, tenant.accountId, from, notice));
 
-describe("the service's own sender", () => {
-  it('is SYSTEM_FROM, else an address at MAIL_DOMAIN', () => {
+describe('the sender of system mail', () => {
+  it('is SYSTEM_FROM, by default an address at MAIL_DOMAIN', () => {
     expect(systemSender({ SYSTEM_FROM: 'Ops <ops@acme.test>', MAIL_DOMAIN: 'mail.test' })).toBe(
       'Ops <ops@acme.test>',
     );
@@ -41,7 +41,7 @@ describe("the service's own sender", () => {
     );
   });
 
-  it('is refused at the start where it is no address', () => {
+  it('fails the start if it is not an address', () => {
     expect(() => systemSender({ SYSTEM_FROM: 'nobody', MAIL_DOMAIN: 'mail.test' })).toThrow(ConfigError);
     expect(() => systemSender({ SYSTEM_FROM: 'nobody', MAIL_DOMAIN: 'mail.test' })).toThrow(/SYSTEM_FROM/);
   });
@@ -54,7 +54,7 @@ describe('mail to owners', () => {
   });
   afterAll(() => smtp.stop());
 
-  it('reaches every owner, and nobody else, by the queue and the sender of all mail', async () => {
+  it('reaches the owners alone, through the queue and the sender of all mail', async () => {
     const { accountId } = tenant;
     await addMember(test.database.pool, { accountId, role: 'owner', email: 'second@mailed.test' });
     await addMember(test.database.pool, { accountId, role: 'admin', email: 'admin@mailed.test' });
@@ -70,7 +70,7 @@ describe('mail to owners', () => {
     expect(raw).toContain('<p>One &amp; two</p>');
   }, 30_000);
 
-  it('is not held by the allowance of the system account, nor counted against another', async () => {
+  it('is not held by an allowance and counts against none', async () => {
     await query(`update accounts set allowance_per_day = 0 where kind = 'system'`);
     await query('delete from allowance_buckets; delete from sandbox_usage');
     smtp.received.length = 0;
@@ -84,24 +84,24 @@ describe('mail to owners', () => {
     expect(counted).toEqual([]);
   }, 30_000);
 
-  it('is accepted with the transaction it belongs to, or not at all', async () => {
+  it('is part of the transaction of the caller', async () => {
     await expect(
       inTransaction(test.database.pool, async (trx) => {
-        await mailOwners(trx, tenant.accountId, from, letter);
+        await mailOwners(trx, tenant.accountId, from, notice);
         throw new Error('something else failed');
       }),
     ).rejects.toThrow('something else failed');
     expect(await query('select 1 from messages union all select 1 from send_queue')).toEqual([]);
   });
 
-  it('is written to nobody without an address that mail can reach', async () => {
+  it('is not written to an owner whose address cannot receive mail', async () => {
     await query(`update users set email = 'not an address'`);
     expect(await mail()).toBe(0);
   });
 });
 
 describe('the system account', () => {
-  it('is no account that an operator or a user finds, and takes no members', async () => {
+  it('cannot be found by operators or users, and accepts no members', async () => {
     const [system] = await query<{ id: number }>(`select id from accounts where kind = 'system'`);
     expect(system).toEqual({ id: 0 });
     await expect(findAccount(test.database.pool, 0)).rejects.toMatchObject({ code: 'not_found' });

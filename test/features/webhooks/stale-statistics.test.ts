@@ -2,7 +2,14 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { recordAttempts } from '../../../src/features/webhooks/attempts/record.ts';
 import { claimDeliveries } from '../../../src/features/webhooks/loop/claim.ts';
 import { testEvents } from '../../support/events.ts';
-import { BACKLOG, FEW, openStaleQueue, OWNER, type StaleQueue, TAKEN } from '../../support/stale-queue.ts';
+import {
+  BACKLOG,
+  MAX_ENTRIES_READ,
+  openStaleQueue,
+  OWNER,
+  type StaleQueue,
+  CLAIMED,
+} from '../../support/stale-queue.ts';
 
 let stale: StaleQueue;
 
@@ -21,7 +28,7 @@ async function queue(first: number, count: number): Promise<void> {
 }
 
 async function claim() {
-  const order = { owner: OWNER, after: 0, endpoints: 10, quantum: TAKEN, quotas: new Map() };
+  const order = { owner: OWNER, after: 0, endpoints: 10, quantum: CLAIMED, quotas: new Map() };
   return (await claimDeliveries(stale.sender.pool, order)).deliveries;
 }
 
@@ -58,9 +65,9 @@ it('a queue that was empty when its plans were made is claimed and recorded by k
   await queue(3, BACKLOG);
 
   let claims: Deliveries = [];
-  expect(await stale.entriesRead(async () => (claims = await claim()))).toBeLessThan(FEW);
-  expect(claims).toHaveLength(TAKEN);
-  expect(await stale.entriesRead(() => record(claims))).toBeLessThan(FEW);
+  expect(await stale.entriesRead(async () => (claims = await claim()))).toBeLessThan(MAX_ENTRIES_READ);
+  expect(claims).toHaveLength(CLAIMED);
+  expect(await stale.entriesRead(() => record(claims))).toBeLessThan(MAX_ENTRIES_READ);
   const { rows } = await stale.database.pool.query('select count(*) from webhook_queue');
-  expect(rows).toEqual([{ count: BACKLOG - TAKEN }]);
+  expect(rows).toEqual([{ count: BACKLOG - CLAIMED }]);
 }, 60_000);
