@@ -8,8 +8,11 @@ const typeOnly = ['type-only'];
 /** Files of a feature that other features may import. */
 const featureEntrances = '^src/features/[^/]+/(service|schema|events)[.]ts$';
 
+/** One line per feature; imported by roles and the command only. */
+const featureLists = '^src/features/(routes|upkeep|events)[.]ts$';
+
 /** Put the parts together: they also enter a feature's loop, recovery and subscribers. */
-const composition = ['^src/features/(routes|upkeep|events)[.]ts$', '^src/roles/', '^activities/'];
+const composition = [featureLists, '^src/roles/', '^activities/'];
 
 /** The platform in four layers: a folder imports its own layer's files below it and lower layers only. */
 const platformLayers = [
@@ -104,13 +107,13 @@ export default {
       comment: 'Everybody else enters a feature through its service, too.',
       severity: 'error',
       from: { path: '^(src|activities)/', pathNot: ['^src/features/[^/]+/', ...composition] },
-      to: { path: '^src/features/', pathNot: featureEntrances },
+      to: { path: '^src/features/', pathNot: [featureEntrances, featureLists] },
     },
     {
       name: 'composition-is-imported-by-roles',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/(roles|cli)/' },
-      to: { path: '^src/features/(routes|upkeep|events)[.]ts$' },
+      to: { path: featureLists },
     },
     {
       name: 'models-below-services',

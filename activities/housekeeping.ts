@@ -1,15 +1,16 @@
 import { ApplicationFailure, heartbeat } from '@temporalio/activity';
-import { housekeepingTasks } from '../src/features/upkeep.ts';
-import type { HousekeepingDependencies } from '../src/platform/housekeeping/task.ts';
+import type { HousekeepingDependencies, HousekeepingTask } from '../src/platform/housekeeping/task.ts';
 import type { HousekeepingActivities } from '../workflows/housekeeping/contract.ts';
 
 /** Runs each hourly task by its name, in an activity of its own, so that a failing task does not stop the others. */
-export function createHousekeepingActivities(deps: HousekeepingDependencies): HousekeepingActivities {
+export function createHousekeepingActivities(
+  deps: HousekeepingDependencies & { tasks: readonly HousekeepingTask[] },
+): HousekeepingActivities {
   return {
-    listHousekeepingTasks: async () => housekeepingTasks.map((task) => task.name),
+    listHousekeepingTasks: async () => deps.tasks.map((task) => task.name),
 
     async runHousekeepingTask(name, asOf) {
-      const task = housekeepingTasks.find((candidate) => candidate.name === name);
+      const task = deps.tasks.find((candidate) => candidate.name === name);
       if (!task) throw ApplicationFailure.nonRetryable(`no housekeeping task ${name}`, 'unknown_task');
       return task.run(deps, new Date(asOf), () => heartbeat());
     },

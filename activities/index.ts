@@ -4,6 +4,7 @@ import type { Database } from '../src/platform/db/database.ts';
 import type { Waker } from '../src/platform/db/wake.ts';
 import type { EventPublisher } from '../src/platform/events/publish.ts';
 import type { Resolver } from '../src/platform/dns/resolver.ts';
+import type { Upkeep } from '../src/platform/housekeeping/upkeep.ts';
 import type { Keyring } from '../src/platform/secrets/keyring.ts';
 import type { HousekeepingActivities } from '../workflows/housekeeping/contract.ts';
 import type { LaneModeActivities } from '../workflows/lanes/contract.ts';
@@ -21,6 +22,8 @@ export interface ActivityDependencies {
   resolver: Resolver;
   events: EventPublisher;
   log: Logger;
+  /** Of all features. */
+  upkeep: Required<Upkeep>;
   /** Aborted when the process is about to stop. */
   stopping: AbortSignal;
 }
@@ -33,7 +36,7 @@ export function createActivities(
   deps: ActivityDependencies,
 ): HousekeepingActivities & LaneModeActivities & WebhookActivities {
   return {
-    ...createHousekeepingActivities(deps),
+    ...createHousekeepingActivities({ ...deps, ...deps.upkeep }),
     ...createLaneModeActivities(deps),
     ...createWebhookActivities(deps),
   };

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { requireSettings } from '../config.ts';
+import { upkeep } from '../features/upkeep.ts';
 import { migrateDatabase } from '../local/postgres/database.ts';
 import { commandConfig, print } from './context.ts';
 
@@ -11,7 +12,7 @@ export function addMigrateCommand(program: Command): void {
     .addHelpText('after', '\nExample:\n  $ DATABASE_URL=postgres://… carillon migrate')
     .action(async (_options: object, command: Command) => {
       const { DATABASE_URL } = requireSettings(await commandConfig(), 'DATABASE_URL');
-      const applied = await migrateDatabase(DATABASE_URL);
+      const applied = await migrateDatabase(DATABASE_URL, upkeep.partitions);
       const text = applied.length === 0 ? 'nothing to apply' : `applied ${applied.join(', ')}`;
       print(command, { applied }, text);
     });

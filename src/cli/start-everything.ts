@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { ConfigError, loadConfig, requireSettings, type Config } from '../config.ts';
+import { upkeep } from '../features/upkeep.ts';
 import { banner } from '../local/home/dev-file.ts';
 import { emptyHome, openHome, type Home } from '../local/home/home.ts';
 import { developmentSettings } from '../local/home/settings.ts';
@@ -36,6 +37,7 @@ async function start(config: Config, home: Home, options: StartEverythingOptions
     config: complete,
     home,
     roles,
+    partitions: upkeep.partitions,
     roleCommand: options.roleCommand ?? [process.execPath, '--no-warnings', main, 'start'],
     log: createLogger(config, 'supervisor'),
     progress: (line) => process.stderr.write(`carillon: ${line}\n`),

@@ -1,30 +1,20 @@
-import {
-  allowanceBuckets,
-  deadProcesses,
-  expiredSuppressions,
-  idempotencyKeys,
-  messageContents,
-} from '../delivery/upkeep.ts';
-import type { HousekeepingTask } from '../platform/housekeeping/task.ts';
-import { partitions } from '../platform/housekeeping/tasks.ts';
-import type { WorkflowSource } from '../platform/outbox/expected-workflows.ts';
-import { messageDailyCounts } from './messages/upkeep.ts';
-import { orphanedFiles } from './uploads/upkeep.ts';
-import { webhookHistories } from './webhooks/upkeep.ts';
-import { webhookSource } from './webhooks/workflow.ts';
+import { deliveryUpkeep } from '../delivery/upkeep.ts';
+import { dailyPartitions, deadProcesses, idempotencyKeys } from '../platform/housekeeping/tasks.ts';
+import { gatherUpkeep } from '../platform/housekeeping/upkeep.ts';
+import { messagesUpkeep } from './messages/upkeep.ts';
+import { uploadsUpkeep } from './uploads/upkeep.ts';
+import { webhooksUpkeep } from './webhooks/upkeep.ts';
 
-/** Every kind of row that needs a workflow; a room adds one line. */
-export const workflowSources: WorkflowSource[] = [webhookSource];
-
-/** In the order they run, hourly, by the `housekeeping` workflow. */
-export const housekeepingTasks: HousekeepingTask[] = [
-  idempotencyKeys,
-  messageContents,
-  expiredSuppressions,
-  allowanceBuckets,
-  messageDailyCounts,
-  deadProcesses,
-  webhookHistories,
-  orphanedFiles,
-  partitions,
-];
+/**
+ * What all tables need: one line per feature, and the platform's own tasks. The hourly tasks run in this order.
+ * Roles and the `migrate` command pass it down.
+ */
+export const upkeep = gatherUpkeep([
+  { tasks: [idempotencyKeys] },
+  deliveryUpkeep,
+  messagesUpkeep,
+  { tasks: [deadProcesses] },
+  webhooksUpkeep,
+  uploadsUpkeep,
+  { tasks: [dailyPartitions] },
+]);

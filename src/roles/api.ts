@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { requireSettings, type Config } from '../config.ts';
 import { type FeatureDeps, createFeatureRoutes } from '../features/routes.ts';
+import { upkeep } from '../features/upkeep.ts';
 import { webhookDescriptions } from '../features/webhooks/openapi.ts';
 import { startMailbox } from '../local/mailbox/server.ts';
 import { createLogger } from '../log.ts';
@@ -157,7 +158,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     const database = openDatabase(options);
     started.push(() => database.close());
     await requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message));
-    const live = await registerProcess(options, 'api');
+    const live = await registerProcess(options, 'api', upkeep.processWork);
     started.push(() => live.close());
     const server = await startApi({ config, database, log });
     started.push(() => server.stop());

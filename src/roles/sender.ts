@@ -1,18 +1,19 @@
+import type { Logger } from 'pino';
 import { createLaneActivities } from '../../activities/lanes.ts';
 import { type Config, requireSettings } from '../config.ts';
 import { ensureSigningKeys, loadSigningKeys } from '../delivery/dkim/keys.ts';
 import { createDkimSigner, type DkimSigner } from '../delivery/dkim/sign.ts';
 import { capacitySettings } from '../delivery/limits/capacity.ts';
 import { createEmailProvider, createSmsProvider, signsMessages } from '../delivery/providers/registry.ts';
-import { recoverDeadSender } from '../delivery/send/dead-process.ts';
 import { createEmailChannel, createSmsChannel, type ProviderChannel } from '../delivery/send/hand-over.ts';
 import { createSender } from '../delivery/send/loop.ts';
 import { eventConsumers } from '../features/events.ts';
+import { upkeep } from '../features/upkeep.ts';
 import { WEBHOOK_USER_AGENT } from '../features/webhooks/attempts/attempt.ts';
-import { releaseWebhookClaims } from '../features/webhooks/loop/claim.ts';
 import { createWebhookLoop } from '../features/webhooks/loop/loop.ts';
 import { createLogger } from '../log.ts';
 import { requireConnections, type Database, openDatabase } from '../platform/db/database.ts';
+import { keepPartitionsOf } from '../platform/db/partitions.ts';
 import { createWaker, type Waker } from '../platform/db/wake.ts';
 import { createResolver, type Resolver } from '../platform/dns/resolver.ts';
 import { createEgress } from '../platform/egress/client.ts';
@@ -62,6 +63,15 @@ function senderOf(
   return createSender({ pool: database.pool, waker, channels, tiers, ...rest });
 }
 
+/** Housekeeping does this hourly, but may have been down for the two weeks that are made ahead. */
+async function makePartitions({ pool }: Database, log: Logger): Promise<void> {
+  try {
+    await keepPartitionsOf(pool, upkeep.partitions);
+  } catch (error) {
+    log.warn({ err: error }, 'cannot make the partitions of the days ahead yet');
+  }
+}
+
 /**
  * The `sender` role: the send loop and the webhook loop, their lanes in the workflow engine (which may be away),
  * and the reaper of dead processes.
@@ -77,7 +87,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
   const resolver = createResolver(config.DNS_SERVERS);
   const channels = await channelsOf(config, database, keyring, resolver);
-  const process = await registerProcess(options, 'sender');
+  const process = await registerProcess(options, 'sender', upkeep.processWork);
   const waker = createWaker(options);
   const events = createEventPublisher(eventConsumers);
   const sender = senderOf(config, database, waker, channels, { process, events, log });
@@ -86,11 +96,8 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const reaper = startReaper({
     pool: database.pool,
     process,
-    tasks: [recoverDeadSender, releaseWebhookClaims],
-    onReaped: () => {
-      waker.wake('send');
-      waker.wake('webhook');
-    },
+    work: upkeep.processWork,
+    waker,
     log,
   });
   const loops = [sender, webhooks];
@@ -101,6 +108,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     createActivities: (own) => createLaneActivities({ database, loops, log, own }),
     log,
   });
+  void makePartitions(database, log);
   sender.start();
   webhooks.start();
   log.info({ provider: channels.map(({ channel, provider }) => `${channel}:${provider}`) }, 'sender started');

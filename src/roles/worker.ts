@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { type ActivityDependencies, createActivities } from '../../activities/index.ts';
 import { type Config, requireSettings } from '../config.ts';
 import { eventConsumers } from '../features/events.ts';
-import { workflowSources } from '../features/upkeep.ts';
+import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
 import { requireConnections, type Database, openDatabase } from '../platform/db/database.ts';
 import { createWaker, type Waker } from '../platform/db/wake.ts';
@@ -72,7 +72,7 @@ function startEngineSync(engine: Engine, database: Database, waker: Waker, log: 
   const reconciler = createReconciler({
     ...shared,
     namespaceId: () => engine.namespaceId(),
-    sources: workflowSources,
+    sources: upkeep.expectedWorkflows,
     prepare: () => preparation.prepare(),
   });
   return { stop: () => Promise.all([dispatcher.stop(), reconciler.stop(), preparation.stop()]) };
@@ -96,13 +96,22 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const engine = openEngine(config);
   const database = openDatabase(options);
   await requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message));
-  const process = await registerProcess(options, 'worker');
+  const process = await registerProcess(options, 'worker', upkeep.processWork);
   const waker = createWaker(options);
   const sync = startEngineSync(engine, database, waker, log);
   const stopping = new AbortController();
   const events = createEventPublisher(eventConsumers);
-  const dependencies = { config, database, waker, keyring, resolver, events, log, stopping: stopping.signal };
-  const workers = startWorkers(dependencies);
+  const workers = startWorkers({
+    config,
+    database,
+    waker,
+    keyring,
+    resolver,
+    events,
+    upkeep,
+    log,
+    stopping: stopping.signal,
+  });
   log.info({ namespace: engine.namespace }, 'worker started');
   return {
     async stop() {

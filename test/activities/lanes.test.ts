@@ -4,6 +4,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import pino from 'pino';
 import { createLaneActivities, type LaneDependencies } from '../../activities/lanes.ts';
+import { upkeep } from '../../src/features/upkeep.ts';
 import { adoptLane, planLanes, readLaneMode, recordLaneMode } from '../../src/platform/lanes/rows.ts';
 import { registerProcess, type LiveProcess } from '../../src/platform/processes/process.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -41,7 +42,7 @@ async function lanes() {
 
 beforeAll(async () => {
   db = await createTestDatabase();
-  live = await registerProcess({ url: db.url }, 'sender');
+  live = await registerProcess({ url: db.url }, 'sender', upkeep.processWork);
 }, 60_000);
 
 beforeEach(async () => {
@@ -157,7 +158,7 @@ describe('the rows of lanes', () => {
   });
 
   it('are never taken from a process that lives, and are taken from one that was killed', async () => {
-    const other = await registerProcess({ url: db.url }, 'sender');
+    const other = await registerProcess({ url: db.url }, 'sender', upkeep.processWork);
     await db.database.pool.query('update lanes set process_id = case n when 1 then $1::bigint else 0 end', [
       other.id(),
     ]);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAccount } from '../../src/features/accounts/service.ts';
 import { createApiKey } from '../../src/features/api-keys/service.ts';
+import { upkeep } from '../../src/features/upkeep.ts';
 import { createGuard } from '../../src/local/machine/guard.ts';
 import { claimPort } from '../../src/local/machine/ports.ts';
 import { startPostgres } from '../../src/local/postgres/server.ts';
@@ -28,7 +29,7 @@ export async function openStage(): Promise<Stage> {
   const guard = createGuard();
   const postgres = await startPostgres({ folder: join(folder, 'postgres'), port: 0, guard });
   const url = postgres.url();
-  await migrate(url);
+  await migrate(url, upkeep.partitions);
   const database = openDatabase({ url, poolMax: 4 });
   const owner = { email: 'owner@bench.test', password: 'correct horse battery staple' };
   const account = await inTransaction(database.pool, (trx) =>

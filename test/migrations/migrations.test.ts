@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { migrations } from '../../migrations/index.ts';
+import { upkeep } from '../../src/features/upkeep.ts';
 import { migrate, missingMigrations, rollback } from '../../src/platform/db/migrate.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -26,19 +27,19 @@ describe('migrations', () => {
     expect(await rollback(test.url)).toEqual([...names].reverse());
     expect(await objects()).toEqual(['migrations', 'migrations_pkey']);
     expect(await missingMigrations(test.database.pool)).toEqual(names);
-    expect(await migrate(test.url)).toEqual(names);
+    expect(await migrate(test.url, upkeep.partitions)).toEqual(names);
     expect(await objects()).toEqual(before);
     expect(await missingMigrations(test.database.pool)).toEqual([]);
   });
 
   it('go down to a given one', async () => {
     expect(await rollback(test.url, names[1])).toEqual(names.slice(2).reverse());
-    expect(await migrate(test.url)).toEqual(names.slice(2));
+    expect(await migrate(test.url, upkeep.partitions)).toEqual(names.slice(2));
   });
 
   it('are applied once when twenty start at once', async () => {
     await rollback(test.url);
-    const applied = await Promise.all(Array.from({ length: 20 }, () => migrate(test.url)));
+    const applied = await Promise.all(Array.from({ length: 20 }, () => migrate(test.url, upkeep.partitions)));
     expect(applied.filter((each) => each.length > 0)).toEqual([names]);
   });
 });

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pino from 'pino';
 import { loadConfig, type Config } from '../../src/config.ts';
+import { upkeep } from '../../src/features/upkeep.ts';
 import { findEngineProgram } from '../../src/local/engine/program.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { registerProcess } from '../../src/platform/processes/process.ts';
@@ -42,7 +43,7 @@ async function save(program: string, config: Config, workflowId: string, file: s
 
 async function onStage(config: Config, work: (stage: Stage) => Promise<void>, url: string): Promise<void> {
   const log = pino({ level: 'silent' });
-  const live = await registerProcess({ url }, 'sender');
+  const live = await registerProcess({ url }, 'sender', upkeep.processWork);
   const [send, webhook] = [createTestLoop('send', live.id() ?? 0), createTestLoop('webhook', live.id() ?? 0)];
 
   const database = openDatabase({ url });

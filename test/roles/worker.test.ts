@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { loadConfig, type Config } from '../../src/config.ts';
+import { upkeep } from '../../src/features/upkeep.ts';
 import { registerProcess, type LiveProcess } from '../../src/platform/processes/process.ts';
 import { callEngine, openEngine, type Engine } from '../../src/platform/temporal/connection.ts';
 import { searchAttributeNames } from '../../src/platform/temporal/contract.ts';
@@ -54,7 +55,7 @@ beforeAll(async () => {
     SHUTDOWN_GRACE_SECONDS: '5',
   });
   engine = openEngine(config);
-  live = await registerProcess({ url: db.url }, 'sender');
+  live = await registerProcess({ url: db.url }, 'sender', upkeep.processWork);
   loop = createTestLoop('send', live.id() ?? 0);
 }, 120_000);
 

@@ -6,6 +6,7 @@ import type { DkimSigner } from '../../src/delivery/dkim/sign.ts';
 import { createSmtpProvider } from '../../src/delivery/providers/smtp.ts';
 import { createEmailChannel, type ProviderChannel } from '../../src/delivery/send/hand-over.ts';
 import { createSender } from '../../src/delivery/send/loop.ts';
+import { upkeep } from '../../src/features/upkeep.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { createWaker } from '../../src/platform/db/wake.ts';
 import { type LiveProcess, registerProcess } from '../../src/platform/processes/process.ts';
@@ -97,7 +98,7 @@ export async function startTestSender(options: TestSenderOptions): Promise<TestS
   const databaseOptions = { url: options.url, poolMax: 8, keyedPlans: true };
   const database = openDatabase(databaseOptions);
   const waker = createWaker(databaseOptions);
-  const process = await registerProcess(databaseOptions, 'sender');
+  const process = await registerProcess(databaseOptions, 'sender', upkeep.processWork);
   const provider = createSmtpProvider({
     target: { host: '127.0.0.1', port: options.port, security: 'none', clientName: 'mail.test' },
     connections: options.connections ?? 2,

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
+import { upkeep } from '../../src/features/upkeep.ts';
 import { createGuard, type Guard } from '../../src/local/machine/guard.ts';
 import { startPostgres } from '../../src/local/postgres/server.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
@@ -39,7 +40,7 @@ const startDatabase: Service = async (guard, folder) => {
   await admin.connect();
   await admin.query(`create database ${TEMPLATE}`);
   await admin.end();
-  await migrate(server.url(TEMPLATE));
+  await migrate(server.url(TEMPLATE), upkeep.partitions);
   const answer: DatabaseService = { adminUrl: server.url(), template: TEMPLATE };
   return { answer, stop: () => server.stop() };
 };

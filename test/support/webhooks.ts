@@ -1,8 +1,8 @@
 import pino from 'pino';
 import { emailEventData, emailEvents } from '../../src/delivery/events.ts';
+import { upkeep } from '../../src/features/upkeep.ts';
 import { WEBHOOK_USER_AGENT } from '../../src/features/webhooks/attempts/attempt.ts';
 import type { EventType } from '../../src/features/webhooks/catalogue.ts';
-import { releaseWebhookClaims } from '../../src/features/webhooks/loop/claim.ts';
 import { createWebhookLoop } from '../../src/features/webhooks/loop/loop.ts';
 import { createWebhookManager, type WebhookManager } from '../../src/features/webhooks/service.ts';
 import type { Tenant } from '../../src/platform/auth/tenant.ts';
@@ -100,14 +100,14 @@ export async function startWebhookLoop(
   database: Database,
   options: WebhookLoopOptions = {},
 ): Promise<RunningLoop> {
-  const process = await registerProcess({ url: database.url }, 'sender');
+  const process = await registerProcess({ url: database.url }, 'sender', upkeep.processWork);
   const waker = createWaker({ url: database.url });
   const log = pino({ level: 'silent' });
   const reaper = startReaper({
     pool: database.pool,
     process,
-    tasks: [releaseWebhookClaims],
-    onReaped: () => waker.wake('webhook'),
+    work: upkeep.processWork,
+    waker,
     log,
   });
   const loop = createWebhookLoop({

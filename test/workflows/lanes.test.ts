@@ -6,6 +6,7 @@ import type { Client } from '@temporalio/client';
 import pino from 'pino';
 import { createLaneModeActivities } from '../../activities/lanes.ts';
 import { loadConfig, type Config } from '../../src/config.ts';
+import { upkeep } from '../../src/features/upkeep.ts';
 import { ensureLanes } from '../../src/platform/lanes/ensure.ts';
 import { registerProcess, type LiveProcess } from '../../src/platform/processes/process.ts';
 import { callEngine, openEngine, type Engine } from '../../src/platform/temporal/connection.ts';
@@ -38,7 +39,7 @@ const senders: TestSender[] = [];
 const children: ChildProcess[] = [];
 
 async function startSender(settings: Partial<Config> = {}): Promise<TestSender> {
-  const live: LiveProcess = await registerProcess({ url: db.url }, 'sender');
+  const live: LiveProcess = await registerProcess({ url: db.url }, 'sender', upkeep.processWork);
   const id = live.id() ?? 0;
   const send = createTestLoop('send', id);
   const webhook = createTestLoop('webhook', id);

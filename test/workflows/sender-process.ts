@@ -1,5 +1,6 @@
 import pino from 'pino';
 import { loadConfig } from '../../src/config.ts';
+import { upkeep } from '../../src/features/upkeep.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { registerProcess } from '../../src/platform/processes/process.ts';
 import { attachLoops, createTestLoop } from './test-loop.ts';
@@ -7,7 +8,7 @@ import { attachLoops, createTestLoop } from './test-loop.ts';
 /** A sender in a process of its own, to be killed: says its process id once it is attached to the database. */
 const [address = '', namespace = '', url = ''] = process.argv.slice(2);
 const config = loadConfig({ TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, DATABASE_URL: url });
-const live = await registerProcess({ url }, 'sender');
+const live = await registerProcess({ url }, 'sender', upkeep.processWork);
 const id = live.id() ?? 0;
 const loops = [createTestLoop('send', id), createTestLoop('webhook', id)];
 await attachLoops({ config, database: openDatabase({ url }), loops, log: pino({ level: 'silent' }) });

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import type { HousekeepingTask } from '../../platform/housekeeping/task.ts';
+import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 
 const HOUR_MS = 3_600_000;
 const BRANDS_PER_PAGE = 100;
@@ -50,7 +51,7 @@ async function countPage(client: pg.PoolClient, afterBrandId: number, day: strin
 }
 
 /** Stores the counts of closed days, so that the total of a list does not have to count every row. */
-export const messageDailyCounts: HousekeepingTask = {
+const messageDailyCounts: HousekeepingTask = {
   name: 'message_daily_counts',
   async run({ database }, asOf, progress) {
     const day = lastClosedDay(asOf);
@@ -67,3 +68,5 @@ export const messageDailyCounts: HousekeepingTask = {
     return total;
   },
 };
+
+export const messagesUpkeep: Upkeep = { tasks: [messageDailyCounts] };

@@ -1,5 +1,6 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { daysBefore, type HousekeepingTask } from '../../platform/housekeeping/task.ts';
+import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 import type { BlobStore } from '../../platform/storage/blob-store.ts';
 import { createHomeStore } from '../../platform/storage/local-disk.ts';
 
@@ -20,6 +21,8 @@ export const orphanedFiles: HousekeepingTask = {
     return clearOrphanedFiles({ db: database.pool, store, before, asideBefore, progress });
   },
 };
+
+export const uploadsUpkeep: Upkeep = { tasks: [orphanedFiles] };
 
 export interface OrphanSearch {
   db: Queryable;

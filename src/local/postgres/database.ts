@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { migrate } from '../../platform/db/migrate.ts';
+import type { PartitionedTable } from '../../platform/db/partitions.ts';
 import { LocalError, systemCode } from '../machine/local-error.ts';
 import type { PostgresServer } from './server.ts';
 
@@ -22,9 +23,12 @@ export async function ensureDatabase(server: PostgresServer): Promise<string> {
  * Migrates a database to this version, and returns the names of the migrations that it applied.
  * @throws LocalError if the database cannot be reached; the message does not contain the password
  */
-export async function migrateDatabase(url: string): Promise<string[]> {
+export async function migrateDatabase(
+  url: string,
+  partitions: readonly PartitionedTable[],
+): Promise<string[]> {
   try {
-    return await migrate(url);
+    return await migrate(url, partitions);
   } catch (error) {
     const code = systemCode(error);
     // 28: not authorised; 3D: no such database; 08: no connection.

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { childEnvironment, type Config } from '../../config.ts';
 import { openDatabase } from '../../platform/db/database.ts';
+import type { PartitionedTable } from '../../platform/db/partitions.ts';
 import { ensureDemo, type Demo } from '../demo.ts';
 import { findEngineProgram } from '../engine/program.ts';
 import { endLeftoverEngine, startEngine, type EngineServer } from '../engine/server.ts';
@@ -22,6 +23,8 @@ interface SupervisorOptions {
   config: Config;
   home: Home;
   roles: readonly SupervisedRole[];
+  /** Every partitioned table, for the migration. */
+  partitions: readonly PartitionedTable[];
   /** The program that starts a role, with its arguments; the role's name is added. */
   roleCommand: string[];
   log: Logger;
@@ -212,7 +215,7 @@ export async function supervise(options: SupervisorOptions): Promise<Supervisor>
   };
   try {
     const { databaseUrl, engine } = await provideBoth(state);
-    const applied = await migrateDatabase(databaseUrl);
+    const applied = await migrateDatabase(databaseUrl, options.partitions);
     if (applied.length > 0) options.log.info({ applied }, 'migrated');
     state.config = { ...config, DATABASE_URL: databaseUrl, TEMPORAL_ADDRESS: engine.address };
     const devFile = config.CARILLON_DEV ? await writeDevFile(state, engine.uiUrl) : null;

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { migrations } from '../../../migrations/index.ts';
-import { keepPartitions } from './partitions.ts';
+import { keepPartitions, type PartitionedTable } from './partitions.ts';
 
 /** Any fixed number, so that migrators wait for one another. */
 const MIGRATION_LOCK = 7_262_514_117;
@@ -40,16 +40,17 @@ async function inTransaction(client: pg.Client, statements: string, bookkeeping:
  * Apply every migration not yet applied, each in a transaction of its own, and make the daily partitions of the
  * days to come. Many at once are safe: they queue.
  * @param url of the database
+ * @param partitions every partitioned table, from `upkeep`
  * @returns names applied now
  */
-export async function migrate(url: string): Promise<string[]> {
+export async function migrate(url: string, partitions: readonly PartitionedTable[]): Promise<string[]> {
   return withLock(url, async (client) => {
     const applied = await appliedNames(client);
     const missing = migrations.filter((migration) => !applied.has(migration.name));
     for (const migration of missing) {
       await inTransaction(client, migration.up, 'insert into migrations (name) values ($1)', migration.name);
     }
-    await keepPartitions(client, new Date());
+    await keepPartitions(client, partitions, new Date());
     return missing.map((migration) => migration.name);
   });
 }

@@ -3,30 +3,25 @@ import type { Queryable } from './queryable.ts';
 
 const DAY_MS = 86_400_000;
 const DAYS_AHEAD = 14;
-/** Any fixed number, so that two never make the same partition. */
+/** Any fixed number: an advisory lock that keeps two processes from making the same partition. */
 const PARTITION_LOCK = 7_262_514_118;
-/** Attaching waits for whoever uses the default partition, and all others behind it: never for long. */
+/** Attaching waits for everyone that uses the default partition, and everyone after it waits for the attaching. */
 const LOCK_TIMEOUT = '3s';
-/** Dropping does so with the whole table, and nothing is lost where it happens an hour later. */
+/** Dropping waits for everyone that uses the table. It may as well happen an hour later. */
 const DROP_LOCK_TIMEOUT = '1s';
-/** lock_not_available: what {@link DROP_LOCK_TIMEOUT} ends with. */
+/** lock_not_available, the error after {@link DROP_LOCK_TIMEOUT}. */
 const LOCK_NOT_AVAILABLE = '55P03';
 
-/** A table in partitions of one UTC day of `created_at`, and a default one that catches the rest. */
-interface PartitionedTable {
+/** A table with one partition for each UTC day of `created_at`, and a default partition for all other rows. */
+export interface PartitionedTable {
   name: string;
-  /** Whole days that are kept; a day that something unfinished needs is kept longer. */
+  /** Whole days that are kept; a day that is still needed is kept longer. */
   keptDays: number;
-  /** Storage parameters of each partition. */
-  storage: string;
+  /** Storage clause of each partition, such as `with (fillfactor = 85)`. */
+  storage?: string;
+  /** SQL condition: whether rows from the time `$1` to before `$2` are still needed. */
+  neededSql?: string;
 }
-
-const tables: PartitionedTable[] = [
-  // Of one day, deliveries go first: they say whether attempts and events are still needed.
-  { name: 'webhook_deliveries', keptDays: 7, storage: 'with (fillfactor = 85)' },
-  { name: 'webhook_attempts', keptDays: 7, storage: '' },
-  { name: 'events', keptDays: 30, storage: '' },
-];
 
 export interface PartitionChanges {
   made: string[];
@@ -46,7 +41,10 @@ function bounds(day: Date): string {
   return `from ('${day.toISOString()}') to ('${next.toISOString()}')`;
 }
 
-/** As long as it takes, whatever other statements may: who waits for another maker keeps nobody waiting. */
+/**
+ * Waits for the lock without the statement timeout: another process may be moving many rows, and a process that waits
+ * here blocks no one.
+ */
 async function waitForMakers(client: Queryable): Promise<void> {
   const limit = await client.query<{ former: string }>(
     `select current_setting('statement_timeout') as former`,
@@ -78,7 +76,7 @@ async function existingPartitions(client: Queryable, table: string): Promise<Set
   return new Set(rows.map((row) => row.name));
 }
 
-/** Days that must exist: from yesterday on, and each that the default partition has rows of. */
+/** Days that need a partition: from yesterday on, and each day of which the default partition has rows. */
 async function wantedDays(client: Queryable, table: string, asOf: Date): Promise<Date[]> {
   const today = startOfDay(asOf).getTime();
   const ahead = Array.from({ length: DAYS_AHEAD + 2 }, (_each, index) => today + (index - 1) * DAY_MS);
@@ -89,7 +87,7 @@ async function wantedDays(client: Queryable, table: string, asOf: Date): Promise
   return [...new Set([...ahead, ...caught])].map((time) => new Date(time));
 }
 
-/** Rows of a day that the default partition caught move into the new one, all in one transaction. */
+/** Makes a partition and moves the day's rows from the default partition into it, all in one transaction. */
 async function makePartition(client: Queryable, table: PartitionedTable, day: Date): Promise<void> {
   const name = partitionName(table.name, day);
   const range = 'created_at >= $1 and created_at < $2';
@@ -97,7 +95,7 @@ async function makePartition(client: Queryable, table: PartitionedTable, day: Da
   await transact(client, async () => {
     if ((await existingPartitions(client, table.name)).has(name)) return;
     const caught = await client.query(`select 1 from ${table.name}_default where ${range} limit 1`, values);
-    await client.query(`create table ${name} (like ${table.name} including all) ${table.storage}`);
+    await client.query(`create table ${name} (like ${table.name} including all) ${table.storage ?? ''}`);
     const detach = (caught.rowCount ?? 0) > 0;
     if (detach) {
       await client.query(`alter table ${table.name} detach partition ${table.name}_default`);
@@ -113,15 +111,13 @@ async function makePartition(client: Queryable, table: PartitionedTable, day: Da
   });
 }
 
-/** Whether a delivery of that day has not ended. */
-async function hasUnfinished(client: Queryable, day: Date): Promise<boolean> {
-  const { rows } = await client.query<{ unfinished: boolean }>(
-    `select exists (select 1 from webhook_queue where created_at >= $1 and created_at < $2)
-       or exists (select 1 from webhook_deliveries
-                  where created_at >= $1 and created_at < $2 and next_attempt_at is not null) as unfinished`,
-    [day, new Date(day.getTime() + DAY_MS)],
-  );
-  return rows[0]?.unfinished ?? true;
+async function isNeeded(client: Queryable, { neededSql }: PartitionedTable, day: Date): Promise<boolean> {
+  if (neededSql === undefined) return false;
+  const { rows } = await client.query<{ needed: boolean }>(`select ${neededSql} as needed`, [
+    day,
+    new Date(day.getTime() + DAY_MS),
+  ]);
+  return rows[0]?.needed ?? true;
 }
 
 function dayOf(table: string, partition: string): Date | null {
@@ -130,16 +126,21 @@ function dayOf(table: string, partition: string): Date | null {
 }
 
 /**
- * Queries lock the table first and its partitions after, and so does this, or they would wait for one another.
- * @returns whether it was dropped; where the table was in use for too long, it is the next time
+ * Locks the table before the partition, in the order in which queries lock them; otherwise they would deadlock.
+ * @returns whether the partition was dropped; if the table was in use for too long, the next call drops it
  */
-async function dropPartition(client: Queryable, table: string, name: string, day: Date): Promise<boolean> {
+async function dropPartition(
+  client: Queryable,
+  table: PartitionedTable,
+  name: string,
+  day: Date,
+): Promise<boolean> {
   let dropped = false;
   const work = async () => {
     await client.query(`set local lock_timeout = '${DROP_LOCK_TIMEOUT}'`);
-    await client.query(`lock table only ${table} in access exclusive mode`);
+    await client.query(`lock table only ${table.name} in access exclusive mode`);
     if ((await client.query('select to_regclass($1) as oid', [name])).rows[0]?.oid === null) return;
-    if (await hasUnfinished(client, day)) return;
+    if (await isNeeded(client, table, day)) return;
     await client.query(`drop table ${name}`);
     dropped = true;
   };
@@ -155,20 +156,24 @@ async function dropOld(client: Queryable, table: PartitionedTable, asOf: Date): 
   for (const name of await existingPartitions(client, table.name)) {
     const day = dayOf(table.name, name);
     if (!day || day.getTime() + DAY_MS > before) continue;
-    // Looked at before anything is locked: nobody is to wait for a day that stays.
-    if (await hasUnfinished(client, day)) continue;
-    if (await dropPartition(client, table.name, name, day)) dropped.push(name);
+    // Checked before anything is locked, so that no one waits for a day that stays.
+    if (await isNeeded(client, table, day)) continue;
+    if (await dropPartition(client, table, name, day)) dropped.push(name);
   }
   return dropped;
 }
 
 /**
- * Make the daily partitions of the next 14 days and drop those that are older than they are kept and have nothing
- * unfinished in them. Safe to call at any time, from many processes at once.
+ * Makes the daily partitions of the next 14 days and drops old ones that are no longer needed. Safe to call at any
+ * time, from many processes at once.
  * @param client one connection, outside a transaction
- * @param asOf what age and the days ahead are measured from
+ * @param asOf the time from which ages and the days ahead are measured
  */
-export async function keepPartitions(client: Queryable, asOf: Date): Promise<PartitionChanges> {
+export async function keepPartitions(
+  client: Queryable,
+  tables: readonly PartitionedTable[],
+  asOf: Date,
+): Promise<PartitionChanges> {
   const changes: PartitionChanges = { made: [], dropped: [] };
   for (const table of tables) {
     const existing = await existingPartitions(client, table.name);
@@ -183,11 +188,15 @@ export async function keepPartitions(client: Queryable, asOf: Date): Promise<Par
   return changes;
 }
 
-/** As {@link keepPartitions}, on a connection of the pool's. */
-export async function keepPartitionsOf(pool: pg.Pool, asOf: Date = new Date()): Promise<PartitionChanges> {
+/** As {@link keepPartitions}, on a connection of the pool. */
+export async function keepPartitionsOf(
+  pool: pg.Pool,
+  tables: readonly PartitionedTable[],
+  asOf: Date = new Date(),
+): Promise<PartitionChanges> {
   const client = await pool.connect();
   try {
-    return await keepPartitions(client, asOf);
+    return await keepPartitions(client, tables, asOf);
   } finally {
     client.release();
   }

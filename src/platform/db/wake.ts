@@ -1,21 +1,23 @@
 import pg from 'pg';
 import { connectionSettings, type DatabaseOptions } from './database.ts';
 
-/** Work that other processes may be idling for. */
-export type WakeChannel = 'send' | 'webhook' | 'outbox';
+/** Names a queue on which idle processes wait for work, such as `send`. Lower-case letters. */
+export type WakeChannel = string;
 
 /**
- * Tells this and other processes that rows were committed. A hint only: whoever listens also polls,
- * so a wake-up that is lost costs a second at most.
+ * Notifies this and other processes that rows were committed. It is only a hint: listeners also poll, so a lost
+ * notification costs at most a second.
  */
 export interface Waker {
   /** Call after the commit, never inside a transaction: NOTIFY serialises commits. */
   wake(channel: WakeChannel): void;
-  /** @returns a function that stops listening */
+  /** @returns a function that ends it */
   listen(channel: WakeChannel, listener: () => void): () => void;
   close(): Promise<void>;
 }
 
+/** Of the channels' names in PostgreSQL. */
+const PREFIX = 'carillon_';
 const NOTIFY_INTERVAL_MS = 5;
 const RECONNECT_MS = 1_000;
 
@@ -33,12 +35,14 @@ function ring(state: State, channel: WakeChannel): void {
   for (const listener of state.listeners.get(channel) ?? []) listener();
 }
 
+const listenSql = (channel: WakeChannel): string => `listen ${PREFIX}${channel}`;
+
 async function connect(state: State, options: DatabaseOptions): Promise<void> {
   if (state.closed) return;
   const client = new pg.Client({ ...connectionSettings(options), application_name: 'carillon wake' });
   let lost = false;
   const retry = () => {
-    // A connection that breaks during a statement is told of twice.
+    // A connection that breaks during a statement reports it twice.
     if (lost) return;
     lost = true;
     if (state.client === client) state.client = null;
@@ -46,24 +50,23 @@ async function connect(state: State, options: DatabaseOptions): Promise<void> {
     if (!state.closed) setTimeout(() => void connect(state, options), RECONNECT_MS).unref();
   };
   client.on('error', retry);
-  client.on('notification', (message) =>
-    ring(state, message.channel.replace('carillon_', '') as WakeChannel),
-  );
+  client.on('notification', (message) => ring(state, message.channel.slice(PREFIX.length)));
   try {
     await client.connect();
-    // A NOTIFY is a transaction, and nobody needs it on disk.
+    // A NOTIFY is a transaction of its own; it need not reach the disk.
     await client.query('set synchronous_commit = off');
-    await client.query('listen carillon_send; listen carillon_webhook; listen carillon_outbox');
     if (state.closed) return void client.end().catch(() => undefined);
     state.client = client;
-    // Whatever was committed while nobody listened.
-    for (const channel of state.listeners.keys()) ring(state, channel);
+    const channels = [...state.listeners.keys()];
+    if (channels.length > 0) await client.query(channels.map(listenSql).join(';'));
+    // Rows may have been committed before LISTEN took effect.
+    for (const channel of channels) ring(state, channel);
   } catch {
     retry();
   }
 }
 
-/** At once, unless a NOTIFY went out within the last few milliseconds. */
+/** Sends NOTIFY at once, unless the last one was sent within the last few milliseconds. */
 function schedule(state: State): void {
   if (state.timer) return;
   const wait = state.notifiedAt + NOTIFY_INTERVAL_MS - performance.now();
@@ -71,7 +74,7 @@ function schedule(state: State): void {
   else state.timer = setTimeout(() => flush(state), wait);
 }
 
-/** One NOTIFY at a time; what is woken meanwhile goes with the next. */
+/** Sends one NOTIFY at a time; channels woken while it is under way go with the next. */
 function flush(state: State): void {
   state.timer = null;
   if (state.notifying) return;
@@ -81,7 +84,7 @@ function flush(state: State): void {
   if (channels.length === 0 || !state.client) return;
   state.notifying = true;
   void state.client
-    .query(channels.map((channel) => `notify carillon_${channel}`).join(';'))
+    .query(channels.map((channel) => `notify ${PREFIX}${channel}`).join(';'))
     .catch(() => undefined)
     .finally(() => {
       state.notifying = false;
@@ -89,7 +92,7 @@ function flush(state: State): void {
     });
 }
 
-/** @param options of the database; one connection of its own is kept open, and made again when it breaks */
+/** Keeps one connection of its own open, and connects again if it breaks. */
 export function createWaker(options: DatabaseOptions): Waker {
   const state: State = {
     client: null,
@@ -109,6 +112,7 @@ export function createWaker(options: DatabaseOptions): Waker {
     },
     listen(channel, listener) {
       const set = state.listeners.get(channel) ?? new Set();
+      if (!state.listeners.has(channel)) void state.client?.query(listenSql(channel)).catch(() => undefined);
       state.listeners.set(channel, set.add(listener));
       return () => void set.delete(listener);
     },

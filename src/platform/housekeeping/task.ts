@@ -1,37 +1,44 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../config.ts';
 import type { Database } from '../db/database.ts';
+import type { PartitionedTable } from '../db/partitions.ts';
+import type { ProcessWork } from '../processes/process.ts';
 
 export interface HousekeepingDependencies {
   config: Config;
   database: Database;
   log: Logger;
+  /** Every partitioned table. */
+  partitions: readonly PartitionedTable[];
+  /** All work that a process may own. */
+  processWork: readonly ProcessWork[];
 }
 
-/** Upkeep that may be repeated, interrupted, and run twice at once without harm. */
+/** Hourly upkeep. Repeating, interrupting and running it twice at once must do no harm. */
 export interface HousekeepingTask {
-  /** Shown to an operator and used to ask for it, such as `expired_suppressions`. */
+  /** Shown to operators, and part of the workflow's history, such as `expired_suppressions`. */
   name: string;
   /**
-   * @param asOf the time that ages are measured from
+   * @param asOf the time from which ages are measured
    * @param progress called after each batch
-   * @returns rows changed or removed
+   * @returns how many rows were changed or removed
    */
   run(deps: HousekeepingDependencies, asOf: Date, progress: () => void): Promise<number>;
 }
 
-/** Rows of one statement: short locks, and little to do again when it is interrupted. */
-export const BATCH_ROWS = 1_000;
+/** Rows of one statement: locks are short, and an interruption loses little. */
+const BATCH_ROWS = 1_000;
 
 /**
- * Repeat one statement until it finds nothing more.
- * @param statement of SQL, whose last parameter is the most rows to touch
- * @param values its parameters before that one
- * @param batchRows rows of one statement
- * @returns rows touched in all
+ * Repeats one SQL statement until it finds nothing more.
+ * @param statement its last parameter limits the rows
+ * @param values the parameters before that one
+ * @param progress called after each batch
+ * @param batchRows the limit
+ * @returns how many rows all batches changed or removed
  */
 export async function inBatches(
-  deps: HousekeepingDependencies,
+  { database }: Pick<HousekeepingDependencies, 'database'>,
   statement: string,
   values: unknown[],
   progress: () => void,
@@ -39,14 +46,18 @@ export async function inBatches(
 ): Promise<number> {
   let total = 0;
   for (;;) {
-    const { rowCount } = await deps.database.pool.query(statement, [...values, batchRows]);
+    const { rowCount } = await database.pool.query(statement, [...values, batchRows]);
     total += rowCount ?? 0;
     progress();
     if ((rowCount ?? 0) < batchRows) return total;
   }
 }
 
-/** A task that is one statement with the parameters `$1` (a time) and `$2` (rows at most). */
+/**
+ * A task that repeats one SQL statement.
+ * @param statement its parameters are `$1`, a time, and `$2`, the limit of rows
+ * @param time by default `asOf`
+ */
 export function batchTask(
   name: string,
   statement: string,
@@ -55,7 +66,7 @@ export function batchTask(
   return { name, run: (deps, asOf, progress) => inBatches(deps, statement, [time(deps, asOf)], progress) };
 }
 
-/** The moment `days` before. */
+/** The time `days` before `asOf`. */
 export function daysBefore(asOf: Date, days: number): Date {
   return new Date(asOf.getTime() - days * 86_400_000);
 }

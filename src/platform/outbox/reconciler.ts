@@ -34,7 +34,7 @@ export interface ReconcilerDependencies {
   client: EngineClient;
   /** Of the engine; see `Engine.namespaceId`. */
   namespaceId: () => Promise<string>;
-  sources: WorkflowSource[];
+  sources: readonly WorkflowSource[];
   log: Logger;
   /** Makes an engine that we have not met ready for our workflows, before any is started. */
   prepare: () => Promise<void>;

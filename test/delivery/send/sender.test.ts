@@ -6,7 +6,9 @@ import type { ProviderChannel } from '../../../src/delivery/send/hand-over.ts';
 import { outcomeRecord } from '../../../src/delivery/send/outcomes.ts';
 import { createBatchRecording } from '../../../src/delivery/send/record.ts';
 import { resumeSending, setAccount } from '../../../src/features/accounts/service.ts';
-import { reapDeadProcesses, registerProcess } from '../../../src/platform/processes/process.ts';
+import { upkeep } from '../../../src/features/upkeep.ts';
+import { registerProcess } from '../../../src/platform/processes/process.ts';
+import { reapDeadProcesses } from '../../../src/platform/processes/reaper.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -398,12 +400,12 @@ describe('a sender that dies', () => {
     // A process whose connection is gone: its row is there, its lock is not.
     const owner = 76;
     await insertSender(test.database, 76);
-    const live = await registerProcess({ url: test.url }, 'sender');
+    const live = await registerProcess({ url: test.url }, 'sender', upkeep.processWork);
     const claims = await claimAll(owner);
     await intendBatch(test.database.pool, { owner, seq: 1, provider: 'smtp', claims: claims.slice(0, 4) });
     // Nobody is taken for dead in the first seconds of a database.
     await eventually(async () =>
-      expect(await reapDeadProcesses(test.database.pool, null, [recoverDeadSender])).toEqual([owner]),
+      expect(await reapDeadProcesses(test.database.pool, null, upkeep.processWork)).toEqual([owner]),
     );
     expect(await statusCounts(test.database)).toEqual({ unknown: 4, queued: 2 });
     expect(await query('select count(*) from send_queue where owner is null')).toEqual([{ count: 4 }]);
@@ -421,12 +423,12 @@ describe('a sender that dies', () => {
 
   it('leaves what it still owns to whoever reaps it, also when it stopped properly', async () => {
     await queueEmails(test.database, account, 3);
-    const stopping = await registerProcess({ url: test.url }, 'sender');
+    const stopping = await registerProcess({ url: test.url }, 'sender', upkeep.processWork);
     await claimAll(stopping.id() ?? 0);
     await stopping.close();
     await start();
     await eventually(async () => {
-      await reapDeadProcesses(test.database.pool, null, [recoverDeadSender]);
+      await reapDeadProcesses(test.database.pool, null, upkeep.processWork);
       expect(await query('select 1 from send_queue where owner is not null')).toHaveLength(0);
     });
     await untilCounts({ sent: 3 });

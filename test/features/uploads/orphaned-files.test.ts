@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import pino from 'pino';
 import { loadConfig } from '../../../src/config.ts';
 import { orphanedFiles, clearOrphanedFiles } from '../../../src/features/uploads/upkeep.ts';
+import { upkeep } from '../../../src/features/upkeep.ts';
 import { newBlobKey, newDraftName, type BlobStore } from '../../../src/platform/storage/blob-store.ts';
 import { createHomeStore } from '../../../src/platform/storage/local-disk.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -61,7 +62,7 @@ const names = (...keys: string[]) => keys.map((key) => basename(key)).toSorted()
 function run(): Promise<number> {
   const config = loadConfig({ CARILLON_HOME: home });
   return orphanedFiles.run(
-    { config, database: db.database, log: pino({ level: 'silent' }) },
+    { config, database: db.database, log: pino({ level: 'silent' }), ...upkeep },
     asOf,
     () => undefined,
   );

@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
+import { upkeep } from '../../../src/features/upkeep.ts';
 import { releaseWebhookClaims } from '../../../src/features/webhooks/loop/claim.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
-import { reapDeadProcesses } from '../../../src/platform/processes/process.ts';
+import { reapDeadProcesses } from '../../../src/platform/processes/reaper.ts';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -369,7 +370,7 @@ describe('what a process claimed', () => {
       `insert into processes (role, host, pid) values ('sender', 'gone', 1) returning id`,
     );
     await test.database.pool.query('update webhook_queue set owner = $1', [rows[0]?.id]);
-    await reapDeadProcesses(test.database.pool, null, [releaseWebhookClaims]);
+    await reapDeadProcesses(test.database.pool, null, upkeep.processWork);
     await run();
     await ended(id, 1);
   });

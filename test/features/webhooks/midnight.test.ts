@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { upkeep } from '../../../src/features/upkeep.ts';
 import { keepPartitionsOf } from '../../../src/platform/db/partitions.ts';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -49,7 +50,7 @@ it('events of a day without a partition are delivered, once each, while they mov
 
   // It makes partitions at its start, as other processes do at theirs.
   const running = await startWebhookLoop(test.database);
-  const making = Promise.all(range(1, 3).map(() => keepPartitionsOf(test.database.pool)));
+  const making = Promise.all(range(1, 3).map(() => keepPartitionsOf(test.database.pool, upkeep.partitions)));
   try {
     for (const first of range(0, 29).map((n) => 301 + n * 10)) {
       await publishSent(test.database, tenant, range(first, first + 9));

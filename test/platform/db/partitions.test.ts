@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { upkeep } from '../../../src/features/upkeep.ts';
 import { openDatabase, type Database } from '../../../src/platform/db/database.ts';
 import { keepPartitionsOf } from '../../../src/platform/db/partitions.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
@@ -68,7 +69,7 @@ function openImpatient(): Database {
 
 /** @returns its partition of deliveries */
 async function addOldDay(day: Date): Promise<string> {
-  await keepPartitionsOf(test.database.pool);
+  await keepPartitionsOf(test.database.pool, upkeep.partitions);
   const name = nameOf('webhook_deliveries', day);
   const [from, to] = [day, new Date(day.getTime() + DAY_MS)].map((at) => at.toISOString());
   await test.database.pool.query(
@@ -93,7 +94,9 @@ describe('daily partitions', () => {
 
   it('are made by many processes at once without harm', async () => {
     const later = daysFromNow(2);
-    await Promise.all(Array.from({ length: 4 }, () => keepPartitionsOf(test.database.pool, later)));
+    await Promise.all(
+      Array.from({ length: 4 }, () => keepPartitionsOf(test.database.pool, upkeep.partitions, later)),
+    );
     expect(await partitionsOf('events')).toContain(nameOf('events', daysFromNow(16)));
   });
 
@@ -105,7 +108,7 @@ describe('daily partitions', () => {
       await client.query('select pg_advisory_xact_lock(7262514118)');
       await client.query('select pg_sleep(4)');
     });
-    expect((await keepPartitionsOf(impatient.pool)).made).toEqual([name]);
+    expect((await keepPartitionsOf(impatient.pool, upkeep.partitions)).made).toEqual([name]);
     await other;
     await impatient.close();
   }, 20_000);
@@ -116,9 +119,11 @@ describe('daily partitions', () => {
     const impatient = openImpatient();
     await inTransaction(test.database.pool, async (client) => {
       await client.query('lock table only events in access exclusive mode');
-      await expect(keepPartitionsOf(impatient.pool)).rejects.toMatchObject({ code: STATEMENT_TIMEOUT });
+      await expect(keepPartitionsOf(impatient.pool, upkeep.partitions)).rejects.toMatchObject({
+        code: STATEMENT_TIMEOUT,
+      });
     });
-    expect((await keepPartitionsOf(impatient.pool)).made).toEqual([name]);
+    expect((await keepPartitionsOf(impatient.pool, upkeep.partitions)).made).toEqual([name]);
     await impatient.close();
   });
 
@@ -127,7 +132,7 @@ describe('daily partitions', () => {
     const ids = [await addDelivery(caught), await addDelivery(caught, 'retrying')];
     const other = await addDelivery(daysFromNow(300));
     expect(await placeOf(ids[0] ?? 0)).toBe('webhook_deliveries_default');
-    await keepPartitionsOf(test.database.pool, daysFromNow(39));
+    await keepPartitionsOf(test.database.pool, upkeep.partitions, daysFromNow(39));
     for (const id of ids) expect(await placeOf(id)).toBe(nameOf('webhook_deliveries', caught));
     expect(await placeOf(other)).toBe(nameOf('webhook_deliveries', daysFromNow(300)));
     expect(await partitionsOf('webhook_deliveries')).toContain('webhook_deliveries_default');
@@ -145,7 +150,7 @@ describe('daily partitions', () => {
       `insert into webhook_queue (delivery_id, created_at, webhook_id, event_id, generation) values ($1, $2, 1, $3, 1)`,
       [waiting, pending, EVENT],
     );
-    const { dropped } = await keepPartitionsOf(test.database.pool, daysFromNow(20));
+    const { dropped } = await keepPartitionsOf(test.database.pool, upkeep.partitions, daysFromNow(20));
     expect(dropped).toContain(nameOf('webhook_deliveries', finished));
     expect(dropped).toContain(nameOf('webhook_attempts', finished));
     expect(dropped).not.toContain(nameOf('events', finished));
@@ -155,7 +160,7 @@ describe('daily partitions', () => {
     }
     await test.database.pool.query('delete from webhook_queue');
     await test.database.pool.query(`update webhook_deliveries set status = 'failed', next_attempt_at = null`);
-    const later = await keepPartitionsOf(test.database.pool, daysFromNow(45));
+    const later = await keepPartitionsOf(test.database.pool, upkeep.partitions, daysFromNow(45));
     expect(later.dropped).toEqual(
       expect.arrayContaining([nameOf('webhook_deliveries', retrying), nameOf('events', finished)]),
     );
@@ -164,14 +169,14 @@ describe('daily partitions', () => {
   it('keep the payload of an event for as long as a delivery needs it', async () => {
     const day = daysFromNow(80);
     const id = await addDelivery(day, 'retrying');
-    const { dropped } = await keepPartitionsOf(test.database.pool, daysFromNow(80 + 60));
+    const { dropped } = await keepPartitionsOf(test.database.pool, upkeep.partitions, daysFromNow(80 + 60));
     expect(dropped).not.toContain(nameOf('events', day));
     expect(dropped).not.toContain(nameOf('webhook_deliveries', day));
     await test.database.pool.query(
       `update webhook_deliveries set status = 'failed', next_attempt_at = null where id = $1`,
       [id],
     );
-    const later = await keepPartitionsOf(test.database.pool, daysFromNow(80 + 60));
+    const later = await keepPartitionsOf(test.database.pool, upkeep.partitions, daysFromNow(80 + 60));
     const all = ['webhook_deliveries', 'webhook_attempts', 'events'].map((table) => nameOf(table, day));
     expect(later.dropped).toEqual(expect.arrayContaining(all));
   });
@@ -182,7 +187,7 @@ describe('daily partitions', () => {
     const waiting = `select 1 from pg_locks where not granted and relation = 'webhook_deliveries'::regclass`;
     const { keeping } = await inTransaction(pool, async (trx) => {
       await trx.query('lock table only webhook_deliveries in access share mode');
-      const begun = { keeping: keepPartitionsOf(pool) };
+      const begun = { keeping: keepPartitionsOf(pool, upkeep.partitions) };
       await eventually(async () => expect((await pool.query(waiting)).rowCount).toBe(1));
       await trx.query('select count(*) from webhook_deliveries');
       return begun;
@@ -196,20 +201,20 @@ describe('daily partitions', () => {
     const startedAt = performance.now();
     const beside = await inTransaction(pool, async (trx) => {
       await trx.query('select count(*) from webhook_deliveries');
-      return keepPartitionsOf(pool);
+      return keepPartitionsOf(pool, upkeep.partitions);
     });
     expect(beside.dropped).not.toContain(name);
     expect(performance.now() - startedAt).toBeLessThan(2_500);
-    expect((await keepPartitionsOf(pool)).dropped).toContain(name);
+    expect((await keepPartitionsOf(pool, upkeep.partitions)).dropped).toContain(name);
   });
 
   it('keep a day that is not yet 7 days over', async () => {
     const day = daysFromNow(60);
     await addDelivery(day);
     const end = new Date(`${day.toISOString().slice(0, 10)}T00:00:00Z`).getTime() + DAY_MS;
-    await keepPartitionsOf(test.database.pool, new Date(end + 7 * DAY_MS - 1));
+    await keepPartitionsOf(test.database.pool, upkeep.partitions, new Date(end + 7 * DAY_MS - 1));
     expect(await partitionsOf('webhook_deliveries')).toContain(nameOf('webhook_deliveries', day));
-    await keepPartitionsOf(test.database.pool, new Date(end + 7 * DAY_MS));
+    await keepPartitionsOf(test.database.pool, upkeep.partitions, new Date(end + 7 * DAY_MS));
     expect(await partitionsOf('webhook_deliveries')).not.toContain(nameOf('webhook_deliveries', day));
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { loadConfig } from '../../../src/config.ts';
-import { housekeepingTasks } from '../../../src/features/upkeep.ts';
+import { upkeep } from '../../../src/features/upkeep.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { inBatches, type HousekeepingDependencies } from '../../../src/platform/housekeeping/task.ts';
 import { registerProcess } from '../../../src/platform/processes/process.ts';
@@ -16,7 +16,7 @@ let accountId = 0;
 let brandId = 0;
 
 async function run(name: string, when: Date = asOf): Promise<number> {
-  const task = housekeepingTasks.find((candidate) => candidate.name === name);
+  const task = upkeep.tasks.find((candidate) => candidate.name === name);
   if (!task) throw new Error(`no task ${name}`);
   return task.run(deps, when, () => undefined);
 }
@@ -48,7 +48,7 @@ async function insertBrand(): Promise<number> {
 beforeAll(async () => {
   db = await createTestDatabase();
   const config = loadConfig({ MESSAGE_CONTENT_RETENTION_DAYS: '30' });
-  deps = { config, database: db.database, log: pino({ level: 'silent' }) };
+  deps = { config, database: db.database, log: pino({ level: 'silent' }), ...upkeep };
   const [account] = await query<{ id: number }>('insert into accounts default values returning id');
   accountId = account?.id ?? 0;
 }, 60_000);
@@ -62,7 +62,7 @@ afterAll(() => db.drop());
 
 describe('housekeeping', () => {
   it('has names that differ', () => {
-    expect(new Set(housekeepingTasks.map((task) => task.name)).size).toBe(housekeepingTasks.length);
+    expect(new Set(upkeep.tasks.map((task) => task.name)).size).toBe(upkeep.tasks.length);
   });
 
   it('works in batches until nothing is left', async () => {
@@ -138,7 +138,7 @@ describe('housekeeping', () => {
   });
 
   it('drops rows of processes that are dead for a day and own nothing', async () => {
-    const live = await registerProcess({ url: db.url }, 'sender');
+    const live = await registerProcess({ url: db.url }, 'sender', upkeep.processWork);
     const insert = `insert into processes (role, host, pid, seen_at) values ('sender', 'h', 1, $1) returning id`;
     const [dead] = await query<{ id: number }>(insert, [at('03-09T11:00:00')]);
     const [owner] = await query<{ id: number }>(insert, [at('03-09T11:00:00')]);

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 import { createAccount } from '../../../src/features/accounts/service.ts';
 import { createApiKey } from '../../../src/features/api-keys/service.ts';
+import { upkeep } from '../../../src/features/upkeep.ts';
 import { findEngineProgram } from '../../../src/local/engine/program.ts';
 import { type EngineServer, startEngine } from '../../../src/local/engine/server.ts';
 import { createGuard, type Guard } from '../../../src/local/machine/guard.ts';
@@ -62,7 +63,7 @@ async function startDatabase(folder: string, guard: Guard) {
   const options = { folder, guard, sharedBuffersMb: 128 };
   let server: PostgresServer = await startPostgres({ ...options, port: 0 });
   const { port } = server;
-  await migrate(server.url());
+  await migrate(server.url(), upkeep.partitions);
   return {
     url: server.url(),
     stop: () => server.stop(),

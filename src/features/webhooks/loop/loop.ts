@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import type { Config } from '../../../config.ts';
 import { systemSender } from '../../../delivery/sender-identity.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { keepPartitionsOf } from '../../../platform/db/partitions.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import type { Egress } from '../../../platform/egress/client.ts';
 import type { EventPublisher } from '../../../platform/events/publish.ts';
@@ -116,7 +115,6 @@ class AttemptQueue implements QueueAdapter<OwnedDelivery> {
   }
 
   start(): void {
-    void this.#keepPartitions();
     this.#ticks = setInterval(() => this.#tick(), TICK_MS);
   }
 
@@ -224,15 +222,6 @@ class AttemptQueue implements QueueAdapter<OwnedDelivery> {
   #tick(): void {
     void this.#giveBack(this.#schedule.tick(performance.now()));
     this.#startAttempts();
-  }
-
-  /** Housekeeping makes partitions hourly. If it has not run for two weeks, this does it at the start of a process. */
-  async #keepPartitions(): Promise<void> {
-    try {
-      await keepPartitionsOf(this.#deps.database.pool);
-    } catch (error) {
-      this.#deps.log.warn({ err: error }, 'partitions for the coming days not made yet');
-    }
   }
 }
 
