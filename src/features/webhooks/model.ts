@@ -46,7 +46,7 @@ export class WebhookModel extends TenantModel {
 
 export type WebhookRow = ModelObject<WebhookModel>;
 
-/** An id for a row to come: its secret is sealed to it. */
+/** Takes an id for a new webhook before its row is inserted, because the secret is sealed to the id. */
 export async function nextWebhookId(client: Queryable): Promise<number> {
   const { rows } = await client.query<{ id: number }>(
     `select nextval(pg_get_serial_sequence('webhooks', 'id')) as id`,
@@ -55,7 +55,7 @@ export async function nextWebhookId(client: Queryable): Promise<number> {
 }
 
 /**
- * How many webhooks a brand has, and nobody adds one before this transaction ends.
+ * Counts a brand's webhooks, and keeps others from adding one until the transaction ends.
  * @param client inside a transaction
  */
 export async function countUnderLock(client: Queryable, tenant: Tenant): Promise<number> {
@@ -78,7 +78,7 @@ export function insertWebhook(
     .execute();
 }
 
-/** All of a brand's, newest first: there are ten at most. */
+/** All webhooks of the brand, newest first. There are at most ten. */
 export function findWebhooks(client: Queryable, tenant: Tenant): Promise<WebhookRow[]> {
   return WebhookModel.ofBrand(client, tenant).orderBy('id', 'desc').select(WebhookModel.columns).execute();
 }
@@ -89,8 +89,8 @@ export async function findWebhook(client: Queryable, tenant: Tenant, id: number)
 }
 
 /**
- * A webhook that stays as it is until this transaction ends: the lock that recorded failures and the recovery's
- * plan take, too. Of a webhook and its deliveries, the webhook is locked first.
+ * Reads a webhook and locks it until the transaction ends. Recording a failure and planning a recovery take the same lock.
+ * Always lock a webhook before its deliveries.
  * @param client inside a transaction
  */
 export async function lockWebhook(client: Queryable, tenant: Tenant, id: number): Promise<WebhookRow | null> {
@@ -101,7 +101,7 @@ export async function lockWebhook(client: Queryable, tenant: Tenant, id: number)
   return row ?? null;
 }
 
-/** What of a row may be changed once it is there. */
+/** Columns of an existing row that may change. */
 export type WebhookChanges = Partial<
   Pick<
     WebhookModel,
@@ -135,7 +135,7 @@ export async function updateWebhook(
   return row as WebhookRow;
 }
 
-/** Remove the row: from now on nothing is queued for it, and what is queued or retrying is not attempted. */
+/** Deletes the row. From then on nothing is queued for the webhook, and queued deliveries and retries are not attempted. */
 export async function deleteWebhook(
   client: Queryable,
   tenant: Tenant,

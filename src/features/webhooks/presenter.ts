@@ -2,7 +2,7 @@ import type { WebhookRow } from './model.ts';
 import type { WebhookResource } from './schema.ts';
 import { maskSecret } from './signature.ts';
 
-/** @param secret whole; null shows it masked */
+/** @param secret the whole secret; null to mask it */
 export function presentWebhook(row: WebhookRow, secret: string | null = null): WebhookResource {
   return {
     id: row.id,

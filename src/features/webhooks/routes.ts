@@ -48,8 +48,8 @@ function createRoute({ pool, webhooks }: WebhookParts): RouteDefinition {
     tag,
     summary: 'Create a webhook',
     description:
-      'At most 10 a brand. The answer shows the secret whole; later ones do where they are asked to. `url` is https, leads ' +
-      'to a public internet address, and holds no credentials.',
+      'A brand has at most 10 webhooks. The response contains the whole secret; later ones do only with `reveal=true`. ' +
+      '`url` is an HTTPS URL without credentials that leads to a public internet address.',
     auth: 'brand',
     roles,
     idempotency: 'own',
@@ -58,15 +58,15 @@ function createRoute({ pool, webhooks }: WebhookParts): RouteDefinition {
     responses: { 201: { description: 'The webhook with its whole secret', schema: webhookResource } },
     async handler(input) {
       const { tenant, body, idempotencyKey: key } = input;
-      // Name servers are asked before the transaction begins; a replay does not depend on what they say.
-      const requireGoodUrl = await webhooks.checkUrl(body.url);
+      // The URL is resolved before the transaction begins. A replayed request does not depend on the result.
+      const requireAllowedUrl = await webhooks.checkUrl(body.url);
       const identity = { brandId: tenant.brandId, endpoint: `POST ${path}` };
       const request = key === null ? null : { ...identity, key, fingerprint: requestFingerprint(input) };
       return withIdempotency(
         pool,
         request,
         async (trx) => {
-          requireGoodUrl();
+          requireAllowedUrl();
           const webhook = await webhooks.create(trx, tenant, body);
           return { status: 201, body: webhook, resourceId: webhook.id };
         },
@@ -84,14 +84,14 @@ function changeRoute({ webhooks }: WebhookParts): RouteDefinition {
     tag,
     summary: 'Change a webhook, or turn it on or off',
     description:
-      'A field left out stays as it is. A new `url` gets what waits for a retry, too, and `failing_since` begins ' +
-      'anew; new `events` are for what happens from now on.',
+      'An omitted field stays unchanged. A new `url` also receives waiting retries, and `failing_since` is reset. ' +
+      'New `events` apply to events that occur from now on.',
     auth: 'brand',
     roles,
     params: webhookParams,
     body: changeWebhookBody,
     readOnlyFields: changeReadOnlyFields,
-    responses: { 200: { description: 'The webhook as it is now', schema: webhookResource } },
+    responses: { 200: { description: 'The changed webhook', schema: webhookResource } },
     async handler({ tenant, params, body }) {
       return { status: 200, body: await webhooks.change(tenant, params.id, body) };
     },
@@ -105,12 +105,13 @@ function rotateRoute({ webhooks }: WebhookParts): RouteDefinition {
     tag,
     summary: 'Give a webhook a new secret',
     description:
-      'For 24 hours requests are signed with both, so that a receiver accepts them whichever it has. A second rotation ' +
-      'within that time ends the oldest secret at once; an `Idempotency-Key` keeps a repeated request from being one.',
+      'For 24 hours, requests are signed with both secrets, so that a receiver with either one accepts them. A second ' +
+      'rotation within that time ends the oldest secret at once. Send an `Idempotency-Key`, so that a repeated request ' +
+      'does not rotate again.',
     auth: 'brand',
     roles,
     params: webhookParams,
-    responses: { 200: { description: 'The webhook with its new secret, whole', schema: webhookResource } },
+    responses: { 200: { description: 'The webhook with its whole new secret', schema: webhookResource } },
     async handler({ tenant, params }, trx) {
       const webhook = await webhooks.rotateSecret(trx, tenant, params.id);
       return { status: 200, body: webhook, resourceId: webhook.id };
@@ -150,7 +151,7 @@ function endpointRoutes(parts: WebhookParts): RouteDefinition[] {
       path: `${path}/:id`,
       operationId: 'getWebhook',
       tag,
-      summary: 'One webhook',
+      summary: 'Get a webhook',
       auth: 'brand',
       roles,
       params: webhookParams,
@@ -170,7 +171,7 @@ function endpointRoutes(parts: WebhookParts): RouteDefinition[] {
       auth: 'brand',
       roles,
       params: webhookParams,
-      responses: { 200: { description: 'The webhook that was removed', schema: webhookResource } },
+      responses: { 200: { description: 'The removed webhook', schema: webhookResource } },
       async handler({ tenant, params }) {
         return { status: 200, body: await webhooks.remove(tenant, params.id) };
       },

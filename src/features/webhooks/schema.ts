@@ -2,17 +2,17 @@ import { z } from 'zod';
 import type { Role } from '../../platform/auth/tenant.ts';
 import { eventTypes } from './catalogue.ts';
 
-/** Who may do anything with webhooks: those who may manage API keys. */
+/** Roles that may manage webhooks: the same as may manage API keys. */
 export const webhookRoles: Role[] = ['owner', 'admin'];
 
-const MOST_URL = 2_048;
+const MAX_URL_LENGTH = 2_048;
 
 const urlField = z
   .string()
   .min(1)
-  .max(MOST_URL)
+  .max(MAX_URL_LENGTH)
   .meta({
-    description: 'HTTPS, a public host, no credentials.',
+    description: 'An HTTPS URL with a public host and without credentials.',
     examples: ['https://example.com/hooks/carillon'],
   });
 
@@ -21,11 +21,11 @@ const eventsField = z
   .min(1)
   .max(100)
   .transform((events) => [...new Set(events)])
-  .meta({ description: 'What to be told of; duplicates are merged.' });
+  .meta({ description: 'Types of event to send. Duplicates are merged.' });
 
 export const createWebhookBody = z.strictObject({ url: urlField, events: eventsField });
 
-/** PATCH /v1/my/webhooks/{id}: a field left out stays as it is. */
+/** PATCH /v1/my/webhooks/{id}: an omitted field stays unchanged. */
 export const changeWebhookBody = z.strictObject({
   url: urlField.optional(),
   events: eventsField.optional(),
@@ -34,8 +34,8 @@ export const changeWebhookBody = z.strictObject({
     .optional()
     .meta({
       description:
-        'What happens while it is off is never sent. Off ends what waits for a retry; on begins anew, with ' +
-        '`failing_since`, `disabled_at` and `disabled_reason` emptied.',
+        'Events that occur while the webhook is off are never sent. Turning it off ends waiting retries; turning it on ' +
+        'resets `failing_since`, `disabled_at` and `disabled_reason` to null.',
     }),
 });
 
@@ -53,7 +53,7 @@ export const getWebhookQuery = z.strictObject({
     .enum(['true', 'false'])
     .transform((value) => value === 'true')
     .optional()
-    .meta({ description: '`true` shows the secret whole.' }),
+    .meta({ description: '`true` returns the whole secret.' }),
 });
 
 const when = z.iso.datetime();
@@ -65,13 +65,13 @@ export const webhookResource = z
     events: z.array(z.enum(eventTypes)),
     secret: z.string().meta({
       description:
-        'Whole in the answers that made it and with `reveal=true`; else `whsec_…` and the last 4 characters.',
+        'The whole secret in responses that create it and with `reveal=true`; else `whsec_…` and the last 4 characters.',
     }),
     enabled: z.boolean(),
-    failing_since: when.nullable().meta({ description: 'Since when every attempt has failed.' }),
+    failing_since: when.nullable().meta({ description: 'The time since which every attempt has failed.' }),
     disabled_at: when.nullable(),
     disabled_reason: z.string().nullable().meta({
-      description: '`manual`: by PATCH; `failing`: every attempt had failed for three days.',
+      description: '`manual`: turned off by PATCH; `failing`: every attempt had failed for three days.',
     }),
     created_at: when,
     updated_at: when,
@@ -82,7 +82,7 @@ function readOnlyBeside(body: z.ZodObject): string[] {
   return Object.keys(webhookResource.shape).filter((name) => !(name in body.shape));
 }
 
-/** Fields that a client may send back and that are ignored. */
+/** Fields of the resource that a client may send back; they are ignored. */
 export const createReadOnlyFields = readOnlyBeside(createWebhookBody);
 export const changeReadOnlyFields = readOnlyBeside(changeWebhookBody);
 

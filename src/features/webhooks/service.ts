@@ -26,16 +26,58 @@ import type { ChangeWebhook, CreateWebhook, WebhookResource } from './schema.ts'
 import { createSecret } from './signature.ts';
 import { recoveryWake } from './workflow.ts';
 
-/** How long after a rotation the old secret signs, too. */
-const BOTH_SIGN_MS = 24 * 3_600_000;
+const MAX_WEBHOOKS_PER_BRAND = 10;
+/** The former secret signs, too, for this time after a rotation. */
+const FORMER_SECRET_SIGNS_MS = 24 * 3_600_000;
+/** How much history a DELETE removes itself. Housekeeping removes the rest of a very long one. */
+const HISTORY_BATCH = 5_000;
+const MAX_HISTORY_BATCHES = 4;
 
-/** Continuous failure is told of an endpoint as it is now: another address, or another try, begins anew. */
-const healthBegunAnew = { failing_since: null, last_failure_at: null, warned_at: null };
+/** `disabled_reason` of a webhook that was turned off by PATCH. */
+const MANUAL_REASON = 'manual';
 
-function switched({ generation }: WebhookRow, on: boolean): WebhookChanges {
-  const next = { enabled: on, generation: generation + 1 };
-  if (!on) return { ...next, disabled_at: new Date(), disabled_reason: 'manual' };
-  return { ...next, ...healthBegunAnew, disabled_at: null, disabled_reason: null };
+export interface WebhookManagerDeps {
+  pool: pg.Pool;
+  keyring: Keyring;
+  egress: Pick<Egress, 'checkUrl'>;
+  waker: Pick<Waker, 'wake'>;
+  log: Logger;
+}
+
+/** What owners, admins and API keys can do with webhooks. */
+export interface WebhookManager {
+  /**
+   * Checks whether requests to a URL are allowed. It resolves the host name, so call it before the transaction.
+   * @returns a function that throws AppError validation_error if they are not
+   */
+  checkUrl(url: string): Promise<() => void>;
+  /**
+   * @param trx the caller's transaction
+   * @throws AppError validation_error if the brand has ten webhooks
+   */
+  create(trx: Queryable, tenant: Tenant, body: CreateWebhook): Promise<WebhookResource>;
+  list(tenant: Tenant): Promise<WebhookResource[]>;
+  /** @throws AppError not_found; conflict if `reveal` is true and the secret cannot be opened */
+  get(tenant: Tenant, id: number, reveal: boolean): Promise<WebhookResource>;
+  /** @throws AppError not_found; validation_error if requests to the new URL are not allowed */
+  change(tenant: Tenant, id: number, body: ChangeWebhook): Promise<WebhookResource>;
+  /**
+   * Replaces the secret and returns the new one whole. The former one signs, too, for 24 hours.
+   * @param trx the caller's transaction
+   * @throws AppError not_found
+   */
+  rotateSecret(trx: Queryable, tenant: Tenant, id: number): Promise<WebhookResource>;
+  /** Removes a webhook with its history. @throws AppError not_found */
+  remove(tenant: Tenant, id: number): Promise<WebhookResource>;
+}
+
+/** Continuous failure is about an endpoint as it is now: a new URL, or turning it on again, ends it. */
+const resetHealth = { failing_since: null, last_failure_at: null, warned_at: null };
+
+function enabledChanges({ generation }: WebhookRow, enabled: boolean): WebhookChanges {
+  const next = { enabled, generation: generation + 1 };
+  if (!enabled) return { ...next, disabled_at: new Date(), disabled_reason: MANUAL_REASON };
+  return { ...next, ...resetHealth, disabled_at: null, disabled_reason: null };
 }
 
 function sameEvents(one: readonly string[], other: readonly string[]): boolean {
@@ -44,9 +86,9 @@ function sameEvents(one: readonly string[], other: readonly string[]): boolean {
 
 function changesOf(row: WebhookRow, { url, events, enabled }: ChangeWebhook): WebhookChanges {
   return {
-    ...(url === undefined || url === row.url ? {} : { url, ...healthBegunAnew }),
+    ...(url === undefined || url === row.url ? {} : { url, ...resetHealth }),
     ...(events === undefined || sameEvents(events, row.events) ? {} : { events }),
-    ...(enabled === undefined || enabled === row.enabled ? {} : switched(row, enabled)),
+    ...(enabled === undefined || enabled === row.enabled ? {} : enabledChanges(row, enabled)),
   };
 }
 
@@ -56,13 +98,8 @@ async function requireLocked(trx: Queryable, tenant: Tenant, id: number): Promis
   return row;
 }
 
-/**
- * Change a webhook. Its recovery, where there is one, looks again: what waits for a retry ends where the webhook
- * was switched, and goes to the new address where that changed.
- * @param trx a transaction of the caller's
- * @throws AppError not_found
- */
-export async function changeWebhook(
+/** If the webhook has a recovery workflow, it plans again after a change of `url` or `enabled`. */
+async function changeWebhook(
   trx: Queryable,
   tenant: Tenant,
   id: number,
@@ -77,10 +114,13 @@ export async function changeWebhook(
   return updateWebhook(trx, tenant, id, changes);
 }
 
-/** A secret that does not open signs nothing, and would keep the new one from signing. */
-function opens(keyring: Keyring, row: WebhookRow): boolean {
+function openSecret(keyring: Keyring, row: WebhookRow): string {
+  return keyring.open(row.secret_sealed, secretPlace(row.id, row.account_id));
+}
+
+function canOpenSecret(keyring: Keyring, row: WebhookRow): boolean {
   try {
-    keyring.open(row.secret_sealed, secretPlace(row.id, row.account_id));
+    openSecret(keyring, row);
     return true;
   } catch (error) {
     if (error instanceof UnsealError) return false;
@@ -88,14 +128,21 @@ function opens(keyring: Keyring, row: WebhookRow): boolean {
   }
 }
 
+function revealSecret(keyring: Keyring, row: WebhookRow): string {
+  try {
+    return openSecret(keyring, row);
+  } catch (error) {
+    if (!(error instanceof UnsealError)) throw error;
+    const message = 'the secret can no longer be read because APP_SECRET was changed; rotate it';
+    throw new AppError('conflict', message, { cause: error });
+  }
+}
+
 /**
- * Give a webhook a new secret; the one it had signs beside it for 24 hours. There is one such beside: a second
- * rotation within the 24 hours ends the first secret at once.
- * @param trx a transaction of the caller's
- * @returns the row and the secret whole
- * @throws AppError not_found
+ * There is only one former secret: a second rotation within 24 hours ends the oldest at once. A secret that cannot be
+ * opened is not kept, because it cannot sign.
  */
-export async function rotateSecret(
+async function rotateSecret(
   trx: Queryable,
   keyring: Keyring,
   tenant: Tenant,
@@ -103,72 +150,21 @@ export async function rotateSecret(
 ): Promise<{ row: WebhookRow; secret: string }> {
   const before = await requireLocked(trx, tenant, id);
   const secret = createSecret();
-  const kept = opens(keyring, before);
+  const kept = canOpenSecret(keyring, before);
   const row = await updateWebhook(trx, tenant, id, {
     secret_sealed: keyring.seal(secret, secretPlace(id, tenant.accountId)),
     secret_last4: secret.slice(-4),
     previous_secret_sealed: kept ? before.secret_sealed : null,
-    previous_secret_until: kept ? new Date(Date.now() + BOTH_SIGN_MS) : null,
+    previous_secret_until: kept ? new Date(Date.now() + FORMER_SECRET_SIGNS_MS) : null,
   });
   return { row, secret };
-}
-
-export const MOST_WEBHOOKS = 10;
-/** What a DELETE removes of the history itself; housekeeping removes what is left of a very long one. */
-const HISTORY_BATCH = 5_000;
-const HISTORY_BATCHES = 4;
-
-export interface WebhookManagerDeps {
-  pool: pg.Pool;
-  keyring: Keyring;
-  egress: Pick<Egress, 'checkUrl'>;
-  waker: Pick<Waker, 'wake'>;
-  log: Logger;
-}
-
-/** What owners, admins and API keys do with webhooks. */
-export interface WebhookManager {
-  /**
-   * Whether a URL may be called; it asks the name servers, so ask before the transaction.
-   * @returns a function that throws AppError validation_error where it may not
-   */
-  checkUrl(url: string): Promise<() => void>;
-  /**
-   * @param trx a transaction of the caller's
-   * @throws AppError validation_error where the brand has ten
-   */
-  create(trx: Queryable, tenant: Tenant, body: CreateWebhook): Promise<WebhookResource>;
-  list(tenant: Tenant): Promise<WebhookResource[]>;
-  /** @throws AppError not_found; with `reveal` conflict where the secret does not open */
-  get(tenant: Tenant, id: number, reveal: boolean): Promise<WebhookResource>;
-  /** @throws AppError not_found, validation_error where the new URL may not be called */
-  change(tenant: Tenant, id: number, body: ChangeWebhook): Promise<WebhookResource>;
-  /**
-   * A new secret, shown whole; the old one signs beside it for 24 hours.
-   * @param trx a transaction of the caller's
-   * @throws AppError not_found
-   */
-  rotateSecret(trx: Queryable, tenant: Tenant, id: number): Promise<WebhookResource>;
-  /** Remove it with its history; @throws AppError not_found */
-  remove(tenant: Tenant, id: number): Promise<WebhookResource>;
-}
-
-/** The webhook is gone by then: what fails is housekeeping's, and nobody's error. */
-async function removeItsHistory({ pool, log }: WebhookManagerDeps, id: number): Promise<void> {
-  try {
-    for (let batch = 0; batch < HISTORY_BATCHES; batch += 1) {
-      if ((await removeHistory(pool, id, HISTORY_BATCH)) < HISTORY_BATCH) break;
-    }
-  } catch (error) {
-    log.warn({ err: error, webhook_id: id }, 'history of a removed webhook not removed yet');
-  }
 }
 
 async function removeWebhook({ pool }: WebhookManagerDeps, tenant: Tenant, id: number): Promise<WebhookRow> {
   return inTransaction(pool, async (trx) => {
     const row = await deleteWebhook(trx, tenant, id);
     if (!row) throw notFound('webhook');
-    // Its workflow finds no row and ends.
+    // The workflow wakes, finds no row and ends.
     if (row.recovery_armed) {
       await appendToOutbox(trx, recoveryWake({ id, accountId: tenant.accountId, brandId: tenant.brandId }));
     }
@@ -176,13 +172,14 @@ async function removeWebhook({ pool }: WebhookManagerDeps, tenant: Tenant, id: n
   });
 }
 
-function openSecret(keyring: Keyring, row: WebhookRow): string {
+/** Errors are only logged: the webhook is already removed, and housekeeping removes what is left. */
+async function removeHistoryNow({ pool, log }: WebhookManagerDeps, id: number): Promise<void> {
   try {
-    return keyring.open(row.secret_sealed, secretPlace(row.id, row.account_id));
+    for (let batch = 0; batch < MAX_HISTORY_BATCHES; batch += 1) {
+      if ((await removeHistory(pool, id, HISTORY_BATCH)) < HISTORY_BATCH) break;
+    }
   } catch (error) {
-    if (!(error instanceof UnsealError)) throw error;
-    const message = 'the secret cannot be read any more, for APP_SECRET was changed; rotate it';
-    throw new AppError('conflict', message, { cause: error });
+    log.warn({ err: error, webhook_id: id }, 'history of a removed webhook not removed yet');
   }
 }
 
@@ -205,8 +202,8 @@ export function createWebhookManager(deps: WebhookManagerDeps): WebhookManager {
   return {
     checkUrl,
     async create(trx, tenant, { url, events }) {
-      if ((await countUnderLock(trx, tenant)) >= MOST_WEBHOOKS) {
-        throw invalid({ webhooks: [`a brand has at most ${MOST_WEBHOOKS}`] });
+      if ((await countUnderLock(trx, tenant)) >= MAX_WEBHOOKS_PER_BRAND) {
+        throw invalid({ webhooks: [`a brand has at most ${MAX_WEBHOOKS_PER_BRAND}`] });
       }
       const id = await nextWebhookId(trx);
       const secret = createSecret();
@@ -224,11 +221,11 @@ export function createWebhookManager(deps: WebhookManagerDeps): WebhookManager {
     },
     async get(tenant, id, reveal) {
       const row = await find(tenant, id);
-      return presentWebhook(row, reveal ? openSecret(keyring, row) : null);
+      return presentWebhook(row, reveal ? revealSecret(keyring, row) : null);
     },
     async change(tenant, id, body) {
       const before = await find(tenant, id);
-      // An address that was taken before is not judged again: what broke must not be in the way of turning it off.
+      // An unchanged URL is not checked again: a broken one must not keep the webhook from being turned off.
       if (body.url !== undefined && body.url !== before.url) (await checkUrl(body.url))();
       const row = await inTransaction(pool, (trx) => changeWebhook(trx, tenant, id, body));
       waker.wake('outbox');
@@ -241,7 +238,7 @@ export function createWebhookManager(deps: WebhookManagerDeps): WebhookManager {
     async remove(tenant, id) {
       const row = await removeWebhook(deps, tenant, id);
       waker.wake('outbox');
-      await removeItsHistory(deps, id);
+      await removeHistoryNow(deps, id);
       return presentWebhook(row);
     },
   };

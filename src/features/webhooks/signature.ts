@@ -8,12 +8,12 @@ export function createSecret(): string {
   return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
 }
 
-/** The key that a secret stands for (interface §6.2, 1). Made once, for bytes would be made a key at each signature. */
+/** The key of a secret (interface §6.2, 1). Create it once: given plain bytes, every signature would create a key. */
 export function keyOfSecret(secret: string): KeyObject {
   return createSecretKey(secret.slice(PREFIX.length), 'base64');
 }
 
-/** How a secret is shown to who may not see it whole. */
+/** The form in which a secret is shown by default. */
 export function maskSecret(last4: string): string {
   return `${PREFIX}…${last4}`;
 }
@@ -25,10 +25,10 @@ export function webhookIdOf(eventId: string): string {
 
 /**
  * The headers that sign a request (https://www.standardwebhooks.com, interface §6.2).
- * @param keys each signs: two for a day after a rotation
+ * @param keys each signs; there are two for a day after a rotation
  * @param webhookId from {@link webhookIdOf}
- * @param at of this attempt
- * @param body exactly as it is sent
+ * @param at time of this attempt
+ * @param body exactly the bytes that are sent
  */
 export function signatureHeaders(
   keys: readonly KeyObject[],

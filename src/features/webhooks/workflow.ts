@@ -9,17 +9,17 @@ import { appendToOutbox } from '../../platform/outbox/append.ts';
 import type { WorkflowSource } from '../../platform/outbox/expected-workflows.ts';
 import type { OutboxEntry, WorkflowStart } from '../../platform/temporal/contract.ts';
 
-/** How long after its time a workflow may be before the reconciler looks for it. */
+/** How late a workflow may be before the reconciler checks that it is running. */
 export const ENGINE_GRACE_MS = 60_000;
 
-/** Whose recovery it is. */
+/** The webhook that a recovery workflow works for. */
 export interface RecoveredWebhook {
   id: number;
   accountId: number;
   brandId: number;
 }
 
-/** How to start the workflow `webhook/<id>` from nothing but the row. */
+/** Describes the workflow `webhook/<id>`, so that it can be started from the row alone. */
 export function recoveryStart({ id, accountId, brandId }: RecoveredWebhook): WorkflowStart {
   const input: WebhookRecoveryInput = { schema: 1, webhookId: id };
   return {
@@ -28,17 +28,17 @@ export function recoveryStart({ id, accountId, brandId }: RecoveredWebhook): Wor
     input: [input],
     searchAttributes: { AccountId: accountId, BrandId: brandId, WebhookId: id },
     summary: `Webhook ${id} of brand ${brandId}`,
-    details: `Retries what webhook ${id} (account ${accountId}, brand ${brandId}) did not acknowledge; while it fails, warns its owners after a day and turns it off after three.`,
+    details: `Retries deliveries that webhook ${id} (account ${accountId}, brand ${brandId}) did not acknowledge. While the webhook fails, warns its owners after a day and turns it off after three.`,
   };
 }
 
-/** Tell it that its row changed, started first where it does not run. */
+/** Signals the workflow that its row changed. Starts the workflow if it is not running. */
 export function recoveryWake(webhook: RecoveredWebhook): OutboxEntry {
   return { kind: 'signal_with_start', ...recoveryStart(webhook), signal: webhookSignals.wake };
 }
 
 /**
- * Have something that is due now attempted: arm the recovery, or bring its wake-up forward, and tell the engine.
+ * Makes the workflow attempt due retries now: arms it, or brings its wake-up forward, and signals it.
  * Call `waker.wake('outbox')` after the commit.
  * @param trx a transaction that has locked the webhook
  */
@@ -52,7 +52,7 @@ export async function wakeRecoveryNow(trx: Queryable, webhook: RecoveredWebhook)
   await appendToOutbox(trx, recoveryWake(webhook));
 }
 
-/** Webhooks that are armed need their workflow `webhook/<id>`. */
+/** Every armed webhook needs its workflow `webhook/<id>`. */
 export const webhookSource: WorkflowSource = {
   name: 'webhook',
   async overdue(client, asOf, limit) {

@@ -8,23 +8,23 @@ const DEADLINE_MS = 10_000;
 const RESPONSE_BYTES = 64 * 1024;
 const EXCERPT_CHARACTERS = 1_024;
 
-/** A delivery whose next attempt is to be made. */
+/** A webhook delivery whose next attempt is due. */
 export interface DueDelivery {
   deliveryId: number;
-  /** Of the delivery and the event: ISO 8601 in UTC with microseconds, see {@link exactTime}. */
+  /** Of both the delivery and the event: ISO 8601 in UTC with microseconds, see {@link exactTime}. */
   createdAt: string;
   webhookId: number;
   generation: number;
-  /** This attempt's number, from 1. */
+  /** Number of this attempt, from 1. */
   attempt: number;
   eventId: string;
   type: string;
   occurredAt: Date;
-  /** The event's data, JSON as it was written. */
+  /** The event's data, as the JSON text that was stored. */
   data: string;
 }
 
-/** A delivery whose event is not there any more: nothing can be sent. */
+/** A webhook delivery whose event no longer exists: there is nothing to send. */
 export interface GoneDelivery extends Omit<DueDelivery, 'type' | 'occurredAt' | 'data'> {
   type: null;
   occurredAt: null;
@@ -37,7 +37,7 @@ export function hasEvent(delivery: FoundDelivery): delivery is DueDelivery {
   return delivery.data !== null;
 }
 
-/** SQL for a time as text that loses nothing, as JavaScript's Date would. @param column a trusted name */
+/** SQL for a time as text with microseconds, which JavaScript's Date would lose. @param column a trusted name */
 export function exactTime(column: string): string {
   return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }
@@ -48,20 +48,20 @@ export interface AttemptOutcome {
   durationMs: number;
   timedOut: boolean;
   responseCode: number | null;
-  /** Null where delivered; else `status 500` or what went wrong, at most 200 characters. */
+  /** Null if delivered; else such as `status 500` or `timeout: …`, at most 200 characters. */
   error: string | null;
-  /** The answer's first 1,024 characters. */
+  /** The first 1,024 characters of the response body. */
   excerpt: string | null;
-  /** What the endpoint asked for with `Retry-After`. */
+  /** From the response's `Retry-After`. */
   retryAfterSeconds: number | null;
 }
 
-/** The body of a webhook request (interface §6.1): its bytes are signed. */
+/** The body of a webhook request (interface §6.1). The signature is over exactly these bytes. */
 export function requestBody(event: Pick<DueDelivery, 'type' | 'occurredAt' | 'data'>): string {
   return `{"type":${JSON.stringify(event.type)},"timestamp":"${event.occurredAt.toISOString()}","data":${event.data}}`;
 }
 
-/** RFC 9110, section 10.2.3. @returns seconds; null where the header is absent or says nothing that we understand */
+/** Parses `Retry-After` (RFC 9110, section 10.2.3). @returns seconds; null if the header is absent or unreadable */
 export function readRetryAfter(value: string | string[] | undefined, now: number): number | null {
   const text = Array.isArray(value) ? value[0] : value;
   if (text === undefined) return null;
@@ -96,17 +96,18 @@ function outcomeOf(result: EgressResult, startedAt: Date): AttemptOutcome {
   };
 }
 
-/** What is not signed is not sent. */
-function unsigned(startedAt: Date): AttemptOutcome {
+/** The outcome if no secret of the endpoint can be opened: a request without a signature is never sent. */
+function unsignedOutcome(startedAt: Date): AttemptOutcome {
   const error = 'secret: it was sealed with another APP_SECRET and does not open';
   const none = { responseCode: null, excerpt: null, retryAfterSeconds: null };
   return { ...none, delivered: false, startedAt, durationMs: 0, timedOut: false, error };
 }
 
 /**
- * Make one attempt: any 2xx within 10 s delivers, all else fails, redirects too (interface §6.5). Never throws.
- * @param endpoint read a moment ago, on, and of the delivery's generation
- * @param startedAt by the caller's clock, which may be a workflow's; the signature's is always this machine's
+ * Makes one attempt. Any 2xx within 10 s delivers the event; everything else fails, redirects included (interface §6.5).
+ * Never throws.
+ * @param endpoint just read, enabled, and of the delivery's generation
+ * @param startedAt by the caller's clock, which may be a workflow's; the signature always uses this machine's clock
  */
 export async function attemptDelivery(
   egress: Egress,
@@ -114,7 +115,7 @@ export async function attemptDelivery(
   due: DueDelivery,
   startedAt: Date,
 ): Promise<AttemptOutcome> {
-  if (endpoint.keys.length === 0) return unsigned(startedAt);
+  if (endpoint.keys.length === 0) return unsignedOutcome(startedAt);
   const body = requestBody(due);
   const result = await egress.request({
     url: endpoint.url,
@@ -126,7 +127,7 @@ export async function attemptDelivery(
     body,
     timeoutMs: DEADLINE_MS,
     maxResponseBytes: RESPONSE_BYTES,
-    // Subscribers know each event by its id.
+    // Subscribers deduplicate on the event's id.
     repeatable: true,
   });
   return outcomeOf(result, startedAt);

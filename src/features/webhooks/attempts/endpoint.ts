@@ -1,15 +1,16 @@
 import type { KeyObject } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { UnsealError, type Keyring, type SealedPlace } from '../../../platform/secrets/keyring.ts';
 import { keyOfSecret } from '../signature.ts';
 
-/** A webhook as the attempts need it, read a moment before them. */
+/** What an attempt needs of a webhook, read just before it. */
 export interface Endpoint {
   id: number;
   url: string;
   enabled: boolean;
   generation: number;
-  /** Each signs; the newest first. None: the secret does not open, because APP_SECRET was changed. */
+  /** Each signs, the newest first. Empty if the secret cannot be opened, because APP_SECRET was changed. */
   keys: KeyObject[];
 }
 
@@ -24,22 +25,21 @@ interface EndpointRow {
   previousSecretUntil: Date | null;
 }
 
-const MOST_KEYS = 5_000;
+const MAX_KEYS = 5_000;
 
-/** Where a webhook's secrets are sealed to. */
+/** The place that a webhook's secrets are sealed to. */
 export function secretPlace(webhookId: number, accountId: number): SealedPlace {
   return { table: 'webhooks', column: 'secret_sealed', row: webhookId, accountId };
 }
 
-/** Reads webhooks; opening a secret is remembered, for a secret never changes under its seal. */
+/** Reads webhooks. Opened secrets are cached: the same sealed text always opens to the same secret. */
 export function createEndpointReader(keyring: Keyring) {
-  const opened = new Map<string, KeyObject>();
+  const opened = new LRUCache<string, KeyObject>({ max: MAX_KEYS });
 
-  /** @returns null where the secret does not open: one webhook's trouble must not hold up the others */
+  /** @returns null if the secret cannot be opened: one bad webhook must not hold up the others */
   const keyOf = (sealed: string, row: EndpointRow): KeyObject | null => {
     const known = opened.get(sealed);
     if (known) return known;
-    if (opened.size >= MOST_KEYS) opened.clear();
     try {
       const key = keyOfSecret(keyring.open(sealed, secretPlace(row.id, row.accountId)));
       opened.set(sealed, key);
@@ -49,6 +49,7 @@ export function createEndpointReader(keyring: Keyring) {
       throw error;
     }
   };
+
   const keysOf = (row: EndpointRow): KeyObject[] => {
     const { previousSecretSealed: previous, previousSecretUntil: until } = row;
     const current = keyOf(row.secretSealed, row);
@@ -58,7 +59,7 @@ export function createEndpointReader(keyring: Keyring) {
     return old ? [current, old] : [current];
   };
 
-  /** @returns those that exist */
+  /** @returns the webhooks that exist, by id */
   return async function readEndpoints(
     client: Queryable,
     ids: readonly number[],

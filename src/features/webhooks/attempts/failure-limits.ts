@@ -7,36 +7,37 @@ import { webhookEvents } from '../events.ts';
 import { disabledNotice, warningNotice, type FailingWebhook } from './notices.ts';
 
 const HOUR_MS = 3_600_000;
-/** Of continuous failure: its owners are warned. */
-export const WARN_AFTER_MS = 24 * HOUR_MS;
-/** Of continuous failure: it is turned off (interface §6.4, `webhook.disabled`). */
-export const DISABLE_AFTER_MS = 72 * HOUR_MS;
-/** Where no attempt failed for longer, nobody knows whether it still fails: the next attempt decides. */
+/** The owners of a webhook are warned after this time of continuous failure. */
+const WARN_AFTER_MS = 24 * HOUR_MS;
+/** A webhook is turned off after this time of continuous failure (interface §6.4, `webhook.disabled`). */
+const DISABLE_AFTER_MS = 72 * HOUR_MS;
+/** If the last failure is older, the endpoint may work again: the next attempt decides. */
 const RECENT_FAILURE_MS = 25 * HOUR_MS;
 
-/** `disabled_reason` of a webhook that three days of failure turned off. */
-export const FAILING_REASON = 'failing';
+/** `disabled_reason` of a webhook that was turned off after three days of failure. */
+const FAILING_REASON = 'failing';
 
-/** What a webhook's failure makes due. */
-export interface FailureDates {
+/** The columns of a webhook that decide when its owners are warned and when it is turned off. */
+interface FailureDates {
   failingSince: Date | null;
   warnedAt: Date | null;
 }
 
-/** @returns null where the owners were warned already, or nothing fails */
+/** When the owners are to be warned; null if they were warned already, or the webhook is not failing. */
 export function warningDue({ failingSince, warnedAt }: FailureDates): Date | null {
   return failingSince && !warnedAt ? new Date(failingSince.getTime() + WARN_AFTER_MS) : null;
 }
 
+/** When the webhook is to be turned off; null if it is not failing. */
 export function disablingDue({ failingSince }: Pick<FailureDates, 'failingSince'>): Date | null {
   return failingSince && new Date(failingSince.getTime() + DISABLE_AFTER_MS);
 }
 
-/** Which webhook, when by the caller's clock, and who the owners' mail is from. */
-export interface FailureLimit {
+export interface FailureCheck {
   webhookId: number;
+  /** By the caller's clock, which may be a workflow's. */
   asOf: Date;
-  /** Of `systemSender`. */
+  /** Sender of the mail to the owners, see `systemSender`. */
   from: string;
   events: EventPublisher;
 }
@@ -49,14 +50,14 @@ interface ChangedWebhook extends FailingWebhook {
 const changedColumns = `id, account_id as "accountId", brand_id as "brandId", url, failing_since as "failingSince"`;
 
 /**
- * Turn a webhook off that has failed for three days, tell the brand's other webhooks and the owners: all in the
- * caller's transaction, once, whoever comes first, and not where a success came before.
+ * Turns off a webhook that has failed for three days, publishes `webhook.disabled` and mails the owners, all in the
+ * caller's transaction. The update's condition makes this happen once, and not after a success.
  * @param client inside the caller's transaction
- * @returns what to wake after the commit; null where nothing was turned off
+ * @returns channels to wake after the commit; null if the webhook was not turned off
  */
-export async function disableWhereDue(
+export async function disableIfDue(
   client: Queryable,
-  { webhookId, asOf, from, events }: FailureLimit,
+  { webhookId, asOf, from, events }: FailureCheck,
 ): Promise<WakeChannel[] | null> {
   const { rows } = await client.query<ChangedWebhook>(
     `update webhooks set enabled = false, generation = generation + 1, disabled_at = $2, disabled_reason = $5,
@@ -82,13 +83,13 @@ export async function disableWhereDue(
 }
 
 /**
- * Tell the owners of a webhook that has failed for a day, once an episode of failure.
+ * Mails the owners of a webhook that has failed for a day, once per continuous failure.
  * @param client inside the caller's transaction
- * @returns what to wake after the commit; null where nobody is to be warned
+ * @returns channels to wake after the commit; null if no warning was due
  */
-export async function warnWhereDue(
+export async function warnIfDue(
   client: Queryable,
-  { webhookId, asOf, from }: FailureLimit,
+  { webhookId, asOf, from }: FailureCheck,
 ): Promise<WakeChannel[] | null> {
   const { rows } = await client.query<ChangedWebhook>(
     `update webhooks set warned_at = $2 where id = $1 and enabled and warned_at is null and failing_since <= $3

@@ -3,36 +3,32 @@ import { ENGINE_GRACE_MS, type RecoveredWebhook } from '../workflow.ts';
 import type { AttemptOutcome, DueDelivery } from './attempt.ts';
 import { disablingDue, warningDue } from './failure-limits.ts';
 
-/** What a webhook's row says of its recent attempts, all by the time they began. */
+/** A webhook's recent attempts as its row summarizes them. Each attempt counts by the time it began. */
 export interface Health {
   failingSince: Date | null;
   lastFailureAt: Date | null;
   lastSuccessAt: Date | null;
 }
 
-/** An attempt that ended. */
-export interface HealthFact {
-  startedAt: Date;
-  delivered: boolean;
-}
+type AttemptResult = Pick<AttemptOutcome, 'startedAt' | 'delivered'>;
 
 function latest(...dates: (Date | null | undefined)[]): Date | null {
   const times = dates.flatMap((date) => (date ? [date.getTime()] : []));
   return times.length === 0 ? null : new Date(Math.max(...times));
 }
 
-function began(facts: readonly HealthFact[], delivered: boolean): Date[] {
-  return facts.filter((fact) => fact.delivered === delivered).map((fact) => fact.startedAt);
+function startTimes(attempts: readonly AttemptResult[], delivered: boolean): Date[] {
+  return attempts.filter((attempt) => attempt.delivered === delivered).map(({ startedAt }) => startedAt);
 }
 
 /**
- * Continuous failure begins with the first failed attempt after a success; any success ends it, unless that
- * attempt began before. Facts may come in any order: a success that ends one failure leaves the attempts that
- * failed after it began.
+ * Continuous failure begins with the first failed attempt after a success. A success ends it, unless the successful
+ * attempt began before the failure did. Attempts may be recorded in any order: if some that failed began after the
+ * success, the next failure begins with the first of them.
  */
-export function healthAfter(before: Health, facts: readonly HealthFact[]): Health {
-  const failures = began(facts, false);
-  const success = latest(...began(facts, true));
+export function healthAfter(before: Health, attempts: readonly AttemptResult[]): Health {
+  const failures = startTimes(attempts, false);
+  const success = latest(...startTimes(attempts, true));
   const lastSuccessAt = latest(before.lastSuccessAt, success);
   const lastFailureAt = latest(before.lastFailureAt, ...failures);
   const ended = success !== null && before.failingSince !== null && before.failingSince <= success;
@@ -46,20 +42,20 @@ export function healthAfter(before: Health, facts: readonly HealthFact[]): Healt
   return { failingSince: since[0] ?? null, lastFailureAt, lastSuccessAt };
 }
 
-/** An attempt that was made. */
+/** An attempt that was made, with its outcome. */
 export interface MadeAttempt {
   due: DueDelivery;
-  /** Where it went. */
+  /** The URL that the request was sent to. */
   url: string;
   outcome: AttemptOutcome;
 }
 
-/** A healthy webhook's row is written no more often than this. */
+/** The row of a healthy webhook is updated at most this often. */
 const SUCCESS_INTERVAL_MS = 30_000;
-/** A workflow that looks within this time is not told that the failure ended: an endpoint may come and go. */
+/** A workflow that wakes within this time needs no signal that the failure ended: an endpoint may fail on and off. */
 const SOON_MS = 60_000;
 
-/** A webhook's row as the recording transaction holds it. */
+/** A webhook's row, locked by the transaction that records attempts. */
 export interface LockedWebhook extends RecoveredWebhook, Health {
   enabled: boolean;
   url: string;
@@ -74,8 +70,8 @@ function endOf({ outcome }: MadeAttempt): number {
 }
 
 /**
- * Webhooks whose row the attempts change, locked in the order of their ids. A failure always locks: the workflow's
- * disarm takes the same lock, so that it sees either the retry or an unarmed row.
+ * Locks the webhooks whose rows the attempts change, in the order of their ids. A failure always takes the lock: the
+ * workflow takes it, too, before it disarms the webhook, and so cannot miss a retry that is just being recorded.
  */
 export async function lockAttempted(
   client: Queryable,
@@ -101,82 +97,88 @@ export async function lockAttempted(
   return rows;
 }
 
-/** What attempts make of a webhook's row. */
+/** How recorded attempts change a webhook's row. */
 export interface WebhookChange extends Health {
   webhook: LockedWebhook;
   /** When the last of the attempts ended. */
   at: Date;
-  /** Its failure ended, and perhaps another one began. */
-  turned: boolean;
-  /** Its failure is as long as it may be, and one of the attempts failed. */
+  /** Whether its continuous failure ended; another may have begun since. */
+  failureEnded: boolean;
+  /** Whether it has failed for three days, and one of these attempts failed. */
   disables: boolean;
-  /** Null: its workflow looks early enough as it is. */
+  /** New wake-up time of its workflow; null if the workflow wakes early enough anyway. */
   wakeAt: Date | null;
 }
 
-type Wake = Pick<WebhookChange, 'webhook' | 'failingSince' | 'turned' | 'at'> & { retryAt: Date | null };
+type Wake = Pick<WebhookChange, 'webhook' | 'failingSince' | 'failureEnded' | 'at'> & {
+  retryAt: Date | null;
+};
 
-/** When its workflow must look, at the latest. */
-function wakeNeeded({ webhook, failingSince, turned, at, retryAt }: Wake): Date | null {
-  const warnedAt = turned ? null : webhook.warnedAt;
+/** The latest time at which the webhook's workflow must wake up; null if there is no need. */
+function wakeNeeded({ webhook, failingSince, failureEnded, at, retryAt }: Wake): Date | null {
+  const warnedAt = failureEnded ? null : webhook.warnedAt;
   const dates = [retryAt, warningDue({ failingSince, warnedAt }), disablingDue({ failingSince })];
   const times = dates.flatMap((date) => (date ? [date.getTime()] : []));
   if (times.length > 0) return new Date(Math.max(at.getTime(), Math.min(...times)));
   const sleeps = webhook.nextWakeAt !== null && webhook.nextWakeAt.getTime() > at.getTime() + SOON_MS;
-  return turned && webhook.armed && sleeps ? at : null;
+  return failureEnded && webhook.armed && sleeps ? at : null;
 }
 
 /**
- * What follows from attempts for their webhook. A webhook that is off has no health, and an attempt from before it
- * was switched, or at an address that it had, says nothing of it unless it was acknowledged.
- * @param retryTimes when those that failed are tried again
- * @returns null where nothing does
+ * Computes how attempts change their webhook. A webhook that is off has no health. Unacknowledged attempts of a former
+ * generation or at a former URL do not count.
+ * @param retryTimes when the failed attempts are retried
+ * @returns null if nothing changes
  */
 export function changeOf(
   webhook: LockedWebhook,
   made: readonly MadeAttempt[],
   retryTimes: readonly Date[],
 ): WebhookChange | null {
-  const heard = made.filter(
+  const relevant = made.filter(
     ({ due, url, outcome }) =>
       outcome.delivered || (due.generation === webhook.generation && url === webhook.url),
   );
-  if (!webhook.enabled || (heard.length === 0 && retryTimes.length === 0)) return null;
-  const outcomes = heard.map(({ outcome }) => outcome);
+  if (!webhook.enabled || (relevant.length === 0 && retryTimes.length === 0)) return null;
+  const outcomes = relevant.map(({ outcome }) => outcome);
   const health = healthAfter(webhook, outcomes);
   const { failingSince } = health;
   const at = new Date(Math.max(...made.map(endOf)));
-  const turned = webhook.failingSince !== null && webhook.failingSince.getTime() !== failingSince?.getTime();
+  const failureEnded =
+    webhook.failingSince !== null && webhook.failingSince.getTime() !== failingSince?.getTime();
   const retryAt = retryTimes.length > 0 ? new Date(Math.min(...retryTimes.map(Number))) : null;
-  const needed = wakeNeeded({ webhook, failingSince, turned, at, retryAt });
+  const needed = wakeNeeded({ webhook, failingSince, failureEnded, at, retryAt });
   const sooner = !webhook.armed || webhook.nextWakeAt === null || (needed && needed < webhook.nextWakeAt);
   const limit = disablingDue(health);
   const disables = limit !== null && limit <= at && outcomes.some(({ delivered }) => !delivered);
-  return { webhook, ...health, at, turned, disables, wakeAt: sooner ? needed : null };
+  return { webhook, ...health, at, failureEnded, disables, wakeAt: sooner ? needed : null };
 }
 
+/** Writes the new health, and arms the workflow of each webhook that has a wake-up time. */
 export async function writeChanges(client: Queryable, changes: readonly WebhookChange[]): Promise<void> {
   if (changes.length === 0) return;
-  const rows = changes.map(({ webhook, failingSince, lastFailureAt, lastSuccessAt, turned, wakeAt }) => ({
-    id: webhook.id,
-    failing_since: failingSince,
-    last_failure_at: lastFailureAt,
-    last_success_at: lastSuccessAt,
-    turned,
-    wake_at: wakeAt,
-    expected_by: wakeAt && new Date(wakeAt.getTime() + ENGINE_GRACE_MS),
-  }));
+  const rows = changes.map(
+    ({ webhook, failingSince, lastFailureAt, lastSuccessAt, failureEnded, wakeAt }) => ({
+      id: webhook.id,
+      failing_since: failingSince,
+      last_failure_at: lastFailureAt,
+      last_success_at: lastSuccessAt,
+      failure_ended: failureEnded,
+      wake_at: wakeAt,
+      expected_by: wakeAt && new Date(wakeAt.getTime() + ENGINE_GRACE_MS),
+    }),
+  );
   await client.query({
     name: 'change_attempted_webhooks',
     text: `
       update webhooks w set failing_since = c.failing_since, last_failure_at = c.last_failure_at,
         last_success_at = c.last_success_at,
-        warned_at = case when not c.turned then w.warned_at end,
+        warned_at = case when not c.failure_ended then w.warned_at end,
         recovery_armed = w.recovery_armed or c.wake_at is not null,
         next_wake_at = coalesce(c.wake_at, w.next_wake_at),
         engine_expected_by = coalesce(c.expected_by, w.engine_expected_by)
       from json_to_recordset($1) as c (id bigint, failing_since timestamptz, last_failure_at timestamptz,
-        last_success_at timestamptz, turned boolean, wake_at timestamptz, expected_by timestamptz)
+        last_success_at timestamptz, failure_ended boolean, wake_at timestamptz, expected_by timestamptz)
       where w.id = c.id`,
     values: [JSON.stringify(rows)],
   });

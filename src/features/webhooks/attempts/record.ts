@@ -5,7 +5,7 @@ import type { EventPublisher } from '../../../platform/events/publish.ts';
 import { appendToOutbox } from '../../../platform/outbox/append.ts';
 import { recoveryWake } from '../workflow.ts';
 import type { AttemptOutcome, DueDelivery } from './attempt.ts';
-import { disableWhereDue } from './failure-limits.ts';
+import { disableIfDue } from './failure-limits.ts';
 import {
   changeOf,
   lockAttempted,
@@ -16,11 +16,11 @@ import {
 } from './health.ts';
 
 /**
- * When the next attempt is due.
- * @param schedule seconds after the first, second … failed attempt (WEBHOOK_RETRY_SCHEDULE)
- * @param attempt the one that failed, from 1
- * @param retryAfterSeconds what the endpoint asked for: it may postpone, at most to the delay of the step after
- * @returns seconds; null after the last
+ * How long to wait for the next attempt.
+ * @param schedule delays in seconds after the first, second … failed attempt (WEBHOOK_RETRY_SCHEDULE)
+ * @param attempt number of the attempt that failed, from 1
+ * @param retryAfterSeconds the endpoint's `Retry-After`: it can postpone the attempt, at most to the delay of the next step
+ * @returns seconds; null after the last step
  */
 export function retryDelaySeconds(
   schedule: readonly number[],
@@ -33,26 +33,27 @@ export function retryDelaySeconds(
   return Math.max(delay, Math.min(retryAfterSeconds ?? 0, longest));
 }
 
-/** A delivery that is not to be attempted: its webhook is off, was off since, or is gone, or its event is. */
+/** A webhook delivery that is not attempted: its webhook is off, was off since, or was removed, or its event was. */
 export interface DroppedDelivery {
   due: Pick<DueDelivery, 'deliveryId' | 'createdAt' | 'generation'>;
   reason: 'webhook_off' | 'webhook_gone' | 'event_gone';
 }
 
+/** What one transaction records. */
 export interface Recording {
   made: readonly MadeAttempt[];
   dropped: readonly DroppedDelivery[];
 }
 
-/** What recording goes by. */
 export interface RecordRules {
   /** WEBHOOK_RETRY_SCHEDULE. */
   schedule: readonly number[];
-  /** Who tells the owners that a webhook was turned off; of `systemSender`. */
+  /** Sender of the mail to the owners, see `systemSender`. */
   systemFrom: string;
   events: EventPublisher;
 }
 
+/** How an attempt changes its webhook delivery. */
 interface AttemptRecord {
   deliveryId: number;
   createdAt: string;
@@ -60,12 +61,12 @@ interface AttemptRecord {
   status: 'retrying' | 'delivered' | 'failed';
   nextAttemptAt: Date | null;
   lastError: string | null;
-  /** Of an attempt from before its webhook was switched: what was made due since is not ended by its failure. */
+  /** Generation of an attempt that is older than its webhook's: if it failed, it does not end a retry that was requested since. */
   formerGeneration?: number;
   outcome: AttemptOutcome;
 }
 
-function settle(
+function attemptRecord(
   { due, outcome }: MadeAttempt,
   webhook: LockedWebhook | undefined,
   schedule: readonly number[],
@@ -84,9 +85,11 @@ function settle(
 }
 
 /**
- * Attempts are facts: recorded whoever owns the queue row by now, each once. A success counts even where the
- * delivery was given up meanwhile; a failure never takes a success back. No range of times is given: planned once,
- * the statement would read all deliveries within it instead of looking up each by its key.
+ * Records attempts as facts: each once, even if another process owns the queue row by now. A success counts even if the
+ * delivery was given up in the meantime; a failure never reverts a success.
+ *
+ * Do not add a range of `created_at`: the plan is cached, and would read all deliveries of the range instead of looking up
+ * each by its key.
  */
 const recordSql = `
   with input as (
@@ -96,7 +99,7 @@ const recordSql = `
   ), unqueued as (
     delete from webhook_queue where delivery_id = any($2)
   ), updated as (
-    -- What was made due since the webhook was switched waits for an attempt of its own.
+    -- A retry that was requested since the webhook was turned on again still needs its own attempt.
     update webhook_deliveries d set attempt_count = greatest(d.attempt_count, i.attempt),
       status = case when d.generation > i.former_generation then d.status else i.status end,
       response_code = case when d.generation > i.former_generation then d.response_code else i.response_code end,
@@ -113,15 +116,15 @@ const recordSql = `
   select delivery_id, created_at, attempt, started_at, duration_ms, response_code, error, excerpt from updated
   on conflict do nothing`;
 
-function toRow({ outcome, ...settlement }: AttemptRecord) {
+function toRow({ outcome, ...record }: AttemptRecord) {
   return {
-    delivery_id: settlement.deliveryId,
-    created_at: settlement.createdAt,
-    attempt: settlement.attempt,
-    former_generation: settlement.formerGeneration,
-    status: settlement.status,
-    next_attempt_at: settlement.nextAttemptAt,
-    last_error: settlement.lastError,
+    delivery_id: record.deliveryId,
+    created_at: record.createdAt,
+    attempt: record.attempt,
+    former_generation: record.formerGeneration,
+    status: record.status,
+    next_attempt_at: record.nextAttemptAt,
+    last_error: record.lastError,
     response_code: outcome.responseCode,
     started_at: outcome.startedAt,
     duration_ms: outcome.durationMs,
@@ -130,10 +133,10 @@ function toRow({ outcome, ...settlement }: AttemptRecord) {
   };
 }
 
-async function recordSettlements(client: Queryable, settlements: readonly AttemptRecord[]): Promise<void> {
-  if (settlements.length === 0) return;
-  // In one order, so that two who write the same deliveries never wait for one another.
-  const sorted = settlements.toSorted((one, other) => one.deliveryId - other.deliveryId);
+async function recordMade(client: Queryable, records: readonly AttemptRecord[]): Promise<void> {
+  if (records.length === 0) return;
+  // One order for all processes, so that two that write the same deliveries cannot deadlock.
+  const sorted = records.toSorted((one, other) => one.deliveryId - other.deliveryId);
   await client.query({
     name: 'record_attempts',
     text: recordSql,
@@ -141,7 +144,7 @@ async function recordSettlements(client: Queryable, settlements: readonly Attemp
   });
 }
 
-/** Nothing is left of a delivery whose webhook is gone: it may have been written while the webhook was removed. */
+/** A delivery of a removed webhook is deleted: it may have been written while the webhook was being removed. */
 async function recordDropped(client: Queryable, dropped: readonly DroppedDelivery[]): Promise<void> {
   if (dropped.length === 0) return;
   const rows = dropped.map(({ due, reason }) => ({
@@ -169,7 +172,7 @@ async function recordDropped(client: Queryable, dropped: readonly DroppedDeliver
   });
 }
 
-/** Turn off what has failed for too long; what follows from that is in the same transaction. */
+/** Turns off the webhooks that have failed for too long, in the transaction that records their attempts. */
 async function disableDue(
   client: Queryable,
   changes: readonly WebhookChange[],
@@ -177,8 +180,8 @@ async function disableDue(
 ): Promise<WakeChannel[]> {
   const channels: WakeChannel[] = [];
   for (const { webhook, at } of changes.filter(({ disables }) => disables)) {
-    const limit = { webhookId: webhook.id, asOf: at, from, events };
-    channels.push(...((await disableWhereDue(client, limit)) ?? []));
+    const check = { webhookId: webhook.id, asOf: at, from, events };
+    channels.push(...((await disableIfDue(client, check)) ?? []));
   }
   return channels;
 }
@@ -188,34 +191,34 @@ async function recordIn(
   { made, dropped }: Recording,
   rules: RecordRules,
 ): Promise<Set<WakeChannel>> {
-  const byId = new Map((await lockAttempted(client, made)).map((webhook) => [webhook.id, webhook]));
-  const settled = made.map((each) => ({
-    webhookId: each.due.webhookId,
-    settlement: settle(each, byId.get(each.due.webhookId), rules.schedule),
-  }));
-  await recordSettlements(
+  const webhooks = new Map((await lockAttempted(client, made)).map((webhook) => [webhook.id, webhook]));
+  const records = made.map((attempt) => {
+    const { webhookId } = attempt.due;
+    return { webhookId, record: attemptRecord(attempt, webhooks.get(webhookId), rules.schedule) };
+  });
+  await recordMade(
     client,
-    settled.map((each) => each.settlement),
+    records.map(({ record }) => record),
   );
   await recordDropped(client, dropped);
-  const madeOf = Map.groupBy(made, (each) => each.due.webhookId);
-  const settledOf = Map.groupBy(settled, (each) => each.webhookId);
-  const changes = [...byId.values()].flatMap((webhook) => {
-    const retryTimes = settledOf.get(webhook.id)?.flatMap((each) => each.settlement.nextAttemptAt ?? []);
-    return changeOf(webhook, madeOf.get(webhook.id) ?? [], retryTimes ?? []) ?? [];
+  const attemptsOf = Map.groupBy(made, ({ due }) => due.webhookId);
+  const recordsOf = Map.groupBy(records, ({ webhookId }) => webhookId);
+  const changes = [...webhooks.values()].flatMap((webhook) => {
+    const retryTimes = recordsOf.get(webhook.id)?.flatMap(({ record }) => record.nextAttemptAt ?? []);
+    return changeOf(webhook, attemptsOf.get(webhook.id) ?? [], retryTimes ?? []) ?? [];
   });
   await writeChanges(client, changes);
   const channels = new Set(await disableDue(client, changes, rules));
-  const woken = changes.filter(({ wakeAt }) => wakeAt !== null).map(({ webhook }) => recoveryWake(webhook));
-  await appendToOutbox(client, woken);
-  return woken.length > 0 ? channels.add('outbox') : channels;
+  const wakes = changes.filter(({ wakeAt }) => wakeAt !== null).map(({ webhook }) => recoveryWake(webhook));
+  await appendToOutbox(client, wakes);
+  return wakes.length > 0 ? channels.add('outbox') : channels;
 }
 
 /**
- * Record attempts with all that follows from them in one transaction: deliveries, attempt rows, the webhooks'
- * health, the end of the queue rows, the outbox row that wakes a recovery, and the end of a webhook that has failed
- * for three days.
- * @returns what to wake
+ * Records attempts and everything that follows from them in one transaction: webhook deliveries, attempt rows, the
+ * webhooks' health, the removal of the queue rows, outbox rows that wake recovery workflows, and the turning off of webhooks
+ * that have failed for three days.
+ * @returns channels to wake after the commit
  */
 export async function recordAttempts(
   pool: pg.Pool,

@@ -1,38 +1,34 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { WakeChannel } from '../../../platform/db/wake.ts';
-import type { EventPublisher } from '../../../platform/events/publish.ts';
-import { disableWhereDue, disablingDue, warningDue, warnWhereDue } from '../attempts/failure-limits.ts';
+import {
+  disableIfDue,
+  disablingDue,
+  warningDue,
+  warnIfDue,
+  type FailureCheck,
+} from '../attempts/failure-limits.ts';
 import { ENGINE_GRACE_MS } from '../workflow.ts';
-import { endRetriesOfOff, summarizeRetries } from './retries.ts';
+import { endObsoleteRetries, summarizeRetries } from './retries.ts';
 
-const OFF_BATCH = 5_000;
-/** Where there is nothing to wait for but an attempt, whose record wakes the workflow, it looks this often. */
+const END_BATCH = 5_000;
+/** The workflow of a failing webhook looks at least this often. It could sleep longer: recording an attempt wakes it. */
 const LOOK_MS = 24 * 3_600_000;
 
-/** What a webhook's workflow has to do next. */
+/** What the workflow of a webhook does next. */
 export interface RecoveryPlan {
-  /** `done`: it does not fail, or is off, or gone, and nothing is to be retried; it is not armed any more. */
+  /** `done`: no retries are left, and the webhook is healthy, off or removed. It is no longer armed. */
   phase: 'done' | 'due' | 'sleep';
-  /** With `sleep`: the first of all that is to come. */
+  /** With `sleep`: when to look again. */
   until: Date | null;
   failingSince: Date | null;
   warnedAt: Date | null;
-  /** When it is turned off unless it recovers; null where it does not fail, or where that time has passed. */
+  /** When the webhook is turned off unless it recovers; null if it is not failing or that time has passed. */
   disableAt: Date | null;
-  /** Deliveries that wait for a retry, counted up to 10,000. */
+  /** Webhook deliveries that wait for a retry, counted up to 10,000. */
   retrying: number;
   nextAttemptAt: Date | null;
-  /** To be rung after the commit. */
+  /** Channels to wake after the commit. */
   wakes: WakeChannel[];
-}
-
-export interface PlanRequest {
-  webhookId: number;
-  /** By the workflow's clock. */
-  asOf: Date;
-  /** Of `systemSender`. */
-  from: string;
-  events: EventPublisher;
 }
 
 interface PlannedRow {
@@ -69,19 +65,19 @@ const nothing: RecoveryPlan = {
   wakes: [],
 };
 
-/** Turn it off or warn its owners, where it is time. @returns the row as it is then */
+/** Turns the webhook off, or warns its owners, if it is time. @returns the row after that */
 async function applyLimits(
   trx: Queryable,
   row: PlannedRow,
-  request: PlanRequest,
+  request: FailureCheck,
 ): Promise<PlannedRow & { wakes: WakeChannel[] }> {
-  const off = await disableWhereDue(trx, request);
+  const off = await disableIfDue(trx, request);
   if (off) return { ...row, enabled: false, wakes: off };
-  const warned = await warnWhereDue(trx, request);
+  const warned = await warnIfDue(trx, request);
   return warned ? { ...row, warnedAt: request.asOf, wakes: warned } : { ...row, wakes: [] };
 }
 
-/** The first of what is to come; null where nothing is, and it does not fail. */
+/** When the workflow must look again; null if no retry is waiting and the webhook is not failing. */
 function nextLook(row: PlannedRow, nextAttemptAt: Date | null, asOf: Date): Date | null {
   if (!row.enabled || !row.failingSince) return nextAttemptAt;
   const look = new Date(asOf.getTime() + LOOK_MS);
@@ -90,23 +86,24 @@ function nextLook(row: PlannedRow, nextAttemptAt: Date | null, asOf: Date): Date
 }
 
 /**
- * Look what is to be done about a webhook, and do what needs no attempt: end what waits where it is off, warn, turn
- * off. With `done` the webhook is disarmed. It takes the lock that every recorded failure takes, so that none slips
- * between the look and the disarm.
- * @param trx a transaction of the caller's
+ * Decides what the workflow of a webhook does next, and does everything that needs no attempt: warns the owners, turns
+ * the webhook off, ends the retries of one that is off. With `done`, the webhook is disarmed.
+ *
+ * It takes the lock that recording a failure takes, so that no failure is missed between the look and the disarming.
+ * @param trx the caller's transaction
  */
-export async function planRecovery(trx: Queryable, request: PlanRequest): Promise<RecoveryPlan> {
+export async function planRecovery(trx: Queryable, request: FailureCheck): Promise<RecoveryPlan> {
   const { webhookId, asOf } = request;
   const locked = await lockRow(trx, webhookId);
   if (!locked) return nothing;
   const row = await applyLimits(trx, locked, request);
-  const moreOff = (await endRetriesOfOff(trx, webhookId, OFF_BATCH)) === OFF_BATCH;
+  const moreObsolete = (await endObsoleteRetries(trx, webhookId, END_BATCH)) === END_BATCH;
   const { count: retrying, nextAttemptAt } = await summarizeRetries(trx, webhookId);
   const limit = row.enabled ? disablingDue(row) : null;
   const { failingSince, warnedAt, wakes } = row;
   const disableAt = limit && limit > asOf ? limit : null;
   const base = { failingSince, warnedAt, disableAt, retrying, nextAttemptAt, wakes };
-  if (moreOff || (nextAttemptAt && nextAttemptAt <= asOf)) {
+  if (moreObsolete || (nextAttemptAt && nextAttemptAt <= asOf)) {
     await setWake(trx, webhookId, asOf);
     return { ...base, phase: 'due', until: null };
   }

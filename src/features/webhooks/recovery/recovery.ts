@@ -18,19 +18,19 @@ import { createAttemptRecorder } from '../attempts/recorder.ts';
 import { planRecovery, type RecoveryPlan } from './plan.ts';
 import { findDueRetries, findNextRetry, hastenRetries } from './retries.ts';
 
-const AT_ONCE = 16;
-/** After this many time-outs in a row. */
-const AT_ONCE_TIMING_OUT = 2;
+const MAX_CONCURRENT = 16;
+/** For an endpoint whose last {@link TIME_OUTS} attempts timed out. */
+const MAX_CONCURRENT_TIMING_OUT = 2;
 const TIME_OUTS = 5;
 /**
- * One activity's share: then the workflow looks around and its counts move. A look is some 12 events of history, so
- * where attempts are few, because they time out, it comes later.
+ * How long one activity works before it returns to the workflow, which then plans again and updates its details. Planning
+ * costs about 12 events of history, so an activity with few attempts, which is one whose attempts time out, works longer.
  */
-const SHORT_MS = 25_000;
-const MANY_ATTEMPTS = 100;
-const LONGEST_MS = 120_000;
-const MOST_ATTEMPTS = 5_000;
-/** It stays for what is due that soon. */
+const BUSY_STAY_MS = 25_000;
+const BUSY_ATTEMPTS = 100;
+const MAX_STAY_MS = 120_000;
+const MAX_ATTEMPTS = 5_000;
+/** An activity waits for a retry that is due within this time. */
 const LINGER_MS = 5_000;
 
 export interface WebhookRecoveryDeps {
@@ -41,10 +41,10 @@ export interface WebhookRecoveryDeps {
   events: EventPublisher;
   /** WEBHOOK_RETRY_SCHEDULE. */
   schedule: readonly number[];
-  /** Who warns the owners; of `systemSender`. */
+  /** Sender of the mail to the owners, see `systemSender`. */
   systemFrom: string;
   log: Logger;
-  /** Milliseconds from any moment on; `performance.now` by default. */
+  /** A monotonic clock in milliseconds; `performance.now` by default. */
   elapsed?: () => number;
 }
 
@@ -54,11 +54,11 @@ export interface RecoveryProgress {
 }
 
 export interface RecoveryStay {
-  /** When it begins, by the workflow's clock. */
+  /** When the stay begins, by the workflow's clock. */
   asOf: Date;
-  /** Ends it after the attempts that run. */
+  /** Ends the stay once its running attempts have ended. */
   signal: AbortSignal;
-  /** Told after each few attempts what it has done so far. */
+  /** Called after every group of attempts with the totals so far. */
   onProgress?: (progress: RecoveryProgress) => void;
 }
 
@@ -66,24 +66,26 @@ export interface WebhookRecovery {
   /** See {@link planRecovery}. */
   plan(webhookId: number, asOf: Date): Promise<RecoveryPlan>;
   /**
-   * Attempt what is due and what becomes due meanwhile, until a hundred attempts have taken 25 seconds, for at most two
-   * minutes: under load that is one activity, and a few events of the engine's history, for many attempts.
+   * Attempts the retries that are due, and those that become due while it works. It returns after 25 seconds if it made
+   * at least a hundred attempts, else after two minutes: under load, many attempts cost one activity and a few events of
+   * the engine's history.
    */
   deliverDue(webhookId: number, stay: RecoveryStay): Promise<RecoveryProgress>;
-  /** Make everything that waits due now. */
+  /** Makes all waiting retries due now. */
   hasten(webhookId: number, asOf: Date): Promise<void>;
 }
 
+/** Attempts that run at the same time. */
 interface Wave {
   due: readonly DueDelivery[];
-  /** What ends without an attempt. */
+  /** Webhook deliveries without an event, which end without an attempt. */
   gone: readonly FoundDelivery[];
   startedAt: Date;
-  /** Ends the wait for what the database refuses. */
+  /** Ends the wait for records that the database refuses. */
   signal: AbortSignal;
 }
 
-/** As many at once as the endpoint bears. @returns outcomes, recorded however long the database is away */
+/** @returns the outcomes once they are recorded, however long the database is unavailable */
 async function attemptWave(
   deps: WebhookRecoveryDeps,
   endpoint: Endpoint,
@@ -115,8 +117,8 @@ async function attemptWave(
 }
 
 /**
- * Wait for the next retry where it is due soon.
- * @returns whether to go on
+ * Waits for the next retry if it is due soon.
+ * @returns whether there may be work now
  */
 async function linger(
   deps: WebhookRecoveryDeps,
@@ -132,8 +134,8 @@ async function linger(
 }
 
 function isOver(elapsedMs: number, { attempted }: RecoveryProgress): boolean {
-  const longest = attempted >= MANY_ATTEMPTS ? SHORT_MS : LONGEST_MS;
-  return elapsedMs > longest || attempted >= MOST_ATTEMPTS;
+  const longest = attempted >= BUSY_ATTEMPTS ? BUSY_STAY_MS : MAX_STAY_MS;
+  return elapsedMs > longest || attempted >= MAX_ATTEMPTS;
 }
 
 async function deliverDue(
@@ -152,17 +154,17 @@ async function deliverDue(
     const now = new Date(asOf.getTime() + Math.round(elapsedMs));
     const endpoint = (await readEndpoints(deps.pool, [webhookId])).get(webhookId);
     if (!endpoint?.enabled) return progress;
-    const atOnce = timeOutsInRow >= TIME_OUTS ? AT_ONCE_TIMING_OUT : AT_ONCE;
-    const due = await findDueRetries(deps.pool, webhookId, now, atOnce);
-    // Those from before it was switched are ended by the next plan.
-    const present = due.filter((each) => each.generation === endpoint.generation);
-    const gone = present.filter((each) => !hasEvent(each));
-    if (present.length === 0) {
+    const limit = timeOutsInRow >= TIME_OUTS ? MAX_CONCURRENT_TIMING_OUT : MAX_CONCURRENT;
+    const due = await findDueRetries(deps.pool, webhookId, now, limit);
+    // The next plan ends retries of a former generation.
+    const current = due.filter((each) => each.generation === endpoint.generation);
+    const gone = current.filter((each) => !hasEvent(each));
+    if (current.length === 0) {
       if (due.length > 0 || !(await linger(deps, webhookId, now, signal))) return progress;
       continue;
     }
     const outcomes = await attemptWave(deps, endpoint, {
-      due: present.filter(hasEvent),
+      due: current.filter(hasEvent),
       gone,
       startedAt: now,
       signal,
@@ -174,7 +176,7 @@ async function deliverDue(
   }
 }
 
-/** What the workflow `webhook/<id>` does through its activities. */
+/** The work of the activities of the workflow `webhook/<id>`. */
 export function createWebhookRecovery(deps: WebhookRecoveryDeps): WebhookRecovery {
   const readEndpoints = createEndpointReader(deps.keyring);
   return {

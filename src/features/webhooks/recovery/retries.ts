@@ -1,7 +1,7 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { exactTime, type FoundDelivery } from '../attempts/attempt.ts';
 
-/** Retries of a webhook that are due, longest due first. */
+/** The due retries of a webhook, the longest overdue first. */
 export async function findDueRetries(
   client: Queryable,
   webhookId: number,
@@ -36,7 +36,7 @@ export async function summarizeRetries(client: Queryable, webhookId: number): Pr
   return rows[0] ?? { count: 0, nextAttemptAt: null };
 }
 
-/** When the next retry is due, which may be past. */
+/** When the next retry is due, which may be in the past; null if none is waiting. */
 export async function findNextRetry(client: Queryable, webhookId: number): Promise<Date | null> {
   const { rows } = await client.query<{ at: Date }>(
     `select next_attempt_at as at from webhook_deliveries where webhook_id = $1 and next_attempt_at is not null
@@ -47,27 +47,31 @@ export async function findNextRetry(client: Queryable, webhookId: number): Promi
 }
 
 /**
- * End retries of events from before the webhook was last switched, all of them where it is off.
- * @returns how many
+ * Ends retries of events that are older than the last time the webhook was turned on; all of them if it is off.
+ * @returns how many were ended
  */
-export async function endRetriesOfOff(client: Queryable, webhookId: number, limit: number): Promise<number> {
+export async function endObsoleteRetries(
+  client: Queryable,
+  webhookId: number,
+  limit: number,
+): Promise<number> {
   const { rowCount } = await client.query(
     `update webhook_deliveries d set status = 'failed', last_error = 'webhook_off', next_attempt_at = null
      from (
        select w.id, w.enabled, w.generation, r.id as delivery_id, r.created_at
        from webhooks w join webhook_deliveries r on r.webhook_id = w.id and r.next_attempt_at is not null
        where w.id = $1 and (not w.enabled or r.generation <> w.generation) limit $2
-     ) off
-     where d.id = off.delivery_id and d.created_at = off.created_at and d.next_attempt_at is not null`,
+     ) obsolete
+     where d.id = obsolete.delivery_id and d.created_at = obsolete.created_at and d.next_attempt_at is not null`,
     [webhookId, limit],
   );
   return rowCount ?? 0;
 }
 
 /**
- * Make everything that waits for a retry due. It locks the webhook first, as whoever changes its deliveries does.
- * @param trx a transaction of the caller's
- * @returns how many
+ * Makes all waiting retries of a webhook due. Like everything that changes deliveries, it locks the webhook first.
+ * @param trx the caller's transaction
+ * @returns how many retries were brought forward
  */
 export async function hastenRetries(trx: Queryable, webhookId: number, asOf: Date): Promise<number> {
   await trx.query('select 1 from webhooks where id = $1 for no key update', [webhookId]);
