@@ -1,7 +1,7 @@
 /**
- * How a text is cut into SMS segments (3GPP TS 23.038 §6.2.1, TS 23.040 §9.2.3.24.1): GSM 7-bit where every
- * character is in the default alphabet or its extension table, else UCS-2. A text of several segments gives
- * up room in each for the header that joins them.
+ * Divides a text into SMS segments (3GPP TS 23.038 §6.2.1, TS 23.040 §9.2.3.24.1). The encoding is GSM 7-bit if
+ * every character is in the default alphabet or its extension table, else UCS-2. If there are several segments, each
+ * gives up space for the header that joins them.
  */
 const basicCharacters =
   '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?' +
@@ -23,7 +23,7 @@ export interface SegmentCount {
   segments: number;
 }
 
-/** An empty text still takes one segment. */
+/** Counts the segments of a text. An empty text takes one. */
 export function countSegments(text: string): SegmentCount {
   const widths = gsm7Widths(text);
   if (widths) return { encoding: 'gsm7', ...pack(widths, gsm7Limits) };
@@ -36,7 +36,7 @@ export function countSegments(text: string): SegmentCount {
   };
 }
 
-/** Septets of each character; null when one is not in the GSM alphabet. */
+/** @returns the septets of each character, or null if one is not in the GSM alphabet */
 function gsm7Widths(text: string): number[] | null {
   const widths: number[] = [];
   for (const character of text) {
@@ -47,7 +47,7 @@ function gsm7Widths(text: string): number[] | null {
   return widths;
 }
 
-/** Fills segments in order; an escape sequence or surrogate pair that does not fit moves to the next one whole. */
+/** Fills segments in order. An escape sequence or surrogate pair that does not fit moves to the next segment whole. */
 function pack(
   widths: number[],
   limits: { single: number; joined: number },

@@ -1,18 +1,18 @@
 /**
  * Email addresses as people type them: `a@b.c`, `"quoted local"@b.c`, `Name <a@b.c>`,
  * internationalised local parts and domains (RFC 5322 §3.4, RFC 5321 §4.5.3.1, RFC 6531, UTS 46).
- * Stricter than the RFCs where mail would never arrive: no address literals, comments, routes or groups.
+ * Address literals, comments, routes and groups are refused although the RFCs allow them: such mail would not arrive.
  */
 import { domainToASCII, domainToUnicode } from 'node:url';
 
 export interface EmailAddress {
-  /** Display name as the reader should see it, unquoted; null where there is none. */
+  /** Display name, unquoted; null if there is none. */
   name: string | null;
-  /** `local@domain` as it goes on the wire. */
+  /** `local@domain` as it is sent. */
   address: string;
-  /** Local part in its shortest form: quoted only where it must be; its case is kept. */
+  /** Local part in its shortest form: quoted only if necessary. Its case is kept. */
   local: string;
-  /** A-label form, lower case. */
+  /** In A-labels and lower case. */
   domain: string;
   /** For comparison and uniqueness: the local part lower-cased, NFC, quotes normalised; `@`; the domain. */
   key: string;
@@ -20,7 +20,7 @@ export interface EmailAddress {
   smtpUtf8: boolean;
 }
 
-/** `error` continues a sentence whose subject is the field: "is not an email address". */
+/** `error` completes a sentence whose subject is the field: "is not an email address". */
 export interface AddressError {
   error: string;
 }
@@ -33,7 +33,7 @@ const maxDomainOctets = 253;
 
 const notAnAddress: AddressError = { error: 'is not an email address' };
 
-/** Joiners are part of words in several scripts; every other invisible character is a slip or a trick. */
+/** Joiners are part of words in several scripts. Any other invisible character is a mistake or an attack. */
 const visibleNonAscii = '(?:[\\u200c\\u200d]|(?![\\p{Z}\\p{Cc}\\p{Cf}\\p{Cs}\\p{Co}])[^\\x00-\\x7f])';
 const atom = `(?:[A-Za-z0-9!#$%&'*+/=?^_\`{|}~-]|${visibleNonAscii})+`;
 const dotAtom = new RegExp(`^${atom}(?:\\.${atom})*$`, 'u');
@@ -44,8 +44,8 @@ const domainLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
  * Reads one address, with or without a display name.
- * @param text what the user gave; spaces around it are ignored
- * @returns the address, or what is wrong with it
+ * @param text surrounding spaces are ignored
+ * @returns the address, or the problem
  */
 export function parseEmailAddress(text: string): EmailAddress | AddressError {
   if (text.length > maxTextLength) return { error: `is longer than ${maxTextLength} characters` };
@@ -60,7 +60,7 @@ export function parseEmailAddress(text: string): EmailAddress | AddressError {
   return parseAddrSpec(mailbox.name, mailbox.addrSpec);
 }
 
-/** Separates `Name <addr-spec>`; finds several recipients, which are never what one field means. */
+/** Splits `Name <addr-spec>`, and refuses several addresses. */
 function splitMailbox(text: string): { name: string | null; addrSpec: string } | AddressError {
   const marks = unquotedMarks(text);
   if (marks === null) return { error: 'has a quotation mark that is not closed' };
@@ -75,7 +75,7 @@ function splitMailbox(text: string): { name: string | null; addrSpec: string } |
   return { name: name === '' ? null : name, addrSpec: text.slice((open ?? 0) + 1, close).trim() };
 }
 
-/** Where angle brackets stand outside quotes, and whether `,` or `;` does; null when a quote stays open. */
+/** Finds angle brackets outside quotes, and whether there is a `,` or `;`. @returns null if a quote is not closed */
 function unquotedMarks(text: string): { angles: number[]; separator: boolean } | null {
   const angles: number[] = [];
   let separator = false;
@@ -113,7 +113,7 @@ function parseAddrSpec(name: string | null, addrSpec: string): EmailAddress | Ad
   return { name, address, local, domain, key, smtpUtf8: !isAscii(local) };
 }
 
-/** Quotes only where needed, so that `"john"@x.org` and `john@x.org` are the same mailbox; null if malformed. */
+/** Quotes only if necessary, so that `"john"@x.org` and `john@x.org` are the same. @returns null if malformed */
 function canonicalLocal(local: string): string | null {
   if (dotAtom.test(local)) return local;
   const inner = /^"((?:[^"\\]|\\.)*)"$/u.exec(local)?.[1];
@@ -137,13 +137,13 @@ function canonicalDomain(domain: string): string | AddressError {
   return ascii;
 }
 
-/** An A-label that decodes to nothing names no domain; `domainToASCII` lets it through. */
+/** Refuses an A-label that cannot be decoded, which `domainToASCII` accepts. */
 function isDomainLabel(label: string): boolean {
   if (!domainLabel.test(label)) return false;
   return !label.startsWith('xn--') || !['', label].includes(domainToUnicode(label));
 }
 
-/** Empty where UTS 46 refuses the name. Only letters, digits, dot and hyphen reach the URL host parser. */
+/** @returns an empty string if UTS 46 refuses the name; only letters, digits, dots and hyphens reach the parser */
 function toAsciiDomain(domain: string): string {
   const lower = domain.toLowerCase();
   if (/[\x00-\x2c\x2f\x3a-\x60\x7b-\x7f]/.test(lower)) return '';

@@ -4,16 +4,17 @@ import type { AddressError } from './email.ts';
 export interface PhoneNumber {
   /** `+` and 7 to 15 digits (ITU-T E.164). */
   e164: string;
-  /** ISO 3166-1 alpha-2; null where the number alone does not tell. */
+  /** ISO 3166-1 alpha-2; null if the number does not determine it. */
   country: string | null;
 }
 
 /**
- * Reads a number that is already in E.164 form; spaces around it are ignored, punctuation inside is not.
- * Country code and length must fit the numbering plan. Ranges within a plan are not checked: operators open
- * new ones faster than any table follows, and the provider's own refusal is exact. For the same reason the
- * smallest metadata set is enough: lengths and countries are the same in all of them.
- * @returns the number, or what is wrong with it as the end of a sentence
+ * Reads a phone number in E.164 form. Surrounding spaces are ignored; punctuation is not allowed.
+ *
+ * Country code and length must fit the numbering plan. Ranges within a plan are not checked, because operators open
+ * new ones faster than any table follows, and the provider refuses a wrong number exactly. The smallest set of
+ * metadata is therefore enough: lengths and countries are the same in all sets.
+ * @returns the number, or the problem as the end of a sentence
  */
 export function parsePhone(text: string): PhoneNumber | AddressError {
   const trimmed = text.trim();

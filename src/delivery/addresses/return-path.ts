@@ -3,7 +3,7 @@ import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 const MAC_BYTES = 16;
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** Base 32 in lower case (RFC 4648 without padding): local parts may lose their case on the way. */
+/** Encodes in lower-case base 32 (RFC 4648 without padding), because servers may change the case of local parts. */
 function base32(bytes: Buffer): string {
   let value = 0;
   let bits = 0;
@@ -25,9 +25,9 @@ function mac(key: Buffer | KeyObject, accountId: number, messageId: number): str
 }
 
 /**
- * The variable envelope return path of one message: whoever receives a bounce there knows which message it was,
- * and that the address was not made up (128-bit MAC).
- * @param key for many addresses a KeyObject: bytes are made into one at each call, which takes five times as long
+ * Makes the variable envelope return path of a message. A bounce to it identifies the message, and its 128-bit MAC
+ * shows that the address is genuine.
+ * @param key a KeyObject if there are many addresses: from bytes, each call makes one, which takes five times as long
  */
 export function returnPathAddress(
   key: Buffer | KeyObject,
@@ -38,7 +38,7 @@ export function returnPathAddress(
   return `b-${accountId.toString(36)}-${messageId.toString(36)}-${mac(key, accountId, messageId)}@${mailDomain}`;
 }
 
-/** @returns whose bounce it is, or null where the local part is not one of ours */
+/** @returns the message that bounced, or null if the local part is not a genuine return path */
 export function parseReturnPath(
   key: Buffer,
   localPart: string,

@@ -1,8 +1,8 @@
-/** The relaxed canonical forms of RFC 6376 §3.4, for messages built here: CRLF only, lines of at most 998. */
+/** The relaxed canonical forms of RFC 6376 §3.4, for messages with CRLF line ends and lines of at most 998 bytes. */
 import { createHash } from 'node:crypto';
 
 /**
- * RFC 6376 §3.4.2.
+ * Canonicalizes a header field (RFC 6376 §3.4.2).
  * @param field a header field, folded, without its last CRLF
  * @returns `name:value`, without CRLF
  */
@@ -17,8 +17,8 @@ export function relaxedField(field: string): string {
 }
 
 /**
- * RFC 6376 §3.4.4 and §3.7.
- * @returns base64 of the SHA-256 of the whole body, as it stands in `bh=`
+ * Hashes a body (RFC 6376 §3.4.4 and §3.7).
+ * @returns the value of `bh=`: the SHA-256 of the whole body in base64
  */
 export function relaxedBodyHash(body: Buffer): string {
   const squeezed = body

@@ -2,7 +2,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Keyring, SealedPlace } from '../../platform/secrets/keyring.ts';
 import { dkimRecord, generateDkimKey, type DkimKey } from './sign.ts';
 
-/** A DNS record to be published, as `dkimRecord` gives it. */
+/** A DNS record to publish. */
 export type DkimRecord = ReturnType<typeof dkimRecord>;
 
 export interface DkimDeps {
@@ -10,7 +10,7 @@ export interface DkimDeps {
   keyring: Keyring;
 }
 
-/** Selectors of our own domain's first keys. Verifiers that know no Ed25519 take the RSA signature. */
+/** The first keys of the service's own domain. The RSA signature is for verifiers that do not know Ed25519. */
 const FIRST_KEYS = [
   { selector: 'crl-rsa', algorithm: 'rsa' },
   { selector: 'crl-ed', algorithm: 'ed25519' },
@@ -49,8 +49,8 @@ async function insertKey(deps: DkimDeps, key: DkimKey): Promise<void> {
 }
 
 /**
- * Make the RSA-2048 and the Ed25519 key of the service's own domain where they are missing. Safe to call at once
- * from many processes: the first one's keys stay.
+ * Makes the RSA-2048 key and the Ed25519 key of the service's own domain if they are missing. Several processes may
+ * call this at the same time: the keys of the first one are kept.
  */
 export async function ensureSigningKeys(deps: DkimDeps, domain: string): Promise<void> {
   const present = new Set((await liveRows(deps.db, domain)).map((row) => row.algorithm));
@@ -61,8 +61,8 @@ export async function ensureSigningKeys(deps: DkimDeps, domain: string): Promise
 }
 
 /**
- * The keys that sign for a domain, RSA first.
- * @throws UnsealError where they were sealed with another APP_SECRET
+ * Loads the keys that sign for a domain, RSA first.
+ * @throws UnsealError if they were sealed with another APP_SECRET
  */
 export async function loadSigningKeys(deps: DkimDeps, domain: string): Promise<DkimKey[]> {
   const rows = await liveRows(deps.db, domain);
@@ -75,7 +75,7 @@ export async function loadSigningKeys(deps: DkimDeps, domain: string): Promise<D
   }));
 }
 
-/** The DNS records that publish a domain's keys. */
+/** Lists the DNS records that publish a domain's keys. */
 export async function showRecords(db: Queryable, domain: string): Promise<DkimRecord[]> {
   const rows = await liveRows(db, domain);
   return rows.map((row) => dkimRecord({ ...row, publicKeyBase64: row.publicKey }));

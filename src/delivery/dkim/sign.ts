@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { relaxedField } from './canonical.ts';
 
 export interface DkimKey {
-  /** The `d=` domain, an A-label form. */
+  /** The `d=` domain, in A-labels. */
   domain: string;
   selector: string;
   algorithm: 'rsa' | 'ed25519';
@@ -20,15 +20,15 @@ export interface DkimKey {
   publicKeyBase64: string;
 }
 
-/** What one signature covers; several signers of one message share it. */
+/** What a signature covers. All signers of a message share it. */
 export interface SignatureInput {
-  /** The `h=` tag, in order; a name given once more than it occurs forbids adding another (RFC 6376 §8.15). */
+  /** The `h=` tag, in order. A name listed once more than it occurs forbids adding such a field (RFC 6376 §8.15). */
   headerNames: readonly string[];
   /** The fields of `headerNames` in that order, in relaxed form, each with CRLF. */
   canonicalHeaders: string;
   /** The `bh=` tag. */
   bodyHash: string;
-  /** The `t=` tag: the message's own date, so that signing again gives the same bytes. */
+  /** The `t=` tag: the message's date, so that signing again gives the same bytes. */
   signedAt: Date;
 }
 
@@ -46,7 +46,7 @@ const ed25519KeyBytes = 32;
 const dnsName = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/i;
 const lineLength = 76;
 
-/** Makes a key pair in the thread pool: RSA of 2048 bits takes some 100 ms of processor time, Ed25519 none. */
+/** Makes a key pair in the thread pool. RSA-2048 takes about 100 ms of processor time, Ed25519 next to none. */
 export async function generateDkimKey(
   input: Pick<DkimKey, 'domain' | 'selector' | 'algorithm'>,
 ): Promise<DkimKey> {
@@ -66,7 +66,7 @@ export async function generateDkimKey(
   };
 }
 
-/** The record that publishes a key; an RSA value is longer than one character-string of 255 and must be split. */
+/** The DNS record that publishes a key. An RSA value exceeds one character-string of 255 bytes and must be split. */
 export function dkimRecord(key: Pick<DkimKey, 'domain' | 'selector' | 'algorithm' | 'publicKeyBase64'>): {
   name: string;
   type: 'TXT';
@@ -80,12 +80,13 @@ export function dkimRecord(key: Pick<DkimKey, 'domain' | 'selector' | 'algorithm
 }
 
 /**
- * @throws TypeError when domain or selector are not DNS names or the key is not of the algorithm named
+ * Creates a signer from a private key.
+ * @throws TypeError if domain or selector are not DNS names, or the key is not of the named algorithm
  */
 export function createDkimSigner(key: Omit<DkimKey, 'publicKeyBase64'>): DkimSigner {
   const { domain, selector, algorithm } = key;
   if (!dnsName.test(domain) || !dnsName.test(selector))
-    throw new TypeError('DKIM domain or selector is not a name');
+    throw new TypeError('DKIM domain or selector is not a DNS name');
   const privateKey = createPrivateKey(key.privateKeyPem);
   if (privateKey.asymmetricKeyType !== algorithm) throw new TypeError(`DKIM key is not of type ${algorithm}`);
   const signData = algorithm === 'rsa' ? signRsa : signEd25519;
@@ -102,7 +103,7 @@ export function createDkimSigner(key: Omit<DkimKey, 'publicKeyBase64'>): DkimSig
   };
 }
 
-/** The field with an empty `b=` tag at its end. */
+/** The field, ending with an empty `b=` tag. */
 function signatureField(
   key: Pick<DkimKey, 'domain' | 'selector' | 'algorithm'>,
   input: SignatureInput,
@@ -131,12 +132,12 @@ function foldNames(names: readonly string[]): string {
   return folded.slice(0, -1);
 }
 
-/** All white space inside `b=` is removed with its value before verifying (RFC 6376 §3.7). */
+/** Verifiers ignore white space in `b=` (RFC 6376 §3.7). */
 function foldBase64(text: string): string {
   return text.replace(/.{72}(?=.)/g, '$&\r\n ');
 }
 
-/** A signature takes about a millisecond: with a callback it runs in the thread pool, not on the event loop. */
+/** With a callback, signing runs in the thread pool. It takes about a millisecond, too long for the event loop. */
 function signRsa(data: string, key: KeyObject): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     cryptoSign('sha256', Buffer.from(data), key, (error, signature) =>
@@ -145,7 +146,7 @@ function signRsa(data: string, key: KeyObject): Promise<Buffer> {
   });
 }
 
-/** Ed25519 signs the hash (RFC 8463 §3); it is quicker than the way to the thread pool and back. */
+/** Ed25519 signs the hash (RFC 8463 §3). It takes less time than a round trip to the thread pool. */
 function signEd25519(data: string, key: KeyObject): Buffer {
   return cryptoSign(null, createHash('sha256').update(data).digest(), key);
 }

@@ -1,17 +1,17 @@
-/** How a text part is carried over a 7-bit path (RFC 2045 §6), so that no relay has cause to change it. */
+/** Encodes a text part for a 7-bit path (RFC 2045 §6), so that no relay has a reason to change it. */
 
 export interface EncodedText {
   transferEncoding: '7bit' | 'quoted-printable' | 'base64';
-  /** ASCII, lines of at most 78 characters ended by CRLF (the last one perhaps not). */
+  /** ASCII in lines of at most 78 characters. Each line but perhaps the last ends with CRLF. */
   content: string;
 }
 
-/** Longer lines are not what RFC 5322 §2.1.1 asks for. */
+/** RFC 5322 §2.1.1 recommends no longer lines. */
 const maxPlainLine = 78;
 
 /**
- * @param text any text; NUL is removed, lone surrogates replaced, line endings made CRLF
- * @returns 7bit where nothing on the way would change it, else the shorter of quoted-printable and base64
+ * Encodes a text as 7bit if no relay would change it, else in the shorter of quoted-printable and base64.
+ * @param text any text; NUL is removed, lone surrogates are replaced, line ends become CRLF
  */
 export function encodeText(text: string): EncodedText {
   const normal = normalizeText(text);
@@ -24,7 +24,7 @@ export function encodeText(text: string): EncodedText {
   return { transferEncoding: 'base64', content: bytes.toString('base64').replace(/.{76}(?=.)/g, '$&\r\n') };
 }
 
-/** Lone surrogates are left to the encoding in UTF-8, which replaces them. */
+/** Removes NUL and makes line ends CRLF. Lone surrogates stay, because the encoding in UTF-8 replaces them. */
 function normalizeText(text: string): string {
   const clean = text.includes('\0') ? text.replaceAll('\0', '') : text;
   if (clean.includes('\r')) return clean.replace(/\r\n?|\n/g, '\r\n');
@@ -32,8 +32,9 @@ function normalizeText(text: string): string {
 }
 
 /**
- * Printable ASCII in lines of at most 78 characters, none ending in white space, none beginning with what mbox
- * software and careless SMTP servers change there. One pass: this looks at every character of every mail.
+ * Whether the text is printable ASCII in lines of at most 78 characters, none of which ends with white space or starts
+ * with something that mbox software or careless SMTP servers change. It takes one pass, as it reads every character
+ * of every mail.
  */
 function isPlain(text: string): boolean {
   let lineStart = 0;
@@ -62,11 +63,11 @@ const EQUALS = 0x3d;
 const DOT = 0x2e;
 const F = 0x46;
 const hexDigits = Buffer.from('0123456789ABCDEF');
-/** One less than the limit of 76: the soft break's own `=` needs room. */
+/** One less than the limit of 76, because a soft break ends with `=`. */
 const maxContentPerLine = 75;
 
 /**
- * RFC 2045 §6.7, with a dot or `From ` at the start of a line encoded as well.
+ * Encodes as in RFC 2045 §6.7, and also a dot or `From ` at the start of a line.
  * @param bytes text whose only CR and LF are in CRLF pairs
  */
 function encodeQuotedPrintable(bytes: Buffer): Buffer {

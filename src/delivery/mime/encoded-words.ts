@@ -1,13 +1,13 @@
-/** RFC 2047 encoded words: how text that is not ASCII travels in a header. */
+/** Encoded words (RFC 2047): non-ASCII text in a header. */
 
 /** RFC 2047 §2. */
 export const maxEncodedWordLength = 75;
 
 interface WordEncoding {
   letter: 'Q' | 'B';
-  /** What one piece of text adds to the word, in the unit of `capacity`. */
+  /** Space that a piece of text takes, in the unit of `capacity`. */
   cost(text: string): number;
-  /** What fits into a word of so many characters. */
+  /** Space in a word of this many characters. */
   capacity(wordLength: number): number;
   encode(text: string): string;
 }
@@ -43,11 +43,10 @@ function encodeByteInQ(byte: number): string {
 }
 
 /**
- * Encodes text as words of at most 75 characters each, in whichever of Q and B is shorter. A character is never
- * split over two words, and what a reader sees as one character (base and combining marks, joined emoji) only
- * where it is too long for any word.
+ * Encodes text as words of at most 75 characters each, in the shorter of Q and B. Words never split a character. They
+ * split what a reader sees as one character (base and combining marks, joined emoji) only if it is too long for a word.
  * @param text well-formed Unicode, not empty
- * @param firstLength characters left on the first word's line
+ * @param firstLength characters that are left on the line of the first word
  */
 export function encodeWords(text: string, firstLength: number): string[] {
   const encoding = shorterEncoding(text);
@@ -80,7 +79,7 @@ function shorterEncoding(text: string): WordEncoding {
   return quoted.cost(text) <= base64Length ? quoted : base64;
 }
 
-/** Pieces that stay whole; the whole text where it fits into the first word. */
+/** Yields the pieces that are not split: the whole text if it fits into the first word. */
 function* indivisibleUnits(text: string, encoding: WordEncoding, firstCapacity: number): Generator<string> {
   if (encoding.cost(text) <= firstCapacity) {
     yield text;

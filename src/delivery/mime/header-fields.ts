@@ -1,10 +1,10 @@
-/** Header fields: safe, ASCII, folded (RFC 5322 §2.2). A field here is one string without its last CRLF. */
+/** Formats header fields: safe, ASCII, folded (RFC 5322 §2.2). A field is one string without its last CRLF. */
 import type { EmailAddress } from '../addresses/email.ts';
 import { encodeWords, maxEncodedWordLength } from './encoded-words.ts';
 
 /**
- * A message that must not leave: a line break or a reserved name in a header, an impossible Message-ID or Date.
- * The API's validation refuses these; reaching this means that it was passed by. Final for the message.
+ * The message must not be sent: a header has a line break or a reserved name, or Message-ID or Date are invalid. The
+ * API refuses such requests, so this error means that a message bypassed its validation. It is final for the message.
  */
 export class InvalidMessageError extends Error {
   constructor(message: string) {
@@ -14,11 +14,11 @@ export class InvalidMessageError extends Error {
 }
 
 const preferredLineLength = 78;
-/** Of a line with an encoded word on it (RFC 2047 §2). */
+/** The limit of a line with an encoded word (RFC 2047 §2). */
 const encodedLineLength = 76;
-/** Below the hard limit of 998 with any header name before it. */
+/** Stays below the hard limit of 998 with any header name before it. */
 const maxPlainTokenLength = 900;
-const minWordRoom = 30;
+const minWordSpace = 30;
 const maxNameLength = 76;
 const maxQuotedNameLength = 60;
 
@@ -28,15 +28,15 @@ const notPrintableAscii = /[^\x20-\x7e]/;
 const plainText = /^[!-~](?:[ -~]*[!-~])?$/;
 
 /**
- * Text as it may enter a header: NUL removed. Encoding replaces lone surrogates.
- * @throws InvalidMessageError for CR or LF, which would begin a header of the sender's choice
+ * Removes NUL from a text for a header. Lone surrogates are replaced when it is encoded.
+ * @throws InvalidMessageError for CR or LF, which would start another header
  */
-function headerText(what: string, text: string): string {
-  if (/[\r\n]/.test(text)) throw new InvalidMessageError(`${what} contains a line break`);
+function headerText(name: string, text: string): string {
+  if (/[\r\n]/.test(text)) throw new InvalidMessageError(`${name} contains a line break`);
   return text.replaceAll('\0', '');
 }
 
-/** Puts tokens on lines of at most 78 characters, or 76, where they let it. */
+/** Folds tokens into lines of at most 78 characters, or 76 with an encoded word, unless a token is longer. */
 function createFieldWriter(name: string) {
   let field = `${name}:`;
   let column = field.length;
@@ -54,10 +54,10 @@ function createFieldWriter(name: string) {
   return {
     push: (token: string): void => push(token),
     pushEncoded(text: string): void {
-      const room = encodedLineLength - column - 1;
-      for (const word of encodeWords(text, room < minWordRoom ? maxEncodedWordLength : room)) {
+      const space = encodedLineLength - column - 1;
+      for (const word of encodeWords(text, space < minWordSpace ? maxEncodedWordLength : space)) {
         lineLength = encodedLineLength;
-        // A word is longer than its room where the text begins with one long character.
+        // A word exceeds the space if the text starts with one long character.
         push(word, true);
       }
       lineLength = encodedLineLength;
@@ -67,15 +67,15 @@ function createFieldWriter(name: string) {
 }
 
 /**
- * A field of free text, such as Subject or a header the client chose. Words stay readable where they are ASCII;
- * the stretch from the first to the last word that is not is encoded. Spaces at either end are dropped.
+ * Formats a field of free text, such as Subject or a header of the client. ASCII words stay readable; the words from
+ * the first to the last non-ASCII one are encoded. Spaces at either end are dropped.
  * @throws InvalidMessageError for a malformed name or a line break in the value
  */
 export function formatTextField(name: string, value: string): string {
   if (!fieldName.test(name) || name.length > maxNameLength) {
     throw new InvalidMessageError(`header name ${JSON.stringify(name)} is not valid`);
   }
-  // Nothing to fold, to encode or to trim, as in most messages.
+  // Most fields need no folding, encoding or trimming.
   const fits = name.length + 2 + value.length <= preferredLineLength;
   if (fits && plainText.test(value) && !value.includes('=?')) return `${name}: ${value}`;
   const text = headerText(`header ${name}`, value).replace(/^ +| +$/g, '');
@@ -91,7 +91,7 @@ export function formatTextField(name: string, value: string): string {
   return writer.field();
 }
 
-/** A run of several spaces stays inside its word: folding there would lose some of them on the way. */
+/** Several spaces in a row stay inside a word: if the field were folded there, relays could drop some of them. */
 function splitAtSingleSpaces(text: string): string[] {
   return text.split(/(?<! ) (?! )/);
 }
@@ -101,7 +101,7 @@ function needsEncoding(word: string): boolean {
 }
 
 /**
- * A field naming one mailbox: From, To, Reply-To.
+ * Formats a field with one mailbox: From, To, Reply-To.
  * @throws InvalidMessageError for a line break in name or address
  */
 export function formatAddressField(name: string, mailbox: EmailAddress): string {
@@ -120,15 +120,18 @@ export function formatAddressField(name: string, mailbox: EmailAddress): string 
 }
 
 /**
+ * Formats the Date field in UTC (RFC 5322 §3.3).
  * @throws InvalidMessageError for an invalid date
- * @returns RFC 5322 §3.3 date-time in UTC
  */
 export function formatDateField(date: Date): string {
   if (Number.isNaN(date.getTime())) throw new InvalidMessageError('the date is not valid');
   return `Date: ${date.toUTCString().slice(0, -3)}+0000`;
 }
 
-/** @param messageId without angle brackets */
+/**
+ * @param messageId without angle brackets
+ * @throws InvalidMessageError for an invalid Message-ID
+ */
 export function formatMessageIdField(messageId: string): string {
   if (!/^[!-;=?-~]{1,900}$/.test(messageId)) throw new InvalidMessageError('the Message-ID is not valid');
   return `Message-ID: <${messageId}>`;

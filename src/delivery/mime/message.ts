@@ -1,7 +1,7 @@
 /**
- * Builds the bytes of an email (RFC 5322, 2045, 2046). What is the same for many recipients is built once
- * (`prepareContent`); a recipient adds three fields and the signatures (`buildMessage`). The same input gives
- * the same bytes, whenever it is built: after a crash a message may be handed over once more.
+ * Builds the bytes of an email (RFC 5322, 2045, 2046). `prepareContent` builds the parts that many recipients share;
+ * `buildMessage` adds three fields and the signatures for each recipient. The same input always gives the same bytes,
+ * because a message may be handed over again after a crash.
  */
 import { hash } from 'node:crypto';
 import type { EmailAddress } from '../addresses/email.ts';
@@ -20,32 +20,32 @@ import { textFromHtml } from './text-from-html.ts';
 
 export interface EmailContent {
   subject: string;
-  /** Null or empty: a text message. */
+  /** Null or empty: the message has only text. */
   html: string | null;
-  /** Null: made from `html`. Empty: no text alternative is wanted. */
+  /** Null: generated from `html`. Empty: the message has no text alternative. */
   text: string | null;
   from: EmailAddress;
   replyTo: EmailAddress | null;
-  /** Further headers, already validated; of two names that differ in case only the later counts. */
+  /** Further headers, already validated. If two names differ only in case, the later one counts. */
   headers: Record<string, string>;
   feedbackId?: string;
 }
 
-/** Opaque: made by `prepareContent`, read by `buildMessage`. */
+/** Made by `prepareContent` for `buildMessage`; opaque to others. */
 export interface PreparedContent {
   /** From or Reply-To needs SMTPUTF8. */
   readonly smtpUtf8: boolean;
   /** From, Reply-To, Subject, each with CRLF. */
   readonly opening: string;
-  /** All that follows the recipient's own fields: further fields, the empty line, the body. */
+  /** Everything after the recipient's own fields: further fields, the empty line, the body. */
   readonly remainder: Buffer;
-  /** Computed when the first signature asks for it, then kept. */
+  /** Computed for the first signature, then kept. */
   readonly signed: () => SharedSignatureInput;
 }
 
 interface SharedSignatureInput {
   headerNames: readonly string[];
-  /** The shared fields in the order of their names, relaxed, each with CRLF. */
+  /** The shared fields in the order of `headerNames`, relaxed, each with CRLF. */
   canonicalHeaders: string;
   bodyHash: string;
 }
@@ -54,31 +54,31 @@ export interface Recipient {
   to: EmailAddress;
   /** Without angle brackets. */
   messageId: string;
-  /** Of the Date field and of the signatures. */
+  /** For the Date field and the signatures. */
   date: Date;
 }
 
 export interface BuiltMessage {
-  /** CRLF line endings, the last line included; not dot-stuffed. */
+  /** Every line, including the last, ends with CRLF. Not dot-stuffed. */
   data: Buffer;
   /** The server must offer SMTPUTF8 (RFC 6531). */
   smtpUtf8: boolean;
-  /** There are bytes over 127, so the server must offer 8BITMIME: only with `smtpUtf8`, bodies are 7-bit. */
+  /** There are bytes over 127, so the server must offer 8BITMIME. Only with `smtpUtf8`, as bodies are 7-bit. */
   eightBit: boolean;
 }
 
-/** Ours to write: a client's header of the same name never gets past here. */
+/** Fields that only Carillon writes. A client's header of the same name is an error. */
 const reservedName =
   /^(?:from|to|cc|bcc|sender|reply-to|subject|date|message-id|return-path|received|dkim-signature|mime-version|content-.*|feedback-id)$/;
 
-/** The recipient's own fields in `h=`, in the order in which `buildMessage` writes them; To and Date oversigned. */
+/** The recipient's own fields in `h=`, in the order in which `buildMessage` writes them. To and Date are oversigned. */
 const recipientSignedNames = ['To', 'To', 'Date', 'Date', 'Message-ID'];
 const oversignedNames = ['From', 'Subject', 'Reply-To'];
-const signedWherePresent =
-  /^(?:mime-version|content-.*|list-unsubscribe|list-unsubscribe-post|feedback-id)$/i;
+const signedIfPresent = /^(?:mime-version|content-.*|list-unsubscribe|list-unsubscribe-post|feedback-id)$/i;
 
 /**
- * @throws InvalidMessageError when a header would carry a line break, a reserved or a malformed name
+ * Builds what the messages to all recipients share.
+ * @throws InvalidMessageError if a header has a line break, or a reserved or malformed name
  */
 export function prepareContent(content: EmailContent): PreparedContent {
   const body = buildBody(content);
@@ -109,8 +109,9 @@ export function prepareContent(content: EmailContent): PreparedContent {
 }
 
 /**
- * Without signers it answers at once; with them, a promise.
- * @throws InvalidMessageError when Message-ID, date or address cannot stand in a header
+ * Builds the message to one recipient.
+ * @returns the message; with signers, a promise
+ * @throws InvalidMessageError if Message-ID, date or address are not valid in a header
  */
 export function buildMessage(
   prepared: PreparedContent,
@@ -152,13 +153,13 @@ async function signFields(
   return signatures.map((signature) => `${signature}\r\n`).join('');
 }
 
-/** Each oversigned name stands once more than it occurs, so that nobody can add such a field unseen. */
+/** Lists each oversigned name once more than it occurs, so that adding such a field breaks the signature. */
 function signatureInput(fields: string[], body: Buffer): SharedSignatureInput {
   const names = [...recipientSignedNames];
   let canonicalHeaders = '';
   for (const field of fields) {
     const name = field.slice(0, field.indexOf(':'));
-    if (!oversignedNames.includes(name) && !signedWherePresent.test(name)) continue;
+    if (!oversignedNames.includes(name) && !signedIfPresent.test(name)) continue;
     names.push(name);
     canonicalHeaders += `${relaxedField(field)}\r\n`;
   }
@@ -180,7 +181,7 @@ interface Part {
   content: string;
 }
 
-/** A part alone, or text and HTML as alternatives, the richer last (RFC 2046 §5.1.4). */
+/** Builds a single part, or text and HTML as alternatives, the richer one last (RFC 2046 §5.1.4). */
 function buildBody(content: EmailContent): Part {
   const html = content.html === null || content.html === '' ? null : content.html;
   const text = content.text ?? (html === null ? '' : textFromHtml(html));
@@ -201,7 +202,7 @@ function endedByCrlf(part: Part): Part {
   return part.content.endsWith('\r\n') ? part : { ...part, content: `${part.content}\r\n` };
 }
 
-/** The boundary is a hash of the parts: the same content has the same one, and none can contain its own. */
+/** The boundary is a hash of the parts: the same content always has the same one, and no part can contain it. */
 function buildAlternative(parts: Part[]): Part {
   const contents = parts.map((part) => `${part.content}\0`).join('');
   const boundary = `=_${hash('sha256', contents, 'hex').slice(0, 40)}`;

@@ -5,8 +5,8 @@ const printable = /^[\x20-\x7e]*$/;
 const maxSectionLength = 60;
 
 /**
- * `value; name=value; …`, each parameter on a line of its own: as a token, quoted, or, where it is not ASCII or
- * too long for a line, percent-encoded in numbered sections.
+ * Formats `value; name=value; …`, each parameter on its own line: as a token, quoted, or, if it is not ASCII or too
+ * long for a line, percent-encoded in numbered sections.
  * @param value such as `text/plain`
  */
 export function formatParameterized(value: string, parameters: Record<string, string>): string {
@@ -25,7 +25,7 @@ function formatParameter(name: string, text: string): string[] {
   return sections.map((section, index) => `${name}*${index}*=${section}`);
 }
 
-/** RFC 2231 §4.1: the charset stands before the first section only; a character is never split over two. */
+/** RFC 2231 §4.1: only the first section names the charset. No character is split. */
 function extendedSections(text: string): string[] {
   const sections: string[] = [];
   let section = `utf-8''`;
@@ -40,7 +40,7 @@ function extendedSections(text: string): string[] {
   return [...sections, section];
 }
 
-/** `encodeURIComponent` leaves three characters that an attribute-char may not be (RFC 2231 §7). */
+/** Also encodes the characters that `encodeURIComponent` leaves but RFC 2231 §7 does not allow. */
 function percentEncode(character: string): string {
   return encodeURIComponent(character).replace(
     /[*'()]/g,

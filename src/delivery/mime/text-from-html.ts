@@ -1,8 +1,8 @@
 import { compile } from 'html-to-text';
 
-/** Layout tables nest; deeper recursion than this would end in a stack overflow. */
+/** Layout tables are nested. Deeper recursion would overflow the stack. */
 const maxDepth = 200;
-/** The parser's time grows with the square of the depth: no arrangement of so many tags takes half a second. */
+/** The parser's time grows with the square of the depth. This many tags take less than half a second in any order. */
 const maxTags = 20_000;
 
 const convert = compile({
@@ -25,15 +25,14 @@ const convert = compile({
 });
 
 /**
- * The text alternative of a message that came as HTML only: links kept, images and hidden preheaders left out.
- * @returns empty where there is nothing to read, or more than 20,000 tags, which would hold up everybody else's
- *   mail
+ * Generates the text alternative of an HTML message. Links are kept; images and hidden preheaders are left out.
+ * @returns an empty string if there is no text, or if there are more than 20,000 tags, which would delay other mail
  */
 export function textFromHtml(html: string): string {
   return hasMoreTagsThan(maxTags, html) ? '' : withoutEmptyRows(convert(html));
 }
 
-/** Cells of layout tables leave lines of nothing but spaces. */
+/** Removes the blank lines that cells of layout tables leave. */
 function withoutEmptyRows(text: string): string {
   const lines = text.split('\n').map((line) => line.trimEnd());
   return lines

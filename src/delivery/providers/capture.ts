@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { HandOverOutcome, EmailProvider, OutgoingEmail, OutgoingSms, SmsProvider } from './port.ts';
 
-/** One handing-over as the `capture` providers keep it. */
+/** One attempt as the `capture` providers store it. */
 interface CapturedMessage {
   messageId: number;
   attempt: number;
@@ -14,17 +14,17 @@ interface CapturedMessage {
   content: Buffer;
 }
 
-/** Newest messages kept; older ones go. */
-export const CAPTURED_MESSAGES_KEPT = 10_000;
+/** The newest messages are kept; older ones are deleted. */
+export const MAX_CAPTURED_MESSAGES = 10_000;
 
 const TRIM_EVERY = 500;
 const CONCURRENCY = 4;
 
 /**
- * The contents travel as one binary parameter, cut up by length: an array of bytea would be hex text,
- * twice as long, and beyond what a string can hold for a window of the largest messages.
+ * The contents are one binary parameter that the statement cuts up by length. An array of bytea would be hex text of
+ * twice the length: longer than a string can be for a batch of the largest messages.
  */
-const KEEP_WINDOW = `
+const INSERT_BATCH = `
 insert into captured_messages
   (message_id, attempt, channel, return_path, from_address, to_address, subject, raw, body, size_bytes)
 select message_id, attempt, channel, return_path, from_address, to_address, subject,
@@ -39,7 +39,7 @@ from (
 order by message_id, attempt
 on conflict (message_id, attempt) do nothing`;
 
-/** Two senders that trim at once skip each other's rows. */
+/** Two senders that trim at the same time skip each other's rows. */
 const TRIM = `
 delete from captured_messages where id in (
   select id from captured_messages
@@ -50,42 +50,42 @@ delete from captured_messages where id in (
 interface CaptureProvider<Outgoing> {
   readonly name: string;
   readonly concurrency: number;
-  handOver(window: readonly Outgoing[]): Promise<HandOverOutcome[]>;
+  handOver(batch: readonly Outgoing[]): Promise<HandOverOutcome[]>;
   close(): Promise<void>;
 }
 
-function parameters(window: readonly CapturedMessage[]): unknown[] {
+function parameters(batch: readonly CapturedMessage[]): unknown[] {
   const starts: number[] = [];
   let next = 1;
-  for (const { content } of window) {
+  for (const { content } of batch) {
     starts.push(next);
     next += content.length;
   }
   return [
-    window.map((message) => message.messageId),
-    window.map((message) => message.attempt),
-    window.map((message) => message.channel),
-    window.map((message) => message.returnPath),
-    window.map((message) => message.from),
-    window.map((message) => message.to),
-    window.map((message) => message.subject),
-    Buffer.concat(window.map((message) => message.content)),
+    batch.map((message) => message.messageId),
+    batch.map((message) => message.attempt),
+    batch.map((message) => message.channel),
+    batch.map((message) => message.returnPath),
+    batch.map((message) => message.from),
+    batch.map((message) => message.to),
+    batch.map((message) => message.subject),
+    Buffer.concat(batch.map((message) => message.content)),
     starts,
-    window.map((message) => message.content.length),
+    batch.map((message) => message.content.length),
   ];
 }
 
 function captured(message: CapturedMessage): HandOverOutcome {
   const providerMessageId = `capture-${message.messageId}-${message.attempt}`;
-  return { kind: 'accepted', providerMessageId, response: 'kept in the mailbox', delivered: true };
+  return { kind: 'accepted', providerMessageId, response: 'stored in the mailbox', delivered: true };
 }
 
 /**
- * A provider that sends nothing: it keeps each window in one statement, and calls its messages delivered. Where the
- * database is away, that is a fault of each. Handing the same attempt over again changes nothing.
- * @param capturedFrom what is kept of a message of the channel
+ * Creates a provider that sends nothing: it stores each batch with one statement and reports its messages as
+ * delivered, or as a fault if the database is unavailable. Handing over the same attempt again changes nothing.
+ * @param capturedFrom what is stored of a message of the channel
  */
-export function createCapture<Outgoing>(
+function createCapture<Outgoing>(
   pool: pg.Pool,
   capturedFrom: (message: Outgoing) => CapturedMessage,
 ): CaptureProvider<Outgoing> {
@@ -95,23 +95,23 @@ export function createCapture<Outgoing>(
     sinceTrim += added;
     if (sinceTrim < TRIM_EVERY) return;
     sinceTrim = 0;
-    await pool.query(TRIM, [CAPTURED_MESSAGES_KEPT]);
+    await pool.query(TRIM, [MAX_CAPTURED_MESSAGES]);
   }
 
   return {
     name: 'capture',
     concurrency: CONCURRENCY,
-    async handOver(window) {
-      const messages = window.map(capturedFrom);
+    async handOver(batch) {
+      const messages = batch.map(capturedFrom);
       try {
-        await pool.query(KEEP_WINDOW, parameters(messages));
+        await pool.query(INSERT_BATCH, parameters(messages));
       } catch (error) {
         return messages.map(() => ({
           kind: 'fault',
-          reason: `cannot keep mail: ${(error as Error).message}`,
+          reason: `cannot store mail: ${(error as Error).message}`,
         }));
       }
-      // Untrimmed is no trouble of these messages: the next window trims.
+      // A failed trim does not affect these messages. The next batch trims again.
       await trim(messages.length).catch(() => (sinceTrim = TRIM_EVERY));
       return messages.map(captured);
     },
@@ -119,7 +119,7 @@ export function createCapture<Outgoing>(
   };
 }
 
-/** Sends nothing: every email is kept whole in the database and shown on the mailbox page, and counts as delivered. */
+/** Sends nothing: every email is stored whole, shown on the mailbox page, and counts as delivered. */
 export function createCaptureProvider(deps: { pool: pg.Pool }): EmailProvider {
   return createCapture(deps.pool, (email: OutgoingEmail) => ({
     messageId: email.messageId,
@@ -133,7 +133,7 @@ export function createCaptureProvider(deps: { pool: pg.Pool }): EmailProvider {
   }));
 }
 
-/** Sends nothing: every SMS is kept in the database and shown on the mailbox page, and counts as delivered. */
+/** Sends nothing: every SMS is stored, shown on the mailbox page, and counts as delivered. */
 export function createCaptureSmsProvider(deps: { pool: pg.Pool }): SmsProvider {
   return createCapture(deps.pool, (sms: OutgoingSms) => ({
     messageId: sms.messageId,

@@ -1,40 +1,40 @@
 import type { Bounce, FailureCode } from '../message.ts';
 import type { BuiltMessage } from '../mime/message.ts';
 
-/** What became of one message handed to a provider. */
+/** The outcome of one message that was handed to a provider. */
 export type HandOverOutcome =
-  /** The provider has it. `delivered`: the recipient's side is known to have it, too. */
+  /** The provider has the message. `delivered`: the recipient's server is known to have it, too. */
   | { kind: 'accepted'; providerMessageId: string | null; response: string; delivered: boolean }
   /**
-   * A passing refusal of this message (4xx): counts as an attempt and is tried again later. `connectionLost`: the
-   * provider ended the connection with it; three such in a row open its breaker.
+   * A temporary refusal of this message (4xx). It counts as an attempt and is tried again later. `connectionLost`:
+   * the provider ended the connection with it; three of these in a row open the provider's breaker.
    */
   | { kind: 'deferred'; response: string; connectionLost?: true }
-  /** A final refusal because of the recipient: the address is suppressed. */
+  /** A final refusal because of the recipient. The address is suppressed. */
   | { kind: 'bounced'; bounce: Bounce; response: string }
-  /** A final refusal for another reason; never suppresses. */
+  /** A final refusal for another reason. It never suppresses the address. */
   | { kind: 'refused'; code: FailureCode; response: string }
-  /** Trouble with the provider, no verdict on the message: it returns to the queue as it was. */
+  /** The provider failed, which says nothing about the message. The message returns to the queue unchanged. */
   | { kind: 'fault'; reason: string }
-  /** Not handed over because of another message of its window; it returns to the queue as it was. */
+  /** Not handed over because of another message of its batch. The message returns to the queue unchanged. */
   | { kind: 'not_tried' }
-  /** It may or may not have arrived. */
+  /** The message may or may not have arrived. */
   | { kind: 'unknown'; reason: string };
 
-/** One email as it is handed to a provider. */
+/** An email for a provider. */
 export interface OutgoingEmail {
   messageId: number;
-  /** Counted from 1; (messageId, attempt) names this handing-over for ever. */
+  /** Counted from 1. (messageId, attempt) identifies this attempt forever. */
   attempt: number;
-  /** Where bounces return to: the envelope's sender. */
+  /** The envelope's sender, where bounces return to. */
   returnPath: string;
   /** The recipient's bare address, its domain in A-labels. */
   to: string;
   from: string;
   subject: string;
-  /** The client's, and `account_id`, `brand_id`, `message_id`, for providers that keep tags with a message. */
+  /** The client's tags and `account_id`, `brand_id`, `message_id`, for providers that store tags with a message. */
   tags: Record<string, string>;
-  /** The complete signed message; the same bytes whenever the same email is handed over. */
+  /** The complete signed message: the same bytes each time the same email is handed over. */
   built: BuiltMessage;
 }
 
@@ -44,21 +44,21 @@ export interface OutgoingEmail {
  */
 export interface EmailProvider {
   readonly name: string;
-  /** Windows it can work on at once; the sender keeps this many in flight. */
+  /** Batches that it can work on at once. The sender keeps this many in flight. */
   readonly concurrency: number;
   /**
-   * Hand over a window of at most 50. Resolves when every email has its outcome, in the window's order.
-   * Never rejects for trouble with the provider: that is an outcome (`fault`, `unknown`) of each email concerned.
+   * Hands over a batch of at most 50 emails. Resolves when every email has its outcome, in the order of the batch.
+   * Never rejects if the provider fails: that is the outcome (`fault`, `unknown`) of each email concerned.
    */
-  handOver(window: readonly OutgoingEmail[]): Promise<HandOverOutcome[]>;
-  /** Finish politely; nothing is handed over afterwards. */
+  handOver(batch: readonly OutgoingEmail[]): Promise<HandOverOutcome[]>;
+  /** Ends its connections politely. Nothing is handed over afterwards. */
   close(): Promise<void>;
 }
 
-/** One SMS as it is handed to a provider. */
+/** An SMS for a provider. */
 export interface OutgoingSms {
   messageId: number;
-  /** Counted from 1; (messageId, attempt) names this handing-over for ever. */
+  /** Counted from 1. (messageId, attempt) identifies this attempt forever. */
   attempt: number;
   /** E.164. */
   to: string;
@@ -66,10 +66,10 @@ export interface OutgoingSms {
   segments: number;
 }
 
-/** How Carillon reaches one SMS service; the same contract as `EmailProvider`. */
+/** How Carillon reaches one SMS service. The contract is that of {@link EmailProvider}. */
 export interface SmsProvider {
   readonly name: string;
   readonly concurrency: number;
-  handOver(window: readonly OutgoingSms[]): Promise<HandOverOutcome[]>;
+  handOver(batch: readonly OutgoingSms[]): Promise<HandOverOutcome[]>;
   close(): Promise<void>;
 }

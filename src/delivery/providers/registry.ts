@@ -11,7 +11,7 @@ export interface ProviderDeps {
   resolver: Resolver;
 }
 
-/** Makers by URL scheme. A new provider is one file and one line here. */
+/** Factories by URL scheme. A new provider is one file and one line here. */
 const emailProviders: Record<string, (url: URL, deps: ProviderDeps) => EmailProvider> = {
   'capture:': (_url, { pool }) => createCaptureProvider({ pool }),
   'smtp:': smtp,
@@ -30,38 +30,38 @@ function smtp(url: URL, { config, resolver }: ProviderDeps): EmailProvider {
   });
 }
 
-function make<Provider>(
+function createFromSetting<Provider>(
   setting: 'EMAIL_PROVIDER_URL' | 'SMS_PROVIDER_URL',
-  makers: Record<string, (url: URL, deps: ProviderDeps) => Provider>,
+  factories: Record<string, (url: URL, deps: ProviderDeps) => Provider>,
   deps: ProviderDeps,
 ): Provider | null {
   const text = deps.config[setting];
   if (text === undefined) return null;
-  const known = Object.keys(makers).join(', ');
+  const known = Object.keys(factories).join(', ');
   if (!URL.canParse(text)) throw new ConfigError(`${setting} is not a URL; it starts with one of: ${known}`);
   const url = new URL(text);
-  const maker = makers[url.protocol];
-  if (!maker) throw new ConfigError(`${setting} begins with ${url.protocol}, which is none of: ${known}`);
-  return maker(url, deps);
+  const create = factories[url.protocol];
+  if (!create) throw new ConfigError(`${setting} starts with ${url.protocol}, which is not one of: ${known}`);
+  return create(url, deps);
 }
 
-/** @throws ConfigError where EMAIL_PROVIDER_URL is missing or names nothing known */
+/** @throws ConfigError if EMAIL_PROVIDER_URL is missing or its scheme is unknown */
 export function createEmailProvider(deps: ProviderDeps): EmailProvider {
-  const provider = make('EMAIL_PROVIDER_URL', emailProviders, deps);
+  const provider = createFromSetting('EMAIL_PROVIDER_URL', emailProviders, deps);
   if (!provider) {
     throw new ConfigError(
-      'EMAIL_PROVIDER_URL is not set: say how mail leaves, e.g. smtp://user:password@relay.example.com:587',
+      'EMAIL_PROVIDER_URL is not set; it says how mail is sent, e.g. smtp://user:password@relay.example.com:587',
     );
   }
   return provider;
 }
 
-/** @returns null where SMS_PROVIDER_URL is not set: SMS then wait */
+/** @returns null if SMS_PROVIDER_URL is not set; SMS then wait */
 export function createSmsProvider(deps: ProviderDeps): SmsProvider | null {
-  return make('SMS_PROVIDER_URL', smsProviders, deps);
+  return createFromSetting('SMS_PROVIDER_URL', smsProviders, deps);
 }
 
-/** Whether messages are signed here; `?dkim=off` leaves it to the relay. */
+/** Whether Carillon signs messages. `?dkim=off` leaves signing to the relay. */
 export function signsMessages(config: Config): boolean {
   const text = config.EMAIL_PROVIDER_URL;
   if (text === undefined || !URL.canParse(text)) return true;

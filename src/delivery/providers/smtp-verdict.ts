@@ -4,7 +4,7 @@ import type { SmtpOutcome } from '../smtp/contract.ts';
 import type { SmtpReply } from '../smtp/reply-parser.ts';
 import type { HandOverOutcome } from './port.ts';
 
-/** Enhanced codes (RFC 3463) in reply to RCPT that say the address itself is no good. */
+/** Enhanced codes (RFC 3463) that reject the address itself in a reply to RCPT, with the bounce's subtype. */
 const hardBounceCodes: Record<string, string> = {
   '5.1.1': 'no_such_mailbox',
   '5.1.2': 'no_such_domain',
@@ -42,7 +42,7 @@ function refusedMessage(reply: SmtpReply): HandOverOutcome {
   return { kind: 'refused', code: 'rejected', response };
 }
 
-/** Replies to MAIL that say nothing of the message: the connection ends, or we may not send at all. */
+/** Replies to MAIL that are not about the message: the connection ends, or the server accepts no mail from us. */
 function aboutTheSession(reply: SmtpReply): boolean {
   if ([421, 500, 501, 502, 503, 504, 530, 534, 535, 538].includes(reply.code)) return true;
   return reply.code === 554 && (reply.enhanced === null || reply.enhanced.startsWith('5.7.'));
@@ -55,7 +55,7 @@ function refused(outcome: Extract<SmtpOutcome, { kind: 'refused' }>): HandOverOu
   return stage === 'rcpt' ? refusedRecipient(reply) : refusedMessage(reply);
 }
 
-/** What an SMTP conversation's end means for the message: only replies about the message are verdicts. */
+/** Translates the outcome of an SMTP submission. Only a reply about the message itself is a verdict on it. */
 export function smtpVerdict(outcome: SmtpOutcome): HandOverOutcome {
   switch (outcome.kind) {
     case 'accepted':
@@ -67,7 +67,7 @@ export function smtpVerdict(outcome: SmtpOutcome): HandOverOutcome {
       return { kind: 'refused', code, response: outcome.message };
     }
     case 'not_sent':
-      // A message that no server could be told of must not be taken for trouble with this one.
+      // No server could be sent this message, so the failure is not the provider's.
       if (outcome.error instanceof SmtpInputError) {
         return { kind: 'refused', code: 'invalid_recipient', response: outcome.error.message };
       }

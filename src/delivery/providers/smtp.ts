@@ -8,7 +8,7 @@ import { smtpVerdict } from './smtp-verdict.ts';
 
 export interface SmtpProviderOptions {
   target: SmtpTarget;
-  /** Connections kept at most. */
+  /** The maximum number of connections. */
   connections: number;
   resolver?: Resolver;
 }
@@ -19,15 +19,15 @@ const BUSY_CODES = new Set([450, 451, 452]);
 const tlsModes = { required: 'starttls', opportunistic: 'opportunistic', off: 'none' } as const;
 const parameters = ['tls', 'ca', 'name', 'dkim'];
 
-function bad(what: string): ConfigError {
-  return new ConfigError(`EMAIL_PROVIDER_URL: ${what}`);
+function urlError(problem: string): ConfigError {
+  return new ConfigError(`EMAIL_PROVIDER_URL: ${problem}`);
 }
 
 function securityOf(url: URL): SmtpTarget['security'] {
   if (url.protocol === 'smtps:') return 'implicit';
   const tls = url.searchParams.get('tls') ?? (url.username ? 'required' : 'opportunistic');
-  if (!Object.hasOwn(tlsModes, tls)) throw bad(`tls must be one of ${Object.keys(tlsModes).join(', ')}`);
-  if (tls !== 'required' && url.username) throw bad(`credentials need tls=required, not ${tls}`);
+  if (!Object.hasOwn(tlsModes, tls)) throw urlError(`tls must be one of ${Object.keys(tlsModes).join(', ')}`);
+  if (tls !== 'required' && url.username) throw urlError(`credentials need tls=required, not ${tls}`);
   return tlsModes[tls as keyof typeof tlsModes];
 }
 
@@ -35,7 +35,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw bad('write a % in user name or password as %25');
+    throw urlError('write % as %25 in the user name and the password');
   }
 }
 
@@ -43,20 +43,21 @@ function authorityIn(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw bad(`the file of ca cannot be read: ${(error as Error).message}`);
+    throw urlError(`the file that ca names cannot be read: ${(error as Error).message}`);
   }
 }
 
 /**
- * Read `smtp://user:password@host:587?tls=required|opportunistic|off&name=…&ca=file` (`smtps://` for TLS from the
+ * Reads `smtp://user:password@host:587?tls=required|opportunistic|off&name=…&ca=file` (`smtps://` for TLS from the
  * first byte).
- * @param clientName what EHLO says unless the URL's `name` does
- * @throws ConfigError naming what is wrong, never the credentials
+ * @param clientName the name in EHLO, unless the URL has a `name`
+ * @throws ConfigError that names the problem, never the credentials
  */
 export function smtpTargetFromUrl(url: URL, clientName: string): SmtpTarget {
   const unknown = [...url.searchParams.keys()].find((name) => !parameters.includes(name));
-  if (unknown !== undefined) throw bad(`${unknown} is not one of its parameters: ${parameters.join(', ')}`);
-  if (url.hostname === '') throw bad('it names no host');
+  if (unknown !== undefined)
+    throw urlError(`unknown parameter ${unknown}; known are ${parameters.join(', ')}`);
+  if (url.hostname === '') throw urlError('the URL has no host');
   const ca = url.searchParams.get('ca');
   const { username, password } = url;
   return {
@@ -75,8 +76,8 @@ interface Slot {
 }
 
 /**
- * A pool of pipelined connections; each window travels over one of them. Fewer are used while the server says
- * that it is busy (450, 451, 452), more again after windows without such replies.
+ * A pool of pipelined connections. Each batch is sent over one of them. The pool uses half as many while the server
+ * reports that it is busy (450, 451, 452), and one more after each batch without such replies.
  */
 class SmtpProvider implements EmailProvider {
   readonly name = 'smtp';
@@ -95,15 +96,15 @@ class SmtpProvider implements EmailProvider {
     this.#free = Array.from({ length: options.connections }, () => ({ connection: null, timer: null }));
   }
 
-  async handOver(window: readonly OutgoingEmail[]): Promise<HandOverOutcome[]> {
+  async handOver(batch: readonly OutgoingEmail[]): Promise<HandOverOutcome[]> {
     const slot = await this.#take();
     try {
       const connection = await this.#connect(slot);
-      const outcomes = await Promise.all(window.map((email) => send(connection, email)));
+      const outcomes = await Promise.all(batch.map((email) => send(connection, email)));
       this.#adapt(outcomes);
       return verdicts(outcomes);
     } catch (error) {
-      return window.map(() => ({ kind: 'fault', reason: (error as Error).message }));
+      return batch.map(() => ({ kind: 'fault', reason: (error as Error).message }));
     } finally {
       this.#give(slot);
     }
@@ -139,7 +140,7 @@ class SmtpProvider implements EmailProvider {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** A slot that is connected already, else an empty one. */
+  /** Prefers a slot that is already connected. */
   #next(): Slot | undefined {
     const index = this.#free.findLastIndex((slot) => slot.connection?.open);
     return this.#free.splice(index === -1 ? this.#free.length - 1 : index, 1)[0];
@@ -172,7 +173,7 @@ function send(connection: SmtpConnection, email: OutgoingEmail): Promise<SmtpOut
   return connection.send({ from: email.returnPath, to: email.to, smtpUtf8, eightBit, data });
 }
 
-/** Where a message's refusal ended the connection, those pipelined behind it were not tried. */
+/** If the refusal of a message ended the connection, the messages pipelined behind it were not tried. */
 function verdicts(outcomes: SmtpOutcome[]): HandOverOutcome[] {
   const lost = outcomes.some(endedConnection);
   return outcomes.map((outcome) => {
@@ -186,7 +187,7 @@ function endedConnection(outcome: SmtpOutcome): boolean {
   return outcome.kind === 'refused' && outcome.stage !== 'mail' && outcome.connectionLost;
 }
 
-/** A provider that hands over by SMTP. No connection is made before the first window. */
+/** Creates a provider that sends by SMTP. It does not connect before the first batch. */
 export function createSmtpProvider(options: SmtpProviderOptions): EmailProvider {
   return new SmtpProvider(options);
 }

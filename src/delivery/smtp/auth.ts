@@ -5,8 +5,8 @@ import type { Dialogue } from './dialogue.ts';
 const MAX_COMMAND_BYTES = 510;
 
 /**
- * Log in with PLAIN (RFC 4616) where offered, else LOGIN. Errors never hold what was sent.
- * @throws SmtpConnectionError with the server's reply when it refuses, or when it offers neither
+ * Logs in with PLAIN (RFC 4616) if offered, else with LOGIN. Errors never contain the credentials.
+ * @throws SmtpConnectionError with the server's reply if it refuses, or if it offers neither mechanism
  */
 export async function authenticate(
   dialogue: Dialogue,

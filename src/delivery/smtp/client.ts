@@ -7,9 +7,9 @@ const REPLY_TIMEOUT_MS = 300_000;
 const FINAL_DOT_TIMEOUT_MS = 600_000;
 
 /**
- * Connect to an SMTP server (RFC 5321), secure the connection and log in as the target says.
+ * Connects to an SMTP server (RFC 5321), secures the connection and logs in, as the target says.
  * @param options.lookup resolves the target's host, like `dns.lookup`
- * @throws SmtpConnectionError for any trouble before the first message: the server's or the network's, no message's
+ * @throws SmtpConnectionError for any failure of server or network before the first message
  */
 export async function connectSmtp(
   target: SmtpTarget,

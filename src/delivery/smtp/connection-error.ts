@@ -1,18 +1,18 @@
 import type { SmtpReply } from './reply-parser.ts';
 
-/** How far a connection had come; `idle` is between messages. */
+/** The stage of a connection; `idle` is between messages. */
 export type SmtpStage =
   'connect' | 'banner' | 'ehlo' | 'starttls' | 'auth' | 'mail' | 'rcpt' | 'data' | 'body' | 'idle';
 
 interface ConnectionErrorDetail {
-  /** The reply that ended the connection, where it was one. */
+  /** The reply that ended the connection, if a reply did. */
   reply?: SmtpReply;
   cause?: unknown;
-  /** The server broke the protocol: earlier replies may have been taken for answers to other commands. */
+  /** The server broke the protocol: earlier replies may have been matched with the wrong commands. */
   violation?: boolean;
 }
 
-/** The connection could not be made, or has ended. Says nothing about any message. */
+/** The connection failed or ended. This is no verdict on any message. */
 export class SmtpConnectionError extends Error {
   override readonly name: string = 'SmtpConnectionError';
   readonly stage: SmtpStage;
@@ -28,8 +28,8 @@ export class SmtpConnectionError extends Error {
 }
 
 /**
- * What the caller gave can never be written to an SMTP connection: a line end in an address, a bare CR or LF in a
- * message. A mistake in the program, found before anything is written; sending it again finds it again.
+ * The input can never be written to an SMTP connection, such as a line end in an address or a bare CR or LF in a
+ * message. This is a bug in the caller, found before anything is written. Trying again does not help.
  */
 export class SmtpInputError extends SmtpConnectionError {
   override readonly name = 'SmtpInputError';

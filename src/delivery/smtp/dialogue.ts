@@ -2,17 +2,17 @@ import { SmtpConnectionError, type SmtpStage } from './connection-error.ts';
 import type { SmtpReply } from './reply-parser.ts';
 import type { Wire, WireListener } from './wire.ts';
 
-interface Asked {
+interface PendingReply {
   resolve: (reply: SmtpReply) => void;
   reject: (error: SmtpConnectionError) => void;
 }
 
-/** One command at a time, as a handshake goes: ask, wait for the reply, ask the next. */
+/** Sends one command at a time and waits for its reply, as the handshake does. */
 export class Dialogue implements WireListener {
   stage: SmtpStage = 'banner';
   readonly #timeoutMs: number;
   #wire: Wire | null = null;
-  #asked: Asked | null = null;
+  #pending: PendingReply | null = null;
   #ended: SmtpConnectionError | null = null;
 
   /** @param timeoutMs for each reply */
@@ -20,59 +20,59 @@ export class Dialogue implements WireListener {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Talk over this wire from now on. */
+  /** Uses this wire from now on. */
   use(wire: Wire): void {
     this.#wire = wire;
   }
 
   /**
-   * Write a command and wait for its reply.
-   * @param stage where the conversation stands from now on
+   * Writes a command and waits for its reply.
+   * @param stage the stage from now on
    * @param command without its line end; null to wait for the greeting
-   * @throws SmtpConnectionError when the connection ends, or 421 announces it
+   * @throws SmtpConnectionError if the connection ends
    */
   async ask(stage: SmtpStage, command: string | null): Promise<SmtpReply> {
-    this.#refuseIfEnded();
+    this.#throwIfEnded();
     this.stage = stage;
     const reply = await new Promise<SmtpReply>((resolve, reject) => {
-      this.#asked = { resolve, reject };
+      this.#pending = { resolve, reject };
       if (command === null) this.#wire?.expectReply();
       else this.#wire?.write(Buffer.from(`${command}\r\n`), 1);
       this.#wire?.expectWithin(this.#timeoutMs);
     });
-    // What came together with the reply may have ended the connection.
-    this.#refuseIfEnded();
+    // Bytes that arrived together with the reply may have ended the connection.
+    this.#throwIfEnded();
     return reply;
   }
 
-  /** The same, where only one code lets the handshake go on. */
+  /** Writes a command and accepts only one reply code. @throws SmtpConnectionError for any other */
   async demand(stage: SmtpStage, command: string | null, code: number): Promise<SmtpReply> {
     const reply = await this.ask(stage, command);
     if (reply.code !== code) throw refusal(stage, reply);
     return reply;
   }
 
-  #refuseIfEnded(): void {
+  #throwIfEnded(): void {
     if (this.#ended) throw this.#ended;
   }
 
   reply(reply: SmtpReply): void {
-    const asked = this.#asked;
-    this.#asked = null;
-    asked?.resolve(reply);
+    const pending = this.#pending;
+    this.#pending = null;
+    pending?.resolve(reply);
   }
 
   settled(): void {
-    if (!this.#asked) this.#wire?.expectNothing();
+    if (!this.#pending) this.#wire?.expectNothing();
   }
 
   ended(error: SmtpConnectionError): void {
     this.#ended = error;
-    this.#asked?.reject(error);
+    this.#pending?.reject(error);
   }
 }
 
-/** The server said something else than what lets a handshake go on. */
+/** The error for a reply with which the handshake cannot go on. */
 export function refusal(stage: SmtpStage, reply: SmtpReply): SmtpConnectionError {
   const said = [reply.code, reply.enhanced, reply.text].filter(Boolean).join(' ');
   return new SmtpConnectionError(stage, `${stage} refused: ${said}`, { reply });

@@ -2,17 +2,17 @@ import { SmtpInputError } from './connection-error.ts';
 import type { SmtpCapabilities, SmtpOutcome, SmtpSubmission } from './contract.ts';
 import { scanData } from './message-data.ts';
 
-/** Printable ASCII but space, quote, backslash and angle brackets: what needs no closer look. */
+/** Printable ASCII except space, quote, backslash and angle brackets. Such an address needs no further check. */
 const PLAIN_ADDRESS = /^[!#-;=?-[\]-~]*$/;
-/** The same with quoted strings, whose backslashes take one character with them, and anything beyond ASCII. */
+/** The same, and quoted strings, in which a backslash escapes one character, and non-ASCII characters. */
 const QUOTED_ADDRESS = /^(?:[!#-;=?-[\]-~\x80-\uffff]|"(?:[ !#-[\]-~\x80-\uffff]|\\[ -~])*")*$/;
-const BEYOND_ASCII = /[^\x00-\x7f]/;
-/** C1 controls and the line separators that some software takes for line ends. */
-const UNSEEN = /[\x80-\x9f\u2028\u2029]/;
+const NON_ASCII = /[^\x00-\x7f]/;
+/** C1 controls, and separators that some software takes for line ends. */
+const INVISIBLE = /[\x80-\x9f\u2028\u2029]/;
 /** RFC 5321 §4.5.3.1.3, brackets excluded. */
 const MAX_ADDRESS_BYTES = 254;
 
-/** A submission, ready to be written. */
+/** The commands and the data of a submission. */
 export interface Envelope {
   mail: string;
   rcpt: string;
@@ -22,8 +22,8 @@ export interface Envelope {
 }
 
 /**
- * Write the commands of a submission, or say why it cannot be sent over a connection with these capabilities:
- * parameters only where they are needed, nothing in an address that could end its command.
+ * Creates the commands of a submission. Parameters are used only if needed, and an address cannot end its command.
+ * @returns the envelope, or the outcome if the submission cannot be sent over a connection with these capabilities
  */
 export function createEnvelope(
   submission: SmtpSubmission,
@@ -31,11 +31,11 @@ export function createEnvelope(
 ): Envelope | SmtpOutcome {
   const { from, to, smtpUtf8, data } = submission;
   const scan = scanData(data);
-  const mistake =
-    addressMistake('sender', from, smtpUtf8) ??
-    (to === '' ? 'the recipient is empty' : addressMistake('recipient', to, smtpUtf8)) ??
+  const problem =
+    addressProblem('sender', from, smtpUtf8) ??
+    (to === '' ? 'the recipient is empty' : addressProblem('recipient', to, smtpUtf8)) ??
     (scan.bareAt === -1 ? null : `the message has a bare CR or LF at offset ${scan.bareAt}`);
-  if (mistake) return { kind: 'not_sent', error: new SmtpInputError('mail', mistake) };
+  if (problem) return { kind: 'not_sent', error: new SmtpInputError('mail', problem) };
   const missing = missingCapability(submission, offered);
   if (missing) return missing;
   const size = offered.size === null ? '' : ` SIZE=${data.length}`;
@@ -49,14 +49,14 @@ export function createEnvelope(
   };
 }
 
-function addressMistake(which: string, address: string, smtpUtf8: boolean): string | null {
+function addressProblem(which: string, address: string, smtpUtf8: boolean): string | null {
   if (address.length <= MAX_ADDRESS_BYTES && PLAIN_ADDRESS.test(address)) return null;
   if (Buffer.byteLength(address) > MAX_ADDRESS_BYTES)
     return `the ${which} is longer than ${MAX_ADDRESS_BYTES} bytes`;
-  if (!QUOTED_ADDRESS.test(address) || UNSEEN.test(address)) {
-    return `the ${which} has characters that no address can have`;
+  if (!QUOTED_ADDRESS.test(address) || INVISIBLE.test(address)) {
+    return `the ${which} has characters that are not allowed in an address`;
   }
-  if (!smtpUtf8 && BEYOND_ASCII.test(address)) return `the ${which} is not ASCII, which needs SMTPUTF8`;
+  if (!smtpUtf8 && NON_ASCII.test(address)) return `the ${which} is not ASCII, which needs SMTPUTF8`;
   return null;
 }
 
@@ -68,7 +68,10 @@ function missingCapability(submission: SmtpSubmission, offered: SmtpCapabilities
   }
   const limit = offered.size ?? 0;
   if (limit > 0 && submission.data.length > limit) {
-    return unsupported('size', `the message has ${submission.data.length} bytes, the server takes ${limit}`);
+    return unsupported(
+      'size',
+      `the message has ${submission.data.length} bytes, the server accepts ${limit}`,
+    );
   }
   return null;
 }

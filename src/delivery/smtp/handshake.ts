@@ -7,19 +7,67 @@ import type { SmtpReply } from './reply-parser.ts';
 import { openSocket, secureSocket } from './sockets.ts';
 import { Wire } from './wire.ts';
 
-/** What EHLO offered, with what only the handshake needs. */
-export interface Offer extends SmtpCapabilities {
+/** The capabilities from EHLO, and those that only the handshake needs. */
+interface Offer extends SmtpCapabilities {
   startTls: boolean;
   /** SASL mechanisms in capitals. */
   auth: ReadonlySet<string>;
 }
 
-/** Read the reply to EHLO (RFC 5321 §4.1.1.1): its first line greets, each further one is a keyword with parameters. */
-export function readOffer(reply: SmtpReply): Offer {
+const REPLY_TIMEOUT_MS = 300_000;
+
+/** A connection after its handshake, and what the server offers. */
+interface Greeted {
+  wire: Wire;
+  offer: Offer;
+}
+
+/**
+ * Connects, reads the greeting, sends EHLO, secures the connection and sends EHLO again (RFC 3207 §4.2), and
+ * authenticates.
+ * @throws SmtpConnectionError
+ */
+export async function shakeHands(target: SmtpTarget, lookup?: LookupFunction): Promise<Greeted> {
+  if (!/^[!-~]{1,255}$/.test(target.clientName))
+    throw new SmtpInputError('ehlo', 'the client name is not a host name');
+  const dialogue = new Dialogue(target.replyTimeoutMs ?? REPLY_TIMEOUT_MS);
+  let wire = useSocket(await openSocket(target, lookup), dialogue);
+  try {
+    await dialogue.demand('banner', null, 220);
+    let offer = await sendEhlo(dialogue, target);
+    let secure = target.security === 'implicit';
+    if (wantsStartTls(target, offer)) {
+      wire = await startTls(wire, dialogue, target);
+      offer = await sendEhlo(dialogue, target);
+      secure = true;
+    }
+    if (target.auth) {
+      if (!secure) permitPlaintext(target, wire);
+      await authenticate(dialogue, offer.auth, target.auth);
+    }
+    return { wire, offer };
+  } catch (error) {
+    wire.end(error as SmtpConnectionError);
+    throw error;
+  }
+}
+
+function useSocket(socket: Socket, dialogue: Dialogue): Wire {
+  const wire = new Wire(socket, dialogue);
+  dialogue.use(wire);
+  return wire;
+}
+
+async function sendEhlo(dialogue: Dialogue, target: SmtpTarget): Promise<Offer> {
+  return readOffer(await dialogue.demand('ehlo', `EHLO ${target.clientName}`, 250));
+}
+
+/** Reads the reply to EHLO (RFC 5321 §4.1.1.1): a greeting, then one keyword with parameters per line. */
+function readOffer(reply: SmtpReply): Offer {
   const keywords = new Map<string, string>();
   const auth = new Set<string>();
   for (const line of reply.text.split('\n').slice(1)) {
-    // Some servers write the obsolete `AUTH=PLAIN`, often beside the proper form.
+    // Some servers send the obsolete `AUTH=PLAIN`, often in addition to the proper form.
     const [keyword = '', ...parameters] = line.trim().toUpperCase().split(/[ =]+/);
     keywords.set(keyword, parameters[0] ?? '');
     if (keyword === 'AUTH') for (const mechanism of parameters) auth.add(mechanism);
@@ -36,53 +84,6 @@ export function readOffer(reply: SmtpReply): Offer {
   };
 }
 
-const REPLY_TIMEOUT_MS = 300_000;
-
-/** A connection after its handshake, and what it can do. */
-export interface Greeted {
-  wire: Wire;
-  offer: Offer;
-}
-
-/**
- * Connect, read the greeting, say EHLO, secure the connection and say EHLO again (RFC 3207 §4.2), authenticate.
- * @throws SmtpConnectionError
- */
-export async function shakeHands(target: SmtpTarget, lookup?: LookupFunction): Promise<Greeted> {
-  if (!/^[!-~]{1,255}$/.test(target.clientName))
-    throw new SmtpInputError('ehlo', 'the client name is not a host name');
-  const dialogue = new Dialogue(target.replyTimeoutMs ?? REPLY_TIMEOUT_MS);
-  let wire = talkOver(await openSocket(target, lookup), dialogue);
-  try {
-    await dialogue.demand('banner', null, 220);
-    let offer = await sayEhlo(dialogue, target);
-    let secure = target.security === 'implicit';
-    if (wantsStartTls(target, offer)) {
-      wire = await startTls(wire, dialogue, target);
-      offer = await sayEhlo(dialogue, target);
-      secure = true;
-    }
-    if (target.auth) {
-      if (!secure) permitPlaintext(target, wire);
-      await authenticate(dialogue, offer.auth, target.auth);
-    }
-    return { wire, offer };
-  } catch (error) {
-    wire.end(error as SmtpConnectionError);
-    throw error;
-  }
-}
-
-function talkOver(socket: Socket, dialogue: Dialogue): Wire {
-  const wire = new Wire(socket, dialogue);
-  dialogue.use(wire);
-  return wire;
-}
-
-async function sayEhlo(dialogue: Dialogue, target: SmtpTarget): Promise<Offer> {
-  return readOffer(await dialogue.demand('ehlo', `EHLO ${target.clientName}`, 250));
-}
-
 function wantsStartTls(target: SmtpTarget, offer: Offer): boolean {
   if (target.security === 'opportunistic') return offer.startTls;
   if (target.security !== 'starttls') return false;
@@ -91,12 +92,12 @@ function wantsStartTls(target: SmtpTarget, offer: Offer): boolean {
 }
 
 /**
- * Bytes in clear behind the reply to STARTTLS would be taken for the secured server's: the wire fails on those that
- * came with the reply, TLS on those that come after it, as they are no TLS records.
+ * Clear-text bytes behind the reply to STARTTLS must not be taken for bytes of the secured connection. The wire fails
+ * on bytes that come with the reply; TLS fails on bytes that come later, because they are not TLS records.
  */
 async function startTls(wire: Wire, dialogue: Dialogue, target: SmtpTarget): Promise<Wire> {
   await dialogue.demand('starttls', 'STARTTLS', 220);
-  return talkOver(await secureSocket(wire.release(), target, 'starttls'), dialogue);
+  return useSocket(await secureSocket(wire.release(), target, 'starttls'), dialogue);
 }
 
 function permitPlaintext(target: SmtpTarget, wire: Wire): void {

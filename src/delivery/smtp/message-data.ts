@@ -2,11 +2,11 @@ const LF = 10;
 const CR = 13;
 const DOT = 46;
 
-/** What one pass over a message finds out. */
-export interface DataScan {
+/** What one pass over a message finds. */
+interface DataScan {
   /** Lines that begin with a dot. */
   dots: number;
-  /** Offset of the first CR without LF or LF without CR, which RFC 5321 §2.3.8 forbids; -1 where there is none. */
+  /** Offset of the first CR without LF or LF without CR, which RFC 5321 §2.3.8 forbids; -1 if there is none. */
   bareAt: number;
 }
 
@@ -27,8 +27,8 @@ export function scanData(data: Uint8Array): DataScan {
 }
 
 /**
- * The message as it follows DATA (RFC 5321 §4.5.2): a dot before each of the `dots` lines that begin with one, and a
- * line end at the end. The final dot is not part of it. Copies only where something has to change.
+ * Prepares a message to follow DATA (RFC 5321 §4.5.2): adds a dot before each of the `dots` lines that begin with one,
+ * and a line end at the end, but not the final dot. Copies the message only if something has to change.
  */
 export function stuffDots(data: Uint8Array, dots: number): Uint8Array {
   const ended = data.length === 0 || data[data.length - 1] === LF;

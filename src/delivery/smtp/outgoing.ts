@@ -1,6 +1,6 @@
 import type { Wire } from './wire.ts';
 
-/** Collects commands, and what goes before them, so that all leaves in one write. */
+/** Collects commands so that they are sent in one write, together with the end of a body before them. */
 export class Outgoing {
   readonly #wire: Wire;
   #commands = '';
@@ -19,18 +19,18 @@ export class Outgoing {
     this.#replies += replies;
   }
 
-  /** Write what was added, if anything, behind the end of a body. */
+  /** Writes the added commands, if any, after the end of a body. */
   flush(body: Uint8Array | null = null): void {
     const commands = this.#commands;
     if (commands === '') return;
     const replies = this.#replies;
     this.#commands = '';
     this.#replies = 0;
-    const head = body?.length ?? 0;
-    // Commands hold bytes over 127 only in SMTPUTF8 addresses; three bytes a unit is the most UTF-8 takes.
-    const bytes = Buffer.allocUnsafe(head + commands.length * 3);
+    const bodyLength = body?.length ?? 0;
+    // Only SMTPUTF8 addresses have non-ASCII characters. UTF-8 takes at most three bytes per UTF-16 unit.
+    const bytes = Buffer.allocUnsafe(bodyLength + commands.length * 3);
     if (body) bytes.set(body, 0);
-    const length = head + bytes.write(commands, head, 'utf8');
+    const length = bodyLength + bytes.write(commands, bodyLength, 'utf8');
     this.#wire.write(bytes.subarray(0, length), replies);
   }
 }

@@ -1,18 +1,18 @@
 /** One reply (RFC 5321 §4.2). */
 export interface SmtpReply {
   code: number;
-  /** Enhanced status code (RFC 3463) such as `5.1.1`, as the server wrote it, offered by EHLO or not. */
+  /** Enhanced status code (RFC 3463), such as `5.1.1`, whether EHLO offered such codes or not. */
   enhanced: string | null;
-  /** The text without codes; the lines of a reply of many lines are joined by a line feed. */
+  /** The text without codes. Several lines are joined by a line feed. */
   text: string;
 }
 
-/** The server's bytes are no reply, or never end. */
+/** The server's bytes are not a reply, or the reply is too long. */
 export class MalformedReplyError extends Error {
   override readonly name = 'MalformedReplyError';
 }
 
-/** A longer reply, all its lines together, is an attack or a mistake. */
+/** A longer reply, counting all its lines, is an attack or a mistake. */
 const MAX_REPLY_BYTES = 65_536;
 const EMPTY: Buffer = Buffer.alloc(0);
 const LF = 10;
@@ -22,31 +22,31 @@ const HYPHEN = 45;
 const ENHANCED = /^([245]\.\d{1,3}\.\d{1,3})(?: |$)/;
 
 /**
- * Reads replies from bytes that arrive in any pieces: `feed` a piece, then take replies with `next` until it gives
- * null. Holds at most 64 KiB of an unfinished reply.
+ * Reads replies from bytes that arrive in any pieces: `feed` a piece, then call `next` until it returns null. Buffers
+ * at most 64 KiB of an unfinished reply.
  */
 export class ReplyParser {
   #chunk = EMPTY;
   #at = 0;
-  /** Pieces of a line whose end has not come. */
+  /** Pieces of an unfinished line. */
   #pieces: Buffer[] = [];
-  #held = 0;
-  /** Of the reply begun by lines that said "more follows"; 0 where there is none. */
+  #buffered = 0;
+  /** The code of an unfinished reply of several lines; 0 if there is none. */
   #code = 0;
   #size = 0;
   #enhanced: string | null = null;
   #lines: string[] = [];
 
-  /** Whether there are bytes of a reply that has not ended. */
+  /** Whether there are bytes of an unfinished reply. */
   get partial(): boolean {
-    return this.#held > 0 || this.#code > 0 || this.#at < this.#chunk.length;
+    return this.#buffered > 0 || this.#code > 0 || this.#at < this.#chunk.length;
   }
 
   feed(chunk: Buffer): void {
-    if (this.#held > 0 && chunk.includes(LF)) {
+    if (this.#buffered > 0 && chunk.includes(LF)) {
       this.#chunk = Buffer.concat([...this.#pieces, chunk]);
       this.#pieces = [];
-      this.#held = 0;
+      this.#buffered = 0;
     } else {
       this.#chunk = chunk;
     }
@@ -54,26 +54,26 @@ export class ReplyParser {
   }
 
   /**
-   * The next whole reply, or null when the rest has to come first.
+   * @returns the next complete reply, or null if more bytes are needed
    * @throws MalformedReplyError
    */
   next(): SmtpReply | null {
     for (;;) {
       const end = this.#chunk.indexOf(LF, this.#at);
-      if (end === -1) return this.#hold();
+      if (end === -1) return this.#buffer();
       const reply = this.#line(this.#at, end);
       this.#at = end + 1;
       if (reply) return reply;
     }
   }
 
-  #hold(): null {
+  #buffer(): null {
     const rest = this.#at === 0 ? this.#chunk : this.#chunk.subarray(this.#at);
     if (rest.length > 0) this.#pieces.push(rest);
-    this.#held += rest.length;
+    this.#buffered += rest.length;
     this.#chunk = EMPTY;
     this.#at = 0;
-    this.#bound(this.#held);
+    this.#bound(this.#buffered);
     return null;
   }
 
@@ -119,7 +119,7 @@ export class ReplyParser {
   }
 }
 
-/** The code of the line, 200 to 599, or 0 where there is none. */
+/** @returns the code of the line, 200 to 599, or 0 if there is none */
 function readCode(chunk: Buffer, start: number, end: number): number {
   if (end - start < 3) return 0;
   const hundreds = digit(chunk[start]);
@@ -128,12 +128,12 @@ function readCode(chunk: Buffer, start: number, end: number): number {
   return hundreds >= 2 && hundreds <= 5 && tens >= 0 && ones >= 0 ? hundreds * 100 + tens * 10 + ones : 0;
 }
 
-/** The digit's value, or -1. */
+/** @returns the digit's value, or -1 */
 function digit(byte = 0): number {
   return byte >= 48 && byte <= 57 ? byte - 48 : -1;
 }
 
-/** A control character has no business in a reply and is dangerous in a log. */
+/** Replaces control characters, which are dangerous in a log. */
 function readText(chunk: Buffer, start: number, end: number): string {
   if (start >= end) return '';
   return chunk.toString('utf8', start, end).replace(/[\x00-\x1f\x7f]/g, '?');

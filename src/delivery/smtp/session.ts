@@ -7,8 +7,8 @@ import type { SmtpReply } from './reply-parser.ts';
 import { outcomeOfLost, type Transaction, type Verdict } from './transaction.ts';
 import type { Wire, WireListener } from './wire.ts';
 
-/** A queue whose `shift` costs the same however long it is. */
-export class Fifo<T> {
+/** A queue whose `shift` takes the same time at any length. */
+class Fifo<T> {
   #items: (T | undefined)[] = [];
   #head = 0;
 
@@ -32,7 +32,7 @@ export class Fifo<T> {
   }
 }
 
-/** The reply that is awaited next; null between messages. */
+/** The next reply; null between messages. */
 type Awaited = 'rset' | 'mail' | 'rcpt' | 'data' | 'body' | 'quit' | null;
 
 export interface SessionTimeouts {
@@ -43,13 +43,13 @@ export interface SessionTimeouts {
 const DATA = 'DATA\r\n';
 const FINAL_DOT = '.\r\n';
 const QUIT_TIMEOUT_MS = 5_000;
-/** A longer message is written in pieces of this size, each when the one before has left the process. */
+/** A longer message is written in pieces of this size, each after the previous one has left the process. */
 const PIECE_BYTES = 65_536;
 
 /**
- * Sends messages over a greeted connection. At most two transactions have begun at any time: the one whose reply is
- * awaited, and one whose MAIL, RCPT and DATA were pipelined behind the other's final dot (RFC 2920 §3.1). A body
- * follows only its own 354, so at most one final dot is without its reply.
+ * Sends messages over a connection after its handshake. At most two transactions are open at any time: the current
+ * one, and one whose MAIL, RCPT and DATA were pipelined behind the final dot of the current one (RFC 2920 §3.1). A body
+ * is written only after its own 354, so at most one final dot has no reply yet.
  */
 export class SmtpSession implements SmtpConnection, WireListener {
   readonly capabilities: SmtpCapabilities;
@@ -61,7 +61,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
   #current: Transaction | null = null;
   #ahead: Transaction | null = null;
   #awaited: Awaited = null;
-  /** 354 has come for the current transaction and nothing of its body is written yet. */
+  /** 354 has come for the current transaction, and nothing of its body has been written. */
   #bodyDue = false;
   /** The current transaction's final dot has been written. */
   #dotWritten = false;
@@ -70,7 +70,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
   #pumpScheduled = false;
   #leaving = false;
   #closed: { error: SmtpConnectionError | null } | null = null;
-  /** We close the connection ourselves, which is no trouble. */
+  /** This side closes the connection, which is not an error. */
   #expectedEnd = false;
 
   constructor(wire: Wire, capabilities: SmtpCapabilities, timeouts: SessionTimeouts) {
@@ -150,23 +150,23 @@ export class SmtpSession implements SmtpConnection, WireListener {
   }
 
   ended(error: SmtpConnectionError): void {
-    const told = this.#expectedEnd || this.#awaited === 'quit' ? null : error;
+    const reported = this.#expectedEnd || this.#awaited === 'quit' ? null : error;
     const [current, ahead] = [this.#current, this.#ahead];
     const progress = { goAhead: this.#awaited === 'body', dotWritten: this.#dotWritten };
     this.#current = null;
     this.#ahead = null;
-    this.#closed = { error: told };
+    this.#closed = { error: reported };
     current?.resolve(outcomeOfLost(current.verdict, progress, error));
     ahead?.resolve({ kind: 'not_sent', error });
     for (let next = this.#queue.shift(); next; next = this.#queue.shift())
       next.resolve({ kind: 'not_sent', error });
-    for (const listener of this.#closeListeners.splice(0)) listener(told);
+    for (const listener of this.#closeListeners.splice(0)) listener(reported);
   }
 
   #onEnvelopeReply(current: Transaction, stage: 'mail' | 'rcpt', reply: SmtpReply): void {
     if (reply.code >= 300 && reply.code < 400) return this.#violation(reply);
     if (reply.code >= 400) current.verdict ??= { stage, reply };
-    // Without pipelining nothing further has been written of a refused transaction.
+    // Without pipelining, nothing more of a refused transaction has been written.
     if (current.verdict && !this.capabilities.pipelining)
       return this.#finishRefused(current, current.verdict);
     this.#enter(stage === 'mail' ? 'rcpt' : 'data');
@@ -193,7 +193,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
     this.#finish(current, { kind: 'refused', stage: 'body', reply, connectionLost: false });
   }
 
-  /** A reply in the middle of a long message: a refusal can be no other's, but the rest cannot be taken back. */
+  /** A reply in the middle of a long message. A refusal is for this message, but its remaining bytes are on their way. */
   #onEarlyReply(current: Transaction, reply: SmtpReply): void {
     if (reply.code < 400) return this.#violation(reply);
     current.verdict = { stage: 'body', reply };
@@ -207,7 +207,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
   }
 
   #violation(reply: SmtpReply): void {
-    this.#wire.fail(`reply ${reply.code} is none to ${this.stage}`, { reply, violation: true });
+    this.#wire.fail(`${reply.code} is not a valid reply to ${this.stage}`, { reply, violation: true });
   }
 
   #finishRefused(current: Transaction, verdict: Verdict): void {
@@ -238,7 +238,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
     this.#wire.expectWithin(this.#awaited === 'body' && this.#dotWritten ? finalDotMs : replyMs);
   }
 
-  /** Write all that may be written now, in one piece. */
+  /** Writes everything that may be written now, in one piece. */
   #pump(): void {
     if (this.#closed) return;
     if (this.#bodyDue) return this.#writeBody();
@@ -247,7 +247,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
     this.#out.flush();
   }
 
-  /** With nothing under way: the next message, or good-bye. */
+  /** Begins the next message, or QUIT. No transaction is open. */
   #begin(): void {
     this.#current = this.#queue.shift() ?? null;
     if (this.#current) {
@@ -274,7 +274,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
     this.#out.add(mail + rcpt + DATA, 3);
   }
 
-  /** Wait for this reply; where commands go one by one, its command is written now. */
+  /** Waits for this reply next. Without pipelining, writes its command. */
   #enter(stage: 'mail' | 'rcpt' | 'data'): void {
     this.#awaited = stage;
     const envelope = this.#current?.envelope;
@@ -286,7 +286,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
     const current = this.#current;
     if (!current) return;
     this.#bodyDue = false;
-    // RCPT was refused, and yet 354: an empty message ends what must not be a message.
+    // The server sent 354 although it had refused RCPT. An empty message ends the transaction; its reply does not count.
     const body = current.verdict
       ? new Uint8Array(0)
       : stuffDots(current.envelope.data, current.envelope.dots);
@@ -294,7 +294,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
     this.#endBody(body);
   }
 
-  /** The message's last piece, its final dot, and the next one's commands behind it. */
+  /** Writes the last piece of a message, its final dot, and the commands of the next message behind it. */
   #endBody(piece: Uint8Array, replies = 1): void {
     this.#dotWritten = true;
     this.#out.add(FINAL_DOT, replies);

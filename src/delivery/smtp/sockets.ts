@@ -6,7 +6,7 @@ import type { SmtpTarget } from './contract.ts';
 const CONNECT_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_MS = 60_000;
 
-/** Connect, with TLS from the first byte where the target says so. */
+/** Connects, with TLS from the first byte if the target says so. */
 export async function openSocket(target: SmtpTarget, lookup?: LookupFunction): Promise<Socket> {
   const socket = net.connect({
     host: target.host,
@@ -20,18 +20,18 @@ export async function openSocket(target: SmtpTarget, lookup?: LookupFunction): P
   return target.security === 'implicit' ? secureSocket(socket, target, 'connect') : socket;
 }
 
-/** Put TLS on a connection; its certificate has to be for the target's host and from an authority trusted. */
+/** Starts TLS on a connection. The certificate must be for the target's host and from a trusted authority. */
 export async function secureSocket(socket: Socket, target: SmtpTarget, stage: SmtpStage): Promise<Socket> {
   const servername = target.tls?.servername ?? target.host;
   const secured = tls.connect({
     socket,
     host: servername,
     rejectUnauthorized: true,
-    // An IP address is verified, but not sent as a name (RFC 6066 §3).
+    // The certificate must match an IP address, too, but SNI must not contain one (RFC 6066 §3).
     ...(net.isIP(servername) === 0 ? { servername } : {}),
     ...(target.tls?.ca === undefined ? {} : { ca: target.tls.ca }),
   });
-  // TLS has the connection now and tells of its errors; destroying it closes both.
+  // TLS now reports the errors of the connection. Destroying the TLS socket closes both.
   socket.on('error', () => undefined);
   await ready(secured, 'secureConnect', stage, target);
   return secured;
@@ -50,12 +50,9 @@ function ready(
   };
   const onError = (error: Error): void => fail(messageOf(error), error);
   const onClose = (): void => fail('the server closed the connection');
-  const timer = setTimeout(
-    () => fail('no connection in time'),
-    target.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
-  );
+  const timer = setTimeout(() => fail('connection timed out'), target.connectTimeoutMs ?? CONNECT_TIMEOUT_MS);
   socket.once('error', onError).once('close', onClose).once(event, resolve);
-  // An error after the first, of a socket that is being destroyed, has nobody left to tell.
+  // The socket is being destroyed; without a listener, a second error would end the process.
   void promise.then(
     () => socket.off('error', onError),
     () => socket.on('error', () => undefined),
@@ -66,7 +63,7 @@ function ready(
   });
 }
 
-/** Where several addresses were tried, the error of each is inside one without a message. */
+/** If several addresses were tried, their errors are inside one error without a message. */
 function messageOf(error: Error): string {
   if (!(error instanceof AggregateError)) return error.message;
   return error.errors.map((each) => (each as Error).message).join('; ');

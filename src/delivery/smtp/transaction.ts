@@ -3,21 +3,21 @@ import type { SmtpOutcome } from './contract.ts';
 import type { Envelope } from './envelope.ts';
 import type { SmtpReply } from './reply-parser.ts';
 
-/** Why a message is refused. */
+/** The reply that refused a message. */
 export interface Verdict {
   stage: 'mail' | 'rcpt' | 'data' | 'body';
   reply: SmtpReply;
 }
 
-/** One message on its way. */
+/** One message that is being sent. */
 export interface Transaction {
   envelope: Envelope;
   resolve: (outcome: SmtpOutcome) => void;
-  /** The first refusal; what follows of the transaction cannot change it. */
+  /** The first refusal. Later replies of the transaction do not change it. */
   verdict: Verdict | null;
 }
 
-/** How far the transaction had come whose connection ended. */
+/** The progress of a transaction when its connection ended. */
 interface Progress {
   /** 354 has come. */
   goAhead: boolean;
@@ -26,8 +26,8 @@ interface Progress {
 }
 
 /**
- * What became of the message in hand when its connection ended. A verdict stands, unless the replies turn out to have
- * been shifted; 354 shows that those before it were not.
+ * The outcome of the current message when its connection ended. A verdict counts, unless replies may have been matched
+ * with the wrong commands; a 354 shows that those before it were not.
  */
 export function outcomeOfLost(
   verdict: Verdict | null,

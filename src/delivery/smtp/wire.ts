@@ -2,28 +2,30 @@ import type { Socket } from 'node:net';
 import { SmtpConnectionError, type SmtpStage } from './connection-error.ts';
 import { ReplyParser, type SmtpReply } from './reply-parser.ts';
 
-/** Who is talking over a wire at present: the handshake, then the session. */
+/** The present user of a wire: the handshake, then the session. */
 export interface WireListener {
-  /** Where the conversation stands, for the errors. */
+  /** The present stage, for errors. */
   readonly stage: SmtpStage;
-  /** A reply to the oldest command without one. */
+  /** Receives the reply to the oldest command without one. */
   reply(reply: SmtpReply): void;
-  /** Replies that came together have all been told: the time to write. */
+  /** All replies that arrived together have been passed on, so commands may be written now. */
   settled(): void;
-  /** The connection is over. Called once, and nothing after it. */
+  /** The connection has ended. Called once; nothing is called afterwards. */
   ended(error: SmtpConnectionError): void;
 }
 
 /**
- * A socket, seen as commands and replies. Keeps the account of replies owed, so that a surplus or unasked one is found
- * whoever is talking; reads all that came before anyone writes, so that a reply is never taken for the answer to a
- * command written after it. One coarse timer guards all deadlines.
+ * A socket as a stream of commands and replies.
+ *
+ * It counts the replies that the server owes, so that an unexpected reply is always found. It reads everything that has
+ * arrived before commands are written, so that no reply is taken for the reply to a later command. One coarse timer
+ * serves all deadlines.
  */
 export class Wire {
   readonly #socket: Socket;
   readonly #parser = new ReplyParser();
   #listener: WireListener;
-  /** Replies that the server owes us. */
+  /** Replies that the server owes. */
   #owed = 0;
   #over = false;
   #trouble: Error | null = null;
@@ -61,7 +63,7 @@ export class Wire {
   }
 
   /**
-   * Write commands (or a message) that the server will answer with `replies` replies.
+   * Writes commands, or a message, to which the server will send `replies` replies.
    * @param flushed called when the operating system has taken the bytes
    */
   write(bytes: Uint8Array, replies: number, flushed?: () => void): void {
@@ -70,12 +72,12 @@ export class Wire {
     else this.#socket.write(bytes);
   }
 
-  /** The server speaks first. */
+  /** Expects a reply without a command: the greeting. */
   expectReply(): void {
     this.#owed++;
   }
 
-  /** The next reply, or a call of this method, has to come within `ms`. */
+  /** Sets the deadline of the next reply. A later call replaces it. */
   expectWithin(ms: number): void {
     const now = performance.now();
     this.#deadline = now + ms;
@@ -86,7 +88,7 @@ export class Wire {
     this.#deadline = Infinity;
   }
 
-  /** End the connection; the listener hears of it at once. */
+  /** Ends the connection and notifies the listener at once. */
   fail(message: string, detail: { reply?: SmtpReply; cause?: unknown; violation?: boolean } = {}): void {
     this.end(new SmtpConnectionError(this.#listener.stage, message, detail));
   }
@@ -99,7 +101,7 @@ export class Wire {
   }
 
   /**
-   * Give the socket away, for TLS to be put on it. Nothing is read from it any more.
+   * Releases the socket, so that TLS can be started on it. The wire reads nothing more from it.
    * @returns the socket, paused
    */
   release(): Socket {
@@ -116,28 +118,28 @@ export class Wire {
   }
 
   #read(chunk: Buffer): void {
-    let told = false;
+    let passedOn = false;
     try {
       this.#parser.feed(chunk);
       for (let reply = this.#parser.next(); reply; reply = this.#parser.next()) {
-        if (this.#owed === 0) return this.#unasked(reply);
+        if (this.#owed === 0) return this.#unexpected(reply);
         this.#owed--;
         this.#listener.reply(reply);
         if (this.#over) return;
-        told = true;
+        passedOn = true;
       }
     } catch (error) {
       return this.fail((error as Error).message, { cause: error, violation: true });
     }
     if (this.#owed === 0 && this.#parser.partial)
-      return this.fail('unasked bytes from the server', { violation: true });
-    if (told) this.#listener.settled();
+      return this.fail('unexpected bytes from the server', { violation: true });
+    if (passedOn) this.#listener.settled();
   }
 
-  /** With 421 a server may say good-bye at any time; any other reply that nobody asked for breaks the protocol. */
-  #unasked(reply: SmtpReply): void {
+  /** A server may send 421 at any time to close the connection. Any other reply without a command breaks the protocol. */
+  #unexpected(reply: SmtpReply): void {
     if (reply.code === 421) return this.fail('the server is closing the connection', { reply });
-    this.fail('reply to no command', { reply, violation: true });
+    this.fail('reply without a command', { reply, violation: true });
   }
 
   #lost(): void {
@@ -157,8 +159,8 @@ export class Wire {
     this.#timer = null;
     this.#timerAt = Infinity;
     if (this.#deadline === Infinity) return;
-    // Timers may come a millisecond early.
+    // Timers may fire a millisecond early.
     if (this.#deadline - now > 1) return this.#arm(now, Math.ceil(this.#deadline - now));
-    this.fail('no reply in time');
+    this.fail('reply timed out');
   }
 }

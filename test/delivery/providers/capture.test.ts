@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import {
-  CAPTURED_MESSAGES_KEPT,
+  MAX_CAPTURED_MESSAGES,
   createCaptureProvider,
   createCaptureSmsProvider,
 } from '../../../src/delivery/providers/capture.ts';
@@ -119,12 +119,12 @@ describe('the capture providers', () => {
     await made.database.pool.query(
       `insert into captured_messages (message_id, attempt, channel, to_address, body, size_bytes)
        select n, 1, 'sms', '+4915112345678', 'old', 3 from generate_series(1, $1::int) n`,
-      [CAPTURED_MESSAGES_KEPT],
+      [MAX_CAPTURED_MESSAGES],
     );
     const provider = createCaptureProvider({ pool: made.database.pool });
     await provider.handOver([email(20_001, 'new'), email(20_002, 'new')]);
     const kept = await rows();
-    expect(kept).toHaveLength(CAPTURED_MESSAGES_KEPT);
+    expect(kept).toHaveLength(MAX_CAPTURED_MESSAGES);
     expect(kept[0].message_id).toBe(3);
     expect(kept.at(-1)?.message_id).toBe(20_002);
   });

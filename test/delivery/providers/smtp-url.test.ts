@@ -32,10 +32,10 @@ describe('the address of a relay', () => {
     ['smtp://relay.test?tls=yes', 'tls must be one of required, opportunistic, off'],
     ['smtp://u:secret@relay.test?tls=off', 'credentials need tls=required, not off'],
     ['smtp://u:secret@relay.test?tls=opportunistic', 'credentials need tls=required, not opportunistic'],
-    ['smtp://u:secret%@relay.test', 'write a % in user name or password as %25'],
-    ['smtp://relay.test?ca=/no/such/file.pem', 'the file of ca cannot be read: ENOENT'],
-    ['smtp://relay.test?tsl=off', 'tsl is not one of its parameters: tls, ca, name, dkim'],
-    ['smtp:relay.test', 'it names no host'],
+    ['smtp://u:secret%@relay.test', 'write % as %25 in the user name and the password'],
+    ['smtp://relay.test?ca=/no/such/file.pem', 'the file that ca names cannot be read: ENOENT'],
+    ['smtp://relay.test?tsl=off', 'unknown parameter tsl; known are tls, ca, name, dkim'],
+    ['smtp:relay.test', 'the URL has no host'],
   ])('%s is refused, in words, without its password', (url, words) => {
     const read = () => target(url);
     expect(read).toThrow(ConfigError);
@@ -56,12 +56,12 @@ describe('the providers that are set', () => {
     expect(createEmailProvider(deps({ EMAIL_PROVIDER_URL: 'capture:' })).name).toBe('capture');
     expect(createSmsProvider(deps({ SMS_PROVIDER_URL: 'capture:' }))?.name).toBe('capture');
     expect(createSmsProvider(deps({}))).toBeNull();
-    const known = 'begins with pigeon:, which is none of: capture:, smtp:, smtps:';
+    const known = 'starts with pigeon:, which is not one of: capture:, smtp:, smtps:';
     expect(() => createEmailProvider(deps({}))).toThrow('EMAIL_PROVIDER_URL is not set');
     expect(() => createEmailProvider(deps({ EMAIL_PROVIDER_URL: 'pigeon://x' }))).toThrow(known);
     expect(() => createEmailProvider(deps({ EMAIL_PROVIDER_URL: 'relay' }))).toThrow('is not a URL');
     expect(() => createSmsProvider(deps({ SMS_PROVIDER_URL: 'pigeon://x' }))).toThrow(
-      'SMS_PROVIDER_URL begins with pigeon:',
+      'SMS_PROVIDER_URL starts with pigeon:',
     );
   });
 

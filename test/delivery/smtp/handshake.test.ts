@@ -129,7 +129,7 @@ describe('a handshake', () => {
     ],
   ])('waits for the %s so long and no longer', async (stage, script) => {
     const error = await failure((peer) => script(peer).then(() => peer.gone()), { replyTimeoutMs: 30 });
-    expect(error).toMatchObject({ stage, message: 'no reply in time' });
+    expect(error).toMatchObject({ stage, message: 'reply timed out' });
   });
 
   it('is not kept waiting by a server that writes a byte now and then', async () => {
@@ -143,7 +143,7 @@ describe('a handshake', () => {
       },
       { replyTimeoutMs: 200 },
     );
-    expect(error).toMatchObject({ stage: 'banner', message: 'no reply in time' });
+    expect(error).toMatchObject({ stage: 'banner', message: 'reply timed out' });
   });
 
   it('ends an endless reply', async () => {
@@ -311,7 +311,7 @@ describe('TLS', () => {
       },
       { security, connectTimeoutMs: 50 },
     );
-    expect(silent).toMatchObject({ stage, message: 'no connection in time' });
+    expect(silent).toMatchObject({ stage, message: 'connection timed out' });
     const closing = await failure(
       async (peer) => {
         if (security === 'starttls') {

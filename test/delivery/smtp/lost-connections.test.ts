@@ -278,7 +278,7 @@ describe('silence', () => {
   it('in reply to a command is given up after the reply time-out', async () => {
     const outcomes = await three((peer) => commands(peer), { replyTimeoutMs: 40, finalDotTimeoutMs: 60_000 });
     expect(outcomes).toMatchObject([notSent('mail'), notSent('mail'), notSent('mail')]);
-    expect(outcomes[0]).toMatchObject({ error: { message: 'no reply in time' } });
+    expect(outcomes[0]).toMatchObject({ error: { message: 'reply timed out' } });
   });
 
   it('in reply to a final dot is given up after its own time-out', async () => {
@@ -320,7 +320,7 @@ describe('silence', () => {
       },
       { replyTimeoutMs: 200 },
     );
-    expect(outcomes[0]).toMatchObject({ kind: 'not_sent', error: { message: 'no reply in time' } });
+    expect(outcomes[0]).toMatchObject({ kind: 'not_sent', error: { message: 'reply timed out' } });
   });
 });
 
