@@ -3,10 +3,6 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { issueMessage } from './errors.ts';
 
-/**
- * Every setting Carillon reads, from environment variables only, parsed once.
- * No other file reads `process.env`.
- */
 const port = z.coerce.number().int().min(0).max(65535);
 const flag = z
   .enum(['true', 'false', '1', '0', ''])
@@ -21,7 +17,7 @@ const list = z
       .map((part) => part.trim())
       .filter((part) => part !== ''),
   );
-/** CIDRs or single addresses. */
+/** CIDR ranges or single addresses. */
 const networks = list.pipe(
   z.array(
     z
@@ -36,20 +32,26 @@ const networks = list.pipe(
 );
 const count = (fallback: number) => z.coerce.number().int().min(0).default(fallback);
 
+const secret = z.string().min(32, 'must be at least 32 characters');
+const mailboxToken = z.string().min(16, 'must be at least 16 characters');
+
+/** Every setting of Carillon. Settings come only from environment variables, and only this file reads `process.env`. */
 const settings = z.object({
   NODE_ENV: z.string().default('production'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  /** `auto`: readable lines if standard output is a terminal, JSON otherwise. Child processes inherit the terminal. */
+  LOG_FORMAT: z.enum(['auto', 'pretty', 'json']).default('auto'),
   CARILLON_DEV: flag,
   /** Folder of embedded data, blobs and `dev.json`. */
   CARILLON_HOME: z.string().default('.carillon'),
-  /** Folder of downloaded or built tools, shared between runs and by the tests. */
+  /** Folder of downloaded or built tools, shared by all runs and by the tests. */
   CARILLON_CACHE: z.string().optional(),
-  /** Where caches are when CARILLON_CACHE is not set; `~/.cache` by default. */
+  /** Parent folder of the cache if CARILLON_CACHE is not set; `~/.cache` by default. */
   XDG_CACHE_HOME: z.string().optional(),
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
   METRICS_PORT: port.default(0),
-  /** Proxies in front of us whose X-Forwarded-For is believed. */
+  /** Proxies in front of the API whose X-Forwarded-For is trusted. */
   TRUSTED_PROXIES: networks,
   PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
   DATABASE_URL: z.string().optional(),
@@ -65,24 +67,24 @@ const settings = z.object({
   TEMPORAL_PORT: port.default(7233),
   TEMPORAL_UI_PORT: port.default(8233),
   MAILBOX_PORT: port.default(8025),
-  /** What opens the mailbox page; `--dev` makes one and keeps it. */
-  MAILBOX_TOKEN: z.string().min(16, 'must be at least 16 characters').optional(),
+  /** The password of the mailbox page; `--dev` generates and stores one. */
+  MAILBOX_TOKEN: mailboxToken.optional(),
   MAIL_PORT: port.default(2525),
   EMAIL_PROVIDER_URL: z.string().optional(),
   SMS_PROVIDER_URL: z.string().optional(),
   MAIL_DOMAIN: z.string().default('carillon.localhost'),
   SYSTEM_FROM: z.string().optional(),
-  APP_SECRET: z.string().min(32, 'must be at least 32 characters').optional(),
-  APP_SECRET_PREVIOUS: z.string().min(32, 'must be at least 32 characters').optional(),
+  APP_SECRET: secret.optional(),
+  APP_SECRET_PREVIOUS: secret.optional(),
   DNS_SERVERS: list,
   EGRESS_ALLOW: networks,
-  /** Seconds between attempts of a webhook delivery, comma separated. */
+  /** Seconds between the attempts of a webhook delivery, separated by commas. */
   WEBHOOK_RETRY_SCHEDULE: z
     .string()
     .default('60,300,1800,7200,28800,86400')
     .transform((value) => value.split(',').map(Number))
     .pipe(z.array(z.number().positive()).min(1)),
-  /** Requests a second for one API key over the whole fleet; the burst is twice this. 0 turns it off. */
+  /** Requests per second for one API key, over all API processes; the burst is twice this. 0 means no limit. */
   RATE_LIMIT_PER_KEY: count(100),
   SANDBOX_MONTHLY_CAP: count(100),
   ALLOWANCE_FREE: count(1_000),
@@ -92,19 +94,19 @@ const settings = z.object({
   SENDER_CONNECTIONS: z.coerce.number().int().min(1).max(200).default(16),
   SHUTDOWN_GRACE_SECONDS: count(30),
   MESSAGE_CONTENT_RETENTION_DAYS: count(30),
-  /** Set by npm when it runs us; we then end when npm does. */
+  /** Set by npm. A start by npm ends when npm ends. */
   npm_lifecycle_event: z.string().optional(),
 });
 
 export type Config = z.infer<typeof settings>;
 
-/** Thrown by {@link loadConfig}; `message` lists every bad setting, one a line. */
+/** A bad or missing setting. `message` says what to change; it may have several lines. */
 export class ConfigError extends Error {}
 
 /**
- * Parse settings.
- * @param env variables, by default the process's own
- * @throws ConfigError naming every bad setting at once
+ * Reads the settings.
+ * @param env by default the environment of this process
+ * @throws ConfigError listing every bad setting, one per line
  */
 export function loadConfig(env: Record<string, string | undefined> = process.env): Config {
   const given = Object.fromEntries(
@@ -116,7 +118,10 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   throw new ConfigError(`bad settings:\n${lines.join('\n')}`);
 }
 
-/** Settings that only a real deployment must give; `--dev` fills them in. */
+/**
+ * Requires settings that have no default. `--dev` generates them.
+ * @throws ConfigError naming the missing ones
+ */
 export function requireSettings<K extends keyof Config>(
   config: Config,
   ...names: K[]
@@ -126,7 +131,7 @@ export function requireSettings<K extends keyof Config>(
   return config as unknown as { [P in K]-?: NonNullable<Config[P]> };
 }
 
-/** This process's variables with some settings changed, for a process it starts. */
+/** Returns the environment of a child process: this process's own, with some settings changed. */
 export function childEnvironment(
   changes: Partial<Record<keyof Config, string>>,
 ): Record<string, string | undefined> {

@@ -1,9 +1,6 @@
 import type { z } from 'zod';
 
-/**
- * The one error type that crosses rooms. Matched on `code`, never on message text.
- * `message` and `validationErrors` are public; `cause` is private and only logged.
- */
+/** The error codes of the API, with their HTTP status. */
 export const errorStatus = {
   malformed_json: 400,
   unauthorized: 401,
@@ -31,9 +28,13 @@ export const errorStatus = {
 
 export type ErrorCode = keyof typeof errorStatus;
 
-/** Field path (`user.email`, `links.0.url`) to what is wrong with it; every problem is listed. */
+/** Maps the path of a field (`user.email`, `links.0.url`) to everything that is wrong with it. */
 export type ValidationErrors = Record<string, string[]>;
 
+/**
+ * The one error type that features throw to each other and to clients. Match on `code`, never on the message.
+ * `message` and `validationErrors` are public; `cause` is private and only logged.
+ */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly validationErrors: ValidationErrors;
@@ -57,15 +58,14 @@ export class AppError extends Error {
   }
 }
 
-/** A 404 that does not tell whether the resource exists for another tenant. */
+/** Creates a 404 that does not reveal whether another tenant has the resource. */
 export function notFound(resource: string): AppError {
   return new AppError('not_found', `${resource} not found`);
 }
 
 /**
- * A 422 naming fields.
- * @param errors field path to messages
- * @param code a more telling code than `validation_error`, where the interface has one
+ * Creates a 422 that names fields.
+ * @param code a more specific code than `validation_error`, if the interface has one
  */
 export function invalid(errors: ValidationErrors, code: ErrorCode = 'validation_error'): AppError {
   const first = Object.entries(errors)[0];
@@ -73,7 +73,7 @@ export function invalid(errors: ValidationErrors, code: ErrorCode = 'validation_
   return new AppError(code, message, { validationErrors: errors });
 }
 
-/** How each expected type is called; the sentence is `<field> must be <name>`. */
+/** The name of each type in the sentence `<field> must be <name>`. */
 const typeNames: Record<string, string> = {
   string: 'a string',
   number: 'a number',
@@ -116,8 +116,8 @@ function wrongType(issue: z.core.$ZodRawIssue & { code: 'invalid_type' }): strin
 }
 
 /**
- * Say what is wrong in words that follow the field's name, for every schema that has no words of its own.
- * Given to zod with each parse.
+ * Words a validation issue so that the text follows the field's name. Every parse passes it to zod as the default for
+ * schemas without a message of their own.
  */
 export function issueMessage(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
@@ -136,7 +136,7 @@ export function issueMessage(issue: z.core.$ZodRawIssue): string {
     case 'not_multiple_of':
       return `must be a multiple of ${String(issue.divisor)}`;
     case 'invalid_union':
-      return issue.input === undefined ? 'is required' : 'has none of the forms it may have';
+      return issue.input === undefined ? 'is required' : 'matches none of the accepted forms';
     case 'invalid_key':
       return 'has a name that is not allowed';
     default:

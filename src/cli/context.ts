@@ -7,15 +7,16 @@ import { LocalError, systemCode } from '../local/machine/local-error.ts';
 import { readIfThere } from '../local/machine/secret-file.ts';
 import { openDatabase, type Database } from '../platform/db/database.ts';
 
-/** What a command works with. */
+/** The settings and the database of a command. */
 export interface CommandContext {
   config: Config;
   database: Database;
 }
 
 /**
- * Settings of a command; where no database is set, those of the development start in CARILLON_HOME.
- * @throws ConfigError naming what is missing
+ * Reads the settings of a command. Without DATABASE_URL, it uses the settings of the development start that is running
+ * in CARILLON_HOME.
+ * @throws ConfigError if neither is available
  */
 export async function commandConfig(): Promise<Config> {
   const config = loadConfig();
@@ -23,16 +24,19 @@ export async function commandConfig(): Promise<Config> {
   const home = resolve(config.CARILLON_HOME);
   const running = await readDevFile(join(home, 'dev.json'));
   if (!running) {
-    throw new ConfigError('no database: set DATABASE_URL, or run npm start first and leave it running');
+    throw new ConfigError('no database: set DATABASE_URL, or run npm start first and keep it running');
   }
   const hasSecret = (await readIfThere(join(home, 'app-secret'))) !== undefined;
   const complete = hasSecret ? await developmentSettings(config, home) : config;
   return { ...complete, DATABASE_URL: running.database_url };
 }
 
+/** Codes of a database that is unreachable, refuses the login (28…) or does not exist (3D…). */
+const UNREACHABLE = /^(ECONN|ENOTFOUND|ETIMEDOUT|28|3D)/;
+
 /**
- * Run a command's work on the database and close it.
- * @throws LocalError where the database cannot be reached
+ * Opens the database for the work of a command, and closes it afterwards.
+ * @throws LocalError if the database is unreachable
  */
 export async function withDatabase<T>(work: (context: CommandContext) => Promise<T>): Promise<T> {
   const config = await commandConfig();
@@ -41,19 +45,19 @@ export async function withDatabase<T>(work: (context: CommandContext) => Promise
   try {
     return await work({ config, database });
   } catch (error) {
-    if (!/^(ECONN|ENOTFOUND|ETIMEDOUT|28|3D)/.test(systemCode(error))) throw error;
+    if (!UNREACHABLE.test(systemCode(error))) throw error;
     throw new LocalError(
-      `the database does not answer (${systemCode(error)}): is it, or npm start, running?`,
+      `the database is unavailable (${systemCode(error)}): check that it, or npm start, is running`,
     );
   } finally {
     await database.close();
   }
 }
 
-/** One fact for a person to read: its name and value. */
+/** A line of output for people: a name and its value. */
 export type Fact = [name: string, value: unknown];
 
-/** `sendingPausedAt` becomes `sending_paused_at`, at every depth: names are those of the API. */
+/** Renames `accountId` to `account_id` at every depth: the JSON has the names of the API. */
 function underscored(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(underscored);
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
@@ -62,15 +66,15 @@ function underscored(value: unknown): unknown {
 }
 
 /**
- * Print a command's result: JSON with `--json`, else the text.
- * @param text lines for a person
+ * Prints the result of a command: as JSON with `--json`, otherwise as text.
+ * @param text the result for people
  */
 export function print(command: Command, result: unknown, text: string): void {
   const { json } = command.optsWithGlobals<{ json?: boolean }>();
   process.stdout.write(json ? `${JSON.stringify(underscored(result), null, 2)}\n` : `${text}\n`);
 }
 
-/** Facts under one another, their values in line. */
+/** Formats facts one per line, with aligned values. Facts without a value are left out. */
 export function factLines(facts: Fact[]): string {
   const width = Math.max(...facts.map(([name]) => name.length));
   return facts

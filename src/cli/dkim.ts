@@ -4,6 +4,20 @@ import { ensureSigningKeys, showRecords } from '../delivery/dkim/keys.ts';
 import { createKeyring } from '../platform/secrets/keyring.ts';
 import { print, withDatabase } from './context.ts';
 
+/** `carillon dkim show` */
+export function addDkimCommands(program: Command): void {
+  const dkim = program.command('dkim').description('show the keys that sign mail');
+  dkim
+    .command('show')
+    .description('show the DNS records to publish, so that receivers can verify the signatures')
+    .option('--domain <name>', 'by default the setting MAIL_DOMAIN, whose keys are created if missing')
+    .addHelpText(
+      'after',
+      '\nPublish a value longer than 255 characters as several strings in one record.\n\nExample:\n  $ MAIL_DOMAIN=mail.acme.com carillon dkim show',
+    )
+    .action(show);
+}
+
 async function show(options: { domain?: string }, command: Command): Promise<void> {
   const records = await withDatabase(async ({ config, database }) => {
     const domain = options.domain ?? config.MAIL_DOMAIN;
@@ -15,19 +29,5 @@ async function show(options: { domain?: string }, command: Command): Promise<voi
     return showRecords(database.pool, domain);
   });
   const lines = records.map((record) => `${record.name}.  ${record.type}  "${record.value}"`);
-  print(command, records, lines.length === 0 ? 'no keys of that domain' : lines.join('\n\n'));
-}
-
-/** `carillon dkim show` */
-export function addDkimCommands(program: Command): void {
-  const dkim = program.command('dkim').description('the keys that sign mail');
-  dkim
-    .command('show')
-    .description('the DNS records to publish, so that receivers can check our signatures')
-    .option('--domain <name>', 'by default the setting MAIL_DOMAIN, whose keys are made where missing')
-    .addHelpText(
-      'after',
-      '\nA value longer than 255 characters is published as several strings one after another.\n\nExample:\n  $ MAIL_DOMAIN=mail.acme.com carillon dkim show',
-    )
-    .action(show);
+  print(command, records, lines.length === 0 ? 'no keys for this domain' : lines.join('\n\n'));
 }

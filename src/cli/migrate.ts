@@ -8,7 +8,7 @@ import { commandConfig, print } from './context.ts';
 export function addMigrateCommand(program: Command): void {
   program
     .command('migrate')
-    .description('bring the database up to this version; safe while others do the same')
+    .description('apply the migrations of this version; safe to run on several hosts at once')
     .addHelpText('after', '\nExample:\n  $ DATABASE_URL=postgres://… carillon migrate')
     .action(async (_options: object, command: Command) => {
       const { DATABASE_URL } = requireSettings(await commandConfig(), 'DATABASE_URL');

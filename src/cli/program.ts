@@ -1,4 +1,7 @@
-import { Command } from 'commander';
+import { Command, CommanderError } from 'commander';
+import { ConfigError } from '../config.ts';
+import { AppError } from '../errors.ts';
+import { LocalError } from '../local/machine/local-error.ts';
 import { addAccountCommands } from './account.ts';
 import { addApiKeyCommands } from './api-key.ts';
 import { addDkimCommands } from './dkim.ts';
@@ -7,10 +10,10 @@ import { addStartCommand } from './start.ts';
 import { addUserCommands } from './user.ts';
 
 const OVERVIEW = `
-A first start, with everything it needs:
-  $ npm start                       (which is: carillon start --dev)
+First start, with everything included:
+  $ npm start                       (the same as: carillon start --dev)
 
-A deployment, one process a role, on your own PostgreSQL and Temporal:
+Deployment, one process per role, on your own PostgreSQL and Temporal:
   $ export DATABASE_URL=postgres://… TEMPORAL_ADDRESS=temporal:7233
   $ export APP_SECRET=… EMAIL_PROVIDER_URL=smtp://user:password@relay.example.com:587
   $ carillon migrate
@@ -18,18 +21,18 @@ A deployment, one process a role, on your own PostgreSQL and Temporal:
   $ carillon api-key create --account 1
   $ carillon start api              (and: start worker, start sender)
 
-Settings are environment variables only; carillon start --help lists them.
-Beside a running npm start, commands use its database by themselves.`;
+Settings are environment variables; carillon start --help lists them.
+While npm start is running, commands without DATABASE_URL use its database.`;
 
-/** The `carillon` command with all its subcommands. */
+/** Builds the `carillon` command with all its subcommands. */
 export function buildProgram(): Command {
   const program = new Command('carillon')
     .description('Email and SMS messaging service you host yourself')
     .version('0.1.0')
-    .option('--json', 'print JSON, for programs')
+    .option('--json', 'print JSON')
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', OVERVIEW)
-    .showHelpAfterError('(add --help for what can be given)')
+    .showHelpAfterError('(use --help to see the available options)')
     .exitOverride();
   addStartCommand(program);
   addMigrateCommand(program);
@@ -38,4 +41,16 @@ export function buildProgram(): Command {
   addApiKeyCommands(program);
   addDkimCommands(program);
   return program;
+}
+
+/**
+ * Prints an error: its message if the user can fix it, a stack trace if it is a bug. Commander has printed its own.
+ * @returns the exit code
+ */
+export function reportError(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode;
+  const fixable = error instanceof LocalError || error instanceof ConfigError || error instanceof AppError;
+  const isBug = error instanceof Error && !fixable;
+  process.stderr.write(`carillon: ${isBug ? (error.stack ?? error.message) : (error as Error).message}\n`);
+  return 1;
 }

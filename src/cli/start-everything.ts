@@ -13,14 +13,14 @@ import { ENDED_EARLY, type StopRequests, takeStopRequests } from './stop-request
 export interface StartEverythingOptions {
   dev: boolean;
   reset: boolean;
-  /** Print what `dev.json` holds as one line of JSON in place of the banner. */
+  /** Print the contents of `dev.json` as one line of JSON instead of the banner. */
   json: boolean;
-  /** Program and arguments that start a role, whose name is added; by default this program's own. */
+  /** Program and arguments that start a role; its name is appended. By default this program. */
   roleCommand?: string[];
 }
 
 const NO_PROVIDER =
-  'no EMAIL_PROVIDER_URL: set it to where mail goes out, such as smtp://user:password@relay.example.com:587, or start with --dev, which keeps every message here';
+  'no EMAIL_PROVIDER_URL: set it to your mail relay, such as smtp://user:password@relay.example.com:587, or start with --dev, which captures every message on this machine';
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
 const PARENT_CHECK_MS = 1_000;
@@ -44,7 +44,7 @@ async function start(config: Config, home: Home, options: StartEverythingOptions
   });
 }
 
-/** npm may go without passing a signal on. */
+/** Stops when npm ends: npm may end without passing on its signal. */
 function endWithNpm(config: Config, requests: StopRequests): void {
   if (config.npm_lifecycle_event === undefined) return;
   const parent = process.ppid;
@@ -58,9 +58,9 @@ function announce(supervisor: Supervisor, home: Home, json: boolean): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** While we stop: end, and all children before us. */
+/** Ends the children and then this process, without waiting for the stop in progress. */
 function endNow(supervisor: Supervisor, home: Home): void {
-  // The stop under way may be through first, now that nothing is left to wait for.
+  // The stop in progress may finish first and exit, now that its children are gone.
   process.exitCode = ENDED_EARLY;
   void supervisor
     .endNow()
@@ -69,8 +69,8 @@ function endNow(supervisor: Supervisor, home: Home): void {
 }
 
 /**
- * Start all roles, and database and engine where no address is set; runs until asked to stop.
- * @throws LocalError or ConfigError, one line saying what to do
+ * Starts all roles, and the embedded database and engine if no address is set for them. Runs until asked to stop.
+ * @throws LocalError or ConfigError, whose message says what to do
  */
 export async function startEverything(options: StartEverythingOptions): Promise<void> {
   const config = loadConfig();
@@ -83,7 +83,7 @@ export async function startEverything(options: StartEverythingOptions): Promise<
   endWithNpm(config, requests);
   const asked = requests.first.then(async () => {
     if (!starting) return;
-    // Nothing was begun that must be finished; the watchdog ends what runs already.
+    // No work is in progress yet. The watchdog ends the processes that were started.
     await home.release();
     process.exit(ENDED_EARLY);
   });

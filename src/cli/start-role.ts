@@ -6,19 +6,19 @@ import { READY } from '../local/supervisor/role-process.ts';
 import type { RoleName } from '../roles/names.ts';
 import { takeStopRequests } from './stop-requests.ts';
 
-/** A role that serves until it is stopped. */
+/** A role that works until it is stopped. */
 export interface RunningRole {
-  /** Finish what was begun, at most SHUTDOWN_GRACE_SECONDS, and let go of everything. */
+  /** Finishes the work in progress, for at most SHUTDOWN_GRACE_SECONDS, and releases every resource. */
   stop(): Promise<void>;
 }
 
-/** What a module in `src/roles/` exports. */
+/** The exports of a module in `src/roles/`. */
 export interface RoleModule {
-  /** Resolves once the role can do its work. */
+  /** Resolves once the role is ready. */
   run(config: Config): Promise<RunningRole>;
 }
 
-/** Loaded when asked for, so that a role's process holds only what it needs. */
+/** Imports a role on demand, so that its process loads only what it needs. */
 async function loadRole(role: RoleName): Promise<RoleModule> {
   const module: unknown = await import(new URL(`../roles/${role}.ts`, import.meta.url).href);
   return module as RoleModule;
@@ -33,18 +33,18 @@ async function roleConfig(dev: boolean): Promise<Config> {
 }
 
 /**
- * Run one role in this process until it is asked to stop.
- * @throws ConfigError naming the settings that are missing
+ * Runs one role in this process until it is asked to stop.
+ * @throws ConfigError naming the missing settings
  */
 export async function startRole(role: RoleName, options: { dev: boolean }): Promise<void> {
   const config = await roleConfig(options.dev);
   const requests = takeStopRequests();
-  // The end of the parent that started us.
+  // The supervisor that started this process has ended.
   if (process.connected) process.once('disconnect', () => requests.ask());
   const running = await (await loadRole(role)).run(config);
   process.send?.(READY);
   await requests.first;
   await running.stop();
-  // Whatever is still open must not keep a process alive that has finished its work.
+  // An open handle must not keep the process alive now that its work is finished.
   process.exit(0);
 }

@@ -2,30 +2,32 @@ import { Argument, type Command } from 'commander';
 import { roles, type RoleName } from '../roles/names.ts';
 
 const SETTINGS = `
-Settings (environment variables):
-  EMAIL_PROVIDER_URL   where mail goes out: smtp://user:password@host:587, smtps://…, capture:
-                       (kept, not sent). Required, but with --dev.
-  SMS_PROVIDER_URL     where text messages go out
-  APP_SECRET           at least 32 characters; keys and sealed secrets come from it. Keep it:
-                       APP_SECRET_PREVIOUS accepts the old one when it changes. Required, but with --dev.
-  DATABASE_URL         PostgreSQL 15 or newer; without it, one of our own in CARILLON_HOME
-  TEMPORAL_ADDRESS     host:port of a Temporal; without it, a development server of our own.
-                       Also TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS and …_TLS_*_FILE
-  PUBLIC_URL           what the API is reached at from outside
-  MAIL_DOMAIN          of Message-IDs, return paths and sandbox senders
-  HOST, PORT           of the API (127.0.0.1, 3000)
+Settings (environment variables; docs/operations.md has the rest):
+  EMAIL_PROVIDER_URL   where mail is sent: smtp://user:password@host:587, smtps://…, or capture:
+                       (stored, not sent). Required without --dev.
+  SMS_PROVIDER_URL     where text messages are sent
+  APP_SECRET           at least 32 characters, from which all keys are derived. Keep it safe; to
+                       change it, set APP_SECRET_PREVIOUS to the old one. Required without --dev.
+  DATABASE_URL         PostgreSQL 15 or newer; by default an embedded one in CARILLON_HOME
+  TEMPORAL_ADDRESS     host:port of Temporal; by default an embedded development server.
+                       Also TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS and TEMPORAL_TLS_*_FILE
+  PUBLIC_URL           public URL of the API
+  MAIL_DOMAIN          domain of Message-IDs, return paths and sandbox senders
+  HOST, PORT           where the API listens (127.0.0.1, 3000)
   POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, MAILBOX_PORT
-                       of what we start ourselves (54329, 7233, 8233, 8025); 0 takes a free one
-  CARILLON_HOME        data and files of this installation (.carillon)
-  CARILLON_CACHE       downloaded or built tools (~/.cache/carillon)
-  DNS_SERVERS          resolvers for every look-up; EGRESS_ALLOW: private networks that outbound
-                       requests may reach; LOG_LEVEL: trace to silent; docs/ has the rest
+                       ports of the embedded servers (54329, 7233, 8233, 8025); 0 picks a free one
+  CARILLON_HOME        folder of this installation's data (.carillon)
+  CARILLON_CACHE       folder of downloaded tools (~/.cache/carillon)
+  DNS_SERVERS          name servers to use instead of the system's
+  EGRESS_ALLOW         private networks that outbound requests may reach
+  LOG_LEVEL            trace, debug, info, warn, error, fatal or silent (info)
+  LOG_FORMAT           pretty, json, or auto: pretty on a terminal, JSON elsewhere (auto)
 
 Examples:
-  $ carillon start --dev            everything on this machine, mail kept and shown, a demo account
-  $ carillon start --dev --reset    the same, all earlier data removed
-  $ carillon start                  everything, for real; embedded database and engine where none is set
-  $ carillon start sender           one role; add processes to send faster`;
+  $ carillon start --dev            everything on this machine, mail captured, a demo account
+  $ carillon start --dev --reset    the same, with all earlier data removed
+  $ carillon start                  everything, sending for real; embedded servers if none are set
+  $ carillon start sender           one role; run it several times to send faster`;
 
 interface StartOptions {
   dev?: boolean;
@@ -36,15 +38,14 @@ interface StartOptions {
 export function addStartCommand(program: Command): void {
   program
     .command('start')
-    .description('start all roles, or one')
-    .addArgument(new Argument('[role]', 'one role in this process; without it, all of them').choices(roles))
-    .option('--dev', 'a demo account, mail that stays here, secrets made up where none are set')
-    .option('--reset', 'remove everything in CARILLON_HOME first, without asking')
+    .description('start all roles, or one of them')
+    .addArgument(new Argument('[role]', 'run only this role, in this process').choices(roles))
+    .option('--dev', 'create a demo account, capture mail, generate missing secrets')
+    .option('--reset', 'first remove everything in CARILLON_HOME, without asking')
     .addHelpText('after', SETTINGS)
     .action(async (role: RoleName | undefined, options: StartOptions, command: Command) => {
-      if (role && options.reset)
-        command.error('error: --reset is for a start of everything, not of one role');
-      // Loaded when asked for: other commands need neither, and a role needs nothing of the supervisor.
+      if (role && options.reset) command.error('error: --reset works only for a start of all roles');
+      // Imported on demand: other commands need neither, and a role does not need the supervisor.
       if (role) return (await import('./start-role.ts')).startRole(role, { dev: options.dev ?? false });
       const { startEverything } = await import('./start-everything.ts');
       const { json = false } = command.optsWithGlobals<{ json?: boolean }>();

@@ -1,21 +1,21 @@
-/** What shells call a process that Ctrl-C ended. */
+/** The exit code that shells give a process ended by Ctrl-C. */
 export const ENDED_EARLY = 130;
 
 const SAME_REQUEST_MS = 500;
 
-/** A process's requests to end: SIGINT, SIGTERM, SIGHUP. */
+/** Requests to end this process: SIGINT, SIGTERM, SIGHUP. */
 export interface StopRequests {
-  /** Resolves at the first of them. */
+  /** Resolves at the first request. */
   first: Promise<void>;
-  /** For who learns by other means that it is time to end; a first signal that follows tells the same. */
+  /** Requests the end for a reason other than a signal. The first signal after it counts as the same request. */
   ask(): void;
-  /** What a signal behind the first one does; by default the process ends at once. */
+  /** Sets what the second signal does; by default the process ends at once. */
   onSecond(work: () => void): void;
 }
 
 /**
- * Take this process's signals. npm hands on the Ctrl-C that the terminal has sent us already, so what comes right
- * behind the first is the same request.
+ * Takes over the signals of this process. npm passes on the Ctrl-C that the terminal has already sent to the whole
+ * group, so a signal right after the first one is the same request.
  */
 export function takeStopRequests(): StopRequests {
   let firstSignalAt: number | null = null;

@@ -6,8 +6,30 @@ import { inTransaction } from '../platform/db/queryable.ts';
 import { factLines, print, withDatabase } from './context.ts';
 import { email, id, words } from './values.ts';
 
-/** Loaded by the commands that use it: the same program starts the roles, which must not carry it about. */
+/** Imported on first use: this program also starts the roles, which need no commands. */
 const users = () => import('../features/users/service.ts');
+
+const MIN_PASSWORD_LENGTH = 8;
+
+/** `carillon user add` */
+export function addUserCommands(program: Command): void {
+  const user = program.command('user').description('add users to accounts');
+  user
+    .command('add')
+    .description('add a user to an account, or change their role; prints a new user’s password once')
+    .requiredOption('--account <id>', 'the account', id)
+    .requiredOption('--email <address>', 'email address, for logging in', email)
+    .addOption(
+      new Option('--role <role>', 'owners and admins manage API keys and webhooks, members do not')
+        .choices(['owner', 'admin', 'member'])
+        .default('member'),
+    )
+    .option('--first-name <name>', 'first name of a new user', words)
+    .option('--last-name <name>', 'last name of a new user', words)
+    .option('--password-stdin', 'read the password of a new user from standard input')
+    .addHelpText('after', '\nExample:\n  $ carillon user add --account 1 --email ben@acme.com --role admin')
+    .action(add);
+}
 
 interface AddOptions {
   account: number;
@@ -18,15 +40,6 @@ interface AddOptions {
   passwordStdin?: boolean;
 }
 
-const MINIMUM = 8;
-
-async function passwordFromStdin(): Promise<string> {
-  const password = (await text(process.stdin)).replace(/\r?\n$/, '');
-  if (password.length < MINIMUM)
-    throw new LocalError(`the password must have at least ${MINIMUM} characters`);
-  return password;
-}
-
 async function add(options: AddOptions, command: Command): Promise<void> {
   const password = options.passwordStdin ? await passwordFromStdin() : undefined;
   const { account: accountId, email: address, role, firstName, lastName } = options;
@@ -35,7 +48,7 @@ async function add(options: AddOptions, command: Command): Promise<void> {
       (await users()).addMember(trx, { accountId, email: address, role, firstName, lastName, password }),
     ),
   );
-  const shown = added.password ?? (added.created ? '(as given)' : '(as before: this user was known)');
+  const shown = added.password ?? (added.created ? '(as given)' : '(unchanged: this user already existed)');
   const facts = factLines([
     ['user', added.userId],
     ['account', added.accountId],
@@ -46,22 +59,9 @@ async function add(options: AddOptions, command: Command): Promise<void> {
   print(command, added, facts);
 }
 
-/** `carillon user add` */
-export function addUserCommands(program: Command): void {
-  const user = program.command('user').description('let people into an account');
-  user
-    .command('add')
-    .description('let someone into an account, or change their role; a new user’s password is printed once')
-    .requiredOption('--account <id>', 'which account', id)
-    .requiredOption('--email <address>', 'what they log in with', email)
-    .addOption(
-      new Option('--role <role>', 'owner and admin manage API keys and webhooks, member does not')
-        .choices(['owner', 'admin', 'member'])
-        .default('member'),
-    )
-    .option('--first-name <name>', 'of a new user', words)
-    .option('--last-name <name>', 'of a new user', words)
-    .option('--password-stdin', 'read a new user’s password from standard input')
-    .addHelpText('after', '\nExample:\n  $ carillon user add --account 1 --email ben@acme.com --role admin')
-    .action(add);
+async function passwordFromStdin(): Promise<string> {
+  const password = (await text(process.stdin)).replace(/\r?\n$/, '');
+  if (password.length < MIN_PASSWORD_LENGTH)
+    throw new LocalError(`the password must have at least ${MIN_PASSWORD_LENGTH} characters`);
+  return password;
 }

@@ -1,30 +1,32 @@
 import { InvalidArgumentError } from 'commander';
 
-/** A whole number from 1: an id. */
+// Parsers of command line values. Commander prints the message of an InvalidArgumentError.
+
+/** Parses an id: a whole number from 1. */
 export function id(text: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.');
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, 1 or more.');
   return Number(text);
 }
 
-/** A whole number from 0. */
+/** Parses a whole number, 0 or more. */
 export function amount(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 0.');
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, 0 or more.');
   return Number(text);
 }
 
-/** A whole number from 0, or `default` for the service's own setting. */
+/** Parses a whole number, or `default` for the setting of the service. */
 export function amountOrDefault(text: string): number | 'default' {
   return text === 'default' ? text : amount(text);
 }
 
-/** An address as login takes it. */
+/** Parses an email address as loosely as login does. */
 export function email(text: string): string {
   const address = text.trim();
   if (!/^[^\s@]+@[^\s@]+$/.test(address)) throw new InvalidArgumentError('It must be an email address.');
   return address;
 }
 
-/** Text that says something. */
+/** Parses text that is not empty. */
 export function words(text: string): string {
   const trimmed = text.trim();
   if (trimmed === '') throw new InvalidArgumentError('It must not be empty.');

@@ -66,7 +66,7 @@ function createAccount(name: string): Promise<Created> {
 }
 
 describe('carillon', () => {
-  it('makes an account, changes it, pauses and resumes it', async () => {
+  it('creates, changes, pauses and resumes an account', async () => {
     const { account, owner } = await createAccount('Ann');
     expect(account).toMatchObject({ tier: 'paid', sandbox_monthly_cap: 7 });
     expect(owner).toMatchObject({
@@ -86,7 +86,7 @@ describe('carillon', () => {
     expect(await json('account', 'resume', id)).toMatchObject({ sending_paused_at: null });
   });
 
-  it('sets each thing that only an operator may, and gives it back to its default', async () => {
+  it('changes every operator setting, and resets it to its default', async () => {
     const { account } = await createAccount('Eve');
     const id = String(account.id);
     const options = '--name Eva --approval pending --allowance 5 --spend-cap 900 --comped'.split(' ');
@@ -110,7 +110,7 @@ describe('carillon', () => {
     expect((await carillon(['account', 'set', id, '--allowance', '-1'])).code).toBe(1);
   });
 
-  it('makes a key of the brand that is named, and lists that brand’s', async () => {
+  it('creates and lists keys of a given brand', async () => {
     const { account } = await createAccount('Flo');
     const { rows } = await made.database.pool.query<{ id: number }>(
       'insert into brands (account_id) values ($1) returning id',
@@ -130,7 +130,7 @@ describe('carillon', () => {
     expect(foreign.output).toBe('carillon: brand not found\n');
   });
 
-  it('makes a key that works, lists it without its secret, and revokes it', async () => {
+  it('creates a working key, lists it without its secret, and revokes it', async () => {
     const { account } = await createAccount('Ben');
     const id = String(account.id);
     const { key, api_key } = await json<{ key: string; api_key: { id: number } }>(
@@ -147,7 +147,7 @@ describe('carillon', () => {
     expect(await findApiKey(made.database.pool, key)).toBeNull();
   });
 
-  it('lets people in, with a password shown once', async () => {
+  it('adds a user, and shows the new password once', async () => {
     const { account } = await createAccount('Cas');
     const args = [
       'user',
@@ -161,10 +161,10 @@ describe('carillon', () => {
     ];
     const first = await carillon(args);
     expect(first.output).toMatch(/role +admin\npassword +\S{20}\n/);
-    expect((await carillon(args)).output).toMatch(/this user was known/);
+    expect((await carillon(args)).output).toMatch(/this user already existed/);
   });
 
-  it('takes a password from its standard input, a good one, and shows it nowhere', async () => {
+  it('reads a password from standard input, refuses a short one, and never prints it', async () => {
     const { account } = await createAccount('Gus');
     const args = ['user', 'add', '--account', String(account.id), '--email', 'hal@acme.test'];
     const short = await carillon([...args, '--password-stdin'], {}, 'seven77\n');
@@ -177,7 +177,7 @@ describe('carillon', () => {
     expect(await verifyPassword(rows[0]?.password_hash ?? '', 'correct horse')).toBe(true);
   });
 
-  it('shows the DNS records of its own domain, the same each time', async () => {
+  it('shows the same DNS records of its own domain each time', async () => {
     const first = await json<{ name: string; value: string }[]>('dkim', 'show');
     expect(first.map((record) => record.name)).toEqual([
       'crl-rsa._domainkey.carillon.localhost',
@@ -186,68 +186,60 @@ describe('carillon', () => {
     expect(await json('dkim', 'show')).toEqual(first);
   });
 
-  it('migrates a database that is up to date without harm', async () => {
+  it('applies nothing to a database that is up to date', async () => {
     expect(await json('migrate')).toEqual({ applied: [] });
   });
 });
 
-describe('carillon says in one line what is wrong', () => {
+describe('an error message of carillon', () => {
   it.each([
     ['an unknown account', ['account', 'set', '999999', '--tier', 'paid'], 'carillon: account not found'],
-    [
-      'an account without that brand',
-      ['api-key', 'create', '--account', '999999'],
-      'carillon: brand not found',
-    ],
-    [
-      'a choice that is none',
-      ['account', 'set', '1', '--tier', 'gold'],
-      'Allowed choices are free, paid, trusted',
-    ],
-    ['an id that is none', ['api-key', 'revoke', 'x'], 'It must be a whole number from 1'],
+    ['a missing brand', ['api-key', 'create', '--account', '999999'], 'carillon: brand not found'],
+    ['an unknown tier', ['account', 'set', '1', '--tier', 'gold'], 'Allowed choices are free, paid, trusted'],
+    ['an invalid id', ['api-key', 'revoke', 'x'], 'It must be a whole number, 1 or more'],
     [
       'a missing option',
       ['user', 'add', '--account', '1'],
       "required option '--email <address>' not specified",
     ],
     [
-      'a role that is none',
+      'an unknown user role',
       ['user', 'add', '--account', '1', '--email', 'a@b.test', '--role', 'boss'],
       'Allowed choices are owner, admin, member',
     ],
     ['an unknown command', ['sart'], "unknown command 'sart'"],
     ['an unknown role', ['start', 'cook'], 'Allowed choices are api, worker, sender'],
-    ['a reset of one role', ['start', 'api', '--reset'], '--reset is for a start of everything'],
-  ])('%s', async (_, args, line) => {
+    ['--reset with one role', ['start', 'api', '--reset'], '--reset works only for a start of all roles'],
+  ])('names %s', async (_, args, line) => {
     const { code, output } = await carillon(args);
     expect(code).toBe(1);
     expect(output).toContain(line);
     expect(output).not.toMatch(/\n +at /);
   });
 
-  it('a database that is away', async () => {
+  it('says that the database is unavailable, without its password', async () => {
     const { code, output } = await carillon(['account', 'resume', '1'], {
       DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:9/carillon',
     });
     expect(code).toBe(1);
-    expect(output).toMatch(/^carillon: the database does not answer \(ECONNREFUSED\)[^\n]*\n$/);
+    expect(output).toMatch(/^carillon: the database is unavailable \(ECONNREFUSED\)[^\n]*\n$/);
     expect(
       (await carillon(['migrate'], { DATABASE_URL: 'postgres://a:hunter2@127.0.0.1:9/c' })).output,
     ).toMatch(/^carillon: cannot use the database at 127.0.0.1:9 \(ECONNREFUSED\)[^\n]*\n$/);
   });
 
-  it('no database at all', async () => {
+  it('says how to set a missing database', async () => {
     const { output } = await carillon(['migrate'], { DATABASE_URL: '' });
     expect(output).toMatch(/^carillon: no database: set DATABASE_URL[^\n]*\n$/);
   });
 
-  it('a start without a way out for mail', async () => {
+  it('says how to set a missing email provider', async () => {
     const { code, output } = await carillon(['start'], { DATABASE_URL: '' });
     expect(code).toBe(1);
     expect(output).toMatch(/^carillon: no EMAIL_PROVIDER_URL: [^\n]*--dev[^\n]*\n$/);
   });
 
-  it('every bad setting at once', async () => {
+  it('lists every bad setting', async () => {
     const { output } = await carillon(['start', '--dev'], {
       PORT: 'x',
       POSTGRES_PORT: '70000',
@@ -270,7 +262,7 @@ describe('carillon --help', () => {
     [['account', 'create'], 'Example:'],
     [['api-key', 'create'], '--rate-limit <n>'],
     [['dkim', 'show'], 'MAIL_DOMAIN'],
-  ])('of %j has what is needed', async (command, text) => {
+  ])('of %j shows %s', async (command, text) => {
     const { code, output } = await carillon([...command, '--help'], { DATABASE_URL: '' });
     expect(code).toBe(0);
     expect(output).toContain(text);

@@ -41,7 +41,7 @@ describe('carillon start <role>', () => {
   }
 
   it.each(roles)(
-    '%s says that it is ready, and ends cleanly at SIGTERM',
+    '%s reports that it is ready, and ends cleanly on SIGTERM',
     async (role) => {
       const program = start(role);
       await program.ready();
@@ -51,14 +51,14 @@ describe('carillon start <role>', () => {
     60_000,
   );
 
-  it('ends by itself when its parent is gone', async () => {
+  it('ends when its parent is gone', async () => {
     const program = start('api');
     await program.ready();
     program.child.disconnect();
     expect(await program.ended).toBe(0);
   }, 60_000);
 
-  it('takes a request to end that comes twice, by the terminal and by npm, for one', async () => {
+  it('counts the signal of the terminal and its copy from npm as one request to end', async () => {
     const program = start('worker');
     await program.ready();
     program.child.kill('SIGINT');
@@ -67,7 +67,7 @@ describe('carillon start <role>', () => {
     expect(await program.ended).toBe(0);
   }, 60_000);
 
-  /** An API with a request under way that never ends, so that it stops as late as it may. */
+  /** Starts an API with a request that never completes, so that its stop takes the whole grace period. */
   async function startBusy(): Promise<Program> {
     const port = await claimPort(0, 'PORT');
     const program = start('api', { PORT: String(port) });
@@ -78,27 +78,28 @@ describe('carillon start <role>', () => {
     await delay(200);
     return program;
   }
-  const endWithin = (program: Program, ms: number) => Promise.race([program.ended, delay(ms, 'goes on')]);
+  const endWithin = (program: Program, ms: number) =>
+    Promise.race([program.ended, delay(ms, 'still running')]);
 
-  it('finishes what is under way, until it is asked a second time', async () => {
+  it('waits for work in progress, but ends at once on a second request', async () => {
     const program = await startBusy();
     program.child.kill('SIGINT');
-    expect(await endWithin(program, 1_000)).toBe('goes on');
+    expect(await endWithin(program, 1_000)).toBe('still running');
     program.child.kill('SIGINT');
     expect(await endWithin(program, 3_000)).toBe(130);
   }, 60_000);
 
-  it('takes the first signal after the end of its parent for the same request', async () => {
+  it('counts the first signal after the end of its parent as the same request', async () => {
     const program = await startBusy();
     program.child.disconnect();
-    expect(await endWithin(program, 700)).toBe('goes on');
+    expect(await endWithin(program, 700)).toBe('still running');
     program.child.kill('SIGTERM');
-    expect(await endWithin(program, 1_000)).toBe('goes on');
+    expect(await endWithin(program, 1_000)).toBe('still running');
     program.child.kill('SIGTERM');
     expect(await endWithin(program, 3_000)).toBe(130);
   }, 60_000);
 
-  it.each(roles)('%s does not start with more connections than PostgreSQL allows', async (role) => {
+  it.each(roles)('%s refuses to start with more connections than PostgreSQL allows', async (role) => {
     const program = start(role, { DATABASE_POOL: '200' });
     expect(await program.ended).toBe(1);
     expect(program.output()).toMatch(
@@ -106,7 +107,7 @@ describe('carillon start <role>', () => {
     );
   });
 
-  it.each(roles)('%s names what is missing in one line', async (role) => {
+  it.each(roles)('%s lists its missing settings in one line', async (role) => {
     const program = start(role, { DATABASE_URL: '', APP_SECRET: '', EMAIL_PROVIDER_URL: '' });
     expect(await program.ended).toBe(1);
     expect(program.output()).toBe(

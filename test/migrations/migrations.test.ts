@@ -12,7 +12,7 @@ afterAll(() => test.drop());
 
 const names = migrations.map((migration) => migration.name);
 
-/** Tables, indexes, sequences and functions of ours. */
+/** Names of the tables, indexes, sequences and functions in the schema. */
 async function objects(): Promise<string[]> {
   const { rows } = await test.database.pool.query<{ name: string }>(
     `select relname::text as name from pg_class where relnamespace = 'public'::regnamespace
@@ -22,7 +22,7 @@ async function objects(): Promise<string[]> {
 }
 
 describe('migrations', () => {
-  it('go down to nothing and up again to the same', async () => {
+  it('can all be rolled back and applied again, with the same schema as before', async () => {
     const before = await objects();
     expect(await rollback(test.url)).toEqual([...names].reverse());
     expect(await objects()).toEqual(['migrations', 'migrations_pkey']);
@@ -32,12 +32,12 @@ describe('migrations', () => {
     expect(await missingMigrations(test.database.pool)).toEqual([]);
   });
 
-  it('go down to a given one', async () => {
+  it('can be rolled back to a given one', async () => {
     expect(await rollback(test.url, names[1])).toEqual(names.slice(2).reverse());
     expect(await migrate(test.url, upkeep.partitions)).toEqual(names.slice(2));
   });
 
-  it('are applied once when twenty start at once', async () => {
+  it('are applied once if twenty processes migrate at the same time', async () => {
     await rollback(test.url);
     const applied = await Promise.all(Array.from({ length: 20 }, () => migrate(test.url, upkeep.partitions)));
     expect(applied.filter((each) => each.length > 0)).toEqual([names]);

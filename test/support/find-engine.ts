@@ -1,11 +1,11 @@
 /** A program for tests: finds the engine in the cache that is its argument, without a network; what PATH has counts. */
+import { reportError } from '../../src/cli/program.ts';
 import { findEngineProgram } from '../../src/local/engine/program.ts';
-import { report } from '../../src/main.ts';
 
 const [cache = ''] = process.argv.slice(2);
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 try {
   say(`found ${await findEngineProgram({ cache, progress: say, without: ['download'] })}`);
 } catch (error) {
-  process.exit(report(error));
+  process.exit(reportError(error));
 }

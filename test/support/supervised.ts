@@ -1,7 +1,7 @@
 /** A program for tests: everything `carillon start --dev` starts, with stand-ins for the roles. */
 import { fileURLToPath } from 'node:url';
+import { reportError } from '../../src/cli/program.ts';
 import { startEverything } from '../../src/cli/start-everything.ts';
-import { report } from '../../src/main.ts';
 
 const fakeRole = fileURLToPath(new URL('./fake-role.ts', import.meta.url));
 
@@ -13,5 +13,5 @@ try {
     roleCommand: [process.execPath, '--no-warnings', fakeRole],
   });
 } catch (error) {
-  process.exit(report(error));
+  process.exit(reportError(error));
 }

@@ -179,7 +179,7 @@ function splitFollowers(rows: Row[]): { leaders: Row[]; followers: Row[] } {
 export function createAcceptor(deps: AcceptDeps): (submission: Submission) => Promise<Accepted> {
   const ids = createIdAllocator(deps.pool, MESSAGE_ID_SEQUENCE);
   const coalescer = createCoalescer<Submission, Result>({
-    most: MAX_GROUP,
+    maxGroupSize: MAX_GROUP,
     // One group at a time: while it commits, the next one gathers, and larger groups cost less per message.
     concurrency: 1,
     run: async (group) => {

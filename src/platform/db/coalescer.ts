@@ -1,16 +1,16 @@
 /**
- * Groups calls that arrive together into one statement.
- * What arrives while a group is being written makes the next one, so nobody waits for a timer under load.
+ * Groups calls that arrive together into one statement. Items that arrive during a write form the next group, so that
+ * no item waits for a timer under load.
  */
 export interface Coalescer<Item, Result> {
   submit(item: Item): Promise<Result>;
 }
 
 export interface CoalescerOptions<Item, Result> {
-  most: number;
-  /** Groups written at once. */
+  maxGroupSize: number;
+  /** How many groups are written at the same time. */
   concurrency: number;
-  /** Results in the group's order. An error is everybody's: `run` deals with those that are not. */
+  /** Writes a group and returns the results in its order. An error fails every item of the group. */
   run: (group: Item[]) => Promise<Result[]>;
 }
 
@@ -28,8 +28,8 @@ export function createCoalescer<Item, Result>(
   let scheduled = false;
 
   async function run(): Promise<void> {
-    const group = waiting.slice(0, options.most);
-    waiting = waiting.slice(options.most);
+    const group = waiting.slice(0, options.maxGroupSize);
+    waiting = waiting.slice(options.maxGroupSize);
     if (group.length === 0) return;
     running += 1;
     const settle = await options.run(group.map((each) => each.item)).then(
@@ -38,7 +38,7 @@ export function createCoalescer<Item, Result>(
     );
     running -= 1;
     if (waiting.length === 0) return settle();
-    // The next group is on its way to the database before this one's callers take their turn.
+    // Send the next group to the database before the callers of this one run.
     void run();
     setImmediate(settle);
   }
@@ -46,7 +46,7 @@ export function createCoalescer<Item, Result>(
   function schedule(): void {
     if (scheduled || running >= options.concurrency) return;
     scheduled = true;
-    // After this turn's I/O, so that requests read in the same turn travel together.
+    // Wait for the I/O of this turn of the event loop, so that requests read in the same turn form one group.
     setImmediate(() => {
       scheduled = false;
       void run();

@@ -2,10 +2,10 @@ import pg from 'pg';
 import { ConfigError } from '../../config.ts';
 import type { Queryable } from './queryable.ts';
 
-/** int8 as a number: ids and counts stay far below 2^53. */
+/** Reads int8 as a number: ids and counts stay far below 2^53. */
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
-/** A pool of connections, for bare SQL and, by `knexOn`, for models. */
+/** A pool of connections to one database. */
 export interface Database {
   readonly url: string;
   readonly pool: pg.Pool;
@@ -14,15 +14,15 @@ export interface Database {
 
 export interface DatabaseOptions {
   url: string;
-  /** Connections at most. */
+  /** The maximum number of connections. */
   poolMax?: number;
   /** Shown in `pg_stat_activity`. */
   applicationName?: string;
   statementTimeoutMs?: number;
   /**
-   * For the loops, whose statements look up what they are given by key: plan each named statement once (planning
-   * costs more than running it), and always by index. A queue's table is empty one moment and huge the next, so
-   * a plan made from its size in passing would be wrong for long.
+   * For queue loops, whose statements look up rows by key: plan each named statement only once, because planning costs
+   * more than running it, and always use indexes. A queue's table may be empty one moment and huge the next, so a plan
+   * made from its current size would soon be wrong.
    */
   keyedPlans?: boolean;
 }
@@ -38,46 +38,52 @@ const keyedPlanSettings = [
   .map((setting) => `-c ${setting}`)
   .join(' ');
 
-/** Settings every connection of ours has, whatever opens it. */
+const DEFAULT_POOL_MAX = 10;
+const STATEMENT_TIMEOUT_MS = 30_000;
+const IDLE_IN_TRANSACTION_MS = 30_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+const IDLE_CONNECTION_MS = 30_000;
+
+/** Returns the settings of a connection, for the pool and for connections outside it. */
 export function connectionSettings(options: DatabaseOptions): pg.ClientConfig {
   return {
     connectionString: options.url,
     application_name: options.applicationName ?? 'carillon',
-    statement_timeout: options.statementTimeoutMs ?? 30_000,
-    idle_in_transaction_session_timeout: 30_000,
+    statement_timeout: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     keepAlive: true,
     ...(options.keyedPlans ? { options: keyedPlanSettings } : {}),
   };
 }
 
-/** Open a pool; no connection is made before the first query. */
+/** Opens a pool. The first connection is made by the first query. */
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     ...connectionSettings(options),
-    max: options.poolMax ?? 10,
-    connectionTimeoutMillis: 10_000,
-    idleTimeoutMillis: 30_000,
+    max: options.poolMax ?? DEFAULT_POOL_MAX,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: IDLE_CONNECTION_MS,
   });
-  // A lost idle connection is replaced at the next query; without a listener it would end the process.
+  // The next query replaces a lost idle connection. Without a listener the event would end the process.
   pool.on('error', () => undefined);
   return { url: options.url, pool, close: () => pool.end() };
 }
 
-/** Beside the pool: liveness, listening and notifying have connections of their own. */
-const OWN_CONNECTIONS = 3;
+/** Connections outside the pool: for liveness, for listening and for notifying. */
+const DEDICATED_CONNECTIONS = 3;
 
 interface Connections {
-  /** That PostgreSQL gives to others than its superuser. */
-  most: number;
-  /** Of anybody, the one that asks aside. */
+  /** How many connections PostgreSQL allows, without those reserved for superusers. */
+  limit: number;
+  /** Open connections of all clients, except the one that asks. */
   used: number;
 }
 
 /**
- * See that PostgreSQL has room for a process's connections, before the process fails for want of one under load.
- * @param poolMax the pool's size
- * @param warn told where there is room for this process, but not beside all that are connected now
- * @throws ConfigError where the process can never have them all
+ * Checks at the start that PostgreSQL allows the connections of this process, which otherwise would fail under load.
+ * @param poolMax the size of the pool
+ * @param warn called if the connections fit, but not beside those that are open now
+ * @throws ConfigError if PostgreSQL never allows that many
  */
 export async function requireConnections(
   db: Queryable,
@@ -85,17 +91,17 @@ export async function requireConnections(
   warn: (facts: Record<string, number>, message: string) => void,
 ): Promise<void> {
   const { rows } = await db.query<Connections>(
-    `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most,
+    `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as "limit",
        (select count(*) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()) as used`,
   );
-  const { most, used } = rows[0] as Connections;
-  const needed = poolMax + OWN_CONNECTIONS;
-  if (needed > most) {
+  const { limit, used } = rows[0] as Connections;
+  const needed = poolMax + DEDICATED_CONNECTIONS;
+  if (needed > limit) {
     throw new ConfigError(
-      `this process may open ${needed} connections to PostgreSQL, which allows ${most}: lower DATABASE_POOL, or raise max_connections there`,
+      `this process may open ${needed} connections to PostgreSQL, which allows ${limit}: lower DATABASE_POOL, or raise max_connections there`,
     );
   }
-  if (needed + used > most) {
-    warn({ needed, used, most }, 'PostgreSQL may run out of connections: raise max_connections');
+  if (needed + used > limit) {
+    warn({ needed, used, limit }, 'PostgreSQL may run out of connections: raise max_connections');
   }
 }

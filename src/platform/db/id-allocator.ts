@@ -1,18 +1,18 @@
 import type { Queryable } from './queryable.ts';
 
-const LARGEST_BLOCK = 512;
+const MAX_BLOCK = 512;
 const STALE_MS = 1_000;
 
 /**
- * Ids taken from a sequence ahead of the rows, so that rows whose commit was not seen can be looked up.
- * A block is dropped after a second, so ids of different processes stay in the order of time to about that; blocks
- * grow while they are used up sooner, so a quiet service leaves no gaps.
+ * Takes ids from a sequence before the rows are inserted, so that rows can be looked up if the result of their commit
+ * was lost. Ids are taken in blocks. A block is dropped after a second, so the ids of all processes follow the order of
+ * time to about a second. Blocks grow only while they are used up within that time, so a quiet service leaves few gaps.
  */
 export interface IdAllocator {
   take(count: number): Promise<number[]>;
 }
 
-/** @param sequence a name from the schema, never from outside */
+/** @param sequence a name from the schema, never from user input: it becomes part of the SQL */
 export function createIdAllocator(
   client: Queryable,
   sequence: string,
@@ -27,7 +27,7 @@ export function createIdAllocator(
       if (stale) ids = [];
       const taken = ids.splice(0, count);
       if (taken.length === count) return taken;
-      block = stale ? 1 : Math.min(block * 2, LARGEST_BLOCK);
+      block = stale ? 1 : Math.min(block * 2, MAX_BLOCK);
       const { rows } = await client.query<{ id: number }>({
         name: `allocate_${sequence}`,
         text: `select nextval('${sequence}') as id from generate_series(1, $1)`,

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { migrations } from '../../../migrations/index.ts';
 import { keepPartitions, type PartitionedTable } from './partitions.ts';
 
-/** Any fixed number, so that migrators wait for one another. */
+/** An arbitrary fixed number: processes that migrate at the same time wait for each other. */
 const MIGRATION_LOCK = 7_262_514_117;
 
 async function withLock<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -37,11 +37,10 @@ async function inTransaction(client: pg.Client, statements: string, bookkeeping:
 }
 
 /**
- * Apply every migration not yet applied, each in a transaction of its own, and make the daily partitions of the
- * days to come. Many at once are safe: they queue.
- * @param url of the database
+ * Applies the missing migrations, each in its own transaction, and creates the daily partitions of the coming days.
+ * Several processes may migrate at the same time: they wait for each other.
  * @param partitions every partitioned table, from `upkeep`
- * @returns names applied now
+ * @returns the names of the migrations that were applied
  */
 export async function migrate(url: string, partitions: readonly PartitionedTable[]): Promise<string[]> {
   return withLock(url, async (client) => {
@@ -55,7 +54,10 @@ export async function migrate(url: string, partitions: readonly PartitionedTable
   });
 }
 
-/** Undo migrations, newest first, down to but not including `target`; all where no target is given. */
+/**
+ * Rolls back the migrations after `target`, newest first; all of them if no target is given.
+ * @returns the names of the migrations that were rolled back
+ */
 export async function rollback(url: string, target?: string): Promise<string[]> {
   return withLock(url, async (client) => {
     const applied = await appliedNames(client);
@@ -70,7 +72,7 @@ export async function rollback(url: string, target?: string): Promise<string[]> 
   });
 }
 
-/** Names of migrations this version has and the database lacks; asked by `/readyz`. */
+/** Returns the names of migrations of this version that are not applied yet, for `/readyz`. */
 export async function missingMigrations(pool: pg.Pool): Promise<string[]> {
   const { rows } = await pool.query<{ present: boolean }>(
     `select to_regclass('migrations') is not null as present`,

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** A pool, a client, or a client inside a transaction: what hot paths and rooms run bare SQL on. */
+/** Runs SQL: a pool, a client, or a client inside a transaction. */
 export interface Queryable {
   query<Row extends pg.QueryResultRow = pg.QueryResultRow>(
     statement: string | pg.QueryConfig,
@@ -8,10 +8,10 @@ export interface Queryable {
   ): Promise<pg.QueryResult<Row>>;
 }
 
-/** Run `work` on a pool's client of its own. A client whose connection broke is thrown away, not pooled again. */
+/** Runs `work` on one client of the pool. A client whose connection broke is discarded instead of pooled again. */
 export async function onClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
-  // Its statements tell of a lost connection; without a listener the client's own event would end the process.
+  // A lost connection fails the running statement. Without a listener the client's event would end the process, too.
   const ignore = () => undefined;
   client.on('error', ignore);
   let broken = false;
@@ -27,8 +27,8 @@ export async function onClient<T>(pool: pg.Pool, work: (client: pg.PoolClient) =
 }
 
 /**
- * Run `work` in one transaction of a pool's client.
- * @throws whatever `work` or the commit throws, after a rollback
+ * Runs `work` in a transaction.
+ * @throws the error of `work` or of the commit, after a rollback
  */
 export function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   return onClient(pool, async (client) => {
@@ -44,7 +44,7 @@ export function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) =>
   });
 }
 
-/** Whether an error says that the connection is gone, so that a COMMIT's fate is not known. */
+/** Whether an error means that the connection is lost, so that it is unknown whether a COMMIT succeeded. */
 export function isConnectionError(error: unknown): boolean {
   const code = (error as { code?: string }).code ?? '';
   if (['57P01', '57P02', '57P03', '25P03'].includes(code)) return true;

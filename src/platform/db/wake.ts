@@ -9,7 +9,7 @@ export type WakeChannel = string;
  * notification costs at most a second.
  */
 export interface Waker {
-  /** Call after the commit, never inside a transaction: NOTIFY serialises commits. */
+  /** Call after the commit, never inside a transaction: NOTIFY serializes commits. */
   wake(channel: WakeChannel): void;
   /** @returns a function that ends it */
   listen(channel: WakeChannel, listener: () => void): () => void;
@@ -31,7 +31,7 @@ interface State {
   notifiedAt: number;
 }
 
-function ring(state: State, channel: WakeChannel): void {
+function callListeners(state: State, channel: WakeChannel): void {
   for (const listener of state.listeners.get(channel) ?? []) listener();
 }
 
@@ -50,7 +50,7 @@ async function connect(state: State, options: DatabaseOptions): Promise<void> {
     if (!state.closed) setTimeout(() => void connect(state, options), RECONNECT_MS).unref();
   };
   client.on('error', retry);
-  client.on('notification', (message) => ring(state, message.channel.slice(PREFIX.length)));
+  client.on('notification', (message) => callListeners(state, message.channel.slice(PREFIX.length)));
   try {
     await client.connect();
     // A NOTIFY is a transaction of its own; it need not reach the disk.
@@ -60,7 +60,7 @@ async function connect(state: State, options: DatabaseOptions): Promise<void> {
     const channels = [...state.listeners.keys()];
     if (channels.length > 0) await client.query(channels.map(listenSql).join(';'));
     // Rows may have been committed before LISTEN took effect.
-    for (const channel of channels) ring(state, channel);
+    for (const channel of channels) callListeners(state, channel);
   } catch {
     retry();
   }
@@ -106,7 +106,7 @@ export function createWaker(options: DatabaseOptions): Waker {
   void connect(state, options);
   return {
     wake(channel) {
-      ring(state, channel);
+      callListeners(state, channel);
       state.pending.add(channel);
       schedule(state);
     },

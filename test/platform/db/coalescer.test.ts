@@ -2,16 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { createCoalescer } from '../../../src/platform/db/coalescer.ts';
 
-/** A group on its way, ended by the test. */
+/** A group that is being written; the test ends the write. */
 interface Write {
   group: number[];
   end: (error?: Error) => void;
 }
 
-function createTestCoalescer(most = 100) {
+function createTestCoalescer(maxGroupSize = 100) {
   const writes: Write[] = [];
   const coalescer = createCoalescer<number, number>({
-    most,
+    maxGroupSize,
     concurrency: 1,
     run: (group) =>
       new Promise((resolve, reject) => {
@@ -22,7 +22,7 @@ function createTestCoalescer(most = 100) {
   return { coalescer, writes };
 }
 
-it('writes together what arrives while a group is written, and gives each its own result', async () => {
+it('writes items together that arrive during a write, and gives each caller its own result', async () => {
   const { coalescer, writes } = createTestCoalescer(3);
   const first = coalescer.submit(1);
   await delay(1);
@@ -36,7 +36,7 @@ it('writes together what arrives while a group is written, and gives each its ow
   expect(writes.map(({ group }) => group)).toEqual([[1], [2, 3, 4], [5]]);
 });
 
-it('begins the next group before the callers of the last take their turn', async () => {
+it('starts the next group before the callers of the last group run', async () => {
   const { coalescer, writes } = createTestCoalescer();
   const first = coalescer.submit(1);
   await delay(1);
@@ -48,7 +48,7 @@ it('begins the next group before the callers of the last take their turn', async
   expect(await second).toBe(4);
 });
 
-it('tells a failure to those of its group only', async () => {
+it('fails only the callers of the group that failed', async () => {
   const { coalescer, writes } = createTestCoalescer();
   const failing = Promise.allSettled([coalescer.submit(1), coalescer.submit(2)]);
   await delay(1);

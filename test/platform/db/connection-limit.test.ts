@@ -3,15 +3,15 @@ import { ConfigError } from '../../../src/config.ts';
 import { requireConnections } from '../../../src/platform/db/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
-describe('the connections of a process', () => {
+describe('requireConnections', () => {
   let made: TestDatabase;
-  let most: number;
+  let limit: number;
   beforeAll(async () => {
     made = await createTestDatabase();
-    const { rows } = await made.database.pool.query<{ most: number }>(
-      `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most`,
+    const { rows } = await made.database.pool.query<{ limit: number }>(
+      `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as limit`,
     );
-    most = rows[0]?.most ?? 0;
+    limit = rows[0]?.limit ?? 0;
   });
   afterAll(() => made.drop());
 
@@ -21,22 +21,22 @@ describe('the connections of a process', () => {
     return warnings;
   };
 
-  it('that PostgreSQL has room for are no matter', async () => {
+  it('accepts a number of connections that PostgreSQL can serve', async () => {
     expect(await warningsOf(5)).toEqual([]);
   });
 
-  it('that leave no room for those there are already are warned of', async () => {
+  it('warns if the connections do not fit beside those that are open', async () => {
     const other = await made.database.pool.connect();
-    const warnings = await warningsOf(most - 3);
+    const warnings = await warningsOf(limit - 3);
     other.release();
-    expect(warnings).toEqual([{ needed: most, used: expect.any(Number), most }]);
+    expect(warnings).toEqual([{ needed: limit, used: expect.any(Number), limit }]);
   });
 
-  it('beyond what PostgreSQL allows are refused at the start, naming the setting', async () => {
-    const refused = warningsOf(most - 2);
+  it('refuses more connections than PostgreSQL allows, and names the setting', async () => {
+    const refused = warningsOf(limit - 2);
     await expect(refused).rejects.toThrow(ConfigError);
     await expect(refused).rejects.toThrow(
-      `this process may open ${most + 1} connections to PostgreSQL, which allows ${most}: lower DATABASE_POOL`,
+      `this process may open ${limit + 1} connections to PostgreSQL, which allows ${limit}: lower DATABASE_POOL`,
     );
   });
 });

@@ -29,7 +29,7 @@ afterAll(async () => {
   await test.drop();
 });
 
-it('wakes other processes, with one message for all that comes while the database is busy with the last', async () => {
+it('wakes other processes, and merges wake-ups that arrive while a NOTIFY is running', async () => {
   const heard: string[] = [];
   for (const channel of ['send', 'webhook'] as const) listener.listen(channel, () => heard.push(channel));
   const [backend = 0] = await backends();

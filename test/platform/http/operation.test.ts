@@ -145,7 +145,7 @@ describe('logs', () => {
 
   it('black out secrets and addresses put there by mistake, and keep a driver’s detail out', () => {
     const { lines, destination } = collect();
-    const log = createLogger({ LOG_LEVEL: 'info' }, 'api', destination);
+    const log = createLogger({ LOG_LEVEL: 'info', LOG_FORMAT: 'json' }, 'api', destination);
     const error = Object.assign(new Error('duplicate key'), { code: '23505', detail: 'Key (email)=(a@b.c)' });
     log.info({ password: 'p1', user: { email: 'a@b.c' }, headers: { authorization: 'Bearer x' } }, 'mistake');
     log.error({ err: error }, 'failed');
