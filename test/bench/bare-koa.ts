@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import { z } from 'zod';
 
-/** The calibration of accepted requests: Koa that reads a JSON body, checks it with zod and answers, no more. */
+/** The calibration of accepted requests: a Koa server that only parses a JSON body, validates it with zod and responds. */
 const schema = z.strictObject({
   channel: z.enum(['email', 'sms']),
   to: z.string().min(1).max(1_000),

@@ -5,9 +5,9 @@ export interface LoadOptions {
   port: number;
   path: string;
   headers: Record<string, string>;
-  /** One request's JSON body. */
+  /** Returns the JSON body of request `n`. */
   body: (n: number) => string;
-  /** Sent as its `Idempotency-Key`. */
+  /** Returns the `Idempotency-Key` of request `n`. */
   key?: (n: number) => string;
   connections: number;
   seconds: number;
@@ -18,7 +18,7 @@ export interface LoadResult {
   p50_ms: number;
   p99_ms: number;
   requests: number;
-  /** Answers other than 2xx. */
+  /** The number of responses other than 2xx. */
   errors: number;
 }
 
@@ -28,14 +28,14 @@ interface Tally {
   sent: number;
 }
 
-/** What all requests begin with. */
+/** Returns the start of every request: the request line and the shared headers. */
 function headOf(options: LoadOptions): string {
   const headers = { Host: 'localhost', 'Content-Type': 'application/json', ...options.headers };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `POST ${options.path} HTTP/1.1\r\n${lines.join('')}`;
 }
 
-/** Length of a whole response with Content-Length at the start of `text`; 0 while it is not whole. */
+/** Returns the length of the response at the start of `text`, which has a Content-Length; 0 if it is incomplete. */
 function responseLength(text: string): number {
   const headEnd = text.indexOf('\r\n\r\n');
   if (headEnd === -1) return 0;
@@ -44,7 +44,7 @@ function responseLength(text: string): number {
   return text.length >= length ? length : 0;
 }
 
-/** One keep-alive connection: a request, its answer, the next; until `end`. */
+/** Sends one request after another over a keep-alive connection until `end`. */
 function runConnection(options: LoadOptions, end: number, tally: Tally): Promise<void> {
   const head = headOf(options);
   return new Promise((resolve, reject) => {
@@ -75,7 +75,7 @@ function runConnection(options: LoadOptions, end: number, tally: Tally): Promise
   });
 }
 
-/** Load an endpoint over keep-alive connections, one request at a time each. */
+/** Sends requests to an endpoint over keep-alive connections, one at a time on each. */
 export async function loadHttp(options: LoadOptions): Promise<LoadResult> {
   const tally: Tally = { latencies: [], errors: 0, sent: 0 };
   const startedAt = performance.now();

@@ -6,14 +6,15 @@ import { testIdentity } from '../support/https-receiver.ts';
 
 export interface Subscriber {
   port: number;
-  /** Requests acknowledged so far. */
+  /** The number of requests acknowledged so far. */
   readonly acknowledged: number;
   close(): Promise<void>;
 }
 
 /**
- * The subscriber of a benchmark, on loopback: `/ok` is acknowledged, `/fail` answered with 500, and `/silent` never.
- * @param onBody of each acknowledged request
+ * Starts a benchmark's subscriber on loopback: it acknowledges `/ok`, responds to `/fail` with 500, and never responds to
+ * `/silent`.
+ * @param onBody called with the body of each acknowledged request
  */
 export async function startSubscriber(onBody?: (body: string) => void): Promise<Subscriber> {
   let acknowledged = 0;
@@ -41,12 +42,12 @@ export async function startSubscriber(onBody?: (body: string) => void): Promise<
   };
 }
 
-/** As a process of its own: says `{"port":…}`, answers each line with `{"count":…}`, ends with its input. */
+// As a program: prints `{"port":…}`, answers each line of input with `{"count":…}`, and ends when its input ends.
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const subscriber = await startSubscriber();
-  const say = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
-  say({ port: subscriber.port });
+  const print = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
+  print({ port: subscriber.port });
   createInterface({ input: process.stdin })
-    .on('line', () => say({ count: subscriber.acknowledged }))
+    .on('line', () => print({ count: subscriber.acknowledged }))
     .on('close', () => void subscriber.close());
 }

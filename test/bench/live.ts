@@ -5,7 +5,7 @@ import { type LoadOptions, loadHttp } from './http-load.ts';
 import { percentile, rounded } from './machine.ts';
 import { waitForApi } from './messages.ts';
 import { cpuPer, type Usage } from './process-usage.ts';
-import { type Measured, startRole, startTalking } from './programs.ts';
+import { type Measured, startRole, startInteractive } from './programs.ts';
 import { repeatRuns, untilCount } from './runs.ts';
 import { openStage, type Stage } from './stage.ts';
 import { senderSettings } from './webhooks.ts';
@@ -105,8 +105,8 @@ function cpuPerMessage(before: Usages, after: Usages, messages: number) {
 /** Posts as fast as the API answers; counts what reaches the SMTP server, and the endpoint, in the same seconds. */
 async function fullLoad(stage: Stage, seconds: number, withWebhook: boolean) {
   await empty(stage);
-  const smtp = await startTalking(COUNTING_SERVER, ['0']);
-  const subscriber = await startTalking(SUBSCRIBER);
+  const smtp = await startInteractive(COUNTING_SERVER, ['0']);
+  const subscriber = await startInteractive(SUBSCRIBER);
   const sent = async () => (await smtp.ask('count')).count ?? 0;
   const reported = async () => (await subscriber.ask('count')).count ?? 0;
   try {

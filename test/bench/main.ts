@@ -5,13 +5,13 @@ import { benchMessages } from './messages.ts';
 import { benchWebhooks, type WebhooksBenchOptions } from './webhooks.ts';
 
 const program = new Command('npm run bench --').description(
-  'Benchmarks. Each prints one JSON document: the machine and commit, every run, and the medians.',
+  'Benchmarks. Each prints one JSON document with the machine and commit, every run, and the medians.',
 );
 
 program
   .command('messages')
   .description('accepted requests/s, backlog drained/s and end-to-end latency of POST /messages')
-  .option('--runs <n>', 'runs, of which the medians are told', Number, 3)
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
   .option('--seconds <n>', 'seconds of load in each run', Number, 8)
   .option('--backlog <n>', 'queued messages to drain', Number, 50_000)
   .option('--latency-seconds <n>', 'seconds at 20 requests/s', Number, 15)
@@ -24,12 +24,12 @@ program
 program
   .command('webhooks')
   .description(
-    'deliveries/s over HTTPS, commit to arrival, and what dead endpoints cost the others and the engine',
+    'webhook deliveries/s over HTTPS, latency, and the cost of dead endpoints for the others and the engine',
   )
-  .option('--runs <n>', 'runs, of which the medians are told', Number, 3)
-  .option('--deliveries <n>', 'deliveries of each measured part', Number, 60_000)
-  .option('--endpoints <n>', 'endpoints of the crowded part', Number, 1_000)
-  .option('--dead <n>', 'how many of them never answer', Number, 100)
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
+  .option('--deliveries <n>', 'webhook deliveries per measured part', Number, 60_000)
+  .option('--endpoints <n>', 'endpoints in the part with many endpoints', Number, 1_000)
+  .option('--dead <n>', 'number of those that never respond', Number, 100)
   .option('--latency-seconds <n>', 'seconds at 20 events/s', Number, 15)
   .action(async (options: WebhooksBenchOptions) => {
     const machine = describeMachine();

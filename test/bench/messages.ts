@@ -5,7 +5,7 @@ import { startCountingServer } from '../support/smtp/counting-server.ts';
 import { loadHttp, type LoadResult } from './http-load.ts';
 import { percentile, rounded } from './machine.ts';
 import { cpuPer } from './process-usage.ts';
-import { type Measured, startRole, startTalking } from './programs.ts';
+import { type Measured, startRole, startInteractive } from './programs.ts';
 import { repeatRuns, untilCount } from './runs.ts';
 import { runSmtpLoop } from './smtp-loop.ts';
 import { openStage, type Stage } from './stage.ts';
@@ -20,7 +20,7 @@ export interface MessagesBenchOptions {
 const CONNECTIONS = 32;
 const SMTP_CONNECTIONS = 16;
 const LATENCY_PER_SECOND = 20;
-/** V8 looks twice, 8 and 16 seconds after it, at what a start leaves behind, and takes 40 ms each time. */
+/** V8 collects the garbage of a start twice, 8 and 16 seconds after it, and takes 40 ms each time. */
 const WARM_UP_SECONDS = 18;
 const COUNTING_SERVER = 'test/support/smtp/counting-server.ts';
 
@@ -43,7 +43,7 @@ export async function waitForApi(port: number): Promise<void> {
 }
 
 async function bareKoa(seconds: number): Promise<LoadResult> {
-  const server = await startTalking('test/bench/bare-koa.ts');
+  const server = await startInteractive('test/bench/bare-koa.ts');
   const port = server.first.port ?? 0;
   try {
     await loadHttp({ port, path: '/', headers: {}, body, connections: CONNECTIONS, seconds: 1 });
@@ -54,7 +54,7 @@ async function bareKoa(seconds: number): Promise<LoadResult> {
 }
 
 async function bareSmtp(messages: number) {
-  const server = await startTalking(COUNTING_SERVER, ['0']);
+  const server = await startInteractive(COUNTING_SERVER, ['0']);
   try {
     const port = server.first.port ?? 0;
     const result = await runSmtpLoop({ host: '127.0.0.1', port, connections: SMTP_CONNECTIONS, messages });
@@ -75,7 +75,7 @@ async function accepted(stage: Stage, api: Measured, seconds: number) {
     body,
     connections: CONNECTIONS,
   };
-  // The first seconds are those of a process that has not been compiled yet.
+  // Warm up: in the first seconds V8 has not compiled the hot code yet.
   await loadHttp({ ...options, seconds: 4 });
   const before = { api: api.usage(), postgres: stage.postgresUsage() };
   const result = await loadHttp({ ...options, seconds });
@@ -94,13 +94,13 @@ async function empty(stage: Stage): Promise<void> {
   );
 }
 
-/** From the first message at the server to the last, so that the sender's start is not counted. */
+/** Measures from the first message that arrives to the last, so that the sender's start does not count. */
 async function drained(stage: Stage, backlog: number) {
   await empty(stage);
   await queueEmails(stage.database, stage, backlog);
   await stage.database.pool.query('vacuum analyze messages, message_contents, send_queue');
   await stage.database.pool.query('checkpoint');
-  const server = await startTalking(COUNTING_SERVER, ['0']);
+  const server = await startInteractive(COUNTING_SERVER, ['0']);
   const settings = {
     ...stage.settings,
     SENDER_CONNECTIONS: String(SMTP_CONNECTIONS),
@@ -127,7 +127,7 @@ async function drained(stage: Stage, backlog: number) {
   }
 }
 
-/** At 20 requests a second: from the request's start to the message's last byte at the SMTP server. */
+/** Measures, at 20 requests a second, from the start of a request to the message's last byte at the SMTP server. */
 async function latency(stage: Stage, seconds: number) {
   await empty(stage);
   const arrivals = new Map<string, number>();
@@ -185,7 +185,7 @@ async function oneRun(stage: Stage, options: MessagesBenchOptions) {
   }
 }
 
-/** `npm run bench -- messages`: accepting, draining and latency, each run with its calibrations. */
+/** `npm run bench -- messages`: accepted requests, drained messages and latency, each run with its calibrations. */
 export async function benchMessages(options: MessagesBenchOptions) {
   const stage = await openStage();
   const { runs, of } = await repeatRuns(options.runs, () => oneRun(stage, options)).finally(() =>

@@ -35,13 +35,13 @@ function peakMemoryMb(pid: number): number {
   }
 }
 
-/** A process's own use so far (Linux). */
+/** Returns what a process has used so far, without its children (Linux only). */
 export function usageOf(pid: number): Usage {
   const stat = readStat(pid);
   return { cpuSeconds: (stat?.cpuTicks ?? 0) / TICKS_PER_SECOND, peakMemoryMb: peakMemoryMb(pid) };
 }
 
-/** The use of a process and those it started directly: a PostgreSQL server with its backends. */
+/** Returns what a process and its direct children have used, such as a PostgreSQL server with its backends. */
 export function usageOfFamily(pid: number): Usage {
   const pids = readdirSync('/proc')
     .map(Number)
@@ -51,7 +51,7 @@ export function usageOfFamily(pid: number): Usage {
   return { cpuSeconds: ticks / TICKS_PER_SECOND, peakMemoryMb: Math.max(...family.map(peakMemoryMb)) };
 }
 
-/** Processor microseconds a unit of work, from usage before and after. */
+/** Returns the processor microseconds per unit of work, from the usage before and after. */
 export function cpuPer(before: Usage, after: Usage, count: number): number {
   return rounded(((after.cpuSeconds - before.cpuSeconds) / Math.max(1, count)) * 1e6);
 }

@@ -4,15 +4,16 @@ import { fileURLToPath } from 'node:url';
 import { nodeFlagsOf } from '../../src/local/supervisor/role-process.ts';
 import { usageOf, type Usage } from './process-usage.ts';
 
-/** A child process that is measured. */
+/** A child process whose usage can be measured. */
 export interface Measured {
   pid: number;
   usage(): Usage;
   stop(): Promise<void>;
 }
 
-/** A child that says JSON lines and answers lines with them. */
-export interface Talking extends Measured {
+/** A child process that answers each line of input with a line of JSON. */
+export interface Interactive extends Measured {
+  /** The line that it printed when it was ready. */
   first: Record<string, number>;
   ask(line: string): Promise<Record<string, number>>;
 }
@@ -42,8 +43,8 @@ function nextLine(lines: Interface): Promise<Record<string, number>> {
   );
 }
 
-/** Run a program of this folder's that says `{"port":…}` when it is ready. */
-export async function startTalking(file: string, args: string[] = []): Promise<Talking> {
+/** Runs a program of this repository that prints `{"port":…}` when it is ready. */
+export async function startInteractive(file: string, args: string[] = []): Promise<Interactive> {
   const child = spawn(process.execPath, ['--no-warnings', pathOf(file), ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
@@ -60,7 +61,7 @@ export async function startTalking(file: string, args: string[] = []): Promise<T
   };
 }
 
-/** Run one role as `carillon start` does. */
+/** Runs one role as `carillon start` does. */
 export function startRole(role: string, settings: Record<string, string>): Measured {
   const { PATH, HOME } = process.env;
   const flags = ['--no-warnings', ...nodeFlagsOf(role)];

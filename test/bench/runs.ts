@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { median, rounded } from './machine.ts';
 
 /**
- * Make the runs one after another; each is told on stderr as it ends.
- * @returns the runs, and the median of a figure of theirs
+ * Makes the runs one after another, and prints each to stderr when it ends.
+ * @returns the runs, and `of`, which returns the median of one of their figures
  */
 export async function repeatRuns<Run>(count: number, oneRun: () => Promise<Run>) {
   const runs: Run[] = [];
@@ -15,7 +15,10 @@ export async function repeatRuns<Run>(count: number, oneRun: () => Promise<Run>)
   return { runs, of };
 }
 
-/** @throws Error where there are fewer after `limitMs` */
+/**
+ * Waits until the count is reached.
+ * @throws Error if it is not reached after `limitMs`
+ */
 export async function untilCount(ask: () => Promise<number>, count: number, limitMs: number): Promise<void> {
   const end = performance.now() + limitMs;
   while ((await ask()) < count) {

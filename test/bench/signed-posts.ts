@@ -9,8 +9,8 @@ import { testCa } from '../support/https-receiver.ts';
 import { rounded } from './machine.ts';
 
 /**
- * The calibration of deliveries: signed POSTs of one body over kept connections, no more.
- * @param options.requests in all, over all connections
+ * The calibration of webhook deliveries: only signed POST requests with the same body, over keep-alive connections.
+ * @param options.requests total over all connections
  */
 export async function runSignedPosts(options: { port: number; connections: number; requests: number }) {
   const { port, connections, requests } = options;
@@ -28,7 +28,7 @@ export async function runSignedPosts(options: { port: number; connections: numbe
       };
       const { statusCode, body: answer } = await pool.request({ method: 'POST', path: '/ok', headers, body });
       await answer.dump();
-      if (statusCode !== 200) throw new Error(`the subscriber answered ${statusCode}`);
+      if (statusCode !== 200) throw new Error(`the subscriber responded with ${statusCode}`);
     }
   };
   const cpu = process.cpuUsage();

@@ -4,16 +4,16 @@ import type { SmtpConnection, SmtpSubmission } from '../../src/delivery/smtp/con
 
 export interface SmtpLoopResult {
   messagesPerSecond: number;
-  /** Processor time of this process alone, user and system. */
+  /** Processor time of this process only, user and system. */
   cpuMicrosPerMessage: number;
 }
 
-/** Submissions a connection has in hand; the sender's window. */
-const WINDOW = 50;
+/** Messages that a connection hands over at once, as many as a sender's batch. */
+const BATCH_SIZE = 50;
 
 /**
- * What handing over costs by itself: the same small message (1.2 kB) again and again over pipelined connections.
- * @param options.messages in all, over all connections
+ * The calibration of draining: hands over the same small message (1.2 kB) again and again over pipelined connections.
+ * @param options.messages total over all connections
  */
 export async function runSmtpLoop(options: {
   host: string;
@@ -31,21 +31,21 @@ export async function runSmtpLoop(options: {
   const started = performance.now();
   let left = messages;
   const take = (): number => {
-    const count = Math.min(WINDOW, left);
+    const count = Math.min(BATCH_SIZE, left);
     left -= count;
     return count;
   };
-  await Promise.all(connections.map((connection) => sendWindows(connection, data, take)));
+  await Promise.all(connections.map((connection) => sendBatches(connection, data, take)));
   const seconds = (performance.now() - started) / 1000;
   const { user, system } = process.cpuUsage(cpu);
   await Promise.all(connections.map((connection) => connection.quit()));
   return { messagesPerSecond: messages / seconds, cpuMicrosPerMessage: (user + system) / messages };
 }
 
-async function sendWindows(connection: SmtpConnection, data: Uint8Array, take: () => number): Promise<void> {
+async function sendBatches(connection: SmtpConnection, data: Uint8Array, take: () => number): Promise<void> {
   for (let count = take(); count > 0; count = take()) {
-    const window = Array.from({ length: count }, (_, i) => connection.send(submission(i, data)));
-    for (const outcome of await Promise.all(window)) {
+    const batch = Array.from({ length: count }, (_, i) => connection.send(submission(i, data)));
+    for (const outcome of await Promise.all(batch)) {
       if (outcome.kind !== 'accepted') throw new Error(`not accepted: ${JSON.stringify(outcome)}`);
     }
   }

@@ -12,7 +12,7 @@ import { migrate } from '../../src/platform/db/migrate.ts';
 import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { usageOfFamily, type Usage } from './process-usage.ts';
 
-/** A durable PostgreSQL of its own with one account, and the settings the roles need. */
+/** A durable PostgreSQL with one account, and the settings that the roles need. */
 export interface Stage {
   database: Database;
   accountId: number;

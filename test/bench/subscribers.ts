@@ -8,15 +8,15 @@ import { testEvents } from '../support/events.ts';
 import { insertAccount, type QueuedAccount } from '../support/queued.ts';
 import type { Stage } from './stage.ts';
 
-const MOST_A_BRAND = 10;
-const EVENTS_A_TRANSACTION = 200;
+const MAX_PER_BRAND = 10;
+const EVENTS_PER_TRANSACTION = 200;
 
-/** Brands of one account each, with at most ten webhooks on `email.sent`. */
+/** A brand with its own account, and at most ten webhooks for `email.sent`. */
 export interface Subscribed extends QueuedAccount {
   webhookIds: number[];
 }
 
-/** @param urls one webhook each */
+/** Creates one webhook per URL, and as many brands as they need. */
 export async function subscribe(stage: Stage, urls: string[]): Promise<Subscribed[]> {
   const { pool } = stage.database;
   const manager = createWebhookManager({
@@ -27,12 +27,12 @@ export async function subscribe(stage: Stage, urls: string[]): Promise<Subscribe
     log: pino({ level: 'silent' }),
   });
   const brands: Subscribed[] = [];
-  for (let first = 0; first < urls.length; first += MOST_A_BRAND) {
+  for (let first = 0; first < urls.length; first += MAX_PER_BRAND) {
     const account = await insertAccount(stage.database);
     const actor = { kind: 'api_key' as const, id: 0, test: false };
     const tenant = { ...account, actor, role: 'admin' as const };
     const brand: Subscribed = { ...account, webhookIds: [] };
-    for (const url of urls.slice(first, first + MOST_A_BRAND)) {
+    for (const url of urls.slice(first, first + MAX_PER_BRAND)) {
       const create = { url, events: ['email.sent' as const] };
       const { id } = await inTransaction(pool, (trx) => manager.create(trx, tenant, create));
       brand.webhookIds.push(id);
@@ -42,7 +42,7 @@ export async function subscribe(stage: Stage, urls: string[]): Promise<Subscribe
   return brands;
 }
 
-/** Publish an event `count` times to each brand. @returns the deliveries that follow */
+/** Publishes `count` events to each brand. Returns the number of webhook deliveries that follow. */
 export async function publish(stage: Stage, brands: readonly Subscribed[], count: number): Promise<number> {
   const message = { subject: 'Your receipt', idempotencyKey: null, tags: null, to: 'ann@example.com' };
   const all = Array.from({ length: count }, (_, n) =>
@@ -52,8 +52,8 @@ export async function publish(stage: Stage, brands: readonly Subscribed[], count
     }),
   ).flat();
   let deliveries = 0;
-  for (let first = 0; first < all.length; first += EVENTS_A_TRANSACTION) {
-    const events = all.slice(first, first + EVENTS_A_TRANSACTION);
+  for (let first = 0; first < all.length; first += EVENTS_PER_TRANSACTION) {
+    const events = all.slice(first, first + EVENTS_PER_TRANSACTION);
     const queued = await inTransaction(stage.database.pool, (trx) => testEvents.publish(trx, events));
     deliveries += queued.get('webhook') ?? 0;
   }

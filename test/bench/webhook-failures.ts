@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { findEngineProgram } from '../../src/local/engine/program.ts';
 import { startEngine } from '../../src/local/engine/server.ts';
-import { cacheFolder } from '../../src/local/machine/cache.ts';
 import { createGuard } from '../../src/local/machine/guard.ts';
 import { webhookWorkflowId } from '../../workflows/webhooks/contract.ts';
+import { toolCache } from '../support/tools.ts';
 import { startSubscriber } from './https-subscriber.ts';
 import { rounded } from './machine.ts';
 import { startRole } from './programs.ts';
@@ -17,9 +17,12 @@ import { publish, subscribe } from './subscribers.ts';
 const EVENTS = 2_000;
 /** Two retries a second apart, then an hour. */
 const SCHEDULE = '1,1,3600';
-const ATTEMPTS_EACH = 3;
+const ATTEMPTS_PER_EVENT = 3;
 
-/** Over all runs of the workflow; a list does not know how long the history of a running one is. */
+/**
+ * Counts the history events over all runs of a workflow. The list of executions does not know the length of a running
+ * one, so each is described.
+ */
 async function historyEvents(address: string, workflowId: string): Promise<number> {
   const connection = await Connection.connect({ address });
   try {
@@ -52,11 +55,11 @@ async function untilFailed(stage: Stage, attempts: number): Promise<number> {
   }
 }
 
-/** One endpoint that answers 500 to everything, under load, with worker and engine: what it costs the engine. */
+/** Measures what an endpoint that always responds with 500 costs the engine under load, with worker and engine. */
 export async function failingUnderLoad(stage: Stage, settings: Record<string, string>) {
   const folder = await mkdtemp(join(tmpdir(), 'carillon-bench-engine-'));
   const guard = createGuard();
-  const program = await findEngineProgram({ cache: await cacheFolder(), progress: () => undefined });
+  const program = await findEngineProgram({ cache: await toolCache(), progress: () => undefined });
   const engine = await startEngine({ program, folder, port: 0, uiPort: null, guard });
   const subscriber = await startSubscriber();
   const env = { ...settings, TEMPORAL_ADDRESS: engine.address, WEBHOOK_RETRY_SCHEDULE: SCHEDULE };
@@ -64,7 +67,7 @@ export async function failingUnderLoad(stage: Stage, settings: Record<string, st
   try {
     const brands = await subscribe(stage, [`https://127.0.0.1:${subscriber.port}/fail`]);
     await publish(stage, brands, EVENTS);
-    const attempts = await untilFailed(stage, EVENTS * ATTEMPTS_EACH);
+    const attempts = await untilFailed(stage, EVENTS * ATTEMPTS_PER_EVENT);
     await sleep(3_000);
     const events = await historyEvents(engine.address, webhookWorkflowId(brands[0]?.webhookIds[0] ?? 0));
     return {

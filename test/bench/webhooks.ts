@@ -4,7 +4,7 @@ import { createWaker } from '../../src/platform/db/wake.ts';
 import { startSubscriber } from './https-subscriber.ts';
 import { percentile, rounded } from './machine.ts';
 import { cpuPer } from './process-usage.ts';
-import { startRole, startTalking, type Talking } from './programs.ts';
+import { startRole, startInteractive, type Interactive } from './programs.ts';
 import { repeatRuns, untilCount } from './runs.ts';
 import { runSignedPosts } from './signed-posts.ts';
 import { openStage, type Stage } from './stage.ts';
@@ -22,7 +22,7 @@ export interface WebhooksBenchOptions {
 const CONNECTIONS = 64;
 const LIMIT_MS = 300_000;
 const LATENCY_PER_SECOND = 20;
-const LIVELY_ENDPOINTS = 10;
+const BUSY_ENDPOINTS = 10;
 const SUBSCRIBER = 'test/bench/https-subscriber.ts';
 
 export function senderSettings(stage: Stage): Record<string, string> {
@@ -41,7 +41,7 @@ async function empty(stage: Stage): Promise<void> {
 }
 
 async function bareLoop(requests: number) {
-  const server = await startTalking(SUBSCRIBER);
+  const server = await startInteractive(SUBSCRIBER);
   try {
     const port = server.first.port ?? 0;
     await runSignedPosts({ port, connections: CONNECTIONS, requests: requests / 4 });
@@ -51,8 +51,8 @@ async function bareLoop(requests: number) {
   }
 }
 
-/** Every endpoint has `each` deliveries waiting. From the first acknowledged to the last of the healthy ones. */
-async function acknowledged(stage: Stage, urls: string[], each: number, server: Talking) {
+/** Gives every endpoint `each` webhook deliveries, and measures until the healthy endpoints have acknowledged theirs. */
+async function acknowledged(stage: Stage, urls: string[], each: number, server: Interactive) {
   await empty(stage);
   const brands = await subscribe(stage, urls);
   await publish(stage, brands, each);
@@ -62,7 +62,7 @@ async function acknowledged(stage: Stage, urls: string[], each: number, server: 
   const already = await count();
   const sender = startRole('sender', senderSettings(stage));
   try {
-    // The first tenth warms the sender up.
+    // The first tenth warms up the sender.
     await untilCount(count, already + healthy / 10, LIMIT_MS);
     const startedAt = performance.now();
     const before = { count: await count(), sender: sender.usage(), postgres: stage.postgresUsage() };
@@ -80,7 +80,7 @@ async function acknowledged(stage: Stage, urls: string[], each: number, server: 
   }
 }
 
-/** At 20 events a second: from the event's commit to the request's last byte at the subscriber. */
+/** Measures, at 20 events a second, from an event's commit to the request's last byte at the subscriber. */
 async function latency(stage: Stage, seconds: number) {
   await empty(stage);
   const arrivals: number[] = [];
@@ -110,8 +110,8 @@ async function latency(stage: Stage, seconds: number) {
   }
 }
 
-/** The same endpoints twice, all healthy and then some of them silent, so that only these make the difference. */
-async function manyEndpoints(stage: Stage, options: WebhooksBenchOptions, server: Talking) {
+/** Measures the same number of endpoints twice: all healthy, then some silent. Only these make the difference. */
+async function manyEndpoints(stage: Stage, options: WebhooksBenchOptions, server: Interactive) {
   const { endpoints, dead, deliveries } = options;
   const base = `https://127.0.0.1:${server.first.port}`;
   const each = Math.max(1, Math.round(deliveries / endpoints));
@@ -125,11 +125,11 @@ async function manyEndpoints(stage: Stage, options: WebhooksBenchOptions, server
 
 async function oneRun(stage: Stage, options: WebhooksBenchOptions) {
   const calibration = await bareLoop(options.deliveries);
-  const server = await startTalking(SUBSCRIBER);
+  const server = await startInteractive(SUBSCRIBER);
   try {
     const url = `https://127.0.0.1:${server.first.port}/ok`;
-    const lively = Array.from({ length: LIVELY_ENDPOINTS }, () => url);
-    const busy = await acknowledged(stage, lively, options.deliveries / LIVELY_ENDPOINTS, server);
+    const busyUrls = Array.from({ length: BUSY_ENDPOINTS }, () => url);
+    const busy = await acknowledged(stage, busyUrls, options.deliveries / BUSY_ENDPOINTS, server);
     const many = await manyEndpoints(stage, options, server);
     const endToEnd = await latency(stage, options.latencySeconds);
     return { calibration, busy, many_endpoints: many, latency_at_20_per_second: endToEnd };
@@ -138,7 +138,7 @@ async function oneRun(stage: Stage, options: WebhooksBenchOptions) {
   }
 }
 
-/** `npm run bench -- webhooks`: deliveries/s, latency, and what dead endpoints cost the others and the engine. */
+/** `npm run bench -- webhooks`: deliveries/s, latency, and the cost of dead endpoints for the others and the engine. */
 export async function benchWebhooks(options: WebhooksBenchOptions) {
   const stage = await openStage();
   try {

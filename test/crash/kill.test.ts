@@ -1,17 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { heldBy } from '../support/crash/cluster.ts';
-import { type Findings, findingsOf, toldOf, untilQuiet } from '../support/crash/findings.ts';
+import { claimedBy } from '../support/crash/cluster.ts';
+import { type Findings, findingsOf, reportedIds, untilQuiet } from '../support/crash/findings.ts';
 import { isRecovering } from '../support/crash/recovery.ts';
 import { scale } from '../support/crash/scale.ts';
 import { type CrashStage, openCrashStage } from '../support/crash/stage.ts';
-import { send, sendAndStrike, type Struck } from '../support/crash/strike.ts';
+import { send, sendAndKill, type Kill } from '../support/crash/send-and-kill.ts';
 import { watchSender } from '../support/crash/witness.ts';
 import { eventually } from '../support/eventually.ts';
 
-const { messages: count, seeds, engineDownMs } = scale;
-/** Work that was stranded moves again within this time of the restart. */
-const STRANDED_LIMIT_SECONDS = 15;
+const { messages: count, seeds, engineDownMs, strandedLimitSeconds } = scale;
 const nothing = { intended: [], claimed: [] };
 
 let stage: CrashStage;
@@ -28,7 +26,7 @@ afterAll(async () => {
 afterEach(() => {
   const dead = [stage.api, stage.worker, ...stage.senders].filter((role) => role.deaths > 0);
   if (dead.length > 0)
-    throw new Error(`ended by themselves: ${dead.map((role) => role.lastWords()).join('\n')}`);
+    throw new Error(`roles ended by themselves: ${dead.map((role) => role.lastLines()).join('\n')}`);
 });
 
 function recipientsOf(prefix: string): Set<string> {
@@ -36,8 +34,8 @@ function recipientsOf(prefix: string): Set<string> {
   return new Set(arrivals.map(({ to }) => to));
 }
 
-/** Every rule that holds whatever was killed. */
-function expectTheRules(findings: Findings): void {
+/** Checks what Carillon guarantees whichever process was killed. */
+function expectGuarantees(findings: Findings): void {
   sent += count;
   expect(findings).toMatchObject({
     messages: count,
@@ -46,25 +44,25 @@ function expectTheRules(findings: Findings): void {
     repeatedUnintended: [],
     changed: [],
     statuses: { sent: count },
-    untold: [],
+    unreported: [],
   });
-  expect(findings.resumedSeconds).toBeLessThan(STRANDED_LIMIT_SECONDS);
-  expect(findings.strandedSeconds).toBeLessThan(STRANDED_LIMIT_SECONDS);
+  expect(findings.resumedSeconds).toBeLessThan(strandedLimitSeconds);
+  expect(findings.strandedSeconds).toBeLessThan(strandedLimitSeconds);
 }
 
-/** Kill something that hands nothing over itself; nothing it did may make a mail arrive twice. */
-async function killAndRestart(part: { kill(): Promise<void>; start(): Promise<void> }): Promise<Struck> {
+/** Kills and restarts a part that hands over no messages itself, so that no mail may arrive twice. */
+async function killAndRestart(part: { kill(): Promise<void>; start(): Promise<void> }): Promise<Kill> {
   await part.kill();
   const restartedAt = Date.now();
   await part.start();
   return { held: nothing, restartedAt };
 }
 
-describe.each(seeds)('everything accepted arrives although a process is killed (seed %i)', (seed) => {
-  it('the sender that just handed a mail over: only what it had intended arrives again, the same', async () => {
+describe.each(seeds)('a process that is killed during sending (seed %i)', (seed) => {
+  it('repeats only messages with an intent, unchanged, if it is a sender', async () => {
     const victim = stage.senders[seed % 2 === 0 ? 0 : 1];
-    const witness = await watchSender(stage, victim.pid, heldBy);
-    const strike = async () => {
+    const witness = await watchSender(stage, victim.pid, claimedBy);
+    const kill = async () => {
       await victim.kill();
       const held = await witness.held();
       await witness.close();
@@ -72,30 +70,30 @@ describe.each(seeds)('everything accepted arrives although a process is killed (
       await victim.start();
       return { held, restartedAt };
     };
-    const run = await sendAndStrike(stage, { name: 'sender', seed, count, moment: victim, strike }).finally(
+    const run = await sendAndKill(stage, { name: 'sender', seed, count, moment: victim, kill }).finally(
       witness.close,
     );
     const findings = await findingsOf(stage, run);
-    expectTheRules(findings);
+    expectGuarantees(findings);
     expect(findings.repeated).toBeGreaterThan(0);
   }, 150_000);
 
-  it('the API: its clients ask again under the same key, and nothing is sent twice', async () => {
-    const strike = () => killAndRestart(stage.api);
-    const run = await sendAndStrike(stage, { name: 'api', seed, count, moment: 'answer', strike });
+  it('repeats no message if it is the API, whose clients repeat their requests', async () => {
+    const kill = () => killAndRestart(stage.api);
+    const run = await sendAndKill(stage, { name: 'api', seed, count, moment: 'answer', kill });
     const findings = await findingsOf(stage, run);
-    expectTheRules(findings);
+    expectGuarantees(findings);
     expect(findings.replayed).toBeGreaterThan(0);
   }, 150_000);
 
-  it('the worker: mail goes on', async () => {
-    const strike = () => killAndRestart(stage.worker);
-    const run = await sendAndStrike(stage, { name: 'worker', seed, count, moment: 'mail', strike });
-    expectTheRules(await findingsOf(stage, run));
+  it('repeats no message if it is the worker', async () => {
+    const kill = () => killAndRestart(stage.worker);
+    const run = await sendAndKill(stage, { name: 'worker', seed, count, moment: 'mail', kill });
+    expectGuarantees(await findingsOf(stage, run));
   }, 150_000);
 
-  it('the engine: all mail arrives while it stays away', async () => {
-    const strike = async () => {
+  it('repeats no message if it is the engine, and sending continues while it is down', async () => {
+    const kill = async () => {
       await stage.engine.kill();
       await delay(engineDownMs);
       await eventually(() => expect(recipientsOf(`engine-${seed}-`).size).toBe(count), 90_000);
@@ -103,26 +101,26 @@ describe.each(seeds)('everything accepted arrives although a process is killed (
       await stage.engine.start();
       return { held: nothing, restartedAt };
     };
-    const run = await sendAndStrike(stage, { name: 'engine', seed, count, moment: 'mail', strike });
-    expectTheRules(await findingsOf(stage, run));
+    const run = await sendAndKill(stage, { name: 'engine', seed, count, moment: 'mail', kill });
+    expectGuarantees(await findingsOf(stage, run));
   }, 250_000);
 
-  it('the database with all its processes: only what was intended arrives again, the same', async () => {
-    const strike = async () => {
+  it('repeats only messages with an intent, unchanged, if it is the database', async () => {
+    const kill = async () => {
       await stage.postgres.kill();
-      const held = await stage.postgres.readCopy((client) => heldBy(client));
+      const held = await stage.postgres.readCopy((client) => claimedBy(client));
       const restartedAt = Date.now();
       await stage.postgres.start();
       return { held, restartedAt };
     };
-    const run = await sendAndStrike(stage, { name: 'database', seed, count, moment: 'mail', strike });
+    const run = await sendAndKill(stage, { name: 'database', seed, count, moment: 'mail', kill });
     expect(run.held.intended.length).toBeGreaterThan(0);
-    expectTheRules(await findingsOf(stage, run));
+    expectGuarantees(await findingsOf(stage, run));
   }, 200_000);
 });
 
-describe.each(seeds)('everything the engine knew is lost while webhooks are retried (seed %i)', (seed) => {
-  it('their retries go on, and every event is taken in the end', async () => {
+describe.each(seeds)('an engine that loses all its data during webhook retries (seed %i)', (seed) => {
+  it('does not stop the retries: every event is delivered', async () => {
     const { receiver, engine, database } = stage;
     receiver.answer = (_request, response) => void response.writeHead(500).end();
     const run = send(stage, { prefix: `forgotten-${seed}`, count });
@@ -133,14 +131,14 @@ describe.each(seeds)('everything the engine knew is lost while webhooks are retr
     const restartedAt = Date.now();
     await engine.start();
     await eventually(async () => expect(await isRecovering(stage)).toBe(true), 60_000);
-    expect((Date.now() - restartedAt) / 1_000).toBeLessThan(STRANDED_LIMIT_SECONDS);
+    expect((Date.now() - restartedAt) / 1_000).toBeLessThan(strandedLimitSeconds);
 
     receiver.answer = (_request, response) => void response.end();
     await run.done;
     sent += count;
     await untilQuiet(database);
-    const told = toldOf(receiver);
-    expect(run.accepted.filter(({ id }) => !told.has(id))).toEqual([]);
+    const reported = reportedIds(receiver);
+    expect(run.accepted.filter(({ id }) => !reported.has(id))).toEqual([]);
     await eventually(async () => {
       const { rows } = await database.pool.query('select failing_since, recovery_armed from webhooks');
       expect(rows).toEqual([{ failing_since: null, recovery_armed: false }]);
@@ -148,7 +146,7 @@ describe.each(seeds)('everything the engine knew is lost while webhooks are retr
   }, 200_000);
 });
 
-it('counts each message once, however often it was claimed and handed over', async () => {
+it('counts each message once, even if it was handed over twice', async () => {
   const { rows } = await stage.database.pool.query(
     `select (select email_sent from account_counters where account_id = $1) as counted,
        (select sum(used)::int from sandbox_usage where account_id = $1) as of_sandbox,

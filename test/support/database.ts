@@ -4,11 +4,11 @@ import { openDatabase, type Database } from '../../src/platform/db/database.ts';
 import { askService } from './ask-service.ts';
 import type { DatabaseService } from './test-services.ts';
 
-/** A migrated, empty database of a test's own. */
+/** A migrated, empty database that belongs to one test file. */
 export interface TestDatabase {
   url: string;
   database: Database;
-  /** Closes `database` and removes it, whoever else is still connected. */
+  /** Closes `database` and drops it, even if other clients are still connected. */
   drop(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ async function withAdmin(adminUrl: string, statement: string): Promise<void> {
   }
 }
 
-/** Clone the migrated template: some 50 ms. Call `drop` in `afterAll`. */
+/** Clones the migrated template, which takes some 50 ms. Call `drop` in `afterAll`. */
 export async function createTestDatabase(options: { poolMax?: number } = {}): Promise<TestDatabase> {
   const { adminUrl, template } = await askService<DatabaseService>('database');
   const name = `test_${randomBytes(6).toString('hex')}`;

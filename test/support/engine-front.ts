@@ -4,40 +4,41 @@ import type { PeerCertificate } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { testCa, testIdentity } from './https-receiver.ts';
 
-/** @returns the path of a file in `tls/` */
+/** Returns the path of a certificate or key in `tls/`. */
 export function tlsFile(name: string): string {
   return fileURLToPath(new URL(`tls/${name}.pem`, import.meta.url));
 }
 
-/** A call as it came through, as `/service/method`. */
-export interface FrontCall {
+/** A gRPC call that the proxy received. */
+interface FrontCall {
+  /** `/service/method`. */
   path: string;
   headers: IncomingHttpHeaders;
 }
 
-/** TLS in front of an engine, as a cluster's proxy or Temporal Cloud has it. */
+/** A TLS proxy in front of an engine, like that of a cluster or of Temporal Cloud. */
 export interface EngineFront {
   address: string;
-  /** Connections made so far, whatever became of them. */
+  /** The number of connections so far, including rejected ones. */
   connections: number;
   calls: FrontCall[];
-  /** Subjects of the clients' certificates. */
+  /** The common names of the clients' certificates. */
   clients: string[];
   close(): Promise<void>;
 }
 
 export interface EngineFrontOptions {
-  /** Lets in only who shows a certificate that the test CA signed. */
+  /** If true, rejects clients without a certificate of the test CA. */
   clientCertificates?: boolean;
-  /** Answers a call that has no `authorization` of this value as Temporal does. */
+  /** If set, rejects calls without this `authorization`, as Temporal does. */
   authorization?: string;
 }
 
 const UNAUTHENTICATED = '16';
 const { HTTP2_HEADER_AUTHORIZATION, HTTP2_HEADER_PATH, NGHTTP2_CANCEL } = http2.constants;
 
-/** Pass a call on to the engine as it is, and its answer back, trailers and all. */
-function passOn(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, engine: ClientHttp2Session): void {
+/** Forwards a call to the engine unchanged, and the response with its trailers back. */
+function forward(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, engine: ClientHttp2Session): void {
   const call = engine.request({ ...headers, ':scheme': 'http' });
   let trailers: http2.OutgoingHttpHeaders = {};
   call.on('response', (answer, flags) => {
@@ -52,13 +53,13 @@ function passOn(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, engine:
   stream.pipe(call).pipe(stream);
 }
 
-function refuse(stream: ServerHttp2Stream): void {
+function reject(stream: ServerHttp2Stream): void {
   const grpc = { 'grpc-status': UNAUTHENTICATED, 'grpc-message': 'Request unauthorized.' };
   stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...grpc }, { endStream: true });
 }
 
 /**
- * Listen on a free port of 127.0.0.1 with the certificate of our receivers, for clients that speak HTTP/2.
+ * Starts the proxy on a free port of 127.0.0.1, with the certificate of the test receivers.
  * @param target the engine's address
  */
 export async function startEngineFront(
@@ -83,9 +84,9 @@ export async function startEngineFront(
     calls.push({ path: String(headers[HTTP2_HEADER_PATH]), headers });
     const { authorization } = options;
     if (authorization !== undefined && headers[HTTP2_HEADER_AUTHORIZATION] !== authorization) {
-      refuse(stream);
+      reject(stream);
     } else {
-      passOn(stream, headers, engine);
+      forward(stream, headers, engine);
     }
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -3,12 +3,12 @@ import { findEngineProgram } from '../../src/local/engine/program.ts';
 import { startEngine } from '../../src/local/engine/server.ts';
 import type { Service } from './test-services.ts';
 
-/** The run's development server, shared by all test files. */
+/** The development server that all test files of a run share. */
 export interface EngineService {
   address: string;
 }
 
-/** @param cache folder of the engine's program */
+/** @param cache the folder that contains the engine's program */
 export function engineService(cache: string): Service {
   return async (guard, folder) => {
     const program = await findEngineProgram({ cache, progress: (line) => process.stderr.write(`${line}\n`) });

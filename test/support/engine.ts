@@ -5,12 +5,13 @@ import { searchAttributeNames } from '../../src/platform/temporal/contract.ts';
 import { askService } from './ask-service.ts';
 import type { EngineService } from './engine-service.ts';
 
-/** A namespace of a test file's own on the run's development server. */
+/** A namespace of the shared development server that belongs to one test file. */
 export interface TestEngine {
   address: string;
   namespace: string;
 }
 
+/** `INDEXED_VALUE_TYPE_KEYWORD` of temporal.api.enums.v1. */
 const KEYWORD = 2;
 
 async function untilUsable(connection: Connection, namespace: string): Promise<void> {
@@ -25,7 +26,7 @@ async function untilUsable(connection: Connection, namespace: string): Promise<v
   }
 }
 
-/** Start the run's engine where nobody has, and make a fresh namespace with our search attributes on it. */
+/** Starts the shared engine if it does not run yet, and creates a namespace with the search attributes on it. */
 export async function useEngine(): Promise<TestEngine> {
   const { address } = await askService<EngineService>('engine');
   const namespace = `test-${randomBytes(6).toString('hex')}`;
@@ -33,7 +34,7 @@ export async function useEngine(): Promise<TestEngine> {
   try {
     await connection.workflowService.registerNamespace({
       namespace,
-      // protobufjs takes a number here, although its types ask for a Long.
+      // protobufjs accepts a number here, although its types require a Long.
       workflowExecutionRetentionPeriod: { seconds: 86_400 as never },
     });
     await untilUsable(connection, namespace);

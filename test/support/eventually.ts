@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Ask again until it holds.
- * @param check throws while it does not
- * @throws the last error after `timeoutMs`
+ * Repeats a check until it passes, and returns its result.
+ * @param check throws if the condition is not met yet
+ * @throws the last error of `check` after `timeoutMs`
  */
 export async function eventually<T>(check: () => T | Promise<T>, timeoutMs = 15_000): Promise<T> {
   const end = Date.now() + timeoutMs;

@@ -1,6 +1,7 @@
 /**
- * Stands in for a role: ready at once, ends when asked. The role named by FAKE_ROLE_FAILS does not start, that of
- * FAKE_ROLE_STUBBORN does not end when asked, and that of FAKE_ROLE_SILENT neither ends nor is ever ready.
+ * A program that replaces a role in tests: it is ready at once, and ends on SIGTERM. The role named by FAKE_ROLE_FAILS
+ * does not start, the one named by FAKE_ROLE_STUBBORN ignores SIGTERM, and the one named by FAKE_ROLE_SILENT ignores
+ * SIGTERM and never becomes ready.
  */
 const role = process.argv.at(-1);
 const { FAKE_ROLE_FAILS, FAKE_ROLE_STUBBORN, FAKE_ROLE_SILENT } = process.env;

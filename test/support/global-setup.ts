@@ -1,6 +1,5 @@
 import { engineService } from './engine-service.ts';
-import { keepForTeardown } from './run-state.ts';
-import { startTestServices } from './test-services.ts';
+import { keepForTeardown, startTestServices } from './test-services.ts';
 import { announceMissingTools, getTools } from './tools.ts';
 
 /** Runs once before all test files, in Jest's own process. */

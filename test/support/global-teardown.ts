@@ -1,6 +1,6 @@
-import { takeForTeardown } from './run-state.ts';
+import { stopTestServices } from './test-services.ts';
 
 /** Runs once after all test files. */
 export default async function tearDown(): Promise<void> {
-  await takeForTeardown()?.stop();
+  await stopTestServices();
 }

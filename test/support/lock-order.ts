@@ -3,26 +3,27 @@ import type pg from 'pg';
 import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { eventually } from './eventually.ts';
 
-export interface HeldRow {
-  /** A statement that locks the row which `work` should want first. */
-  hold: string;
+interface LockedRow {
+  /** The statement that locks the row which `work` should lock first. */
+  lock: string;
   values: unknown[];
-  /** What wants many rows, that one among them. */
+  /** Locks many rows, including that one. */
   work: () => Promise<unknown>;
   /** Statements that lock rows, without `skip locked`. */
-  free: string[];
+  probes: string[];
 }
 
 /**
- * Hold the first row while `work` wants many, and count the rows that are free when it waits for that one.
- * @returns rows that the holder could lock by each statement of `free`, its own among them
+ * Locks one row, starts `work`, and counts the rows that are not locked when `work` waits for that row. If `work` takes
+ * its locks in order, these are all rows after it.
+ * @returns per statement of `probes`, the number of rows that could be locked, including the one locked here
  */
-export async function countFreeMeanwhile(
+export async function countUnlockedRows(
   pool: pg.Pool,
-  { hold, values, work, free }: HeldRow,
+  { lock, values, work, probes }: LockedRow,
 ): Promise<(number | null)[]> {
   const { counts, done } = await inTransaction(pool, async (client) => {
-    await client.query(hold, values);
+    await client.query(lock, values);
     const working = work();
     await eventually(async () => {
       const { rowCount } = await pool.query(
@@ -30,9 +31,9 @@ export async function countFreeMeanwhile(
       );
       expect(rowCount).toBe(1);
     });
-    const seen: (number | null)[] = [];
-    for (const statement of free) seen.push((await client.query(`${statement} skip locked`)).rowCount);
-    return { counts: seen, done: working };
+    const unlocked: (number | null)[] = [];
+    for (const statement of probes) unlocked.push((await client.query(`${statement} skip locked`)).rowCount);
+    return { counts: unlocked, done: working };
   });
   await done;
   return counts;

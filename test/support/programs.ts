@@ -5,22 +5,22 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { READY } from '../../src/local/supervisor/role-process.ts';
 
-/** A program of ours that a test runs. */
+/** A program of this repository that a test runs. */
 export interface Program {
   child: ChildProcess;
-  /** What it wrote on both outputs so far. */
+  /** Returns what it has written to both outputs so far. */
   output(): string;
-  /** Resolves when it says that it serves; rejects where it ends before. */
+  /** Resolves when the program reports that it is ready; rejects if it ends first. */
   ready(): Promise<void>;
-  /** Resolves with its exit code, or the signal that ended it. */
+  /** Resolves to its exit code, or the signal that ended it. */
   ended: Promise<number | NodeJS.Signals>;
 }
 
 /**
- * Run a TypeScript program of this repository.
+ * Runs a TypeScript program of this repository.
  * @param file path from the repository's root
- * @param settings variables beside PATH and HOME; nothing else of ours is handed on
- * @param input what it reads on standard input
+ * @param settings environment variables; beside them the program gets only PATH, HOME and the cache folder
+ * @param input what the program reads on standard input
  */
 export function runProgram(
   file: string,
@@ -40,22 +40,21 @@ export function runProgram(
     stream?.on('data', (chunk: Buffer) => (output += chunk.toString()));
     return stream ? once(stream, 'end') : undefined;
   };
-  // Not the event `close`: it does not come where we close the channel ourselves.
+  // Do not wait for the event `close`: it is not emitted if the test closes the IPC channel.
   const written = Promise.all([collect(child.stdout), collect(child.stderr)]);
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   const ended = Promise.all([exited, written]).then(([[code, signal]]) => code ?? signal ?? -1);
-  const said = new Promise<void>((done) => child.on('message', (message) => message === READY && done()));
+  const isReady = new Promise<void>((done) => child.on('message', (message) => message === READY && done()));
   const ready = async () => {
-    const first = await Promise.race([said, ended]);
-    if (first !== undefined) throw new Error(`it ended with ${first}: ${output}`);
+    const first = await Promise.race([isReady, ended]);
+    if (first !== undefined) throw new Error(`the program ended with ${first}: ${output}`);
   };
   return { child, output: () => output, ready, ended };
 }
 
 /**
- * Wait until something holds.
- * @returns what `look` found
- * @throws Error after `limitMs`, with what `describe` says
+ * Repeats `look` until it finds something, and returns that.
+ * @throws Error with the text of `describe` after `limitMs`
  */
 export async function until<T>(
   look: () => T | undefined | null | false | Promise<T | undefined | null | false>,

@@ -8,14 +8,14 @@ import { createGuard, type Guard } from '../../src/local/machine/guard.ts';
 import { startPostgres } from '../../src/local/postgres/server.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
 
-/** What one run of Jest starts, each thing at the first test file that asks for it. */
+/** The servers of one run of Jest. Each starts when the first test file asks for it. */
 export interface TestServices {
-  /** Where test files ask: `GET /database` answers with a {@link DatabaseService}. */
+  /** The URL at which test files ask: `GET /database` returns a {@link DatabaseService}. */
   readonly address: string;
   stop(): Promise<void>;
 }
 
-/** A cluster of the run's own, and the migrated database that test databases are cloned from. */
+/** The run's PostgreSQL server, and the migrated database that test databases are cloned from. */
 export interface DatabaseService {
   adminUrl: string;
   template: string;
@@ -23,7 +23,7 @@ export interface DatabaseService {
 
 type Stop = () => Promise<void>;
 
-/** Called once a run at most, and never for what no test file asks for. */
+/** Starts a server. Called at most once per run, when a test file asks for it. */
 export type Service = (guard: Guard, folder: string) => Promise<{ answer: object; stop: Stop }>;
 
 const TEMPLATE = 'carillon_template';
@@ -67,7 +67,7 @@ async function reply(
   }
 }
 
-/** Start the place where test files ask for services. */
+/** Starts the HTTP server at which test files ask for services. */
 export async function startTestServices(others: Record<string, Service> = {}): Promise<TestServices> {
   const guard = createGuard();
   const folder = await mkdtemp(join(tmpdir(), 'carillon-test-'));
@@ -93,4 +93,17 @@ export async function startTestServices(others: Record<string, Service> = {}): P
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+let running: TestServices | undefined;
+
+/** Keeps the services for the global teardown, which Jest runs as another module of the same process. */
+export function keepForTeardown(services: TestServices): void {
+  running = services;
+}
+
+/** Stops the services that the global setup started. */
+export async function stopTestServices(): Promise<void> {
+  await running?.stop();
+  running = undefined;
 }

@@ -8,7 +8,7 @@ import { type Database, openDatabase } from '../../../src/platform/db/database.t
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';
-import { countFreeMeanwhile } from '../../support/lock-order.ts';
+import { countUnlockedRows } from '../../support/lock-order.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_TIERS } from '../../support/sending.ts';
 
@@ -50,7 +50,7 @@ afterEach(() =>
 );
 
 const freeMeanwhile = (hold: string, id: number, work: () => Promise<unknown>, free: string[]) =>
-  countFreeMeanwhile(database.pool, { hold, values: [id], work, free });
+  countUnlockedRows(database.pool, { lock: hold, values: [id], work, probes: free });
 
 const holdMessage = 'select 1 from messages where id = $1 for update';
 const otherMessages = 'select 1 from messages for no key update';

@@ -7,7 +7,7 @@ import {
   type Lane,
 } from '../../../src/platform/lanes/rows.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { countFreeMeanwhile } from '../../support/lock-order.ts';
+import { countUnlockedRows } from '../../support/lock-order.ts';
 
 const PROCESS = 70;
 /** As they lie in the table: the other way round. */
@@ -44,11 +44,11 @@ describe('lanes are locked in the order of their kinds and numbers', () => {
       () => takeLane(test.database.pool, { kind: 'send', n: 1 }, PROCESS),
     ],
   ])('%s', async (_who, work) => {
-    const counts = await countFreeMeanwhile(test.database.pool, {
-      hold: `select 1 from lanes where kind = 'send' and n = $1 for update`,
+    const counts = await countUnlockedRows(test.database.pool, {
+      lock: `select 1 from lanes where kind = 'send' and n = $1 for update`,
       values: [1],
       work,
-      free: ['select 1 from lanes for no key update'],
+      probes: ['select 1 from lanes for no key update'],
     });
     expect(counts).toEqual([lanes.length]);
   });
@@ -57,11 +57,11 @@ describe('lanes are locked in the order of their kinds and numbers', () => {
 it('a lane that another has just looked after is not looked after by who waited for it', async () => {
   const { pool } = test.database;
   let looked: Lane[] = [];
-  await countFreeMeanwhile(pool, {
-    hold: `update lanes set checked_at = now() where kind = 'send' and n = $1`,
+  await countUnlockedRows(pool, {
+    lock: `update lanes set checked_at = now() where kind = 'send' and n = $1`,
     values: [1],
     work: async () => void (looked = await claimLaneChecks(pool, 30, 60)),
-    free: [],
+    probes: [],
   });
   expect(looked.map(({ kind, n }) => `${kind} ${n}`).toSorted()).toEqual([
     'send 2',

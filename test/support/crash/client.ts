@@ -3,15 +3,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface Sending {
   apiPort: number;
   apiKey: string;
-  /** Recipients are `<prefix>-<n>@example.com`; each message's key is its recipient. */
+  /** Recipients are `<prefix>-<n>@example.com`. Each message's idempotency key is its recipient. */
   prefix: string;
   count: number;
-  /** Requests at once. */
+  /** Concurrent requests. */
   parallel: number;
-  /** How many of the mails have come; no request is made while `ahead` more are accepted. */
+  /** The number of mails that have arrived. While `ahead` more messages are accepted, no request is sent. */
   arrived: () => number;
   ahead: number;
-  /** Breaks the connections of all requests under way, once: nobody reads what was answered, if it was. */
+  /** When it aborts, the connections of all open requests break: their responses, if any, are not read. */
   outage: AbortSignal;
 }
 
@@ -20,13 +20,13 @@ export interface Accepted {
   id: number;
   to: string;
   at: number;
-  /** An earlier request had made it already. */
+  /** Whether an earlier request had created the message. */
   replayed: boolean;
 }
 
 const RETRY_MS = 50;
 const REQUEST_LIMIT_MS = 30_000;
-const PATIENCE_MS = 90_000;
+const PROGRESS_LIMIT_MS = 90_000;
 
 function requestOf({ apiKey }: Sending, to: string): RequestInit {
   return {
@@ -47,7 +47,7 @@ interface Answer {
   replayed: boolean;
 }
 
-/** @returns null where no answer came */
+/** Sends one request. Returns null if no response came. */
 async function ask(sending: Sending, to: string): Promise<Answer | null> {
   const { apiPort, outage } = sending;
   const limit = AbortSignal.timeout(REQUEST_LIMIT_MS);
@@ -62,44 +62,41 @@ async function ask(sending: Sending, to: string): Promise<Answer | null> {
   }
 }
 
-/** @returns null where the same request is to be made again */
+/** Returns null if the same request must be sent again. */
 async function tryOnce(sending: Sending, to: string): Promise<Accepted | null> {
   const answer = await ask(sending, to);
   if (!answer || answer.status >= 500) return null;
-  if (answer.status >= 300) throw new Error(`${to} was refused with ${answer.status}: ${answer.text}`);
+  if (answer.status >= 300) throw new Error(`${to} was rejected with ${answer.status}: ${answer.text}`);
   const { id } = JSON.parse(answer.text) as { id: number };
   return { id, to, at: Date.now(), replayed: answer.replayed };
 }
 
 async function sendOne(sending: Sending, to: string): Promise<Accepted> {
-  const end = Date.now() + PATIENCE_MS;
+  const end = Date.now() + PROGRESS_LIMIT_MS;
   while (Date.now() < end) {
     const accepted = await tryOnce(sending, to);
     if (accepted) return accepted;
     await delay(RETRY_MS);
   }
-  throw new Error(`${to} was not accepted within ${PATIENCE_MS} ms`);
+  throw new Error(`${to} was not accepted within ${PROGRESS_LIMIT_MS} ms`);
 }
 
 async function untilCaughtUp({ ahead, arrived }: Sending, accepted: readonly Accepted[]): Promise<void> {
-  const end = Date.now() + PATIENCE_MS;
+  const end = Date.now() + PROGRESS_LIMIT_MS;
   while (accepted.length - arrived() >= ahead) {
-    if (Date.now() > end) throw new Error(`only ${arrived()} of ${accepted.length} mails have come`);
+    if (Date.now() > end) throw new Error(`only ${arrived()} of ${accepted.length} mails have arrived`);
     await delay(5);
   }
 }
 
 export interface Sent {
-  /** So far. */
+  /** The messages accepted so far. */
   readonly accepted: readonly Accepted[];
-  /** @throws Error at a 4xx, where the API stays away, or where mail does */
+  /** Rejects at a 4xx response, or if the API or the mails stop for too long. */
   readonly done: Promise<unknown>;
 }
 
-/**
- * What a careful client does: each message under an idempotency key, asked for again under the same key until a 2xx
- * says that it is accepted.
- */
+/** Sends messages as a careful client does: repeats each request, with its idempotency key, until it gets a 2xx. */
 export function startSending(sending: Sending): Sent {
   const accepted: Accepted[] = [];
   let next = 0;

@@ -32,26 +32,26 @@ async function childrenOf(pid: number): Promise<number[]> {
   return rows.filter(([, parent]) => parent === pid).map(([child]) => child as number);
 }
 
-/** SIGKILL for a PostgreSQL server and everything it started; none of them gets to say a last word. */
+/** Kills a PostgreSQL server and all its child processes by SIGKILL. */
 export async function killCluster(postmaster: number): Promise<void> {
-  // Stopped first, so that it neither starts another nor tells its children of anything.
+  // Stop the postmaster first, so that it does not react to the death of its children.
   signal(postmaster, 'SIGSTOP');
   const family = [...(await childrenOf(postmaster)), postmaster];
   for (const pid of family) signal(pid, 'SIGKILL');
   for (const pid of family) {
-    if (!(await waitForEnd(pid, 10_000))) throw new Error(`process ${pid} outlives its SIGKILL`);
+    if (!(await waitForEnd(pid, 10_000))) throw new Error(`process ${pid} survived SIGKILL`);
   }
 }
 
-/** Ids of the messages that senders had in hand. */
-export interface Held {
-  /** Covered by an intent: perhaps with the provider already. */
+/** Ids of the messages that senders had claimed. */
+export interface ClaimedWork {
+  /** Messages with an intent: the provider may have them. */
   intended: number[];
   claimed: number[];
 }
 
-/** @param owner a process's id; everybody's where it is not given */
-export async function heldBy(client: pg.Client, owner?: number): Promise<Held> {
+/** @param owner a process's id; by default the work of all processes is returned */
+export async function claimedBy(client: pg.Client, owner?: number): Promise<ClaimedWork> {
   const { rows } = await client.query<{ id: number; intended: boolean }>(
     `select unnest(message_ids) as id, true as intended from handovers where $1::bigint is null or owner = $1
      union all
@@ -63,8 +63,8 @@ export async function heldBy(client: pg.Client, owner?: number): Promise<Held> {
 }
 
 /**
- * Read from a copy of a killed cluster's data that recovers by itself: the cluster is left as the kill left it.
- * @param folder as given to `startPostgres`
+ * Reads from a copy of a killed server's data, so that the data itself stays as the kill left it.
+ * @param folder the folder given to `startPostgres`
  */
 export async function readCopy<T>(
   folder: string,

@@ -8,59 +8,59 @@ import { testEvents } from '../events.ts';
 import type { ReceivedRequest } from '../https-receiver.ts';
 import type { CrashStage } from './stage.ts';
 
-/** A delivery that the subscriber took with a 2xx. */
-export interface Taking {
+/** A webhook delivery that the subscriber acknowledged with a 2xx. */
+export interface Receipt {
   key: string;
   at: number;
-  /** Whether it had been refused before. */
+  /** Whether the subscriber had rejected it before. */
   retried: boolean;
 }
 
-/** Names a delivery by what the subscriber sees of it. */
+/** Identifies a webhook delivery by what the subscriber sees of it. */
 function keyOf(webhookId: string, path: string): string {
   return `${webhookId} ${path}`;
 }
 
-/** What a subscriber took, which takes everything on one path, and on another refuses one event in five at first. */
+/** A subscriber that accepts all events on one path, and on another rejects one event in five at the first attempt. */
 export interface Subscriber {
-  readonly takings: readonly Taking[];
-  /** Told of each taking before it is answered: whoever sent it does not know of it yet. */
-  onTaking: ((taking: Taking) => void) | null;
-  /** Whether it refuses those events time and again. */
+  readonly receipts: readonly Receipt[];
+  /** Called with each receipt before it is acknowledged, so its sender does not know of it yet. */
+  onReceipt: ((receipt: Receipt) => void) | null;
+  /** Whether it rejects those events at every attempt. */
   stubborn: boolean;
-  /** Key of a delivery in the database. */
+  /** Returns the key of a webhook delivery in the database. */
   keyOf(eventId: string, webhookId: number): string;
 }
 
-/** So slow that some are always on their way. */
+/** Slow enough that some deliveries are always in flight. */
 const ANSWER_MS = 15;
-const REFUSED_ONE_IN = 5;
+const REJECTED_ONE_IN = 5;
 
-/** @param flakyId of the webhook at `/flaky`, which answers some with a 500 */
+/** @param flakyId id of the webhook at `/flaky`, which rejects some events with a 500 */
 export function subscriberOf(stage: CrashStage, flakyId: number): Subscriber {
-  const takings: Taking[] = [];
-  const refused = new Set<string>();
-  const mustRefuse = (request: ReceivedRequest, key: string) => {
+  const receipts: Receipt[] = [];
+  const rejected = new Set<string>();
+  const mustReject = (request: ReceivedRequest, key: string) => {
     const event = JSON.parse(request.body) as { data: { message_id: number } };
-    const unlucky = request.url === '/flaky' && event.data.message_id % REFUSED_ONE_IN === 0;
-    return unlucky && (subscriber.stubborn || !refused.has(key));
+    const unlucky = request.url === '/flaky' && event.data.message_id % REJECTED_ONE_IN === 0;
+    return unlucky && (subscriber.stubborn || !rejected.has(key));
   };
   stage.receiver.answer = async (request, response) => {
     const key = keyOf(String(request.headers['webhook-id']), request.url);
-    if (mustRefuse(request, key)) {
-      refused.add(key);
+    if (mustReject(request, key)) {
+      rejected.add(key);
       response.writeHead(500).end();
       return;
     }
-    const taking = { key, at: request.at, retried: refused.has(key) };
-    takings.push(taking);
-    subscriber.onTaking?.(taking);
+    const receipt = { key, at: request.at, retried: rejected.has(key) };
+    receipts.push(receipt);
+    subscriber.onReceipt?.(receipt);
     await delay(ANSWER_MS);
     response.end();
   };
   const subscriber: Subscriber = {
-    takings,
-    onTaking: null,
+    receipts,
+    onReceipt: null,
     stubborn: false,
     keyOf: (eventId, webhookId) => keyOf(webhookIdOf(eventId), webhookId === flakyId ? '/flaky' : '/events'),
   };
@@ -69,10 +69,10 @@ export function subscriberOf(stage: CrashStage, flakyId: number): Subscriber {
 
 const BATCH = 20;
 const RETRY_MS = 50;
-const PATIENCE_MS = 90_000;
+const PROGRESS_LIMIT_MS = 90_000;
 
 async function publishBatch(database: Database, events: PublishedEvent[]): Promise<void> {
-  const end = Date.now() + PATIENCE_MS;
+  const end = Date.now() + PROGRESS_LIMIT_MS;
   for (;;) {
     try {
       await inTransaction(database.pool, (trx) => testEvents.publish(trx, events));
@@ -95,32 +95,32 @@ function eventOf(
 }
 
 async function until(reached: () => boolean): Promise<void> {
-  const end = Date.now() + PATIENCE_MS;
+  const end = Date.now() + PROGRESS_LIMIT_MS;
   while (!reached()) {
-    if (Date.now() > end) throw new Error(`the subscriber takes nothing for ${PATIENCE_MS} ms`);
+    if (Date.now() > end) throw new Error(`the subscriber received nothing for ${PROGRESS_LIMIT_MS} ms`);
     await delay(5);
   }
 }
 
 /**
- * Publish `count` events as rooms do, at most a quarter of them ahead of what was taken.
- * @param run its name is the subject of its events
- * @throws Error where the database or the subscriber's events stay away
+ * Publishes `count` events as features do. At most a quarter of them may be unacknowledged.
+ * @param run `name` is the subject of its events
+ * @throws Error if the database or the receipts stop for too long
  */
 export async function publish(
   { database, accountId, webhookId }: CrashStage,
-  { takings }: Subscriber,
+  { receipts }: Subscriber,
   { name, count }: { name: string; count: number },
 ): Promise<void> {
-  const before = takings.length;
+  const before = receipts.length;
   const { rows } = await database.pool.query<{ brandId: number }>(
     'select brand_id as "brandId" from webhooks where id = $1',
     [webhookId],
   );
   const tenant = { accountId, brandId: rows[0]?.brandId ?? 0 };
   for (let first = 1; first <= count; first += BATCH) {
-    // Each is taken twice: there are two webhooks.
-    await until(() => first - (takings.length - before) / 2 <= count / 4);
+    // There are two webhooks, so each event arrives twice.
+    await until(() => first - (receipts.length - before) / 2 <= count / 4);
     const numbers = Array.from({ length: Math.min(BATCH, count + 1 - first) }, (_each, n) => first + n);
     await publishBatch(
       database,
@@ -129,15 +129,18 @@ export async function publish(
   }
 }
 
-/** A delivery by its rows. */
-export interface DeliveryOf {
+/** Identifies a webhook delivery in the database. */
+export interface DeliveryKey {
   eventId: string;
   webhookId: number;
 }
 
-/** Deliveries claimed for their first attempt and not recorded. @param owner a process's id; null: anybody's */
-export async function claimedDeliveriesOf(client: Queryable, owner: number | null): Promise<DeliveryOf[]> {
-  const { rows } = await client.query<DeliveryOf>(
+/**
+ * Returns webhook deliveries that are claimed for their first attempt and not recorded.
+ * @param owner a process's id, or null for all processes
+ */
+export async function claimedDeliveriesOf(client: Queryable, owner: number | null): Promise<DeliveryKey[]> {
+  const { rows } = await client.query<DeliveryKey>(
     `select event_id as "eventId", webhook_id as "webhookId" from webhook_queue
      where case when $1::bigint is null then owner is not null else owner = $1 end`,
     [owner],
@@ -145,9 +148,9 @@ export async function claimedDeliveriesOf(client: Queryable, owner: number | nul
   return rows;
 }
 
-/** Deliveries whose retry is due. */
-export async function dueRetriesOf(client: Queryable): Promise<DeliveryOf[]> {
-  const { rows } = await client.query<DeliveryOf>(
+/** Returns webhook deliveries whose retry is due. */
+export async function dueRetriesOf(client: Queryable): Promise<DeliveryKey[]> {
+  const { rows } = await client.query<DeliveryKey>(
     `select event_id as "eventId", webhook_id as "webhookId" from webhook_deliveries
      where next_attempt_at <= now()`,
   );

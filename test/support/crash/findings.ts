@@ -3,35 +3,35 @@ import { eventually } from '../eventually.ts';
 import type { Receiver } from '../https-receiver.ts';
 import type { Arrival } from './mail-sink.ts';
 import type { CrashStage } from './stage.ts';
-import type { StruckRun } from './strike.ts';
+import type { KilledRun } from './send-and-kill.ts';
 
-/** What became of a run, as the SMTP server and the database tell it. */
+/** The result of a run, from the SMTP server and the database. */
 export interface Findings {
   messages: number;
-  /** How many of them were accepted although the client never saw it, and were asked for again. */
+  /** How many of them were accepted without the client noticing, and then requested again. */
   replayed: number;
-  /** Recipients of accepted messages that no mail came for. */
+  /** Recipients of accepted messages whose mail did not arrive. */
   missing: string[];
-  /** Recipients of more than one mail although their message was not intended at the kill. */
+  /** Recipients of more than one mail although their message had no intent at the kill. */
   repeatedUnintended: string[];
-  /** How many recipients got more than one mail. */
+  /** The number of recipients who got more than one mail. */
   repeated: number;
-  /** Recipients whose mails differ. */
+  /** Recipients who got mails that differ from each other. */
   changed: string[];
-  /** Different Message-IDs. */
+  /** The number of different Message-IDs. */
   messageIds: number;
   statuses: Record<string, number>;
-  /** Recipients of messages whose `email.sent` the subscriber was not told of. */
-  untold: string[];
-  /** From the restart to the first mail after it; 0 where none was waited for. */
+  /** Recipients of messages whose `email.sent` the subscriber did not get. */
+  unreported: string[];
+  /** Seconds from the restart to the first mail after it; 0 if no mail was due. */
   resumedSeconds: number;
-  /** From the restart to the last mail of what was held by what was killed; 0 where all had come before. */
+  /** Seconds from the restart to the last mail that the killed process had claimed; 0 if all arrived before. */
   strandedSeconds: number;
 }
 
-const SETTLE_LIMIT_MS = 60_000;
+const QUIET_LIMIT_MS = 60_000;
 
-/** Of all messages to the run's recipients, whether their request was answered or not. */
+/** Counts all messages to the run's recipients by status, also those whose request got no response. */
 async function statusesOf(database: Database, prefix: string): Promise<Record<string, number>> {
   const { rows } = await database.pool.query<{ status: string; count: number }>(
     'select status, count(*) from messages where starts_with(to_key, $1) group by status',
@@ -41,8 +41,8 @@ async function statusesOf(database: Database, prefix: string): Promise<Record<st
 }
 
 /**
- * Wait until nothing waits, nothing is claimed, no intent is open and every event was taken.
- * @throws Error with what is left after a minute
+ * Waits until no message is queued, no intent is open and every event is delivered.
+ * @throws Error that lists the remaining work after a minute
  */
 export async function untilQuiet(database: Database): Promise<void> {
   await eventually(async () => {
@@ -53,11 +53,11 @@ export async function untilQuiet(database: Database): Promise<void> {
     );
     const left = Object.entries(rows[0] ?? {}).filter(([, number]) => number !== 0);
     if (left.length > 0) throw new Error(`left after a minute: ${JSON.stringify(Object.fromEntries(left))}`);
-  }, SETTLE_LIMIT_MS);
+  }, QUIET_LIMIT_MS);
 }
 
-/** Ids of the messages that a subscriber was told of, by what it was sent. */
-export function toldOf(receiver: Receiver): Set<number> {
+/** Returns the ids of the messages whose events the subscriber got. */
+export function reportedIds(receiver: Receiver): Set<number> {
   const events = receiver.requests.map(
     (request) => JSON.parse(request.body) as { data: { message_id: number } },
   );
@@ -66,11 +66,11 @@ export function toldOf(receiver: Receiver): Set<number> {
 
 type Mails = Map<string, Arrival[]>;
 
-function secondsAfter(run: StruckRun, times: number[]): number {
+function secondsAfter(run: KilledRun, times: number[]): number {
   return Math.max(0, ...times.map((at) => (at - run.restartedAt) / 1_000));
 }
 
-function resumedSeconds(run: StruckRun, mails: Mails): number {
+function resumedSeconds(run: KilledRun, mails: Mails): number {
   const waiting = run.accepted.filter(({ at }) => at < run.restartedAt);
   const firsts = waiting.map(({ to }) => mails.get(to)?.[0]?.at ?? 0);
   if (firsts.every((at) => at <= run.restartedAt)) return 0;
@@ -78,7 +78,7 @@ function resumedSeconds(run: StruckRun, mails: Mails): number {
   return secondsAfter(run, next ? [next.at] : []);
 }
 
-function strandedSeconds(run: StruckRun, mails: Mails): number {
+function strandedSeconds(run: KilledRun, mails: Mails): number {
   const stranded = new Set([...run.held.intended, ...run.held.claimed]);
   const theirs = run.accepted.filter(({ id }) => stranded.has(id));
   return secondsAfter(
@@ -88,13 +88,13 @@ function strandedSeconds(run: StruckRun, mails: Mails): number {
 }
 
 /**
- * Wait until nothing is left to do, then look.
- * @throws Error where something is left after a minute
+ * Waits until no work is left, then compares what arrived with the database.
+ * @throws Error if work is left after a minute
  */
-export async function findingsOf(stage: CrashStage, run: StruckRun): Promise<Findings> {
+export async function findingsOf(stage: CrashStage, run: KilledRun): Promise<Findings> {
   const { database, receiver } = stage;
   await untilQuiet(database);
-  const told = toldOf(receiver);
+  const reported = reportedIds(receiver);
   const mails = Map.groupBy(run.arrivals(), (arrival) => arrival.to);
   const ids = new Map(run.accepted.map(({ to, id }) => [to, id]));
   const intended = new Set(run.held.intended);
@@ -109,7 +109,7 @@ export async function findingsOf(stage: CrashStage, run: StruckRun): Promise<Fin
     changed: [...mails].filter(([, each]) => differ(each)).map(([to]) => to),
     messageIds: new Set(run.arrivals().map((mail) => mail.messageId)).size,
     statuses: await statusesOf(database, run.prefix),
-    untold: [...ids].filter(([, id]) => !told.has(id)).map(([to]) => to),
+    unreported: [...ids].filter(([, id]) => !reported.has(id)).map(([to]) => to),
     resumedSeconds: resumedSeconds(run, mails),
     strandedSeconds: strandedSeconds(run, mails),
   };

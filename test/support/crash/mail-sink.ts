@@ -4,22 +4,22 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
 
-/** A mail whose final dot has come. */
+/** A mail that arrived completely, with its final dot. */
 export interface Arrival {
   to: string;
   messageId: string;
-  /** Of all its bytes. */
+  /** The hash of all its bytes. */
   sha256: string;
   at: number;
-  /** The name that the client gave in EHLO. */
+  /** The client's name in EHLO. */
   client: string;
 }
 
-/** An SMTP server that is not ours, takes everything and remembers what it took. */
+/** An SMTP server from npm that accepts and records every mail. */
 export interface MailSink {
   readonly port: number;
   readonly arrivals: readonly Arrival[];
-  /** Told of each arrival before it is answered: whoever handed it over does not know of it yet. */
+  /** Called with each arrival before it is accepted, so its sender does not know of it yet. */
   onArrival: ((arrival: Arrival) => void) | null;
   close(): Promise<void>;
 }
@@ -38,7 +38,7 @@ async function arrivalOf(stream: SMTPServerDataStream, session: SMTPServerSessio
   };
 }
 
-/** @param replyMs how long it takes to answer a mail, so that some are always on their way */
+/** @param replyMs the delay of each reply to a mail, so that some mails are always in flight */
 export async function startMailSink(replyMs: number): Promise<MailSink> {
   const arrivals: Arrival[] = [];
   const server = new SMTPServer({
@@ -55,7 +55,7 @@ export async function startMailSink(replyMs: number): Promise<MailSink> {
       take().then(() => done(), done);
     },
   });
-  // Its clients are killed: their connections break as they may.
+  // The tests kill the clients, so connections may break at any point.
   server.on('error', () => undefined);
   server.listen(0, '127.0.0.1');
   await once(server.server, 'listening');

@@ -7,9 +7,9 @@ import {
 import type { CrashStage } from './stage.ts';
 
 /**
- * Whether the recovery workflow of the stage's webhook attempts anything, or did in its present run. Its count of attempts is
- * that of activities that ended, and one goes on for as long as something is due.
- * @throws Error where the engine knows of no such workflow, or is away
+ * Whether the recovery workflow of the stage's webhook attempts deliveries, or has done so in its current run. The
+ * workflow counts the attempts of finished activities only, and an activity runs as long as deliveries are due.
+ * @throws Error if the engine has no such workflow, or is down
  */
 export async function isRecovering({ engine, webhookId }: CrashStage): Promise<boolean> {
   const connection = await Connection.connect({ address: engine.address, connectTimeout: 2_000 });

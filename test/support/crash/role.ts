@@ -7,8 +7,8 @@ import type { Guard } from '../../../src/local/machine/guard.ts';
 import { READY } from '../../../src/local/supervisor/role-process.ts';
 import type { RoleName } from '../../../src/roles/names.ts';
 
-export interface RoleOptions {
-  /** Names its log. */
+interface RoleOptions {
+  /** The name of its log. */
   name: string;
   role: RoleName;
   folder: string;
@@ -16,20 +16,20 @@ export interface RoleOptions {
   guard: Guard;
 }
 
-/** One role in a process of its own, as `carillon start <role>` runs it. */
+/** One role in its own process, as `carillon start <role>` runs it. */
 export interface Role {
   readonly name: string;
   readonly pid: number;
-  /** How often it ended without being asked to. */
+  /** How often it ended by itself. */
   readonly deaths: number;
-  /** Resolves when it can do its work. */
+  /** Resolves when the role is ready. */
   start(): Promise<void>;
-  /** SIGKILL, sent before this returns. Resolves when the process is gone. */
+  /** Sends SIGKILL before it returns. Resolves when the process has ended. */
   kill(): Promise<void>;
-  /** Asked politely; killed where it does not end within ten seconds. */
+  /** Sends SIGTERM, and SIGKILL if the process does not end within ten seconds. */
   stop(): Promise<void>;
-  /** The last lines it wrote. */
-  lastWords(): string;
+  /** Returns the last lines of its log. */
+  lastLines(): string;
 }
 
 const START_LIMIT_MS = 60_000;
@@ -40,8 +40,8 @@ interface Life {
   child: ChildProcess;
   pid: number;
   ended: Promise<void>;
-  /** Somebody asked for its end. */
-  asked: boolean;
+  /** Whether the test has ended it. */
+  ending: boolean;
 }
 
 class RoleProcess implements Role {
@@ -67,10 +67,10 @@ class RoleProcess implements Role {
     this.#life = life;
     const outcome = await Promise.race([
       new Promise<string>((done) => life.child.on('message', (message) => message === READY && done(READY))),
-      life.ended.then(() => 'ended at once'),
+      life.ended.then(() => 'ended before it was ready'),
       delay(START_LIMIT_MS, 'is not ready after a minute', { ref: false }),
     ]);
-    if (outcome !== READY) throw new Error(`${this.name} ${outcome}:\n${this.lastWords()}`);
+    if (outcome !== READY) throw new Error(`${this.name} ${outcome}:\n${this.lastLines()}`);
   }
 
   kill(): Promise<void> {
@@ -82,7 +82,7 @@ class RoleProcess implements Role {
     if (!(await Promise.race([gone, delay(STOP_LIMIT_MS, false, { ref: false })]))) await this.kill();
   }
 
-  lastWords(): string {
+  lastLines(): string {
     return readFileSync(this.#log, 'utf8').trim().split('\n').slice(-20).join('\n');
   }
 
@@ -98,11 +98,11 @@ class RoleProcess implements Role {
     const { pid } = child;
     if (pid === undefined) throw new Error(`${this.name} cannot be started`);
     guard.watch(pid, 'SIGKILL');
-    const life: Life = { child, pid, asked: false, ended: Promise.resolve() };
+    const life: Life = { child, pid, ending: false, ended: Promise.resolve() };
     life.ended = new Promise((done) => {
       child.once('exit', () => {
         guard.forget(pid);
-        if (!life.asked) this.deaths += 1;
+        if (!life.ending) this.deaths += 1;
         done();
       });
     });
@@ -112,13 +112,13 @@ class RoleProcess implements Role {
   #end(signal: NodeJS.Signals): Promise<void> {
     const life = this.#life;
     if (!life) return Promise.resolve();
-    life.asked = true;
+    life.ending = true;
     life.child.kill(signal);
     return life.ended;
   }
 }
 
-/** Does not start it yet. */
+/** Returns a role that is not started yet. */
 export function createRole(options: RoleOptions): Role {
   return new RoleProcess(options);
 }

@@ -22,41 +22,41 @@ import { killCluster, readCopy } from './cluster.ts';
 import { type MailSink, startMailSink } from './mail-sink.ts';
 import { createRole, type Role } from './role.ts';
 
-/** A server that is killed and started again at the same place. */
-export interface Restartable {
-  /** Nothing of it runs any more when this resolves; the signals are sent before this returns. */
+/** A server that can be killed and restarted with the same data and port. */
+interface Restartable {
+  /** Sends the signals before it returns. Resolves when no process of the server is left. */
   kill(): Promise<void>;
   start(): Promise<void>;
 }
 
-/** Everything Carillon consists of, each in processes of its own, durable as in earnest. */
+/** A complete Carillon: each part in its own processes, as durable as in production. */
 export interface CrashStage {
   readonly database: Database;
   readonly accountId: number;
   readonly apiKey: string;
   readonly apiPort: number;
   readonly sink: MailSink;
-  /** Subscribed to `email.sent`. */
+  /** The endpoint that is subscribed to `email.sent`. */
   readonly receiver: Receiver;
   readonly webhookId: number;
-  /** Another webhook at the receiver. @returns its id */
+  /** Creates another webhook at the receiver. Returns its id. */
   subscribe(path: string): Promise<number>;
   readonly api: Role;
   readonly worker: Role;
   readonly senders: readonly [Role, Role];
-  /** `forget` removes all that it has stored, while it does not run. */
+  /** `forget` removes all its data; call it while the engine is down. */
   readonly engine: Restartable & { readonly address: string; forget(): Promise<void> };
   readonly postgres: Restartable & { readCopy<T>(read: (client: pg.Client) => Promise<T>): Promise<T> };
-  /** What roles that died or failed wrote last. */
-  lastWords(): string;
+  /** Returns the last lines of each role's log. */
+  lastLines(): string;
   close(): Promise<void>;
 }
 
 const testCaFile = fileURLToPath(new URL('../tls/ca.pem', import.meta.url));
-/** So slow that a backlog builds up, claimed and intended by both. */
+/** Slow enough that a backlog builds up, and both senders have claims and intents. */
 const SMTP_REPLY_MS = 15;
 const CONNECTIONS_PER_SENDER = 4;
-/** Seconds: soon, and for as long as a test may take. */
+/** In seconds: the first retries follow soon, and the schedule outlasts every test. */
 const webhookRetrySchedule = [1, 2, ...Array.from({ length: 40 }, () => 5)].join(',');
 
 async function startDatabase(folder: string, guard: Guard) {
@@ -114,7 +114,7 @@ async function createWebhook(apiPort: number, apiKey: string, url: string): Prom
   return ((await response.json()) as { id: number }).id;
 }
 
-/** Start it all. Call `close` in `afterAll`. */
+/** Starts everything. Call `close` in `afterAll`. */
 export async function openCrashStage(): Promise<CrashStage> {
   const folder = await mkdtemp(join(tmpdir(), 'carillon-crash-'));
   const guard = createGuard();
@@ -196,7 +196,7 @@ async function build(
     senders,
     engine: engine.restartable,
     postgres: postgres.restartable,
-    lastWords: () => roles.map((role) => `--- ${role.name}\n${role.lastWords()}`).join('\n'),
+    lastLines: () => roles.map((role) => `--- ${role.name}\n${role.lastLines()}`).join('\n'),
     close,
   };
 }

@@ -1,26 +1,27 @@
 import pg from 'pg';
 import type { CrashStage } from './stage.ts';
 
-/** Sees what a sender leaves behind. */
-export interface Witness<Held> {
-  held(): Promise<Held>;
+/** Reads what a killed sender leaves behind. */
+interface Witness<Work> {
+  held(): Promise<Work>;
   close(): Promise<void>;
 }
 
 /**
- * @param pid of a sender. Its row is held, so that nobody settles anything before it is read.
- * @param read what the process of this id holds
+ * Locks the row of a sender, so that no recovery changes its work before it is read.
+ * @param pid the sender's process id in the system
+ * @param read reads the work of the process with this id in the database
  */
-export async function watchSender<Held>(
+export async function watchSender<Work>(
   stage: CrashStage,
   pid: number,
-  read: (client: pg.Client, owner: number) => Promise<Held>,
-): Promise<Witness<Held>> {
+  read: (client: pg.Client, owner: number) => Promise<Work>,
+): Promise<Witness<Work>> {
   const client = new pg.Client({ connectionString: stage.database.url });
   client.on('error', () => undefined);
   await client.connect();
   await client.query('begin');
-  // The reaper deletes the row before it settles anything; heartbeats and intents pass this lock.
+  // The reaper deletes the row before it recovers any work. Heartbeats and intents do not conflict with this lock.
   const { rows } = await client.query<{ id: number }>(
     `select id from processes where pid = $1 and role = 'sender' for key share`,
     [pid],

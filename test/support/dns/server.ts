@@ -1,15 +1,15 @@
 import { createSocket, type RemoteInfo } from 'node:dgram';
 import dnsPacket from 'dns-packet';
 
-/** What a name has: addresses by type, or no answer of the proper kind. */
-export type Zone = Record<string, { A?: string[]; AAAA?: string[] } | 'servfail' | 'silent'>;
+/** Per name: its addresses by type, or how the server fails to answer. */
+type Zone = Record<string, { A?: string[]; AAAA?: string[] } | 'servfail' | 'silent'>;
 
-/** A name server on loopback whose answers a test may change at any time. */
+/** A DNS server on loopback. A test may change its zone at any time. */
 export interface TestDnsServer {
-  /** For DNS_SERVERS. */
+  /** The value for DNS_SERVERS. */
   address: string;
   zone: Zone;
-  /** Questions so far: `A receiver.test`. */
+  /** The questions so far, such as `A receiver.test`. */
   questions: string[];
   close(): void;
 }

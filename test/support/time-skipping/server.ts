@@ -11,7 +11,7 @@ const run = promisify(execFile);
 
 const pom = fileURLToPath(new URL('./pom.xml', import.meta.url));
 const VERSION = '1.38.0';
-/** The SDK gives the server five seconds to come up: without the optimising compiler it takes two, not four. */
+/** The SDK waits five seconds for the server. Without the optimising compiler it starts in two seconds, not four. */
 const JVM_OPTIONS = '-Xmx512m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC';
 const MAIN_CLASS = 'io.temporal.testserver.TestServer';
 
@@ -27,9 +27,9 @@ function sdkVersion(): string {
   return (manifest as { version: string }).version;
 }
 
-/** The SDK starts the server with its port as the only argument; so does the Java main class take it. */
+/** Writes a launcher that starts the Java server as the SDK expects: with the port as its only argument. */
 async function fromMaven(cache: string, launcher: string, progress: Progress): Promise<void> {
-  progress('getting the time-skipping test server from Maven, this once');
+  progress('downloading the time-skipping test server from Maven; needed only once');
   const jars = join(cache, `temporal-test-server-${VERSION}`);
   const draft = await mkdtemp(join(cache, 'maven-'));
   try {
@@ -69,7 +69,7 @@ async function obtain(cache: string, program: string, launcher: string, progress
     );
     return program;
   } catch {
-    // No network, or nothing for this machine: Maven's registry has the same server as Java.
+    // No network, or no program for this machine. Maven's registry has the same server in Java.
   }
   try {
     await fromMaven(cache, launcher, progress);
@@ -86,9 +86,9 @@ async function obtain(cache: string, program: string, launcher: string, progress
 }
 
 /**
- * The program that runs Temporal's time-skipping test server: cached, else downloaded as the SDK does,
- * else a launcher of the Java server from Maven.
- * @throws Error saying what to install
+ * Returns the path of the program that runs Temporal's time-skipping test server. Takes the cached program, else downloads
+ * it as the SDK does, else gets the Java server from Maven and writes a launcher for it.
+ * @throws Error that says what to install
  */
 export async function findTimeSkippingServer(cache: string, progress: Progress): Promise<string> {
   const program = join(cache, `temporal-test-server-sdk-${sdkVersion()}`);

@@ -1,6 +1,6 @@
 import { sleep } from '@temporalio/workflow';
 
-/** @returns how long the workflow's clock says that it slept, in milliseconds */
+/** Sleeps, and returns how long by the workflow's clock, in milliseconds. */
 export async function sleeper(duration: string): Promise<number> {
   const began = Date.now();
   await sleep(duration);
