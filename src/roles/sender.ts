@@ -3,7 +3,7 @@ import { createLaneActivities } from '../../activities/lanes.ts';
 import { type Config, requireSettings } from '../config.ts';
 import { ensureSigningKeys, loadSigningKeys } from '../delivery/dkim/keys.ts';
 import { createDkimSigner, type DkimSigner } from '../delivery/dkim/sign.ts';
-import { capacitySettings } from '../delivery/limits/capacity.ts';
+import { limitSettings } from '../delivery/limits/authority.ts';
 import { createEmailProvider, createSmsProvider, signsMessages } from '../delivery/providers/registry.ts';
 import { createEmailChannel, createSmsChannel, type ProviderChannel } from '../delivery/send/hand-over.ts';
 import { createSender } from '../delivery/send/loop.ts';
@@ -59,8 +59,7 @@ function senderOf(
   channels: ProviderChannel[],
   rest: Pick<Parameters<typeof createSender>[0], 'process' | 'events' | 'log'>,
 ): QueueLoop {
-  const { tiers } = capacitySettings(config);
-  return createSender({ pool: database.pool, waker, channels, tiers, ...rest });
+  return createSender({ pool: database.pool, waker, channels, limits: limitSettings(config), ...rest });
 }
 
 /** Housekeeping does this hourly, but may have been down for the two weeks that are made ahead. */

@@ -91,7 +91,12 @@ export interface TestSenderOptions {
   channel?: ProviderChannel;
 }
 
-export const TEST_TIERS = { free: 1_000, paid: 50_000, trusted: 1_000_000 };
+export const TEST_LIMITS = {
+  allowance_free: 1_000,
+  allowance_paid: 50_000,
+  allowance_trusted: 1_000_000,
+  sandbox_monthly_cap: 100,
+};
 
 /** Starts the send loop as the sender role does, in this process, with an SMTP server on this machine. */
 export async function startTestSender(options: TestSenderOptions): Promise<TestSender> {
@@ -116,7 +121,7 @@ export async function startTestSender(options: TestSenderOptions): Promise<TestS
     process,
     waker,
     channels: [channel],
-    tiers: TEST_TIERS,
+    limits: TEST_LIMITS,
     events: testEvents,
     log,
   });

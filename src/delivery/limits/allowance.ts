@@ -1,12 +1,78 @@
-/** Sends in any 24 hours, for accounts that have no figure of their own. */
-export interface TierAllowances {
-  free: number;
-  paid: number;
-  trusted: number;
-}
+import type { Limit } from './limit.ts';
+
+/** SQL: the bucket of what is claimed now. */
+const CURRENT_BUCKET = `date_bin('10 minutes', now(), timestamptz '2000-01-01 00:00Z')`;
+
+/** SQL: a bucket is named after the start of its ten minutes, and its last message counts for 24 hours. */
+const ROLLING_PERIOD = `interval '24 hours 10 minutes'`;
 
 /**
- * SQL: how far back the rolling allowance looks. A bucket is named after the start of its ten minutes, and its last
- * send counts for 24 hours.
+ * The rolling allowance: messages in any 24 hours, counted in buckets of ten minutes. A message reserves its place at
+ * its first claim and keeps it whatever happens to the claim; it returns the place to the same bucket if it is not sent.
+ * The service's own account has no allowance.
  */
-export const ALLOWANCE_WINDOW = `interval '24 hours 10 minutes'`;
+export const allowance = {
+  name: 'allowance',
+  title: 'rolling allowance: messages in any 24 hours, in steps of ten minutes',
+  settings: (config) => ({
+    allowance_free: config.ALLOWANCE_FREE,
+    allowance_paid: config.ALLOWANCE_PAID,
+    allowance_trusted: config.ALLOWANCE_TRUSTED,
+  }),
+  figures: (setting) => `
+    select "limit", used, case when a.kind = 'system' then 2147483647 else "limit" - used end as remaining, resets_at
+    from (
+      select coalesce(a.allowance_per_day, case a.tier
+          when 'free' then ${setting('allowance_free')}
+          when 'paid' then ${setting('allowance_paid')}
+          else ${setting('allowance_trusted')} end) as "limit",
+        coalesce(sum(b.used), 0) as used,
+        min(b.bucket) filter (where b.used > 0) + ${ROLLING_PERIOD} as resets_at
+      from allowance_buckets b where b.account_id = a.id and b.bucket > now() - ${ROLLING_PERIOD}) counted`,
+  quota: { counts: 'q.reserved_bucket is null' },
+  claim: {
+    effect: 'hold',
+    // If nothing counts yet, the messages claimed now are the first to stop counting. If the allowance is 0, it may
+    // be raised, so look again soon.
+    until: `coalesce(allowance.resets_at,
+      now() + case when allowance.remaining > 0 then ${ROLLING_PERIOD} else interval '10 minutes' end)`,
+  },
+  reservation: {
+    column: { name: 'reserved_bucket', value: CURRENT_BUCKET },
+    take: (rows, accountId) => ({
+      name: 'allowance_taken',
+      sql: `
+        insert into allowance_buckets (account_id, bucket, used)
+        select ${accountId}, ${CURRENT_BUCKET}, count(*) from ${rows} having count(*) > 0
+        on conflict (account_id, bucket) do update set used = allowance_buckets.used + excluded.used`,
+    }),
+    giveBack: (rows) => [
+      {
+        name: 'allowance_unused',
+        sql: `
+          select account_id, reserved_bucket as bucket, count(*)::int as count from ${rows}
+          where reserved_bucket is not null group by account_id, reserved_bucket`,
+      },
+      {
+        // Every statement that locks several buckets locks them in this order.
+        name: 'allowance_locked',
+        sql: `
+          select b.account_id, b.bucket from allowance_buckets b join allowance_unused using (account_id, bucket)
+          order by b.account_id, b.bucket for update of b`,
+      },
+      {
+        name: 'allowance_given_back',
+        sql: `
+          update allowance_buckets b set used = greatest(0, b.used - u.count)
+          from allowance_unused u join allowance_locked l using (account_id, bucket)
+          where b.account_id = u.account_id and b.bucket = u.bucket`,
+      },
+    ],
+  },
+  status: {
+    reason: 'allowance_used',
+    state: 'limited',
+    reached: 'allowance.remaining <= 0',
+    remediation: 'The rolling 24-hour allowance is used up; messages are sent as capacity returns.',
+  },
+} as const satisfies Limit;

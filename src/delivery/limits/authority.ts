@@ -1,31 +1,93 @@
-/** What a check says about a message that may not leave now. */
-export type Refusal = 'gone' | 'expired' | 'account_paused' | 'suppressed' | 'content_missing';
+import type { Config } from '../../config.ts';
+import { accountPaused } from './account-paused.ts';
+import { allowance } from './allowance.ts';
+import { contentMissing } from './content-missing.ts';
+import { expired } from './expired.ts';
+import { gone } from './gone.ts';
+import type { Cte, Limit, Setting } from './limit.ts';
+import { sandboxCap } from './sandbox-cap.ts';
+import { suppressed } from './suppressed.ts';
 
-interface CheckStep {
-  name: Refusal;
-  /** SQL: true where the message must not leave. `q` queue row, `m` message, `a` account, `c` content. */
-  refuses: string;
+/**
+ * The delivery authority: all limits, in order. It alone decides whether a message may be sent, must wait, or is
+ * refused. If several limits apply to a message, the first one decides.
+ */
+export const limits = [
+  gone,
+  expired,
+  accountPaused,
+  allowance,
+  sandboxCap,
+  suppressed,
+  contentMissing,
+] as const satisfies readonly Limit[];
+
+type AnyLimit = (typeof limits)[number];
+
+export type LimitName = AnyLimit['name'];
+
+/** A limit that can refuse a message before hand-over. */
+export type Refusal = Extract<AnyLimit, { handOver: object }>['name'];
+
+/** Why a message is `held`. */
+export type HoldReason = Extract<AnyLimit, { claim: { effect: 'hold' } }>['name'];
+
+/** Limits with figures: how many messages may go, and how many of these went. */
+export type FiguresName = Extract<AnyLimit, { figures: unknown }>['name'];
+
+/** A table of limits; tests have their own. */
+export type Limits = readonly Limit[];
+
+export const holdReasons = (limits as Limits)
+  .filter(({ claim }) => claim?.effect === 'hold')
+  .map(({ name }) => name as HoldReason);
+
+/** Values of the settings that limits read, by name. */
+export type LimitSettings = Readonly<Record<string, number>>;
+
+export function limitSettings(config: Config): LimitSettings {
+  return Object.assign({}, ...(limits as Limits).map(({ settings }) => settings?.(config))) as LimitSettings;
+}
+
+/** @param json SQL: {@link LimitSettings} as jsonb */
+export function settingIn(json: string): Setting {
+  return (name) => `(${json} ->> '${name}')::int`;
+}
+
+/** SQL: expressions of a `with` clause, each after a comma. */
+export function furtherCtes(ctes: readonly Cte[]): string {
+  return ctes
+    .map(({ name, sql, materialized }) => `, ${name} as ${materialized ? 'materialized ' : ''}(${sql}\n  )`)
+    .join('');
 }
 
 /**
- * The checks of every message, in order; the first that refuses decides. They become one `case` in the statement
- * that writes the intent, so that no message leaves on facts older than its intent.
+ * SQL: `send`, or the name of the first limit that refuses the message. It is part of the statement that writes the
+ * intent, so that no message leaves on facts older than its intent. Needs `a`, `q`, `m` and `c`.
  */
-export const checkSteps: readonly CheckStep[] = [
-  { name: 'gone', refuses: `m.status not in ('queued', 'held', 'unknown')` },
-  { name: 'expired', refuses: `q.queued_at < now() - interval '72 hours'` },
-  { name: 'account_paused', refuses: `a.sending_paused_at is not null` },
-  {
-    name: 'suppressed',
-    refuses: `exists (
-      select 1 from suppressions s
-      where s.account_id = m.account_id and s.address_key = m.to_key and s.released_at is null
-        and (s.expires_at is null or s.expires_at > now()))`,
-  },
-  { name: 'content_missing', refuses: `m.template_id is null and c.message_id is null` },
-];
+export function verdictSql(table: Limits = limits): string {
+  const refusals = table
+    .filter(({ handOver, condition }) => handOver && condition)
+    .map(({ name, condition }) => `when ${condition?.sql} then '${name}'`);
+  return `case ${refusals.join('\n    ')}\n    else 'send' end`;
+}
 
-/** `send`, or the name of the first step that refuses. */
-export const verdictSql = `case
-    ${checkSteps.map((step) => `when ${step.refuses} then '${step.name}'`).join('\n    ')}
-    else 'send' end`;
+/** What a refusal means for the message. */
+export function refusalRule(refusal: Refusal) {
+  return (limits.find(({ name }) => name === refusal) as Extract<AnyLimit, { handOver: object }>).handOver;
+}
+
+/** Returns the reservations of messages that left the queue unsent. @param rows SQL: the table of their queue rows */
+export function giveBackCtes(rows: string, table: Limits = limits): Cte[] {
+  return table.flatMap(({ reservation }) => reservation?.giveBack?.(rows) ?? []);
+}
+
+/** Uses up the reservations of all other messages that left the queue. @param rows SQL: the table of their queue rows */
+export function captureCtes(rows: string, table: Limits = limits): Cte[] {
+  return table.flatMap(({ reservation }) => reservation?.capture?.(rows) ?? []);
+}
+
+/** The columns of `send_queue` that name reservations. */
+export function reservationColumns(table: Limits = limits): string[] {
+  return table.flatMap(({ reservation }) => (reservation?.column ? [reservation.column.name] : []));
+}

@@ -3,33 +3,31 @@ import type { ErrorCode } from '../../errors.ts';
 import type { FailureCode } from '../message.ts';
 
 /**
- * What a limit is. Each limit is one file in this folder and one line in the table in `authority.ts`; the statements
- * that accept, claim and check messages, `GET /delivery/status` and the documentation derive from that table.
+ * A limit on what may be sent. Each limit is one file in this folder and one line of the table in `authority.ts`; the
+ * statements that accept, claim, check and record messages, `GET /delivery/status`, the description of the API and the
+ * documentation derive from that table.
  *
- * Fragments of SQL see these rows by these names:
- * - `a`: the account (`accounts`)
- * - `q`: the queue row (`send_queue`)
- * - `m`: the message (`messages`) and `c` its content (`message_contents`), before hand-over only
- * - the limit's own name: its figures (see {@link Limit.figures}), at the claim and in the status only
+ * SQL in a limit sees these rows under these names:
+ * - `a`: the account, a row of `accounts`
+ * - `q`: the queue row, of `send_queue`
+ * - `m`: the message, of `messages`, and `c`, its content, of `message_contents`: before hand-over only
+ * - the limit's own name: its figures, in a claim and in the status
  */
 export interface Limit {
-  /** Also the `reason` of the messages that it holds. A SQL identifier. */
+  /** A SQL identifier. Also `hold.reason` of the messages that the limit holds. */
   readonly name: string;
-  /** For people: a noun phrase that completes "Limit: …" in the documentation. */
+  /** For the documentation: when the limit applies, or what it counts. */
   readonly title: string;
-  /** Settings that its SQL reads, by name. */
+  /** The settings that its SQL reads, by name. */
   readonly settings?: (config: Config) => Record<string, number>;
   /**
-   * SQL: a select of one row for the account `a` with the columns `"limit"`, `used`, `remaining` (integers) and
-   * `resets_at` (null: nothing is used). The claim reads it once, under the lock of the account.
+   * SQL: a select of one row for the account `a`, with the columns `"limit"`, `used` and `remaining` (integers), and
+   * `resets_at` (a time; null if nothing is used). A claim reads it once, under a lock of the account.
    */
   readonly figures?: (setting: Setting) => string;
-  /**
-   * When the limit applies to a message, decided once for the claim and for the check before hand-over. One that
-   * reads the account alone is evaluated once for a claim, the others for each row.
-   */
+  /** Decides for one message. The claim and the check before hand-over share it. */
   readonly condition?: Condition;
-  /** Places of which each claimed message takes one. */
+  /** Lets as many messages go as `figures` has remaining. Applies in a claim. */
   readonly quota?: Quota;
   readonly accept?: AcceptRule;
   readonly claim?: ClaimRule;
@@ -38,55 +36,56 @@ export interface Limit {
   readonly status?: StatusRule;
 }
 
-/** SQL of a setting's value, an integer. */
+/** Returns SQL for the value of a setting, an integer. */
 export type Setting = (name: string) => string;
 
 /** A common table expression: `name as (sql)`. */
 export interface Cte {
   name: string;
   sql: string;
+  /** Evaluate it once, not once for each row that it is joined to. */
+  materialized?: true;
 }
 
 export interface Condition {
-  /** The rows that it reads: `queue` may read the account as well, `message` all of them. */
+  /** Which rows it reads. `queue` includes the account, `message` includes both; a claim has no `message`. */
   reads: 'account' | 'queue' | 'message';
   /** SQL: true if the limit applies. */
   sql: string;
 }
 
-/** A number of messages that may go; `figures` says how many remain. */
 export interface Quota {
-  /** SQL over `q`: whether the message takes a place. One that took its place at an earlier claim takes no other. */
+  /** SQL over `q`: whether the message takes a place. One that kept its place from an earlier claim takes no other. */
   counts: string;
-  /** SQL over `q`: what the places are counted by within the account, such as a sender. */
+  /** SQL over `q`: places are counted for each value of it, such as a sender; by default for the whole account. */
   per?: string;
 }
 
-/** Refuses a request to send, in the statement that writes its messages: nothing of the request is written. */
+/** Refuses a request to send, in the statement that writes its messages. Nothing of the request is written. */
 export interface AcceptRule {
-  /** The error that the client gets. */
+  /** The error that the client receives. */
   code: ErrorCode;
   message: string;
-  /** Raised by the limit's SQL if messages must not be written, and by nothing else. */
+  /** The SQL state that the expressions of `reserve` raise to refuse. No other limit raises it. */
   sqlstate: string;
-  /** Columns of `accounts` that it needs in the table of messages. */
+  /** Columns of `accounts` that `reserve` needs in the table of messages. */
   accountColumns: readonly string[];
-  /** Counts the messages and raises {@link sqlstate}. Each of the statement's settings, tables and columns is in `sql`. */
+  /** Expressions that count the messages and raise `sqlstate` if there are too many. */
   reserve(statement: AcceptStatement): readonly Cte[];
   /**
-   * The last of those expressions, with a column `refused`. The statement has to select `count(refused)` from it:
-   * PostgreSQL does not evaluate an expression that nothing reads.
+   * Name of the expression that raises; its column is `refused`. The statement must select `count(refused)` from it,
+   * because PostgreSQL does not evaluate a select that nothing reads.
    */
   refusals: string;
 }
 
 /** Parts of the statement that writes messages. */
 export interface AcceptStatement {
-  /** The table of messages to write: `account_id`, `channel`, `test`, `segments`, and `accountColumns`. */
+  /** The table of messages to write: `account_id`, `channel`, `class`, `test`, `segments`, and the `accountColumns`. */
   messages: string;
   /**
-   * SQL: true once all rows are written. Counters wait for it: a counter's row is locked until the commit, and
-   * whatever is done under that lock makes other requests of the account wait.
+   * SQL: a condition that is true, and known only when all rows are written. Counters wait for it: a counter's row
+   * stays locked until the commit, and other requests of the account wait for it.
    */
   written: string;
   setting: Setting;
@@ -95,44 +94,45 @@ export interface AcceptStatement {
 export type ClaimRule =
   /** The message is claimed past all other limits and counts in none: the check before hand-over ends it. */
   | { effect: 'pass' }
-  /** The message is `held` until then, or until the end of its lifetime. */
+  /** The message becomes `held`. It is due again at the given time, but no later than it expires. */
   | {
       effect: 'hold';
-      /** SQL over `q` and the figures: when it is due again, shown as `hold.until`. null: nobody can say. */
+      /** SQL over `q` and the figures: when the limit ends, shown as `hold.until`. null: the end is not known. */
       until: string | null;
-      /** SQL: an interval after which the limit is looked at again if `until` is null. */
+      /** SQL: the interval after which the claim looks again if the end is not known. */
       recheck?: string;
     };
 
-/** What follows if the check that is part of the intent finds that the limit applies. Nothing is handed over. */
+/** What follows if the limit applies when the intent is written. The message is not handed over. */
 export type HandOverRule =
-  /** The message leaves the queue as it is. */
+  /** Removes the message from the queue and leaves its state as it is. */
   | { effect: 'drop' }
-  /** The claim is given back; the next claim holds the message. */
+  /** Gives the claim back. The next claim holds the message. */
   | { effect: 'release' }
   | { effect: 'fail'; code: FailureCode; message: string };
 
-/** What a message reserves, and how that returns or is used up. */
+/**
+ * What messages reserve of the limit. A reservation is made once, in a claim (`take`) or when the message is accepted
+ * (`accept.reserve`). When the message leaves the queue, it either returns (`giveBack`) or is used up (`capture`).
+ */
 export interface Reservation {
-  /** Column of `send_queue` that names what the message has reserved; null: nothing. */
-  column?: string;
-  /** SQL: the column's value for a message that is claimed now. */
-  value?: string;
-  /** Counts claimed messages. @param rows SQL: a table of their queue rows */
+  /** The column of `send_queue` that names a message's reservation (null: none), and SQL for its value. */
+  column?: { name: string; value: string };
+  /** Counts messages as they are claimed. @param rows SQL: the table of their queue rows; may be empty */
   take?(rows: string, accountId: string): Cte;
-  /** Undoes the reservations of messages that were not sent. @param rows SQL: a table of their queue rows */
+  /** Returns what unsent messages have reserved. @param rows SQL: the table of their queue rows, just removed */
   giveBack?(rows: string): readonly Cte[];
-  /** Uses up the reservations of messages that were sent. @param rows SQL: a table of messages */
+  /** Uses up what other messages have reserved. @param rows SQL: the table of their queue rows, just removed */
   capture?(rows: string): readonly Cte[];
 }
 
-/** How `GET /delivery/status` shows the limit while the account has reached it. */
+/** How `GET /delivery/status` shows an account that has reached the limit. */
 export interface StatusRule {
   reason: string;
-  /** `limited`: some messages wait or are refused. `blocked`: none leaves. */
+  /** `limited`: some messages wait or are refused. `blocked`: no message leaves. */
   state: 'limited' | 'blocked';
   /** SQL over `a` and the figures. */
   reached: string;
-  /** What the client can do, in a sentence or two. */
+  /** What the limit does, and what the client can do about it. */
   remediation: string;
 }

@@ -3,12 +3,13 @@ import { type Refusal, verdictSql } from '../limits/authority.ts';
 import type { Channel } from '../message.ts';
 import type { Claim } from './claim.ts';
 
-/** A message of a window, as the sender needs it. */
+/** A message of a batch, with what composing it needs. */
 export interface BatchMessage {
   messageId: number;
   attempt: number;
-  /** Of the claim it was intended under. */
+  /** The epoch of the claim under which the message is handed over. */
   epoch: number;
+  /** `send`, or the limit that refuses the message. */
   verdict: 'send' | Refusal;
   accountId: number;
   brandId: number;
@@ -29,34 +30,35 @@ export interface BatchMessage {
 
 export interface BatchRequest {
   owner: number;
-  /** Names the intent among the owner's; given by the owner, never reused. */
+  /** Identifies the intent among those of the owner. The owner chooses it and never uses it again. */
   seq: number;
   provider: string;
   claims: Claim[];
 }
 
 /**
- * Check a window of claims and write the intent for those that may leave, in one statement. The owner's row in
- * `processes` fences it: a process taken for dead can intend nothing. Accounts are locked in share, so that
- * after a pause was answered no intent can be written that did not see it.
- * @returns every message still ours, with its verdict; those with `send` are covered by the intent
+ * Checks a batch of claims against the limits and writes the intent for the messages that may leave, in one statement.
+ * The owner's row in `processes` is the fence: a process that was taken for dead can intend nothing. Accounts are
+ * locked in share mode, so that once a pause is answered, no intent can be written that has not seen it.
+ * @returns the messages whose claims are still valid, with their verdicts; the intent covers those with `send`
  */
 export async function intendBatch(client: Queryable, request: BatchRequest): Promise<BatchMessage[]> {
   const { rows } = await client.query<BatchMessage>({
-    name: 'intend_window',
+    name: 'intend_batch',
     text: `
     with alive as (
       select id from processes where id = $1 for key share
     ), claimed as (
-      select q.* from unnest($4::bigint[], $5::int[]) as w (message_id, epoch)
-      -- "offset 0": fifty look-ups by key, never a scan of all the owner's rows
-      cross join lateral (select * from send_queue s where s.message_id = w.message_id offset 0) q
-      where q.claim_epoch = w.epoch and q.owner = (select id from alive)
+      select q.* from unnest($4::bigint[], $5::int[]) as b (message_id, epoch)
+      -- "offset 0" makes this fifty look-ups by key, never a scan of all rows of the owner.
+      cross join lateral (select * from send_queue s where s.message_id = b.message_id offset 0) q
+      where q.claim_epoch = b.epoch and q.owner = (select id from alive)
     ), locked as (
-      select a.id, a.sending_paused_at from accounts a
+      select a.* from accounts a
       where a.id in (select account_id from claimed) order by a.id for share
     ), checked as (
-      select m.*, q.claim_epoch as epoch, q.attempt_count + 1 as attempt, q.queued_at, c.html, c.text, c.headers, ${verdictSql} as verdict
+      select m.*, q.claim_epoch as epoch, q.attempt_count + 1 as attempt, q.queued_at, c.html, c.text, c.headers,
+        ${verdictSql()} as verdict
       from claimed q
       join messages m on m.id = q.message_id
       join locked a on a.id = m.account_id
@@ -82,7 +84,8 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
 }
 
 /**
- * Removes intents of a live owner whose commit it never saw. Nothing was handed over under them.
+ * Removes the intents of a live owner that it does not know, because the reply to their commit was lost. No message was
+ * handed over under them.
  * @param liveSeqs the intents that the owner is working on
  */
 export async function dropUnknownIntents(

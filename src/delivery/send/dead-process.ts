@@ -1,12 +1,17 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { captureCtes, furtherCtes } from '../limits/authority.ts';
+import { messageClasses, openStatuses, statusList } from '../message.ts';
+
+const { transactional } = messageClasses;
 
 /**
- * Undo a dead process's part in sending, inside the reaper's transaction: what it had only claimed goes back
- * unchanged; what it intended has no known outcome. Of that, transactional messages are handed over again (the
- * same bytes: a duplicate is better than a lost password reset); campaign and flow messages are not.
+ * Recovers the messages of a dead sender, inside the reaper's transaction. Messages that it had only claimed go back to
+ * the queue unchanged. Messages of its intents may have been sent: they become `unknown`. Of these, transactional ones
+ * are handed over again, with the same bytes, because a duplicate is better than a lost password reset; campaign and
+ * flow messages are not.
  *
- * The process may yet live, and record what it knows: the messages are locked before the intents and in the same
- * order as there. What it recorded meanwhile is no intent any more to the statement after.
+ * The process may still be alive, and record outcomes. So messages are locked before the intents and in the same order
+ * as there; an intent whose outcomes were recorded in the meantime is gone when the next statement runs.
  */
 export async function recoverDeadSender(client: Queryable, processId: number): Promise<void> {
   await client.query(
@@ -23,18 +28,21 @@ export async function recoverDeadSender(client: Queryable, processId: number): P
      ), marked as (
        update messages m set status = 'unknown', hold = null, updated_at = now(),
          attempt_count = greatest(m.attempt_count, i.attempt)
-       from intents i where m.id = i.message_id and m.status in ('queued', 'held', 'unknown')
+       from intents i where m.id = i.message_id and m.status in (${statusList(openStatuses)})
        returning m.id, m.class, i.attempt
-     ), told as (
+     ), events as (
        insert into message_events (message_id, attempt, type, data)
        select id, attempt, 'unknown', '{"reason": "the sender died before the outcome was known"}' from marked
        on conflict do nothing
-     ), ended as (
-       delete from send_queue where message_id = any(array(select id from marked where class <> 0))
-     )
-     -- due as before: what was stranded goes before what came later
+     ), removed as (
+       delete from send_queue
+       where message_id = any(array(select id from marked where class <> ${transactional})) returning *
+     )${furtherCtes(captureCtes('removed'))}
+     -- due_at stays: messages that were stranded go before later ones.
      update send_queue q set owner = null, attempt_count = m.attempt
-     from marked m where q.message_id = m.id and q.message_id = any(array(select id from marked where class = 0))`,
+     from marked m
+     where q.message_id = m.id
+       and q.message_id = any(array(select id from marked where class = ${transactional}))`,
     [processId],
   );
   await client.query(

@@ -13,12 +13,13 @@ import {
   type QueueState,
 } from '../../platform/queue/loop.ts';
 import { createRecorder, type Recorder } from '../../platform/queue/recorder.ts';
-import type { TierAllowances } from '../limits/allowance.ts';
+import type { LimitSettings } from '../limits/authority.ts';
 import type { HandOverOutcome } from '../providers/port.ts';
 import { type BatchMessage, dropUnknownIntents, intendBatch } from './batch.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
 import { type ClaimBuffer, createClaimBuffer } from './claim-buffer.ts';
-import { type Claim, createClaimer, releaseClaims } from './claim.ts';
+import { createClaimRound } from './claim-round.ts';
+import { type Claim, releaseClaims } from './claim.ts';
 import type { ProviderChannel } from './hand-over.ts';
 import { type OutcomeRecord, outcomeRecord, refusalRecord } from './outcomes.ts';
 import { type BatchRecord, createBatchRecording, type RecordBatches } from './record.ts';
@@ -28,7 +29,7 @@ export interface SenderDeps {
   process: LiveProcess;
   waker: Waker;
   channels: ProviderChannel[];
-  tiers: TierAllowances;
+  limits: LimitSettings;
   events: EventPublisher;
   log: Logger;
 }
@@ -63,7 +64,7 @@ class SendQueue implements QueueAdapter<Claim> {
   readonly loop: QueueLoop & QueueHandle<Claim>;
   readonly #deps: SenderDeps;
   readonly #channels: ChannelState[];
-  readonly #claimOnce: ReturnType<typeof createClaimer>;
+  readonly #claimRound: ReturnType<typeof createClaimRound>;
   readonly #recordBatches: RecordBatches;
   readonly #recorder: Recorder<PendingRecord>;
   readonly #liveSeqs = new Set<number>();
@@ -77,7 +78,7 @@ class SendQueue implements QueueAdapter<Claim> {
       buffer: createClaimBuffer(channel.concurrency),
       breaker: createBreaker(),
     }));
-    this.#claimOnce = createClaimer(deps.pool, deps.tiers);
+    this.#claimRound = createClaimRound(deps.pool, deps.limits);
     this.#recordBatches = createBatchRecording(deps);
     this.#recorder = createRecorder({
       noun: 'outcomes',
@@ -85,7 +86,7 @@ class SendQueue implements QueueAdapter<Claim> {
       // A worker waits for its record, so retries must not become rare.
       maxRetryMs: RETRY_MS,
       commit: (pending) => this.#commit(pending),
-      describe: ({ batch }) => ({ seq: batch.seq, messages: batch.settlements.length }),
+      describe: ({ batch }) => ({ seq: batch.seq, messages: batch.outcomes.length }),
       log: deps.log,
     });
     this.loop = createQueueLoop(this, deps);
@@ -109,7 +110,7 @@ class SendQueue implements QueueAdapter<Claim> {
   async claim(owner: number): Promise<ClaimResult | null> {
     const wanted = this.#wanted();
     if (wanted.size === 0) return null;
-    const { claimed, nextDueMs } = await this.#claimOnce(owner, wanted, (channel, claims) => {
+    const { claimed, nextDueMs } = await this.#claimRound(owner, wanted, (channel, claims) => {
       const added = this.loop.register(claims);
       const state = this.#channels.find((each) => each.channel.channel === channel);
       if (state && this.loop.acceptsWork()) state.buffer.add(added);
@@ -202,8 +203,8 @@ class SendQueue implements QueueAdapter<Claim> {
       const leaving = messages.filter((message) => message.verdict === 'send');
       const outcomes = leaving.length > 0 ? await this.#handOver(state, leaving) : [];
       state.buffer.handedOver(messages.length);
-      const settlements = outcomeRecords(provider, messages, outcomes);
-      if (settlements.length > 0) await this.#record({ owner, seq, settlements });
+      const records = outcomeRecords(provider, messages, outcomes);
+      if (records.length > 0) await this.#record({ owner, seq, outcomes: records });
       this.loop.countHandled(leaving.length);
     } finally {
       // The sweep drops intents that are not listed here: those whose commit succeeded but was never confirmed.

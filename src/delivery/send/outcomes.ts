@@ -1,18 +1,21 @@
-import type { Refusal } from '../limits/authority.ts';
-import type { Bounce, FailureCode, MessageStatus } from '../message.ts';
+import { type Refusal, refusalRule } from '../limits/authority.ts';
+import {
+  type Bounce,
+  type FailureCode,
+  MESSAGE_LIFETIME_HOURS,
+  messageClasses,
+  type MessageStatus,
+} from '../message.ts';
 import type { HandOverOutcome } from '../providers/port.ts';
 import type { BatchMessage } from './batch.ts';
-
-/** How long a message may wait in all, for capacity or for a provider that refuses it for now. */
-export const MESSAGE_LIFETIME_HOURS = 72;
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const FIRST_DELAYS = [1 * MINUTE, 5 * MINUTE, 15 * MINUTE];
 
 /**
- * Seconds until the next attempt after a passing refusal: 1, 5, 15 minutes, then 1, 2, 4, 8 … hours.
- * @param attempt the attempt that was refused, from 1
+ * Returns the seconds until the next attempt after a temporary refusal: 1, 5, 15 minutes, then 1, 2, 4, 8 … hours.
+ * @param attempt the attempt that was refused, counted from 1
  */
 export function retryDelaySeconds(attempt: number): number {
   const early = FIRST_DELAYS[attempt - 1];
@@ -22,7 +25,7 @@ export function retryDelaySeconds(attempt: number): number {
 
 export type MessageEventType = 'sent' | 'delivered' | 'bounced' | 'deferred' | 'failed' | 'unknown';
 
-/** What is written down for one message of a window. */
+/** What to record about one message of a batch. */
 export interface OutcomeRecord {
   messageId: number;
   attempt: number;
@@ -30,24 +33,25 @@ export interface OutcomeRecord {
   /** null: the message stays as it is. */
   status: MessageStatus | null;
   events: MessageEventType[];
-  /** What becomes of the queue row: `release` gives it back unchanged. */
+  /** `release` gives the claim back and leaves the queue row as it was. */
   queue: 'delete' | 'retry' | 'release';
+  /** Until the next attempt, for `retry`. */
   delaySeconds: number;
   provider: string | null;
   providerMessageId: string | null;
   response: string | null;
   failure: { code: FailureCode; message: string } | null;
   bounce: Bounce | null;
-  /** Whether the recipient's address is suppressed from now on. */
+  /** Suppress the recipient's address from now on. */
   suppress: boolean;
-  /** Whether the reservation of the allowance returns, because nothing was sent. */
+  /** Return what the message has reserved of its limits: it was not sent. */
   giveBack: boolean;
 }
 
 const MAX_TEXT = 500;
-const HOUR_MS = 3_600_000;
+const HOUR_MS = HOUR * 1_000;
 
-function base(message: BatchMessage, provider: string | null): OutcomeRecord {
+function emptyRecord(message: BatchMessage, provider: string | null): OutcomeRecord {
   return {
     messageId: message.messageId,
     attempt: message.attempt,
@@ -66,56 +70,58 @@ function base(message: BatchMessage, provider: string | null): OutcomeRecord {
   };
 }
 
-/** At most 500 characters that PostgreSQL can keep: no NUL, no half of a surrogate pair. */
+/** Clips a text to 500 characters that PostgreSQL can store: no NUL, no half of a surrogate pair. */
 function clip(text: string): string {
   return text.slice(0, MAX_TEXT).replaceAll('\0', '').toWellFormed();
 }
 
-function failed(settlement: OutcomeRecord, code: FailureCode, text: string): OutcomeRecord {
+function failed(record: OutcomeRecord, code: FailureCode, text: string): OutcomeRecord {
   const message = clip(text);
-  return { ...settlement, status: 'failed', events: ['failed'], failure: { code, message }, giveBack: true };
+  return { ...record, status: 'failed', events: ['failed'], failure: { code, message }, giveBack: true };
 }
 
-function deferred(message: BatchMessage, settlement: OutcomeRecord, response: string): OutcomeRecord {
+function deferred(message: BatchMessage, record: OutcomeRecord, response: string): OutcomeRecord {
   const delaySeconds = retryDelaySeconds(message.attempt);
-  const ends = message.queuedAt.getTime() + MESSAGE_LIFETIME_HOURS * HOUR_MS;
-  if (Date.now() + delaySeconds * 1000 > ends) return failed(settlement, 'expired', response);
-  return { ...settlement, status: 'queued', events: ['deferred'], queue: 'retry', delaySeconds, response };
+  const expiresAt = message.queuedAt.getTime() + MESSAGE_LIFETIME_HOURS * HOUR_MS;
+  if (Date.now() + delaySeconds * 1_000 > expiresAt) return failed(record, 'expired', response);
+  return { ...record, status: 'queued', events: ['deferred'], queue: 'retry', delaySeconds, response };
 }
 
-function unknown(message: BatchMessage, settlement: OutcomeRecord, reason: string): OutcomeRecord {
-  // A transactional message is handed over again, byte for byte; all others wait for a fact.
-  const queue = message.class === 0 ? 'retry' : 'delete';
+function unknown(message: BatchMessage, record: OutcomeRecord, reason: string): OutcomeRecord {
+  // A transactional message is handed over again, byte for byte. All others wait for a late report, such as a bounce.
+  const queue = message.class === messageClasses.transactional ? 'retry' : 'delete';
   const delaySeconds = message.attempt === 1 ? 1 : retryDelaySeconds(message.attempt - 1);
-  return { ...settlement, status: 'unknown', events: ['unknown'], queue, delaySeconds, response: reason };
+  return { ...record, status: 'unknown', events: ['unknown'], queue, delaySeconds, response: reason };
 }
 
-/** What a provider's outcome means for the message. */
+/** Returns what to record about a message for the outcome that its provider reported. */
 export function outcomeRecord(
   message: BatchMessage,
   provider: string,
   outcome: HandOverOutcome,
 ): OutcomeRecord {
-  const settlement = settle(message, provider, outcome);
-  return { ...settlement, response: settlement.response === null ? null : clip(settlement.response) };
+  const record = unclippedRecord(message, emptyRecord(message, provider), outcome);
+  return { ...record, response: record.response === null ? null : clip(record.response) };
 }
 
-function settle(message: BatchMessage, provider: string, outcome: HandOverOutcome): OutcomeRecord {
-  const settlement = base(message, provider);
+function unclippedRecord(
+  message: BatchMessage,
+  record: OutcomeRecord,
+  outcome: HandOverOutcome,
+): OutcomeRecord {
   switch (outcome.kind) {
     case 'accepted': {
-      const response = outcome.response;
-      const { providerMessageId } = outcome;
+      const { providerMessageId, response } = outcome;
       return outcome.delivered
-        ? { ...settlement, status: 'delivered', events: ['sent', 'delivered'], providerMessageId, response }
-        : { ...settlement, status: 'sent', events: ['sent'], providerMessageId, response };
+        ? { ...record, status: 'delivered', events: ['sent', 'delivered'], providerMessageId, response }
+        : { ...record, status: 'sent', events: ['sent'], providerMessageId, response };
     }
     case 'deferred':
-      return deferred(message, settlement, outcome.response);
+      return deferred(message, record, outcome.response);
     case 'bounced': {
       const { bounce } = outcome;
       return {
-        ...settlement,
+        ...record,
         status: 'bounced',
         events: ['bounced'],
         bounce: { ...bounce, diagnostic: clip(bounce.diagnostic) },
@@ -124,29 +130,26 @@ function settle(message: BatchMessage, provider: string, outcome: HandOverOutcom
       };
     }
     case 'refused':
-      return failed(settlement, outcome.code, outcome.response);
+      return failed(record, outcome.code, outcome.response);
     case 'fault':
     case 'not_tried':
-      return { ...settlement, queue: 'release' };
+      return { ...record, queue: 'release' };
     case 'unknown':
-      return unknown(message, settlement, outcome.reason);
+      return unknown(message, record, outcome.reason);
   }
 }
 
-/** What a check's refusal means for the message; nothing was handed over. */
+/** Returns what to record about a message that a limit refused before hand-over. */
 export function refusalRecord(message: BatchMessage, refusal: Refusal): OutcomeRecord {
-  const settlement = base(message, null);
-  switch (refusal) {
-    case 'gone':
-      return { ...settlement, giveBack: true };
-    case 'account_paused':
-      // Due at once: the next claim sees the pause and holds it.
-      return { ...settlement, queue: 'release' };
-    case 'expired':
-      return failed(settlement, 'expired', `not sent within ${MESSAGE_LIFETIME_HOURS} hours`);
-    case 'suppressed':
-      return failed(settlement, 'suppressed', 'the address is suppressed');
-    case 'content_missing':
-      return failed(settlement, 'content_rejected', 'the content is no longer kept');
+  const record = emptyRecord(message, null);
+  const rule = refusalRule(refusal);
+  switch (rule.effect) {
+    case 'drop':
+      return { ...record, giveBack: true };
+    case 'release':
+      // The message stays due. The next claim finds that the limit applies, and holds the message.
+      return { ...record, queue: 'release' };
+    case 'fail':
+      return failed(record, rule.code, rule.message);
   }
 }

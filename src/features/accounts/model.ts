@@ -1,4 +1,5 @@
-import { type Capacity, type CapacitySettings, readCapacity } from '../../delivery/limits/capacity.ts';
+import type { LimitSettings } from '../../delivery/limits/authority.ts';
+import { type Capacity, readCapacity } from '../../delivery/limits/capacity.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 /** What an account tells of itself, what it has used, and what it may still send. */
@@ -40,7 +41,7 @@ where a.id = $1`;
 export async function findAccountFigures(
   db: Queryable,
   accountId: number,
-  settings: CapacitySettings,
+  settings: LimitSettings,
 ): Promise<AccountFigures | null> {
   const { rows } = await db.query<Omit<AccountFigures, 'capacity'>>(FIND, [accountId]);
   return rows[0] ? { ...rows[0], capacity: await readCapacity(db, accountId, settings) } : null;

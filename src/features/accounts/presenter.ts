@@ -36,17 +36,18 @@ function stepTimes({ figures, brand }: AccountParts): StepTimes {
 }
 
 function sandboxOf({ figures, domainVerified }: AccountParts, mailDomain: string) {
-  const { cap, remaining } = figures.capacity.sandbox;
+  const { limit, remaining } = figures.capacity.figures.sandbox_cap;
   return {
     using_sandbox: !domainVerified,
     sandbox_email: domainVerified ? null : sandboxAddress(figures.id, mailDomain),
-    sandbox_monthly_cap: cap,
+    sandbox_monthly_cap: limit,
     sandbox_sends_remaining: remaining,
   };
 }
 
 function billingOf(figures: AccountFigures): AccountView['billing'] {
-  const { tier, walletBalanceCents, allowance } = figures.capacity;
+  const { tier, walletBalanceCents } = figures.capacity;
+  const { allowance } = figures.capacity.figures;
   const none = { used: 0, allowance: 0, remaining: 0, overage_rate: 0 };
   return {
     plan_name: tier,
@@ -90,7 +91,8 @@ export function presentAccount(parts: AccountParts, mailDomain: string): Account
     onboarding_state: Object.fromEntries(done),
     onboarding,
     domain_verified: domainVerified,
-    can_send: capacity.pausedAt === null && (domainVerified || sandbox.sandbox_sends_remaining > 0),
+    can_send:
+      !capacity.reached.includes('account_paused') && (domainVerified || sandbox.sandbox_sends_remaining > 0),
     ...sandbox,
     capabilities: capabilitiesOf(figures.capabilities),
     spend_cap_monthly_cents: capacity.spendCapMonthlyCents,

@@ -1,5 +1,5 @@
 import type { Config } from '../../config.ts';
-import { capacitySettings } from '../../delivery/limits/capacity.ts';
+import { limitSettings } from '../../delivery/limits/authority.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
@@ -30,7 +30,7 @@ export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
   const images = createImageReferences(pool, createSignedIds(deps.keyring));
   const brands = createBrandService({ pool, images });
   const presentBrand = createBrandPresenter(images);
-  const profile = createAccountProfile({ db: pool, images, mailDomain, capacity: capacitySettings(config) });
+  const profile = createAccountProfile({ db: pool, images, mailDomain, limits: limitSettings(config) });
 
   async function present(
     figures: AccountFigures,

@@ -1,5 +1,6 @@
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
-import { releaseHeld, type CapacitySettings } from '../../delivery/limits/capacity.ts';
+import type { LimitSettings } from '../../delivery/limits/authority.ts';
+import { releaseHeld } from '../../delivery/limits/release-held.ts';
 import { sandboxAddress } from '../../delivery/sender-identity.ts';
 import { notFound, invalid, type ValidationErrors } from '../../errors.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
@@ -171,12 +172,12 @@ interface ProfileDeps {
   db: Queryable;
   images: ImageReferences;
   mailDomain: string;
-  capacity: CapacitySettings;
+  limits: LimitSettings;
 }
 
 export function createAccountProfile(deps: ProfileDeps): AccountProfile {
   async function find(tenant: AccountTenant): Promise<AccountFigures> {
-    const figures = await findAccountFigures(deps.db, tenant.accountId, deps.capacity);
+    const figures = await findAccountFigures(deps.db, tenant.accountId, deps.limits);
     if (!figures) throw notFound('account');
     return figures;
   }

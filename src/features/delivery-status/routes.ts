@@ -1,23 +1,23 @@
 import type { Config } from '../../config.ts';
-import { capacitySettings } from '../../delivery/limits/capacity.ts';
+import { limitSettings } from '../../delivery/limits/authority.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { deliveryStatusResource, readDeliveryStatus } from './service.ts';
 
 /** GET /delivery/status. */
 export function createDeliveryRoutes(deps: { config: Config; database: Database }): RouteDefinition[] {
-  const settings = capacitySettings(deps.config);
+  const settings = limitSettings(deps.config);
   return [
     defineRoute({
       method: 'GET',
       path: '/v1/my/delivery/status',
       operationId: 'getDeliveryStatus',
       tag: 'Delivery',
-      summary: 'What may be sent now, and why not more',
+      summary: 'What may be sent now, and what limits it',
       description:
-        'A read-only projection of what the delivery authority counts. It reserves nothing; the send decides.',
+        'The figures that limit sending. Reading them reserves nothing; each message is checked again when it is sent.',
       auth: 'brand',
-      responses: { 200: { description: 'The projection.', schema: deliveryStatusResource } },
+      responses: { 200: { description: 'The current figures.', schema: deliveryStatusResource } },
       async handler({ tenant }) {
         const { pool } = deps.database;
         return {

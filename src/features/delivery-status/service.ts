@@ -1,12 +1,17 @@
 import { z } from 'zod';
-import { type Capacity, type CapacitySettings, readCapacity } from '../../delivery/limits/capacity.ts';
+import { limits, type Limits, type LimitSettings } from '../../delivery/limits/authority.ts';
+import { type Capacity, readCapacity } from '../../delivery/limits/capacity.ts';
+import type { StatusRule } from '../../delivery/limits/limit.ts';
 import { sandboxAddress } from '../../delivery/sender-identity.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 const time = z.iso.datetime().nullable();
 
-/** `GET /delivery/status`: what the delivery authority would say now. It never reserves anything. */
+/** Reasons of the limits that show in the status, in the order in which they are shown. */
+const reasons = (limits as Limits).flatMap(({ status }) => (status ? [status.reason] : []));
+
+/** What may be sent now, as the limits see it. */
 export const deliveryStatusResource = z.object({
   state: z.enum(['open', 'limited', 'blocked']).meta({
     description: '`limited`: some sends wait or are refused. `blocked`: nothing leaves.',
@@ -44,24 +49,15 @@ export const deliveryStatusResource = z.object({
     held: z.int().meta({ description: 'Those of them that wait for capacity or for the end of a pause.' }),
     next_due_at: time,
   }),
-  reason: z.enum(['account_paused', 'allowance_used', 'sandbox_limit_reached']).nullable(),
+  reason: z.enum(reasons).nullable(),
   remediation: z.string().nullable(),
 });
 
 export type DeliveryStatus = z.input<typeof deliveryStatusResource>;
 
-const remediations: Record<NonNullable<DeliveryStatus['reason']>, string> = {
-  account_paused:
-    'Sending is paused for this account; an operator resumes it. Accepted messages wait, at most 72 hours.',
-  allowance_used: 'The rolling 24-hour allowance is used up; messages are sent as capacity returns.',
-  sandbox_limit_reached: 'The sandbox has no sends left this month; register and verify a sending domain.',
-};
-
-function reasonOf(capacity: Capacity): DeliveryStatus['reason'] {
-  if (capacity.pausedAt) return 'account_paused';
-  if (capacity.allowance.remaining === 0) return 'allowance_used';
-  if (capacity.sandbox.remaining === 0) return 'sandbox_limit_reached';
-  return null;
+/** The rule of the first limit that the account has reached. */
+function ruleOf({ reached }: Capacity): StatusRule | undefined {
+  return (limits as Limits).find(({ name }) => name === reached[0])?.status;
 }
 
 async function readQueue(client: Queryable, accountId: number) {
@@ -75,30 +71,34 @@ async function readQueue(client: Queryable, accountId: number) {
   return rows[0] ?? { queued: 0, held: 0, next_due_at: null };
 }
 
-/** @param mailDomain of the sandbox sender */
+/**
+ * Reads what an account may send now. It reserves nothing.
+ * @param mailDomain the domain of the sandbox sender
+ */
 export async function readDeliveryStatus(
   client: Queryable,
   tenant: Tenant,
-  settings: CapacitySettings,
+  settings: LimitSettings,
   mailDomain: string,
 ): Promise<DeliveryStatus> {
   const [capacity, queue] = await Promise.all([
     readCapacity(client, tenant.accountId, settings),
     readQueue(client, tenant.accountId),
   ]);
-  const reason = reasonOf(capacity);
+  const { allowance, sandbox_cap: sandbox } = capacity.figures;
+  const rule = ruleOf(capacity);
   const none = { limit: null, used: null, remaining: null, resets_at: null };
   return {
-    state: reason === null ? 'open' : reason === 'account_paused' ? 'blocked' : 'limited',
+    state: rule?.state ?? 'open',
     commercial: {
       account_tier: capacity.tier,
-      allowance: capacity.allowance.limit,
-      used: capacity.allowance.used,
-      remaining: capacity.allowance.remaining,
-      resets_at: capacity.allowance.resetsAt?.toISOString() ?? null,
-      sandbox_monthly_cap: capacity.sandbox.cap,
-      sandbox_sends_remaining: capacity.sandbox.remaining,
-      sandbox_resets_at: capacity.sandbox.resetsAt.toISOString(),
+      allowance: allowance.limit,
+      used: allowance.used,
+      remaining: allowance.remaining,
+      resets_at: allowance.resetsAt?.toISOString() ?? null,
+      sandbox_monthly_cap: sandbox.limit,
+      sandbox_sends_remaining: sandbox.remaining,
+      sandbox_resets_at: sandbox.resetsAt?.toISOString() ?? null,
       spend_cap_monthly_cents: capacity.spendCapMonthlyCents,
       wallet_balance_cents: capacity.walletBalanceCents,
     },
@@ -110,7 +110,7 @@ export async function readDeliveryStatus(
       held: queue.held,
       next_due_at: queue.next_due_at?.toISOString() ?? null,
     },
-    reason,
-    remediation: reason === null ? null : remediations[reason],
+    reason: rule?.reason ?? null,
+    remediation: rule?.remediation ?? null,
   };
 }

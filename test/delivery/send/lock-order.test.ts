@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { messageClasses } from '../../../src/delivery/message.ts';
 import { intendBatch } from '../../../src/delivery/send/batch.ts';
 import { type Claim, claimBacklog, releaseClaims } from '../../../src/delivery/send/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
@@ -10,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { testEvents } from '../../support/events.ts';
 import { countUnlockedRows } from '../../support/lock-order.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
-import { TEST_TIERS } from '../../support/sending.ts';
+import { TEST_LIMITS } from '../../support/sending.ts';
 
 const OWNER = 90;
 const ACCOUNTS = 8;
@@ -38,8 +39,13 @@ beforeEach(async () => {
   for (let n = 0; n < ACCOUNTS; n++) {
     const account = await insertAccount(database);
     await queueEmails(database, account, 1);
-    const backlog = { channel: 'email', class: 0, accountId: account.accountId, waitMs: 0 } as const;
-    claims.push(...(await claimBacklog(database.pool, backlog, OWNER, 1, TEST_TIERS)));
+    const wanted = {
+      channel: 'email',
+      class: messageClasses.transactional,
+      accountId: account.accountId,
+      owner: OWNER,
+    } as const;
+    claims.push(...(await claimBacklog(database.pool, { ...wanted, quantum: 1 }, TEST_LIMITS)));
     accounts.push(account);
   }
 });
@@ -62,8 +68,8 @@ async function windowOf(seq: number, wanted: Claim[]) {
 
 async function refusedWindow() {
   const window = await windowOf(1, claims);
-  const settlements = window.map((message) => refusalRecord(message, 'suppressed')).toReversed();
-  return { owner: OWNER, seq: 1, settlements };
+  const outcomes = window.map((message) => refusalRecord(message, 'suppressed')).toReversed();
+  return { owner: OWNER, seq: 1, outcomes };
 }
 
 describe('rows that others lock too are locked in the order of their ids', () => {
@@ -122,12 +128,17 @@ it('a claim does not wait for a message that it would hold, while somebody recor
   await database.pool.query('update accounts set sending_paused_at = now() where id = $1', [
     account.accountId,
   ]);
-  const backlog = { channel: 'email', class: 0, accountId: account.accountId, waitMs: 0 } as const;
+  const wanted = {
+    channel: 'email',
+    class: messageClasses.transactional,
+    accountId: account.accountId,
+    owner: OWNER,
+  } as const;
   const impatient = openDatabase({ url: test.url, poolMax: 1, keyedPlans: true, statementTimeoutMs: 2_000 });
   try {
     await inTransaction(database.pool, async (client) => {
       await client.query(holdMessage, [recorded]);
-      expect(await claimBacklog(impatient.pool, backlog, OWNER, 2, TEST_TIERS)).toEqual([]);
+      expect(await claimBacklog(impatient.pool, { ...wanted, quantum: 2 }, TEST_LIMITS)).toEqual([]);
     });
   } finally {
     await impatient.close();

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { messageClasses } from '../../../src/delivery/message.ts';
 import { intendBatch } from '../../../src/delivery/send/batch.ts';
 import { claimBacklog, releaseClaims } from '../../../src/delivery/send/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
@@ -23,7 +24,7 @@ import {
   receivedAtLeast,
   startSmtpServer,
   startTestSender,
-  TEST_TIERS,
+  TEST_LIMITS,
   type TestSender,
   type TestSenderOptions,
   type TestSmtpServer,
@@ -388,10 +389,14 @@ describe('a sender that dies', () => {
   const claimAll = (owner: number) =>
     claimBacklog(
       test.database.pool,
-      { channel: 'email', class: 0, accountId: account.accountId, waitMs: 0 },
-      owner,
-      100,
-      TEST_TIERS,
+      {
+        channel: 'email',
+        class: messageClasses.transactional,
+        accountId: account.accountId,
+        owner,
+        quantum: 100,
+      },
+      TEST_LIMITS,
     );
 
   it('loses its claims; of its intents, transactional mail goes again, the rest does not', async () => {
@@ -471,10 +476,10 @@ describe('a sender that dies', () => {
       response: '250 ok',
       delivered: false,
     } as const;
-    const settlements = window.map((message) => outcomeRecord(message, 'smtp', accepted));
+    const outcomes = window.map((message) => outcomeRecord(message, 'smtp', accepted));
     const recordBatches = createBatchRecording({ pool: test.database.pool, events: testEvents });
-    await recordBatches([{ owner: 78, seq: 1, settlements }]);
-    await recordBatches([{ owner: 78, seq: 1, settlements }]);
+    await recordBatches([{ owner: 78, seq: 1, outcomes }]);
+    await recordBatches([{ owner: 78, seq: 1, outcomes }]);
     expect(await statusCounts(test.database)).toEqual({ sent: 2 });
     expect(await query('select 1 from send_queue')).toHaveLength(0);
     expect(await query('select email_sent from account_counters')).toEqual([{ email_sent: 2 }]);

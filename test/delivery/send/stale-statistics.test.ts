@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { messageClasses } from '../../../src/delivery/message.ts';
 import { intendBatch, type BatchMessage } from '../../../src/delivery/send/batch.ts';
 import { type Claim, claimBacklog, releaseClaims } from '../../../src/delivery/send/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
@@ -6,7 +7,7 @@ import { outcomeRecord } from '../../../src/delivery/send/outcomes.ts';
 import { createBatchRecording } from '../../../src/delivery/send/record.ts';
 import { testEvents } from '../../support/events.ts';
 import { insertAccount, queueEmails, type QueuedAccount } from '../../support/queued.ts';
-import { TEST_TIERS } from '../../support/sending.ts';
+import { TEST_LIMITS } from '../../support/sending.ts';
 import {
   BACKLOG,
   MAX_ENTRIES_READ,
@@ -26,8 +27,12 @@ beforeEach(async () => {
 afterEach(() => stale.close());
 
 function claim() {
-  const backlog = { channel: 'email', class: 0, accountId: account.accountId, waitMs: 0 } as const;
-  return claimBacklog(stale.sender.pool, backlog, OWNER, CLAIMED, TEST_TIERS);
+  const { transactional } = messageClasses;
+  return claimBacklog(
+    stale.sender.pool,
+    { channel: 'email', class: transactional, accountId: account.accountId, owner: OWNER, quantum: CLAIMED },
+    TEST_LIMITS,
+  );
 }
 
 function intend(seq: number, claims: Claim[]) {
@@ -35,7 +40,7 @@ function intend(seq: number, claims: Claim[]) {
 }
 
 function record(seq: number, messages: BatchMessage[]) {
-  const settlements = messages.map((message, index) =>
+  const outcomes = messages.map((message, index) =>
     outcomeRecord(
       message,
       'smtp',
@@ -45,7 +50,7 @@ function record(seq: number, messages: BatchMessage[]) {
     ),
   );
   return createBatchRecording({ pool: stale.sender.pool, events: testEvents })([
-    { owner: OWNER, seq, settlements },
+    { owner: OWNER, seq, outcomes },
   ]);
 }
 

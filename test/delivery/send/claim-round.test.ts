@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { createClaimer } from '../../../src/delivery/send/claim.ts';
+import { createClaimRound } from '../../../src/delivery/send/claim-round.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
-import { TEST_TIERS } from '../../support/sending.ts';
+import { TEST_LIMITS } from '../../support/sending.ts';
 
 const OWNER = 90;
 
@@ -34,7 +34,7 @@ async function claimedOf({ accountId }: QueuedAccount): Promise<Record<string, n
 }
 
 it('a round claims no more than is wanted, of each backlog its share', async () => {
-  const claimRound = createClaimer(test.database.pool, TEST_TIERS);
+  const claimRound = createClaimRound(test.database.pool, TEST_LIMITS);
   const { claimed } = await claimRound(OWNER, new Map([['email', 120]]), () => undefined);
   expect(claimed).toBe(120);
   for (const account of accounts) expect(await claimedOf(account)).toEqual({ email: 60 });
@@ -45,7 +45,7 @@ it('what is wanted of one channel is not taken by another, and nothing of one th
   if (!one || !other) throw new Error('no accounts');
   const toSms = `update send_queue set channel = 'sms' where account_id = $1`;
   await test.database.pool.query(toSms, [other.accountId]);
-  const claimRound = createClaimer(test.database.pool, TEST_TIERS);
+  const claimRound = createClaimRound(test.database.pool, TEST_LIMITS);
   const wanted = new Map([
     ['email', 150],
     ['sms', 70],
@@ -60,7 +60,8 @@ it('a message that may not go and that somebody is changing is looked at again w
   const { pool } = test.database;
   const account = await insertAccount(test.database, 0);
   const [changed] = await queueEmails(test.database, account, 3);
-  const claim = () => createClaimer(pool, TEST_TIERS)(OWNER, new Map([['email', 1_000]]), () => undefined);
+  const claim = () =>
+    createClaimRound(pool, TEST_LIMITS)(OWNER, new Map([['email', 1_000]]), () => undefined);
   const waiting = async () => {
     const { rows } = await pool.query<{ id: number; status: string; soon: boolean }>(
       `select m.id, m.status, q.due_at < now() + interval '6 seconds' as soon

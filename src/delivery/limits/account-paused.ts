@@ -1,0 +1,20 @@
+import { MESSAGE_LIFETIME_HOURS } from '../message.ts';
+import type { Limit } from './limit.ts';
+
+const paused = 'a.sending_paused_at is not null';
+
+/** An operator's pause. It is checked again with the intent: no message leaves after the pause was answered. */
+export const accountPaused = {
+  name: 'account_paused',
+  title: 'an operator has paused the account',
+  condition: { reads: 'account', sql: paused },
+  // Resuming the account releases its messages at once; the interval is for a release that was lost.
+  claim: { effect: 'hold', until: null, recheck: `interval '5 minutes'` },
+  handOver: { effect: 'release' },
+  status: {
+    reason: 'account_paused',
+    state: 'blocked',
+    reached: paused,
+    remediation: `Sending is paused for this account; an operator resumes it. Accepted messages wait, at most ${MESSAGE_LIFETIME_HOURS} hours.`,
+  },
+} as const satisfies Limit;
