@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { requireSettings, type Config } from '../config.ts';
 import { type FeatureDeps, createFeatureRoutes } from '../features/routes.ts';
 import { upkeep } from '../features/upkeep.ts';
-import { webhookDescriptions } from '../features/webhooks/openapi.ts';
+import { webhookSection } from '../features/webhooks/openapi.ts';
 import { startMailbox } from '../local/mailbox/server.ts';
 import { createLogger } from '../log.ts';
 import { createAuthenticate } from '../platform/auth/authenticate.ts';
@@ -15,7 +15,7 @@ import { createWaker } from '../platform/db/wake.ts';
 import { createApp } from '../platform/http/app.ts';
 import { createHealthRoutes, metricsRoute, createReadinessCheck } from '../platform/http/health.ts';
 import { listen, type Listening } from '../platform/http/listen.ts';
-import { createHttpMetrics, type HttpMetrics } from '../platform/http/metrics.ts';
+import { createHttpMetrics, type HttpMetrics } from '../platform/http/middlewares/metrics.ts';
 import { createRateLimiter } from '../platform/http/rate-limiter.ts';
 import type { RouteDefinition } from '../platform/http/route.ts';
 import { createOpenApiRoutes } from '../platform/openapi/routes.ts';
@@ -105,7 +105,7 @@ export async function startApi(server: ApiServerDeps): Promise<ApiServer> {
     ...createOpenApiRoutes({
       routes: () => routes,
       publicUrl: config.PUBLIC_URL ?? null,
-      webhooks: webhookDescriptions,
+      webhooks: webhookSection(),
     }),
     ...createFeatureRoutes(parts.deps),
     ...extraRoutes,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
-import { pageOf, pageQuery, paginate } from '../../src/platform/http/pagination.ts';
+import { pageOf, pageQuery } from '../../src/platform/db/paging.ts';
+import { paginate } from '../../src/platform/http/pagination.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../src/platform/http/route.ts';
 
 const answers = { 200: { description: 'what came in', schema: null } };

@@ -1,8 +1,7 @@
 import { openStatuses, statusList } from '../../delivery/message.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
-import { countRows, estimateRows, EXACT_UP_TO } from '../../platform/db/paging.ts';
+import { countRows, estimateRows, EXACT_UP_TO, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import type { Counted, Page } from '../../platform/http/pagination.ts';
 import type { MessageEventRow, MessageRow } from './presenter.ts';
 
 const columns = 'm.*, c.headers';
@@ -68,7 +67,7 @@ export async function findMessages(
 }
 
 /** Adds the stored counts of closed days to the number of later rows. */
-async function countAll(client: Queryable, tenant: Tenant): Promise<Counted> {
+async function countAll(client: Queryable, tenant: Tenant): Promise<RowCount> {
   const { rows } = await client.query<{ closed: number; open: number }>(
     `with closed as (
        select coalesce(sum(count), 0)::bigint as count, coalesce(max(last_id), 0) as last_id
@@ -89,7 +88,7 @@ export async function countMessages(
   client: Queryable,
   tenant: Tenant,
   filters: MessageFilters,
-): Promise<Counted> {
+): Promise<RowCount> {
   const filtered = Object.values(filters).some((value) => value !== undefined);
   if (!filtered) return countAll(client, tenant);
   const { sql, values } = where(tenant, filters);

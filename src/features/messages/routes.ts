@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import { sandboxCap } from '../../delivery/limits/sandbox-cap.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { REPLAYED } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
-import { pageOf, paginate } from '../../platform/http/pagination.ts';
+import { pageOf } from '../../platform/db/paging.ts';
+import { paginate } from '../../platform/http/pagination.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import {
   listMessagesQuery,
@@ -50,7 +50,7 @@ export function createMessageRoutes({ config, database, waker }: MessageRouteDep
       errors: ['sender_not_verified', 'reserved_header', 'reserved_tag', 'sandbox_limit_reached'],
       async handler({ tenant, body, idempotencyKey }) {
         const { status, message, replayed } = await messages.send(tenant, body, idempotencyKey);
-        return { status, body: message, ...(replayed ? { headers: REPLAYED } : {}) };
+        return { status, body: message, replayed };
       },
     }),
     defineRoute({

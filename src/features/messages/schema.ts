@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
 import { channels, messageStatuses } from '../../delivery/message.ts';
-import { pageQuery } from '../../platform/http/pagination.ts';
+import { pageQuery } from '../../platform/db/paging.ts';
 
 const MAX_CONTENT_BYTES = 2 * 1024 * 1024;
 const MAX_HEADERS = 50;

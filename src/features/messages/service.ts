@@ -5,7 +5,7 @@ import { notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { fingerprintOf } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
-import type { Counted, Page } from '../../platform/http/pagination.ts';
+import type { Page, RowCount } from '../../platform/db/paging.ts';
 import { type AcceptDeps, createAcceptor } from './accept.ts';
 import { draftMessage } from './draft.ts';
 import { countMessages, findMessage, findMessageEvents, findMessages, type MessageFilters } from './model.ts';
@@ -43,7 +43,7 @@ export interface MessageService {
     tenant: Tenant,
     query: ListMessagesQuery,
     page: Page,
-  ): Promise<{ messages: MessageResource[]; counted: Counted }>;
+  ): Promise<{ messages: MessageResource[]; counted: RowCount }>;
   /** @throws AppError not_found */
   get(tenant: Tenant, id: number): Promise<MessageDetail>;
 }

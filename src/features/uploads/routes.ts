@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { requestFingerprint, withIdempotency } from '../../platform/db/idempotency.ts';
+import { withIdempotency } from '../../platform/db/idempotency.ts';
+import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
 import {
   defineRoute,
   type JsonResult,
@@ -35,16 +36,6 @@ const PATH = '/v1/my/uploads';
 
 type CreateInput = RouteInput<unknown, unknown, unknown, Tenant>;
 
-function idempotentRequest(input: CreateInput) {
-  if (input.idempotencyKey === null) return null;
-  return {
-    brandId: input.tenant.brandId,
-    endpoint: `POST ${PATH}`,
-    key: input.idempotencyKey,
-    fingerprint: requestFingerprint(input),
-  };
-}
-
 /** Stores the content first, outside the transaction that inserts the row. A replay does not use the stored content. */
 async function create({ pool, uploads }: UploadParts, input: CreateInput): Promise<JsonResult> {
   const { tenant, publicUrl } = input;
@@ -54,7 +45,7 @@ async function create({ pool, uploads }: UploadParts, input: CreateInput): Promi
   try {
     return await withIdempotency(
       pool,
-      idempotentRequest(input),
+      idempotentRequest(input, `POST ${PATH}`),
       async (trx) => {
         const upload = await uploads.add(trx, tenant, stored);
         used = true;

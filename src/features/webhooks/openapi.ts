@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Components, JsonObject } from '../../platform/openapi/components.ts';
+import type { WebhookSection } from '../../platform/openapi/document.ts';
 import { eventCatalogue, eventTypes } from './catalogue.ts';
 
 /** An event as subscribers get it. */
@@ -14,7 +15,7 @@ export interface WebhookDescription {
   example: JsonObject;
 }
 
-export const WEBHOOK_TAG = 'Webhook events';
+const TAG = 'Webhook events';
 
 const header = (name: string, description: string, schema: JsonObject): JsonObject => ({
   name,
@@ -61,14 +62,14 @@ function bodyOf(event: WebhookDescription, components: Components): JsonObject {
   };
 }
 
-/** The requests we make of subscribers. */
-export function describeWebhooks(events: readonly WebhookDescription[], components: Components): JsonObject {
+/** The requests that the service sends to webhook endpoints. */
+function describeWebhooks(events: readonly WebhookDescription[], components: Components): JsonObject {
   const described = events.map((event): [string, JsonObject] => [
     event.type,
     {
       post: {
         operationId: `on_${event.type.replace('.', '_')}`,
-        tags: [WEBHOOK_TAG],
+        tags: [TAG],
         summary: event.type,
         description: event.description,
         security: [],
@@ -98,8 +99,8 @@ export function describeWebhooks(events: readonly WebhookDescription[], componen
 
 const SAMPLED_AT = new Date('2026-03-01T10:00:00.000Z');
 
-/** Every event of the catalogue, for the document. */
-export const webhookDescriptions: readonly WebhookDescription[] = eventTypes.map((type) => {
+/** Every event of the catalogue. */
+const webhookDescriptions: readonly WebhookDescription[] = eventTypes.map((type) => {
   const { sentWhen, data, sample } = eventCatalogue[type];
   return {
     type,
@@ -108,3 +109,15 @@ export const webhookDescriptions: readonly WebhookDescription[] = eventTypes.map
     example: { type, timestamp: SAMPLED_AT.toISOString(), data: sample(SAMPLED_AT) },
   };
 });
+
+/** The `webhooks` section of the OpenAPI document. */
+export function webhookSection(events: readonly WebhookDescription[] = webhookDescriptions): WebhookSection {
+  return {
+    tag: {
+      name: TAG,
+      description:
+        'Events that the service sends to your webhook endpoints, signed by the Standard Webhooks scheme.',
+    },
+    describe: (components) => describeWebhooks(events, components),
+  };
+}

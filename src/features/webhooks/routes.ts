@@ -2,11 +2,13 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Database } from '../../platform/db/database.ts';
-import { requestFingerprint, withIdempotency } from '../../platform/db/idempotency.ts';
+import { withIdempotency } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import { createResolver } from '../../platform/dns/resolver.ts';
 import { createEgress } from '../../platform/egress/client.ts';
-import { pageOf, paginate, wholeList, wholeListQuery } from '../../platform/http/pagination.ts';
+import { pageOf, wholeList, wholeListQuery } from '../../platform/db/paging.ts';
+import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
+import { paginate } from '../../platform/http/pagination.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { WEBHOOK_USER_AGENT } from './attempts/attempt.ts';
@@ -57,14 +59,12 @@ function createRoute({ pool, webhooks }: WebhookParts): RouteDefinition {
     readOnlyFields: createReadOnlyFields,
     responses: { 201: { description: 'The webhook with its whole secret', schema: webhookResource } },
     async handler(input) {
-      const { tenant, body, idempotencyKey: key } = input;
+      const { tenant, body } = input;
       // The URL is resolved before the transaction begins. A replayed request does not depend on the result.
       const requireAllowedUrl = await webhooks.checkUrl(body.url);
-      const identity = { brandId: tenant.brandId, endpoint: `POST ${path}` };
-      const request = key === null ? null : { ...identity, key, fingerprint: requestFingerprint(input) };
       return withIdempotency(
         pool,
-        request,
+        idempotentRequest(input, `POST ${path}`),
         async (trx) => {
           requireAllowedUrl();
           const webhook = await webhooks.create(trx, tenant, body);

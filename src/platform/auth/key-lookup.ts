@@ -1,8 +1,12 @@
+import { LRUCache } from 'lru-cache';
 import { AppError } from '../../errors.ts';
 import type { Queryable } from '../db/queryable.ts';
 import { parseKey } from './api-key.ts';
 
-/** A live API key, as far as a request needs it. */
+/** How long an API process accepts a key before it checks the database again. */
+export const KEY_LEASE_MS = 1_000;
+
+/** A live API key, reduced to the fields that a request needs. */
 export interface LiveKey {
   id: number;
   accountId: number;
@@ -13,9 +17,9 @@ export interface LiveKey {
 
 export interface KeyLookup {
   /**
-   * @param text what the client sent as its key
-   * @returns null where it is no key, unknown or revoked
-   * @throws AppError unavailable where the database does not answer
+   * @param text the bearer value that the client sent
+   * @returns null if it is not an API key, or one that is unknown or revoked
+   * @throws AppError `unavailable` if the database does not answer
    */
   find(text: string): Promise<LiveKey | null>;
 }
@@ -25,18 +29,17 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-type Batch = Map<string, { digest: Buffer; waiters: Waiter[] }>;
+/** Keys to look up with one query, by their text. */
+type Lookups = Map<string, { digest: Buffer; waiters: Waiter[] }>;
 
 interface KeyRow extends LiveKey {
   digest: Buffer;
 }
 
-/** How long an API process may accept a key without looking it up again. */
-export const KEY_LEASE_MS = 1_000;
 const MAX_IN_FLIGHT = 2;
-/** A connection that says nothing must not keep everybody out. */
+/** One connection that hangs must not lock all clients out. */
 const QUERY_TIMEOUT_MS = 5_000;
-const MOST_LEASES = 10_000;
+const MAX_LEASES = 10_000;
 
 interface Lease {
   key: LiveKey;
@@ -44,7 +47,7 @@ interface Lease {
 }
 
 async function queryKeys(db: Queryable, digests: Buffer[]): Promise<Map<string, LiveKey>> {
-  // The driver knows a query's own time-out; its types know only the connection's.
+  // The driver supports a time-out per query; its types only know the one per connection.
   const lookUp = {
     text: `select id, account_id as "accountId", brand_id as "brandId", test,
        rate_limit_per_second as "rateLimitPerSecond", digest
@@ -57,21 +60,22 @@ async function queryKeys(db: Queryable, digests: Buffer[]): Promise<Map<string, 
 }
 
 /**
- * Looks keys up, many requests with one query: those that arrive while one is under way wait for the next.
- * A key found is good for a lease of {@link KEY_LEASE_MS}; revoking is answered when every lease has run out, so
- * that no request is let in after it was.
- * @param clock milliseconds that only go forward
+ * Looks up keys, many requests with one query: requests that arrive during a query wait for the next one.
+ *
+ * A key that was found is accepted for {@link KEY_LEASE_MS} without another query. `revokeApiKey` returns only after
+ * every lease has ended, so no request is accepted after the revocation was confirmed.
+ * @param clock monotonic, in milliseconds
  */
 export function createKeyLookup(db: Queryable, clock: () => number = () => performance.now()): KeyLookup {
-  /** By the key's own text: a leased one is neither parsed nor digested again. */
-  const leases = new Map<string, Lease>();
-  let waiting: Batch = new Map();
+  /** By the key's text, so that a leased key is neither parsed nor hashed again. */
+  const leases = new LRUCache<string, Lease>({ max: MAX_LEASES });
+  let waiting: Lookups = new Map();
   let inFlight = 0;
 
-  async function run(batch: Batch): Promise<void> {
-    const entries = [...batch];
+  async function run(lookups: Lookups): Promise<void> {
+    const entries = [...lookups];
+    // A lease starts before the query: a key may be revoked while the result is on its way.
     const until = clock() + KEY_LEASE_MS;
-    if (leases.size > MOST_LEASES) leases.clear();
     try {
       const found = await queryKeys(
         db,
@@ -84,17 +88,17 @@ export function createKeyLookup(db: Queryable, clock: () => number = () => perfo
         for (const waiter of waiters) waiter.resolve(key);
       }
     } catch (cause) {
-      const error = new AppError('unavailable', 'the key cannot be checked just now; try again', { cause });
+      const error = new AppError('unavailable', 'the key cannot be checked right now; try again', { cause });
       for (const [, { waiters }] of entries) for (const waiter of waiters) waiter.reject(error);
     }
   }
 
   function flush(): void {
     if (inFlight >= MAX_IN_FLIGHT || waiting.size === 0) return;
-    const batch = waiting;
+    const lookups = waiting;
     waiting = new Map();
     inFlight += 1;
-    void run(batch).then(() => {
+    void run(lookups).then(() => {
       inFlight -= 1;
       flush();
     });
@@ -110,7 +114,7 @@ export function createKeyLookup(db: Queryable, clock: () => number = () => perfo
         const entry = waiting.get(text);
         if (entry) entry.waiters.push({ resolve, reject });
         else waiting.set(text, { digest: parsed.digest, waiters: [{ resolve, reject }] });
-        // After this turn of the event loop, so that requests read together are asked about together.
+        // Wait for the end of this event-loop turn: requests that were read together share one query.
         if (waiting.size === 1 && !entry) setImmediate(flush);
       });
     },

@@ -1,20 +1,10 @@
 import { hash } from 'node:crypto';
 import type pg from 'pg';
 import { AppError } from '../../errors.ts';
-import type { CreatedResult, JsonResult } from '../http/route.ts';
 import { inTransaction, type Queryable } from './queryable.ts';
 
-/** Kept keys are forgotten after this long; housekeeping removes the rows. */
+/** Keys older than this count as unused; housekeeping removes their rows. */
 export const IDEMPOTENCY_DAYS = 7;
-
-export const REPLAYED = { 'Idempotent-Replayed': 'true' };
-
-const PRINTABLE = /^[\x20-\x7e]{1,128}$/;
-
-/** @returns what is wrong with a key; null where it is 1 to 128 printable ASCII characters */
-export function keyProblem(key: string): string | null {
-  return PRINTABLE.test(key) ? null : 'must have 1 to 128 printable ASCII characters';
-}
 
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical);
@@ -24,38 +14,42 @@ function canonical(value: unknown): unknown {
 }
 
 /**
- * What makes two requests the same: SHA-256 of the parsed payload, defaults filled in, whatever its key order.
- * @param payload JSON values, `undefined` (left out) and dates
+ * SHA-256 of a parsed payload. Payloads with the same fields in another order have the same fingerprint.
+ * @param payload JSON values, dates, and `undefined` for fields that were left out; defaults filled in
  */
 export function fingerprintOf(payload: unknown): Buffer {
   return hash('sha256', JSON.stringify(canonical(payload)) ?? '', 'buffer');
 }
 
-/** The fingerprint of a whole request: its path's ids, query, body, and the file it brought. */
-export function requestFingerprint(request: {
-  params: unknown;
-  query: unknown;
-  body: unknown;
-  file: { filename: string; bytes: Buffer } | null;
-}): Buffer {
-  const { params, query, body, file } = request;
-  const upload = file && { filename: file.filename, sha256: hash('sha256', file.bytes, 'hex') };
-  return fingerprintOf({ params, query, body, upload });
-}
-
-/** @throws AppError idempotency_conflict unless both stand for the same payload */
+/** @throws AppError `idempotency_conflict` unless both fingerprints are equal */
 export function requireSameFingerprint(kept: Uint8Array, given: Uint8Array): void {
   if (Buffer.compare(kept, given) === 0) return;
   throw new AppError('idempotency_conflict', 'this idempotency key was used with a different payload');
 }
 
-/** A key with what it stands for. */
+/** A client's idempotency key and the request it was sent with. */
 export interface IdempotentRequest {
   brandId: number;
-  /** Keys of different endpoints do not meet: `POST /v1/my/webhooks`. */
+  /** Each endpoint has its own keys: `POST /v1/my/webhooks`. */
   endpoint: string;
   key: string;
   fingerprint: Buffer;
+}
+
+/** What the work returns. A replay loads the resource by `resourceId`. */
+export interface CreatedResult {
+  status: number;
+  body: unknown;
+  resourceId: number;
+  /** Called after the commit, for wake-up hints. A replay does not call it. */
+  afterCommit?: () => void;
+}
+
+export interface IdempotentResult {
+  status: number;
+  body: unknown;
+  /** Whether an earlier request with this key did the work. */
+  replayed: boolean;
 }
 
 interface KeptRow {
@@ -65,8 +59,8 @@ interface KeptRow {
 }
 
 /**
- * Take the key inside the caller's transaction. A twin that took it first is waited for: until it commits
- * (then this is false) or rolls back (then the key is ours).
+ * Takes the key inside the caller's transaction. If another transaction has just taken it, the insert waits: it
+ * returns false after that one commits, and takes the key after a rollback.
  */
 async function takeKey(trx: Queryable, request: IdempotentRequest): Promise<boolean> {
   const { rowCount } = await trx.query(
@@ -101,28 +95,31 @@ async function readKept(pool: Queryable, request: IdempotentRequest): Promise<Ke
   return rows[0] ?? null;
 }
 
-async function replay(kept: KeptRow, load: (resourceId: number) => Promise<unknown>): Promise<JsonResult> {
+async function replay(
+  kept: KeptRow,
+  load: (resourceId: number) => Promise<unknown>,
+): Promise<IdempotentResult> {
   const body = await load(kept.resource_id);
   if (body === null || body === undefined) {
-    throw new AppError('not_found', 'what the first request with this key made was removed since');
+    throw new AppError('not_found', 'the resource that the first request with this key created was removed');
   }
-  return { status: kept.status, body, headers: REPLAYED };
+  return { status: kept.status, body, replayed: true };
 }
 
 /**
- * Do something once per key: the work and the key commit together, so only a success is kept.
- * Of two at once one works, the other waits and gets its answer.
- * @param request null where the client sent no key: the work is done, in a transaction all the same
+ * Does work once per key. The work and the key commit together, so only a success is kept. Two requests with the same
+ * key: the second waits until the first has committed, then replays it.
+ * @param request null if the client sent no key: the work runs in a transaction all the same
  * @param create the work
- * @param load the resource as it is now; null where it is gone
- * @throws AppError idempotency_conflict for another payload; not_found where the resource is gone
+ * @param load the current state of the resource; null if it was removed
+ * @throws AppError `idempotency_conflict` if the key belongs to another payload; `not_found` if the resource was removed
  */
 export async function withIdempotency(
   pool: pg.Pool,
   request: IdempotentRequest | null,
   create: (trx: pg.PoolClient) => Promise<CreatedResult>,
   load: (resourceId: number) => Promise<unknown>,
-): Promise<JsonResult> {
+): Promise<IdempotentResult> {
   const created = await inTransaction(pool, async (trx) => {
     if (request && !(await takeKey(trx, request))) return null;
     const result = await create(trx);
@@ -131,7 +128,7 @@ export async function withIdempotency(
   });
   if (created) {
     created.afterCommit?.();
-    return created;
+    return { status: created.status, body: created.body, replayed: false };
   }
   if (!request) throw new Error('unreachable: without a key the work is always done');
   const kept = await readKept(pool, request);

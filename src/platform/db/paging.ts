@@ -1,17 +1,85 @@
+import { z } from 'zod';
 import type { Queryable } from './queryable.ts';
 
-/** As many are counted one by one. */
+const DEFAULT_LIMIT = 25;
+const MAX_LIMIT = 200;
+
+/** Lists with up to this many rows are counted exactly. */
 export const EXACT_UP_TO = 100_000;
 
-/** A number of rows; `estimated` where there are too many to count. */
+/** The largest integer in a query string: 15 digits, below `Number.MAX_SAFE_INTEGER`. */
+const DIGITS = /^[1-9]\d{0,14}$/;
+
+/** A positive integer in a query string; in OpenAPI an integer. */
+function positive(description: string) {
+  return z
+    .string()
+    .regex(DIGITS, 'must be a positive integer')
+    .transform(Number)
+    .meta({ type: 'integer', minimum: 1, pattern: undefined, description });
+}
+
+/** The query parameters of a list. Spread them into its schema: `z.strictObject({ ...pageQuery, status: … })`. */
+export const pageQuery = {
+  page: positive('Page number, starting at 1. A page has 25 items unless `limit` is given.').optional(),
+  limit: positive('Items per page; 25 by default. Values above 200 count as 200.').optional(),
+  after: positive(
+    'Return only items older than the item with this id. The `next` link of the `Link` header uses it.',
+  ).optional(),
+};
+
+/** Page sizes of a short list that is returned whole by default. */
+export const wholeList = { limit: 1_000, max: 1_000 };
+
+/** The query parameters of a {@link wholeList}. */
+export const wholeListQuery = {
+  ...pageQuery,
+  page: positive(
+    'Page number, starting at 1. The first page has all items unless `limit` is given.',
+  ).optional(),
+  limit: positive('Items per page; 1,000 by default and at most.').optional(),
+};
+
+export interface PageQuery {
+  page?: number | undefined;
+  limit?: number | undefined;
+  after?: number | undefined;
+}
+
+/** The part of a list to read: rows with `id < after` if `after` is set, else by offset. */
+export interface Page {
+  number: number;
+  limit: number;
+  offset: number;
+  /** Only rows with a smaller id. */
+  after: number | null;
+}
+
+/**
+ * @param query as parsed by {@link pageQuery}
+ * @param sizes {@link wholeList} for such a list
+ */
+export function pageOf(
+  query: PageQuery,
+  sizes: { limit: number; max: number } = { limit: DEFAULT_LIMIT, max: MAX_LIMIT },
+): Page {
+  const limit = Math.min(query.limit ?? sizes.limit, sizes.max);
+  const after = query.after ?? null;
+  const number = after === null ? (query.page ?? 1) : 1;
+  // Beyond the end of any table, and still a valid bigint.
+  const offset = after === null ? Math.min((number - 1) * limit, Number.MAX_SAFE_INTEGER) : 0;
+  return { number, limit, offset, after };
+}
+
+/** The number of rows of a list; `estimated` if there are too many to count. */
 export interface RowCount {
   total: number;
   estimated?: boolean;
 }
 
 /**
- * How many rows the planner thinks there are, and no fewer than are counted.
- * @param source what follows `from`, such as `messages m where m.brand_id = $1`
+ * Returns the planner's estimate of the number of rows, and at least {@link EXACT_UP_TO}.
+ * @param source the SQL that follows `from`, such as `messages m where m.brand_id = $1`
  */
 export async function estimateRows(client: Queryable, source: string, values: unknown[]): Promise<RowCount> {
   const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>(
@@ -22,7 +90,10 @@ export async function estimateRows(client: Queryable, source: string, values: un
   return { total: Math.max(planned, EXACT_UP_TO), estimated: true };
 }
 
-/** How many rows there are: exact up to 100,000, then estimated. @param source see {@link estimateRows} */
+/**
+ * Returns the exact number of rows up to {@link EXACT_UP_TO}, and an estimate beyond.
+ * @param source as for {@link estimateRows}
+ */
 export async function countRows(client: Queryable, source: string, values: unknown[]): Promise<RowCount> {
   const { rows } = await client.query<{ count: number }>(
     `select count(*) from (select 1 from ${source} limit ${EXACT_UP_TO + 1}) counted`,

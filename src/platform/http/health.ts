@@ -3,8 +3,8 @@ import type pg from 'pg';
 import { z } from 'zod';
 import { AppError } from '../../errors.ts';
 import { missingMigrations } from '../db/migrate.ts';
-import type { HttpMetrics } from './metrics.ts';
-import { errorBody } from './respond.ts';
+import type { HttpMetrics } from './middlewares/metrics.ts';
+import { errorBody } from './reply.ts';
 import { defineRoute, type RouteDefinition } from './route.ts';
 
 export interface Readiness {

@@ -1,23 +1,43 @@
-import type Koa from 'koa';
 import type { Logger } from 'pino';
 import type { AccountTenant } from '../auth/tenant.ts';
-import type { ParsedRequest } from './parse-request.ts';
-import type { RouteInput, UploadedFile } from './route.ts';
+import type { HttpContext } from './context.ts';
 
-export interface InputContext {
-  requestId: string;
-  tenant: AccountTenant | null;
-  ctx: Koa.Context;
-  log: Logger;
-  /** Null: as the client addressed us. */
-  publicUrl: string | null;
+/** One file of a multipart/form-data request, read whole; `contentType` is the client's claim. */
+export interface UploadedFile {
+  filename: string;
+  contentType: string;
+  size: number;
+  bytes: Buffer;
 }
 
+/** What a handler receives: values parsed by the route's schemas, and the caller's tenant. */
+export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, T = AccountTenant | null> {
+  params: Params;
+  query: Query;
+  /** `undefined` if the route has no `body` schema. */
+  body: Body;
+  /** Null except in routes with `multipart`. */
+  file: UploadedFile | null;
+  /** Null in routes with `auth: 'none'`. */
+  tenant: T;
+  requestId: string;
+  /** The validated `Idempotency-Key` header; null if the client sent none. */
+  idempotencyKey: string | null;
+  /** The service's base address without a trailing slash: `PUBLIC_URL`, or else the address that the client used. */
+  readonly publicUrl: string;
+  ctx: HttpContext;
+  /** Logs `request_id`, `account_id` and `brand_id`. */
+  readonly log: Logger;
+}
+
+/** The values that the schemas of a route produced. */
+export type ParsedRequest = Pick<RouteInput, 'params' | 'query' | 'body' | 'file' | 'idempotencyKey'>;
+
 /**
- * What a handler gets; its log and base address are made only when asked for. A class, because getters in an
- * object literal give every object a hidden class of its own, which keeps the whole request alive for seconds.
+ * The input of a request; its log and base address are created on first use. A class, because getters in an object
+ * literal give every object its own hidden class, which keeps the whole request in memory for seconds.
  */
-class RequestInput implements RouteInput {
+export class RequestInput implements RouteInput {
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;
@@ -25,26 +45,27 @@ class RequestInput implements RouteInput {
   readonly idempotencyKey: string | null;
   readonly tenant: AccountTenant | null;
   readonly requestId: string;
-  readonly ctx: Koa.Context;
+  readonly ctx: HttpContext;
   readonly #log: Logger;
   readonly #publicUrl: string | null;
 
-  constructor(parsed: ParsedRequest, context: InputContext) {
+  /** @param publicUrl null means the address that the client used */
+  constructor(parsed: ParsedRequest, ctx: HttpContext, log: Logger, publicUrl: string | null) {
     this.params = parsed.params;
     this.query = parsed.query;
     this.body = parsed.body;
     this.file = parsed.file;
     this.idempotencyKey = parsed.idempotencyKey;
-    this.tenant = context.tenant;
-    this.requestId = context.requestId;
-    this.ctx = context.ctx;
-    this.#log = context.log;
-    this.#publicUrl = context.publicUrl;
+    this.tenant = ctx.state.principal?.tenant ?? null;
+    this.requestId = ctx.state.requestId;
+    this.ctx = ctx;
+    this.#log = log;
+    this.#publicUrl = publicUrl;
   }
 
   get publicUrl(): string {
     if (this.#publicUrl !== null) return this.#publicUrl;
-    // A client may send any Host, or in HTTP/1.0 none.
+    // The Host header may contain anything; in HTTP/1.0 it may be missing.
     return URL.parse(`http://${this.ctx.req.headers.host ?? ''}`)?.origin ?? 'http://localhost';
   }
 
@@ -55,9 +76,4 @@ class RequestInput implements RouteInput {
       brand_id: this.tenant?.brandId,
     });
   }
-}
-
-/** @param parsed by the route's schemas */
-export function createRouteInput(parsed: ParsedRequest, context: InputContext): RouteInput {
-  return new RequestInput(parsed, context);
 }

@@ -1,14 +1,14 @@
 import { AppError } from '../../errors.ts';
 
-/** What a caller may still do; the figures of the `RateLimit-*` headers. */
+/** The state of a bucket after a request; the source of the `RateLimit-*` headers. */
 export interface RateVerdict {
   allowed: boolean;
   /** Size of the bucket. */
   limit: number;
   remaining: number;
-  /** Until the bucket is full again. */
+  /** Time until the bucket is full again. */
   resetSeconds: number;
-  /** Until one more is allowed; 0 where it was. */
+  /** Time until the next request is allowed; 0 if this one was. */
   retryAfterSeconds: number;
 }
 
@@ -23,9 +23,9 @@ const SWEEP_MS = 60_000;
 
 export interface TokenBuckets {
   /**
-   * Take one token from the bucket of `key`.
-   * @param perSecond how fast it fills
-   * @param burst how much it holds; at least 1 is used
+   * Takes one token from the bucket of `key`.
+   * @param perSecond rate at which the bucket fills
+   * @param burst size of the bucket; values below 1 count as 1
    */
   take(key: string, perSecond: number, burst: number): RateVerdict;
 }
@@ -39,8 +39,8 @@ function refill(bucket: Bucket, perSecond: number, burst: number, nowMs: number)
 }
 
 /**
- * Token buckets in this process's memory. Full ones that nobody uses are forgotten within a minute or so.
- * @param nowMs a clock that only goes forward
+ * Token buckets in the memory of this process. A bucket that is full again is removed within about a minute.
+ * @param nowMs a monotonic clock
  */
 export function createTokenBuckets(nowMs: () => number = () => performance.now()): TokenBuckets {
   const buckets = new Map<string, Bucket>();
@@ -55,9 +55,9 @@ export function createTokenBuckets(nowMs: () => number = () => performance.now()
   }
 
   return {
-    take(key, perSecond, atMost) {
+    take(key, perSecond, burstWanted) {
       const now = nowMs();
-      const burst = Math.max(1, atMost);
+      const burst = Math.max(1, burstWanted);
       if (now - sweptAtMs > SWEEP_MS) sweep(now);
       let bucket = buckets.get(key);
       if (!bucket) {
@@ -77,43 +77,43 @@ export function createTokenBuckets(nowMs: () => number = () => performance.now()
   };
 }
 
-/** The burst is this many seconds' worth. */
+/** A bucket has room for this many seconds of requests. */
 const BURST_SECONDS = 2;
 const LOGINS_PER_MINUTE = 10;
 
-/** Flat name and value pairs, as `writeHead` takes them. */
-export type HeaderList = string[];
-
 export interface RateLimiter {
   /**
-   * Count one request.
-   * @param caller an API key's or a user's own name
-   * @param perSecond over the whole fleet; 0: no limit
-   * @returns the `RateLimit-*` headers of the answer
-   * @throws AppError rate_limited, with the same headers and `Retry-After`
+   * Counts one request.
+   * @param caller unique name of the API key or user
+   * @param perSecond limit of the whole fleet; 0 means no limit
+   * @returns the `RateLimit-*` headers of the response
+   * @throws AppError `rate_limited`, with the same headers and `Retry-After`
    */
-  request(caller: string, perSecond: number): HeaderList;
+  request(caller: string, perSecond: number): Record<string, string>;
   /**
-   * Count one attempt to log in, for the client's address and for the account it names.
-   * @throws AppError rate_limited
+   * Counts one login attempt against the client's address and against the account it tries.
+   * @throws AppError `rate_limited`
    */
   login(address: string, account: string): void;
 }
 
+function limitHeaders(verdict: RateVerdict): Record<string, string> {
+  return {
+    'RateLimit-Limit': String(verdict.limit),
+    'RateLimit-Remaining': String(verdict.remaining),
+    'RateLimit-Reset': String(verdict.resetSeconds),
+  };
+}
+
 function refuse(verdict: RateVerdict): never {
   throw new AppError('rate_limited', `too many requests; try again in ${verdict.retryAfterSeconds} s`, {
-    headers: {
-      'RateLimit-Limit': String(verdict.limit),
-      'RateLimit-Remaining': String(verdict.remaining),
-      'RateLimit-Reset': String(verdict.resetSeconds),
-      'Retry-After': String(verdict.retryAfterSeconds),
-    },
+    headers: { ...limitHeaders(verdict), 'Retry-After': String(verdict.retryAfterSeconds) },
   });
 }
 
 /**
- * Limits in this process's memory, each its share of the fleet's.
- * @param processes how many processes share a limit
+ * Rate limits in the memory of this process, each its share of the fleet's limit.
+ * @param processes number of processes that share a limit
  */
 export function createRateLimiter(
   processes: () => number,
@@ -121,18 +121,11 @@ export function createRateLimiter(
 ): RateLimiter {
   return {
     request(caller, perSecond) {
-      if (perSecond === 0) return [];
+      if (perSecond === 0) return {};
       const share = perSecond / processes();
       const verdict = buckets.take(caller, share, share * BURST_SECONDS);
       if (!verdict.allowed) refuse(verdict);
-      return [
-        'RateLimit-Limit',
-        String(verdict.limit),
-        'RateLimit-Remaining',
-        String(verdict.remaining),
-        'RateLimit-Reset',
-        String(verdict.resetSeconds),
-      ];
+      return limitHeaders(verdict);
     },
     login(address, account) {
       const burst = LOGINS_PER_MINUTE / processes();

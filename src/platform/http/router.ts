@@ -1,75 +1,56 @@
-import KoaRouter from '@koa/router';
-import type { HttpMethod, RouteDefinition } from './route.ts';
+import Router from '@koa/router';
+import compose, { type ComposedMiddleware } from 'koa-compose';
+import type { HttpContext, Middleware } from './context.ts';
+import type { RouteDefinition } from './route.ts';
 
-/** What a path answers to; `params` are raw, still to be parsed by the route's schema. */
-export type RouteMatch =
-  | { kind: 'route'; route: RouteDefinition; params: Record<string, string> }
-  | { kind: 'wrong_method'; allow: string }
-  | { kind: 'unknown' };
-
-interface Resource {
-  byMethod: Map<string, RouteDefinition>;
-  allow: string;
+function rememberRoute(route: RouteDefinition): Middleware {
+  return function rememberRoute(ctx, next) {
+    ctx.state.route = route;
+    return next();
+  };
 }
 
-export interface Router {
-  /** @param path without query, still percent-encoded */
-  match(method: string, path: string): RouteMatch;
-}
-
-const NO_PARAMS: Record<string, string> = {};
-const unknown: RouteMatch = { kind: 'unknown' };
-
-function allowOf(byMethod: Map<string, RouteDefinition>): string {
-  const methods = [...byMethod.keys()];
-  if (byMethod.has('GET')) methods.push('HEAD');
-  return [...methods, 'OPTIONS'].sort().join(', ');
-}
-
-function collect(routes: RouteDefinition[]): Map<string, Resource> {
-  const resources = new Map<string, Resource>();
-  for (const route of routes) {
-    const resource = resources.get(route.path) ?? {
-      byMethod: new Map<HttpMethod, RouteDefinition>(),
-      allow: '',
-    };
-    if (resource.byMethod.has(route.method))
-      throw new Error(`${route.method} ${route.path} is declared twice`);
-    resource.byMethod.set(route.method, route);
-    resource.allow = allowOf(resource.byMethod);
-    resources.set(route.path, resource);
+/** @returns null for a request target in absolute form (`GET http://…`) whose host is malformed */
+function pathOf(ctx: HttpContext): string | null {
+  try {
+    return ctx.path;
+  } catch {
+    return null;
   }
-  return resources;
 }
 
 /**
- * Paths with parameters are matched by @koa/router; paths without, the busy ones, by one Map access. Where both fit,
- * the one without wins.
- * @throws Error where two routes have the same method and path
+ * Routes requests with @koa/router. If a path with parameters and one without both match, the latter wins.
+ *
+ * @koa/router tries its routes one after the other, which takes 9 µs with 100 of them. Paths without parameters are the
+ * busy ones, `POST /v1/my/messages` above all: for them a map leads straight to the middlewares of the route.
+ * @param chainOf the middlewares of a route, its handler included
+ * @throws Error if two routes have the same method and path
  */
-export function createRouter(routes: RouteDefinition[]): Router {
-  const all = collect(routes);
-  const patterns = new KoaRouter({ sensitive: true, strict: true });
-  for (const path of all.keys()) {
-    if (path.includes('/:')) patterns.register(path, ['GET'], () => undefined, { name: path });
+export function createRouter(
+  routes: RouteDefinition[],
+  chainOf: (route: RouteDefinition) => Middleware[],
+): Middleware {
+  const router = new Router({ sensitive: true, strict: true, exclusive: 'specificity' });
+  const exactPaths = new Map<string, ComposedMiddleware<HttpContext>>();
+  const known = new Set<string>();
+
+  for (const route of routes) {
+    const name = `${route.method} ${route.path}`;
+    if (known.has(name)) throw new Error(`${name} is declared twice`);
+    known.add(name);
+    const chain = compose([rememberRoute(route), ...chainOf(route)]);
+    router.register(route.path, [route.method], chain as Parameters<typeof router.register>[2]);
+    if (route.path.includes('/:')) continue;
+    exactPaths.set(name, chain);
+    if (route.method === 'GET') exactPaths.set(`HEAD ${route.path}`, chain);
   }
 
-  function find(path: string): { resource: Resource; params: Record<string, string> } | null {
-    const exact = path.includes('/:') ? undefined : all.get(path);
-    if (exact) return { resource: exact, params: NO_PARAMS };
-    const [layer] = patterns.match(path, 'GET').path;
-    const resource = layer?.name === undefined ? undefined : all.get(layer.name);
-    if (!layer || !resource) return null;
-    return { resource, params: layer.params(path, layer.captures(path)) };
-  }
-
-  return {
-    match(method, path) {
-      const found = find(path);
-      if (!found) return unknown;
-      const route = found.resource.byMethod.get(method === 'HEAD' ? 'GET' : method);
-      if (!route) return { kind: 'wrong_method', allow: found.resource.allow };
-      return { kind: 'route', route, params: found.params };
-    },
+  const matchAll = router.routes() as unknown as ComposedMiddleware<HttpContext>;
+  return function routeRequest(ctx, next) {
+    const path = pathOf(ctx);
+    if (path === null) return next();
+    const exact = exactPaths.get(`${ctx.method} ${path}`);
+    return exact ? exact(ctx, next) : matchAll(ctx, next);
   };
 }

@@ -1,15 +1,20 @@
-import { describeWebhooks, WEBHOOK_TAG, type WebhookDescription } from '../../features/webhooks/openapi.ts';
 import type { RouteDefinition } from '../http/route.ts';
-import { createComponents, type JsonObject } from './components.ts';
+import { createComponents, type Components, type JsonObject } from './components.ts';
 import { createErrorResponses } from './error-responses.ts';
 import { describeOperation, templatedPath } from './operation.ts';
 import { errorSchema, securitySchemes, sharedHeaders, sharedParameters } from './shared-parts.ts';
 
+/** The `webhooks` section of the document: requests that the service sends. */
+export interface WebhookSection {
+  tag: { name: string; description: string };
+  /** @returns a path item per event type; schemas go to `components` */
+  describe(components: Components): JsonObject;
+}
+
 export interface DocumentOptions {
-  /** The service's base address; null leaves it to where the document was fetched from. */
+  /** The service's base address; null means the address that the document was fetched from. */
   publicUrl: string | null;
-  /** What subscribers get. */
-  webhooks: readonly WebhookDescription[];
+  webhooks: WebhookSection | null;
 }
 
 const INTRODUCTION = [
@@ -32,19 +37,19 @@ const tagDescriptions: Record<string, string> = {
   Account: 'Limits, sender defaults and onboarding.',
   Brand: 'The identity that messages are sent in.',
   Delivery: 'What may be sent now.',
-  [WEBHOOK_TAG]: 'What the service sends to your webhooks, signed by the Standard Webhooks scheme.',
 };
 
 /** What is not for those who send messages comes last. */
 const LAST_TAGS = ['Operation', 'Description'];
 
-function tagsOf(routes: RouteDefinition[], withWebhooks: boolean): JsonObject[] {
-  const names = [...new Set(routes.map((route) => route.tag)), ...(withWebhooks ? [WEBHOOK_TAG] : [])];
-  const ordered = names.sort((one, other) => LAST_TAGS.indexOf(one) - LAST_TAGS.indexOf(other));
-  return ordered.map((name) => {
+function tagsOf(routes: RouteDefinition[], webhooks: WebhookSection | null): JsonObject[] {
+  const names = [...new Set(routes.map((route) => route.tag))];
+  const tags = names.map((name) => {
     const description = tagDescriptions[name];
     return { name, ...(description === undefined ? {} : { description }) };
   });
+  const all = webhooks ? [...tags, webhooks.tag] : tags;
+  return all.sort((one, other) => LAST_TAGS.indexOf(one.name) - LAST_TAGS.indexOf(other.name));
 }
 
 /**
@@ -62,7 +67,7 @@ export function buildOpenApiDocument(routes: RouteDefinition[], options: Documen
       [route.method.toLowerCase()]: describeOperation(route, components, errors),
     };
   }
-  const webhooks = describeWebhooks(options.webhooks, components);
+  const webhooks = options.webhooks?.describe(components) ?? {};
   const document = {
     openapi: '3.1.0',
     info: {
@@ -74,7 +79,7 @@ export function buildOpenApiDocument(routes: RouteDefinition[], options: Documen
     },
     servers: [{ url: options.publicUrl ?? '/' }],
     security: [{ apiKey: [] }, { session: [] }],
-    tags: tagsOf(routes, options.webhooks.length > 0),
+    tags: tagsOf(routes, options.webhooks),
     paths,
     webhooks,
     components: {

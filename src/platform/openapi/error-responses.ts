@@ -1,6 +1,26 @@
 import { errorStatus, type ErrorCode } from '../../errors.ts';
+import type { RouteDefinition } from '../http/route.ts';
 import type { JsonObject } from './components.ts';
 import { errorMeaning, headerRefs, type SharedHeader } from './shared-parts.ts';
+
+/** Error codes that the middlewares may answer this route with. */
+function commonErrors(route: RouteDefinition): ErrorCode[] {
+  const codes: ErrorCode[] = ['validation_error', 'rate_limited', 'internal_error', 'unavailable'];
+  // X-Brand-Id may name a brand that the caller cannot reach, which is not found.
+  if (route.auth !== 'none') codes.push('unauthorized', 'not_found');
+  if (route.auth === 'brand') codes.push('brand_required');
+  if (route.roles) codes.push('forbidden');
+  if (route.params && route.auth === 'none') codes.push('not_found');
+  if (route.body || route.multipart)
+    codes.push('malformed_json', 'payload_too_large', 'unsupported_media_type');
+  if (route.idempotency !== 'none') codes.push('idempotency_conflict');
+  return codes;
+}
+
+/** Every error code that this route may answer with, each once. */
+export function errorsOf(route: RouteDefinition): ErrorCode[] {
+  return [...new Set([...commonErrors(route), ...(route.errors ?? [])])];
+}
 
 /** Error answers, each set of codes once: many operations refer to the same. */
 export interface ErrorResponses {

@@ -1,7 +1,7 @@
 import { errorStatus, type ErrorCode } from '../../errors.ts';
-import { errorsOf, type RouteDefinition, type RouteResponse } from '../http/route.ts';
+import type { RouteDefinition, RouteResponse } from '../http/route.ts';
 import type { Components, JsonObject } from './components.ts';
-import type { ErrorResponses } from './error-responses.ts';
+import { errorsOf, type ErrorResponses } from './error-responses.ts';
 import { headerRefs, parameterRef, type SharedHeader } from './shared-parts.ts';
 
 function capitalized(name: string): string {

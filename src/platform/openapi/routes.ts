@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
+import { AppError } from '../../errors.ts';
 import { defineRoute, type RawResult, type RouteDefinition } from '../http/route.ts';
 import { buildOpenApiDocument, type DocumentOptions } from './document.ts';
 import { createPageFiles, pageFileNames, type PageFile } from './page-files.ts';
@@ -39,6 +40,31 @@ function descriptionRoute(notation: 'json' | 'yaml', text: () => string): RouteD
     auth: 'none',
     responses: { 200: { description: 'An OpenAPI 3.1 document.', schema: null, contentType } },
     handler: () => ({ status: 200, raw: { contentType, body: text() }, headers: CACHE }),
+  });
+}
+
+function landingRoute(): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: '/',
+    operationId: 'getLanding',
+    tag,
+    summary: 'Redirects browsers to this description',
+    description: 'Only if `Accept` contains `text/html`; other clients get 404.',
+    auth: 'none',
+    responses: { 302: { description: 'The address of the page.', schema: null, contentType: 'text/plain' } },
+    errors: ['not_found'],
+    handler({ ctx }) {
+      if (!ctx.req.headers.accept?.includes('text/html')) {
+        throw new AppError('not_found', 'there is nothing at this path');
+      }
+      return {
+        status: 302,
+        raw: { contentType: 'text/plain; charset=utf-8', body: 'The API is described at /docs.\n' },
+        // Relative, so that it also works behind a proxy that serves the API below a path.
+        headers: { Location: './docs', Vary: 'Accept' },
+      };
+    },
   });
 }
 
@@ -82,8 +108,8 @@ function pageRoutes(): RouteDefinition[] {
   ];
 }
 
-/** `GET /openapi.yaml`, `/openapi.json`, `/docs` and what the page is made of. */
+/** `GET /openapi.yaml`, `/openapi.json`, `/docs` with its files, and `/`, which redirects to it. */
 export function createOpenApiRoutes(deps: OpenApiRouteDeps): RouteDefinition[] {
   const { json, yaml } = createNotations(deps);
-  return [descriptionRoute('yaml', yaml), descriptionRoute('json', json), ...pageRoutes()];
+  return [landingRoute(), descriptionRoute('yaml', yaml), descriptionRoute('json', json), ...pageRoutes()];
 }

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { pageOf } from '../../../src/platform/http/pagination.ts';
+import { pageOf } from '../../../src/platform/db/paging.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { probeRoutes } from '../../support/probe-routes.ts';
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { z } from 'zod';
-import { errorsOf, type RouteDefinition } from '../../../src/platform/http/route.ts';
+import type { RouteDefinition } from '../../../src/platform/http/route.ts';
+import { errorsOf } from '../../../src/platform/openapi/error-responses.ts';
 import { startTestApi, type TestApi, type TestTenant } from '../../support/api.ts';
 
 let api: TestApi;

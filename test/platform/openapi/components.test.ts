@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { webhookSection } from '../../../src/features/webhooks/openapi.ts';
 import { createComponents } from '../../../src/platform/openapi/components.ts';
 import { buildOpenApiDocument } from '../../../src/platform/openapi/document.ts';
 
@@ -43,14 +44,14 @@ describe('webhooks in the document', () => {
     const data = z.object({ message_id: z.int() });
     const document = buildOpenApiDocument([], {
       publicUrl: null,
-      webhooks: [
+      webhooks: webhookSection([
         {
           type: 'email.sent',
           description: 'A provider accepted it.',
           data,
           example: { type: 'email.sent', timestamp: '2026-03-01T10:00:00.000Z', data: { message_id: 7 } },
         },
-      ],
+      ]),
     });
     const { post } =
       (document.webhooks as Record<string, { post: Record<string, unknown> }>)['email.sent'] ?? {};

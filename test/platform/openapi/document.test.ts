@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
 import { errorStatus } from '../../../src/errors.ts';
 import { eventCatalogue, eventTypes } from '../../../src/features/webhooks/catalogue.ts';
-import { errorsOf } from '../../../src/platform/http/route.ts';
+import { errorsOf } from '../../../src/platform/openapi/error-responses.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { createAnswerCheck, resolved, type OpenApi } from '../../support/openapi.ts';
 
@@ -137,6 +137,21 @@ describe('answers', () => {
     const one = await api.request<unknown>('GET', `/v1/my/messages/${Number(sent.body.id)}`);
     expect(one.status).toBe(200);
     expect(problemsOf('/v1/my/messages/{id}', 'get', one.status, one.body)).toEqual([]);
+  });
+});
+
+describe('the root path', () => {
+  it('redirects a browser to the page', async () => {
+    const headers = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+    const response = await fetch(`${api.baseUrl}/`, { headers });
+    expect([response.status, response.url]).toEqual([200, `${api.baseUrl}/docs`]);
+    const redirect = await fetch(`${api.baseUrl}/`, { headers, redirect: 'manual' });
+    expect(redirect.status).toBe(302);
+  });
+
+  it.each(['*/*', 'application/json'])('is 404 for a client that accepts %s', async (accept) => {
+    const response = await api.request('GET', '/', { token: null, headers: { Accept: accept } });
+    expect([response.status, response.body.code]).toEqual([404, 'not_found']);
   });
 });
 

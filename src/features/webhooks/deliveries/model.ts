@@ -1,7 +1,6 @@
 import type { Tenant } from '../../../platform/auth/tenant.ts';
-import { countRows, type RowCount } from '../../../platform/db/paging.ts';
+import { countRows, type Page, type RowCount } from '../../../platform/db/paging.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import type { Page } from '../../../platform/http/pagination.ts';
 import type { EventType } from '../catalogue.ts';
 import type { DeliveryFilters, DeliveryResource } from './schema.ts';
 

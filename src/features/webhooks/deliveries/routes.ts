@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Waker } from '../../../platform/db/wake.ts';
-import { pageOf, paginate, wholeList } from '../../../platform/http/pagination.ts';
+import { pageOf, wholeList } from '../../../platform/db/paging.ts';
+import { paginate } from '../../../platform/http/pagination.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../../platform/http/route.ts';
 import { webhookParams, webhookRoles as roles } from '../schema.ts';
 import {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { wholeListQuery } from '../../../platform/http/pagination.ts';
+import { wholeListQuery } from '../../../platform/db/paging.ts';
 import { eventTypes } from '../catalogue.ts';
 import { idParam } from '../schema.ts';
 

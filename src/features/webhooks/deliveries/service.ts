@@ -1,9 +1,8 @@
 import type pg from 'pg';
 import { AppError, notFound } from '../../../errors.ts';
 import type { Tenant } from '../../../platform/auth/tenant.ts';
-import type { RowCount } from '../../../platform/db/paging.ts';
+import type { Page, RowCount } from '../../../platform/db/paging.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import type { Page } from '../../../platform/http/pagination.ts';
 import { eventCatalogue, type EventType } from '../catalogue.ts';
 import { findWebhook, lockWebhook } from '../model.ts';
 import { wakeRecoveryNow } from '../workflow.ts';

@@ -1,19 +1,22 @@
 import type pg from 'pg';
+import type { Logger } from 'pino';
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { requestFacts, type Middleware } from '../context.ts';
 
 export interface HttpMetrics {
-  /** @param route its path pattern, never the path itself; `unknown` where there is none */
+  /** @param route the path pattern, never the path itself; `unknown` if no route matches */
   observe(method: string, route: string, status: number, seconds: number): void;
-  /** Prometheus' text format. */
+  /** All metrics in Prometheus' text format. */
   text(): Promise<{ contentType: string; body: string }>;
 }
 
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const SLOW_SECONDS = 2;
 
 function watchPool(registry: Registry, pool: pg.Pool): void {
   new Gauge({
     name: 'carillon_database_connections',
-    help: 'Connections to PostgreSQL by pool and state; waiting: requests for one',
+    help: 'Connections to PostgreSQL by pool and state; waiting: requests for a connection',
     labelNames: ['pool', 'state'],
     registers: [registry],
     collect() {
@@ -24,7 +27,7 @@ function watchPool(registry: Registry, pool: pg.Pool): void {
   });
 }
 
-/** Requests by route and status, the event loop's lag, memory, processor time, and the pool's use. */
+/** Requests by route and status, event-loop lag, memory, processor time, and pool usage. */
 export function createHttpMetrics(pool: pg.Pool): HttpMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -36,7 +39,7 @@ export function createHttpMetrics(pool: pg.Pool): HttpMetrics {
     buckets: BUCKETS,
     registers: [registry],
   });
-  // Finding a series by its labels costs more than observing it, so each is looked up once.
+  // Finding a series by its labels costs more than observing a value, so each is looked up once.
   const series = new Map<string, { observe(seconds: number): void }>();
   return {
     observe(method, route, status, seconds) {
@@ -51,5 +54,20 @@ export function createHttpMetrics(pool: pg.Pool): HttpMetrics {
     async text() {
       return { contentType: registry.contentType, body: await registry.metrics() };
     },
+  };
+}
+
+/** Observes each request, and logs slow ones. Stands outside `errors`, so that it sees the final status. */
+export function metrics({ observe }: Pick<HttpMetrics, 'observe'>, log: Logger): Middleware {
+  return async function metrics(ctx, next) {
+    const startedAtMs = performance.now();
+    await next();
+    const seconds = (performance.now() - startedAtMs) / 1000;
+    observe(ctx.method, ctx.state.route?.path ?? 'unknown', ctx.status, seconds);
+    const slow = seconds >= SLOW_SECONDS;
+    if (!slow && !log.isLevelEnabled('debug')) return;
+    const facts = { ...requestFacts(ctx), status: ctx.status, duration_ms: Math.round(seconds * 1000) };
+    if (slow) log.warn(facts, 'slow request');
+    else log.debug(facts, 'request');
   };
 }

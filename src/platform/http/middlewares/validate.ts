@@ -1,27 +1,22 @@
 import type { IncomingMessage } from 'node:http';
+import type { Logger } from 'pino';
 import { z } from 'zod';
-import { invalid, notFound, type ValidationErrors } from '../../errors.ts';
-import { keyProblem } from '../db/idempotency.ts';
-import { DEFAULT_BODY_LIMIT, readJson } from './body.ts';
-import { readMultipart } from './multipart.ts';
-import type { RouteDefinition, UploadedFile } from './route.ts';
-import { findUnstorable } from './storable.ts';
-import { isFull, parseWith, withoutReadOnly, type Parsed } from './validation.ts';
-
-export interface ParsedRequest {
-  params: unknown;
-  query: unknown;
-  body: unknown;
-  file: UploadedFile | null;
-  idempotencyKey: string | null;
-}
+import { invalid, notFound, type ValidationErrors } from '../../../errors.ts';
+import { DEFAULT_BODY_LIMIT, readJson } from '../body.ts';
+import type { Middleware } from '../context.ts';
+import { RequestInput, type UploadedFile } from '../input.ts';
+import { readMultipart } from '../multipart.ts';
+import type { RouteDefinition } from '../route.ts';
+import { findUnstorable } from '../storable.ts';
+import { isFull, parseWith, withoutReadOnly, type Parsed } from '../validation.ts';
 
 const noQuery = z.strictObject({});
+const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,128}$/;
 
 function parseParams(route: RouteDefinition, raw: Record<string, string>): unknown {
   if (!route.params) return raw;
   const parsed = parseWith(route.params, raw, 'field');
-  // An id that cannot be one names nothing.
+  // A malformed id cannot name any resource.
   if (!parsed.ok) throw notFound('resource');
   return parsed.value;
 }
@@ -35,19 +30,19 @@ function parseQuery(route: RouteDefinition, search: string): Parsed<unknown> {
     if (names.has(name) && !isFull(errors)) errors[name] = ['must be given once'];
     names.add(name);
   }
-  // Unlike an assignment, this keeps any name.
+  // Unlike an assignment, this keeps every name, `__proto__` included.
   const raw: unknown = Object.fromEntries(pairs);
   findUnstorable(raw, '', errors);
   if (Object.keys(errors).length > 0) return { ok: false, errors };
   return parseWith(route.query ?? noQuery, raw, 'query parameter');
 }
 
-function parseKey(route: RouteDefinition, request: IncomingMessage): Parsed<string | null> {
-  const key = request.headers['idempotency-key'];
-  if (route.idempotency === 'none' || key === undefined) return { ok: true, value: null };
-  const value = String(key);
-  const problem = keyProblem(value);
-  return problem ? { ok: false, errors: { 'Idempotency-Key': [problem] } } : { ok: true, value };
+function parseIdempotencyKey(route: RouteDefinition, request: IncomingMessage): Parsed<string | null> {
+  const given = request.headers['idempotency-key'];
+  if (route.idempotency === 'none' || given === undefined) return { ok: true, value: null };
+  const key = String(given);
+  if (IDEMPOTENCY_KEY.test(key)) return { ok: true, value: key };
+  return { ok: false, errors: { 'Idempotency-Key': ['must have 1 to 128 printable ASCII characters'] } };
 }
 
 interface Payload {
@@ -84,22 +79,27 @@ function refuse(...parts: Parsed<unknown>[]): never {
 }
 
 /**
- * Read and parse everything a route's handler takes. Problems of query, header and body are told together.
- * @param rawParams from the path
- * @param search the query string without its question mark
- * @throws AppError not_found, unsupported_media_type, payload_too_large, malformed_json, validation_error
+ * Reads the request and parses it by the route's schemas into `ctx.state.input`. Reports the problems of query, header
+ * and body together.
+ * @param publicUrl base address of the service; null means the address that the client used
+ * @throws AppError `not_found`, `unsupported_media_type`, `payload_too_large`, `malformed_json`, `validation_error`
  */
-export async function parseRequest(
-  route: RouteDefinition,
-  request: IncomingMessage,
-  rawParams: Record<string, string>,
-  search: string,
-): Promise<ParsedRequest> {
-  const params = parseParams(route, rawParams);
-  const query = parseQuery(route, search);
-  const key = parseKey(route, request);
-  const payload = await readPayload(route, request);
-  const body = parseBody(route, payload);
-  if (!query.ok || !key.ok || !body.ok) refuse(query, key, body);
-  return { params, query: query.value, body: body.value, file: payload.file, idempotencyKey: key.value };
+export function validate(route: RouteDefinition, log: Logger, publicUrl: string | null): Middleware {
+  return async function validate(ctx, next) {
+    const params = parseParams(route, ctx.params ?? {});
+    const query = parseQuery(route, ctx.querystring);
+    const key = parseIdempotencyKey(route, ctx.req);
+    const payload = await readPayload(route, ctx.req);
+    const body = parseBody(route, payload);
+    if (!query.ok || !key.ok || !body.ok) refuse(query, key, body);
+    const parsed = {
+      params,
+      query: query.value,
+      body: body.value,
+      file: payload.file,
+      idempotencyKey: key.value,
+    };
+    ctx.state.input = new RequestInput(parsed, ctx, log, publicUrl);
+    await next();
+  };
 }

@@ -1,0 +1,37 @@
+import type Koa from 'koa';
+import type { Principal } from '../auth/tenant.ts';
+import type { RouteInput } from './input.ts';
+import type { RouteDefinition } from './route.ts';
+
+/** What the middlewares have found out about a request, in `ctx.state`. */
+export interface RequestState {
+  /** Set by `requestId`, the first middleware. */
+  requestId: string;
+  /** Set by the router; missing if no route matches. */
+  route?: RouteDefinition;
+  /** Set by `authenticate`; missing in routes with `auth: 'none'`. */
+  principal?: Principal;
+  /** Set by `validate`. */
+  input?: RouteInput;
+}
+
+interface RouterFields {
+  /** Set by @koa/router: the decoded path parameters. Missing if the path has none. */
+  params?: Record<string, string>;
+  /** Set by @koa/router: every registered path that fits, whatever its methods. */
+  matched?: { methods: string[] }[];
+}
+
+export type HttpContext = Koa.ParameterizedContext<RequestState, RouterFields>;
+export type Middleware = Koa.Middleware<RequestState, RouterFields>;
+export type HttpApp = Koa<RequestState, RouterFields>;
+
+/** The fields that identify a request in a log line. */
+export function requestFacts({ method, state }: HttpContext): Record<string, unknown> {
+  return {
+    request_id: state.requestId,
+    account_id: state.principal?.tenant.accountId,
+    method,
+    route: state.route?.path,
+  };
+}

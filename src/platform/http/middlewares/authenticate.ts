@@ -1,0 +1,30 @@
+import { AppError } from '../../../errors.ts';
+import type { Authenticate } from '../../auth/tenant.ts';
+import type { Middleware } from '../context.ts';
+import type { RouteDefinition } from '../route.ts';
+
+/** Finds out who is calling. @throws AppError `unauthorized`, and the others of {@link Authenticate} */
+export function authenticate(identify: Authenticate): Middleware {
+  return async function authenticate(ctx, next) {
+    ctx.state.principal = await identify(ctx.req.headers);
+    await next();
+  };
+}
+
+/**
+ * Checks that the caller may use the route. Runs after `rateLimit`, so that refused requests count.
+ * @throws AppError `forbidden` for a role that the route does not list; `brand_required` without a brand
+ */
+export function authorize({ roles, auth }: RouteDefinition): Middleware {
+  return function authorize(ctx, next) {
+    const tenant = ctx.state.principal?.tenant;
+    if (!tenant) throw new Error('authorize runs after authenticate');
+    if (roles && !roles.includes(tenant.role)) {
+      throw new AppError('forbidden', `this requires the role ${roles.join(' or ')}, not ${tenant.role}`);
+    }
+    if (auth === 'brand' && tenant.brandId === null) {
+      throw new AppError('brand_required', 'the account has no brand yet; create one with PUT /v1/my/brand');
+    }
+    return next();
+  };
+}

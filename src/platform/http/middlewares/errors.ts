@@ -1,0 +1,63 @@
+import type { Logger } from 'pino';
+import { AppError } from '../../../errors.ts';
+import { isConnectionError } from '../../db/queryable.ts';
+import { ClientGone } from '../body.ts';
+import { requestFacts, type HttpContext, type Middleware } from '../context.ts';
+import { replyError } from '../reply.ts';
+
+/** The status in logs and metrics of a request whose client left before the response. */
+const CLIENT_GONE = 499;
+
+/** PostgreSQL: lock and statement time-outs, deadlocks, no connection left, starting up, shutting down. */
+const TEMPORARY = new Set(['55P03', '57014', '53300', '57P01', '57P02', '57P03', '40001', '40P01']);
+
+function isTemporary(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { code?: unknown };
+  if (typeof code === 'string' && TEMPORARY.has(code)) return true;
+  return error.name === 'KnexTimeoutError' || isConnectionError(error);
+}
+
+/**
+ * The error that a client sees: an AppError as it is, `unavailable` if the database is unavailable, and a bare
+ * `internal_error` without details for anything else.
+ */
+function toAppError(thrown: unknown): AppError {
+  if (thrown instanceof AppError) return thrown;
+  if (isTemporary(thrown)) {
+    return new AppError('unavailable', 'the service cannot answer right now; try again', {
+      cause: thrown,
+      headers: { 'Retry-After': '1' },
+    });
+  }
+  return new AppError('internal_error', 'something went wrong on our side; quote the X-Request-Id', {
+    cause: thrown,
+  });
+}
+
+/**
+ * Turns whatever the inner middlewares throw into a response, and logs it.
+ * @param show puts the error into the response; by default as JSON
+ */
+export function errors(
+  log: Logger,
+  show: (ctx: HttpContext, error: AppError) => void = replyError,
+): Middleware {
+  return async function errors(ctx, next) {
+    try {
+      await next();
+    } catch (thrown) {
+      if (thrown instanceof ClientGone || ctx.res.destroyed) {
+        ctx.status = CLIENT_GONE;
+        return;
+      }
+      const error = toAppError(thrown);
+      const facts = { ...requestFacts(ctx), code: error.code };
+      if (error.status >= 500) log.error({ ...facts, err: thrown }, 'request failed');
+      else log.debug(facts, 'request refused');
+      // Half a response cannot be taken back. A broken connection at least shows that it is incomplete.
+      if (ctx.headerSent) ctx.res.destroy();
+      else show(ctx, error);
+    }
+  };
+}
