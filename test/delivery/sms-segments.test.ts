@@ -16,7 +16,7 @@ describe('segments of a text in the GSM alphabet', () => {
     [460, 4],
     [1_530, 10],
     [1_531, 11],
-  ])('%d characters are %d', (length, segments) => {
+  ])('of %d characters number %d', (length, segments) => {
     expect(countSegments('a'.repeat(length))).toEqual(gsm7(length, segments));
   });
 
@@ -33,18 +33,18 @@ describe('segments of a text in the GSM alphabet', () => {
     expect(countSegments(`${'€'.repeat(80)}a`)).toEqual(gsm7(161, 2));
   });
 
-  it('never part an extended character from its escape', () => {
+  it('never separate an extended character from its escape', () => {
     expect(countSegments(`${'a'.repeat(152)}€${'a'.repeat(152)}`)).toEqual(gsm7(306, 3));
     expect(countSegments(`${'a'.repeat(151)}€${'a'.repeat(153)}`)).toEqual(gsm7(306, 2));
-    // 76 pairs a segment: one septet of each is lost.
+    // 76 pairs per segment: one septet of each segment is unused.
     expect(countSegments('€'.repeat(152))).toEqual(gsm7(304, 2));
     expect(countSegments('€'.repeat(153))).toEqual(gsm7(306, 3));
   });
 });
 
-describe('segments of any other text', () => {
+describe('segments of other texts', () => {
   it.each(['ç', '`', 'Ł', '’', '“', '\t', '—', '…', '漢', 'е', '\u00a0', '😀', '\ud800'])(
-    '%j alone makes it UCS-2',
+    'are in UCS-2 if the text has a %j',
     (character) => {
       expect(countSegments(`a${character}`)).toEqual(ucs2(1 + character.length, 1));
     },
@@ -57,11 +57,11 @@ describe('segments of any other text', () => {
     [135, 3],
     [201, 3],
     [202, 4],
-  ])('%d characters are %d', (length, segments) => {
+  ])('of %d characters number %d', (length, segments) => {
     expect(countSegments('漢'.repeat(length))).toEqual(ucs2(length, segments));
   });
 
-  it('never part a surrogate pair', () => {
+  it('never separate a surrogate pair', () => {
     expect(countSegments('😀'.repeat(35))).toEqual(ucs2(70, 1));
     expect(countSegments('😀'.repeat(66))).toEqual(ucs2(132, 2));
     expect(countSegments('😀'.repeat(67))).toEqual(ucs2(134, 3));

@@ -102,12 +102,12 @@ describe('an email address', () => {
     'a\u202eb@c.d',
     '"a\u200bb"@c.d',
     'a@b＠c.d\u200b@',
-  ])('%j is none', (text) => {
+  ])('is not %j', (text) => {
     expect(refusal(text)).toBe('is not an email address');
   });
 
   it.each(['a@b.c, d@e.f', 'a@b.c;d@e.f', 'A <a@b.c>, B <d@e.f>', 'Doe, Jane <a@b.c>', 'group: a@b.c;'])(
-    '%j names several',
+    'is not a list: %j',
     (text) => {
       expect(refusal(text)).toBe('must be one address, not several');
     },
@@ -126,7 +126,7 @@ describe('an email address', () => {
     'Na\u2028me <a@b.c>',
     'Na\ud800me <a@b.c>',
     '\udc00@b.c',
-  ])('%j carries a control character', (text) => {
+  ])('has no control character: %j', (text) => {
     expect(refusal(text)).toBe('must not contain line breaks or control characters');
   });
 
@@ -177,13 +177,13 @@ describe('the key of an address', () => {
     expect(parsed(text).key).toBe(key);
   });
 
-  it('does not merge addresses that differ in more than case, form and quotes', () => {
+  it('differs for addresses that differ in more than case, Unicode form and quotes', () => {
     expect(parsed('a.b@example.org').key).not.toBe(parsed('ab@example.org').key);
     expect(parsed('a+b@example.org').key).not.toBe(parsed('a@example.org').key);
   });
 });
 
-it('an address is read in a moment, however it was made to take long', () => {
+it('reads any address in less than 2 ms of processor time', () => {
   const hostile = [
     `${'"\\'.repeat(499)}@`,
     `${'a.'.repeat(490)}@b.c`,
@@ -192,7 +192,7 @@ it('an address is read in a moment, however it was made to take long', () => {
     ' '.repeat(990),
     `"${' '.repeat(900)}"@x`,
   ];
-  const started = performance.now();
+  const before = process.cpuUsage();
   for (let round = 0; round < 100; round += 1) hostile.forEach((text) => parseEmailAddress(text));
-  expect(performance.now() - started).toBeLessThan(1_000);
+  expect(process.cpuUsage(before).user).toBeLessThan(600 * 2_000);
 });

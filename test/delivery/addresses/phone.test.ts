@@ -14,7 +14,7 @@ describe('a phone number', () => {
     ['+819012345678', 'JP'],
     ['+80012345678', null],
     ['+881612345678', null],
-    // Ranges not given out are the operator's to refuse.
+    // The provider refuses numbers in unassigned ranges.
     ['+15555550100', null],
   ])('%s is in %s', (e164, country) => {
     expect(parsePhone(e164)).toEqual({ e164, country });
@@ -49,7 +49,7 @@ describe('a phone number', () => {
     },
   );
 
-  it('with a national prefix left in is told from the true one', () => {
+  it('with a national prefix is refused, with a hint to the correct number', () => {
     expect(parsePhone('+4402071838750')).toEqual({
       error: 'is not in E.164 form; did you mean +442071838750',
     });

@@ -6,19 +6,19 @@ const message = { accountId: 7, messageId: 123_456_789 };
 const local = returnPathAddress(key, message, 'mail.test').split('@')[0] ?? '';
 
 describe('the return path of a message', () => {
-  it('names the message to whoever knows the key, whatever became of its case', () => {
+  it('identifies the message to the holder of the key, even if its case changed', () => {
     expect(parseReturnPath(key, local)).toEqual(message);
     expect(parseReturnPath(key, local.toUpperCase())).toEqual(message);
   });
 
-  it('fits into a local part, for the largest ids there can be', () => {
+  it('fits into a local part with the largest possible ids', () => {
     const largest = { accountId: Number.MAX_SAFE_INTEGER, messageId: Number.MAX_SAFE_INTEGER };
     const [longest = ''] = returnPathAddress(key, largest, 'mail.test').split('@');
     expect(longest.length).toBeLessThanOrEqual(64);
     expect(parseReturnPath(key, longest)).toEqual(largest);
   });
 
-  it('cannot be made up', () => {
+  it('cannot be forged', () => {
     expect(parseReturnPath(Buffer.alloc(32, 2), local)).toBeNull();
     expect(parseReturnPath(key, local.replace('b-7-', 'b-8-'))).toBeNull();
     expect(parseReturnPath(key, `${local.slice(0, -1)}${local.endsWith('a') ? 'e' : 'a'}`)).toBeNull();

@@ -8,7 +8,7 @@ it.each([
   ['B : Y\t\r\n\tZ  ', 'b:Y Z'],
   ['Subject:', 'subject:'],
   ['Subject: a:  b', 'subject:a: b'],
-])('the field %j in relaxed form is %j', (field, relaxed) => {
+])('canonicalizes the field %j to %j', (field, relaxed) => {
   expect(relaxedField(field)).toBe(relaxed);
 });
 
@@ -21,6 +21,6 @@ it.each([
   ['no line end', 'no line end\r\n'],
   ['no line end ', 'no line end\r\n'],
   ['a\r\n\r\nb\r\n', 'a\r\n\r\nb\r\n'],
-])('the body %j is hashed as %j', (body, relaxed) => {
+])('hashes the body %j as %j', (body, relaxed) => {
   expect(relaxedBodyHash(Buffer.from(body))).toBe(createHash('sha256').update(relaxed).digest('base64'));
 });

@@ -4,7 +4,7 @@ import { ensureSigningKeys, loadSigningKeys, showRecords } from '../../../src/de
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
-describe('the signing keys of our own domain', () => {
+describe("the signing keys of the service's own domain", () => {
   const keyring = createKeyring('a secret of at least thirty-two characters');
   let made: TestDatabase;
   beforeAll(async () => {
@@ -12,7 +12,7 @@ describe('the signing keys of our own domain', () => {
   });
   afterAll(() => made.drop());
 
-  it('are made once, RSA and Ed25519, however many processes start', async () => {
+  it('are made once, RSA and Ed25519, even if several processes start together', async () => {
     const deps = { db: made.database.pool, keyring };
     await Promise.all([1, 2, 3].map(() => ensureSigningKeys(deps, 'mail.test')));
     const keys = await loadSigningKeys(deps, 'mail.test');

@@ -30,7 +30,7 @@ async function statuses(data: Buffer | string): Promise<string[]> {
 }
 
 describe('a signature', () => {
-  it.each(['rsa', 'ed25519'] as const)('by %s is valid and covers what it should', async (algorithm) => {
+  it.each(['rsa', 'ed25519'] as const)('by %s is valid and covers the expected fields', async (algorithm) => {
     const key = algorithm === 'rsa' ? rsa : ed25519;
     const { data } = await signed(email({ html: '<p>Hello</p>' }), [key]);
     const [result, ...more] = await verify(data, [key]);
@@ -45,7 +45,7 @@ describe('a signature', () => {
     });
   });
 
-  it('stands beside another one, both valid', async () => {
+  it('is valid next to another one', async () => {
     expect(await statuses((await signed(email())).data)).toEqual(['pass', 'pass']);
   });
 
@@ -78,7 +78,7 @@ describe('a signature', () => {
     ).toEqual(['pass', 'pass']);
   });
 
-  it('names, twice where nobody may add one, the fields of the design', async () => {
+  it('names the signed fields, and those twice that must not be added', async () => {
     const content = email({
       feedbackId: 'f',
       headers: { 'List-Unsubscribe': '<https://e.example/u>', 'List-Unsubscribe-Post': 'x', 'X-Other': 'x' },
@@ -125,13 +125,13 @@ describe('a signature', () => {
     expect(await statuses(change(text))).not.toContain('pass');
   });
 
-  it('survives what relays do to white space', async () => {
+  it('survives changes of white space by relays', async () => {
     const text = (await signed(email({ text: 'a b\nc' }))).data.toString();
     const relayed = text.replace('Subject: ', 'SUBJECT:  ').replace('a b\r\n', 'a \t b  \r\n') + '\r\n\r\n';
     expect(await statuses(relayed)).toEqual(['pass', 'pass']);
   });
 
-  it('is the same whenever it is made', async () => {
+  it('is the same each time it is made', async () => {
     const first = await signed(email());
     expect((await signed(email())).data.equals(first.data)).toBe(true);
     expect(split(first).head).toContain(`t=${Math.floor(date.getTime() / 1000)};`);
@@ -142,11 +142,11 @@ describe('a signature', () => {
     expect(Math.max(...head.split('\r\n').map((line) => line.length))).toBeLessThanOrEqual(78);
   });
 
-  it('by RSA is made off the event loop', async () => {
+  it('by RSA is not made on the event loop', async () => {
     const message = signed(email(), [rsa]);
     let settled = false;
     void message.then(() => (settled = true));
-    // What was computed here and now would be settled by its promises alone.
+    // A signature computed on the event loop would need only its promises to settle.
     for (let turn = 0; turn < 50; turn += 1) await Promise.resolve();
     expect(settled).toBe(false);
     await message;
@@ -172,7 +172,7 @@ describe('a DKIM key', () => {
     { selector: '' },
     { selector: 's;' },
     { algorithm: 'ed25519' as const },
-  ])('with %j signs nothing', (changes) => {
+  ])('with %j cannot sign', (changes) => {
     expect(() => createDkimSigner({ ...rsa, ...changes })).toThrow(TypeError);
   });
 });

@@ -23,17 +23,17 @@ describe('the encoding of a text', () => {
     expect(encodeText(text)).toEqual({ transferEncoding, content });
   });
 
-  it('guards the start of a line that it made itself', () => {
+  it('protects the start of a line after a soft break', () => {
     expect(encodeText(`${'x'.repeat(75)}.ä`).content).toBe(`${'x'.repeat(75)}=\r\n=2E=C3=A4`);
     expect(encodeText(`${'x'.repeat(75)}From ä`).content).toBe(`${'x'.repeat(75)}=\r\n=46rom =C3=A4`);
   });
 
-  it('is the shorter one', () => {
+  it('is the shorter of quoted-printable and base64', () => {
     expect(encodeText('ä'.repeat(5) + 'x'.repeat(100)).transferEncoding).toBe('quoted-printable');
     expect(encodeText('ä'.repeat(60) + 'x'.repeat(20)).transferEncoding).toBe('base64');
   });
 
-  it('keeps base64 to lines of 76, CRLF inside it too', () => {
+  it('has base64 lines of 76 characters, and encodes CRLF', () => {
     const { content } = encodeText('漢字\n'.repeat(100));
     expect(
       content

@@ -7,7 +7,7 @@ function named(name: string): EmailAddress {
   return { ...address('a@example.org'), name };
 }
 
-describe('a header of free text', () => {
+describe('a field of free text', () => {
   it.each([
     ['plain', 'Subject: plain'],
     ['', 'Subject: '],
@@ -31,7 +31,7 @@ describe('a header of free text', () => {
     expect(formatTextField('Subject', text)).toBe(field);
   });
 
-  it('keeps a family of four whole', () => {
+  it('does not split an emoji of joined characters', () => {
     const family = '👩‍👩‍👧‍👦';
     const words = formatTextField('Subject', family.repeat(12)).slice('Subject: '.length).split('\r\n ');
     expect(words.length).toBeGreaterThan(3);
@@ -41,21 +41,21 @@ describe('a header of free text', () => {
     }
   });
 
-  it('begins a line of its own for a first character that is too long for the line of the name', () => {
+  it('starts a new line if the first character is too long for the line of the name', () => {
     const family = '👩‍👩‍👧‍👦';
     const lines = formatTextField(`X-${'n'.repeat(36)}`, `${family} and friends`).split('\r\n');
     expect(lines[0]).toBe(`X-${'n'.repeat(36)}:`);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(76);
   });
 
-  it('splits what has no space at all before the limit of 998', () => {
+  it('splits a text without spaces before the limit of 998', () => {
     const lines = formatTextField('X-Long', 'x'.repeat(5_000)).split('\r\n');
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(78);
     const text = lines.map((line) => /=\?UTF-8\?Q\?(x+)\?=$/.exec(line)?.[1] ?? '').join('');
     expect(text).toBe('x'.repeat(5_000));
   });
 
-  it('leaves a long address in angle brackets alone', () => {
+  it('does not change a long address in angle brackets', () => {
     const value = `<https://example.com/${'u'.repeat(300)}>, <mailto:u@example.com>`;
     expect(formatTextField('List-Unsubscribe', value).replaceAll('\r\n', '')).toBe(
       `List-Unsubscribe: ${value}`,
@@ -63,7 +63,7 @@ describe('a header of free text', () => {
   });
 });
 
-describe('a header with an address', () => {
+describe('a field with an address', () => {
   it.each([
     ['', 'To: a@example.org'],
     ['Jane Doe', 'To: Jane Doe <a@example.org>'],

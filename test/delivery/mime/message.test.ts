@@ -5,7 +5,7 @@ import { buildMessage, prepareContent } from '../../../src/delivery/mime/message
 import { address, build, email, parse, recipient, split, wireFaults } from './wire.ts';
 
 describe('a message', () => {
-  it('has the fields every message needs, and those of its content', async () => {
+  it('has the required fields and those of its content', async () => {
     const built = build(
       email({
         replyTo: address('Help desk <help@example.com>'),
@@ -41,7 +41,7 @@ describe('a message', () => {
     });
   });
 
-  it('carries text and HTML as alternatives, the HTML last', async () => {
+  it('has text and HTML as alternatives, the HTML last', async () => {
     const built = build(email({ text: 'plain', html: '<p>rich</p>' }));
     const { head, body } = split(built);
     expect(head).toContain('Content-Type: multipart/alternative;');
@@ -61,12 +61,12 @@ describe('a message', () => {
     expect(split(build(email(content))).head).toContain(`Content-Type: ${mediaType};`);
   });
 
-  it('has its text made from HTML that came alone', async () => {
+  it('gets its text from the HTML if there is only HTML', async () => {
     const { text } = await parse(build(email({ text: null, html: '<h1>Hi</h1><p>you <b>there</b></p>' })));
     expect(text?.trim()).toBe('Hi\n\nyou there');
   });
 
-  it('to an address that is not ASCII carries it as it is, and needs SMTPUTF8', async () => {
+  it('needs SMTPUTF8 for a non-ASCII address, which it does not encode', async () => {
     const built = build(email(), { to: address('Jörg <jörg@münchen.de>') });
     expect(built).toMatchObject({ smtpUtf8: true, eightBit: true });
     expect(split(built).head).toContain('To: =?UTF-8?B?SsO2cmc=?= <jörg@xn--mnchen-3ya.de>\r\n');
@@ -74,19 +74,19 @@ describe('a message', () => {
     expect(wireFaults(built)).toEqual([]);
   });
 
-  it.each(['from', 'replyTo'] as const)('needs SMTPUTF8 for its %s too', (field) => {
+  it.each(['from', 'replyTo'] as const)('needs SMTPUTF8 for a non-ASCII %s address', (field) => {
     const built = build(email({ [field]: address('用户@example.com') }));
     expect(built).toMatchObject({ smtpUtf8: true, eightBit: true });
     expect(wireFaults(built)).toEqual([]);
   });
 
-  it('with a name or a domain that is not ASCII needs nothing of the server', () => {
+  it('needs no SMTP extension for a non-ASCII name or domain', () => {
     const built = build(email({ from: address('Jörg <a@münchen.de>'), subject: 'Größe', text: 'Größe' }));
     expect(built).toMatchObject({ smtpUtf8: false, eightBit: false });
     expect(wireFaults(built)).toEqual([]);
   });
 
-  it('is the same, byte for byte, whenever it is built', () => {
+  it('has the same bytes each time it is built', () => {
     const content = email({ subject: 'Grüße', html: '<p>für dich</p>', text: 'für dich' });
     const first = build(content).data;
     expect(build(structuredClone(content)).data.equals(first)).toBe(true);
@@ -94,7 +94,7 @@ describe('a message', () => {
     expect(split(other).head).not.toBe(first.toString('latin1').slice(0, split(other).head.length));
   });
 
-  it('of one content differs between recipients in their own fields alone', () => {
+  it('differs between recipients only in their own fields', () => {
     const prepared = prepareContent(email({ html: '<p>x</p>' }));
     const texts = ['one@example.org', 'Two <two@example.org>'].map((to) => {
       const built = buildMessage(prepared, { ...recipient, to: address(to) }, []);
@@ -106,7 +106,7 @@ describe('a message', () => {
     );
   });
 
-  it('cannot be cut short by content that holds a boundary', async () => {
+  it('cannot be cut short by content with a boundary', async () => {
     const first = build(email({ html: '<p>x</p>' }));
     const boundary = /boundary="([^"]+)"/.exec(split(first).head)?.[1] ?? '';
     const text = `before\n--${boundary}\nbetween\n--${boundary}--\nafter`;
@@ -122,7 +122,7 @@ describe('header injection', () => {
     ...changes,
   });
 
-  it.each(['\r\n', '\n', '\r', 'x\r\nBcc: a@b.c', 'x\n\nbody'])('by %j never leaves', (text) => {
+  it.each(['\r\n', '\n', '\r', 'x\r\nBcc: a@b.c', 'x\n\nbody'])('by %j is refused', (text) => {
     for (const content of [
       email({ subject: text }),
       email({ from: evil({ name: text }) }),
@@ -160,29 +160,26 @@ describe('header injection', () => {
     'Content-Type',
     'content-anything',
     'Feedback-ID',
-  ])('by a header of the name %s never leaves', (name) => {
+  ])('by a header named %s is refused', (name) => {
     expect(() => prepareContent(email({ headers: { [name]: 'x' } }))).toThrow(InvalidMessageError);
   });
 
-  it.each(['', 'X Test', 'X:Test', 'X-Tést', 'x'.repeat(77)])(
-    'by the header name %j never leaves',
-    (name) => {
-      expect(() => prepareContent(email({ headers: { [name]: 'x' } }))).toThrow(InvalidMessageError);
-    },
-  );
+  it.each(['', 'X Test', 'X:Test', 'X-Tést', 'x'.repeat(77)])('by the header name %j is refused', (name) => {
+    expect(() => prepareContent(email({ headers: { [name]: 'x' } }))).toThrow(InvalidMessageError);
+  });
 
   it.each(['', 'a b@c', 'a@b>', '<a@b', 'é@b', 'a'.repeat(901)])(
-    'by the Message-ID %j never leaves',
+    'by the Message-ID %j is refused',
     (messageId) => {
       expect(() => build(email(), { messageId })).toThrow(InvalidMessageError);
     },
   );
 
-  it('a date that is none never leaves', () => {
+  it('by an invalid date is refused', () => {
     expect(() => build(email(), { date: new Date(Number.NaN) })).toThrow(InvalidMessageError);
   });
 
-  it('of two headers whose names differ in case only the later goes', () => {
+  it('by two headers whose names differ only in case is impossible: the later one counts', () => {
     const { head } = split(build(email({ headers: { 'X-A': 'first', 'x-a': 'second' } })));
     expect(head.match(/^x-a:.*$/gim)).toEqual(['x-a: second']);
   });

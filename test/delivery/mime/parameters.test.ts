@@ -9,12 +9,12 @@ it.each([
   ['', 'name='.concat('""')],
   ['Größe', "name*=utf-8''Gr%C3%B6%C3%9Fe"],
   ["it's (a) * é", "name*=utf-8''it%27s%20%28a%29%20%2A%20%C3%A9"],
-])('the parameter %j', (text, parameter) => {
+])('formats the parameter %j', (text, parameter) => {
   expect(formatParameterized('text/plain', { name: text })).toBe(`text/plain;\r\n ${parameter}`);
 });
 
 it.each(['x'.repeat(300), '漢字'.repeat(50), 'Ein Name von einiger Länge '.repeat(8), '👩‍👩‍👧‍👦'.repeat(20)])(
-  'a long parameter is read as it was written: %s',
+  'formats a long parameter so that a parser reads the original: %s',
   async (filename) => {
     const field = formatParameterized('attachment', { filename });
     for (const line of field.split('\r\n')) expect(line.length).toBeLessThanOrEqual(78);

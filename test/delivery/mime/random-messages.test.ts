@@ -6,12 +6,12 @@ import { address, build, email, parse, recipient, verify, wireFaults } from './w
 
 const seeds = Array.from({ length: 300 }, (_, seed) => seed + 1);
 
-/** As a reader sees it: nothing for a NUL, a mark for half a character. */
+/** The text as a mail client shows it: without NUL, with a replacement for half a character. */
 function expectedText(text: string): string {
   return readText(text.replaceAll('\0', '').toWellFormed());
 }
 
-/** One kind of line ending; what follows the last line is the parser's own business. */
+/** Normalizes line ends, and removes those after the last line, which parsers treat differently. */
 function readText(text: string | undefined): string {
   return (text ?? '').replace(/\r\n?/g, '\n').replace(/\n+$/, '');
 }
@@ -34,12 +34,12 @@ describe('messages of random text', () => {
     keys = await Promise.all([of('rsa'), of('ed25519')]);
   });
 
-  it('break no rule of the wire', () => {
+  it('obey the rules for bytes on the wire', () => {
     for (const seed of seeds)
       expect([seed, wireFaults(build(randomContent(createRandom(seed))))]).toEqual([seed, []]);
   });
 
-  it('are read as they were written', async () => {
+  it('are parsed to the original text', async () => {
     for (const seed of seeds) {
       const content = randomContent(createRandom(seed));
       const parsed = await parse(build(content));
@@ -55,7 +55,7 @@ describe('messages of random text', () => {
     }
   });
 
-  it('carry signatures that hold', async () => {
+  it('have valid signatures', async () => {
     const signers = keys.map(createDkimSigner);
     for (const seed of seeds.slice(0, 100)) {
       const built = await buildMessage(prepareContent(randomContent(createRandom(seed))), recipient, signers);

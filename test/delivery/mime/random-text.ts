@@ -1,4 +1,4 @@
-/** Text that has broken mail software before, from a seed, so that a failure can be repeated. */
+/** Generates text that is known to break mail software. The seed makes a failure reproducible. */
 export interface Random {
   /** An integer from 0 to `below` - 1. */
   integer(below: number): number;
@@ -67,7 +67,7 @@ const words = [
   'w'.repeat(120),
   '長い'.repeat(80),
 ];
-/** Not in header text: the parser that checks us trims or drops them there. */
+/** Not in header text, because the parser that checks the messages trims or drops them there. */
 const bodyWords = [
   ...words,
   'mar\ufeffk',
@@ -93,7 +93,7 @@ export function randomLine(random: Random): string {
   return parts.join(random.pick([' ', ' ', ' ', '  ', ''])).slice(0, 998);
 }
 
-/** Some lines of anything, of up to some 5,000 characters each. */
+/** Some lines of any text, each of up to about 5,000 characters. */
 export function randomBody(random: Random): string {
   let text = '';
   for (let line = random.integer(8); line > 0; line -= 1) {

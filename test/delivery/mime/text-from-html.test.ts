@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { textFromHtml } from '../../../src/delivery/mime/text-from-html.ts';
 
-describe('text made from HTML', () => {
+describe('text generated from HTML', () => {
   it.each([
     ['<h1>Hi</h1><p>One</p><p>Two</p>', 'Hi\n\nOne\n\nTwo'],
     ['<a href="https://example.com/x">here</a>', 'here <https://example.com/x>'],
@@ -22,16 +22,16 @@ describe('text made from HTML', () => {
     expect(textFromHtml(html)).toBe(text);
   });
 
-  it('is given up past 20,000 tags, whether they open or close', () => {
+  it('is empty above 20,000 tags, whether they open or close', () => {
     expect(textFromHtml('<p>x</p>'.repeat(10_000))).not.toBe('');
     expect(textFromHtml('<p>x'.repeat(20_001))).toBe('');
     expect(textFromHtml(`x${'</p>'.repeat(20_001)}`)).toBe('');
   });
 
-  it('does not hold up everyone else, however the tags it takes are arranged', () => {
-    const started = performance.now();
+  it('takes less than 3 s of processor time for any order of 20,000 tags', () => {
+    const before = process.cpuUsage();
     for (const html of ['<div>'.repeat(20_000), '<div>'.repeat(10_000) + '</p>'.repeat(10_000)])
       textFromHtml(html);
-    expect(performance.now() - started).toBeLessThan(3_000);
+    expect(process.cpuUsage(before).user).toBeLessThan(3_000_000);
   });
 });

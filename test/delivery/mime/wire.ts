@@ -1,4 +1,4 @@
-/** What must hold for the bytes of any message, read without any of the builder's own code. */
+/** Checks the bytes of a message without any code of the builder. */
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import PostalMime, { type Email } from 'postal-mime';
 import { parseEmailAddress, type EmailAddress } from '../../../src/delivery/addresses/email.ts';
@@ -37,7 +37,7 @@ export const recipient: Recipient = {
   date,
 };
 
-/** Builds without signatures. */
+/** Builds a message without signatures. */
 export function build(content: EmailContent, to: Partial<Recipient> = {}): BuiltMessage {
   const built = buildMessage(prepareContent(content), { ...recipient, ...to }, []);
   if (built instanceof Promise) throw new Error('a message without signers is built at once');
@@ -48,14 +48,14 @@ export function parse(built: BuiltMessage): Promise<Email> {
   return PostalMime.parse(built.data);
 }
 
-/** The header block, folded as it is, and the body. */
+/** Splits a message into its folded header block and its body. */
 export function split(built: BuiltMessage): { head: string; body: string } {
   const text = built.data.toString(built.smtpUtf8 ? 'utf8' : 'latin1');
   const end = text.indexOf('\r\n\r\n');
   return { head: text.slice(0, end + 2), body: text.slice(end + 4) };
 }
 
-/** Verifies against the record that the key would publish; a message is given with one key or several. */
+/** Verifies the signatures of a message against the DNS records of its keys. */
 export async function verify(data: Buffer, keys: DkimKey[]) {
   const records = new Map(keys.map((key) => [dkimRecord(key).name, dkimRecord(key).value]));
   const resolver = async (name: string): Promise<string[][]> => {
@@ -69,7 +69,7 @@ export async function verify(data: Buffer, keys: DkimKey[]) {
 
 const encodedWord = /=\?UTF-8\?([QB])\?([^? ]*)\?=/g;
 
-/** Every breach of the rules of the wire, in words; empty for a good message. */
+/** @returns descriptions of all violations; empty for a valid message */
 export function wireFaults(built: BuiltMessage): string[] {
   const { head, body } = split(built);
   return [...byteFaults(built, body), ...headerFaults(head), ...bodyFaults(body)];

@@ -38,7 +38,7 @@ describe('the capture providers', () => {
     return rows;
   }
 
-  it('keep every byte of every email of a window, with its envelope, and call it delivered', async () => {
+  it('store every byte of every email of a batch with its envelope, and report it as delivered', async () => {
     const everyByte = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
     const provider = createCaptureProvider({ pool: made.database.pool });
     const window = [email(3, everyByte), email(1, 'one\r\n'), email(2, '')];
@@ -65,7 +65,7 @@ describe('the capture providers', () => {
     });
   });
 
-  it('keep one attempt once, however often it is handed over, and another attempt beside it', async () => {
+  it('store an attempt once, even if it is handed over again, and another attempt separately', async () => {
     const provider = createCaptureProvider({ pool: made.database.pool });
     const windows = [[email(7, 'first')], [email(7, 'first'), email(8, 'x')], [email(7, 'first', 2)]];
     for (const window of windows) {
@@ -80,7 +80,7 @@ describe('the capture providers', () => {
     ]);
   });
 
-  it('take the same windows from two senders at once, in opposite orders', async () => {
+  it('accept the same batches from two senders at once, in opposite orders', async () => {
     const provider = createCaptureProvider({ pool: made.database.pool });
     const window = Array.from({ length: 50 }, (_, index) => email(index + 1, `mail ${index}`));
     const all = await Promise.all(
@@ -90,7 +90,7 @@ describe('the capture providers', () => {
     expect(await rows()).toHaveLength(50);
   });
 
-  it('keep a window of the largest messages', async () => {
+  it('store a batch of the largest messages', async () => {
     const provider = createCaptureProvider({ pool: made.database.pool });
     const data = Buffer.alloc(2_000_000, 'carillon\r\n');
     const outcomes = await provider.handOver([email(1, data), email(2, data), email(3, data)]);
@@ -98,7 +98,7 @@ describe('the capture providers', () => {
     expect((await rows()).map((row) => row.raw.equals(data))).toEqual([true, true, true]);
   });
 
-  it('keep SMS as text, in any script', async () => {
+  it('store SMS as text, in any script', async () => {
     const provider = createCaptureSmsProvider({ pool: made.database.pool });
     const sms = {
       messageId: 4,
@@ -129,7 +129,7 @@ describe('the capture providers', () => {
     expect(kept.at(-1)?.message_id).toBe(20_002);
   });
 
-  it('report a fault of the provider, no verdict on the mail, while the database is away', async () => {
+  it('report a provider fault and no verdict if the database is unavailable', async () => {
     const pool = new pg.Pool({ host: '127.0.0.1', port: 1, user: 'nobody', connectionTimeoutMillis: 2_000 });
     const outcomes = await createCaptureProvider({ pool }).handOver([email(1, 'a'), email(2, 'b')]);
     expect(outcomes.map((outcome) => outcome.kind)).toEqual(['fault', 'fault']);

@@ -6,7 +6,7 @@ import { createSmtpProvider } from '../../../src/delivery/providers/smtp.ts';
 import { startSmtpServer, type TestSmtpServer } from '../../support/sending.ts';
 
 const CONNECTIONS = 8;
-/** How long a body is under way, so that all windows that may travel at once do. */
+/** How long a body takes, so that all batches that may be sent at once are. */
 const BODY_MS = 100;
 
 let server: TestSmtpServer;
@@ -38,7 +38,7 @@ beforeEach(async () => {
   });
   const target = { host: '127.0.0.1', port: server.port, security: 'none', clientName: 'mail.test' } as const;
   provider = createSmtpProvider({ target, connections: CONNECTIONS });
-  // Connected, so that what travels at once is told by the pool and not by how long greetings take.
+  // Connects first, so that the pool alone decides how many batches are sent at once, not the time of greetings.
   await handOver(CONNECTIONS);
 });
 afterEach(async () => {
@@ -68,13 +68,13 @@ async function handOver(windows: number): Promise<string[]> {
 }
 
 describe('the connections to a relay', () => {
-  it('are as many as are allowed, and used again', async () => {
+  it('number as many as allowed, and are reused', async () => {
     await handOver(CONNECTIONS * 3);
     expect(most).toBe(CONNECTIONS);
     expect(connections).toBe(CONNECTIONS);
   });
 
-  it.each([450, 451, 452])('are fewer while it says %i, more again when it does not', async (code) => {
+  it.each([450, 451, 452])('number fewer while it replies %i, and more again afterwards', async (code) => {
     server.answers.rcpt = () => `${code} 4.3.2 busy`;
     expect(await handOver(3)).toEqual(['deferred', 'deferred', 'deferred']);
     delete server.answers.rcpt;
@@ -85,7 +85,7 @@ describe('the connections to a relay', () => {
     expect(most).toBe(CONNECTIONS);
   });
 
-  it('are as many as before after any other refusal', async () => {
+  it('number as many as before after any other refusal', async () => {
     server.answers.rcpt = () => '550 5.1.1 no such user';
     await handOver(3);
     delete server.answers.rcpt;

@@ -11,7 +11,7 @@ import { createResolver } from '../../../src/platform/dns/resolver.ts';
 
 const target = (url: string) => smtpTargetFromUrl(new URL(url), 'mail.test');
 
-describe('the address of a relay', () => {
+describe('the URL of a relay', () => {
   it.each([
     [
       'smtp://relay.test',
@@ -36,7 +36,7 @@ describe('the address of a relay', () => {
     ['smtp://relay.test?ca=/no/such/file.pem', 'the file that ca names cannot be read: ENOENT'],
     ['smtp://relay.test?tsl=off', 'unknown parameter tsl; known are tls, ca, name, dkim'],
     ['smtp:relay.test', 'the URL has no host'],
-  ])('%s is refused, in words, without its password', (url, words) => {
+  ])('%s is refused with a message that does not contain the password', (url, words) => {
     const read = () => target(url);
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(`EMAIL_PROVIDER_URL: ${words}`);
@@ -44,14 +44,14 @@ describe('the address of a relay', () => {
   });
 });
 
-describe('the providers that are set', () => {
+describe('the configured providers', () => {
   const deps = (env: Record<string, string>) => ({
     config: loadConfig(env),
     pool: new pg.Pool(),
     resolver: createResolver([]),
   });
 
-  it('are of a known kind, one for email at least', () => {
+  it('have a known scheme, and there is one for email', () => {
     expect(createEmailProvider(deps({ EMAIL_PROVIDER_URL: 'smtp://relay.test' })).name).toBe('smtp');
     expect(createEmailProvider(deps({ EMAIL_PROVIDER_URL: 'capture:' })).name).toBe('capture');
     expect(createSmsProvider(deps({ SMS_PROVIDER_URL: 'capture:' }))?.name).toBe('capture');
@@ -65,7 +65,7 @@ describe('the providers that are set', () => {
     );
   });
 
-  it('sign for themselves where ?dkim=off says so', () => {
+  it('leave signing to the relay with ?dkim=off', () => {
     const signs = (url: string) => signsMessages(loadConfig({ EMAIL_PROVIDER_URL: url }));
     expect(signs('smtp://relay.test')).toBe(true);
     expect(signs('smtp://relay.test?dkim=off')).toBe(false);

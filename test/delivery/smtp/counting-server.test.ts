@@ -17,7 +17,7 @@ it('counts every message of the bare loop, which uses all its connections', asyn
   expect(result.cpuMicrosPerMessage).toBeGreaterThan(1);
 });
 
-it('finds the end of messages that are cut anywhere, or empty', async () => {
+it('finds the end of a message, even if it is empty or arrives in pieces', async () => {
   server = await startCountingServer({ port: 0, keep: true });
   const connection = await connectSmtp(loopback(server.port));
   const long = Buffer.from(`Message-Id: <long@x>\r\n\r\n${'.\r\n'.repeat(200_000)}`);

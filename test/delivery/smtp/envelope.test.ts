@@ -21,7 +21,7 @@ function commands(changes: Partial<SmtpSubmission>, offered = all): unknown[] {
 describe('an envelope', () => {
   const data = Buffer.from('a\r\n.b\r\n');
 
-  it('has only the parameters that are offered and needed', () => {
+  it('has only parameters that are needed and offered', () => {
     expect(commands({ data }, nothing)).toEqual([
       'MAIL FROM:<bounce+1@example.com>\r\n',
       'RCPT TO:<recipient1@example.net>\r\n',
@@ -36,7 +36,7 @@ describe('an envelope', () => {
     ]);
   });
 
-  it('has a null return path where the sender is empty', () => {
+  it('has a null return path if the sender is empty', () => {
     expect(commands({ from: '', data }, nothing)[0]).toBe('MAIL FROM:<>\r\n');
   });
 
@@ -63,7 +63,7 @@ describe('an envelope', () => {
     "o'neil!#$%&*/=?^_`{|}~@example.net",
     '"a b>c\\"d"@example.net',
     'a@[192.0.2.1]',
-  ])('may be to %s', (to) => {
+  ])('may have the recipient %s', (to) => {
     expect(commands({ to })[1]).toBe(`RCPT TO:<${to}>\r\n`);
   });
 
@@ -84,7 +84,7 @@ describe('an envelope', () => {
     'a\u2028b@example.net',
     `${'a'.repeat(250)}@example.net`,
     `${'ä'.repeat(125)}@example.net`,
-  ])('is never written with the address %j', (address) => {
+  ])('is refused with the address %j', (address) => {
     const notSent = [{ kind: 'not_sent', error: expect.any(SmtpInputError) }];
     expect(commands({ to: address, smtpUtf8: true })).toEqual(notSent);
     expect(commands({ from: address, smtpUtf8: true })).toEqual(notSent);
@@ -95,7 +95,7 @@ describe('an envelope', () => {
     ['an address beyond ASCII without SMTPUTF8', { to: 'käse@example.net' }],
     ['a bare LF in the message', { data: Buffer.from('a\n.\nb\r\n') }],
     ['a bare CR in the message', { data: Buffer.from('a\r.\rb\r\n') }],
-  ])('is never written with %s', (_, changes) => {
+  ])('is refused with %s', (_, changes) => {
     expect(commands(changes)).toEqual([{ kind: 'not_sent', error: expect.any(SmtpInputError) }]);
   });
 });

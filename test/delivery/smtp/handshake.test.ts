@@ -27,7 +27,7 @@ async function secured(peer: Peer, certificate = serverCertificate): Promise<voi
 }
 
 describe('a handshake', () => {
-  it('tells what EHLO offered', async () => {
+  it('reports what EHLO offers', async () => {
     const server = await serve(async (peer) => {
       await peer.greet('pipelining', 'SIZE 52428800', '8BITMIME', 'DSN', 'VRFY', 'X-OTHER 1 2');
       await peer.gone();
@@ -43,7 +43,7 @@ describe('a handshake', () => {
     expect(server.peers[0]?.commands).toEqual(['EHLO client.invalid']);
   });
 
-  it('takes SIZE without a number, or 0, for no limit', async () => {
+  it('treats SIZE without a number, or with 0, as no limit', async () => {
     const sizes: (number | null)[] = [];
     for (const keyword of ['SIZE', 'SIZE 0', 'SIZE x', 'DSN']) {
       const server = await serve(async (peer) => {
@@ -63,7 +63,7 @@ describe('a handshake', () => {
     expect(server.peers).toHaveLength(0);
   });
 
-  it('uses the look-up it is given', async () => {
+  it('resolves the host with the given function', async () => {
     const server = await serve((peer) => peer.greet().then(() => peer.gone()));
     const { connectSmtp } = await import('../../../src/delivery/smtp/client.ts');
     const names: string[] = [];
@@ -79,12 +79,12 @@ describe('a handshake', () => {
     expect(names).toEqual(['mail.test']);
   });
 
-  it.each([421, 450, 500, 554])('fails where the greeting is %d', async (code) => {
+  it.each([421, 450, 500, 554])('fails if the greeting is %d', async (code) => {
     const error = await failure((peer) => peer.say(`${code} 5.7.1 Go away`));
     expect(error).toMatchObject({ stage: 'banner', reply: { code, enhanced: '5.7.1', text: 'Go away' } });
   });
 
-  it.each([421, 502])('fails where the reply to EHLO is %d', async (code) => {
+  it.each([421, 502])('fails if the reply to EHLO is %d', async (code) => {
     const error = await failure(async (peer) => {
       await peer.say('220 Hello');
       await peer.expect('EHLO');
@@ -93,12 +93,12 @@ describe('a handshake', () => {
     expect(error).toMatchObject({ stage: 'ehlo', reply: { code } });
   });
 
-  it('fails on a server that talks before it is asked', async () => {
+  it('fails if the server sends more before a command', async () => {
     const error = await failure((peer) => peer.say('220 Hello', '250 Already'));
     expect(error).toMatchObject({ stage: 'banner', violation: true });
   });
 
-  it('fails on what is no mail server', async () => {
+  it('fails if the server is not a mail server', async () => {
     const error = await failure((peer) => peer.say('SSH-2.0-OpenSSH_9.9'));
     expect(error).toMatchObject({ stage: 'banner', message: expect.stringContaining('SSH-2.0') });
   });
@@ -106,11 +106,11 @@ describe('a handshake', () => {
   it.each([
     ['banner', (peer: Peer) => peer.close()],
     ['ehlo', (peer: Peer) => peer.say('220 Hello').then(() => peer.close())],
-  ])('fails where the server closes without a %s', async (stage, script) => {
+  ])('fails if the server closes without a %s', async (stage, script) => {
     expect(await failure(script)).toMatchObject({ stage, message: 'the server closed the connection' });
   });
 
-  it('fails where nobody listens', async () => {
+  it('fails if no server listens', async () => {
     const server = await serve(async () => undefined);
     await server.close();
     await expect(connect(server)).rejects.toMatchObject({ stage: 'connect', name: 'SmtpConnectionError' });
@@ -127,12 +127,12 @@ describe('a handshake', () => {
           .then(() => peer.expect('EHLO'))
           .then(() => peer.raw('250-One\r\n250-Tw')),
     ],
-  ])('waits for the %s so long and no longer', async (stage, script) => {
+  ])('fails if the %s does not come within the time-out', async (stage, script) => {
     const error = await failure((peer) => script(peer).then(() => peer.gone()), { replyTimeoutMs: 30 });
     expect(error).toMatchObject({ stage, message: 'reply timed out' });
   });
 
-  it('is not kept waiting by a server that writes a byte now and then', async () => {
+  it('fails at the time-out even if the server writes a byte now and then', async () => {
     const error = await failure(
       async (peer) => {
         await peer.raw('220');
@@ -158,7 +158,7 @@ describe('a handshake', () => {
 });
 
 describe('TLS', () => {
-  it('begins with STARTTLS, and what EHLO said before it counts for nothing', async () => {
+  it('starts with STARTTLS, and ignores the capabilities from before', async () => {
     const server = await serve(async (peer) => {
       await peer.greet('STARTTLS', ...PIPELINING);
       await peer.expect('STARTTLS');
@@ -181,7 +181,7 @@ describe('TLS', () => {
     ]);
   });
 
-  it('is there from the first byte where it is implicit', async () => {
+  it('starts with the first byte if implicit', async () => {
     const server = await serve(async (peer) => {
       await peer.secure();
       await peer.greet('AUTH PLAIN');
@@ -194,7 +194,7 @@ describe('TLS', () => {
     expect(server.peers[0]?.commands).toEqual(['EHLO client.invalid', `AUTH PLAIN ${plainResponse}`]);
   });
 
-  it('is used in passing where it is offered, and only there', async () => {
+  it('is used if offered, and only then, if opportunistic', async () => {
     const commands: (string[] | undefined)[] = [];
     for (const offered of [true, false]) {
       const server = await serve(async (peer) => {
@@ -211,7 +211,7 @@ describe('TLS', () => {
     ]);
   });
 
-  it('is required where it is, though the server does not offer it', async () => {
+  it('fails if it is required and the server does not offer it', async () => {
     const error = await failure((peer) => peer.greet('AUTH PLAIN').then(() => peer.gone()), {
       ...starttls,
       auth,
@@ -223,7 +223,7 @@ describe('TLS', () => {
     ['in the reply to STARTTLS', 'starttls', '220 Go ahead\r\n250 injected\r\n'],
     ['cut off in the reply to STARTTLS', 'starttls', '220 Go ahead\r\n25'],
     ['before the reply to STARTTLS', 'starttls', '250 injected\r\n220 Go ahead\r\n'],
-  ])('fails on bytes in clear %s', async (_, stage, text) => {
+  ])('fails on clear-text bytes %s', async (_, stage, text) => {
     const error = await failure(async (peer) => {
       await peer.greet('STARTTLS');
       await peer.expect('STARTTLS');
@@ -234,7 +234,7 @@ describe('TLS', () => {
     expect(error).toMatchObject({ stage });
   });
 
-  it('fails on bytes in clear behind the reply to STARTTLS, as they are no TLS records', async () => {
+  it('fails on clear-text bytes after the reply to STARTTLS, because they are not TLS records', async () => {
     const error = await failure(async (peer) => {
       await peer.greet('STARTTLS');
       await peer.expect('STARTTLS');
@@ -249,25 +249,22 @@ describe('TLS', () => {
     });
   });
 
-  it.each([421, 454, 501])(
-    'fails where STARTTLS is answered with %d, be it only in passing',
-    async (code) => {
-      const script: Script = async (peer) => {
-        await peer.greet('STARTTLS');
-        await peer.expect('STARTTLS');
-        await peer.say(`${code} No TLS today`);
-      };
-      expect(await failure(script, starttls)).toMatchObject({ stage: 'starttls', reply: { code } });
-      const passing = { ...starttls, security: 'opportunistic' } as const;
-      expect(await failure(script, passing)).toMatchObject({ stage: 'starttls', reply: { code } });
-    },
-  );
+  it.each([421, 454, 501])('fails if the reply to STARTTLS is %d, even if opportunistic', async (code) => {
+    const script: Script = async (peer) => {
+      await peer.greet('STARTTLS');
+      await peer.expect('STARTTLS');
+      await peer.say(`${code} No TLS today`);
+    };
+    expect(await failure(script, starttls)).toMatchObject({ stage: 'starttls', reply: { code } });
+    const passing = { ...starttls, security: 'opportunistic' } as const;
+    expect(await failure(script, passing)).toMatchObject({ stage: 'starttls', reply: { code } });
+  });
 
   it.each([
     ['another name', otherCertificate, { ca: authority }, /IP|altnames/],
     ['an unknown authority', serverCertificate, {}, /verify|issuer|certificate/],
     ['not the name asked for', serverCertificate, { ca: authority, servername: 'mail.example' }, /altnames/],
-  ])('fails on a certificate of %s, whatever the way in', async (_, certificate, tls, message) => {
+  ])('fails on a certificate of %s in every mode', async (_, certificate, tls, message) => {
     const wrong = { message: expect.stringMatching(message) };
     for (const security of ['starttls', 'opportunistic'] as const) {
       const error = await failure((peer) => secured(peer, certificate).then(() => peer.gone()), {
@@ -283,7 +280,7 @@ describe('TLS', () => {
     expect(implicit).toMatchObject({ stage: 'connect', ...wrong });
   });
 
-  it('takes the name asked for instead of the host', async () => {
+  it('verifies the given name instead of the host', async () => {
     const server = await serve((peer) =>
       secured(peer, otherCertificate)
         .then(() => peer.ehlo())
@@ -333,7 +330,7 @@ describe('authentication', () => {
     ['PLAIN', 'AUTH LOGIN PLAIN'],
     ['PLAIN', 'AUTH=LOGIN PLAIN'],
     ['PLAIN', 'auth cram-md5 plain'],
-  ])('is %s where EHLO says "%s"', async (_, keyword) => {
+  ])('is %s if EHLO offers "%s"', async (_, keyword) => {
     const server = await serve(async (peer) => {
       await peer.greet(keyword);
       await peer.expect('AUTH PLAIN');
@@ -344,7 +341,7 @@ describe('authentication', () => {
     expect(server.peers[0]?.commands[1]).toBe(`AUTH PLAIN ${plainResponse}`);
   });
 
-  it('is LOGIN where there is no PLAIN', async () => {
+  it('is LOGIN if PLAIN is not offered', async () => {
     const server = await serve(async (peer) => {
       await peer.greet('AUTH CRAM-MD5 LOGIN');
       for (const reply of ['334 VXNlcm5hbWU6', '334 UGFzc3dvcmQ6', '235 Welcome']) {
@@ -361,7 +358,7 @@ describe('authentication', () => {
     ]);
   });
 
-  it('waits to be asked for credentials that do not fit into the command', async () => {
+  it('sends credentials after a 334 if they do not fit into the command', async () => {
     const pass = 'p'.repeat(600);
     const server = await serve(async (peer) => {
       await peer.greet('AUTH PLAIN');
@@ -379,7 +376,7 @@ describe('authentication', () => {
   });
 
   it.each([421, 454, 535, 334, 250])(
-    'fails where it is answered with %d, and does not say what was sent',
+    'fails if the reply is %d, with an error that does not contain the credentials',
     async (code) => {
       const error = await failure(async (peer) => {
         await peer.greet('AUTH PLAIN');
@@ -392,7 +389,7 @@ describe('authentication', () => {
     },
   );
 
-  it.each([[[]], [['AUTH CRAM-MD5']]])('fails where EHLO says only %j', async (keywords) => {
+  it.each([[[]], [['AUTH CRAM-MD5']]])('fails if EHLO offers only %j', async (keywords) => {
     const error = await failure((peer) => peer.greet(...keywords).then(() => peer.gone()), plaintextAuth);
     expect(error).toMatchObject({
       stage: 'auth',
@@ -400,7 +397,7 @@ describe('authentication', () => {
     });
   });
 
-  it.each(['none', 'opportunistic'] as const)('sends nothing in clear (%s)', async (security) => {
+  it.each(['none', 'opportunistic'] as const)('sends nothing in clear text (%s)', async (security) => {
     const error = await failure(
       async (peer) => {
         await peer.greet('AUTH PLAIN LOGIN');
@@ -412,7 +409,7 @@ describe('authentication', () => {
     expect(error).toMatchObject({ stage: 'auth', message: 'credentials are not sent without TLS' });
   });
 
-  it('is not over while the server goes on talking', async () => {
+  it('fails if the server sends more after its reply', async () => {
     const error = await failure(async (peer) => {
       await peer.greet('AUTH PLAIN');
       await peer.expect('AUTH PLAIN');

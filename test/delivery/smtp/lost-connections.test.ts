@@ -14,7 +14,7 @@ function refused(stage: string, code: number): unknown {
   return { kind: 'refused', stage, reply: { code }, connectionLost: true };
 }
 
-/** Hand over three messages at once. */
+/** Hands over three messages at once. */
 async function three(script: (peer: Peer) => Promise<unknown>, timeouts = {}): Promise<unknown[]> {
   const connection = await talk(async (peer) => {
     await script(peer);
@@ -31,7 +31,7 @@ async function commands(peer: Peer): Promise<void> {
   for (const command of ['MAIL', 'RCPT', 'DATA']) await peer.expect(command);
 }
 
-/** Up to the first message's final dot, with the second's commands behind it. */
+/** Takes everything up to the final dot of the first message and the commands of the second message behind it. */
 async function firstWritten(peer: Peer): Promise<void> {
   await peer.envelope();
   expect(await peer.data()).toBe(onWire(1));
@@ -44,7 +44,7 @@ const ends: [string, (peer: Peer) => unknown][] = [
 ];
 
 describe.each(ends)('a connection that is %s', (_, end) => {
-  it('before anything was answered has sent nothing', async () => {
+  it('before any reply leaves all messages unsent', async () => {
     const outcomes = await three((peer) => commands(peer).then(() => end(peer)));
     expect(outcomes).toMatchObject([notSent('mail'), notSent('mail'), notSent('mail')]);
   });
@@ -52,7 +52,7 @@ describe.each(ends)('a connection that is %s', (_, end) => {
   it.each([
     ['rcpt', ['250 Ok']],
     ['data', ['250 Ok', '250 Ok']],
-  ])('before the reply to %s has sent nothing', async (stage, replies) => {
+  ])('before the reply to %s leaves all messages unsent', async (stage, replies) => {
     const outcomes = await three(async (peer) => {
       await commands(peer);
       await peer.say(...replies);
@@ -62,12 +62,12 @@ describe.each(ends)('a connection that is %s', (_, end) => {
     expect(outcomes).toMatchObject([notSent(stage), notSent(stage), notSent(stage)]);
   });
 
-  it('behind a final dot leaves that message in doubt, and only that', async () => {
+  it('after a final dot leaves only that message ambiguous', async () => {
     const outcomes = await three((peer) => firstWritten(peer).then(() => end(peer)));
     expect(outcomes).toMatchObject([ambiguous(), notSent('body'), notSent('body')]);
   });
 
-  it('behind the reply to a final dot leaves none in doubt, though the next was pipelined behind it', async () => {
+  it('after the reply to a final dot leaves no message ambiguous, even if the next was pipelined', async () => {
     const outcomes = await three(async (peer) => {
       await firstWritten(peer);
       await peer.say('250 Ok', '250 Ok', '250 Ok');
@@ -77,7 +77,7 @@ describe.each(ends)('a connection that is %s', (_, end) => {
     expect(outcomes).toMatchObject([accepted, notSent('data'), notSent('data')]);
   });
 
-  it('behind a refusal leaves the verdict', async () => {
+  it('after a refusal does not change the verdict', async () => {
     const outcomes = await three(async (peer) => {
       await commands(peer);
       await peer.say('250 Ok', '550 5.1.1 No such user');
@@ -87,7 +87,7 @@ describe.each(ends)('a connection that is %s', (_, end) => {
     expect(outcomes).toMatchObject([refused('rcpt', 550), notSent('data'), notSent('data')]);
   });
 
-  it('behind the dot of an empty message leaves the verdict', async () => {
+  it('after the dot of an empty message does not change the verdict', async () => {
     const outcomes = await three(async (peer) => {
       await commands(peer);
       await peer.say('250 Ok', '550 5.1.1 No such user', '354 Go on');
@@ -103,29 +103,29 @@ describe('421', () => {
     ['mail', ['421 4.3.2 Closing']],
     ['rcpt', ['250 Ok', '421 4.3.2 Closing']],
     ['data', ['250 Ok', '250 Ok', '421 4.3.2 Closing']],
-  ])('in reply to %s is about that message and ends the connection', async (stage, replies) => {
+  ])('in reply to %s is a verdict on that message and ends the connection', async (stage, replies) => {
     const outcomes = await three((peer) => commands(peer).then(() => peer.say(...replies)));
     expect(outcomes).toMatchObject([refused(stage, 421), notSent(stage), notSent(stage)]);
   });
 
-  it('in reply to a final dot is about that message; the one pipelined behind it was not accepted', async () => {
+  it('in reply to a final dot is a verdict on that message; the one pipelined behind it is unsent', async () => {
     const outcomes = await three((peer) => firstWritten(peer).then(() => peer.say('421 4.3.2 Closing')));
     expect(outcomes).toMatchObject([refused('body', 421), notSent('body'), notSent('body')]);
   });
 
-  it('in reply to MAIL behind an accepted message leaves that accepted', async () => {
+  it('in reply to MAIL after an accepted message leaves that one accepted', async () => {
     const outcomes = await three((peer) => firstWritten(peer).then(() => peer.say('250 Ok', '421 Enough')));
     expect(outcomes).toMatchObject([accepted, refused('mail', 421), notSent('mail')]);
   });
 
-  it('behind a refusal leaves the verdict', async () => {
+  it('after a refusal does not change the verdict', async () => {
     const outcomes = await three((peer) =>
       commands(peer).then(() => peer.say('250 Ok', '550 5.1.1 No such user', '421 Enough')),
     );
     expect(outcomes).toMatchObject([refused('rcpt', 550), notSent('data'), notSent('data')]);
   });
 
-  it('in reply to RSET is about no message', async () => {
+  it('in reply to RSET is no verdict on a message', async () => {
     const outcomes = await three(async (peer) => {
       await commands(peer);
       await peer.say('550 No', '503 No', '503 No');
@@ -148,7 +148,7 @@ describe('421', () => {
   });
 });
 
-/** What ended a connection that nothing was sent over. */
+/** The error that ended a connection without messages. */
 async function closedWith(script: (peer: Peer) => Promise<unknown>): Promise<SmtpConnectionError | null> {
   let go: () => void = () => undefined;
   const ready = new Promise<void>((resolve) => (go = resolve));
@@ -164,7 +164,7 @@ async function closedWith(script: (peer: Peer) => Promise<unknown>): Promise<Smt
   return error;
 }
 
-describe('a reply that nobody asked for', () => {
+describe('a reply without a command', () => {
   it.each([
     ['a reply', '250 Ok\r\n'],
     ['a refusal', '550 5.1.1 No such user\r\n'],
@@ -176,7 +176,7 @@ describe('a reply that nobody asked for', () => {
     expect(await closedWith((peer) => peer.raw(text))).toMatchObject({ stage: 'idle', violation: true });
   });
 
-  it('is not taken for the answer to what is written after it', async () => {
+  it('is not taken for the reply to a later command', async () => {
     for (const surplus of ['250 2.0.0 Again', '550 5.1.1 No such user', '250']) {
       const connection = await talk(async (peer) => {
         await peer.envelope();
@@ -198,7 +198,7 @@ describe('a reply that nobody asked for', () => {
     ['250 Ok', '550 5.1.1 Surplus', '250 Ok', '250 Ok', '354 Go on'],
     ['250 Ok', '550 5.1.1 Surplus', '550 5.1.1 Surplus', '250 Ok', '250 Ok', '354 Go on'],
     ['250 Ok', '354 Surplus', '250 Ok', '250 Ok', '354 Go on'],
-  ])('shifts no verdict on a message pipelined behind another: %s, %s', async (...replies) => {
+  ])('does not shift verdicts to a message pipelined behind another: %s, %s', async (...replies) => {
     const outcomes = await three(async (peer) => {
       await firstWritten(peer);
       await peer.say(...replies);
@@ -210,7 +210,7 @@ describe('a reply that nobody asked for', () => {
     ]);
   });
 
-  it('together with 354 keeps the body back', async () => {
+  it('together with 354 prevents the body', async () => {
     const outcomes = await three(async (peer) => {
       await commands(peer);
       await peer.say('250 Ok', '250 Ok', '354 Go on', '354 Go on');
@@ -221,7 +221,7 @@ describe('a reply that nobody asked for', () => {
   });
 });
 
-describe('a reply that is none', () => {
+describe('an invalid reply', () => {
   it.each([
     ['mail', 'ok\r\n'],
     ['mail', '250-Ok\r\n550 No\r\n'],
@@ -231,14 +231,14 @@ describe('a reply that is none', () => {
     ['data', '250 Ok\r\n550 5.1.1 No such user\r\n250 Ok\r\n'],
     ['data', '250 Ok\r\n250 Ok\r\n334 Go on\r\n'],
     ['data', '250 Ok\r\n250 Ok\r\n\0\0\0\0\r\n'],
-  ])('to %s sends nothing: %j', async (stage, text) => {
+  ])('to %s leaves the messages unsent: %j', async (stage, text) => {
     const outcomes = await three((peer) => commands(peer).then(() => peer.raw(text)));
     expect(outcomes).toMatchObject([notSent(stage), notSent(stage), notSent(stage)]);
     expect(outcomes).toMatchObject([{ error: { violation: true } }, {}, {}]);
   });
 
   it.each(['Ok\r\n', '354 Go on\r\n', '2500 Ok\r\n'])(
-    'to a final dot leaves that message in doubt: %j',
+    'to a final dot leaves that message ambiguous: %j',
     async (text) => {
       const outcomes = await three((peer) => firstWritten(peer).then(() => peer.raw(text)));
       expect(outcomes).toMatchObject([ambiguous(), notSent('body'), notSent('body')]);
@@ -248,7 +248,7 @@ describe('a reply that is none', () => {
   it.each([
     ['a line', 'x'.repeat(1000), '250 '],
     ['lines', '250-more\r\n'.repeat(100), ''],
-  ])('and never ends is given up at 64 KiB: %s', async (_, more, start) => {
+  ])('that never ends is cut off at 64 KiB: %s', async (_, more, start) => {
     let written = 0;
     const outcomes = await three(async (peer) => {
       await firstWritten(peer);
@@ -275,13 +275,13 @@ describe('a reply that is none', () => {
 });
 
 describe('silence', () => {
-  it('in reply to a command is given up after the reply time-out', async () => {
+  it('after a command ends with the reply time-out', async () => {
     const outcomes = await three((peer) => commands(peer), { replyTimeoutMs: 40, finalDotTimeoutMs: 60_000 });
     expect(outcomes).toMatchObject([notSent('mail'), notSent('mail'), notSent('mail')]);
     expect(outcomes[0]).toMatchObject({ error: { message: 'reply timed out' } });
   });
 
-  it('in reply to a final dot is given up after its own time-out', async () => {
+  it('after a final dot ends with its own time-out', async () => {
     const started = performance.now();
     const outcomes = await three((peer) => firstWritten(peer), {
       replyTimeoutMs: 40,
@@ -291,7 +291,7 @@ describe('silence', () => {
     expect(performance.now() - started).toBeGreaterThan(150);
   });
 
-  it('is no trouble while nothing is asked', async () => {
+  it('is allowed while no reply is owed', async () => {
     const connection = await talk(
       async (peer) => {
         for (const n of [1, 2]) {
@@ -309,7 +309,7 @@ describe('silence', () => {
     expect(await connection.send(submission(2))).toMatchObject(accepted);
   });
 
-  it('is not broken by bytes that are no whole reply', async () => {
+  it('is not ended by an incomplete reply', async () => {
     const outcomes = await three(
       async (peer) => {
         await commands(peer);
@@ -324,12 +324,12 @@ describe('silence', () => {
   });
 });
 
-describe('leaving', () => {
+describe('closing a connection', () => {
   function close(connection: SmtpConnection): Promise<SmtpConnectionError | null> {
     return new Promise((resolve) => connection.onClose(resolve));
   }
 
-  it('politely finishes what is pending, then says QUIT', async () => {
+  it('with quit finishes what is pending, then sends QUIT', async () => {
     const connection = await talk(async (peer) => {
       await firstWritten(peer);
       await peer.say('250 Ok', '250 Ok', '250 Ok', '354 Go on');
@@ -355,10 +355,10 @@ describe('leaving', () => {
   });
 
   it.each([
-    ['closes without a word', (peer: Peer) => peer.close()],
+    ['closes without a reply', (peer: Peer) => peer.close()],
     ['resets', async (peer: Peer) => peer.reset()],
-    ['talks rubbish', (peer: Peer) => peer.say('what?')],
-  ])('politely succeeds where the server %s', async (_, script) => {
+    ['sends garbage', (peer: Peer) => peer.say('what?')],
+  ])('with quit succeeds if the server %s', async (_, script) => {
     const connection = await talk(async (peer) => {
       await peer.expect('QUIT');
       await script(peer);
@@ -367,7 +367,7 @@ describe('leaving', () => {
     expect(await close(connection)).toBeNull();
   });
 
-  it('politely resolves where the connection is lost before', async () => {
+  it('with quit resolves if the connection is lost before', async () => {
     const connection = await talk((peer) => firstWritten(peer).then(() => peer.close()));
     const outcome = connection.send(submission(1));
     void connection.send(submission(2));
@@ -376,7 +376,7 @@ describe('leaving', () => {
     expect(await close(connection)).toMatchObject({ stage: 'body' });
   });
 
-  it('at once tells what became of each message', async () => {
+  it('with destroy gives each message its outcome', async () => {
     const connection = await talk(async (peer) => {
       await firstWritten(peer);
       connection.destroy();
@@ -389,7 +389,7 @@ describe('leaving', () => {
     connection.destroy();
   });
 
-  it('is told once to each listener, also to a late one', async () => {
+  it('notifies each listener once, even a late one', async () => {
     const server = await serve((peer) => peer.greet(...PIPELINING).then(() => peer.close()));
     const connection = await connect(server);
     const errors: unknown[] = [];

@@ -6,7 +6,7 @@ function stuffed(text: string): string {
   return Buffer.from(stuffDots(data, scanData(data).dots)).toString('latin1');
 }
 
-describe('a message behind DATA', () => {
+describe('a message after DATA', () => {
   it.each([
     ['', ''],
     ['a\r\nb\r\n', 'a\r\nb\r\n'],
@@ -22,7 +22,7 @@ describe('a message behind DATA', () => {
     expect(stuffed(text)).toBe(expected);
   });
 
-  it('can be read back, and holds no final dot, whatever lines it is made of', () => {
+  it('can be read back and contains no final dot, whatever its lines are', () => {
     const lines = ['', '.', '..', '.a', 'a.', 'plain'];
     for (let n = 0; n < 6 ** 4; n++) {
       const text = [0, 1, 2, 3].map((i) => `${lines[Math.floor(n / 6 ** i) % 6]}\r\n`).join('');
@@ -32,7 +32,7 @@ describe('a message behind DATA', () => {
     }
   });
 
-  it('is not copied where nothing changes', () => {
+  it('is not copied if nothing changes', () => {
     const data = Buffer.from('a\r\n');
     expect(stuffDots(data, 0)).toBe(data);
   });

@@ -16,14 +16,14 @@ function refused(stage: string, code: number, connectionLost = false): unknown {
   return { kind: 'refused', stage, reply: expect.objectContaining({ code }), connectionLost };
 }
 
-/** What a group of commands says that the server is to receive in one go. */
+/** A group of commands that the server must receive together. */
 function group(n: number): string {
   const { from, to, data } = submission(n);
   return `MAIL FROM:<${from}> SIZE=${data.length}\r\nRCPT TO:<${to}>\r\nDATA\r\n`;
 }
 
 describe('messages over a connection with PIPELINING', () => {
-  it('go each in one group, the next one behind the final dot, a body behind its own 354 only', async () => {
+  it('are sent in one group each: the next behind a final dot, a body only after its own 354', async () => {
     const connection = await talk(async (peer) => {
       await peer.received(group(1).length);
       await settle();
@@ -52,7 +52,7 @@ describe('messages over a connection with PIPELINING', () => {
     expect(connection.open).toBe(true);
   });
 
-  it('are pipelined behind a final dot that was written before they came', async () => {
+  it('are pipelined behind a final dot that was written before they were submitted', async () => {
     const connection = await talk(async (peer) => {
       await peer.envelope();
       expect(await peer.data()).toBe(onWire(1));
@@ -88,7 +88,7 @@ describe('messages over a connection with PIPELINING', () => {
     expect(data).toBe('..\r\n..a\r\nb.\r\n\r\n..\r\n.\r\n');
   });
 
-  it('have their parameters and UTF-8 addresses as they need them', async () => {
+  it('have the parameters and UTF-8 addresses that they need', async () => {
     const commands: string[] = [];
     const connection = await talk(async (peer) => {
       commands.push(await peer.expect('MAIL'), await peer.expect('RCPT'));
@@ -103,7 +103,7 @@ describe('messages over a connection with PIPELINING', () => {
     ]);
   });
 
-  it('that the server cannot take are not begun, and disturb no other', async () => {
+  it('are not begun if the server does not support them, and do not disturb others', async () => {
     const connection = await talk(async (peer) => {
       await peer.envelope();
       expect(await peer.data()).toBe(onWire(2));
@@ -123,7 +123,7 @@ describe('a long message', () => {
   const text = randomBytes(300_000).toString('base64').replace(/.{76}/g, '$&\r\n.');
   const long = submission(1, { data: Buffer.from(`Subject: long\r\n\r\n${text}\r\n`) });
 
-  it.each(['none', 'starttls'] as const)('arrives whole, and the next behind it (%s)', async (security) => {
+  it.each(['none', 'starttls'] as const)('arrives complete, and so does the next (%s)', async (security) => {
     let data = '';
     const server = await serve(async (peer) => {
       await peer.greet('STARTTLS', ...PIPELINING);
@@ -147,10 +147,10 @@ describe('a long message', () => {
     expect(data.slice(0, -3).replace(/^\./gm, '')).toBe(Buffer.from(long.data).toString());
   });
 
-  // More than the kernel keeps for a reader who does not read.
+  // More than the kernel buffers for a peer that does not read.
   const endless = submission(1, { data: Buffer.alloc(16_000_000, 'a line of text\r\n') });
 
-  /** The server stops reading behind its 354, so the final dot cannot have been written yet. */
+  /** The server stops reading after its 354, so the final dot cannot have been written yet. */
   async function stalled(script: (peer: Peer) => Promise<void>): ReturnType<typeof connect> {
     const server = await serve(async (peer) => {
       await peer.greet('PIPELINING');
@@ -162,7 +162,7 @@ describe('a long message', () => {
     return connect(server);
   }
 
-  it('is refused by a refusal before its end, which ends the connection', async () => {
+  it('is refused if the refusal comes before its end, which ends the connection', async () => {
     const connection = await stalled((peer) => peer.say('552 5.3.4 Too long'));
     expect(await Promise.all([connection.send(endless), connection.send(submission(2))])).toEqual([
       refused('body', 552, true),
@@ -171,21 +171,21 @@ describe('a long message', () => {
     expect(connection.open).toBe(false);
   });
 
-  it('is not sent where the connection ends before its final dot', async () => {
+  it('is unsent if the connection ends before its final dot', async () => {
     for (const end of [(peer: Peer) => peer.reset(), (peer: Peer) => peer.destroy()]) {
       const connection = await stalled(async (peer) => end(peer));
       expect(await connection.send(endless)).toMatchObject({ kind: 'not_sent', error: { stage: 'body' } });
     }
   });
 
-  it('is not sent where it is accepted before its end', async () => {
+  it('is unsent if it is accepted before its end', async () => {
     const connection = await stalled((peer) => peer.say('250 2.0.0 Ok'));
     expect(await connection.send(endless)).toMatchObject({ kind: 'not_sent', error: { violation: true } });
   });
 });
 
 describe('messages over a connection without PIPELINING', () => {
-  it('go command by command', async () => {
+  it('are sent command by command', async () => {
     const server = await serve(async (peer) => {
       await peer.greet('8BITMIME');
       for (const n of [1, 2]) {
@@ -217,7 +217,7 @@ describe('messages over a connection without PIPELINING', () => {
     ['mail', ['MAIL']],
     ['rcpt', ['MAIL', 'RCPT']],
     ['data', ['MAIL', 'RCPT', 'DATA']],
-  ] as const)('stop at a refused %s; RSET comes before the next', async (stage, sequence) => {
+  ] as const)('stop at a refused %s, and RSET comes before the next', async (stage, sequence) => {
     const server = await serve(async (peer) => {
       await peer.greet();
       for (const command of sequence) {
@@ -242,7 +242,7 @@ describe('messages over a connection without PIPELINING', () => {
 });
 
 describe('a refusal', () => {
-  /** Answer the first group so, then take a second message; tells the commands between. */
+  /** Replies to the first group, then takes a second message. @returns the commands between */
   async function after(
     replies: string[],
     body?: string,
@@ -267,7 +267,7 @@ describe('a refusal', () => {
     });
     const connection = await connect(server);
     const first = connection.send(submission(1));
-    // Behind a body the next message would be pipelined before the refusal is known.
+    // After a body, the next message would be pipelined before the refusal is known.
     if (body !== undefined) await first;
     const outcomes = await Promise.all([first, connection.send(submission(2))]);
     const commands = server.peers[0]?.commands.slice(4).map((command) => command.slice(0, 4)) ?? [];
@@ -281,7 +281,7 @@ describe('a refusal', () => {
     ['rcpt', 450, ['250 Ok', '450 Later', '503 No']],
     ['data', 451, ['250 Ok', '251 Will forward', '451 Later']],
     ['data', 554, ['250 Ok', '250 Ok', '554 No']],
-  ])('of %s with %d is the verdict; RSET goes before the next message', async (stage, code, replies) => {
+  ])('of %s with %d is the verdict, and RSET comes before the next message', async (stage, code, replies) => {
     const { outcomes, commands } = await after(replies);
     expect(outcomes).toEqual([refused(stage, code), accepted('Second')]);
     expect(commands).toEqual(['RSET', 'MAIL', 'RCPT', 'DATA']);
@@ -291,7 +291,7 @@ describe('a refusal', () => {
     [552, '552 5.3.4 Too big'],
     [451, '451 4.3.0 Later'],
     [554, '554-5.7.1 Spam\r\n554 5.7.1 of the worst kind'],
-  ])('of the body with %d is the verdict; no RSET follows', async (code, reply) => {
+  ])('of the body with %d is the verdict, and no RSET follows', async (code, reply) => {
     const { outcomes, commands } = await after(['250 Ok', '250 Ok', '354 Ok'], reply);
     expect(outcomes).toEqual([refused('body', code), accepted('Second')]);
     expect(commands).toEqual(['MAIL', 'RCPT', 'DATA']);
@@ -300,13 +300,13 @@ describe('a refusal', () => {
   it.each([
     ['rcpt', 550, ['250 Ok', '550 5.1.1 No such user', '354 Go on']],
     ['mail', 552, ['552 No', '250 Ok', '354 Go on']],
-  ])('of %s stands though 354 follows, which gets a dot and no message', async (stage, code, replies) => {
+  ])('of %s counts even if 354 follows, which gets a dot and no message', async (stage, code, replies) => {
     const { outcomes, commands } = await after(replies, '');
     expect(outcomes).toEqual([refused(stage, code), accepted('Second')]);
     expect(commands).toEqual(['MAIL', 'RCPT', 'DATA']);
   });
 
-  it('stands though an empty message is then accepted', async () => {
+  it('counts even if the empty message is then accepted', async () => {
     const connection = await talk(async (peer) => {
       for (const command of ['MAIL', 'RCPT', 'DATA']) await peer.expect(command);
       await peer.say('250 Ok', '550 5.1.1 No such user', '354 Go on');
@@ -364,7 +364,7 @@ describe('a session', () => {
     return server.peers[0]?.written ?? 0;
   }
 
-  it('is the same whether replies come whole, byte by byte, or cut before any byte', async () => {
+  it('is the same whether replies arrive whole, byte by byte, or cut before any byte', async () => {
     const length = await run();
     expect(length).toBeGreaterThan(400);
     await run(everyByte);

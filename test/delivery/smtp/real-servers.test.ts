@@ -15,7 +15,7 @@ import { findSmtpSink } from '../../support/tools.ts';
 const COUNT = 120;
 const dotted = (n: number): Buffer => Buffer.from(`Subject: ${n}\r\n\r\n.\r\n..two\r\n.${n}\r\n`);
 
-/** Hand over so many at once, each with lines that begin with dots. */
+/** Hands over this many messages at once, each with lines that begin with dots. */
 async function sendMany(connection: SmtpConnection): Promise<Set<string>> {
   const sent = Array.from({ length: COUNT }, (_, n) => connection.send(submission(n, { data: dotted(n) })));
   return new Set((await Promise.all(sent)).map(({ kind }) => kind));
@@ -83,7 +83,7 @@ describe('smtp-server', () => {
       { security: 'opportunistic', auth: { user: 'user', pass: 'päss' } },
     ],
     ['by implicit TLS', { secure: true }, { security: 'implicit', auth: { user: 'user', pass: 'päss' } }],
-  ])('takes messages %s', async (_, options, target) => {
+  ])('accepts messages %s', async (_, options, target) => {
     const port = await start(options);
     const connection = await connectSmtp({ ...loopback(port), tls: { ca: authority }, ...target });
     expect(connection.capabilities.pipelining).toBe(options.hidePIPELINING !== true);
@@ -100,7 +100,7 @@ describe('smtp-server', () => {
     );
   });
 
-  it('refuses a recipient, and takes those around it', async () => {
+  it('refuses a recipient and accepts those before and after it', async () => {
     const port = await start({ disabledCommands: ['STARTTLS'] });
     const connection = await connectSmtp(loopback(port));
     const outcomes = await Promise.all([
@@ -120,7 +120,7 @@ describe('smtp-server', () => {
     expect(received.map(({ to }) => to[0])).toEqual(['recipient1@example.net', 'recipient4@example.net']);
   });
 
-  it('takes UTF-8 addresses, and a message as long as it declared', async () => {
+  it('accepts UTF-8 addresses and a message of the declared size', async () => {
     const port = await start({ disabledCommands: ['STARTTLS'], size: 400_000 });
     const connection = await connectSmtp(loopback(port));
     const data = Buffer.from(`Subject: ü\r\n\r\n${'Käse\r\n'.repeat(30_000)}`);
@@ -135,7 +135,7 @@ describe('smtp-server', () => {
     expect(received).toMatchObject([{ to: ['käse@example.net'], text: data.toString() }]);
   });
 
-  it('turns wrong credentials down', async () => {
+  it('refuses wrong credentials', async () => {
     const port = await start({});
     const target: SmtpTarget = { ...loopback(port), security: 'starttls', tls: { ca: authority } };
     await expect(connectSmtp({ ...target, auth: { user: 'user', pass: 'wrong' } })).rejects.toMatchObject({
@@ -159,7 +159,7 @@ testsThatNeed('smtp-sink').describe("Postfix's smtp-sink", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Start it with these options; resolves when it listens. */
+  /** Starts smtp-sink with these options. Resolves when it listens. */
   async function start(...options: string[]): Promise<number> {
     folder = mkdtempSync(join(tmpdir(), 'carillon-sink-'));
     const port = await freePort();
@@ -170,7 +170,7 @@ testsThatNeed('smtp-sink').describe("Postfix's smtp-sink", () => {
     return port;
   }
 
-  /** Envelope and text of each message kept. */
+  /** Envelope and text of each stored message. */
   function kept(): string[] {
     return readdirSync(folder).map((name) =>
       readFileSync(join(folder, name), 'utf8').replaceAll('\r\n', '\n'),
@@ -180,7 +180,7 @@ testsThatNeed('smtp-sink').describe("Postfix's smtp-sink", () => {
   it.each([
     ['with pipelining', []],
     ['without pipelining', ['-p']],
-  ])('takes messages %s', async (_, options) => {
+  ])('accepts messages %s', async (_, options) => {
     const connection = await connectSmtp(loopback(await start(...options)));
     expect(connection.capabilities.pipelining).toBe(options.length === 0);
     expect(await sendMany(connection)).toEqual(new Set(['accepted']));
@@ -210,7 +210,7 @@ testsThatNeed('smtp-sink').describe("Postfix's smtp-sink", () => {
     await connection.quit();
   });
 
-  it('hangs up behind a final dot', async () => {
+  it('closes the connection after a final dot', async () => {
     const connection = await connectSmtp(loopback(await start('-q', '.')));
     const outcomes = await Promise.all([1, 2].map((n) => connection.send(submission(n))));
     expect(outcomes.map(({ kind }) => kind)).toEqual(['ambiguous', 'not_sent']);

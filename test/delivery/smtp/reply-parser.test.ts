@@ -21,7 +21,7 @@ describe('replies', () => {
     { code: 550, enhanced: '5.1.1', text: 'No such\nüser' },
   ];
 
-  it('are the same wherever the bytes are cut', () => {
+  it('are the same however the bytes are cut', () => {
     const bytes = Buffer.from(several);
     expect(parse(bytes)).toEqual(expected);
     expect(parse(...Array.from(bytes, (byte) => Buffer.from([byte])))).toEqual(expected);
@@ -48,7 +48,7 @@ describe('replies', () => {
     expect(parse(`${line}\r\n`)).toEqual([{ code: Number(line.slice(0, 3)), enhanced, text }]);
   });
 
-  it('take a bare LF for a line end, as some servers write', () => {
+  it('may end lines with a bare LF, as some servers write', () => {
     expect(parse('250 One\n250 Two\r\n').map(({ text }) => text)).toEqual(['One', 'Two']);
   });
 
@@ -79,7 +79,7 @@ describe('replies', () => {
     ['in one line', () => 'x'.repeat(1000), '250 '],
     ['in many lines', () => `250-${'x'.repeat(100)}\r\n`, ''],
     ['in empty lines', () => '250-\r\n', ''],
-  ])('may have 64 KiB and no more %s', (_, more, start) => {
+  ])('may have at most 64 KiB %s', (_, more, start) => {
     const parser = new ReplyParser();
     let fed = 0;
     const feed = (text: string): void => {
@@ -95,7 +95,7 @@ describe('replies', () => {
     expect(fed).toBeLessThan(67_000);
   });
 
-  it('may be as many as the server likes, each by itself short', () => {
+  it('may number any amount, if each is short', () => {
     expect(parse('250 Ok\r\n'.repeat(20_000))).toHaveLength(20_000);
   });
 });

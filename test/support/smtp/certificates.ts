@@ -4,7 +4,7 @@ function read(name: string): Buffer {
   return readFileSync(new URL(`./tls/${name}`, import.meta.url));
 }
 
-/** The only authority that signed the two below. */
+/** The authority that signed the other two. */
 export const authority = read('ca.pem');
 /** For `localhost` and 127.0.0.1. */
 export const serverCertificate = { key: read('server.key'), cert: read('server.pem') };

@@ -5,15 +5,15 @@ import { startScriptedServer, type Cut, type Script, type ScriptedServer } from 
 
 export const PIPELINING = ['PIPELINING', '8BITMIME', 'SMTPUTF8', 'SIZE 1000000'];
 
-/** What a test file needs to talk to scripted servers; connections and servers end with each test. */
+/** Scripted servers and connections for a test file. Both end with each test. */
 export interface Conversations {
   serve: (script: Script, cut?: Cut) => Promise<ScriptedServer>;
   connect: (server: { port: number }, target?: Partial<SmtpTarget>) => Promise<SmtpConnection>;
-  /** A server with PIPELINING that has greeted, and a connection to it; the script begins behind EHLO. */
+  /** Starts a server with PIPELINING and connects to it. The script begins after EHLO. */
   talk: (script: Script, target?: Partial<SmtpTarget>) => Promise<SmtpConnection>;
 }
 
-/** Call it at the top of a test file. */
+/** Call this at the top of a test file. */
 export function conversations(): Conversations {
   const servers: ScriptedServer[] = [];
   const connections: SmtpConnection[] = [];
@@ -53,7 +53,7 @@ export function loopback(port: number): SmtpTarget {
   return { host: '127.0.0.1', port, security: 'none', clientName: 'client.invalid' };
 }
 
-/** A submission to `recipient<n>@example.net`, its text naming it. */
+/** A submission to `recipient<n>@example.net` with `n` in its text. */
 export function submission(n: number, changes: Partial<SmtpSubmission> = {}): SmtpSubmission {
   return {
     from: `bounce+${n}@example.com`,
@@ -65,7 +65,7 @@ export function submission(n: number, changes: Partial<SmtpSubmission> = {}): Sm
   };
 }
 
-/** The data of `submission(n)` as it is on the wire. */
+/** The data of `submission(n)` as it is sent. */
 export function onWire(n: number): string {
   return `Subject: ${n}\r\n\r\nText ${n}\r\n.\r\n`;
 }

@@ -2,7 +2,7 @@ import net, { type AddressInfo, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 
-/** One message, as far as it is kept. */
+/** The kept parts of a message. */
 export interface CountedMessage {
   to: string;
   messageId: string | null;
@@ -22,11 +22,11 @@ const EHLO_REPLY =
   '250-counting.invalid\r\n250-PIPELINING\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n250-ENHANCEDSTATUSCODES\r\n250 SIZE 52428800\r\n';
 
 /**
- * An SMTP server that accepts all mail and counts it, so cheap that it is not what a benchmark measures: one write for
- * all replies to what came together, a body searched for its end and not otherwise looked at.
- * @param options.port 0 takes a free one
+ * Starts an SMTP server that accepts all mail and counts it. It takes little time, so that a benchmark does not measure
+ * the server: it writes the replies to commands that arrived together at once, and only looks for the end of a body.
+ * @param options.port 0 for a free port
  * @param options.keep remember each message's recipient and Message-ID
- * @param options.onMessage called at once for each; only with `keep`
+ * @param options.onMessage called at once for each message; only with `keep`
  */
 export async function startCountingServer(options: {
   port: number;
@@ -82,7 +82,7 @@ class CountingConversation {
     this.#onMessage = onMessage;
   }
 
-  /** @returns the replies to what is whole in all that has come */
+  /** @returns the replies to all complete commands and messages received so far */
   read(chunk: Buffer): string {
     const bytes = this.#rest ? Buffer.concat([this.#rest, chunk]) : chunk;
     let replies = '';
@@ -97,7 +97,7 @@ class CountingConversation {
     return replies;
   }
 
-  /** Offset behind the final dot, or 0 where it has not come. An empty message is only the dot. */
+  /** The offset after the final dot, or 0 if it has not come. An empty message is only the dot. */
   #dataEnd(bytes: Buffer, at: number): number {
     if (bytes[at] === 46 && bytes[at + 1] === 13 && bytes[at + 2] === LF) return at + 3;
     const end = bytes.indexOf(END_OF_DATA, at, 'latin1');
@@ -111,7 +111,7 @@ class CountingConversation {
   }
 
   #command(bytes: Buffer, start: number, end: number): string {
-    // The second letter tells all commands apart: eHlo, mAil, rCpt, dAta, rSet, nOop, qUit.
+    // The second letter distinguishes all commands: eHlo, mAil, rCpt, dAta, rSet, nOop, qUit.
     switch (String.fromCharCode(bytes[start] ?? 0, bytes[start + 1] ?? 0).toUpperCase()) {
       case 'EH':
         return EHLO_REPLY;
@@ -141,8 +141,9 @@ function messageId(bytes: Buffer, start: number, end: number): string | null {
 }
 
 /**
- * As a process of its own: `node counting-server.ts <port> [--keep]`. Says `{"port":…}` when it listens; answers each
- * line `count` with `{"count":…,"cpuMicros":…}` and each line `messages` with the messages kept; ends with its input.
+ * Runs the server as a process: `node counting-server.ts <port> [--keep]`. It prints `{"port":…}` when it listens,
+ * answers each input line `count` with `{"count":…,"cpuMicros":…}` and each line `messages` with the kept messages,
+ * and ends with its input.
  */
 async function runAsProcess(port: number, keep: boolean): Promise<void> {
   const server = await startCountingServer({ port, keep });

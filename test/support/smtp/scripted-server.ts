@@ -3,24 +3,24 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import tls from 'node:tls';
 import { serverCertificate } from './certificates.ts';
 
-/** What the server does with one connection. Its first wrong expectation fails the test at `close`. */
+/** What the server does with one connection. The first expectation that fails is thrown by `close`. */
 export type Script = (peer: Peer) => Promise<void>;
 
-/** Cuts what the server writes; each piece arrives by itself. `offset` counts all bytes of the connection before it. */
+/** Cuts the bytes that the server writes, so that pieces arrive separately. `offset` counts the connection's bytes before. */
 export type Cut = (bytes: Buffer, offset: number) => Buffer[];
 
 export interface ScriptedServer {
   readonly port: number;
   /** Connections so far. */
   readonly peers: readonly Peer[];
-  /** Wait for all scripts, close, and throw what a script threw. */
+  /** Waits for all scripts, closes, and throws the error of a script. */
   close(): Promise<void>;
 }
 
 export const whole: Cut = (bytes) => [bytes];
 export const everyByte: Cut = (bytes) => Array.from(bytes, (byte) => Buffer.from([byte]));
 
-/** One cut, in front of the connection's byte `at`. */
+/** Cuts once, before the connection's byte `at`. */
 export function cutBefore(at: number): Cut {
   return (bytes, offset) => {
     const here = at - offset;
@@ -28,7 +28,7 @@ export function cutBefore(at: number): Cut {
   };
 }
 
-/** The server's side of a connection: says exactly what a script tells it to. */
+/** The server's side of a connection, which a script controls. */
 export class Peer {
   /** Every command so far, without line ends. */
   readonly commands: string[] = [];
@@ -55,7 +55,7 @@ export class Peer {
     return this.#ended;
   }
 
-  /** Write lines, each with its line end. */
+  /** Writes lines with their line ends. */
   async say(...lines: string[]): Promise<void> {
     await this.raw(lines.map((line) => `${line}\r\n`).join(''));
   }
@@ -70,7 +70,7 @@ export class Peer {
     }
   }
 
-  /** Take the next command, which must begin so. */
+  /** Takes the next command, which must begin with `start`. */
   async expect(start: string): Promise<string> {
     const line = await this.#take((received) => {
       const end = received.indexOf('\r\n');
@@ -83,7 +83,7 @@ export class Peer {
     return command;
   }
 
-  /** Take a message as it was written, its dots still stuffed, up to and with its final dot. */
+  /** Takes a message as it was sent, dot-stuffed and with its final dot. */
   async data(): Promise<string> {
     return this.#take((received) => {
       if (received.startsWith('.\r\n')) return 3;
@@ -92,12 +92,12 @@ export class Peer {
     });
   }
 
-  /** Wait until so much has come that nobody took, whatever it is. */
+  /** Waits until this many bytes have come that no script has taken. */
   async received(bytes: number): Promise<void> {
     await this.#until(() => this.#received.length >= bytes);
   }
 
-  /** Greet, and offer these keywords. */
+  /** Sends the greeting, and offers these keywords in reply to EHLO. */
   async greet(...keywords: string[]): Promise<void> {
     await this.say('220 scripted.invalid ESMTP');
     await this.ehlo(...keywords);
@@ -109,7 +109,7 @@ export class Peer {
     await this.say(...lines.map((line, i) => `250${i === lines.length - 1 ? ' ' : '-'}${line}`));
   }
 
-  /** MAIL, RCPT and DATA, answered with success. */
+  /** Takes MAIL, RCPT and DATA, and replies with success. */
   async envelope(): Promise<void> {
     for (const [command, reply] of [
       ['MAIL FROM:', '250 2.1.0 Ok'],
@@ -121,7 +121,7 @@ export class Peer {
     }
   }
 
-  /** Put TLS on the connection. */
+  /** Starts TLS on the connection. */
   async secure(certificate = serverCertificate): Promise<void> {
     this.#socket.removeAllListeners('data');
     const secured = new tls.TLSSocket(this.#socket, { isServer: true, ...certificate });
@@ -129,18 +129,18 @@ export class Peer {
     this.#socket = secured;
   }
 
-  /** Read nothing any more. */
+  /** Stops reading. */
   pause(): void {
     this.#socket.pause();
   }
 
-  /** Close politely: FIN behind all that was said. */
+  /** Closes with FIN after everything was written. */
   async close(): Promise<void> {
     this.#socket.end();
     await this.gone();
   }
 
-  /** Close rudely: RST. */
+  /** Closes with RST. */
   reset(): void {
     this.#socket.resetAndDestroy();
   }
@@ -149,7 +149,7 @@ export class Peer {
     this.#socket.destroy();
   }
 
-  /** Wait until the client has closed. */
+  /** Waits until the client has closed. */
   async gone(): Promise<void> {
     await this.#until(() => this.#ended).catch(() => undefined);
   }
@@ -183,7 +183,7 @@ export class Peer {
   }
 }
 
-/** Time for what was written to arrive, both ends being in this process: it is read in the loop's next poll. */
+/** Waits until written bytes have arrived. Both ends are in this process: the loop's next poll reads them. */
 export async function settle(): Promise<void> {
   await nextTurn();
   await nextTurn();
