@@ -1,4 +1,4 @@
-/** What a provider's breaker shows to an operator. */
+/** A provider's breaker as operators see it. */
 export interface BreakerReport {
   state: 'closed' | 'open' | 'half_open';
   reason: string | null;
@@ -6,30 +6,30 @@ export interface BreakerReport {
 }
 
 /**
- * Keeps a sender from a provider in trouble: after a fault nothing is handed over for a second,
- * then two, four … up to five minutes; then one window tries whether it works again.
+ * Stops a sender from using a provider that fails. After a fault nothing is handed over for one second, then two,
+ * four … up to five minutes. After each pause one batch tests whether the provider works again.
  */
 export interface Breaker {
   /**
-   * Whether a window may go now. In the half-open state only one may.
-   * @returns null where it may not; else what to call when the window is over, whatever was learned: a trial that
-   *   handed over nothing must not be the last
+   * Asks whether a batch may be handed over now; in the half-open state only one may at a time.
+   * @returns null if not; else a function to call when the batch is over, whatever its outcome, so that another batch
+   *   can test the provider if this one handed nothing over
    */
   tryEnter(): (() => void) | null;
   succeeded(): void;
   failed(reason: string): void;
-  /** A connection that ended with a message's refusal; the third in a row opens the breaker. */
+  /** Reports a connection that ended while a message was refused; the third in a row opens the breaker. */
   strained(reason: string): void;
-  /** Milliseconds until a window may try; 0 where one may now. */
+  /** Milliseconds until a batch may be handed over; 0: now. */
   waitMs(): number;
   report(): BreakerReport;
 }
 
 const FIRST_BACKOFF_MS = 1_000;
-const LONGEST_BACKOFF_MS = 300_000;
-const STRAINS_THAT_OPEN = 3;
+const MAX_BACKOFF_MS = 300_000;
+const STRAINS_TO_OPEN = 3;
 
-/** @param clock milliseconds, so that tests need not wait */
+/** @param clock milliseconds since any moment; tests set it */
 export function createBreaker(clock: () => number = Date.now): Breaker {
   let openUntil: number | null = null;
   let failures = 0;
@@ -38,11 +38,11 @@ export function createBreaker(clock: () => number = Date.now): Breaker {
   let reason: string | null = null;
 
   function failed(because: string): void {
-    // The windows that were on their way when it opened tell nothing new.
+    // Batches that had begun before the breaker opened fail for the same reason.
     if (openUntil !== null && !trying && clock() < openUntil) return;
     trying = false;
     reason = because;
-    openUntil = clock() + Math.min(FIRST_BACKOFF_MS * 2 ** failures, LONGEST_BACKOFF_MS);
+    openUntil = clock() + Math.min(FIRST_BACKOFF_MS * 2 ** failures, MAX_BACKOFF_MS);
     failures += 1;
   }
 
@@ -65,7 +65,7 @@ export function createBreaker(clock: () => number = Date.now): Breaker {
     failed,
     strained(because) {
       strains += 1;
-      if (openUntil === null && strains < STRAINS_THAT_OPEN) return;
+      if (openUntil === null && strains < STRAINS_TO_OPEN) return;
       strains = 0;
       failed(because);
     },

@@ -1,29 +1,31 @@
 import type { Claim } from './claim.ts';
 
-export const WINDOW_SIZE = 50;
-const MOST_AHEAD = 1_000;
+/** Most messages given to a provider under one intent. */
+const BATCH_SIZE = 50;
+const MAX_AHEAD = 1_000;
 /** Also for a sender that has handed nothing over lately: it may be a slow one. */
-const LEAST_AHEAD = 100;
-/** Claims are for about this long's work. */
+const MIN_AHEAD = 100;
+/** The claims of a buffer are the work of about this many seconds. */
 const AHEAD_SECONDS = 3;
 
-/** Claims on their way to the workers. A worker waits here; a window is what it takes. */
+/** The claims of a provider channel that wait for a worker. */
 export interface ClaimBuffer {
   /**
-   * How many more to claim: 0 while it is half full, and no more than was handed over within the last seconds. What a
-   * slow sender cannot hand over soon is left for others; a quick one's claims grow twofold each time.
+   * How many more to claim: 0 until the buffer is half empty, and then no more than was handed over in the last seconds.
+   * A slow sender leaves to others what it cannot hand over soon; the claims of a quick one double each time.
    */
   wanted(): number;
   add(claims: Claim[]): void;
-  /** The workers are done with so many, well or not. */
+  /** Counts messages that the workers are done with, whatever the outcome. */
   handedOver(count: number): void;
-  /** @returns at most 50 claims, fewer where several workers wait; null once the buffer is closed */
+  /** @returns a batch of at most 50 claims, fewer if several workers wait; null once the buffer is closed */
   take(): Promise<Claim[] | null>;
+  /** Takes out all claims. */
   drain(): Claim[];
   close(): void;
 }
 
-/** Counts what happened within the last seconds, the present one among them. */
+/** Counts over the last {@link AHEAD_SECONDS}, including the present one. */
 function createRecentCount(now: () => number) {
   const counts = Array.from({ length: AHEAD_SECONDS }, () => 0);
   let second = Math.floor(now() / 1_000);
@@ -46,33 +48,35 @@ function createRecentCount(now: () => number) {
   };
 }
 
-/** @param now milliseconds from any moment on */
+/**
+ * @param workers how many take batches from it
+ * @param now milliseconds of a monotonic clock
+ */
 export function createClaimBuffer(workers: number, now: () => number = () => performance.now()): ClaimBuffer {
   const recent = createRecentCount(now);
   let claims: Claim[] = [];
-  const waiting: ((window: Claim[] | null) => void)[] = [];
+  const waiting: ((batch: Claim[] | null) => void)[] = [];
   let closed = false;
 
-  const cut = (): Claim[] => {
-    const share = Math.ceil(claims.length / Math.max(1, Math.min(waiting.length + 1, workers)));
-    return claims.splice(0, Math.min(WINDOW_SIZE, share));
-  };
+  /** An equal share for each of `takers`. */
+  const cutBatch = (takers: number): Claim[] =>
+    claims.splice(0, Math.min(BATCH_SIZE, Math.ceil(claims.length / takers)));
   return {
     wanted() {
-      const ahead = Math.min(MOST_AHEAD, Math.max(LEAST_AHEAD, recent.total()));
+      const ahead = Math.min(MAX_AHEAD, Math.max(MIN_AHEAD, recent.total()));
       return claims.length * 2 < ahead ? ahead : 0;
     },
     handedOver: (count) => recent.add(count),
     add(more) {
       claims = claims.length === 0 ? more : claims.concat(more);
       while (waiting.length > 0 && claims.length > 0) {
-        const share = Math.ceil(claims.length / waiting.length);
-        waiting.shift()?.(claims.splice(0, Math.min(WINDOW_SIZE, share)));
+        const batch = cutBatch(waiting.length);
+        waiting.shift()?.(batch);
       }
     },
     async take() {
       if (closed) return null;
-      if (claims.length > 0) return cut();
+      if (claims.length > 0) return cutBatch(Math.max(1, Math.min(waiting.length + 1, workers)));
       return new Promise((resolve) => waiting.push(resolve));
     },
     drain() {

@@ -11,10 +11,10 @@ describe('the breaker', () => {
     breaker = createBreaker(() => now);
   });
 
-  it('backs off one second, then twice as long each time, at most five minutes', () => {
+  it('stays open for one second, then twice as long each time, at most five minutes', () => {
     const waits: number[] = [];
     for (let n = 0; n < 11; n++) {
-      breaker.failed('away');
+      breaker.failed('unavailable');
       waits.push(breaker.waitMs());
       expect(breaker.tryEnter()).toBeNull();
       now += breaker.waitMs();
@@ -23,25 +23,25 @@ describe('the breaker', () => {
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map((seconds) => seconds * 1_000));
   });
 
-  it('lets one window try, and closes when it works', () => {
-    breaker.failed('away');
+  it('lets one batch test the provider, and closes if it works', () => {
+    breaker.failed('unavailable');
     now += 1_000;
     expect(breaker.tryEnter()).not.toBeNull();
     expect(breaker.tryEnter()).toBeNull();
-    expect(breaker.report()).toMatchObject({ state: 'half_open', reason: 'away' });
+    expect(breaker.report()).toMatchObject({ state: 'half_open', reason: 'unavailable' });
     breaker.succeeded();
     expect([breaker.tryEnter(), breaker.tryEnter()]).not.toContain(null);
     expect(breaker.report()).toEqual({ state: 'closed', reason: null, retryAt: null });
   });
 
-  it('lets another try where the first handed over nothing', () => {
-    breaker.failed('away');
+  it('lets another batch test the provider if the first handed nothing over', () => {
+    breaker.failed('unavailable');
     now += 1_000;
     breaker.tryEnter()?.();
     expect(breaker.tryEnter()).not.toBeNull();
   });
 
-  it('opens at the third connection in a row that ends with a message, at the first while it tries', () => {
+  it('opens at the third connection in a row that ends with a message, or at the first of a test', () => {
     breaker.strained('421');
     breaker.strained('421');
     expect(breaker.waitMs()).toBe(0);
@@ -53,7 +53,7 @@ describe('the breaker', () => {
     expect(breaker.waitMs()).toBe(2_000);
   });
 
-  it('counts only connections in a row', () => {
+  it('counts connections only if they end with a message in a row', () => {
     breaker.strained('421');
     breaker.strained('421');
     breaker.succeeded();
@@ -61,32 +61,32 @@ describe('the breaker', () => {
     expect(breaker.waitMs()).toBe(0);
   });
 
-  it('is not opened further by windows that were on their way', () => {
-    breaker.failed('away');
-    breaker.failed('away');
+  it('does not stay open longer because of batches that had begun before', () => {
+    breaker.failed('unavailable');
+    breaker.failed('unavailable');
     expect(breaker.waitMs()).toBe(1_000);
   });
 });
 
-it('tries a message again after 1, 5, 15 minutes, then 1, 2, 4 … hours', () => {
+it('retries a message after 1, 5, 15 minutes, then 1, 2, 4 … hours', () => {
   const minutes = [1, 2, 3, 4, 5, 6, 7].map((attempt) => retryDelaySeconds(attempt) / 60);
   expect(minutes).toEqual([1, 5, 15, 60, 120, 240, 480]);
   expect(retryDelaySeconds(40)).toBe(72 * 3_600);
 });
 
 describe('the table of transitions', () => {
-  it('leaves the ends of a message alone', () => {
+  it('has no way out of a final state', () => {
     for (const end of ['complained', 'skipped', 'canceled'] as const) expect(transitions[end]).toEqual([]);
     expect(statesBefore('queued')).not.toContain('sent');
     expect(statesBefore('failed')).not.toContain('delivered');
   });
 
-  it('has an arrow for late facts', () => {
+  it('allows for facts that arrive late', () => {
     expect(transitions.delivered).toEqual(expect.arrayContaining(['bounced', 'complained']));
     expect(transitions.unknown).toEqual(expect.arrayContaining(['sent', 'delivered', 'bounced']));
   });
 
-  it('names known states only', () => {
+  it('contains known states only', () => {
     for (const status of messageStatuses) {
       for (const next of transitions[status]) expect(messageStatuses).toContain(next);
     }

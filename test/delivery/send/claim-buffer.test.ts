@@ -11,22 +11,22 @@ function bufferAt() {
   return { clock, buffer: createClaimBuffer(16, () => clock.ms) };
 }
 
-/** What is claimed, one claim after another, where everything claimed is handed over at once. */
-function claimedInTurn(turns: number): number[] {
+/** Sizes of successive claims if everything that is claimed is handed over at once. */
+function successiveClaims(count: number): number[] {
   const { buffer } = bufferAt();
-  return Array.from({ length: turns }, () => {
+  return Array.from({ length: count }, () => {
     const wanted = buffer.wanted();
     buffer.handedOver(wanted);
     return wanted;
   });
 }
 
-describe('how much a sender claims', () => {
-  it('grows twofold with each claim that it hands over, to a thousand', () => {
-    expect(claimedInTurn(7)).toEqual([100, 100, 200, 400, 800, 1_000, 1_000]);
+describe('the size of a claim', () => {
+  it('doubles with each claim that it hands over, up to a thousand', () => {
+    expect(successiveClaims(7)).toEqual([100, 100, 200, 400, 800, 1_000, 1_000]);
   });
 
-  it('is about three seconds of what it hands over', () => {
+  it('is what the sender hands over in three seconds', () => {
     const { clock, buffer } = bufferAt();
     for (let second = 0; second < 20; second += 1) {
       clock.ms += 1_000;
@@ -35,7 +35,7 @@ describe('how much a sender claims', () => {
     expect(buffer.wanted()).toBe(210);
   });
 
-  it('is little for one that hands nothing over, also where it did before', () => {
+  it('is small for a sender that hands nothing over, even if it did before', () => {
     const { clock, buffer } = bufferAt();
     expect(buffer.wanted()).toBe(100);
     buffer.handedOver(5_000);
@@ -48,7 +48,7 @@ describe('how much a sender claims', () => {
     expect(buffer.wanted()).toBe(100);
   });
 
-  it('is nothing until half of that is gone', async () => {
+  it('is zero until the buffer is half empty', async () => {
     const { buffer } = bufferAt();
     buffer.handedOver(400);
     buffer.add(claims(240));

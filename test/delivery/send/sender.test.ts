@@ -79,7 +79,7 @@ describe('the send loop', () => {
     expect(await query('select used from allowance_buckets')).toEqual([{ used: 300 }]);
   });
 
-  it('names the message in Message-ID and return path', async () => {
+  it('names the message in Message-ID and in the return path', async () => {
     const [id] = await queueEmails(test.database, account, 1);
     await start();
     await receivedAtLeast(server, 1);
@@ -87,7 +87,7 @@ describe('the send loop', () => {
     expect(server.received[0]?.from).toMatch(/^b-[0-9a-z]+-[0-9a-z]+-[a-z2-7]{26}@mail\.test$/);
   });
 
-  it('gives an account with one message its turn before the rest of a long queue', async () => {
+  it('serves an account with one message before the rest of a long queue', async () => {
     await queueEmails(test.database, account, 3_000, { prefix: 'many' });
     const small = await insertAccount(test.database);
     await queueEmails(test.database, small, 1, { prefix: 'one' });
@@ -97,7 +97,7 @@ describe('the send loop', () => {
     expect(place).toBeLessThan(1_100);
   });
 
-  it('leaves to others what its provider is too slow for', async () => {
+  it('leaves messages to other senders if its provider is slow', async () => {
     await queueEmails(test.database, account, 600);
     const answered = Promise.withResolvers<undefined>();
     const channel: ProviderChannel = {
@@ -111,19 +111,19 @@ describe('the send loop', () => {
       close: async () => undefined,
     };
     senders.push(await startTestSender({ url: test.url, port: server.port, channel }));
-    const held = () => query('select 1 from send_queue where owner is not null');
+    const owned = () => query('select 1 from send_queue where owner is not null');
     try {
-      // Two windows of 50, and what is claimed ahead.
-      await eventually(async () => expect(await held()).toHaveLength(200));
+      // Two batches of 50, and what is claimed ahead.
+      await eventually(async () => expect(await owned()).toHaveLength(200));
       await start();
       await untilCounts({ sent: 400, queued: 200 });
-      expect(await held()).toHaveLength(200);
+      expect(await owned()).toHaveLength(200);
     } finally {
       answered.resolve(undefined);
     }
   });
 
-  it('stops without losing or repeating anything', async () => {
+  it('stops without losing or repeating a message', async () => {
     await queueEmails(test.database, account, 600);
     const first = await start();
     await receivedAtLeast(server, 50);
@@ -138,7 +138,7 @@ describe('the send loop', () => {
 });
 
 describe('a claim that the database forgot in a crash', () => {
-  it('is made anew, and its message is sent once', async () => {
+  it('is made again, and its message is sent once', async () => {
     let answer: () => void = () => undefined;
     const answered = new Promise<void>((resolve) => (answer = resolve));
     await server.stop();
@@ -147,7 +147,7 @@ describe('a claim that the database forgot in a crash', () => {
     });
     await queueEmails(test.database, account, 80);
     await start({ connections: 1 });
-    // The first window is at the provider; the other thirty claims wait in the sender.
+    // The first batch is at the provider; the other thirty claims wait in the sender.
     await eventually(async () => expect(await query('select 1 from handovers')).toHaveLength(1));
     const forgotten = await query(
       `update send_queue set owner = null, claim_epoch = claim_epoch - 1
@@ -163,8 +163,8 @@ describe('a claim that the database forgot in a crash', () => {
   });
 });
 
-describe('what the provider says', () => {
-  it('bounces and suppresses an address that does not exist', async () => {
+describe('the outcome of a message', () => {
+  it('is a bounce and a suppression if the address does not exist', async () => {
     server.answers.rcpt = () => '550 5.1.1 no such user';
     await queueEmails(test.database, account, 1);
     await start();
@@ -188,7 +188,7 @@ describe('what the provider says', () => {
     ['550 5.1.8 bad sender domain', 'failed', 'sender_rejected'],
     ['552 5.3.4 too big', 'failed', 'content_rejected'],
     ['554 5.5.0 no', 'failed', 'rejected'],
-  ])('takes RCPT %p for %s', async (answer, status, code) => {
+  ])('after RCPT %p is %s', async (answer, status, code) => {
     server.answers.rcpt = () => answer;
     await queueEmails(test.database, account, 1);
     await start();
@@ -198,7 +198,7 @@ describe('what the provider says', () => {
     expect(await query(`select failure ->> 'code' as code from messages`)).toEqual([{ code }]);
   });
 
-  it('tries again after a passing refusal, as scheduled', async () => {
+  it('is a scheduled retry after a temporary refusal', async () => {
     server.answers.rcpt = () => '451 4.7.1 greylisted';
     await queueEmails(test.database, account, 1);
     await start();
@@ -218,14 +218,14 @@ describe('what the provider says', () => {
     expect(await query('select attempt_count from messages')).toEqual([{ attempt_count: 2 }]);
   });
 
-  it('keeps an answer that is cut within a character', async () => {
+  it('keeps a response that is cut within a character', async () => {
     server.answers.rcpt = () => `554 5.5.0 ${'x'.repeat(489)}🎉`;
     await queueEmails(test.database, account, 1);
     await start();
     await untilCounts({ failed: 1 });
   });
 
-  it('ends a message that was refused for 72 hours', async () => {
+  it('is a failure after temporary refusals for 72 hours', async () => {
     server.answers.rcpt = () => '451 4.7.1 greylisted';
     await queueEmails(test.database, account, 1, { queuedHoursAgo: 71 });
     await query('update send_queue set attempt_count = 5');
@@ -234,7 +234,7 @@ describe('what the provider says', () => {
     expect(await query(`select failure ->> 'code' as code from messages`)).toEqual([{ code: 'expired' }]);
   });
 
-  it('counts no attempt for trouble of the provider', async () => {
+  it('counts no attempt while the provider is unavailable', async () => {
     const { port } = server;
     await server.stop();
     await queueEmails(test.database, account, 20);
@@ -254,7 +254,7 @@ describe('what the provider says', () => {
     '530 5.7.0 authentication required',
     '554 5.7.1 client host rejected',
     '503 5.5.1 not now',
-  ])('takes %p at MAIL for trouble of the provider', async (answer) => {
+  ])('counts no attempt after %p in response to MAIL', async (answer) => {
     let refusals = 2;
     server.answers.mail = () => (refusals-- > 0 ? answer : null);
     await queueEmails(test.database, account, 10);
@@ -264,8 +264,8 @@ describe('what the provider says', () => {
   });
 });
 
-describe('a connection that ends with a message', () => {
-  it('counts one attempt of that message alone; the third in a row opens the breaker', async () => {
+describe('a connection that ends while a message is refused', () => {
+  it('counts an attempt of that message only, and opens the breaker the third time in a row', async () => {
     server.answers.rcpt = (to) => (to.startsWith('u1@') ? '421 4.3.2 closing' : null);
     await queueEmails(test.database, account, 3);
     const { sender } = await start();
@@ -288,8 +288,8 @@ describe('a connection that ends with a message', () => {
   });
 });
 
-describe('what holds a message back', () => {
-  it('is the rolling allowance, until capacity returns', async () => {
+describe('a message that may not be sent now', () => {
+  it('is held by the rolling allowance until capacity returns', async () => {
     const limited = await insertAccount(test.database, 10);
     await queueEmails(test.database, limited, 15);
     await start();
@@ -307,7 +307,7 @@ describe('what holds a message back', () => {
     await untilCounts({ sent: 15 }, limited.accountId);
   });
 
-  it('is never exceeded by two senders at once', async () => {
+  it('is held even if several senders use up the allowance at once', async () => {
     const limited = await insertAccount(test.database, 137);
     await queueEmails(test.database, limited, 500);
     await Promise.all([start(), start(), start()]);
@@ -315,7 +315,7 @@ describe('what holds a message back', () => {
     expect(server.received).toHaveLength(137);
   });
 
-  it('is a pause, from the moment it is answered to the resumption', async () => {
+  it('is held from the moment the account is paused until it resumes', async () => {
     await queueEmails(test.database, account, 1_000);
     await start();
     await receivedAtLeast(server, 20);
@@ -336,7 +336,7 @@ describe('what holds a message back', () => {
     expect(server.received).toHaveLength(1_000);
   });
 
-  it('ends after 72 hours', async () => {
+  it('expires after 72 hours', async () => {
     await query('update accounts set sending_paused_at = now()');
     await queueEmails(test.database, account, 3, { queuedHoursAgo: 73 });
     await start();
@@ -346,7 +346,7 @@ describe('what holds a message back', () => {
     ]);
   });
 
-  it('takes no place in the allowance for messages that have expired', async () => {
+  it('uses no allowance once it has expired', async () => {
     const limited = await insertAccount(test.database, 5);
     await queueEmails(test.database, limited, 5, { prefix: 'old', queuedHoursAgo: 73 });
     await queueEmails(test.database, limited, 5, { prefix: 'new' });
@@ -354,7 +354,7 @@ describe('what holds a message back', () => {
     await untilCounts({ failed: 5, sent: 5 }, limited.accountId);
   });
 
-  it('goes at once when an operator raises what the account may send', async () => {
+  it('is sent at once when an operator raises the allowance', async () => {
     const limited = await insertAccount(test.database, 1);
     await queueEmails(test.database, limited, 3);
     await start();
@@ -363,7 +363,7 @@ describe('what holds a message back', () => {
     await untilCounts({ sent: 3 }, limited.accountId);
   });
 
-  it('gives its reservation back when it is refused', async () => {
+  it('returns its reservation when it is refused', async () => {
     await queueEmails(test.database, account, 4);
     await query(
       `insert into suppressions (account_id, address_key, reason) select $1, 'u' || n || '@example.com', 'manual' from generate_series(0, 2) n`,
@@ -374,7 +374,7 @@ describe('what holds a message back', () => {
     expect(await query('select used from allowance_buckets')).toEqual([{ used: 1 }]);
   });
 
-  it('is not a suppression that has expired', async () => {
+  it('is sent if its suppression has expired', async () => {
     await queueEmails(test.database, account, 1);
     await query(
       `insert into suppressions (account_id, address_key, reason, expires_at) values ($1, 'u0@example.com', 'soft_bounce', now() - interval '1 hour')`,
@@ -399,16 +399,16 @@ describe('a sender that dies', () => {
       TEST_LIMITS,
     );
 
-  it('loses its claims; of its intents, transactional mail goes again, the rest does not', async () => {
+  it('loses its claims; transactional messages of its intents are sent again, others are not', async () => {
     await queueEmails(test.database, account, 6);
     await query(`update messages set class = 2 where id in (select id from messages order by id limit 2)`);
-    // A process whose connection is gone: its row is there, its lock is not.
+    // A process whose connection is gone: it has a row but no lock.
     const owner = 76;
     await insertSender(test.database, 76);
     const live = await registerProcess({ url: test.url }, 'sender', upkeep.processWork);
     const claims = await claimAll(owner);
     await intendBatch(test.database.pool, { owner, seq: 1, provider: 'smtp', claims: claims.slice(0, 4) });
-    // Nobody is taken for dead in the first seconds of a database.
+    // The reaper spares everyone in the first seconds after the database has started.
     await eventually(async () =>
       expect(await reapDeadProcesses(test.database.pool, null, upkeep.processWork)).toEqual([owner]),
     );
@@ -420,13 +420,13 @@ describe('a sender that dies', () => {
     await live.close();
   });
 
-  it('can claim nothing once it was taken for dead', async () => {
+  it('can claim nothing after it was reaped', async () => {
     await queueEmails(test.database, account, 3);
     expect(await claimAll(75)).toEqual([]);
     expect(await query('select 1 from send_queue where owner is not null')).toHaveLength(0);
   });
 
-  it('leaves what it still owns to whoever reaps it, also when it stopped properly', async () => {
+  it('leaves its claims to the reaper, even if it stopped properly', async () => {
     await queueEmails(test.database, account, 3);
     const stopping = await registerProcess({ url: test.url }, 'sender', upkeep.processWork);
     await claimAll(stopping.id() ?? 0);
@@ -439,7 +439,7 @@ describe('a sender that dies', () => {
     await untilCounts({ sent: 3 });
   });
 
-  it('gives back only the claim it means, not a newer one of the same message', async () => {
+  it('gives back only the given claim, not a newer one of the same message', async () => {
     await queueEmails(test.database, account, 1);
     await insertSender(test.database, 79);
     const [old] = await claimAll(79);
@@ -451,7 +451,7 @@ describe('a sender that dies', () => {
     ]);
   });
 
-  it('can intend nothing once it was taken for dead', async () => {
+  it('can intend nothing after it was reaped', async () => {
     await queueEmails(test.database, account, 3);
     await insertSender(test.database, 77);
     const claims = await claimAll(77);
@@ -463,11 +463,11 @@ describe('a sender that dies', () => {
     expect(await query('select 1 from handovers')).toHaveLength(0);
   });
 
-  it('still records the facts it knows', async () => {
+  it('can still record its outcomes', async () => {
     await queueEmails(test.database, account, 2);
     await insertSender(test.database, 78);
     const claims = await claimAll(78);
-    const window = await intendBatch(test.database.pool, { owner: 78, seq: 1, provider: 'smtp', claims });
+    const batch = await intendBatch(test.database.pool, { owner: 78, seq: 1, provider: 'smtp', claims });
     await recoverDeadSender(test.database.pool, 78);
     expect(await statusCounts(test.database)).toEqual({ unknown: 2 });
     const accepted = {
@@ -476,7 +476,7 @@ describe('a sender that dies', () => {
       response: '250 ok',
       delivered: false,
     } as const;
-    const outcomes = window.map((message) => outcomeRecord(message, 'smtp', accepted));
+    const outcomes = batch.map((message) => outcomeRecord(message, 'smtp', accepted));
     const recordBatches = createBatchRecording({ pool: test.database.pool, events: testEvents });
     await recordBatches([{ owner: 78, seq: 1, outcomes }]);
     await recordBatches([{ owner: 78, seq: 1, outcomes }]);

@@ -54,7 +54,7 @@ function record(seq: number, messages: BatchMessage[]) {
   ]);
 }
 
-it('a queue that was empty when its plans were made is claimed, recorded and given back by keys', async () => {
+it('claims, records and releases by keys if the queue was empty when its plans were made', async () => {
   await record(1, await intend(1, await claim()));
   await queueEmails(stale.database, account, BACKLOG);
 

@@ -14,27 +14,27 @@ import {
   type RunningLoop,
 } from '../../support/webhooks.ts';
 
-/** What a subscriber does, and what the attempt is recorded as. */
+/** What an endpoint does, and how the attempt is recorded. */
 interface Case {
-  /** A URL of whatever was started for it. */
+  /** Starts an endpoint. @returns its URL */
   start: () => Promise<string>;
   outcome: Partial<Pick<DeliveryRow, 'status' | 'response_code'>> & { last_error?: string | RegExp };
-  /** Seconds. */
-  lasts?: [number, number];
-  /** Start of the answer. */
+  /** Shortest duration of the attempt in seconds. */
+  lasts?: number;
+  /** Start of the response body. */
   excerpt?: RegExp;
-  /** Seconds until the retry. */
+  /** Bounds of the delay of the retry, in seconds. */
   retry?: [number, number];
 }
 
-const AT_ONCE: [number, number] = [0, 5];
-const A_DEADLINE: [number, number] = [9.9, 11.5];
+/** The time-out of an attempt in seconds, less the imprecision of timers. */
+const TIME_OUT = 9.9;
 const MINUTE: [number, number] = [60, 60];
 let test: TestDatabase;
 let dns: TestDnsServer;
 let running: RunningLoop;
 const servers: { close(): Promise<void> }[] = [];
-/** Of all cases, by name. */
+/** What was started for each case, by its name. */
 const seen = new Map<string, { webhookId: number; server: RawServer | null }>();
 let lastServer: RawServer | null = null;
 
@@ -105,7 +105,7 @@ const cases: Record<string, Case> = {
   'status 199 and no other': {
     start: says('HTTP/1.1 199 Nearly'),
     outcome: lost('timeout'),
-    lasts: A_DEADLINE,
+    lasts: TIME_OUT,
   },
   'status 100 and no other': { start: says('HTTP/1.1 100 Continue'), outcome: lost('reset') },
   'another protocol': {
@@ -121,35 +121,36 @@ const cases: Record<string, Case> = {
   ),
   'status 304': { start: says('HTTP/1.1 304 Not Modified'), outcome: refused(304) },
   'status 410': { start: says('HTTP/1.1 410 Gone'), outcome: refused(410), retry: MINUTE },
-  'status 429 that asks for 90 s': {
+  'status 429 with Retry-After of 90 s': {
     start: says('HTTP/1.1 429 Slow Down\r\nretry-after: 90'),
     outcome: refused(429),
     retry: [90, 90],
   },
-  'status 503 that asks for a second': {
+  'status 503 with Retry-After of a second': {
     start: says('HTTP/1.1 503 Busy\r\nretry-after: 1'),
     outcome: refused(503),
     retry: MINUTE,
   },
-  'status 429 that asks for a day': {
+  'status 429 with Retry-After of a day': {
     start: says('HTTP/1.1 429 Slow Down\r\nretry-after: 86400'),
     outcome: refused(429),
     retry: [300, 300],
   },
-  'status 429 that asks for a date': {
+  'status 429 with a date as Retry-After': {
     start: raw((socket) => {
-      const at = new Date(Date.now() + 120_000).toUTCString();
+      const at = new Date(Date.now() + 250_000).toUTCString();
       socket.write(`HTTP/1.1 429 Slow\r\nretry-after: ${at}\r\ncontent-length: 0\r\n\r\n`);
     }),
     outcome: refused(429),
-    retry: [118, 121],
+    // Less than 250 s, as the response takes its time to arrive; without the date it would be 60 s.
+    retry: [61, 251],
   },
   'status 500': { start: says('HTTP/1.1 500 Oops', 'no\0way'), outcome: refused(500), excerpt: /^noway$/ },
-  silence: { start: raw(() => undefined), outcome: lost('timeout'), lasts: A_DEADLINE },
+  silence: { start: raw(() => undefined), outcome: lost('timeout'), lasts: TIME_OUT },
   'slow headers': {
     start: raw(forever('HTTP/1.1 200 OK\r\n', 'x-slow: 1\r\n', 500)),
     outcome: lost('timeout'),
-    lasts: A_DEADLINE,
+    lasts: TIME_OUT,
   },
   'too many headers': {
     start: raw((socket) => void socket.write(`HTTP/1.1 200 OK\r\nx-big: ${'x'.repeat(100_000)}\r\n\r\n`)),
@@ -158,18 +159,16 @@ const cases: Record<string, Case> = {
   'slow body': {
     start: raw(forever(chunked, '1\r\nx\r\n', 500)),
     outcome: lost('timeout', 200),
-    lasts: A_DEADLINE,
+    lasts: TIME_OUT,
   },
   'endless body': {
     start: raw(forever(chunked, chunk.repeat(20), 1)),
     outcome: delivered(200),
-    lasts: [0, 3],
     excerpt: /^x{1024}$/,
   },
   'endless body of a refusal': {
     start: raw(forever(chunked.replace('200', '500'), chunk.repeat(20), 1)),
     outcome: refused(500),
-    lasts: [0, 3],
   },
   'half a body': {
     start: raw((socket) => void socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf')),
@@ -179,13 +178,13 @@ const cases: Record<string, Case> = {
   'connection reset': { start: raw((_socket, { reset }) => reset()), outcome: lost('reset') },
   'no HTTP': { start: raw((socket) => void socket.end('220 ESMTP\r\n')), outcome: lost('invalid_response') },
   'no TLS': { start: speaksNoTls, outcome: lost('tls') },
-  'a certificate that nobody vouches for': { start: selfSigned, outcome: lost('tls') },
-  'a certificate of another name': { start: raw(() => undefined, 'elsewhere.test'), outcome: lost('tls') },
-  'a certificate of another address': {
+  'a self-signed certificate': { start: selfSigned, outcome: lost('tls') },
+  'a certificate for another name': { start: raw(() => undefined, 'elsewhere.test'), outcome: lost('tls') },
+  'a certificate for another address': {
     start: raw(() => undefined, '127.0.0.3'),
     outcome: lost('(tls|connect)'),
   },
-  'nobody who listens': { start: closedPort, outcome: lost('connect') },
+  'a closed port': { start: closedPort, outcome: lost('connect') },
 };
 
 beforeAll(async () => {
@@ -205,8 +204,8 @@ beforeAll(async () => {
   await eventually(async () => {
     const { rowCount } = await test.database.pool.query('select 1 from webhook_queue');
     expect(rowCount).toBe(0);
-  }, 25_000);
-}, 60_000);
+  }, 60_000);
+}, 120_000);
 
 afterAll(async () => {
   await running.stop();
@@ -228,12 +227,12 @@ async function attemptOf(name: string) {
   }>('select * from webhook_attempts where delivery_id = $1', [delivery?.id]);
   expect(more).toEqual([]);
   expect(attempts).toHaveLength(1);
-  if (!delivery || !attempts[0]) throw new Error('nothing was recorded');
+  if (!delivery || !attempts[0]) throw new Error('no attempt was recorded');
   return { delivery, attempt: attempts[0], requests: server?.requests.length ?? 0 };
 }
 
-describe('an attempt is recorded as it was answered', () => {
-  it.each(Object.entries(cases))('%s', async (name, { outcome, lasts = AT_ONCE, excerpt, retry }) => {
+describe('an attempt is recorded with its outcome', () => {
+  it.each(Object.entries(cases))('%s', async (name, { outcome, lasts = 0, excerpt, retry }) => {
     const { delivery, attempt, requests } = await attemptOf(name);
     const { last_error, ...rest } = outcome;
     const error = last_error === undefined ? null : expect.stringMatching(last_error);
@@ -241,9 +240,7 @@ describe('an attempt is recorded as it was answered', () => {
     expect(attempt).toMatchObject({ attempt: 1, response_code: outcome.response_code, error });
     expect(requests).toBeLessThanOrEqual(1);
     if (excerpt) expect(attempt.response_excerpt).toMatch(excerpt);
-    const seconds = attempt.duration_ms / 1_000;
-    expect(seconds).toBeGreaterThanOrEqual(lasts[0]);
-    expect(seconds).toBeLessThan(lasts[1]);
+    expect(attempt.duration_ms / 1_000).toBeGreaterThanOrEqual(lasts);
     if (!retry) return;
     const endedAt = attempt.started_at.getTime() + attempt.duration_ms;
     const waits = ((delivery.next_attempt_at?.getTime() ?? 0) - endedAt) / 1_000;

@@ -43,7 +43,7 @@ async function delivery() {
   return row;
 }
 
-/** The first attempt, as a sender has it in hand. */
+/** Claims the delivery for its first attempt, as a sender does. */
 async function claimed(): Promise<FoundDelivery> {
   const { pool } = test.database;
   const process = await pool.query<{ id: number }>(
@@ -57,15 +57,15 @@ async function claimed(): Promise<FoundDelivery> {
     quantum: 1,
     quotas: new Map(),
   });
-  return inHand(claim.deliveries);
+  return onlyOne(claim.deliveries);
 }
 
-/** A retry, as the recovery has it in hand. */
+/** Finds the delivery for a retry, as the recovery does. */
 async function dueRetry(): Promise<FoundDelivery> {
-  return inHand(await findDueRetries(test.database.pool, hook, new Date(Date.now() + HOUR_MS), 1));
+  return onlyOne(await findDueRetries(test.database.pool, hook, new Date(Date.now() + HOUR_MS), 1));
 }
 
-function inHand([due]: FoundDelivery[]): FoundDelivery {
+function onlyOne([due]: FoundDelivery[]): FoundDelivery {
   if (!due) throw new Error('nothing to attempt');
   return due;
 }
@@ -110,7 +110,7 @@ async function attempts(): Promise<[number, string | null][]> {
   return rows.map(({ attempt, error }) => [attempt, error]);
 }
 
-/** Failed once; the retry is in flight while the webhook is switched off and on. */
+/** The delivery has failed once, and the webhook is switched off and on during the retry. */
 async function retryInFlight(): Promise<FoundDelivery> {
   await record(await claimed());
   const due = await dueRetry();
@@ -124,7 +124,7 @@ describe('an attempt that fails after its webhook was switched off and on', () =
     expect(await delivery()).toMatchObject({ status: 'failed', last_error: 'webhook_off', attempt_count: 2 });
   });
 
-  it('leaves it to the retry that was asked for since, and stands in the history', async () => {
+  it('leaves the delivery to a retry that was requested since, and stands in the history', async () => {
     const former = await retryInFlight();
     await retry();
     const asked = await delivery();
@@ -141,7 +141,7 @@ describe('an attempt that fails after its webhook was switched off and on', () =
     expect(await attempts()).toHaveLength(3);
   });
 
-  it('leaves it so where it is recorded twice', async () => {
+  it('leaves the delivery to that retry even if it is recorded twice', async () => {
     const former = await retryInFlight();
     await retry();
     await record(former);
@@ -150,7 +150,7 @@ describe('an attempt that fails after its webhook was switched off and on', () =
     expect(await attempts()).toHaveLength(2);
   });
 
-  it('leaves what the retry became, also where that was recorded before', async () => {
+  it('does not change the outcome of that retry if it is recorded later', async () => {
     const former = await retryInFlight();
     await retry();
     await record(await dueRetry());
@@ -161,17 +161,17 @@ describe('an attempt that fails after its webhook was switched off and on', () =
   });
 });
 
-it('an attempt that succeeds after its webhook was switched, and a retry was asked for, counts', async () => {
+it('counts an attempt that succeeds after the switch, even if a retry was requested since', async () => {
   const former = await retryInFlight();
   await retry();
   await record(former, true);
   expect(await delivery()).toMatchObject({ status: 'delivered', response_code: 200 });
 });
 
-it('a claim from before the switch, dropped late, does not end the retry that was asked for since', async () => {
+it('does not end a retry that was requested since because of a claim from before the switch', async () => {
   const claim = await claimed();
   await offAndOn();
-  // By the process that took the claim from a sender which was taken for dead.
+  // By another process, which got the delivery after the reaper took the sender for dead.
   await drop(claim, 'webhook_off');
   expect(await delivery()).toMatchObject({ status: 'failed', last_error: 'webhook_off' });
   await retry();

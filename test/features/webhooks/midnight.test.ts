@@ -22,7 +22,7 @@ afterAll(async () => {
   await test.drop();
 });
 
-/** As after two weeks in which nobody made a partition. */
+/** As after two weeks in which no partition was made. */
 async function dropPartitions(): Promise<void> {
   for (const table of tables) {
     const { rows } = await test.database.pool.query<{ name: string }>(
@@ -42,13 +42,13 @@ function range(first: number, last: number): number[] {
   return Array.from({ length: last + 1 - first }, (_each, index) => first + index);
 }
 
-it('events of a day without a partition are delivered, once each, while they move to the one that is made', async () => {
+it('delivers each event of a day without a partition once, while its partition is being made', async () => {
   await dropPartitions();
   const { id } = await addWebhook(test.database, tenant, receiver.url('/hook', '127.0.0.1'));
   await publishSent(test.database, tenant, range(1, 300));
   for (const table of ['events', 'webhook_deliveries']) expect(await caughtByDefault(table)).toBe(300);
 
-  // It makes partitions at its start, as other processes do at theirs.
+  // The loop makes partitions when it starts; other processes do the same at the same time.
   const running = await startWebhookLoop(test.database);
   const making = Promise.all(range(1, 3).map(() => keepPartitionsOf(test.database.pool, upkeep.partitions)));
   try {

@@ -12,7 +12,7 @@ import { eventually } from '../../support/eventually.ts';
 import { addWebhook, deliveriesOf, publishSent } from '../../support/webhooks.ts';
 
 const URL = 'https://127.0.0.1/hook';
-/** A status that the database refuses to write, as long as the constraint is there. */
+/** A status that the database refuses to write while the constraint exists. */
 const REFUSED = 599;
 const constrain = `alter table webhook_attempts add constraint refused check (response_code <> ${REFUSED}) not valid`;
 const relax = 'alter table webhook_attempts drop constraint if exists refused';
@@ -74,8 +74,8 @@ function made(index: number, responseCode: number): void {
 
 const statuses = async () => (await deliveriesOf(test.database, hook)).map((row) => row.status);
 
-describe('an attempt that cannot be recorded', () => {
-  it('holds up no other, and is recorded once it can be', async () => {
+describe('an attempt that the database refuses to record', () => {
+  it('does not delay others, and is recorded as soon as it can be', async () => {
     made(0, REFUSED);
     made(1, 200);
     await eventually(async () => expect((await statuses())[1]).toBe('delivered'));
@@ -90,7 +90,7 @@ describe('an attempt that cannot be recorded', () => {
     expect(recorded.toSorted()).toEqual(due.map((each) => each.deliveryId));
   }, 20_000);
 
-  it('is given up where the recorder is closed', async () => {
+  it('is given up when the recorder is closed', async () => {
     made(0, REFUSED);
     made(1, 200);
     await eventually(async () => expect((await statuses())[1]).toBe('delivered'));

@@ -33,7 +33,7 @@ function claimed(webhookId: number, count: number): ClaimedDelivery[] {
   });
 }
 
-/** Start everything that may start. */
+/** Starts every attempt that may begin. */
 function start(): ClaimedDelivery[] {
   const started: ClaimedDelivery[] = [];
   for (let each = schedule.next(now, []); each; each = schedule.next(now, [])) started.push(each);
@@ -64,7 +64,7 @@ const by = (deliveries: ClaimedDelivery[], webhookId: number) =>
   deliveries.filter((delivery) => delivery.endpoint.id === webhookId);
 
 describe('the schedule of attempts', () => {
-  it('takes endpoints in turn, however much one has waiting', () => {
+  it('takes endpoints in turn, however long the queue of one is', () => {
     prove(1);
     prove(2);
     schedule.add([...claimed(1, 500), ...claimed(2, 3)]);
@@ -72,7 +72,7 @@ describe('the schedule of attempts', () => {
     expect(order.slice(0, 6)).toEqual([1, 2, 1, 2, 1, 2]);
   });
 
-  it('makes at most 16 attempts at once at one endpoint, and the next when one ends', () => {
+  it('makes at most 16 attempts at once at one endpoint, and another when one ends', () => {
     prove(1);
     schedule.add(claimed(1, 100));
     const running = start();
@@ -81,12 +81,12 @@ describe('the schedule of attempts', () => {
     expect(start()).toHaveLength(3);
   });
 
-  it('makes one at a time at an endpoint that has not answered yet', () => {
+  it('makes one attempt at a time at an endpoint that has not answered yet', () => {
     schedule.add(claimed(1, 100));
     expect(start()).toHaveLength(1);
   });
 
-  it('makes 2 at once after 5 time-outs in a row, and 16 again once it answers', () => {
+  it('makes 2 attempts at once after 5 time-outs in a row, and 16 again once the endpoint answers', () => {
     prove(1);
     timeOut(1, 4);
     schedule.add(claimed(1, 50));
@@ -102,7 +102,7 @@ describe('the schedule of attempts', () => {
     expect(start().length).toBe(16);
   });
 
-  it('gives slow endpoints together a tenth of the slots, all others the rest', () => {
+  it('gives all slow endpoints together a tenth of the slots', () => {
     for (let id = 1; id <= 100; id += 1) timeOut(id, 5);
     for (let id = 201; id <= 260; id += 1) prove(id);
     for (let id = 1; id <= 100; id += 1) schedule.add(claimed(id, 10));
@@ -113,7 +113,7 @@ describe('the schedule of attempts', () => {
     expect(running.length - slow.length).toBe(512);
   });
 
-  it('notices an endpoint that does not answer while its attempts run', () => {
+  it('notices that an endpoint is slow while its attempts are running', () => {
     for (let id = 1; id <= 512; id += 1) schedule.add(claimed(id, 8));
     expect(start()).toHaveLength(512);
     prove(600);
@@ -127,7 +127,7 @@ describe('the schedule of attempts', () => {
     expect(schedule.slowEndpoints(1_000)).toHaveLength(512);
   });
 
-  it('gives back claims that have waited for a second, so that their webhook is read anew', () => {
+  it('gives back claims that have waited for a second, so that their endpoint is read again', () => {
     schedule.add(claimed(1, 3));
     now += 1_001;
     const stale: ClaimedDelivery[] = [];
@@ -141,8 +141,8 @@ describe('the schedule of attempts', () => {
   });
 });
 
-describe('what may be claimed', () => {
-  it('is nothing for an endpoint that has enough, little for one that has not answered yet', () => {
+describe('the quota of a claim', () => {
+  it('is zero for an endpoint with enough claims, and small for one that has not answered yet', () => {
     schedule.add(claimed(1, FIRST_CLAIM));
     expect(schedule.quotas()).toEqual(new Map([[1, 0]]));
     endAll(start(), 5);
@@ -153,7 +153,7 @@ describe('what may be claimed', () => {
     expect(schedule.quotas()).toEqual(new Map([[1, 32]]));
   });
 
-  it('grows with what the endpoint takes', () => {
+  it('grows with the rate of the endpoint', () => {
     prove(1);
     for (let n = 0; n < 500; n += 1) prove(1);
     expect(schedule.quotas().get(1)).toBe(501);
@@ -162,7 +162,7 @@ describe('what may be claimed', () => {
     expect(schedule.quotas().get(1)).toBe(32);
   });
 
-  it('is no more than can be attempted at once for an endpoint that times out', () => {
+  it('is no more than the concurrent attempts of an endpoint that times out', () => {
     timeOut(1, 5);
     expect(schedule.quotas()).toEqual(new Map([[1, 2]]));
     schedule.add(claimed(1, 2));

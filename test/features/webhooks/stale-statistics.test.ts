@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => stale.close());
 
-/** Rows of deliveries whose history is gone: what matters here is the queue. */
+/** Adds queue rows only: the test does not need their deliveries. */
 async function queue(first: number, count: number): Promise<void> {
   await stale.database.pool.query(
     `insert into webhook_queue (delivery_id, created_at, webhook_id, event_id, generation)
@@ -34,7 +34,7 @@ async function claim() {
 
 type Deliveries = Awaited<ReturnType<typeof claim>>;
 
-/** Half of them as attempts, half as not to be made. */
+/** Records half of them as attempts, and half as dropped. */
 function record(deliveries: Deliveries) {
   const outcome = {
     delivered: false,
@@ -59,7 +59,7 @@ function record(deliveries: Deliveries) {
   );
 }
 
-it('a queue that was empty when its plans were made is claimed and recorded by keys', async () => {
+it('claims and records by keys if the queue was empty when its plans were made', async () => {
   await queue(1, 2);
   await record(await claim());
   await queue(3, BACKLOG);

@@ -334,6 +334,7 @@ describe('stopping', () => {
     const stopped = queue.loop.stop();
     arrived.resolve();
     await stopped;
+    expect(queue.waiting).toEqual([]);
     expect(owners()).toEqual([null]);
     expect(queue.events.at(-1)).toBe('close');
   });
