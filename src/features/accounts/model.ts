@@ -2,7 +2,7 @@ import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { type Capacity, readCapacity } from '../../delivery/limits/capacity.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** What an account tells of itself, what it has used, and what it may still send. */
+/** An account with its usage and its remaining capacity. Names are those of the columns. */
 export interface AccountFigures {
   id: number;
   name: string | null;
@@ -21,7 +21,7 @@ export interface AccountFigures {
   email_sent: number;
   sms_sent: number;
   ai_used: number;
-  /** Of any brand of the account, test messages aside. */
+  /** The first message of any brand of the account, not counting test messages. */
   first_message_at: Date | null;
   capacity: Capacity;
 }
@@ -37,7 +37,7 @@ from accounts a
 left join account_counters c on c.account_id = a.id
 where a.id = $1`;
 
-/** @returns null where there is no such account */
+/** @returns null if there is no such account */
 export async function findAccountFigures(
   db: Queryable,
   accountId: number,

@@ -14,7 +14,7 @@ export interface AccountParts {
   brand: Brand | null;
   /** Whether any of the account's domains is verified. */
   domainVerified: boolean;
-  /** The signed id to show of an image. */
+  /** Returns the signed id of a stored image reference. */
   showImage: (reference: string | null) => string | null;
 }
 
@@ -23,12 +23,12 @@ function completedAt(state: unknown): string | undefined {
   return typeof at === 'string' ? new Date(at).toISOString() : undefined;
 }
 
-/** What was noted when it happened, else what the rows tell. */
+/** Prefers the recorded times. Steps without one are derived from the brand and the first message. */
 function stepTimes({ figures, brand }: AccountParts): StepTimes {
   const times: StepTimes = {};
   for (const step of onboardingSteps) {
-    const noted = completedAt(figures.onboarding_state[step]);
-    if (noted !== undefined) times[step] = noted;
+    const recorded = completedAt(figures.onboarding_state[step]);
+    if (recorded !== undefined) times[step] = recorded;
   }
   if (brand?.complete) times.brand ??= brand.updated_at;
   if (figures.first_message_at) times.first_send ??= figures.first_message_at.toISOString();
@@ -72,8 +72,8 @@ function billingOf(figures: AccountFigures): AccountView['billing'] {
 }
 
 /**
- * What anyone outside sees of an account.
- * @param mailDomain of the sandbox's address
+ * Presents an account to clients.
+ * @param mailDomain the domain of the sandbox address
  */
 export function presentAccount(parts: AccountParts, mailDomain: string): AccountView {
   const { figures, brand, domainVerified, showImage } = parts;

@@ -41,6 +41,7 @@ export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
     const parts = {
       figures,
       brand: brand && presentBrand(brand, publicUrl),
+      // Domains cannot be registered yet.
       domainVerified: false,
       showImage: (reference: string | null) => images.show(figures.id, reference),
     };
@@ -53,7 +54,7 @@ export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
       path: '/v1/my/account',
       operationId: 'getAccount',
       tag,
-      summary: 'The account, its limits and what it has used',
+      summary: 'Show the account, its limits and its usage',
       auth: 'account',
       responses: { 200: { description: 'The account', schema: accountSchema } },
       async handler({ tenant, publicUrl }) {
@@ -67,8 +68,8 @@ export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
       tag,
       summary: 'Change the account',
       description:
-        'A field left out stays as it is, null empties it. `email_from_email` must be a verified sender identity: ' +
-        'until a domain is verified only `sandbox_email` is.',
+        'A field left out stays as it is; null clears it. `email_from_email` must be a verified sender identity: ' +
+        'until a domain is verified, only `sandbox_email` is.',
       auth: 'account',
       body: patchAccountBody,
       readOnlyFields: accountReadOnlyFields,

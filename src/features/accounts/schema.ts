@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { brandSchema } from '../brands/schema.ts';
 
-/** What an account may use, unless an operator made an exception; false for what is not there yet. */
-const defaults = {
+/** The default capabilities of an account; false for features that do not exist yet. */
+const defaultCapabilities = {
   email: true,
   sms: true,
   campaigns: false,
@@ -15,24 +15,28 @@ const defaults = {
   mcp: false,
 };
 
-export type Capability = keyof typeof defaults;
+export type Capability = keyof typeof defaultCapabilities;
 
-export const capabilities = Object.keys(defaults) as Capability[];
+export const capabilities = Object.keys(defaultCapabilities) as Capability[];
 
-/** @param exceptions an operator's, by name; what is no boolean or no capability is left out */
+/**
+ * Returns the capabilities of an account.
+ * @param exceptions set by an operator, by name; unknown names and values that are not boolean are ignored
+ */
 export function capabilitiesOf(exceptions: Record<string, unknown>): Record<Capability, boolean> {
   const all = capabilities.map((name): [Capability, boolean] => {
     const exception = exceptions[name];
-    return [name, typeof exception === 'boolean' ? exception : defaults[name]];
+    return [name, typeof exception === 'boolean' ? exception : defaultCapabilities[name]];
   });
   return Object.fromEntries(all) as Record<Capability, boolean>;
 }
 
-/** The steps of getting started, in the order they are shown. */
+/** The steps of getting started, in the order of their display. */
 export const onboardingSteps = ['domain', 'brand', 'contacts', 'first_send'] as const;
 
 export type OnboardingStep = (typeof onboardingSteps)[number];
 
+/** When each completed step was completed, ISO 8601. */
 export type StepTimes = Partial<Record<OnboardingStep, string>>;
 
 export interface Onboarding {
@@ -40,7 +44,7 @@ export interface Onboarding {
   progress: { completed: number; total: number };
 }
 
-/** @param times when each completed step was completed, ISO 8601 */
+/** Presents all steps and the progress. */
 export function presentOnboarding(times: StepTimes): Onboarding {
   const steps = Object.fromEntries(
     onboardingSteps.map((step) => [step, { completed_at: times[step] ?? null }]),
@@ -51,29 +55,35 @@ export function presentOnboarding(times: StepTimes): Onboarding {
 
 const MAX_TEST_RECIPIENTS = 5;
 
-const oneLine = (most: number) =>
+const MAX_NAME_LENGTH = 200;
+const MAX_SIGNED_ID_LENGTH = 200;
+
+const oneLine = (maxLength: number) =>
   z
     .string()
-    .max(most)
+    .max(maxLength)
     .regex(/^[^\p{Cc}\u2028\u2029]*$/u, 'must not contain line breaks or control characters');
-const signedId = z.string().max(200).meta({ description: 'A `signed_id` from `POST /uploads`.' });
+const signedId = z
+  .string()
+  .max(MAX_SIGNED_ID_LENGTH)
+  .meta({ description: 'A `signed_id` from `POST /uploads`.' });
 const email = z
   .string()
   .superRefine((text, context) => {
     const parsed = parseEmailAddress(text);
     if ('error' in parsed) context.addIssue({ code: 'custom', message: parsed.error });
     else if (parsed.name !== null) {
-      context.addIssue({ code: 'custom', message: 'must be an address alone, without a name' });
+      context.addIssue({ code: 'custom', message: 'must be an address without a name' });
     }
   })
   .meta({ format: 'email' });
 
-/** PATCH /v1/my/account: null empties a field. */
+/** The body of `PATCH /v1/my/account`. Null clears a field. */
 export const patchAccountBody = z.strictObject({
-  name: oneLine(200).nullish(),
+  name: oneLine(MAX_NAME_LENGTH).nullish(),
   avatar: signedId.nullish(),
   banner: signedId.nullish(),
-  email_from_name: oneLine(200).nullish(),
+  email_from_name: oneLine(MAX_NAME_LENGTH).nullish(),
   email_from_email: email.nullish().meta({ description: 'A verified sender identity of the account.' }),
   email_reply_to: email.nullish(),
   test_email_recipients: z.array(email).max(MAX_TEST_RECIPIENTS).optional(),
@@ -95,7 +105,7 @@ const billing = z.object({
   auto_topup: z.boolean(),
   resources: z.object({ email: resource, sms: resource, ai: resource }).meta({
     description:
-      '`email`: the rolling 24-hour allowance, in which SMS count too. `sms` and `ai` have none of their own.',
+      '`email`: the rolling 24-hour allowance, which also counts SMS. `sms` and `ai` have no allowance of their own.',
   }),
   lifetime: z.object({ email_sent: z.int(), sms_sent: z.int(), ai_used: z.int() }),
 });
@@ -110,7 +120,7 @@ export const accountSchema = z
     account_tier: z.enum(['free', 'paid', 'trusted']),
     onboarding_state: z
       .partialRecord(z.enum(onboardingSteps), step)
-      .meta({ description: 'The steps completed so far.' }),
+      .meta({ description: 'The completed steps.' }),
     onboarding: z.object({
       steps: z.record(z.enum(onboardingSteps), step),
       progress: z.object({ completed: z.int(), total: z.int() }),
@@ -136,7 +146,7 @@ export const accountSchema = z
 
 export type AccountView = z.infer<typeof accountSchema>;
 
-/** Given by GET, ignored by PATCH. */
+/** Fields that GET returns and PATCH ignores. */
 export const accountReadOnlyFields = Object.keys(accountSchema.shape).filter(
   (name) => !(name in patchAccountBody.shape),
 );

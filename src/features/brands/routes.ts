@@ -24,7 +24,7 @@ export function createBrandRoutes({ database: { pool }, keyring }: BrandRouteDep
       path: '/v1/my/brand',
       operationId: 'getBrand',
       tag,
-      summary: 'The current brand',
+      summary: 'Show the current brand',
       description: 'Null if the account has no brand yet.',
       auth: 'account',
       responses: { 200: { description: 'The brand, or null', schema: brandSchema.nullable() } },

@@ -1,7 +1,7 @@
 import type { User } from './schema.ts';
 import type { UserRow } from './service.ts';
 
-/** What anyone outside sees of a user. */
+/** Presents a user to clients. */
 export function presentUser(row: UserRow): User {
   return {
     id: row.id,

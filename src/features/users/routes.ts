@@ -15,6 +15,8 @@ export interface AuthRouteDeps {
   rateLimiter: RateLimiter;
 }
 
+const MAX_BODY_BYTES = 16 * 1024;
+
 /** `POST /v1/login`. */
 export function createAuthRoutes({
   config,
@@ -32,12 +34,12 @@ export function createAuthRoutes({
       tag: 'Login',
       summary: 'Log a user in',
       description:
-        'Answers with the user; the session token, good for 24 hours, is in the Authorization header of the answer. ' +
-        'At most 10 attempts a minute from one address and for one account.',
+        'Returns the user. The Authorization header of the response has a session token, valid for 24 hours. ' +
+        'Allows 10 attempts per minute from one IP address and for one email address.',
       auth: 'none',
       idempotency: 'none',
       body: loginBody,
-      maxBodyBytes: 16 * 1024,
+      maxBodyBytes: MAX_BODY_BYTES,
       responses: {
         200: {
           description: 'The user',

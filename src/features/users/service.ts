@@ -4,14 +4,15 @@ import { AppError, notFound } from '../../errors.ts';
 import type { Role } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** RFC 9106's second recommendation for memory-bound hosts (OWASP: 19 MiB, 2 passes, 1 lane). */
-const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
+/** The argon2id parameters that OWASP recommends: 19 MiB, 2 passes, 1 lane. */
+const ARGON2_COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** @returns an argon2id hash in PHC form; some 20 ms in the thread pool */
-export function hashPassword(password: string): Promise<string> {
-  return hash(password, COST);
+/** @returns an argon2id hash in PHC format; takes about 20 ms in the thread pool */
+function hashPassword(password: string): Promise<string> {
+  return hash(password, ARGON2_COST);
 }
 
+/** Checks a password. A malformed hash matches no password. */
 export async function verifyPassword(passwordHash: string, password: string): Promise<boolean> {
   try {
     return await verify(passwordHash, password);
@@ -20,12 +21,14 @@ export async function verifyPassword(passwordHash: string, password: string): Pr
   }
 }
 
-/** Easy to copy, 120 random bits. */
+const GENERATED_PASSWORD_BYTES = 15;
+
+/** Generates a password of 20 characters. */
 export function generatePassword(): string {
-  return randomBytes(15).toString('base64url');
+  return randomBytes(GENERATED_PASSWORD_BYTES).toString('base64url');
 }
 
-/** A row of `users`, as login shows it. */
+/** A row of `users`. */
 export interface UserRow {
   id: number;
   first_name: string;
@@ -41,14 +44,16 @@ export interface UserRow {
 }
 
 export interface Login {
-  /** @throws AppError unauthorized, the same and as late for an unknown address as for a wrong password */
+  /**
+   * Checks a password.
+   * @throws AppError unauthorized; its text and timing do not reveal whether the address or the password is wrong
+   */
   logIn(email: string, password: string): Promise<UserRow>;
 }
 
-/** Check passwords. */
 export function createLogin(db: Queryable): Login {
-  // Verified where there is no such user, so that the answer takes as long.
-  const nobodysHash = hashPassword(generatePassword());
+  // Checked for unknown addresses, so that the response takes as long as for known ones.
+  const dummyHash = hashPassword(generatePassword());
   return {
     async logIn(email, password) {
       const { rows } = await db.query<UserRow>(
@@ -58,8 +63,8 @@ export function createLogin(db: Queryable): Login {
         [emailKey(email)],
       );
       const user = rows[0];
-      const right = await verifyPassword(user?.password_hash ?? (await nobodysHash), password);
-      if (!user || !right) throw new AppError('unauthorized', 'wrong email or password');
+      const matches = await verifyPassword(user?.password_hash ?? (await dummyHash), password);
+      if (!user || !matches) throw new AppError('unauthorized', 'wrong email or password');
       return user;
     },
   };
@@ -67,7 +72,7 @@ export function createLogin(db: Queryable): Login {
 
 export interface NewUser {
   email: string;
-  /** Made where none is given. */
+  /** Generated if not given. */
   password?: string;
   firstName?: string;
   lastName?: string;
@@ -83,13 +88,13 @@ export interface AddedMember {
   accountId: number;
   email: string;
   role: Role;
-  /** Whether the user was made now; false: someone with this address was already there. */
+  /** Whether the user was created; false if the address already had a user. */
   created: boolean;
-  /** The password made for a new user, to be shown once; null where it was given or the user was there. */
+  /** The generated password of a new user, to be shown once; null if it was given or the user already existed. */
   password: string | null;
 }
 
-/** What login looks a user up by. */
+/** Normalizes an address; `users.email_key` has the result. */
 export function emailKey(email: string): string {
   return email.trim().toLowerCase();
 }
@@ -109,7 +114,7 @@ async function insertUser(db: Queryable, input: NewUser, password: string): Prom
   return rows[0]?.id ?? null;
 }
 
-/** @returns the id of the user with this address, in any letter case */
+/** @returns the id of the user with this address in any letter case; null if there is none */
 export async function findUserId(db: Queryable, email: string): Promise<number | null> {
   const { rows } = await db.query<{ id: number }>('select id from users where email_key = $1', [
     emailKey(email),
@@ -118,20 +123,19 @@ export async function findUserId(db: Queryable, email: string): Promise<number |
 }
 
 /**
- * Let someone into an account, or change their role. A new user gets the password given or a new one.
- * @param db inside a transaction
- * @throws AppError `not_found` where there is no such account; `conflict` where it would be left without an owner
+ * Adds a user to an account, or changes their role. Creates the user if the address is new.
+ * @throws AppError `not_found` if there is no such account; `conflict` if the account would lose its last owner
  */
-export async function addMember(db: Queryable, input: NewMember): Promise<AddedMember> {
-  const account = await db.query(`select 1 from accounts where id = $1 and kind = 'customer'`, [
+export async function addMember(trx: Queryable, input: NewMember): Promise<AddedMember> {
+  const account = await trx.query(`select 1 from accounts where id = $1 and kind = 'customer'`, [
     input.accountId,
   ]);
   if (account.rowCount === 0) throw notFound('account');
   const password = input.password ?? generatePassword();
-  const known = await findUserId(db, input.email);
-  const userId = known ?? (await insertUser(db, input, password)) ?? (await findUserId(db, input.email));
+  const known = await findUserId(trx, input.email);
+  const userId = known ?? (await insertUser(trx, input, password)) ?? (await findUserId(trx, input.email));
   if (userId === null) throw notFound('user');
-  await setRole(db, input.accountId, userId, input.role);
+  await setRole(trx, input.accountId, userId, input.role);
   const created = known === null;
   const shown = created && input.password === undefined ? password : null;
   return {
@@ -145,7 +149,7 @@ export async function addMember(db: Queryable, input: NewMember): Promise<AddedM
 }
 
 async function setRole(db: Queryable, accountId: number, userId: number, role: Role): Promise<void> {
-  // One change at a time, so that two owners who lose the role at once do not each count on the other.
+  // Allow one change at a time: two owners who lose the role at once would otherwise each see the other as owner.
   await db.query('select 1 from accounts where id = $1 for no key update', [accountId]);
   const { rowCount } = await db.query(
     `insert into memberships as m (account_id, user_id, role) values ($1, $2, $3)
@@ -154,10 +158,13 @@ async function setRole(db: Queryable, accountId: number, userId: number, role: R
          select 1 from memberships o where o.account_id = $1 and o.user_id <> $2 and o.role = 'owner')`,
     [accountId, userId, role],
   );
-  if (rowCount === 0) throw new AppError('conflict', 'an account keeps at least one owner');
+  if (rowCount === 0) throw new AppError('conflict', 'an account must keep at least one owner');
 }
 
-/** Set a new password and end every session of the user. */
+/**
+ * Sets a new password and ends all sessions of the user.
+ * @throws AppError `not_found`
+ */
 export async function setPassword(db: Queryable, userId: number, password: string): Promise<void> {
   const { rowCount } = await db.query(
     'update users set password_hash = $2, session_version = session_version + 1, updated_at = now() where id = $1',

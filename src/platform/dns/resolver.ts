@@ -3,18 +3,18 @@ import { Resolver as DnsPromises } from 'node:dns/promises';
 import net from 'node:net';
 
 const TIMEOUT_MS = 5_000;
-const TRY_MS = 2_000;
-const TRIES = 2;
+const ATTEMPT_TIMEOUT_MS = 2_000;
+const ATTEMPTS = 2;
 
-/** An address that a name stands for. */
+/** An address that a name resolves to. */
 export interface ResolvedAddress {
   address: string;
   family: 4 | 6;
 }
 
 /**
- * Why a name has no address: `not_found` the name servers say so; `unavailable` they did not answer, or not
- * properly, so that asking again later may help.
+ * A name was not resolved. `not_found`: the name servers say that it has no address. `unavailable`: they did not
+ * respond, or not properly, so a later look-up may succeed.
  */
 export class ResolveError extends Error {
   readonly code: 'not_found' | 'unavailable';
@@ -26,18 +26,18 @@ export class ResolveError extends Error {
   }
 }
 
-/** Every look-up that Carillon makes goes through one of these. */
+/** Resolves names. Every look-up of Carillon goes through a resolver. */
 export interface Resolver {
   /**
-   * All A and AAAA addresses, IPv4 first. Literals are returned as they are.
+   * Returns all A and AAAA addresses, IPv4 first. Address literals are returned as they are.
    * @throws ResolveError
    */
   resolveAddresses(host: string, options?: { timeoutMs?: number }): Promise<ResolvedAddress[]>;
-  /** As `dns.lookup`, for clients that take one. */
+  /** Has the signature of `dns.lookup`, for clients that accept one. */
   lookup: net.LookupFunction;
 }
 
-/** RFC 6761, section 6.3: never asked of a server. */
+/** Never sent to a name server (RFC 6761, section 6.3). */
 const LOCALHOST = /^(.+\.)?localhost\.?$/i;
 const localAddresses: ResolvedAddress[] = [
   { address: '127.0.0.1', family: 4 },
@@ -50,14 +50,14 @@ function isAbsent(error: unknown): boolean {
   return absent.has((error as { code?: string }).code ?? '');
 }
 
-/** One client a look-up, so that what its deadline leaves unanswered can be given up. */
-async function within<T>(
+/** Runs a look-up with its own client, so that its queries can be canceled at the deadline. */
+async function withDeadline<T>(
   host: string,
   timeoutMs: number,
   servers: readonly string[],
   ask: (client: DnsPromises) => Promise<T>,
 ): Promise<T> {
-  const client = new DnsPromises({ timeout: TRY_MS, tries: TRIES });
+  const client = new DnsPromises({ timeout: ATTEMPT_TIMEOUT_MS, tries: ATTEMPTS });
   if (servers.length > 0) client.setServers(servers);
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
@@ -103,18 +103,18 @@ function lookupWith(resolve: Resolver['resolveAddresses']): net.LookupFunction {
 }
 
 /**
- * @param servers addresses of name servers, with ports where needed (DNS_SERVERS). Where empty, the system's
- *   servers are asked, without its hosts file but for `localhost`; `lookup` is then the system's own.
- * @throws TypeError (ERR_INVALID_IP_ADDRESS) where an entry is no address
+ * @param servers addresses of name servers, optionally with ports (DNS_SERVERS). If empty, the system's name servers are
+ *   used, but not its hosts file, and `lookup` is the system's own.
+ * @throws TypeError (ERR_INVALID_IP_ADDRESS) if an entry is not an address
  */
 export function createResolver(servers: readonly string[]): Resolver {
-  // A wrong setting is told at start and not at the first look-up.
+  // Report a bad setting at the start, not at the first look-up.
   if (servers.length > 0) new DnsPromises().setServers(servers);
   const resolveAddresses: Resolver['resolveAddresses'] = async (host, options = {}) => {
     const family = net.isIP(host);
     if (family !== 0) return [{ address: host, family: family === 4 ? 4 : 6 }];
     if (LOCALHOST.test(host)) return localAddresses;
-    return within(host, options.timeoutMs ?? TIMEOUT_MS, servers, (client) => askServers(client, host));
+    return withDeadline(host, options.timeoutMs ?? TIMEOUT_MS, servers, (client) => askServers(client, host));
   };
   return {
     resolveAddresses,

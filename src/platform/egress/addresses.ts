@@ -3,10 +3,10 @@ import ipaddr from 'ipaddr.js';
 type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 /**
- * IPv4 that is not somebody's ordinary public host: the IANA special-purpose registry (RFC 6890 and what was
- * added to it), multicast, the reserved block, and the platform address of Azure, which answers inside only.
+ * IPv4 ranges without ordinary public hosts: the IANA special-purpose registry (RFC 6890 and later additions),
+ * multicast, the reserved block, and the platform address of Azure, which is reachable only from inside.
  */
-const badV4 = [
+const blockedV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -28,11 +28,13 @@ const badV4 = [
   '168.63.129.16/32',
 ].map(parseRange);
 
-/** The only IPv6 block that is given out for the public Internet (RFC 4291, section 2.4). */
+/** The only IPv6 block that is allocated for the public Internet (RFC 4291, section 2.4). */
 const publicV6 = parseRange('2000::/3');
 
-/** Within it: IETF protocols with Teredo and ORCHID, documentation (twice), 6to4, AS112. */
-const badV6 = ['2001::/23', '2001:db8::/32', '3fff::/20', '2002::/16', '2620:4f:8000::/48'].map(parseRange);
+/** Special ranges within that block: IETF protocols with Teredo and ORCHID, documentation (two), 6to4, AS112. */
+const blockedV6 = ['2001::/23', '2001:db8::/32', '3fff::/20', '2002::/16', '2620:4f:8000::/48'].map(
+  parseRange,
+);
 
 function parseRange(text: string): Range {
   return ipaddr.parseCIDR(text);
@@ -42,11 +44,11 @@ function within(address: ipaddr.IPv4 | ipaddr.IPv6, range: Range): boolean {
   return address.kind() === range[0].kind() && address.match(range);
 }
 
-/** Which addresses may be reached. */
+/** Decides which addresses outbound requests may reach. */
 export interface AddressPolicy {
-  /** Whether EGRESS_ALLOW names it. */
+  /** Whether EGRESS_ALLOW contains the address. */
   isAllowed: (address: string) => boolean;
-  /** Whether it is a public host's, or allowed. */
+  /** Whether the address is public or allowed. */
   isReachable: (address: string) => boolean;
 }
 
@@ -59,14 +61,14 @@ function parseAllowed(entry: string): Range {
 }
 
 function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
-  if (address.kind() === 'ipv4') return !badV4.some((range) => within(address, range));
-  return within(address, publicV6) && !badV6.some((range) => within(address, range));
+  if (address.kind() === 'ipv4') return !blockedV4.some((range) => within(address, range));
+  return within(address, publicV6) && !blockedV6.some((range) => within(address, range));
 }
 
 /**
- * IPv6 that carries an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) is never reachable by what it
- * carries: it lies outside 2000::/3 or in one of the bad blocks, and is only allowed by its own range.
- * @param allow CIDRs or single addresses
+ * An IPv6 address that embeds an IPv4 address (mapped, compatible, NAT64, 6to4, Teredo) is judged by its own range, never
+ * by the embedded address. All such ranges are outside 2000::/3 or blocked, so they must be allowed explicitly.
+ * @param allow CIDR ranges or single addresses
  * @throws Error naming an entry that is neither
  */
 export function createAddressPolicy(allow: readonly string[]): AddressPolicy {

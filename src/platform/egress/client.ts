@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Resolver } from '../dns/resolver.ts';
 import { createAddressPolicy } from './addresses.ts';
 import { createConnections, type Connections } from './connections.ts';
@@ -8,16 +9,20 @@ import { readTarget, type Target } from './target.ts';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_RESPONSE_BYTES = 64 * 1024;
-const MOST_TARGETS = 5_000;
+const MAX_TARGETS = 5_000;
+const MAX_REDIRECTS = 5;
+const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
+/** Headers sent to another origin, too, as are those that begin with `accept`. Any other header may be a credential. */
+const FORWARDED_HEADERS = new Set(['user-agent', 'content-type']);
 
 export interface EgressOptions {
   resolver: Resolver;
-  /** EGRESS_ALLOW: ranges that may be reached although private, and over plain HTTP too. */
+  /** EGRESS_ALLOW: private ranges that may be reached, even over plain HTTP. */
   allow: readonly string[];
   userAgent: string;
-  /** Certificates (PEM) to trust instead of the system's; for tests. */
+  /** Certificates (PEM) to trust instead of the system's, for tests. */
   ca?: string[];
-  /** How long a name's addresses are used without asking again; 5 s. */
+  /** How long the addresses of a name are used without another look-up; 5 s by default. */
   pinMs?: number;
 }
 
@@ -26,25 +31,25 @@ export interface EgressRequest {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   headers?: Record<string, string>;
   body?: string | Buffer;
-  /** For everything: the name, the connection, the answer's last byte. 10 s. */
+  /** Covers everything from the look-up to the last byte of the response; 10 s by default. */
   timeoutMs?: number;
-  /** What is read of the answer's body; 64 KiB. */
+  /** How much of the response body is read; 64 KiB by default. */
   maxResponseBytes?: number;
   /**
-   * Whether the other side may get it twice: then it is made again where a kept connection turns out to be closed.
-   * True for GET and HEAD.
+   * Whether the server may receive the request twice. If so, the request is repeated if a pooled connection turns out
+   * to be closed. True by default for GET and HEAD.
    */
   repeatable?: boolean;
-  /** How many redirects of a GET or HEAD are followed, at most 5: each is judged like a URL of its own. None. */
+  /** How many redirects of a GET or HEAD to follow, at most 5; none by default. Each URL is checked like the first. */
   maxRedirects?: number;
   signal?: AbortSignal;
 }
 
-/** The one client for every HTTP request to an address that a user chose. Nothing here throws. */
+/** The client for all HTTP requests to addresses chosen by users. Its methods never throw. */
 export interface Egress {
-  /** Whether a URL may be called now; `message` completes the sentence "url …". */
+  /** Checks whether a URL may be requested now. `message` completes the sentence "url …". */
   checkUrl(url: string): Promise<{ ok: true } | EgressProblem<RefusalReason>>;
-  /** Redirects are answers like any other, unless `maxRedirects` is given. */
+  /** Makes a request. Unless `maxRedirects` is given, a redirect is returned like any other response. */
   request(request: EgressRequest): Promise<EgressResult>;
   close(): Promise<void>;
 }
@@ -53,7 +58,7 @@ interface Parts {
   pins: Pins;
   connections: Connections;
   userAgent: string;
-  targets: Map<string, Target>;
+  targets: LRUCache<string, Target>;
 }
 
 function targetOf(parts: Parts, url: string): Target | EgressProblem {
@@ -61,7 +66,6 @@ function targetOf(parts: Parts, url: string): Target | EgressProblem {
   if (known) return known;
   const target = readTarget(url);
   if ('reason' in target) return target;
-  if (parts.targets.size >= MOST_TARGETS) parts.targets.clear();
   parts.targets.set(url, target);
   return target;
 }
@@ -75,8 +79,8 @@ function pinFor(
 }
 
 /**
- * A server may close a connection that it kept for a while at the very moment when we use it. What may be repeated
- * is then sent once more, on a new one.
+ * Sends a request over a pooled connection. A server may close an idle connection at the very moment when it is used; a
+ * repeatable request is then sent once more, over a new connection.
  */
 async function exchange(
   { connections }: Parts,
@@ -122,14 +126,14 @@ async function send(parts: Parts, request: EgressRequest): Promise<EgressResult>
   });
 }
 
-/** @throws Error where an entry of `allow` is no address range */
+/** @throws Error if an entry of `allow` is not an address range */
 export function createEgress(options: EgressOptions): Egress {
   const policy = createAddressPolicy(options.allow);
   const parts: Parts = {
     pins: createPins(options.resolver, policy, options.pinMs),
     connections: createConnections(policy, options.ca),
     userAgent: options.userAgent,
-    targets: new Map(),
+    targets: new LRUCache({ max: MAX_TARGETS }),
   };
   return {
     async checkUrl(url) {
@@ -138,58 +142,46 @@ export function createEgress(options: EgressOptions): Egress {
       const pin = pinFor(target, await parts.pins.resolve(target.host, DEFAULT_TIMEOUT_MS));
       return 'reason' in pin ? pin : { ok: true };
     },
-    request: (request) =>
-      request.maxRedirects
-        ? followRedirects(request, DEFAULT_TIMEOUT_MS, (each) => send(parts, each))
-        : send(parts, request),
+    request: (request) => (request.maxRedirects ? followRedirects(parts, request) : send(parts, request)),
     close: () => parts.connections.close(),
   };
 }
 
-const MOST_REDIRECTS = 5;
-const STATUSES = new Set([301, 302, 303, 307, 308]);
-/** What another origin is told, too, beside `accept` and its like: any other header may be a credential. */
-const OPEN_HEADERS = new Set(['user-agent', 'content-type']);
-
 function nextUrl(result: EgressResult, url: string): URL | null {
-  if (!result.ok || !STATUSES.has(result.statusCode)) return null;
+  if (!result.ok || !REDIRECT_STATUSES.has(result.statusCode)) return null;
   const { location } = result.headers;
   return typeof location === 'string' ? URL.parse(location, url) : null;
 }
 
-function isOpen(header: string): boolean {
+function isForwarded(header: string): boolean {
   const name = header.toLowerCase();
-  return OPEN_HEADERS.has(name) || name === 'accept' || name.startsWith('accept-');
+  return FORWARDED_HEADERS.has(name) || name === 'accept' || name.startsWith('accept-');
 }
 
 function headersFor(headers: Record<string, string>, from: string, to: URL): Record<string, string> {
   if (new URL(from).origin === to.origin) return headers;
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => isOpen(name)));
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => isForwarded(name)));
 }
 
 /**
- * Make a GET or HEAD, and again where its answer leads to: every hop is a request of its own, judged from the URL's
- * scheme to the address of its connection. One deadline covers them all.
- * @param send makes one request
+ * Makes a request and follows its redirects if it is a GET or HEAD. Every hop is checked like the first request, from
+ * the scheme of its URL to the address of its connection. One deadline covers all hops.
  */
-export async function followRedirects(
-  request: EgressRequest,
-  defaultTimeoutMs: number,
-  send: (request: EgressRequest) => Promise<EgressResult>,
-): Promise<EgressResult> {
+async function followRedirects(parts: Parts, request: EgressRequest): Promise<EgressResult> {
   const startedAt = performance.now();
-  const timeoutMs = request.timeoutMs ?? defaultTimeoutMs;
+  const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   const follows = request.method === 'GET' || request.method === 'HEAD';
-  const most = follows ? Math.min(request.maxRedirects ?? 0, MOST_REDIRECTS) : 0;
+  const maxRedirects = follows ? Math.min(request.maxRedirects ?? 0, MAX_REDIRECTS) : 0;
   let { url, headers = {} } = request;
   for (let redirects = 0; ; redirects += 1) {
     const leftMs = timeoutMs - (performance.now() - startedAt);
     if (leftMs <= 0) return { ...problem('timeout'), statusCode: null, durationMs: timeoutMs };
-    const result = await send({ ...request, url, headers, timeoutMs: leftMs });
+    const result = await send(parts, { ...request, url, headers, timeoutMs: leftMs });
     const durationMs = Math.round(performance.now() - startedAt);
     const next = follows ? nextUrl(result, url) : null;
     if (!next) return { ...result, durationMs };
-    if (redirects === most) return { ...problem('redirects'), statusCode: result.statusCode, durationMs };
+    if (redirects === maxRedirects)
+      return { ...problem('redirects'), statusCode: result.statusCode, durationMs };
     headers = headersFor(headers, url, next);
     url = next.href;
   }

@@ -6,28 +6,28 @@ import type { Target } from './target.ts';
 
 const IDLE_POOL_MS = 60_000;
 const SWEEP_MS = 15_000;
-/** Shorter than most servers keep a silent connection, so that ours is not closed under a request. */
+/** Shorter than most servers keep an idle connection, so that a connection is rarely closed when it is used. */
 const KEEP_ALIVE_MS = 4_000;
-const KEEP_ALIVE_MOST_MS = 30_000;
-const CONNECT_MS = 10_000;
-/** Where there are several addresses, so that the next has its turn within a webhook's deadline. */
-const CONNECT_ONE_OF_MANY_MS = 3_000;
+const MAX_KEEP_ALIVE_MS = 30_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+/** For a host with several addresses, so that a second one can be tried before a webhook's deadline. */
+const ADDRESS_TIMEOUT_MS = 3_000;
 
 type Connect = buildConnector.connector;
 type ConnectCallback = buildConnector.Callback;
 
-/** A client's present connection. */
+/** The open connection of a client. */
 export interface Connection {
-  /** Requests that it was given before the present one. */
+  /** How many requests it was given before the current one. */
   uses: number;
 }
 
-/** A request that is told which connection it went to. */
+/** A request with a callback that receives its connection. */
 export interface TrackedRequest extends Dispatcher.DispatchOptions {
   onConnection?: (connection: Connection) => void;
 }
 
-/** One connection at a time, which knows how often it was used. */
+/** A client that counts the requests of its current connection. */
 class CountingClient extends Client {
   readonly #connection: Connection = { uses: 0 };
 
@@ -42,10 +42,10 @@ class CountingClient extends Client {
   }
 }
 
-/** Kept connections, a pool for each origin and the addresses it was resolved to. */
+/** Pooled connections: one pool for each origin and its resolved addresses. */
 export interface Connections {
   poolFor(target: Target, pin: Pin): Pool;
-  /** A new one, which the caller closes. */
+  /** Opens a new connection, which the caller closes. */
   open(target: Target, pin: Pin): Client;
   close(): Promise<void>;
 }
@@ -55,14 +55,14 @@ interface Entry {
   usedAt: number;
 }
 
-/** Connects to the pin's addresses in turn, by number: no name is looked up here. */
+/** Connects to the pinned addresses, one after the other until one accepts. It never looks up a name. */
 function createPinnedConnect(
   target: Target,
   pin: Pin,
   policy: AddressPolicy,
   ca: string[] | undefined,
 ): Connect {
-  const timeout = pin.addresses.length > 1 ? CONNECT_ONE_OF_MANY_MS : CONNECT_MS;
+  const timeout = pin.addresses.length > 1 ? ADDRESS_TIMEOUT_MS : CONNECT_TIMEOUT_MS;
   const connect = buildConnector({ timeout, allowH2: false, ...(ca ? { ca } : {}) });
   const guarded =
     (callback: ConnectCallback): ConnectCallback =>
@@ -96,8 +96,8 @@ const clientOptions = {
   pipelining: 1,
   allowH2: false,
   keepAliveTimeout: KEEP_ALIVE_MS,
-  keepAliveMaxTimeout: KEEP_ALIVE_MOST_MS,
-  // The request's own deadline covers all of it.
+  keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
+  // The deadline of the request covers both.
   headersTimeout: 0,
   bodyTimeout: 0,
 };
@@ -120,7 +120,7 @@ export function createConnections(policy: AddressPolicy, ca: string[] | undefine
   }, SWEEP_MS).unref();
   return {
     poolFor(target, pin) {
-      // Name servers give the same addresses in turning order.
+      // Name servers rotate the order of the addresses.
       const key = `${target.origin}|${pin.addresses.toSorted().join()}`;
       const entry = pools.get(key) ?? {
         pool: createPool(target, createPinnedConnect(target, pin, policy, ca)),

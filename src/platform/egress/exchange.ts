@@ -5,19 +5,19 @@ import type { Target } from './target.ts';
 
 export interface EgressResponse {
   ok: true;
-  /** Where it came from: another than was asked where redirects were followed. */
+  /** The URL that sent the response; differs from the requested one after redirects. */
   url: string;
   statusCode: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
   /** At most `maxResponseBytes`. */
   body: Buffer;
-  /** Whether more was to come; the connection is then closed. */
+  /** Whether the body was longer; the connection is then closed. */
   truncated: boolean;
   durationMs: number;
 }
 
 export interface EgressFailure extends EgressProblem {
-  /** Of an answer that began and was not complete in time. */
+  /** The status of a response that began but was not completed; null without a response. */
   statusCode: number | null;
   durationMs: number;
 }
@@ -28,16 +28,17 @@ export interface Exchange {
   method: string;
   headers: Record<string, string>;
   body: string | Buffer | null;
-  /** Of `performance.now()`. */
+  /** As given by `performance.now()`, as is the deadline. */
   startedAt: number;
   deadline: number;
   maxResponseBytes: number;
   signal: AbortSignal | undefined;
 }
 
-class Cut extends Error {}
+/** Ends a request whose result is already known. */
+class Ended extends Error {}
 
-/** One request and its answer, as undici tells of them. Ends once, whatever else still comes. */
+/** Handles the events of one request and its response. The first event that ends the exchange decides its result. */
 class Reader implements Dispatcher.DispatchHandler {
   readonly #exchange: Exchange;
   readonly #resolve: (result: EgressResult) => void;
@@ -47,7 +48,7 @@ class Reader implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null;
   #connection: Connection | null = null;
   #connected = false;
-  #kept = false;
+  #reused = false;
   #broken = false;
   #ended = false;
   #bytes = 0;
@@ -65,8 +66,9 @@ class Reader implements Dispatcher.DispatchHandler {
     exchange.signal?.addEventListener('abort', this.#cancel);
   }
 
+  /** See {@link Exchanged}. */
   get stale(): boolean {
-    return this.#kept && this.#broken && this.#statusCode === null;
+    return this.#reused && this.#broken && this.#statusCode === null;
   }
 
   useConnection(connection: Connection): void {
@@ -76,9 +78,9 @@ class Reader implements Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     this.#connected = true;
-    if (this.#connection) this.#kept = this.#connection.uses++ > 0;
-    // It may have waited for a connection until after its deadline.
-    if (this.#ended) controller.abort(new Cut());
+    if (this.#connection) this.#reused = this.#connection.uses++ > 0;
+    // The deadline may have passed while the request waited for a connection.
+    if (this.#ended) controller.abort(new Ended());
   }
 
   onResponseStart(
@@ -92,12 +94,12 @@ class Reader implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    const room = this.#exchange.maxResponseBytes - this.#bytes;
+    const left = this.#exchange.maxResponseBytes - this.#bytes;
     this.#bytes += chunk.length;
-    if (room > 0) this.#chunks.push(chunk.subarray(0, room));
-    if (chunk.length <= room) return;
+    if (left > 0) this.#chunks.push(chunk.subarray(0, left));
+    if (chunk.length <= left) return;
     this.#succeed(true);
-    controller.abort(new Cut());
+    controller.abort(new Ended());
   }
 
   onResponseEnd(): void {
@@ -113,7 +115,7 @@ class Reader implements Dispatcher.DispatchHandler {
   fail(why: EgressProblem): void {
     if (!this.#end()) return;
     this.#resolve({ ...why, statusCode: this.#statusCode, durationMs: this.#durationMs() });
-    this.#controller?.abort(new Cut());
+    this.#controller?.abort(new Ended());
   }
 
   #succeed(truncated: boolean): void {
@@ -142,14 +144,14 @@ class Reader implements Dispatcher.DispatchHandler {
   }
 }
 
-/** How an exchange ended. */
+/** The result of an exchange. */
 export interface Exchanged {
   result: EgressResult;
-  /** Whether it was given a connection that had been kept, and that broke without a word of an answer. */
+  /** Whether the request was sent over a reused connection that broke before any response. */
   stale: boolean;
 }
 
-/** Send one request over a connection and read the answer, all before the deadline. Never throws. */
+/** Sends one request over a connection and reads the response, all before the deadline. Never throws. */
 export function exchangeOver(
   connections: Pool | Client,
   target: Target,

@@ -1,15 +1,16 @@
+import { LRUCache } from 'lru-cache';
 import { ResolveError, type Resolver } from '../dns/resolver.ts';
 import type { AddressPolicy } from './addresses.ts';
 import { problem, type EgressProblem, type RefusalReason } from './problem.ts';
 
 const FRESH_MS = 5_000;
-const MOST_PINS = 10_000;
-const MOST_ADDRESSES = 4;
+const MAX_PINS = 10_000;
+const MAX_ADDRESSES = 4;
 
-/** The addresses a host was resolved to and that were all found good. Connections go nowhere else. */
+/** The addresses of a host, all of which may be reached. Connections are made to no other address. */
 export interface Pin {
   addresses: string[];
-  /** Whether EGRESS_ALLOW names all of them, so that plain HTTP may be spoken. */
+  /** Whether EGRESS_ALLOW contains all of them, so that plain HTTP is allowed. */
   allowed: boolean;
 }
 
@@ -21,8 +22,9 @@ interface Entry {
 }
 
 export interface Pins {
-  /** Without a wait where the host was resolved within the last 5 s. */
+  /** @returns the verdict of a look-up within the last 5 s; null if there is none */
   recall(host: string): Verdict | null;
+  /** Looks the host up. Calls for the same host share a running look-up. */
   resolve(host: string, timeoutMs: number): Promise<Verdict>;
 }
 
@@ -36,29 +38,28 @@ async function judge(
     const found = await resolver.resolveAddresses(host, { timeoutMs });
     const addresses = found.map((each) => each.address);
     if (!addresses.every((address) => policy.isReachable(address))) return problem('address');
-    return { addresses: addresses.slice(0, MOST_ADDRESSES), allowed: addresses.every(policy.isAllowed) };
+    return { addresses: addresses.slice(0, MAX_ADDRESSES), allowed: addresses.every(policy.isAllowed) };
   } catch (error) {
     if (!(error instanceof ResolveError)) throw error;
     return problem(error.code === 'not_found' ? 'not_found' : 'dns');
   }
 }
 
-/** Look names up once, judge all their addresses, and remember the verdict for a few seconds. */
+/** Looks names up, judges all their addresses, and remembers the verdict for a few seconds. */
 export function createPins(resolver: Resolver, policy: AddressPolicy, freshMs: number = FRESH_MS): Pins {
-  const known = new Map<string, Entry>();
-  const asked = new Map<string, Promise<Verdict>>();
+  const known = new LRUCache<string, Entry>({ max: MAX_PINS });
+  const running = new Map<string, Promise<Verdict>>();
 
-  const ask = async (host: string, timeoutMs: number): Promise<Verdict> => {
+  const lookUp = async (host: string, timeoutMs: number): Promise<Verdict> => {
     try {
       const verdict = await judge(host, timeoutMs, resolver, policy);
-      if (known.size >= MOST_PINS) known.clear();
-      // A name server that does not answer is asked again by the next request.
+      // Do not remember that the name servers failed: the next request asks them again.
       if (!('reason' in verdict && verdict.reason === 'dns')) {
         known.set(host, { verdict, freshUntil: performance.now() + freshMs });
       }
       return verdict;
     } finally {
-      asked.delete(host);
+      running.delete(host);
     }
   };
   return {
@@ -67,9 +68,9 @@ export function createPins(resolver: Resolver, policy: AddressPolicy, freshMs: n
       return entry && entry.freshUntil > performance.now() ? entry.verdict : null;
     },
     resolve(host, timeoutMs) {
-      const running = asked.get(host) ?? ask(host, timeoutMs);
-      asked.set(host, running);
-      return running;
+      const lookup = running.get(host) ?? lookUp(host, timeoutMs);
+      running.set(host, lookup);
+      return lookup;
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Why a URL may not be called at all. */
+/** Why a URL may not be requested. */
 const refusals = {
   invalid_url: 'is not a valid URL',
   scheme: 'must begin with https://',
@@ -9,22 +9,22 @@ const refusals = {
   dns: 'has a host name that could not be looked up',
 } as const;
 
-/** Why a request got no proper answer. */
+/** Why a request got no complete response. */
 const faults = {
-  timeout: 'no answer in time',
+  timeout: 'no response in time',
   connect: 'no connection',
   tls: 'no secure connection',
-  reset: 'the connection was lost before the answer was complete',
-  invalid_response: 'the answer is not HTTP',
-  invalid_request: 'the request cannot be written',
-  redirects: 'it leads to more redirects than are followed',
+  reset: 'the connection was lost before the response was complete',
+  invalid_response: 'the response is not HTTP',
+  invalid_request: 'the request cannot be sent',
+  redirects: 'too many redirects',
   canceled: 'canceled',
 } as const;
 
 export type RefusalReason = keyof typeof refusals;
 export type EgressReason = RefusalReason | keyof typeof faults;
 
-/** A reason as a value, with words for people. */
+/** A reason with a message for people. */
 export interface EgressProblem<Reason extends EgressReason = EgressReason> {
   ok: false;
   reason: Reason;
@@ -33,7 +33,7 @@ export interface EgressProblem<Reason extends EgressReason = EgressReason> {
 
 const texts: Record<EgressReason, string> = { ...refusals, ...faults };
 
-/** @param detail of this case, such as the system's error code */
+/** @param detail such as the system's error code */
 export function problem<Reason extends EgressReason>(reason: Reason, detail?: string): EgressProblem<Reason> {
   return { ok: false, reason, message: detail ? `${texts[reason]} (${detail})` : texts[reason] };
 }
@@ -43,8 +43,8 @@ const HTTP_CODE = /^UND_ERR_(HEADERS_OVERFLOW|RES_|RESPONSE|NOT_SUPPORTED)/;
 const REQUEST_CODE = /^(UND_ERR_(INVALID_ARG|REQ_)|ERR_INVALID)/;
 
 /**
- * What an error of the connection means.
- * @param connected whether the request had a connection by then
+ * Classifies an error of a connection.
+ * @param connected whether the request already had a connection
  */
 export function problemOf(error: unknown, connected: boolean): EgressProblem {
   if (error instanceof BlockedConnection) return problem('address');
@@ -56,5 +56,5 @@ export function problemOf(error: unknown, connected: boolean): EgressProblem {
   return problem(connected ? 'reset' : 'connect', code);
 }
 
-/** A connection that ended at an address which may not be reached. */
+/** A connection was made to an address that may not be reached. */
 export class BlockedConnection extends Error {}

@@ -1,26 +1,27 @@
 import net from 'node:net';
 import { problem, type EgressProblem, type RefusalReason } from './problem.ts';
 
-/** A URL's parts, as far as they can be judged without asking anybody. */
+/** The parts of a URL that passed all checks that need no look-up. */
 export interface Target {
-  /** `https://example.com:8443`, the key of its connections. */
+  /** Such as `https://example.com:8443`. */
   origin: string;
   protocol: 'https:' | 'http:';
   /** Without brackets. */
   host: string;
-  /** For SNI and the certificate's check; null where `host` is an address. */
+  /** For SNI and the check of the certificate; null if `host` is an address. */
   serverName: string | null;
-  /** With the query. */
+  /** Including the query. */
   path: string;
 }
 
 const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
-const FIRST_FREE_PORT = 1024;
+const FIRST_UNPRIVILEGED_PORT = 1024;
 
 /**
- * Ports from 1024 on where a well-known service listens that a forged request could harm, beside all below 1024:
- * those that browsers refuse (https://fetch.spec.whatwg.org/#port-blocking), databases, queues and control planes.
+ * Blocked ports from 1024 on, where a forged request could harm a well-known service: ports that browsers block
+ * (https://fetch.spec.whatwg.org/#port-blocking), databases, queues and control planes. Below 1024 only the ports of
+ * HTTP and HTTPS are open.
  */
 const servicePorts = new Set([
   1433, 1434, 1521, 1719, 1720, 1723, 1883, 2049, 2181, 2375, 2376, 2379, 2380, 3128, 3306, 3389, 3659, 4045,
@@ -30,7 +31,7 @@ const servicePorts = new Set([
 ]);
 
 function isPortBlocked(port: number): boolean {
-  if (port < FIRST_FREE_PORT) return port !== HTTP_PORT && port !== HTTPS_PORT;
+  if (port < FIRST_UNPRIVILEGED_PORT) return port !== HTTP_PORT && port !== HTTPS_PORT;
   return servicePorts.has(port);
 }
 
@@ -40,8 +41,8 @@ function portOf(url: URL): number {
 }
 
 /**
- * Read a URL. The WHATWG parser turns every way to write an IPv4 address (`2130706433`, `0x7f.1`) into the plain one.
- * @param text of the URL, absolute
+ * Parses and checks an absolute URL. The WHATWG parser normalizes every notation of an IPv4 address (`2130706433`,
+ * `0x7f.1`).
  */
 export function readTarget(text: string): Target | EgressProblem<RefusalReason> {
   const url = URL.parse(text);

@@ -1,41 +1,45 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
-/** What a subkey is for; a key made for one purpose is of no use for another. */
+/** The use of a subkey. Each use has its own key, which is useless for any other. */
 export type KeyPurpose =
   'jwt' | 'at-rest' | 'tracking' | 'return-path' | 'unsubscribe' | 'uploads' | 'opt-out';
 
-/** 32 bytes derived from one APP_SECRET. */
+/** A key of 32 bytes, derived from APP_SECRET. */
 export interface Subkey {
-  /** Eight hexadecimal digits that name the secret it came from, not the secret itself. */
+  /** Eight hexadecimal digits that identify the secret without revealing it. */
   id: string;
   key: Buffer;
 }
 
-/** Where a sealed value is kept; it opens nowhere else. */
+/** The place in the database where a sealed value is stored. It cannot be opened anywhere else. */
 export interface SealedPlace {
   table: string;
   column: string;
-  /** The row's id, or another value that names the row for ever. */
+  /** The row's id, or another value that never changes and identifies the row. */
   row: string | number;
-  /** Null for what belongs to the service itself. */
+  /** Null for values of the service itself. */
   accountId: number | null;
 }
 
 export interface Keyring {
-  /** The key to make new things with. */
+  /** Returns the key for signing and sealing. */
   subkey(purpose: KeyPurpose): Subkey;
-  /** The keys to accept: the current one, then that of APP_SECRET_PREVIOUS. */
+  /** Returns the keys to accept when checking: the current one, then that of APP_SECRET_PREVIOUS. */
   accepted(purpose: KeyPurpose): Subkey[];
-  /** AES-256-GCM, bound to `place`. */
+  /** Encrypts a value with AES-256-GCM, bound to `place`. */
   seal(plain: string, place: SealedPlace): string;
-  /** @throws UnsealError where it was sealed elsewhere, by an unknown secret, or was changed */
+  /**
+   * Decrypts a sealed value.
+   * @throws UnsealError if it was sealed for another place or with an unknown secret, or was changed
+   */
   open(sealed: string, place: SealedPlace): string;
 }
 
-/** A sealed value that does not open; its message names the place and no secret. */
+/** A sealed value cannot be opened. The message names the place, never a secret. */
 export class UnsealError extends Error {}
 
 const SALT = 'carillon';
+const SEALED_VERSION = 's1';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
@@ -51,7 +55,7 @@ function encrypt(plain: string, { id, key }: Subkey, place: SealedPlace): string
   const iv = randomBytes(IV_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(boundTo(place));
   const body = Buffer.concat([iv, cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-  return `s1.${id}.${body.toString('base64url')}`;
+  return `${SEALED_VERSION}.${id}.${body.toString('base64url')}`;
 }
 
 function decrypt(body: Buffer, key: Buffer, place: SealedPlace): string {
@@ -64,21 +68,21 @@ function decrypt(body: Buffer, key: Buffer, place: SealedPlace): string {
 }
 
 /**
- * Subkeys by HKDF-SHA256 (RFC 5869) from APP_SECRET, one a purpose.
- * @param previous accepted for opening and checking, never for making
+ * Derives one subkey per purpose from APP_SECRET, with HKDF-SHA256 (RFC 5869).
+ * @param previous accepted for opening and checking, never used for sealing and signing
  */
 export function createKeyring(secret: string, previous?: string): Keyring {
   const secrets = previous ? [secret, previous] : [secret];
   const cache = new Map<KeyPurpose, Subkey[]>();
   const accepted = (purpose: KeyPurpose): Subkey[] => {
-    const made =
+    const keys =
       cache.get(purpose) ??
       secrets.map((each) => ({
         id: derive(each, 'key id', 4).toString('hex'),
         key: derive(each, `purpose ${purpose}`, 32),
       }));
-    cache.set(purpose, made);
-    return made;
+    cache.set(purpose, keys);
+    return keys;
   };
   const subkey = (purpose: KeyPurpose): Subkey => accepted(purpose)[0] as Subkey;
   return {
@@ -89,15 +93,15 @@ export function createKeyring(secret: string, previous?: string): Keyring {
       const [version, id, body] = sealed.split('.');
       const key = accepted('at-rest').find((candidate) => candidate.id === id)?.key;
       const where = `${place.table}.${place.column} of row ${place.row}`;
-      if (version !== 's1' || !key || !body) {
+      if (version !== SEALED_VERSION || !key || !body) {
         throw new UnsealError(
-          `${where} was sealed with another APP_SECRET: give that one as APP_SECRET_PREVIOUS`,
+          `${where} was sealed with another APP_SECRET: set APP_SECRET_PREVIOUS to that one`,
         );
       }
       try {
         return decrypt(Buffer.from(body, 'base64url'), key, place);
       } catch (error) {
-        throw new UnsealError(`${where} does not open: it was changed or moved`, { cause: error });
+        throw new UnsealError(`${where} cannot be opened: it was changed or moved`, { cause: error });
       }
     },
   };

@@ -1,19 +1,19 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Keyring } from './keyring.ts';
 
-/** What a signed id may be used for; one made for a purpose is of no use for another. */
+/** The use of a signed id. An id signed for one use is invalid for any other. */
 export type SignedPurpose = 'upload';
 
-/** A row of an account's, as a client holds it. */
+/** The row that a signed id stands for. */
 export interface SignedRow {
   accountId: number;
   id: number;
 }
 
-/** Ids that a client can hold and hand back, and not make up: `<account>-<row>-<128-bit MAC>`. */
+/** Ids that clients can store and send back, but not forge: `<account>-<row>-<128-bit MAC>`. */
 export interface SignedIds {
   sign(purpose: SignedPurpose, row: SignedRow): string;
-  /** @returns null for what we did not sign for this purpose; APP_SECRET_PREVIOUS counts as ours */
+  /** @returns null unless the id was signed for this purpose with APP_SECRET or APP_SECRET_PREVIOUS */
   verify(purpose: SignedPurpose, signedId: string): SignedRow | null;
 }
 

@@ -7,42 +7,41 @@ export type BlobKind = 'uploads';
 /** A set of blobs that can be listed, and cleared by age. */
 export interface BlobShelf {
   /**
-   * Everything of a kind, in no order; what is put or removed meanwhile may be missing or there.
-   * @param kind as of {@link newBlobKey}
-   * @param most names of one listing
+   * Lists all blobs of a kind, in no order. A blob that is stored or removed during the listing may be in it or not.
+   * @param maxNames per listing
    */
   list(kind: BlobKind, maxNames: number): AsyncIterable<BlobListing>;
   /**
-   * Remove what was written before a time; what is gone already is nobody's error.
+   * Removes blobs that were written before a time. Names that are already gone are ignored.
    * @param names keys or drafts of a {@link BlobListing}
    * @returns how many were removed
    */
   removeOlder(names: readonly string[], before: Date): Promise<number>;
 }
 
-/** Where files are kept that somebody uploaded or that we made: whole, by key, never changed. */
+/** Stores files, uploaded or generated, under keys. A blob is stored as a whole and never changes. */
 export interface BlobStore extends BlobShelf {
   /**
-   * Keep `bytes` under `key`. Once this resolves they survive a crash; before, nobody sees a part of them.
+   * Stores `bytes` under `key`. Once this resolves they survive a crash; until then the blob cannot be opened.
    * @param key from {@link newBlobKey}
    */
   put(key: string, bytes: Uint8Array): Promise<void>;
-  /** @returns null where nothing is kept under `key` */
+  /** @returns null if there is no such blob */
   open(key: string): Promise<Blob | null>;
-  /** Remove what is kept under `key`, if anything. */
+  /** Removes the blob, if it exists. */
   remove(key: string): Promise<void>;
   /**
-   * Move to {@link aside} what was written before a time; what is gone already is nobody's error.
+   * Moves blobs that were written before a time to {@link aside}. Keys that are already gone are ignored.
    * @returns how many were moved
    */
   setAside(keys: readonly string[], before: Date): Promise<number>;
-  /** What was set aside, under its former keys, as if written at that moment. A person can put it back. */
+  /** Blobs that were set aside, under their former keys and with the time of the move. An operator can move them back. */
   aside: BlobShelf;
 }
 
 export interface BlobListing {
   keys: string[];
-  /** Names of what is still being put, or was by somebody who died: never to be opened. */
+  /** Names of half-written blobs, of a running or a dead process. They are never opened. */
   drafts: string[];
 }
 
@@ -52,28 +51,27 @@ export interface Blob {
   stream: Readable;
 }
 
+const KEY_BYTES = 16;
+const DRAFT_BYTES = 4;
 const KEY = /^[a-z]+\/\d{1,15}\/[0-9a-f]{32}$/;
 const DRAFT_ENDING = /\.[0-9a-f]{8}\.part$/;
 
-/**
- * A key that nobody can guess and no other blob has.
- * @param kind what keeps it, in lower case: `uploads`
- */
+/** Creates a unique key that cannot be guessed. */
 export function newBlobKey(kind: BlobKind, accountId: number): string {
-  return `${kind}/${accountId}/${randomBytes(16).toString('hex')}`;
+  return `${kind}/${accountId}/${randomBytes(KEY_BYTES).toString('hex')}`;
 }
 
-/** @throws Error for anything but a key of ours; a key is part of a file's path */
+/** @throws Error unless {@link newBlobKey} can have created the key, which becomes part of a file's path */
 export function requireBlobKey(key: string): void {
   if (!KEY.test(key)) throw new Error(`not a key of a blob: ${JSON.stringify(key)}`);
 }
 
-/** The name of a draft of the blob, that no other draft has. */
+/** Creates a unique name for a draft of the blob. */
 export function newDraftName(key: string): string {
-  return `${key}.${randomBytes(4).toString('hex')}.part`;
+  return `${key}.${randomBytes(DRAFT_BYTES).toString('hex')}.part`;
 }
 
-/** What a name in a store is; null: nothing of ours. */
+/** Tells keys and drafts apart; null for a file that is neither. */
 export function kindOfName(name: string): 'key' | 'draft' | null {
   if (KEY.test(name)) return 'key';
   return DRAFT_ENDING.test(name) && KEY.test(name.replace(DRAFT_ENDING, '')) ? 'draft' : null;

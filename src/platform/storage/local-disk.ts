@@ -10,8 +10,10 @@ import {
   type BlobStore,
 } from './blob-store.ts';
 
-/** In the folder of the blobs itself, so that moving there is a rename. */
-const ASIDE = 'orphaned';
+/** Inside the folder of the blobs, so that a blob is moved there by a rename. */
+const ASIDE_FOLDER = 'orphaned';
+const PRIVATE_FILE = 0o600;
+const PRIVATE_FOLDER = 0o700;
 
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
@@ -22,10 +24,10 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** The file's bytes reach the disk before its name does, and the name before this resolves. */
+/** Writes a file so that its bytes reach the disk before its name does, and its name before this resolves. */
 async function writeWhole(draft: string, path: string, bytes: Uint8Array): Promise<void> {
   try {
-    const handle = await open(draft, 'wx', 0o600);
+    const handle = await open(draft, 'wx', PRIVATE_FILE);
     try {
       await handle.writeFile(bytes);
       await handle.sync();
@@ -45,7 +47,7 @@ function isMissing(error: unknown): boolean {
   return code === 'ENOENT' || code === 'ENOTDIR';
 }
 
-/** Names in a folder, read as they are asked for; none where there is no such folder. */
+/** Reads the names in a folder one by one; none if there is no such folder. */
 async function* namesIn(folder: string): AsyncIterable<string> {
   try {
     for await (const entry of await opendir(folder)) yield entry.name;
@@ -70,11 +72,14 @@ async function* listKind(root: string, kind: BlobKind, maxNames: number): AsyncI
   yield listing;
 }
 
-/** @returns whether it was there, old, and is gone by `leave`, which another process may be ahead of */
-async function leaveWhereOlder(path: string, before: Date, leave: () => Promise<void>): Promise<boolean> {
+/**
+ * Removes or moves a file that was written before a time.
+ * @returns false if the file is younger or gone; another process may have removed or moved it first
+ */
+async function takeIfOlder(path: string, before: Date, take: () => Promise<void>): Promise<boolean> {
   try {
     if ((await stat(path)).mtimeMs >= before.getTime()) return false;
-    await leave();
+    await take();
     return true;
   } catch (error) {
     if (isMissing(error)) return false;
@@ -90,28 +95,28 @@ function createShelf(root: string): BlobShelf {
       for (const name of names) {
         if (kindOfName(name) === null) throw new Error(`not a name of a blob: ${JSON.stringify(name)}`);
         const path = join(root, name);
-        if (await leaveWhereOlder(path, before, () => unlink(path))) removed += 1;
+        if (await takeIfOlder(path, before, () => unlink(path))) removed += 1;
       }
       return removed;
     },
   };
 }
 
-/** The file's time changes before its place: set aside, it is never older than that. */
+/** Changes the file's time before it moves the file, so that a file set aside is never older than the move. */
 async function moveAside(path: string, target: string): Promise<void> {
   const now = new Date();
-  await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+  await mkdir(dirname(target), { recursive: true, mode: PRIVATE_FOLDER });
   await utimes(path, now, now);
   await rename(path, target);
 }
 
 /**
- * Blobs as files of one folder, which every process that reads or writes them must share.
- * @param folder made where missing
+ * Stores blobs as files of one folder. All processes that read or write blobs must share the folder.
+ * @param folder created if missing
  */
 export function createLocalDiskStore(folder: string): BlobStore {
   const root = resolve(folder);
-  const asideRoot = join(root, ASIDE);
+  const asideRoot = join(root, ASIDE_FOLDER);
   const pathOf = (key: string): string => {
     requireBlobKey(key);
     return join(root, key);
@@ -119,7 +124,7 @@ export function createLocalDiskStore(folder: string): BlobStore {
   return {
     async put(key, bytes) {
       const path = pathOf(key);
-      const made = await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      const made = await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER });
       await writeWhole(join(root, newDraftName(key)), path, bytes);
       if (made !== undefined) await syncFolder(dirname(made));
     },
@@ -140,7 +145,7 @@ export function createLocalDiskStore(folder: string): BlobStore {
       let moved = 0;
       for (const key of keys) {
         const path = pathOf(key);
-        if (await leaveWhereOlder(path, before, () => moveAside(path, join(asideRoot, key)))) moved += 1;
+        if (await takeIfOlder(path, before, () => moveAside(path, join(asideRoot, key)))) moved += 1;
       }
       return moved;
     },
@@ -149,7 +154,10 @@ export function createLocalDiskStore(folder: string): BlobStore {
   };
 }
 
-/** The blobs of an installation. @param home CARILLON_HOME */
+/**
+ * Opens the blob store of an installation.
+ * @param home CARILLON_HOME
+ */
 export function createHomeStore(home: string): BlobStore {
   return createLocalDiskStore(join(home, 'blobs'));
 }

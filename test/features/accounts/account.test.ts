@@ -187,7 +187,7 @@ describe('PATCH /v1/my/account', () => {
       name: ['must not contain line breaks or control characters'],
       email_from_name: ['must have at most 200 characters'],
       email_from_email: ['is not an email address'],
-      email_reply_to: ['must be an address alone, without a name'],
+      email_reply_to: ['must be an address without a name'],
       'test_email_recipients.1': ['is not an email address'],
       avatar: ['must be a string'],
       reply: ['is not a known field'],
