@@ -2,9 +2,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { Worker } from '@temporalio/worker';
 import pino from 'pino';
-import { installRuntime, bundleWorkflows } from '../../src/platform/temporal/worker.ts';
+import { installRuntime } from '../../src/platform/temporal/worker.ts';
 import * as workflows from '../../workflows/index.ts';
 import { scenarios } from './scenarios.ts';
+import { sharedWorkflowBundle } from '../support/engine.ts';
 
 const folder = new URL('./histories/', import.meta.url);
 const files = (await readdir(folder)).filter((file) => file.endsWith('.json'));
@@ -22,7 +23,7 @@ function typeOf(history: RecordedHistory): string {
 }
 
 async function replay(history: RecordedHistory): Promise<void> {
-  await Worker.runReplayHistory({ workflowBundle: await bundleWorkflows() }, history, 'replayed');
+  await Worker.runReplayHistory({ workflowBundle: await sharedWorkflowBundle() }, history, 'replayed');
 }
 
 beforeAll(() => installRuntime(pino({ level: 'silent' })));

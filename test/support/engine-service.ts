@@ -23,3 +23,10 @@ export function engineService(cache: string): Service {
     return { answer, stop: () => server.stop() };
   };
 }
+
+/** Bundles the workflows once for all test files: that takes some 3 s of processor time. */
+export const workflowBundleService: Service = async () => {
+  // Imported only when a test file asks: most runs of single files do not need Temporal's worker.
+  const { bundleWorkflows } = await import('../../src/platform/temporal/worker.ts');
+  return { answer: await bundleWorkflows(), stop: () => Promise.resolve() };
+};

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
+import type { WorkflowBundle } from '@temporalio/worker';
 import { searchAttributeNames } from '../../src/platform/temporal/contract.ts';
 import { askService } from './ask-service.ts';
 import type { EngineService } from './engine-service.ts';
@@ -44,4 +45,9 @@ export async function useEngine(): Promise<TestEngine> {
     await connection.close();
   }
   return { address, namespace };
+}
+
+/** Returns the bundle of the workflows that all test files of the run share. */
+export function sharedWorkflowBundle(): Promise<WorkflowBundle> {
+  return askService<WorkflowBundle>('workflow-bundle');
 }

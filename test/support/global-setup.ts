@@ -1,4 +1,4 @@
-import { engineService } from './engine-service.ts';
+import { engineService, workflowBundleService } from './engine-service.ts';
 import { keepForTeardown, startTestServices } from './test-services.ts';
 import { announceMissingTools, getTools } from './tools.ts';
 
@@ -6,7 +6,10 @@ import { announceMissingTools, getTools } from './tools.ts';
 export default async function setUp(): Promise<void> {
   const { cache, missing } = await getTools();
   announceMissingTools(missing);
-  const services = await startTestServices({ engine: engineService(cache) });
+  const services = await startTestServices({
+    engine: engineService(cache),
+    'workflow-bundle': workflowBundleService,
+  });
   process.env.CARILLON_TEST_SERVICES = services.address;
   keepForTeardown(services);
 }

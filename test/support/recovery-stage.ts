@@ -9,10 +9,10 @@ import { createWaker } from '../../src/platform/db/wake.ts';
 import { createResolver } from '../../src/platform/dns/resolver.ts';
 import { createDispatcher } from '../../src/platform/outbox/dispatcher.ts';
 import { searchAttributeNames } from '../../src/platform/temporal/contract.ts';
-import { bundleWorkflows } from '../../src/platform/temporal/worker.ts';
 import { webhookWorkflowId, type WebhookRecoveryState } from '../../workflows/webhooks/contract.ts';
 import { createTestTenant, type TestTenant } from './api.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { sharedWorkflowBundle } from './engine.ts';
 import { testEvents } from './events.ts';
 import { eventually } from './eventually.ts';
 import { testCa } from './https-receiver.ts';
@@ -80,7 +80,11 @@ async function startWorkers(env: TestWorkflowEnvironment, test: TestDatabase, sc
   });
   const options = { connection: env.nativeConnection, activities };
   const workers = [
-    await Worker.create({ ...options, taskQueue: 'orchestration', workflowBundle: await bundleWorkflows() }),
+    await Worker.create({
+      ...options,
+      taskQueue: 'orchestration',
+      workflowBundle: await sharedWorkflowBundle(),
+    }),
     await Worker.create({ ...options, taskQueue: 'bulk' }),
   ];
   const running = workers.map((worker) => worker.run());

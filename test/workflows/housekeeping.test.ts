@@ -3,8 +3,9 @@ import { ApplicationFailure } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import pino from 'pino';
-import { installRuntime, bundleWorkflows } from '../../src/platform/temporal/worker.ts';
+import { installRuntime } from '../../src/platform/temporal/worker.ts';
 import type { HousekeepingActivities } from '../../workflows/housekeeping/contract.ts';
+import { sharedWorkflowBundle } from '../support/engine.ts';
 import { testsThatNeed } from '../support/tests-that-need.ts';
 import { createTimeSkippingEnvironment } from '../support/time-skipping.ts';
 
@@ -25,7 +26,11 @@ async function housekeep(
   const activities = { listHousekeepingTasks: async () => ['first', 'second', 'third'], runHousekeepingTask };
   const shared = { connection: env.nativeConnection, activities };
   const workers = [
-    await Worker.create({ ...shared, taskQueue: 'orchestration', workflowBundle: await bundleWorkflows() }),
+    await Worker.create({
+      ...shared,
+      taskQueue: 'orchestration',
+      workflowBundle: await sharedWorkflowBundle(),
+    }),
     await Worker.create({ ...shared, taskQueue: 'bulk' }),
   ];
   const running = workers.map((worker) => worker.run());

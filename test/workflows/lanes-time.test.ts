@@ -4,10 +4,11 @@ import { Worker } from '@temporalio/worker';
 import pino from 'pino';
 import { createLaneModeActivities } from '../../activities/lanes.ts';
 import { recordLaneMode } from '../../src/platform/lanes/rows.ts';
-import { installRuntime, bundleWorkflows } from '../../src/platform/temporal/worker.ts';
+import { installRuntime } from '../../src/platform/temporal/worker.ts';
 import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
 import type { LaneState } from '../../workflows/lanes/workflow.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { sharedWorkflowBundle } from '../support/engine.ts';
 import { testsThatNeed } from '../support/tests-that-need.ts';
 import { createTimeSkippingEnvironment } from '../support/time-skipping.ts';
 import { createTestLoop } from './test-loop.ts';
@@ -34,7 +35,7 @@ beforeAll(async () => {
   worker = await Worker.create({
     connection: env.nativeConnection,
     taskQueue: 'orchestration',
-    workflowBundle: await bundleWorkflows(),
+    workflowBundle: await sharedWorkflowBundle(),
     activities: createLaneModeActivities({ database: db.database }),
   });
   running = worker.run();

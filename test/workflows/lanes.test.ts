@@ -10,11 +10,11 @@ import { upkeep } from '../../src/features/upkeep.ts';
 import { ensureLanes } from '../../src/platform/lanes/ensure.ts';
 import { registerProcess, type LiveProcess } from '../../src/platform/processes/process.ts';
 import { callEngine, openEngine, type Engine } from '../../src/platform/temporal/connection.ts';
-import { bundleWorkflows, keepWorking, type KeptWorkers } from '../../src/platform/temporal/worker.ts';
+import { keepWorking, type KeptWorkers } from '../../src/platform/temporal/worker.ts';
 import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
 import type { LaneState } from '../../workflows/lanes/workflow.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { useEngine } from '../support/engine.ts';
+import { sharedWorkflowBundle, useEngine } from '../support/engine.ts';
 import { attachLoops, createTestLoop, type TestLoop } from './test-loop.ts';
 import { until } from './until.ts';
 
@@ -112,7 +112,9 @@ beforeAll(async () => {
   workers = keepWorking({
     config,
     log,
-    tasks: async () => [{ taskQueue: 'orchestration', workflowBundle: await bundleWorkflows(), activities }],
+    tasks: async () => [
+      { taskQueue: 'orchestration', workflowBundle: await sharedWorkflowBundle(), activities },
+    ],
   });
 }, 120_000);
 

@@ -7,10 +7,10 @@ import { webhookSource } from '../../../src/features/webhooks/workflow.ts';
 import { createResolver } from '../../../src/platform/dns/resolver.ts';
 import { reconcile } from '../../../src/platform/outbox/reconciler.ts';
 import { searchAttributeNames } from '../../../src/platform/temporal/contract.ts';
-import { bundleWorkflows } from '../../../src/platform/temporal/worker.ts';
 import { webhookWorkflowId, type WebhookRecoveryState } from '../../../workflows/webhooks/contract.ts';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { sharedWorkflowBundle } from '../../support/engine.ts';
 import { testEvents } from '../../support/events.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startReceiver, testCa, type Receiver } from '../../support/https-receiver.ts';
@@ -47,7 +47,7 @@ beforeAll(async () => {
     namespace: 'default',
     searchAttributes: Object.fromEntries(searchAttributeNames.map((name) => [name, KEYWORD])),
   });
-  const workflowBundle = await bundleWorkflows();
+  const workflowBundle = await sharedWorkflowBundle();
   const activities = createWebhookActivities({
     config: { EGRESS_ALLOW: ['127.0.0.0/8'], WEBHOOK_RETRY_SCHEDULE: schedule, MAIL_DOMAIN: 'carillon.test' },
     database: test.database,
