@@ -1,6 +1,7 @@
 import { AppError } from '../errors.ts';
 import type { Queryable } from '../platform/db/queryable.ts';
-import type { AcceptRule, Limit } from './limits/limit.ts';
+import { type Limits, limits as allLimits, type LimitSettings, settingIn } from './limits/authority.ts';
+import type { AcceptRule } from './limits/limit.ts';
 import type { Bounce, Channel, FailureCode, MessageClass, messageClasses, MessageStatus } from './message.ts';
 
 /** A column's type in SQL; `Value` is what a writer gives for it. A column that may be null may be left out. */
@@ -90,13 +91,13 @@ export interface Addition {
   follow?: string;
 }
 
-/** A limit that refuses messages at accept. */
-type AcceptLimit = Limit & { readonly accept: AcceptRule };
+/** The rules of all limits that refuse messages at accept. */
+const acceptRules: readonly AcceptRule[] = (allLimits as Limits).flatMap(({ accept }) => accept ?? []);
 
 export interface WriteOptions {
   source: MessageSource;
-  /** Limits that count the messages and may refuse them. Left out: the messages count against no limit. */
-  reserve?: { limits: readonly AcceptLimit[]; settings: Record<string, number> };
+  /** Settings of the limits, which count the messages and may refuse them. Left out: no limit counts them. */
+  limits?: LimitSettings;
   additions?: readonly Addition[];
 }
 
@@ -120,17 +121,17 @@ function inputShape(additions: readonly Addition[]): string {
  * The statement's parts in the order in which they lock rows. The counters of the limits come last: a request of the
  * same account in another process waits for them until this transaction ends.
  */
-function statementText(limits: readonly AcceptLimit[], additions: readonly Addition[]): string {
+function statementText(rules: readonly AcceptRule[], additions: readonly Addition[]): string {
   const admits = additions.flatMap(({ admit }) => admit ?? []);
   const follows = additions.flatMap(({ follow }) => follow ?? []);
   const conditions = admits.map(({ condition }) => `(${condition})`);
-  const accountColumns = new Set(limits.flatMap(({ accept }) => accept.accountColumns));
-  const reservations = limits.flatMap(({ accept }) =>
-    accept.reserve({
+  const accountColumns = new Set(rules.flatMap((rule) => rule.accountColumns));
+  const reservations = rules.flatMap((rule) =>
+    rule.reserve({
       messages: 'accepted',
       written:
         '(select count(*) from written) + (select count(*) from contents) + (select count(*) from queued) > 0',
-      setting: (name) => `($2::json ->> '${name}')::int`,
+      setting: settingIn('$2::jsonb'),
     }),
   );
   const ctes = [
@@ -160,31 +161,28 @@ function statementText(limits: readonly AcceptLimit[], additions: readonly Addit
     ...reservations.map(({ name, sql }) => `${name} as (${sql})`),
   ];
   // PostgreSQL evaluates a CTE that raises an error only if the outer query reads it.
-  const refusals = limits.map(({ accept }) => `, (select count(refused) from ${accept.refusals})`);
+  const refusals = rules.map(({ refusals: name }) => `, (select count(refused) from ${name})`);
   return `with ${ctes.join(', ')} select id, from_address, created_at${refusals.join('')} from written`;
 }
 
 const statements = new Map<string, { name: string; text: string }>();
 
 /** The statement without the parts that no message needs: an empty part costs as much as a message does. */
-function statementOf(limits: readonly AcceptLimit[], additions: readonly Addition[]) {
-  const name = [
-    'write_messages',
-    ...additions.map((each) => each.name),
-    ...limits.map((each) => each.name),
-  ].join('+');
+function statementOf(rules: readonly AcceptRule[], additions: readonly Addition[]) {
+  const parts = [...additions.map((addition) => addition.name), ...(rules.length > 0 ? ['limits'] : [])];
+  const name = ['write_messages', ...parts].join('+');
   const known = statements.get(name);
   if (known) return known;
-  const statement = { name, text: statementText(limits, additions) };
+  const statement = { name, text: statementText(rules, additions) };
   statements.set(name, statement);
   return statement;
 }
 
-/** The limit's error if a limit refused the messages, else the error as it is. */
-function errorOf(error: unknown, limits: readonly AcceptLimit[]): unknown {
+/** The error of the limit that refused the messages; any other error is returned unchanged. */
+function errorOf(error: unknown): unknown {
   const { code } = error as { code?: string };
-  const limit = limits.find(({ accept }) => accept.sqlstate === code);
-  return limit ? new AppError(limit.accept.code, limit.accept.message) : error;
+  const rule = acceptRules.find(({ sqlstate }) => sqlstate === code);
+  return rule ? new AppError(rule.code, rule.message) : error;
 }
 
 /**
@@ -202,18 +200,17 @@ function errorOf(error: unknown, limits: readonly AcceptLimit[]): unknown {
 export async function writeMessages(
   client: Queryable,
   messages: readonly NewMessage[],
-  { source, reserve, additions = [] }: WriteOptions,
+  { source, limits, additions = [] }: WriteOptions,
 ): Promise<Map<number, WrittenMessage>> {
-  const limits = reserve?.limits ?? [];
-  const input = JSON.stringify(messages.map((message) => ({ ...source, ...message })));
+  const input = JSON.stringify(messages.map((message) => ({ ...message, ...source })));
   try {
     const { rows } = await client.query<WrittenMessage>({
-      ...statementOf(limits, additions),
-      values: reserve ? [input, JSON.stringify(reserve.settings)] : [input],
+      ...statementOf(limits ? acceptRules : [], additions),
+      values: limits ? [input, JSON.stringify(limits)] : [input],
     });
     return new Map(rows.map((row) => [row.id, row]));
   } catch (error) {
-    throw errorOf(error, limits);
+    throw errorOf(error);
   }
 }
 

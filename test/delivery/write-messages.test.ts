@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { sandboxCap } from '../../src/delivery/limits/sandbox-cap.ts';
 import { messageClasses } from '../../src/delivery/message.ts';
 import {
   type Addition,
@@ -49,7 +48,7 @@ async function select(sql: string): Promise<Record<string, unknown>[]> {
   return (await pool.query(sql)).rows;
 }
 
-const reserve = (cap: number) => ({ limits: [sandboxCap], settings: { sandbox_monthly_cap: cap } });
+const limits = (cap: number) => ({ sandbox_monthly_cap: cap });
 
 describe('writing messages', () => {
   it('writes each message with its content and a queue row', async () => {
@@ -121,8 +120,8 @@ describe('writing messages', () => {
 
 describe('limits at accept', () => {
   it('count the messages and refuse all of them above the limit', async () => {
-    await writeMessages(pool, await newEmails(2), { source, reserve: reserve(3) });
-    const refused = writeMessages(pool, await newEmails(2), { source, reserve: reserve(3) });
+    await writeMessages(pool, await newEmails(2), { source, limits: limits(3) });
+    const refused = writeMessages(pool, await newEmails(2), { source, limits: limits(3) });
     await expect(refused).rejects.toMatchObject({ code: 'sandbox_limit_reached' });
     expect(await select('select 1 from messages')).toHaveLength(2);
     expect(await select('select used from sandbox_usage')).toEqual([{ used: 2 }]);
@@ -149,7 +148,7 @@ it('writes only the messages that every addition admits, and passes them on', as
   if (!yes || !no) throw new Error('two messages expected');
   const written = await writeMessages(pool, [yes, no], {
     source,
-    reserve: reserve(9),
+    limits: limits(9),
     additions: [addition],
   });
   expect([...written.keys()]).toEqual([yes.id]);

@@ -2,10 +2,10 @@ import type pg from 'pg';
 import {
   type Addition,
   MESSAGE_ID_SEQUENCE,
-  type WriteOptions,
   writeMessages,
   type WrittenMessage,
 } from '../../delivery/write-messages.ts';
+import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { messageClasses } from '../../delivery/message.ts';
 import { AppError } from '../../errors.ts';
 import { createCoalescer } from '../../platform/db/coalescer.ts';
@@ -30,7 +30,8 @@ export type Accepted =
 
 export interface AcceptDeps {
   pool: pg.Pool;
-  reserve: NonNullable<WriteOptions['reserve']>;
+  /** Settings of the limits that may refuse messages. */
+  limits: LimitSettings;
   /** Called after each commit. */
   onQueued: () => void;
 }
@@ -63,7 +64,7 @@ const idempotencyKeys: Addition = {
   },
 };
 
-async function write(rows: Row[], { pool, reserve }: AcceptDeps): Promise<Map<number, WrittenMessage>> {
+async function write(rows: Row[], { pool, limits }: AcceptDeps): Promise<Map<number, WrittenMessage>> {
   const messages = rows.map(({ id, draft, idempotencyKey, fingerprint }) => ({
     ...draft,
     ...(draft.test ? testOutcome(draft) : {}),
@@ -75,7 +76,7 @@ async function write(rows: Row[], { pool, reserve }: AcceptDeps): Promise<Map<nu
   if (rows.some((row) => row.idempotencyKey !== null)) additions.push(idempotencyKeys);
   if (rows.some((row) => row.draft.test)) additions.push(testEvents);
   const source = { class: messageClasses.transactional };
-  return writeMessages(pool, messages, { source, reserve, additions });
+  return writeMessages(pool, messages, { source, limits, additions });
 }
 
 async function findWritten(client: Queryable, rows: Row[]): Promise<Map<number, WrittenMessage>> {

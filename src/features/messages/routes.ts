@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
-import { sandboxCap } from '../../delivery/limits/sandbox-cap.ts';
+import { limitSettings } from '../../delivery/limits/authority.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import { pageOf } from '../../platform/db/paging.ts';
@@ -30,7 +30,7 @@ export function createMessageRoutes({ config, database, waker }: MessageRouteDep
     pool: database.pool,
     waker,
     mailDomain: config.MAIL_DOMAIN,
-    reserve: { limits: [sandboxCap], settings: sandboxCap.settings(config) },
+    limits: limitSettings(config),
   });
   return [
     defineRoute({

@@ -1,12 +1,13 @@
 import type pg from 'pg';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
+import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { fingerprintOf } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
-import { type AcceptDeps, createAcceptor } from './accept.ts';
+import { createAcceptor } from './accept.ts';
 import { draftMessage } from './draft.ts';
 import { countMessages, findMessage, findMessageEvents, findMessages, type MessageFilters } from './model.ts';
 import {
@@ -22,8 +23,7 @@ export interface MessageServiceDeps {
   pool: pg.Pool;
   waker: Waker;
   mailDomain: string;
-  /** The limits that refuse messages at accept. */
-  reserve: AcceptDeps['reserve'];
+  limits: LimitSettings;
 }
 
 export interface SendResult {
