@@ -24,7 +24,7 @@ import { startReaper } from '../platform/processes/reaper.ts';
 import type { QueueLoop } from '../platform/queue/loop.ts';
 import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
 
-/** Windows at work at once beyond the provider's connections: claims, records, sweeps. */
+/** Connections for claims, records and sweeps, beside one for each connection to the provider. */
 const SPARE_CONNECTIONS = 8;
 
 async function signers(config: Config, database: Database, keyring: Keyring): Promise<readonly DkimSigner[]> {
@@ -72,7 +72,7 @@ async function makePartitions({ pool }: Database, log: Logger): Promise<void> {
 }
 
 /**
- * The `sender` role: the send loop and the webhook loop, their lanes in the workflow engine (which may be away),
+ * The `sender` role: the send loop and the webhook loop, their lanes in the workflow engine (which may be down),
  * and the reaper of dead processes.
  * @throws ConfigError without DATABASE_URL, APP_SECRET and EMAIL_PROVIDER_URL
  */

@@ -53,6 +53,7 @@ interface EndpointState {
   endedBefore: number;
   /** Whether it is in one of the lists of turns. */
   inTurns: boolean;
+  /** When an attempt last began or ended. */
   usedAt: number;
 }
 
