@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import type { SessionTokens } from '../platform/auth/session-token.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Waker } from '../platform/db/wake.ts';
+import type { EventPublisher } from '../platform/events/publish.ts';
 import type { RateLimiter } from '../platform/http/rate-limiter.ts';
 import type { RouteDefinition } from '../platform/http/route.ts';
 import type { Keyring } from '../platform/secrets/keyring.ts';
@@ -24,6 +25,8 @@ export interface FeatureDeps {
   rateLimiter: RateLimiter;
   /** Notifies the senders and the outbox dispatcher of rows that were just committed. */
   waker: Waker;
+  /** Publishes a feature's events inside its transaction. */
+  events: EventPublisher;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { requireSettings, type Config } from '../config.ts';
+import { eventConsumers } from '../features/events.ts';
 import { type FeatureDeps, createFeatureRoutes } from '../features/routes.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { webhookSection } from '../features/webhooks/openapi.ts';
@@ -12,6 +13,7 @@ import { createSessionTokens } from '../platform/auth/session-token.ts';
 import type { Authenticate } from '../platform/auth/tenant.ts';
 import { type Database, requireConnections, openDatabase } from '../platform/db/database.ts';
 import { createWaker } from '../platform/db/wake.ts';
+import { createEventPublisher } from '../platform/events/publish.ts';
 import { createApp } from '../platform/http/app.ts';
 import { createHealthRoutes, metricsRoute, createReadinessCheck } from '../platform/http/health.ts';
 import { listen, type Listening } from '../platform/http/listen.ts';
@@ -63,6 +65,7 @@ function createParts({ config, database, log }: ApiServerDeps): Parts {
     tokens,
     rateLimiter: createRateLimiter(() => fleet.processes()),
     waker: createWaker({ url: database.url }),
+    events: createEventPublisher(eventConsumers),
   };
   const authenticate = createAuthenticate({ db: pool, keys: createKeyLookup(pool), usage, tokens });
   return { deps, fleet, usage, metrics: createHttpMetrics(pool), authenticate };
