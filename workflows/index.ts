@@ -1,4 +1,4 @@
-/** Every workflow of the engine, by the name it is started under; a room adds one line. */
+/** Every workflow, under the name by which it is started; a feature adds one line. */
 export * from './housekeeping/workflow.ts';
 export * from './lanes/workflow.ts';
 export * from './webhooks/workflow.ts';

@@ -24,17 +24,21 @@ import { startReaper } from '../platform/processes/reaper.ts';
 import type { QueueLoop } from '../platform/queue/loop.ts';
 import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
 
-/** Connections for claims, records and sweeps, beside one for each connection to the provider. */
+/** Connections for claims, records and sweeps, besides one for each connection to the provider. */
 const SPARE_CONNECTIONS = 8;
 
-async function signers(config: Config, database: Database, keyring: Keyring): Promise<readonly DkimSigner[]> {
+async function loadSigners(
+  config: Config,
+  database: Database,
+  keyring: Keyring,
+): Promise<readonly DkimSigner[]> {
   if (!signsMessages(config)) return [];
   const deps = { db: database.pool, keyring };
   await ensureSigningKeys(deps, config.MAIL_DOMAIN);
   return (await loadSigningKeys(deps, config.MAIL_DOMAIN)).map(createDkimSigner);
 }
 
-async function channelsOf(
+async function openChannels(
   config: Config,
   database: Database,
   keyring: Keyring,
@@ -43,7 +47,7 @@ async function channelsOf(
   const deps = { config, pool: database.pool, resolver };
   const email = createEmailProvider(deps);
   const sms = createSmsProvider(deps);
-  const own = await signers(config, database, keyring);
+  const own = await loadSigners(config, database, keyring);
   const emailChannel = createEmailChannel(email, {
     mailDomain: config.MAIL_DOMAIN,
     returnPathKey: keyring.subkey('return-path').key,
@@ -52,7 +56,7 @@ async function channelsOf(
   return sms ? [emailChannel, createSmsChannel(sms)] : [emailChannel];
 }
 
-function senderOf(
+function openSender(
   config: Config,
   database: Database,
   waker: Waker,
@@ -62,7 +66,7 @@ function senderOf(
   return createSender({ pool: database.pool, waker, channels, limits: limitSettings(config), ...rest });
 }
 
-/** Housekeeping does this hourly, but may have been down for the two weeks that are made ahead. */
+/** Makes partitions at the start, in case housekeeping, which does it hourly, has not run for two weeks. */
 async function makePartitions({ pool }: Database, log: Logger): Promise<void> {
   try {
     await keepPartitionsOf(pool, upkeep.partitions);
@@ -85,11 +89,11 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   await requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message));
   const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
   const resolver = createResolver(config.DNS_SERVERS);
-  const channels = await channelsOf(config, database, keyring, resolver);
+  const channels = await openChannels(config, database, keyring, resolver);
   const process = await registerProcess(options, 'sender', upkeep.processWork);
   const waker = createWaker(options);
   const events = createEventPublisher(eventConsumers);
-  const sender = senderOf(config, database, waker, channels, { process, events, log });
+  const sender = openSender(config, database, waker, channels, { process, events, log });
   const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: WEBHOOK_USER_AGENT });
   const webhooks = createWebhookLoop({ config, database, keyring, egress, process, waker, events, log });
   const reaper = startReaper({

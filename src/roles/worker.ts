@@ -26,7 +26,7 @@ const POOL = 12;
  * a hundred failing endpoints would make the others wait.
  */
 const BULK_ACTIVITIES = 1_000;
-/** How soon another worker takes over the workflows of one that was killed. */
+/** After this time another worker takes over the workflows of a killed one. */
 const STICKY_TIMEOUT = '5s';
 /** By default the library sends a heartbeat only after 0.8 of the heartbeat time-out. */
 const heartbeats = { maxHeartbeatThrottleInterval: '1s', defaultHeartbeatThrottleInterval: '1s' } as const;

@@ -57,8 +57,8 @@ afterAll(async () => {
   await db.drop();
 });
 
-describe('attaching a lane', () => {
-  it('is refused, to be tried elsewhere, where the loop shows another', async () => {
+describe('attachLane', () => {
+  it('fails retryably if the loop shows another lane', async () => {
     const { attachLane, detachAll } = activities();
     const attached = mockEnvironment().run(attachLane, first);
     await expect(mockEnvironment().run(attachLane, second)).rejects.toMatchObject({
@@ -85,13 +85,13 @@ describe('attaching a lane', () => {
     await expect(fresh).rejects.toMatchObject({ type: 'detached' });
   });
 
-  it('is refused where the process has no loop of that kind', async () => {
+  it('fails retryably if the process has no loop of that kind', async () => {
     const webhookLane = { kind: 'webhook', n: 1 } as const;
     const attached = mockEnvironment().run(activities().attachLane, webhookLane);
     await expect(attached).rejects.toMatchObject({ type: 'loop_missing', nonRetryable: false });
   });
 
-  it('is refused at first where the process had another lane before', async () => {
+  it('fails retryably at first if the process took over another lane at its start', async () => {
     const { attachLane } = activities({ own: new Map([['send', 2]]) });
     await expect(mockEnvironment().run(attachLane, first)).rejects.toMatchObject({
       type: 'other_lane_first',
@@ -99,7 +99,7 @@ describe('attaching a lane', () => {
     });
   });
 
-  it('ends with its cancellation, and leaves the loop and its mode alone', async () => {
+  it('ends when it is cancelled, without changing the loop', async () => {
     const env = mockEnvironment();
     const heartbeats: unknown[] = [];
     env.on('heartbeat', (report: unknown) => heartbeats.push(report));
@@ -111,11 +111,11 @@ describe('attaching a lane', () => {
     expect(loop.modes).toEqual([]);
   });
 
-  it('tells its workflow again where it could not', async () => {
+  it('repeats a report that did not reach the workflow', async () => {
     let tries = 0;
     const signal = async () => {
       tries += 1;
-      throw new Error('the engine is away');
+      throw new Error('the engine is unavailable');
     };
     const connection = Connection.lazy({ address: '127.0.0.1:1' });
     const client = new Client({ connection, interceptors: { workflow: [{ signal }] } });
@@ -126,7 +126,7 @@ describe('attaching a lane', () => {
     await expect(attached).rejects.toMatchObject({ type: 'detached' });
   }, 20_000);
 
-  it('leaves a loop as it is while the database is away', async () => {
+  it('does not change the loop while the database is unavailable', async () => {
     await recordLaneMode(db.database.pool, first, 'paused');
     const other = await createTestDatabase();
     await other.drop();
@@ -142,22 +142,22 @@ describe('attaching a lane', () => {
   });
 });
 
-describe('the rows of lanes', () => {
-  it('are as many as there are senders that live', async () => {
+describe('lane rows', () => {
+  it('are as many as there are live senders', async () => {
     await db.database.pool.query('delete from lanes');
     await db.database.pool.query(`insert into processes (role, host, pid) values ('sender', 'killed', 1)`);
     await planLanes(db.database.pool, 'send');
     expect(await lanes()).toEqual([{ n: 1, process_id: null }]);
   });
 
-  it('keep an operator’s mode, and go to a process again when they were its own', async () => {
+  it('keep the operator’s mode, and return to the process that had them', async () => {
     await recordLaneMode(db.database.pool, second, 'paused');
     await db.database.pool.query('update lanes set process_id = $1 where n = 2', [live.id()]);
     expect(await adoptLane(db.database.pool, 'send', live.id() ?? 0)).toEqual({ n: 2, mode: 'paused' });
     expect(await readLaneMode(db.database.pool, first)).toBe('running');
   });
 
-  it('are never taken from a process that lives, and are taken from one that was killed', async () => {
+  it('are taken from a process that ended, never from a live one', async () => {
     const other = await registerProcess({ url: db.url }, 'sender', upkeep.processWork);
     await db.database.pool.query('update lanes set process_id = case n when 1 then $1::bigint else 0 end', [
       other.id(),

@@ -22,13 +22,13 @@ import { attachLoops, createTestLoop } from '../workflows/test-loop.ts';
 import { RECORDED_SCHEDULE, scenarios, type Stage } from './scenarios.ts';
 
 /**
- * Record the scenarios that have no history yet: `node test/replay/record.ts`. A recorded history is never recorded
- * again: it stands for the workflows that run while a new version is deployed.
+ * Records the scenarios that have no history yet: `node test/replay/record.ts`. An existing history is never recorded
+ * again, because it stands for the workflows that run while a new version is deployed.
  */
 const folder = fileURLToPath(new URL('./histories/', import.meta.url));
 
-/** Which machine recorded it is nobody's business. */
-function scrub(key: string, value: unknown): unknown {
+/** Removes the name of the machine. */
+function hideMachine(key: string, value: unknown): unknown {
   if (key === 'identity') return 'recorder';
   return typeof value === 'string' ? value.replaceAll(hostname(), 'recorder') : value;
 }
@@ -37,7 +37,7 @@ async function save(program: string, config: Config, workflowId: string, file: s
   const address = ['--address', config.TEMPORAL_ADDRESS ?? '', '--namespace', config.TEMPORAL_NAMESPACE];
   const args = ['workflow', 'show', '--workflow-id', workflowId, '--output', 'json', ...address];
   const { stdout } = await promisify(execFile)(program, args, { maxBuffer: 64 * 1024 * 1024 });
-  const history: unknown = JSON.parse(stdout, scrub);
+  const history: unknown = JSON.parse(stdout, hideMachine);
   await writeFile(file, `${JSON.stringify(history, null, 1)}\n`);
 }
 
@@ -49,11 +49,11 @@ async function onStage(config: Config, work: (stage: Stage) => Promise<void>, ur
   const database = openDatabase({ url });
   const engine = openEngine(config);
   const worker = await runWorker(config);
-  const side = await attachLoops({ config, database, loops: [send, webhook], log });
+  const attachment = await attachLoops({ config, database, loops: [send, webhook], log });
   try {
     await work({ client: engine.client, database, send, webhook });
   } finally {
-    await side.stop();
+    await attachment.stop();
     await worker.stop();
     await engine.close();
     await database.close();

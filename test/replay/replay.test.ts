@@ -29,7 +29,7 @@ async function replay(history: RecordedHistory): Promise<void> {
 beforeAll(() => installRuntime(pino({ level: 'silent' })));
 
 describe('a recorded history', () => {
-  it.each(files)('%s is still what its workflow does', async (file) => {
+  it.each(files)('%s replays', async (file) => {
     await replay(await read(file));
   });
 
@@ -39,7 +39,7 @@ describe('a recorded history', () => {
     expect(scenarios.filter(({ name }) => !files.includes(`${name}.json`))).toEqual([]);
   });
 
-  it('that a workflow no longer follows is noticed', async () => {
+  it('fails to replay if the workflow has changed', async () => {
     const history = await read('housekeeping-1.json');
     const changed = JSON.parse(
       JSON.stringify(history).replaceAll('runHousekeepingTask', 'someOtherTask'),

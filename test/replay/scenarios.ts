@@ -8,10 +8,10 @@ import { addWebhook, deliveriesOf, publishSent, startWebhookLoop } from '../supp
 import type { TestLoop } from '../workflows/test-loop.ts';
 import { until } from '../workflows/until.ts';
 
-/** Of webhooks, in seconds: short, for recording takes its time. */
+/** The retry schedule of webhooks, in seconds; short, because a recording takes as long. */
 export const RECORDED_SCHEDULE = [1, 2];
 
-/** What a scenario runs on: a worker and one sender, whose loops send nothing. */
+/** What a scenario runs on: a worker, and one sender whose loops send nothing. */
 export interface Stage {
   client: Client;
   database: Database;
@@ -19,11 +19,11 @@ export interface Stage {
   webhook: TestLoop;
 }
 
-/** A life of one workflow, recorded under `name`. */
+/** One workflow from start to end, recorded under `name`. */
 export interface Scenario {
-  /** Of the file in `histories/`. Add new ones beside the old: old histories must still replay. */
+  /** The name of the file in `histories/`. Add new scenarios, and keep the old ones: old histories must still replay. */
   name: string;
-  /** @returns the id of the workflow to record, when it has done what is worth recording */
+  /** @returns the id of the workflow to record, once it has done everything worth recording */
   run(stage: Stage): Promise<string>;
 }
 
@@ -41,7 +41,7 @@ async function lane(stage: Stage, kind: 'send' | 'webhook', signals: string[]): 
   return workflowId;
 }
 
-/** A webhook of a tenant's own whose first attempts of these messages were made. */
+/** Creates a webhook with its own tenant, and makes the first attempts for these messages. */
 async function attempted(
   { database }: Stage,
   { name, url, messages }: { name: string; url: string; messages: number[] },
@@ -64,7 +64,7 @@ async function withEndpoint<T>(answer: Answer, work: (url: string) => Promise<T>
   }
 }
 
-/** Let a webhook have failed for so long that an end of that comes in some seconds, and have its workflow look. */
+/** Moves the start of a webhook's failure into the past, so that a limit is reached in 3 s, and wakes its workflow. */
 async function age(stage: Stage, id: number, hours: number): Promise<void> {
   await stage.database.pool.query(
     `update webhooks set last_failure_at = now(),
@@ -111,7 +111,7 @@ export const scenarios: Scenario[] = [
     },
   },
   {
-    // Warned after a day, turned off after three; nothing is left to retry by then.
+    // The owners are warned after a day, and after three the webhook is turned off. By then nothing is left to retry.
     name: 'webhook-recovery-2',
     async run(stage) {
       const id = await attempted(stage, { name: 'Off', url: 'http://127.0.0.1:1/nobody', messages: [1] });
@@ -131,7 +131,7 @@ export const scenarios: Scenario[] = [
     },
   },
   {
-    // Recovers with the second retry.
+    // The second retry succeeds.
     name: 'webhook-recovery-3',
     run(stage) {
       let requests = 0;
@@ -147,7 +147,7 @@ export const scenarios: Scenario[] = [
     },
   },
   {
-    // Asked to attempt everything while it makes attempts.
+    // The operator asks for all attempts while the workflow makes some.
     name: 'webhook-recovery-4',
     run(stage) {
       let works = false;

@@ -17,7 +17,7 @@ let own: OwnEngine;
 let config: Config;
 let engine: Engine;
 let worker: { stop(): Promise<void> };
-let side: { stop(): Promise<void> };
+let attachment: { stop(): Promise<void> };
 let live: LiveProcess;
 let loop: TestLoop;
 
@@ -36,12 +36,6 @@ async function laneReports(): Promise<boolean> {
   const handle = engine.client.workflow.getHandle(laneWorkflowId('send', 1));
   const report = await callEngine(engine.client, () => handle.query<{ processId: number } | null>('report'));
   return report?.processId === live.id();
-}
-
-async function milliseconds(work: () => Promise<unknown>): Promise<number> {
-  const at = Date.now();
-  await work();
-  return Date.now() - at;
 }
 
 beforeAll(async () => {
@@ -67,22 +61,19 @@ afterAll(async () => {
 });
 
 describe('worker and sender', () => {
-  it('start at once while the engine is away', async () => {
+  it('start while the engine is unavailable', async () => {
     const log = pino({ level: 'silent' });
-    const started = milliseconds(async () => {
-      worker = await run(config);
-      side = await attachLoops({ config, database: db.database, loops: [loop], log });
-    });
-    expect(await started).toBeLessThan(3_000);
+    worker = await run(config);
+    attachment = await attachLoops({ config, database: db.database, loops: [loop], log });
   });
 
-  it('make it ready and show the lane when it comes', async () => {
+  it('prepare the engine and show the lane as soon as it is available', async () => {
     await own.start();
     await until(prepared);
     await until(laneReports);
   }, 60_000);
 
-  it('go on when it is started again', async () => {
+  it('continue after the engine restarts', async () => {
     await own.stop();
     await own.start();
     await until(laneReports, 30_000);
@@ -90,7 +81,7 @@ describe('worker and sender', () => {
     await until(() => loop.report().mode === 'paused', 30_000);
   }, 90_000);
 
-  it('make everything anew when its database was deleted, the lane paused as it was', async () => {
+  it('prepare an engine that lost its data, and keep the lane paused', async () => {
     await own.stop();
     await own.forget();
     await own.start();
@@ -100,7 +91,7 @@ describe('worker and sender', () => {
     expect(await handle.query('state')).toMatchObject({ mode: 'paused', report: { mode: 'paused' } });
   }, 90_000);
 
-  it('run the housekeeping Schedule when it fires', async () => {
+  it('run housekeeping when its Schedule fires', async () => {
     await engine.client.schedule.getHandle('housekeeping').trigger();
     const result = await until(async () => {
       for await (const found of engine.client.workflow.list({ query: `WorkflowType = 'housekeeping'` })) {
@@ -113,9 +104,9 @@ describe('worker and sender', () => {
     expect(JSON.stringify(result)).not.toContain('error');
   }, 60_000);
 
-  it('stop soon, the engine there or away', async () => {
-    expect(await milliseconds(() => side.stop())).toBeLessThan(4_000);
+  it('stop with the engine and without it', async () => {
+    await attachment.stop();
     await own.stop();
-    expect(await milliseconds(() => worker.stop())).toBeLessThan(12_000);
+    await worker.stop();
   }, 60_000);
 });

@@ -48,7 +48,7 @@ afterAll(async () => {
   await db.drop();
 });
 
-/** A sender that lets every lane go at once. */
+/** Runs a sender that detaches every lane at once. */
 async function whileStaysAreShort<T>(work: () => Promise<T>): Promise<T> {
   const sender = await Worker.create({
     connection: env.nativeConnection,
@@ -59,7 +59,7 @@ async function whileStaysAreShort<T>(work: () => Promise<T>): Promise<T> {
 }
 
 describe('a lane', () => {
-  it('begins its history anew after about a week of stays, in the mode its operator left', async () => {
+  it('continues as new after about a week of stays, and keeps its mode', async () => {
     await recordLaneMode(db.database.pool, { kind: 'send', n: 1 }, 'draining');
     const handle = await startLane(1);
     const first = (await handle.describe()).runId;
@@ -70,14 +70,14 @@ describe('a lane', () => {
     expect(stays.length).toBe(200 + 1);
     const timers = events?.filter((event) => event.timerStartedEventAttributes) ?? [];
     const labels = timers.map((event) => Buffer.from(event.userMetadata?.summary?.data ?? []).toString());
-    expect([...new Set(labels)]).toEqual(['"until a signal says otherwise"']);
+    expect([...new Set(labels)]).toEqual(['"until an operator changes the mode"']);
     await until(async () => {
       const { mode, n } = await current.query<LaneState>('state');
       return mode === 'draining' && n === 1;
     });
   }, 60_000);
 
-  it('takes signals while no sender takes it, the last one counts, and writes them into its row', async () => {
+  it('writes the mode of the last signal into its row, even without a sender', async () => {
     const handle = await startLane(2);
     for (const signal of ['pause', 'resume', 'drain', 'pause']) await handle.signal(signal);
     await until(async () => {
@@ -86,7 +86,7 @@ describe('a lane', () => {
     });
   }, 30_000);
 
-  it('ends when it is retired, and its row with it where it is surplus', async () => {
+  it('ends when it is retired, and deletes its surplus row', async () => {
     const handle = await startLane(3);
     await db.database.pool.query(`insert into lanes (kind, n, surplus_since) values ('send', 3, now())
                                   on conflict (kind, n) do update set surplus_since = now()`);

@@ -18,7 +18,7 @@ import { sharedWorkflowBundle, useEngine } from '../support/engine.ts';
 import { attachLoops, createTestLoop, type TestLoop } from './test-loop.ts';
 import { until } from './until.ts';
 
-// The engine tells that a process is dead after ten seconds, more than once where it asks the dead one again.
+// The engine notices a dead process after ten seconds, and may then offer the lane to the dead process once more.
 jest.setTimeout(120_000);
 
 const log = pino({ level: 'silent' });
@@ -43,7 +43,7 @@ async function startSender(settings: Partial<Config> = {}): Promise<TestSender> 
   const id = live.id() ?? 0;
   const send = createTestLoop('send', id);
   const webhook = createTestLoop('webhook', id);
-  const side = await attachLoops({
+  const attachment = await attachLoops({
     config: { ...config, ...settings },
     database: db.database,
     loops: [send, webhook],
@@ -55,7 +55,7 @@ async function startSender(settings: Partial<Config> = {}): Promise<TestSender> 
     webhook,
     async stop() {
       senders.splice(senders.indexOf(sender), 1);
-      await side.stop();
+      await attachment.stop();
       await live.close();
     },
   };
@@ -63,7 +63,7 @@ async function startSender(settings: Partial<Config> = {}): Promise<TestSender> 
   return sender;
 }
 
-/** A sender that can be killed. */
+/** Starts a sender in a process that can be killed. */
 async function startSenderProcess(): Promise<{ id: number; child: ChildProcess }> {
   const script = fileURLToPath(new URL('./sender-process.ts', import.meta.url));
   const settings = [config.TEMPORAL_ADDRESS ?? '', config.TEMPORAL_NAMESPACE, db.url];
@@ -142,16 +142,16 @@ describe('a lane', () => {
     expect(await laneProcess(1)).toBe(sender.id);
 
     await signal(1, 'pause');
-    await until(() => sender.send.report().mode === 'paused', 4_000);
+    await until(() => sender.send.report().mode === 'paused');
     expect(sender.webhook.report().mode).toBe('running');
     await until(async () => (await stateOf(1)).mode === 'paused');
     await signal(1, 'drain');
-    await until(() => sender.send.report().mode === 'draining', 4_000);
+    await until(() => sender.send.report().mode === 'draining');
     await signal(1, 'resume');
-    await until(() => sender.send.report().mode === 'running', 4_000);
+    await until(() => sender.send.report().mode === 'running');
   });
 
-  it('tells an operator in words where it is and what it waits for', async () => {
+  it('describes to the operator where it is and what it waits for', async () => {
     const sender = await startSender();
     await attachedTo(1, sender.id);
     sender.send.set({
@@ -176,7 +176,7 @@ describe('a lane', () => {
     expect(staticDetails).toContain('**pause**');
   });
 
-  it('goes to another process than one that shows a lane of its kind already', async () => {
+  it('does not attach to a process that shows another lane of its kind', async () => {
     const first = await startSender();
     const second = await startSender();
     await ensureLanes(client, db.database, { force: true });
@@ -190,7 +190,7 @@ describe('a lane', () => {
     }
   });
 
-  it('leaves a process that stops at once, and its loop as it is', async () => {
+  it('leaves a process that stops at once, and does not change its loop', async () => {
     const first = await startSender();
     await attachedTo(1, first.id);
     const before = first.send.modes.length;
@@ -200,7 +200,7 @@ describe('a lane', () => {
     expect(first.send.modes.length).toBe(before);
   });
 
-  it('attaches again when it is told to restart, keeping its mode', async () => {
+  it('attaches again on the signal restart, and keeps its mode', async () => {
     const sender = await startSender();
     await attachedTo(1, sender.id);
     await signal(1, 'pause');
@@ -214,7 +214,7 @@ describe('a lane', () => {
     expect(sender.send.report().mode).toBe('paused');
   });
 
-  it('comes back paused when its sender is started again in the absence of the engine', async () => {
+  it('stays paused if its sender restarts while the engine is unavailable', async () => {
     const sender = await startSender();
     await attachedTo(1, sender.id);
     await signal(1, 'pause');
@@ -225,11 +225,11 @@ describe('a lane', () => {
     expect(again.webhook.modes).toEqual(['running']);
   });
 
-  it('ends when there are fewer senders than lanes for two minutes, not sooner', async () => {
+  it('ends after two minutes with fewer senders than lanes, not sooner', async () => {
     const first = await startSender();
     const second = await startSender();
     await ensureLanes(client, db.database, { force: true });
-    // A process waits 15 s for the lane it had before it takes another.
+    // For 15 s, a process accepts only the lane that it took over at its start.
     await until(async () => (await stateOf(2)).report !== null, 45_000);
     await second.stop();
     await ensureLanes(client, db.database, { force: true });
@@ -245,16 +245,16 @@ describe('a lane', () => {
     expect(rows).toEqual([{ n: 1 }]);
   }, 120_000);
 
-  it('moves on when its sender is killed', async () => {
+  it('moves to another sender after its own is killed', async () => {
     const killed = await startSenderProcess();
     await attachedTo(1, killed.id);
     killed.child.kill('SIGKILL');
     const other = await startSender();
-    // The heartbeat's 10 s and the retry's 2 s; again as often as the engine hands the lane to the dead one's poll.
+    // 10 s for the heartbeat and 2 s for the retry, repeated if the engine offers the lane to the dead process again.
     await attachedTo(1, other.id, 'send', 75_000);
   }, 120_000);
 
-  it('goes to the process that replaces a killed one, also before the database has seen that it is gone', async () => {
+  it('goes to the process that replaces a killed one, even before the database notices the death', async () => {
     const killed = await startSenderProcess();
     await attachedTo(1, killed.id);
     await signal(1, 'pause');
@@ -273,7 +273,7 @@ describe('a lane', () => {
     expect(await laneProcess(2)).toBeNull();
   });
 
-  it('waits for the process that restarts, also when another lane is free', async () => {
+  it('waits for its process to restart, even if another lane is free', async () => {
     const first = await startSender();
     await attachedTo(1, first.id);
     await signal(1, 'pause');

@@ -5,7 +5,7 @@ import { openDatabase } from '../../src/platform/db/database.ts';
 import { registerProcess } from '../../src/platform/processes/process.ts';
 import { attachLoops, createTestLoop } from './test-loop.ts';
 
-/** A sender in a process of its own, to be killed: says its process id once it is attached to the database. */
+/** A sender process for a test to kill. It prints its id in `processes` once it has attached its loops. */
 const [address = '', namespace = '', url = ''] = process.argv.slice(2);
 const config = loadConfig({ TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, DATABASE_URL: url });
 const live = await registerProcess({ url }, 'sender', upkeep.processWork);

@@ -1,8 +1,8 @@
 import { eventually } from '../support/eventually.ts';
 
 /**
- * Ask until the answer is neither false nor undefined; an error counts as no answer.
- * @throws the last error, or that there was no answer, after `limitMs`
+ * Repeats a question until the answer is neither false nor undefined. An error counts as no answer.
+ * @throws after `limitMs`: the last error, or an error of its own if there was no answer
  */
 export function until<T>(
   ask: () => Promise<T | undefined | false> | T | undefined | false,

@@ -16,16 +16,16 @@ const sleeping: WebhookRecoveryState = {
   delivered: 0,
 };
 
-describe('the label of a timer of a failing webhook says what comes', () => {
+describe('the timer label of a webhook recovery', () => {
   const cases: [string, Partial<WebhookRecoveryState>][] = [
     ['the next attempt', { nextAttemptAt: soon }],
     ['turning the webhook off', { disableAt: soon }],
     ['warning the owners', { warnedAt: null }],
-    ['another look', {}],
-    ['another look', { failingSince: null, warnedAt: null, disableAt: null }],
+    ['the next check', {}],
+    ['the next check', { failingSince: null, warnedAt: null, disableAt: null }],
   ];
   for (const [label, changes] of cases) {
-    it(`${label}, with ${JSON.stringify(changes)}`, () => {
+    it(`says ${label} with ${JSON.stringify(changes)}`, () => {
       expect(timerLabel({ ...sleeping, ...changes })).toBe(label);
     });
   }

@@ -7,7 +7,7 @@ import {
 } from '@temporalio/workflow';
 import type { HousekeepingActivities, HousekeepingReport } from './contract.ts';
 
-/** Small batches over possibly many rows: long, but heartbeating. */
+/** A task works in small batches on possibly many rows: it may take long, but sends a heartbeat after each batch. */
 const taskOptions: ActivityOptions = {
   taskQueue: 'bulk',
   startToCloseTimeout: '30m',
@@ -31,7 +31,7 @@ function describe(report: HousekeepingReport, running?: string): string {
   return [...done, ...(running ? [`- ${running}: running`] : [])].join('\n');
 }
 
-/** Retention and upkeep, each task alone: one that fails is named in the result and holds up no other. */
+/** Runs retention and upkeep, each task in its own activity. The result names a failed task; the others still run. */
 export async function housekeeping(): Promise<HousekeepingReport> {
   const report: HousekeepingReport = {};
   for (const name of await listHousekeepingTasks()) {

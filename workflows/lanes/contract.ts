@@ -26,7 +26,7 @@ export interface LaneInput {
   n: number;
 }
 
-/** What the activity is asked to attach, in the process that takes it. */
+/** The lane that a process attaches. */
 export interface LaneAttachment {
   kind: LaneKind;
   n: number;
@@ -39,18 +39,18 @@ export function laneWorkflowId(kind: LaneKind, n: number): string {
   return `${kind}-lane/${n}`;
 }
 
-/** Signals; the first four are an operator's, from Temporal's UI or command line, without arguments. */
+/** Signals. The first four come from an operator, by Temporal's UI or command line, without arguments. */
 export const laneSignals = {
-  /** Take nothing new; what is claimed goes back. */
+  /** Take nothing new and give claims back. */
   pause: 'pause',
   resume: 'resume',
-  /** Take nothing new; what is claimed is finished. */
+  /** Take nothing new and finish what is claimed. */
   drain: 'drain',
-  /** Detach and attach again, in whichever process is free. */
+  /** Detach, and attach again to any free process. */
   restart: 'restart',
-  /** From the attached process: what its loop does, when something an operator cares about has changed. */
+  /** From the attached process: the loop's report, after a change that matters to an operator. */
   reported: 'reported',
-  /** From `ensureLanes`: there are fewer processes than lanes; end. */
+  /** From `ensureLanes`: end, because there are fewer processes than lanes. */
   retire: 'retire',
 } as const;
 

@@ -1,12 +1,12 @@
 import type { LaneAttachment, LaneMode, LaneReport } from './contract.ts';
 
-/** Said here too, for the engine drops a workflow's static details when it continues as new. */
+/** Repeated from the static details, which the engine drops when a workflow continues as new. */
 const SIGNALS = 'Signals: `pause`, `resume`, `drain`, `restart`.';
 
 const modes: Record<LaneMode, string> = {
   running: 'running',
   paused: '**paused**: takes nothing new until the signal `resume`',
-  draining: '**draining**: finishes what is claimed, takes nothing new until the signal `resume`',
+  draining: '**draining**: finishes its claims and takes nothing new until the signal `resume`',
 };
 
 function backlogOf(report: LaneReport): string {
@@ -16,13 +16,13 @@ function backlogOf(report: LaneReport): string {
 
 function providersOf(report: LaneReport): string[] {
   return Object.entries(report.providers).map(([name, { state, reason, retryAt }]) => {
-    if (state === 'closed') return `- provider ${name}: works`;
-    const why = [reason, retryAt && `next try ${retryAt}`].filter(Boolean).join('; ');
-    return `- provider ${name}: **${state === 'open' ? 'held back' : 'being tried'}**${why ? ` (${why})` : ''}`;
+    if (state === 'closed') return `- provider ${name}: working`;
+    const why = [reason, retryAt && `next attempt ${retryAt}`].filter(Boolean).join('; ');
+    return `- provider ${name}: **${state === 'open' ? 'on hold' : 'on trial'}**${why ? ` (${why})` : ''}`;
   });
 }
 
-/** Markdown for an operator: where the lane is, what it does and what it waits for. */
+/** Describes in Markdown, for an operator, where the lane is, what it does and what it waits for. */
 export function describeLane(
   { kind, n }: LaneAttachment,
   mode: LaneMode,
@@ -30,7 +30,7 @@ export function describeLane(
   reportedAt: string | null,
 ): string {
   const head = `${kind === 'send' ? 'Sends messages' : 'Delivers webhooks'}, lane ${n}: ${modes[mode]}`;
-  if (!report) return [head, '', '- waits for a sender process that is free', '', SIGNALS].join('\n');
+  if (!report) return [head, '', '- waits for a free sender process', '', SIGNALS].join('\n');
   return [
     head,
     '',
@@ -40,7 +40,7 @@ export function describeLane(
     `- backlog: ${backlogOf(report)}`,
     ...providersOf(report),
     '',
-    `Told at ${reportedAt ?? 'an unknown time'}; newer figures are in the pending activity's heartbeat details.`,
+    `Reported at ${reportedAt ?? 'an unknown time'}; newer figures are in the heartbeat details of the pending activity.`,
     SIGNALS,
   ].join('\n');
 }

@@ -27,8 +27,8 @@ import {
 import { describeLane } from './details.ts';
 
 /**
- * The one long activity of a lane. A sender that was killed is noticed by its missing heartbeats, and the lane
- * moves on after a second; the activity ends by itself well before the start-to-close time-out.
+ * The one long activity of a lane. Missing heartbeats reveal a killed sender; the lane then moves to another process
+ * after about a second. The activity ends by itself well before the start-to-close time-out.
  */
 const attachOptions: ActivityOptions = {
   taskQueue: 'delivery',
@@ -39,7 +39,7 @@ const attachOptions: ActivityOptions = {
   retry: { initialInterval: '1s', maximumInterval: '2s', backoffCoefficient: 1.5 },
 };
 
-/** Reading and writing the lane's row. */
+/** For activities that read and write the lane's row. */
 const modeOptions: ActivityOptions = {
   taskQueue: 'orchestration',
   startToCloseTimeout: '10s',
@@ -59,19 +59,19 @@ const reportQuery = defineQuery<LaneReport | null>(laneQueries.report);
 const stateQuery = defineQuery<LaneState>(laneQueries.state);
 
 const WEEK_MS = 7 * 86_400_000;
-/** About a week of stays of fifty minutes; fewer where they end sooner. */
-const STAYS = 200;
+/** Stays of up to fifty minutes in one run: about a week, or less if stays end early. */
+const MAX_STAYS = 200;
 
-/** Answer of the query `state`. */
+/** The result of the query `state`. */
 export interface LaneState {
   kind: LaneKind;
   n: number;
-  /** As its row says; the loop follows within a second. */
+  /** The mode in the lane's row; the loop follows within a second. */
   mode: LaneMode;
-  /** Asked for and not yet in the row. */
+  /** Asked for by a signal, but not yet in the row. */
   wanted: LaneMode | null;
   report: LaneReport | null;
-  /** When the report came, ISO 8601. */
+  /** When the report arrived, ISO 8601. */
   reportedAt: string | null;
   restarting: boolean;
   retiring: boolean;
@@ -100,10 +100,10 @@ function handleMessages(lane: LaneState): void {
   setHandler(stateQuery, () => lane);
 }
 
-/** Write what operators ask for into the lane's row, one after the other, where the loop's process reads it. */
+/** Writes the modes that operators ask for into the lane's row, one after another. The loop's process reads them there. */
 async function steer(lane: LaneState): Promise<void> {
   for (;;) {
-    await condition(() => lane.wanted !== null, '1 day', { summary: 'until a signal says otherwise' });
+    await condition(() => lane.wanted !== null, '1 day', { summary: 'until an operator changes the mode' });
     const mode = lane.wanted;
     if (mode === null) continue;
     await recordLaneMode({ kind: lane.kind, n: lane.n }, mode);
@@ -113,7 +113,7 @@ async function steer(lane: LaneState): Promise<void> {
   }
 }
 
-/** One stay at a process: until the activity ends by itself, or must. It needs no time-out of its own. */
+/** Stays at one process until the activity ends or is cancelled. It needs no time-out besides the activity's own. */
 async function stayAttached(lane: LaneState): Promise<void> {
   const scope = new CancellationScope();
   let ended = false;
@@ -135,12 +135,12 @@ async function stayAttached(lane: LaneState): Promise<void> {
   show(lane);
 }
 
-/** Serve until the lane is too many, or its history long enough for a new run. */
+/** Serves until the lane is surplus, or its history is long enough for a new run. */
 async function serve(lane: LaneState): Promise<'retired' | 'old'> {
   const end = Date.now() + WEEK_MS;
   for (let stays = 1; !lane.retiring; stays += 1) {
     await stayAttached(lane);
-    if (stays >= STAYS || Date.now() >= end || workflowInfo().continueAsNewSuggested) return 'old';
+    if (stays >= MAX_STAYS || Date.now() >= end || workflowInfo().continueAsNewSuggested) return 'old';
   }
   return 'retired';
 }
@@ -173,12 +173,12 @@ function ignoreCancellation(error: unknown): void {
   if (!isCancellation(error)) throw error;
 }
 
-/** Shows and steers one sender process's sending; see `ensureLanes`. */
+/** Shows and steers the send loop of one sender process; see `ensureLanes`. */
 export async function sendLane(input: LaneInput): Promise<void> {
   await runLane('send', input);
 }
 
-/** Shows and steers one sender process's webhook deliveries; see `ensureLanes`. */
+/** Shows and steers the webhook loop of one sender process; see `ensureLanes`. */
 export async function webhookLane(input: LaneInput): Promise<void> {
   await runLane('webhook', input);
 }

@@ -1,4 +1,4 @@
-/** Recovery of one webhook: it lives while the endpoint fails or anything is to be retried. This file imports nothing. */
+/** The recovery of one webhook endpoint, which runs while the endpoint fails or retries wait. This file imports nothing. */
 export const webhookRecoveryType = 'webhookRecovery';
 
 /** What the workflow starts with, and carries into its next run. */
@@ -13,31 +13,31 @@ export function webhookWorkflowId(webhookId: number): string {
 
 /** Signals, without arguments. */
 export const webhookSignals = {
-  /** From Carillon: the webhook's row or its retries changed; read them again. */
+  /** From Carillon: read the webhook's row and its retries again, for they have changed. */
   wake: 'wake',
-  /** An operator's: attempt everything that waits for a retry now. */
+  /** From an operator: attempt everything that waits for a retry now. */
   retryNow: 'retryNow',
 } as const;
 
 /** Queries. */
 export const webhookQueries = { state: 'state' } as const;
 
-/** What the workflow waits for, as the query and the current details tell it; times are ISO 8601. */
+/** What the workflow does and waits for, as the query and the current details show it. Times are ISO 8601. */
 export interface WebhookRecoveryState {
   phase: 'planning' | 'delivering' | 'sleeping' | 'done';
-  /** Since when nothing was acknowledged; null: it does not fail. */
+  /** Since when the endpoint has acknowledged nothing; null if it does not fail. */
   failingSince: string | null;
-  /** When its owners were told that it fails. */
+  /** When its owners were warned. */
   warnedAt: string | null;
   /**
-   * When it is turned off, unless it acknowledges something. Null: it does not fail, or it has failed for that long and
-   * nothing was attempted lately, so that the next failed attempt turns it off.
+   * When it is turned off unless it acknowledges something before. Null if it does not fail, or if it has failed for
+   * long enough but nothing was attempted recently: then the next failed attempt turns it off.
    */
   disableAt: string | null;
-  /** Deliveries that wait for a retry, counted up to 10,000. */
+  /** How many webhook deliveries wait for a retry, counted up to 10,000. */
   retrying: number;
   nextAttemptAt: string | null;
-  /** While sleeping: the first of all that is to come. */
+  /** While sleeping: the time of the next action. */
   sleepsUntil: string | null;
   /** In this run of the workflow. */
   attempted: number;
@@ -55,7 +55,7 @@ export interface WebhookRecoveryStep {
   nextAttemptAt: string | null;
 }
 
-/** How far a stay at an endpoint has got. */
+/** What one activity has done so far. */
 export interface WebhookRecoveryProgress {
   attempted: number;
   delivered: number;

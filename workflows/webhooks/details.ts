@@ -1,10 +1,10 @@
 import type { WebhookRecoveryState } from './contract.ts';
 
 const phases: Record<WebhookRecoveryState['phase'], (state: WebhookRecoveryState) => string> = {
-  planning: () => 'looks what is to be done',
+  planning: () => 'checks what to do',
   delivering: () => 'makes the attempts that are due',
   sleeping: (state) => `sleeps until ${state.sleepsUntil}`,
-  done: () => 'has nothing more to do',
+  done: () => 'has nothing left to do',
 };
 
 function failureOf({ failingSince, warnedAt, disableAt }: WebhookRecoveryState): string[] {
@@ -12,17 +12,17 @@ function failureOf({ failingSince, warnedAt, disableAt }: WebhookRecoveryState):
   return [
     `- failing since: ${failingSince}`,
     `- owners warned: ${warnedAt ?? 'not yet'}`,
-    `- turned off: ${disableAt ?? 'by the next failed attempt'}, unless it acknowledges something before`,
+    `- turned off: ${disableAt ?? 'by the next failed attempt'}, unless the endpoint acknowledges something before`,
   ];
 }
 
 function retriesOf({ retrying, nextAttemptAt }: WebhookRecoveryState): string {
-  if (retrying === 0) return '- deliveries to be retried: none';
+  if (retrying === 0) return '- waiting for a retry: none';
   const count = retrying >= 10_000 ? '10,000 or more' : String(retrying);
-  return `- deliveries to be retried: ${count}, the first at ${nextAttemptAt}`;
+  return `- waiting for a retry: ${count}, the first at ${nextAttemptAt}`;
 }
 
-/** Markdown for an operator. */
+/** Describes the recovery in Markdown, for an operator. */
 export function describeRecovery(webhookId: number, state: WebhookRecoveryState): string {
   return [
     `Webhook ${webhookId} ${phases[state.phase](state)}.`,
@@ -31,11 +31,11 @@ export function describeRecovery(webhookId: number, state: WebhookRecoveryState)
     retriesOf(state),
     `- in this run: ${state.attempted} attempts, ${state.delivered} delivered`,
     '',
-    'The signal `retryNow` attempts everything at once.',
+    'The signal `retryNow` attempts everything now.',
   ].join('\n');
 }
 
-/** What a sleep waits for, as the timer's label in the UI. @param state with `sleepsUntil` */
+/** Says what a sleep waits for: the timer's label in Temporal's UI. @param state with `sleepsUntil` */
 export function timerLabel({
   sleepsUntil,
   nextAttemptAt,
@@ -45,5 +45,5 @@ export function timerLabel({
 }: WebhookRecoveryState) {
   if (sleepsUntil === nextAttemptAt) return 'the next attempt';
   if (sleepsUntil === disableAt) return 'turning the webhook off';
-  return failingSince !== null && warnedAt === null ? 'warning the owners' : 'another look';
+  return failingSince !== null && warnedAt === null ? 'warning the owners' : 'the next check';
 }

@@ -21,17 +21,17 @@ import {
 } from './contract.ts';
 import { describeRecovery, timerLabel } from './details.ts';
 
-/** A worker that was killed is noticed by its missing heartbeats, in time for another to go on within seconds. */
+/** Missing heartbeats reveal a killed worker, so that another continues within seconds. */
 const heartbeatTimeout = '5s';
 
-/** Reading and writing the webhook's row; tried for as long as the database is away. */
+/** For activities that read and write the webhook's row; retried for as long as the database is unavailable. */
 const planOptions: ActivityOptions = {
   startToCloseTimeout: '30s',
   heartbeatTimeout,
   retry: { initialInterval: '500ms', maximumInterval: '10s' },
 };
 
-/** Attempts of up to two minutes. */
+/** For the activity that makes attempts, for up to two minutes. */
 const deliverOptions: ActivityOptions = {
   taskQueue: 'bulk',
   startToCloseTimeout: '10m',
@@ -46,18 +46,18 @@ const wake = defineSignal(webhookSignals.wake);
 const retryNow = defineSignal(webhookSignals.retryNow);
 const stateQuery = defineQuery<WebhookRecoveryState>(webhookQueries.state);
 
-/** Of some 14 events each: about where the engine itself suggests to begin anew. */
-const MOST_ROUNDS = 250;
+/** A round adds about 14 events. This is about where the engine itself suggests to continue as new. */
+const MAX_ROUNDS = 250;
 
 interface Run {
   webhookId: number;
   state: WebhookRecoveryState;
-  /** Something changed since the last plan was asked for. */
+  /** A signal has arrived since the last plan. */
   woken: boolean;
   hastened: boolean;
 }
 
-function begin({ webhookId }: WebhookRecoveryInput): Run {
+function startRun({ webhookId }: WebhookRecoveryInput): Run {
   const run: Run = {
     webhookId,
     woken: false,
@@ -98,7 +98,7 @@ async function deliver(run: Run): Promise<void> {
   show(run, { phase: 'delivering' });
   let ended = false;
   const delivery = deliverDueRetries(run.webhookId, now()).finally(() => void (ended = true));
-  // The activity may stay for two minutes: it finds what an operator made due meanwhile. Its end ends the wait.
+  // The activity may run for two minutes, and also attempts what an operator makes due in that time. Its end ends the wait.
   await condition(() => ended || run.hastened);
   if (!ended && patched('hasten-while-delivering')) await hasten(run);
   const { attempted, delivered } = await delivery;
@@ -109,14 +109,14 @@ async function deliver(run: Run): Promise<void> {
   });
 }
 
-/** What a plan says; those of earlier versions, in old histories, say less. */
+/** The part of the state that a plan contains. Plans of earlier versions, in old histories, contain less. */
 function planned(plan: WebhookRecoveryStep): Partial<WebhookRecoveryState> {
   const { failingSince, retrying, warnedAt = null, disableAt = null, nextAttemptAt = plan.until } = plan;
   return { failingSince, retrying, warnedAt, disableAt, nextAttemptAt };
 }
 
-/** One look at the webhook and what follows from it. @returns whether nothing is left to do */
-async function goRound(run: Run): Promise<boolean> {
+/** Plans once and does what the plan says. @returns whether nothing is left to do */
+async function runRound(run: Run): Promise<boolean> {
   run.woken = false;
   if (run.hastened) await hasten(run);
   const plan = await planWebhookRecovery(run.webhookId, now());
@@ -131,19 +131,19 @@ async function goRound(run: Run): Promise<boolean> {
 }
 
 /**
- * Retries what one webhook did not acknowledge, in batches, and holds the timers of its failure: owners are warned
- * after a day, after three it is turned off. It lives while the webhook fails or anything is to be retried, and reads
- * the row anew each round, so that a second run of it does no harm.
+ * Retries what one webhook endpoint did not acknowledge, and keeps the timers of its failure: the owners are warned
+ * after a day, and after three days the webhook is turned off. It runs while the webhook fails or retries wait. It reads
+ * the row again in each round, so that a second run does no harm.
  */
 export async function webhookRecovery(input: WebhookRecoveryInput): Promise<void> {
-  const run = begin(input);
+  const run = startRun(input);
   for (let round = 1; ; round += 1) {
-    const done = await goRound(run);
-    // A failure after the disarm arms again, and its signal may reach this run before its end does.
+    const done = await runRound(run);
+    // A failure after the row was disarmed arms it again, and its signal may still reach this run.
     if (done && !run.woken) break;
-    if (round >= MOST_ROUNDS || workflowInfo().continueAsNewSuggested) {
+    if (round >= MAX_ROUNDS || workflowInfo().continueAsNewSuggested) {
       await condition(allHandlersFinished, '1 minute');
-      // The next run begins with a look: no wake-up is lost by it.
+      // The next run starts with a plan, so no wake-up is lost.
       if (!run.hastened) await continueAsNew<typeof webhookRecovery>(input);
     }
   }

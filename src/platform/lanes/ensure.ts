@@ -11,19 +11,19 @@ import type { WorkflowStart } from '../temporal/contract.ts';
 import { signalWorkflow, startWorkflow } from '../temporal/start.ts';
 import { claimLaneChecks, forgetLane, planLanes, releaseLaneChecks, type Lane } from './rows.ts';
 
-/** A little less than senders ask, so that each look is due for the next who does. */
+/** A little less than the senders' interval, so that each check finds the last one due again. */
 const CHECK_SECONDS = 25;
-/** How long a lane waits for a sender that is being started again. */
+/** How long a surplus lane waits for a sender that restarts. */
 const SURPLUS_SECONDS = 120;
 
 const kinds: LaneKind[] = ['send', 'webhook'];
 
-const details = `Shows and steers the loop of one sender process; what it sends is in PostgreSQL.
-The loop goes on without this workflow, and the engine starts it again when it is gone.
+const details = `Shows and steers the loop of one sender process. The messages are in PostgreSQL: the loop works
+without this workflow, too, and Carillon starts the workflow again if it is gone.
 
-Signals, without arguments: **pause** (take nothing new), **resume**, **drain** (finish what is claimed, take
-nothing new), **restart** (attach again, in whichever process is free). Queries: **report**, **state**.
-The pending activity's heartbeat details are what the loop said two seconds ago.`;
+Signals, without arguments: **pause** (take nothing new, give claims back), **resume**, **drain** (take nothing new,
+finish claims), **restart** (attach again, to any free process). Queries: **report**, **state**.
+The heartbeat details of the pending activity are the loop's latest report, at most a few seconds old.`;
 
 function laneStart(lane: Lane): WorkflowStart {
   const input: LaneInput = { schema: 1, n: lane.n };
@@ -38,17 +38,17 @@ function laneStart(lane: Lane): WorkflowStart {
 
 async function retire(client: EngineClient, database: Database, lane: Lane): Promise<void> {
   const workflowId = laneWorkflowId(lane.kind, lane.n);
-  const told = await callEngine(client, () =>
+  const running = await callEngine(client, () =>
     signalWorkflow(client, { workflowId, signal: laneSignals.retire }),
   );
-  if (!told) await forgetLane(database.pool, lane);
+  if (!running) await forgetLane(database.pool, lane);
 }
 
 /**
- * As many lanes of each kind as there are senders, each with its workflow; lanes that are too many for two minutes
- * end. Cheap to repeat, and shared between all who do.
- * @param options.force look at every lane, as after the engine forgot everything
- * @throws where the engine or the database is away
+ * Makes sure that there are as many lanes of each kind as senders, each with its workflow. A lane that has been surplus
+ * for two minutes ends. Cheap to repeat: all callers together check each lane once per interval.
+ * @param options.force checks every lane, for example after the engine lost its data
+ * @throws if the engine or the database is unavailable
  */
 export async function ensureLanes(
   client: EngineClient,

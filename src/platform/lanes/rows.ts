@@ -8,11 +8,10 @@ export interface Lane {
   n: number;
 }
 
-// Whoever changes several lanes locks them by kind and number first, so that no two senders wait for one another.
+// A statement that changes several lanes first locks them in the order of kind and number, so that senders cannot
+// deadlock.
 
-/**
- * As many lanes of a kind as there are senders; those above are marked, and kept a while for a sender that restarts.
- */
+/** Adds lanes until there are as many of a kind as senders, and marks the surplus ones, which a restarted sender may need. */
 export async function planLanes(client: Queryable, kind: LaneKind): Promise<void> {
   await client.query(
     `with wanted as (select count(*)::int as lanes from processes where role = 'sender' and ${holdsLockSql('id')}),
@@ -35,8 +34,8 @@ export async function hasLanes(client: Queryable, kind: LaneKind): Promise<boole
 }
 
 /**
- * Lanes whose workflow nobody has looked at for a while; the caller looks now, and no other sender does.
- * @param sinceSeconds 0 for all lanes
+ * Claims the lanes whose workflow has not been checked for a while, so that no other sender checks them too.
+ * @param sinceSeconds 0 claims all lanes
  */
 export async function claimLaneChecks(
   client: Queryable,
@@ -54,7 +53,7 @@ export async function claimLaneChecks(
   return rows;
 }
 
-/** The look failed: someone looks again at once. */
+/** Makes the lanes due for a check again, because this one failed. */
 export async function releaseLaneChecks(client: Queryable, lanes: Lane[]): Promise<void> {
   await client.query(
     `with checked as (
@@ -66,7 +65,7 @@ export async function releaseLaneChecks(client: Queryable, lanes: Lane[]): Promi
   );
 }
 
-/** The mode an operator left a lane in; a lane not known yet is made, running. */
+/** Returns the mode in which the operator left a lane. A new lane is inserted, running. */
 export async function openLane(client: Queryable, lane: Lane): Promise<LaneMode> {
   const { rows } = await client.query<{ mode: LaneMode }>(
     `insert into lanes (kind, n) values ($1, $2)
@@ -84,7 +83,7 @@ export async function recordLaneMode(client: Queryable, lane: Lane, mode: LaneMo
   );
 }
 
-/** @returns null where the lane is gone */
+/** @returns null if the lane is gone */
 export async function readLaneMode(client: Queryable, lane: Lane): Promise<LaneMode | null> {
   const { rows } = await client.query<{ mode: LaneMode }>(
     'select mode from lanes where kind = $1 and n = $2',
@@ -93,7 +92,7 @@ export async function readLaneMode(client: Queryable, lane: Lane): Promise<LaneM
   return rows[0]?.mode ?? null;
 }
 
-/** A process has one loop of a kind, so it shows one lane: this one, from now on. */
+/** Assigns a lane to a process, and takes any other lane of the kind from it: it has one loop of each kind. */
 export async function takeLane(client: Queryable, lane: Lane, processId: number): Promise<void> {
   await client.query(
     `with changed as (
@@ -105,9 +104,9 @@ export async function takeLane(client: Queryable, lane: Lane, processId: number)
 }
 
 /**
- * Before the engine has said which lane a process shows: one that no live process has, so that a sender started
- * again in an engine's absence comes back in the mode in which its operator left it.
- * @returns null where every lane is taken
+ * Assigns a lane without a live process to this one, before the engine decides. So a sender that restarts while the
+ * engine is unavailable has the mode in which the operator left it.
+ * @returns null if every lane is taken
  */
 export async function adoptLane(
   client: Queryable,
@@ -126,7 +125,7 @@ export async function adoptLane(
   return rows[0] ?? null;
 }
 
-/** A surplus lane has ended; its mode is forgotten with it. */
+/** Deletes a surplus lane, and with it its mode. */
 export async function forgetLane(client: Queryable, lane: Lane): Promise<void> {
   await client.query('delete from lanes where kind = $1 and n = $2 and surplus_since is not null', [
     lane.kind,

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { Queryable } from '../db/queryable.ts';
 import { type OutboxEntry, searchAttributeNames, taskQueues } from '../temporal/contract.ts';
 
-/** A row that this process tells the engine of, unless it is too slow and another takes it. */
+/** An outbox row leased by this process. If it is too slow, another process takes the row. */
 export interface ClaimedEntry {
   id: number;
   attemptCount: number;
-  /** Null where the row cannot be read, such as one of a newer version; `problem` says why. */
+  /** Null if the row cannot be read, for example because a newer version wrote it; `problem` says why. */
   entry: OutboxEntry | null;
   problem: string | null;
 }
@@ -66,8 +66,8 @@ function read(row: { id: number; attempt_count: number }): ClaimedEntry {
 }
 
 /**
- * Take the oldest entries that nobody has, for some seconds.
- * @param leaseSeconds after which another may take what is still there
+ * Leases the oldest free entries.
+ * @param leaseSeconds after this time another process may take entries that still exist
  */
 export async function claimEntries(
   client: Queryable,
@@ -86,12 +86,12 @@ export async function claimEntries(
   return rows.map(read).sort((one, other) => one.id - other.id);
 }
 
-/** The engine knows of them. */
+/** Deletes entries that were sent. */
 export async function deleteEntries(client: Queryable, ids: number[]): Promise<void> {
   if (ids.length > 0) await client.query('delete from outbox where id = any ($1)', [ids]);
 }
 
-/** The engine was away: they were not tried, and anyone may take them. */
+/** Gives back entries that were not sent because the engine is unavailable. This does not count as an attempt. */
 export async function releaseEntries(client: Queryable, ids: number[]): Promise<void> {
   if (ids.length === 0) return;
   await client.query(
@@ -100,7 +100,7 @@ export async function releaseEntries(client: Queryable, ids: number[]): Promise<
   );
 }
 
-/** The engine refused one: keep it, for an operator to see, and try again later. */
+/** Keeps an entry that the engine refused, with the reason for the operator, and retries it after `seconds`. */
 export async function postponeEntry(
   client: Queryable,
   id: number,

@@ -7,21 +7,25 @@ import type { OutboxEntry } from '../temporal/contract.ts';
 import { signalWithStart, signalWorkflow, startWorkflow } from '../temporal/start.ts';
 import { claimEntries, deleteEntries, postponeEntry, releaseEntries, type ClaimedEntry } from './claims.ts';
 
-/** Short, for what a dispatcher that died had claimed must move again soon; a late one does no harm. */
+/** Short, so that the entries of a killed dispatcher soon move on. Sending an entry twice does no harm. */
 const LEASE_SECONDS = 10;
-const BATCH = 64;
+const MAX_CLAIMED = 64;
 const PARALLEL = 16;
 const POLL_MS = 1_000;
-const AWAY_FIRST_MS = 250;
-const AWAY_LONGEST_MS = 4_000;
-const REFUSED_LONGEST_SECONDS = 300;
+/** While the engine is unavailable, the pause doubles from the first value to the second. */
+const RETRY_MIN_MS = 250;
+const RETRY_MAX_MS = 4_000;
+/** The pause before a refused entry is sent again doubles with each attempt, up to this. */
+const REFUSED_MAX_SECONDS = 300;
 
 export interface DispatcherDependencies {
   database: Database;
   client: EngineClient;
   waker: Waker;
   log: Logger;
-  /** Called when the engine refuses an entry, as it does where it lost our search attributes. */
+  /** Pause between two looks at the outbox, unless woken; 1,000 by default. */
+  pollMs?: number;
+  /** Called when the engine refuses an entry, for example because it lost our search attributes. */
   onRefused?: () => void;
 }
 
@@ -29,13 +33,14 @@ export interface Dispatcher {
   stop(): Promise<void>;
 }
 
-/** Entries of one batch that say the same: the engine is told once. */
+/** Equal entries of one claim: the request is sent once. */
 type Group = { entry: OutboxEntry; claims: ClaimedEntry[] };
 
-type Verdict = 'told' | 'gone' | 'away' | { refused: string };
+/** `gone`: the signal's workflow does not run. */
+type Result = 'sent' | 'gone' | 'unavailable' | { refused: string };
 
-/** @returns false where a signal finds no workflow */
-async function tell(client: EngineClient, entry: OutboxEntry): Promise<boolean> {
+/** @returns false if a signal finds no workflow */
+async function send(client: EngineClient, entry: OutboxEntry): Promise<boolean> {
   switch (entry.kind) {
     case 'start':
       await startWorkflow(client, entry);
@@ -48,11 +53,11 @@ async function tell(client: EngineClient, entry: OutboxEntry): Promise<boolean> 
   }
 }
 
-async function verdictOf(client: EngineClient, entry: OutboxEntry): Promise<Verdict> {
+async function trySend(client: EngineClient, entry: OutboxEntry): Promise<Result> {
   try {
-    return (await callEngine(client, () => tell(client, entry))) ? 'told' : 'gone';
+    return (await callEngine(client, () => send(client, entry))) ? 'sent' : 'gone';
   } catch (error) {
-    return isRefusal(error) ? { refused: reasonOf(error) } : 'away';
+    return isRefusal(error) ? { refused: reasonOf(error) } : 'unavailable';
   }
 }
 
@@ -68,67 +73,73 @@ function groupsOf(claims: ClaimedEntry[]): Group[] {
   return [...groups.values()];
 }
 
-async function refuse(deps: DispatcherDependencies, claim: ClaimedEntry, problem: string): Promise<void> {
-  const seconds = Math.min(2 ** Math.min(claim.attemptCount, 10), REFUSED_LONGEST_SECONDS);
+async function recordRefusal(
+  deps: DispatcherDependencies,
+  claim: ClaimedEntry,
+  problem: string,
+): Promise<void> {
+  const seconds = Math.min(2 ** Math.min(claim.attemptCount, 10), REFUSED_MAX_SECONDS);
   const workflowId = claim.entry?.workflowId;
   deps.log.error({ outbox_id: claim.id, workflow_id: workflowId, problem }, 'outbox entry refused');
   await postponeEntry(deps.database.pool, claim.id, seconds, problem);
   deps.onRefused?.();
 }
 
-async function settle(deps: DispatcherDependencies, group: Group, verdict: Verdict): Promise<void> {
+async function recordResult(deps: DispatcherDependencies, group: Group, result: Result): Promise<void> {
   const ids = group.claims.map((claim) => claim.id);
-  if (verdict === 'away') return releaseEntries(deps.database.pool, ids);
-  if (typeof verdict === 'object') {
-    for (const claim of group.claims) await refuse(deps, claim, verdict.refused);
+  if (result === 'unavailable') return releaseEntries(deps.database.pool, ids);
+  if (typeof result === 'object') {
+    for (const claim of group.claims) await recordRefusal(deps, claim, result.refused);
     return;
   }
-  if (verdict === 'gone') {
+  if (result === 'gone') {
     deps.log.info({ workflow_id: group.entry.workflowId }, 'signal dropped: its workflow is gone');
   }
   await deleteEntries(deps.database.pool, ids);
 }
 
-/** @returns whether the engine was there for all of them */
+/** @returns whether the engine answered every request */
 async function dispatch(deps: DispatcherDependencies, claims: ClaimedEntry[]): Promise<boolean> {
-  for (const claim of claims) if (claim.problem !== null) await refuse(deps, claim, claim.problem);
+  for (const claim of claims) if (claim.problem !== null) await recordRefusal(deps, claim, claim.problem);
   const waiting = groupsOf(claims);
-  let away = false;
-  const tellNext = async () => {
+  let unavailable = false;
+  const sendAll = async () => {
     for (let group = waiting.shift(); group; group = waiting.shift()) {
-      const verdict = away ? 'away' : await verdictOf(deps.client, group.entry);
-      if (verdict === 'away') away = true;
-      await settle(deps, group, verdict);
+      const result = unavailable ? 'unavailable' : await trySend(deps.client, group.entry);
+      if (result === 'unavailable') unavailable = true;
+      await recordResult(deps, group, result);
     }
   };
-  await Promise.all(Array.from({ length: PARALLEL }, tellNext));
-  return !away;
+  await Promise.all(Array.from({ length: PARALLEL }, sendAll));
+  return !unavailable;
 }
 
 /**
- * Tell the engine what committed transactions wrote into the outbox, at least once each. No network call happens
- * inside a transaction: rows are leased, told and deleted. Any number of dispatchers may run.
+ * Sends the requests in the outbox to the engine, each at least once. Rows are leased, sent and deleted, so that no
+ * network call happens inside a transaction. Any number of dispatchers may run at once.
  */
 export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
-  let awayMs = 0;
+  const { pollMs = POLL_MS } = deps;
+  /** 0 while the engine is available. */
+  let retryMs = 0;
   const round = async (): Promise<number> => {
-    const claims = await claimEntries(deps.database.pool, BATCH, LEASE_SECONDS);
-    if (claims.length === 0) return POLL_MS;
+    const claims = await claimEntries(deps.database.pool, MAX_CLAIMED, LEASE_SECONDS);
+    if (claims.length === 0) return pollMs;
     if (await dispatch(deps, claims)) {
-      if (awayMs > 0) deps.log.info('the engine is back');
-      awayMs = 0;
-      return claims.length < BATCH ? POLL_MS : 0;
+      if (retryMs > 0) deps.log.info('the engine is available again');
+      retryMs = 0;
+      return claims.length < MAX_CLAIMED ? pollMs : 0;
     }
-    if (awayMs === 0) deps.log.warn('the engine is away: what it is to be told waits in the outbox');
-    awayMs = Math.min(awayMs === 0 ? AWAY_FIRST_MS : awayMs * 2, AWAY_LONGEST_MS);
-    return awayMs;
+    if (retryMs === 0) deps.log.warn('the engine is unavailable: requests wait in the outbox');
+    retryMs = retryMs === 0 ? RETRY_MIN_MS : Math.min(retryMs * 2, RETRY_MAX_MS);
+    return retryMs;
   };
   const loop = repeat(round, { log: deps.log, name: 'dispatching the outbox' });
-  // While the engine is away a new row is no reason to try sooner.
-  const silence = deps.waker.listen('outbox', () => awayMs === 0 && loop.wake());
+  // While the engine is unavailable, a new row is no reason to try sooner.
+  const unlisten = deps.waker.listen('outbox', () => retryMs === 0 && loop.wake());
   return {
     async stop() {
-      silence();
+      unlisten();
       await loop.stop();
     },
   };

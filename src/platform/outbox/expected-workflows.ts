@@ -1,26 +1,26 @@
 import type { Queryable } from '../db/queryable.ts';
 import type { WorkflowStart } from '../temporal/contract.ts';
 
-/** A row that needs a workflow, and how to start that workflow from nothing but the row. */
+/** A row that needs a workflow, and how to start the workflow from the row alone. */
 export interface ExpectedWorkflow {
   rowId: number;
   start: WorkflowStart;
 }
 
 /**
- * A kind of row that needs a workflow while it is not final. The row's `engine_expected_by` says by when its
- * workflow must have been at work; a workflow moves it on with what it does, and clears it with its last step.
+ * A kind of row that needs a workflow until it is final. The row's `engine_expected_by` is the time by which its
+ * workflow must have been active. The workflow sets it to a later time with each step, and clears it with the last.
  */
 export interface WorkflowSource {
   /** Shown in logs, such as `webhook`. */
   name: string;
-  /** Rows that are not final and whose `engine_expected_by` has passed, longest overdue first. */
+  /** Finds rows that are not final and whose `engine_expected_by` has passed, longest overdue first. */
   overdue(client: Queryable, asOf: Date, limit: number): Promise<ExpectedWorkflow[]>;
-  /** The workflows of these rows run, or were just started: look again at `until`, unless the row says later. */
+  /** Postpones the next check of these rows to `until`: their workflows run or were just started. */
   postpone(client: Queryable, rowIds: number[], until: Date): Promise<void>;
   /**
-   * The engine forgot everything: make up to `limit` rows that are not final and not yet overdue overdue at `asOf`.
-   * @returns how many; 0 when there is none left
+   * Makes up to `limit` rows overdue at `asOf` that are neither final nor overdue, because the engine lost its data.
+   * @returns how many; 0 if none is left
    */
   expectNow(client: Queryable, asOf: Date, limit: number): Promise<number>;
 }

@@ -6,37 +6,24 @@ import { callEngine, type EngineClient, isRefusal, reasonOf } from '../temporal/
 import { startWorkflow, workflowRuns } from '../temporal/start.ts';
 import type { ExpectedWorkflow, WorkflowSource } from './expected-workflows.ts';
 
-/** @returns the namespace's id as the engine last said it, or null before its first time */
-export async function recallNamespace(client: Queryable): Promise<string | null> {
-  const { rows } = await client.query<{ namespace_id: string }>('select namespace_id from engine_state');
-  return rows[0]?.namespace_id ?? null;
-}
-
-export async function rememberNamespace(client: Queryable, namespaceId: string): Promise<void> {
-  await client.query(
-    `insert into engine_state (namespace_id) values ($1)
-     on conflict (id) do update set namespace_id = excluded.namespace_id, seen_at = now()`,
-    [namespaceId],
-  );
-}
-
 const ROUND_MS = 5_000;
-const PAGE = 100;
-const FORGOTTEN_PAGE = 1_000;
+const PAGE_ROWS = 100;
+/** Rows made overdue by one statement after the engine lost its data. */
+const LOST_PAGE_ROWS = 1_000;
 const PARALLEL = 8;
-/** How long a workflow that was found running, or was just started, is left alone. */
+/** A workflow that was found running, or was just started, is not checked for this long. */
 const GRACE_SECONDS = 60;
-/** The same for one that the engine refused to start. */
+/** The same for a workflow that the engine refused to start. */
 const REFUSED_SECONDS = 10;
 
 export interface ReconcilerDependencies {
   database: Database;
   client: EngineClient;
-  /** Of the engine; see `Engine.namespaceId`. */
+  /** See `Engine.namespaceId`. */
   namespaceId: () => Promise<string>;
   sources: readonly WorkflowSource[];
   log: Logger;
-  /** Makes an engine that we have not met ready for our workflows, before any is started. */
+  /** Prepares a new engine for our workflows before any is started. */
   prepare: () => Promise<void>;
 }
 
@@ -44,7 +31,21 @@ export interface Reconciler {
   stop(): Promise<void>;
 }
 
-/** @returns for how many seconds the row needs no further look */
+/** @returns the id of the namespace as last stored, or null before the first time */
+async function readNamespace(client: Queryable): Promise<string | null> {
+  const { rows } = await client.query<{ namespace_id: string }>('select namespace_id from engine_state');
+  return rows[0]?.namespace_id ?? null;
+}
+
+async function storeNamespace(client: Queryable, namespaceId: string): Promise<void> {
+  await client.query(
+    `insert into engine_state (namespace_id) values ($1)
+     on conflict (id) do update set namespace_id = excluded.namespace_id, seen_at = now()`,
+    [namespaceId],
+  );
+}
+
+/** @returns for how many seconds the row needs no further check */
 async function restoreOne(
   deps: ReconcilerDependencies,
   source: WorkflowSource,
@@ -55,12 +56,12 @@ async function restoreOne(
   const fields = { source: source.name, workflow_id: workflowId };
   try {
     await callEngine(deps.client, () => startWorkflow(deps.client, expected.start));
-    deps.log.warn(fields, 'a workflow was gone and is started again');
+    deps.log.warn(fields, 'started a workflow that the engine had lost');
     return GRACE_SECONDS;
   } catch (error) {
-    // One that the engine refuses must not hold up the others.
+    // A workflow that the engine refuses must not delay the others.
     if (!isRefusal(error)) throw error;
-    deps.log.error({ ...fields, problem: reasonOf(error) }, 'a workflow cannot be started');
+    deps.log.error({ ...fields, problem: reasonOf(error) }, 'cannot start a workflow');
     return REFUSED_SECONDS;
   }
 }
@@ -72,13 +73,13 @@ async function restorePage(
 ): Promise<void> {
   const waiting = [...page];
   const done = new Map<number, number[]>();
-  const restoreNext = async () => {
+  const restoreAll = async () => {
     for (let expected = waiting.shift(); expected; expected = waiting.shift()) {
       const seconds = await restoreOne(deps, source, expected);
       done.set(seconds, [...(done.get(seconds) ?? []), expected.rowId]);
     }
   };
-  const results = await Promise.allSettled(Array.from({ length: PARALLEL }, restoreNext));
+  const results = await Promise.allSettled(Array.from({ length: PARALLEL }, restoreAll));
   for (const [seconds, rowIds] of done) {
     await source.postpone(deps.database.pool, rowIds, new Date(Date.now() + seconds * 1_000));
   }
@@ -88,52 +89,49 @@ async function restorePage(
 
 async function restoreOverdue(deps: ReconcilerDependencies, source: WorkflowSource): Promise<void> {
   for (;;) {
-    const page = await source.overdue(deps.database.pool, new Date(), PAGE);
+    const page = await source.overdue(deps.database.pool, new Date(), PAGE_ROWS);
     if (page.length > 0) await restorePage(deps, source, page);
-    if (page.length < PAGE) return;
+    if (page.length < PAGE_ROWS) return;
   }
 }
 
 /**
- * Where the namespace is not the one remembered, every row that needs a workflow is made overdue. The new id is
- * written last, so that a crash on the way begins again.
+ * Makes every row that needs a workflow overdue if the namespace has a new id, which means that the engine lost its
+ * data. The new id is stored last, so that a crash in between repeats all of it.
  */
-async function noticeForgotten(deps: ReconcilerDependencies): Promise<void> {
+async function checkNamespace(deps: ReconcilerDependencies): Promise<void> {
   const namespaceId = await deps.namespaceId();
-  const remembered = await recallNamespace(deps.database.pool);
-  if (remembered === namespaceId) return;
+  const known = await readNamespace(deps.database.pool);
+  if (known === namespaceId) return;
   await deps.prepare();
-  if (remembered !== null) {
-    deps.log.warn(
-      { remembered, found: namespaceId },
-      'the engine is a new one: every workflow is looked for',
-    );
+  if (known !== null) {
+    deps.log.warn({ known, found: namespaceId }, 'the engine is a new one: checking every workflow');
     for (const source of deps.sources) {
-      while ((await source.expectNow(deps.database.pool, new Date(), FORGOTTEN_PAGE)) > 0);
+      while ((await source.expectNow(deps.database.pool, new Date(), LOST_PAGE_ROWS)) > 0);
     }
   }
-  await rememberNamespace(deps.database.pool, namespaceId);
+  await storeNamespace(deps.database.pool, namespaceId);
 }
 
-/** One look at everything. @throws where the engine or the database is away */
+/** Checks everything once. @throws if the engine or the database is unavailable */
 export async function reconcile(deps: ReconcilerDependencies): Promise<void> {
-  await noticeForgotten(deps);
+  await checkNamespace(deps);
   for (const source of deps.sources) await restoreOverdue(deps, source);
 }
 
 /**
- * Start again the workflows that rows need and the engine has not. Driven by PostgreSQL, not by the engine, which
- * may have lost them all. Any number of reconcilers may run.
+ * Starts the workflows that rows need and that the engine does not have. The rows in PostgreSQL decide, because the
+ * engine may have lost everything. Any number of reconcilers may run at once.
  */
 export function createReconciler(deps: ReconcilerDependencies): Reconciler {
-  let away = false;
+  let failing = false;
   const round = async (): Promise<number> => {
     try {
       await reconcile(deps);
-      away = false;
+      failing = false;
     } catch (error) {
-      if (!away) deps.log.warn({ err: error }, 'reconciling waits until the engine is back');
-      away = true;
+      if (!failing) deps.log.warn({ err: error }, 'cannot reconcile: retrying');
+      failing = true;
     }
     return ROUND_MS;
   };

@@ -3,16 +3,16 @@ import type { Queryable } from '../db/queryable.ts';
 
 const REFRESH_MS = 3_000;
 
-/** How many `api` processes there are, so that each grants its share of a limit. */
+/** Knows how many `api` processes there are, so that each grants its share of a limit. */
 export interface FleetShare {
   /** At least 1. */
   processes(): number;
-  /** Ask now, instead of within 3 s. */
+  /** Counts now instead of within 3 s. */
   refresh(): Promise<void>;
   stop(): void;
 }
 
-/** Ask the database every few seconds; while it does not answer, the last figure holds. */
+/** Asks the database every three seconds. While it does not answer, the last count stays valid. */
 export function createFleetShare(db: Queryable, log: Logger): FleetShare {
   let live = 1;
   async function refresh(): Promise<void> {
@@ -23,7 +23,7 @@ export function createFleetShare(db: Queryable, log: Logger): FleetShare {
       );
       live = Math.max(1, rows[0]?.live ?? 1);
     } catch (error) {
-      log.debug({ err: error }, 'live api processes not counted');
+      log.debug({ err: error }, 'cannot count the live api processes');
     }
   }
   void refresh();

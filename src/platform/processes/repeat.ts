@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 
-/** Work done over and over until it is stopped. */
+/** Work that repeats until it is stopped. */
 export interface Repeating {
-  /** Do it again now, or as soon as what runs is done. */
+  /** Starts the next round now, or as soon as the current one ends. */
   wake(): void;
-  /** @returns when what runs is done; it is not started again */
+  /** Resolves when the current round has ended; no other starts. */
   stop(): Promise<void>;
 }
 
@@ -28,9 +28,10 @@ function pause(state: State, milliseconds: number): Promise<void> {
 }
 
 /**
- * Repeat `work`; the first round begins at once.
- * @param work one round; returns milliseconds until the next. What it throws is logged and tried again.
- * @param options.retryMs pause after a round that threw
+ * Repeats `work`; the first round starts at once.
+ * @param work one round; returns the milliseconds until the next. Its errors are logged, and the next round follows.
+ * @param options.name names the work in the log, such as `claiming messages`
+ * @param options.retryMs pause after a round that threw; 1 s by default
  */
 export function repeat(
   work: () => Promise<number>,
@@ -41,7 +42,7 @@ export function repeat(
     try {
       return await work();
     } catch (error) {
-      options.log.warn({ err: error }, `${options.name} failed and is repeated`);
+      options.log.warn({ err: error }, `${options.name} failed: retrying`);
       return options.retryMs ?? 1_000;
     }
   };

@@ -3,32 +3,32 @@ import { NativeConnection } from '@temporalio/worker';
 import { requireSettings, type Config } from '../../config.ts';
 import { engineTls, type TlsSettings } from './tls.ts';
 
-/** Longest that one call to the engine may take; a network that swallows packets is noticed by it. */
+/** Time limit of one call to the engine; detects a network that drops packets, too. */
 const CALL_MS = 10_000;
 
-/** gRPC codes that are about the request and not about the engine's health. */
+/** gRPC codes that concern the request and not the engine's health. */
 const INVALID_ARGUMENT = 3;
 const NOT_FOUND = 5;
 const ALREADY_EXISTS = 6;
 const FAILED_PRECONDITION = 9;
 const requestFaults: number[] = [INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION];
 
-/** Sends to one namespace; see {@link Engine}. */
+/** A client of one namespace; see {@link Engine}. */
 export type EngineClient = Client;
 
-/** The engine, which may be away: nothing here waits for it, and every call may fail and be repeated later. */
+/** The engine, which may be unavailable: every call may fail, and nothing here retries it. */
 export interface Engine {
   readonly client: Client;
   readonly namespace: string;
   /**
-   * @returns the id that the engine gave the namespace; another one means that it forgot everything
-   * @throws where the engine is away
+   * @returns the id that the engine gave the namespace; a different one means that the engine lost its data
+   * @throws if the engine is unavailable
    */
   namespaceId(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** What {@link openEngine} and {@link connectWorkers} read of the settings. */
+/** The settings of {@link openEngine} and {@link connectWorkers}. */
 export type EngineSettings = TlsSettings & Pick<Config, 'TEMPORAL_NAMESPACE'>;
 
 function commonOptions(config: EngineSettings) {
@@ -46,13 +46,13 @@ function commonOptions(config: EngineSettings) {
 }
 
 /**
- * Open a client. It connects at its first call and again whenever the connection was lost.
- * @throws ConfigError where no address is set, or a TLS file cannot be used
+ * Opens a client. It connects at its first call, and again whenever the connection is lost.
+ * @throws ConfigError if no address is set, or a TLS file cannot be used
  */
 export function openEngine(config: EngineSettings): Engine {
   const connection = Connection.lazy({
     ...commonOptions(config),
-    // Repeating is for those who know what is at stake: the library would hold a call for half a minute.
+    // No retries by the library, which would take up to half a minute for a call: callers decide about retries.
     interceptors: [],
     channelArgs: {
       'grpc.initial_reconnect_backoff_ms': 200,
@@ -76,19 +76,19 @@ export function openEngine(config: EngineSettings): Engine {
 }
 
 /**
- * Run calls to the engine with a time limit.
+ * Runs calls to the engine with a time limit.
  * @throws ServiceError and the library's other errors, as `work` does
  */
 export function callEngine<T>(client: Client, work: () => Promise<T>): Promise<T> {
   return client.connection.withDeadline(Date.now() + CALL_MS, work);
 }
 
-/** Connect for polling. @throws where the engine is away */
+/** Opens a connection for polling. @throws if the engine is unavailable */
 export function connectWorkers(config: EngineSettings): Promise<NativeConnection> {
   return NativeConnection.connect(commonOptions(config));
 }
 
-/** The engine's or the network's answer within an error of the library, with its code. */
+/** Finds the gRPC error, which has a code, inside an error of the library. */
 export function grpcErrorOf(error: unknown) {
   for (let at = error; at instanceof Error; at = at.cause) {
     if (isGrpcServiceError(at)) return at;
@@ -96,14 +96,14 @@ export function grpcErrorOf(error: unknown) {
   return undefined;
 }
 
-/** What the engine said; the library's own message only says what was asked. */
+/** The engine's own message; the library's message only names the call. */
 export function reasonOf(error: unknown): string {
   return grpcErrorOf(error)?.details ?? (error instanceof Error ? error.message : String(error));
 }
 
 /**
- * Whether an error is about this one request, which the engine understood and refused, or which could not even be
- * written; all else (unreachable, overloaded, no such namespace, no permission) would meet every request alike.
+ * Whether an error concerns this one request: the engine understood and refused it, or it could not be encoded. Any
+ * other error (unreachable, overloaded, no such namespace, no permission) would affect every request.
  */
 export function isRefusal(error: unknown): boolean {
   if (error instanceof NamespaceNotFoundError) return false;

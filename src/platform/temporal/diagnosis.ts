@@ -20,14 +20,14 @@ const unknownSigner = new Set([
 ]);
 const noTls = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG', 'EPROTO']);
 
-const FRAME_OF_NO_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
 const alert = /^ERR_SSL_.*ALERT/;
 
-/** What a client of HTTP/2 says first, and any server answers (RFC 9113, 3.4). */
-const PREFACE = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), FRAME_OF_NO_SETTINGS]);
+const EMPTY_SETTINGS_FRAME = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+/** The first bytes of an HTTP/2 client, which every server answers (RFC 9113, 3.4). */
+const PREFACE = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), EMPTY_SETTINGS_FRAME]);
 
-/** How a TLS connection went: `closed` is after a handshake that both sides agreed on, without a word. */
-type Probe = { outcome: 'talks' } | { outcome: 'closed' } | { outcome: 'failed'; code: string };
+/** The result of a TLS connection. `closed`: the peer closed it after a complete handshake, without sending data. */
+type Probe = { outcome: 'answered' } | { outcome: 'closed' } | { outcome: 'failed'; code: string };
 
 function addressOf(config: EngineSettings): { host: string; port: number } {
   const { hostname, port } = new URL(`tcp://${config.TEMPORAL_ADDRESS}`);
@@ -48,22 +48,22 @@ function connect(config: EngineSettings, files: EngineTls | null, signal: AbortS
   });
 }
 
-/** Connect as the libraries do, and wait for the first words: a client's certificate is judged after the handshake. */
+/** Connects as the libraries do, and waits for the first data: servers judge a client certificate after the handshake. */
 function probe(config: EngineSettings, files: EngineTls | null, signal: AbortSignal): Promise<Probe> {
   const socket = connect(config, files, signal);
-  let shaken = false;
+  let handshakeDone = false;
   return new Promise<Probe>((done) => {
     const fail = (code = '') =>
       done(
-        shaken && (code === '' || code === 'ECONNRESET')
+        handshakeDone && (code === '' || code === 'ECONNRESET')
           ? { outcome: 'closed' }
           : { outcome: 'failed', code },
       );
     socket.once('secureConnect', () => {
-      shaken = true;
+      handshakeDone = true;
       socket.write(PREFACE);
     });
-    socket.once('data', () => done({ outcome: 'talks' }));
+    socket.once('data', () => done({ outcome: 'answered' }));
     socket.setTimeout(PROBE_MS, () => done({ outcome: 'failed', code: 'ETIMEDOUT' }));
     socket.on('error', (error: NodeJS.ErrnoException) => fail(error.code));
     socket.once('close', () => fail());
@@ -73,44 +73,46 @@ function probe(config: EngineSettings, files: EngineTls | null, signal: AbortSig
 function refusedClient(config: EngineSettings): string {
   return config.TEMPORAL_TLS_CERT_FILE
     ? `it refuses the client certificate in ${config.TEMPORAL_TLS_CERT_FILE}: set TEMPORAL_TLS_CERT_FILE and TEMPORAL_TLS_KEY_FILE to one that it accepts`
-    : 'it asks for a client certificate: set TEMPORAL_TLS_CERT_FILE and TEMPORAL_TLS_KEY_FILE';
+    : 'it requires a client certificate: set TEMPORAL_TLS_CERT_FILE and TEMPORAL_TLS_KEY_FILE';
 }
 
 function closedOnClient(config: EngineSettings): string {
-  const shown = config.TEMPORAL_TLS_CERT_FILE ?? 'no client certificate';
-  return `it closes the connection of who shows ${shown}: set TEMPORAL_TLS_CERT_FILE and TEMPORAL_TLS_KEY_FILE to what it accepts`;
+  const used = config.TEMPORAL_TLS_CERT_FILE
+    ? `the client certificate in ${config.TEMPORAL_TLS_CERT_FILE}`
+    : 'no client certificate';
+  return `it closes a connection with ${used}: set TEMPORAL_TLS_CERT_FILE and TEMPORAL_TLS_KEY_FILE to a certificate that it accepts`;
 }
 
 function explainTls(config: EngineSettings, found: Probe): string | null {
-  if (found.outcome === 'talks') return null;
+  if (found.outcome === 'answered') return null;
   if (found.outcome === 'closed') return closedOnClient(config);
   const { code } = found;
   if (unknownSigner.has(code)) {
     return config.TEMPORAL_TLS_CA_FILE
-      ? `its certificate is not signed by an authority in ${config.TEMPORAL_TLS_CA_FILE}: set TEMPORAL_TLS_CA_FILE to the certificate of the one that signed it`
-      : 'its certificate is signed by no authority known here: set TEMPORAL_TLS_CA_FILE to the certificate of the one that signed it';
+      ? `its certificate is not signed by an authority in ${config.TEMPORAL_TLS_CA_FILE}: set TEMPORAL_TLS_CA_FILE to the certificate of the authority that signed it`
+      : 'its certificate is not signed by a public authority: set TEMPORAL_TLS_CA_FILE to the certificate of the authority that signed it';
   }
   if (code === 'CERT_HAS_EXPIRED') return 'its certificate has expired: renew it';
   if (code === 'CERT_NOT_YET_VALID')
-    return 'its certificate is not valid yet: look at the clocks of both sides';
+    return 'its certificate is not valid yet: check the clocks of both machines';
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    return `its certificate is not for ${addressOf(config).host}: set TEMPORAL_ADDRESS to a name that it is for`;
+    return `its certificate is not for ${addressOf(config).host}: set TEMPORAL_ADDRESS to a name in the certificate`;
   }
   if (noTls.has(code)) {
-    return 'it does not speak TLS there: set TEMPORAL_ADDRESS to its port for TLS, or TEMPORAL_TLS, TEMPORAL_TLS_…_FILE and TEMPORAL_API_KEY to nothing';
+    return 'it does not speak TLS on that port: set TEMPORAL_ADDRESS to its TLS port, or remove TEMPORAL_TLS, TEMPORAL_TLS_…_FILE and TEMPORAL_API_KEY';
   }
   return alert.test(code) ? refusedClient(config) : null;
 }
 
 function explainCode(config: EngineSettings, code: number | undefined): string | null {
   if (code === NOT_FOUND) {
-    return `it has no namespace ${config.TEMPORAL_NAMESPACE}: make it, or set TEMPORAL_NAMESPACE to another`;
+    return `it has no namespace ${config.TEMPORAL_NAMESPACE}: create it, or set TEMPORAL_NAMESPACE to an existing one`;
   }
   if (code !== UNAUTHENTICATED && code !== PERMISSION_DENIED) return null;
   const namespace = `namespace ${config.TEMPORAL_NAMESPACE}`;
   return config.TEMPORAL_API_KEY
-    ? `it refuses our API key for ${namespace}: set TEMPORAL_API_KEY to one that is valid there`
-    : `it does not let us into ${namespace}: set TEMPORAL_API_KEY, or a client certificate by TEMPORAL_TLS_CERT_FILE and TEMPORAL_TLS_KEY_FILE`;
+    ? `it refuses the API key for ${namespace}: set TEMPORAL_API_KEY to a valid one`
+    : `it denies access to ${namespace}: set TEMPORAL_API_KEY, or set TEMPORAL_TLS_CERT_FILE and TEMPORAL_TLS_KEY_FILE to a client certificate`;
 }
 
 async function codeOfCall(config: EngineSettings, signal: AbortSignal): Promise<number | undefined> {
@@ -131,9 +133,9 @@ async function codeOfCall(config: EngineSettings, signal: AbortSignal): Promise<
 }
 
 /**
- * Why the engine, whose host may well be there, cannot be used: its settings or ours must be changed by a person.
- * Asks it once more; takes some seconds at most.
- * @returns one line with what to do, or null where it answers, or is away and may come back by itself
+ * Explains why the engine cannot be used if a person must change its settings or ours. Connects once more, for a few
+ * seconds at most.
+ * @returns one line with what to do; null if the engine answers, or is unavailable and may come back by itself
  */
 export async function explainEngine(config: EngineSettings, signal: AbortSignal): Promise<string | null> {
   const files = engineTls(config);
@@ -145,6 +147,6 @@ export async function explainEngine(config: EngineSettings, signal: AbortSignal)
   if (files) return explainTls(config, found);
   const speaksTls = found.outcome !== 'failed' || alert.test(found.code);
   return speaksTls
-    ? 'it speaks TLS: set TEMPORAL_TLS=true, and TEMPORAL_TLS_CA_FILE where its certificate is of an authority of your own'
+    ? 'it speaks TLS: set TEMPORAL_TLS=true, and TEMPORAL_TLS_CA_FILE if your own authority signed its certificate'
     : null;
 }

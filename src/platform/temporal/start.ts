@@ -28,12 +28,12 @@ function startOptions(start: WorkflowStart) {
   };
 }
 
-/** Start a workflow where none of this id runs; where one does, nothing happens. */
+/** Starts a workflow unless one with this id runs. */
 export async function startWorkflow(client: EngineClient, start: WorkflowStart): Promise<void> {
   await client.workflow.start(start.workflowType, startOptions(start));
 }
 
-/** Signal a workflow, started first where none of this id runs. */
+/** Signals a workflow, and starts it first unless one with this id runs. */
 export async function signalWithStart(
   client: EngineClient,
   entry: WorkflowStart & WorkflowSignal,
@@ -45,7 +45,7 @@ export async function signalWithStart(
   });
 }
 
-/** @returns false where no workflow of this id runs */
+/** @returns false if no workflow with this id runs */
 export async function signalWorkflow(client: EngineClient, entry: WorkflowSignal): Promise<boolean> {
   try {
     await client.workflow.getHandle(entry.workflowId).signal(entry.signal, ...(entry.signalInput ?? []));
@@ -56,7 +56,7 @@ export async function signalWorkflow(client: EngineClient, entry: WorkflowSignal
   }
 }
 
-/** A workflow in any of these is over. */
+/** States of workflows that have ended. */
 const closed = new Set<WorkflowExecutionStatusName>([
   'COMPLETED',
   'FAILED',
@@ -65,7 +65,7 @@ const closed = new Set<WorkflowExecutionStatusName>([
   'TIMED_OUT',
 ]);
 
-/** @returns false where no workflow of this id is known, or the last one is over */
+/** @returns false if the engine knows no workflow with this id, or the last one has ended */
 export async function workflowRuns(client: EngineClient, workflowId: string): Promise<boolean> {
   try {
     const { status } = await client.workflow.getHandle(workflowId).describe();

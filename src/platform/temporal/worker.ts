@@ -22,14 +22,14 @@ const levels: Record<LogLevel, Level> = {
   ERROR: 'error',
 };
 
-/** Said in warning of every worker that has activities alone, as those of a sender and of bulk work are meant to. */
+/** The library warns of this for every worker without workflows. Ours for bulk work and in senders have none by design. */
 const NO_WORKFLOWS = 'No workflows registered, not polling for workflow tasks';
 
 let installed = false;
 
 /**
- * Have the library log through ours, and leave the process's signals to its role: it would stop every worker at the
- * first SIGTERM by itself. The library has one runtime a process, so only the first call counts.
+ * Sends the library's log lines to ours, and keeps it from handling signals: it would stop every worker at the first
+ * SIGTERM, which is up to the role. The library has one runtime per process, so only the first call has an effect.
  */
 export function installRuntime(log: Logger): void {
   if (installed) return;
@@ -44,18 +44,13 @@ export function installRuntime(log: Logger): void {
   });
 }
 
-const RETRY_FIRST_MS = 500;
-const RETRY_LONGEST_MS = 4_000;
-/** Workflows kept in memory between their steps; more than these are replayed when something happens to them. */
-const MAX_CACHED_WORKFLOWS = 600;
-
 let bundling: Promise<WorkflowBundle> | undefined;
 
-/** The workflows' code, made once a process: some 1.5 s. */
+/** Bundles the workflows' code once per process, which takes about 1.5 s. */
 export function bundleWorkflows(): Promise<WorkflowBundle> {
   bundling ??= bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('../../../workflows/index.ts', import.meta.url)),
-    // What it would say on every start is of no use to an operator.
+    // The progress of bundling is of no use to an operator.
     logger: {
       log: ignore,
       trace: ignore,
@@ -69,27 +64,35 @@ export function bundleWorkflows(): Promise<WorkflowBundle> {
 }
 
 function ignore(): void {
-  // See above.
+  // Drops the line.
 }
 
-/** What a role's worker serves; the connection, namespace and shutdown times are the same for all. */
+/** While no worker can run, the pause doubles from the first value to the second. */
+const RETRY_MIN_MS = 500;
+const RETRY_MAX_MS = 4_000;
+/** Workflows kept in memory between their steps. A workflow beyond these is replayed when an event reaches it. */
+const MAX_CACHED_WORKFLOWS = 600;
+/** While the same error repeats, the engine is diagnosed again only after this time. */
+const DIAGNOSE_AGAIN_MS = 30_000;
+
+/** One worker of a role; connection, namespace and shutdown times are the same for all. */
 export type WorkerTask = Omit<WorkerOptions, 'connection' | 'namespace'>;
 
 export interface KeepWorkingOptions {
   config: EngineSettings & { SHUTDOWN_GRACE_SECONDS: number };
-  /** Made anew for each connection. */
+  /** Called for each new connection. */
   tasks: () => Promise<WorkerTask[]>;
   log: Logger;
-  /** Called each time the workers are about to poll. */
+  /** Called whenever the workers start to poll. */
   onWorking?: () => void;
-  /** Called when they are being stopped, after they stopped taking work. */
+  /** Called during `stop()`, after the workers have stopped taking work. */
   onStopping?: () => void;
 }
 
 export interface KeptWorkers {
-  /** Whether workers are polling, as far as this process knows. */
+  /** Whether the workers are polling, as far as this process knows. */
   working(): boolean;
-  /** Take no more work, give what runs the grace time, and end. */
+  /** Takes no more work, gives running work the grace time, and ends. */
   stop(): Promise<void>;
 }
 
@@ -118,7 +121,7 @@ function shutDown(state: State): void {
   }
 }
 
-/** Connect and serve until stopped, or until a worker fails. */
+/** Connects and serves until stopped, or until a worker fails. */
 async function serve(state: State, options: KeepWorkingOptions): Promise<void> {
   const connection = await connectWorkers(options.config);
   try {
@@ -127,7 +130,7 @@ async function serve(state: State, options: KeepWorkingOptions): Promise<void> {
     state.working = true;
     options.onWorking?.();
     if (state.stopping.signal.aborted) shutDown(state);
-    // One that fails takes the others along, and all begin anew.
+    // If one worker fails, all stop and start again together.
     await Promise.all(running).finally(() => {
       shutDown(state);
       return Promise.allSettled(running);
@@ -139,55 +142,74 @@ async function serve(state: State, options: KeepWorkingOptions): Promise<void> {
   }
 }
 
-/** Says why the workers do not work: once, until there is something else to say; each error itself at debug. */
-function createLogDeduplicator({ config, log }: KeepWorkingOptions, signal: AbortSignal) {
-  let said: string | null = null;
+/**
+ * Logs why the workers cannot run: each new reason once, with what to do if that is known. Repeated errors go to debug
+ * level.
+ */
+function createFailureLog({ config, log }: KeepWorkingOptions, signal: AbortSignal) {
+  let reported: string | null = null;
+  let diagnosed: { error: string; at: number; explanation: string | null } | null = null;
+
+  async function explain(error: string): Promise<string | null> {
+    if (diagnosed?.error === error && Date.now() - diagnosed.at < DIAGNOSE_AGAIN_MS) {
+      return diagnosed.explanation;
+    }
+    const explanation = await explainEngine(config, signal).catch(() => null);
+    diagnosed = { error, at: Date.now(), explanation };
+    return explanation;
+  }
+
   return {
-    async about(error: unknown): Promise<void> {
-      const why = await explainEngine(config, signal).catch(() => null);
+    async add(error: unknown): Promise<void> {
+      const text = error instanceof Error ? error.message : String(error);
+      const explanation = await explain(text);
       if (signal.aborted) return;
-      const message = why
-        ? `the engine at ${config.TEMPORAL_ADDRESS} cannot be used: ${why}`
-        : 'the engine is away: workers connect again';
-      // Unexplained, the reason is in the error alone, and may have nothing to do with the engine.
-      const reason = why ? message : `${message}: ${error instanceof Error ? error.message : String(error)}`;
-      const isNew = reason !== said;
-      said = reason;
-      if (why && isNew) log.error(message);
-      log[why || !isNew ? 'debug' : 'warn']({ err: error }, message);
+      const message = explanation
+        ? `the engine at ${config.TEMPORAL_ADDRESS} cannot be used: ${explanation}`
+        : 'the engine is unavailable: workers will connect again';
+      // Without an explanation only the error has the reason, which may have nothing to do with the engine.
+      const reason = explanation ? message : `${message}: ${text}`;
+      const isNew = reason !== reported;
+      reported = reason;
+      if (explanation && isNew) log.error(message);
+      log[explanation || !isNew ? 'debug' : 'warn']({ err: error }, message);
     },
-    forget: () => void (said = null),
+    /** The workers run: the next failure is a new one. */
+    clear() {
+      reported = null;
+      diagnosed = null;
+    },
   };
 }
 
-async function serveForEver(state: State, options: KeepWorkingOptions): Promise<void> {
+async function serveUntilStopped(state: State, options: KeepWorkingOptions): Promise<void> {
   const { signal } = state.stopping;
-  const complaints = createLogDeduplicator(options, signal);
-  let retryMs = RETRY_FIRST_MS;
+  const failures = createFailureLog(options, signal);
+  let retryMs = RETRY_MIN_MS;
   const onWorking = () => {
-    retryMs = RETRY_FIRST_MS;
-    complaints.forget();
+    retryMs = RETRY_MIN_MS;
+    failures.clear();
     options.onWorking?.();
   };
   while (!signal.aborted) {
     try {
       await serve(state, { ...options, onWorking });
     } catch (error) {
-      if (!signal.aborted) await complaints.about(error);
+      if (!signal.aborted) await failures.add(error);
     }
     await delay(retryMs, undefined, { signal }).catch(() => undefined);
-    retryMs = Math.min(retryMs * 2, RETRY_LONGEST_MS);
+    retryMs = Math.min(retryMs * 2, RETRY_MAX_MS);
   }
 }
 
 /**
- * Keep workers polling in the background, whatever becomes of the engine: they connect when it comes, and again
- * when it comes back. Never throws because it is away.
+ * Keeps workers polling in the background. They connect as soon as the engine is available, and again after each
+ * interruption; an unavailable engine is never an error here.
  */
 export function keepWorking(options: KeepWorkingOptions): KeptWorkers {
   installRuntime(options.log);
   const state: State = { stopping: new AbortController(), workers: [], working: false };
-  const ended = serveForEver(state, options);
+  const ended = serveUntilStopped(state, options);
   return {
     working: () => state.working,
     async stop() {

@@ -60,12 +60,12 @@ beforeEach(async () => {
 
 afterAll(() => db.drop());
 
-describe('housekeeping', () => {
-  it('has names that differ', () => {
+describe('housekeeping tasks', () => {
+  it('have different names', () => {
     expect(new Set(upkeep.tasks.map((task) => task.name)).size).toBe(upkeep.tasks.length);
   });
 
-  it('works in batches until nothing is left', async () => {
+  it('work in batches until nothing is left', async () => {
     for (let id = 1; id <= 25; id += 1) await insertMessage(id, asOf);
     let batches = 0;
     const statement =
@@ -74,7 +74,7 @@ describe('housekeeping', () => {
     expect(batches).toBe(3);
   });
 
-  it('keeps an idempotency key for 7 days', async () => {
+  it('keep an idempotency key for 7 days', async () => {
     const insert = `insert into idempotency_keys values ($1, 'POST /messages', $2, '\\x00', 201, 1, $3)`;
     await query(insert, [brandId, 'old', at('03-03T11:59:59')]);
     await query(insert, [brandId, 'young', at('03-03T12:00:01')]);
@@ -82,7 +82,7 @@ describe('housekeeping', () => {
     expect(await query('select key from idempotency_keys')).toEqual([{ key: 'young' }]);
   });
 
-  it('drops bodies after the retention, but not of what may still be sent', async () => {
+  it('delete bodies after the retention, but not those of queued messages', async () => {
     const insert = 'insert into message_contents (message_id, text, created_at) values ($1, $2, $3)';
     await query(insert, [1, 'old', at('02-08T11:00:00')]);
     await query(insert, [2, 'old and queued', at('02-08T11:00:00')]);
@@ -99,7 +99,7 @@ describe('housekeeping', () => {
     ]);
   });
 
-  it('releases a suppression at its end, once, and never one without an end', async () => {
+  it('release a suppression once at its end, and never one without an end', async () => {
     const insert = `insert into suppressions (account_id, address_key, reason, expires_at) values ($1, $2, $3, $4)`;
     await query(insert, [accountId, 'a@example.com', 'soft_bounce', at('03-10T11:59:00')]);
     await query(insert, [accountId, 'b@example.com', 'soft_bounce', at('03-10T12:01:00')]);
@@ -111,14 +111,14 @@ describe('housekeeping', () => {
     ]);
   });
 
-  it('drops allowance buckets older than two days', async () => {
+  it('delete allowance buckets older than two days', async () => {
     const insert = 'insert into allowance_buckets values ($1, $2, 5)';
     await query(insert, [accountId, at('03-08T11:50:00')]);
     await query(insert, [accountId, at('03-08T12:10:00')]);
     expect(await run('allowance_buckets')).toBe(1);
   });
 
-  it('leaves a key or bucket that somebody changes just now, and does not wait for it', async () => {
+  it('skip a key or bucket that another transaction has locked', async () => {
     await query('truncate idempotency_keys, allowance_buckets');
     for (const key of ['renewed', 'old'])
       await query(`insert into idempotency_keys values ($1, 'POST /messages', $2, '\\x00', 201, 1, $3)`, [
@@ -137,7 +137,7 @@ describe('housekeeping', () => {
     expect(await query('select used from allowance_buckets')).toEqual([{ used: 4 }]);
   });
 
-  it('drops rows of processes that are dead for a day and own nothing', async () => {
+  it('delete the rows of processes that died a day ago and own nothing', async () => {
     const live = await registerProcess({ url: db.url }, 'sender', upkeep.processWork);
     const insert = `insert into processes (role, host, pid, seen_at) values ('sender', 'h', 1, $1) returning id`;
     const [dead] = await query<{ id: number }>(insert, [at('03-09T11:00:00')]);
@@ -157,7 +157,7 @@ describe('housekeeping', () => {
 });
 
 describe('daily counts', () => {
-  it('count closed days and leave the open one', async () => {
+  it('cover closed days, not the current one', async () => {
     await insertMessage(1, at('03-08T10:00:00'));
     await insertMessage(2, at('03-09T00:00:00'));
     await insertMessage(3, at('03-09T23:59:59'));
@@ -170,7 +170,7 @@ describe('daily counts', () => {
     expect(await run('message_daily_counts')).toBe(0);
   });
 
-  it('wait an hour after midnight for what is still being committed', async () => {
+  it('wait until an hour after midnight for transactions still open', async () => {
     await insertMessage(1, at('03-09T10:00:00'));
     await run('message_daily_counts', at('03-10T00:59:00'));
     expect(await counts()).toEqual([{ day: '03-08', last_id: 0, count: 0 }]);
@@ -178,7 +178,7 @@ describe('daily counts', () => {
     expect(await counts()).toContainEqual({ day: '03-09', last_id: 1, count: 1 });
   });
 
-  it('with the rows after the last id are every message once, although ids and times do not rise together', async () => {
+  it('and the rows after the last id count every message once, even if ids and times are in a different order', async () => {
     await insertMessage(1, at('03-09T23:00:00'));
     await insertMessage(2, at('03-10T00:00:01'));
     await insertMessage(3, at('03-09T23:59:59'));
@@ -193,7 +193,7 @@ describe('daily counts', () => {
     ]);
   });
 
-  it('mark a day without messages only where there are newer ones, and go through every brand', async () => {
+  it('record a day without messages only if newer ones exist, and cover every brand', async () => {
     await insertMessage(1, at('03-08T10:00:00'));
     await insertMessage(2, at('03-10T10:00:00'));
     const others = await Promise.all(Array.from({ length: 120 }, insertBrand));

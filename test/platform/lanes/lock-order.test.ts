@@ -10,7 +10,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { countUnlockedRows } from '../../support/lock-order.ts';
 
 const PROCESS = 70;
-/** As they lie in the table: the other way round. */
+/** In the order in which they are stored: the reverse of the order in which they are locked. */
 const lanes: Lane[] = [
   { kind: 'webhook', n: 2 },
   { kind: 'webhook', n: 1 },
@@ -34,16 +34,13 @@ beforeEach(async () => {
   }
 });
 
-describe('lanes are locked in the order of their kinds and numbers', () => {
+describe('lanes are locked in the order of kind and number by', () => {
   it.each([
-    ['by the plan of how many there are', () => planLanes(test.database.pool, 'send')],
-    ['by who looks after their workflows', () => claimLaneChecks(test.database.pool, 0, 60)],
-    ['by who could not', () => releaseLaneChecks(test.database.pool, lanes)],
-    [
-      'by the process that shows another',
-      () => takeLane(test.database.pool, { kind: 'send', n: 1 }, PROCESS),
-    ],
-  ])('%s', async (_who, work) => {
+    ['planLanes', () => planLanes(test.database.pool, 'send')],
+    ['claimLaneChecks', () => claimLaneChecks(test.database.pool, 0, 60)],
+    ['releaseLaneChecks', () => releaseLaneChecks(test.database.pool, lanes)],
+    ['takeLane', () => takeLane(test.database.pool, { kind: 'send', n: 1 }, PROCESS)],
+  ])('%s', async (_name, work) => {
     const counts = await countUnlockedRows(test.database.pool, {
       lock: `select 1 from lanes where kind = 'send' and n = $1 for update`,
       values: [1],
@@ -54,16 +51,16 @@ describe('lanes are locked in the order of their kinds and numbers', () => {
   });
 });
 
-it('a lane that another has just looked after is not looked after by who waited for it', async () => {
+it('does not claim a check that another process made while this one waited for the lane', async () => {
   const { pool } = test.database;
-  let looked: Lane[] = [];
+  let claimed: Lane[] = [];
   await countUnlockedRows(pool, {
     lock: `update lanes set checked_at = now() where kind = 'send' and n = $1`,
     values: [1],
-    work: async () => void (looked = await claimLaneChecks(pool, 30, 60)),
+    work: async () => void (claimed = await claimLaneChecks(pool, 30, 60)),
     probes: [],
   });
-  expect(looked.map(({ kind, n }) => `${kind} ${n}`).toSorted()).toEqual([
+  expect(claimed.map(({ kind, n }) => `${kind} ${n}`).toSorted()).toEqual([
     'send 2',
     'webhook 1',
     'webhook 2',

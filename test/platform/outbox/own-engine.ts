@@ -8,18 +8,18 @@ import { cacheFolder } from '../../../src/local/machine/cache.ts';
 import { createGuard } from '../../../src/local/machine/guard.ts';
 import { claimPort } from '../../../src/local/machine/ports.ts';
 
-/** An engine of a test's own, to be stopped, started again, and made to forget everything. */
+/** An engine of one test, which the test can stop, restart, and make lose its data. */
 export interface OwnEngine {
-  /** The same after each start. */
+  /** Does not change with a restart. */
   address: string;
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Remove its database; it must be stopped. */
+  /** Removes its database. Stop it first. */
   forget(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** It is not started yet. */
+/** Prepares an engine; call `start` to run it. */
 export async function createOwnEngine(): Promise<OwnEngine> {
   const config = loadConfig();
   const cache = await cacheFolder(config.CARILLON_CACHE, config.XDG_CACHE_HOME);

@@ -18,12 +18,12 @@ let deps: ReconcilerDependencies;
 
 const idOf = (rowId: number) => `thing/${rowId}`;
 const startOf = (rowId: number) => ({
-  workflowType: 'nobodyRunsThis',
+  workflowType: 'noWorkerRunsThis',
   workflowId: idOf(rowId),
   input: [rowId],
 });
 
-/** Rows as a room would have them. */
+/** Rows such as a feature has. */
 const things: WorkflowSource = {
   name: 'thing',
   async overdue(client, asOf, limit): Promise<ExpectedWorkflow[]> {
@@ -105,7 +105,7 @@ afterAll(async () => {
 });
 
 describe('the reconciler', () => {
-  it('starts the workflow of an overdue row that has none, and again when it was ended', async () => {
+  it('starts the workflow of an overdue row, and again after that workflow was terminated', async () => {
     await insert(next, -1_000);
     await reconcile(deps);
     const first = await runOf(next);
@@ -117,7 +117,7 @@ describe('the reconciler', () => {
     expect(await runOf(next)).not.toBe(first);
   });
 
-  it('leaves a workflow that runs alone, and looks again a minute later', async () => {
+  it('leaves a running workflow alone, and checks it again a minute later', async () => {
     await startWorkflow(engine.client, startOf(next));
     const run = await runOf(next);
     await insert(next, -1_000);
@@ -126,14 +126,14 @@ describe('the reconciler', () => {
     expect(await expectedBy(next)).toBeGreaterThan(Date.now() + 50_000);
   });
 
-  it('looks at no row that is final or not overdue', async () => {
+  it('ignores rows that are final or not overdue', async () => {
     await insert(next, -1_000, true);
     await insert(next + 1, HOUR_MS);
     await reconcile(deps);
     expect([await runOf(next), await runOf(next + 1)]).toEqual([null, null]);
   });
 
-  it('looks at every row that is not final when the engine is a new one', async () => {
+  it('checks every row that is not final if the engine is a new one', async () => {
     await reconcile(deps);
     await insert(next, HOUR_MS);
     await insert(next + 1, HOUR_MS, true);
@@ -147,7 +147,7 @@ describe('the reconciler', () => {
     expect(prepared).toBe(1);
   });
 
-  it('begins the full look again when it was interrupted', async () => {
+  it('repeats an interrupted check of a new engine', async () => {
     await reconcile(deps);
     await insert(next, HOUR_MS);
     await db.database.pool.query(`update engine_state set namespace_id = 'an earlier one'`);
@@ -158,7 +158,7 @@ describe('the reconciler', () => {
     expect(await runOf(next)).not.toBeNull();
   });
 
-  it('goes through more rows than one page holds, past one that the engine refuses', async () => {
+  it('reads more than one page, and continues after a workflow that the engine refuses', async () => {
     for (let id = next; id < next + 130; id += 1) await insert(id, -1_000);
     const refused: WorkflowSource = {
       ...things,

@@ -6,7 +6,7 @@ import { eventually } from '../../support/eventually.ts';
 
 afterAll(() => Runtime.instance().shutdown());
 
-it('warns of what the library warns of, but not of workers that have activities alone', async () => {
+it('passes on warnings of the library, except for workers without workflows', async () => {
   const lines: string[] = [];
   installRuntime(pino({ level: 'info' }, { write: (line: string) => void lines.push(line) }));
   const { logger } = Runtime.instance();

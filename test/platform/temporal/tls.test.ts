@@ -21,7 +21,7 @@ const ourCertificate = {
   TEMPORAL_TLS_CERT_FILE: tlsFile('client'),
   TEMPORAL_TLS_KEY_FILE: tlsFile('client-key'),
 };
-const strangersCertificate = {
+const foreignCertificate = {
   TEMPORAL_TLS_CERT_FILE: tlsFile('self-signed'),
   TEMPORAL_TLS_KEY_FILE: tlsFile('self-signed-key'),
 };
@@ -43,12 +43,12 @@ afterEach(async () => {
 
 type Settings = Record<string, string>;
 
-async function put(options: EngineFrontOptions): Promise<EngineFront> {
+async function startFront(options: EngineFrontOptions): Promise<EngineFront> {
   front = await startEngineFront(engine.address, options);
   return front;
 }
 
-/** By default at the proxy's address. */
+/** By default with the proxy's address. */
 function configOf(settings: Settings) {
   return loadConfig({
     TEMPORAL_ADDRESS: front?.address,
@@ -71,20 +71,20 @@ function callsOf(method: string) {
 }
 
 describe('a client', () => {
-  it('reaches an engine by TLS, given its authority', async () => {
-    await put({});
+  it('reaches an engine by TLS if it knows the authority', async () => {
+    await startFront({});
     expect(await ask(ca)).not.toBe('');
     expect(callsOf('DescribeNamespace')).toHaveLength(1);
   });
 
-  it('shows its certificate to an engine that asks for one', async () => {
-    await put({ clientCertificates: true });
+  it('shows its certificate to an engine that requires one', async () => {
+    await startFront({ clientCertificates: true });
     expect(await ask({ ...ca, ...ourCertificate })).not.toBe('');
     expect(front?.clients).toEqual(['carillon client']);
   });
 
-  it('shows its API key, by TLS also where TEMPORAL_TLS does not say so', async () => {
-    await put({ authorization: 'Bearer of-the-test' });
+  it('sends its API key, and uses TLS for that even if TEMPORAL_TLS is not set', async () => {
+    await startFront({ authorization: 'Bearer of-the-test' });
     expect(await ask({ ...ca, TEMPORAL_API_KEY: 'of-the-test' })).not.toBe('');
     expect(callsOf('DescribeNamespace')[0]?.headers).toMatchObject({
       authorization: 'Bearer of-the-test',
@@ -95,85 +95,85 @@ describe('a client', () => {
   it.each<[string, EngineFrontOptions, Settings]>([
     ['without its authority', {}, { TEMPORAL_TLS: 'true' }],
     ['with another authority', {}, { TEMPORAL_TLS_CA_FILE: tlsFile('self-signed') }],
-    ['without the certificate it asks for', { clientCertificates: true }, ca],
-    ['with a stranger’s certificate', { clientCertificates: true }, { ...ca, ...strangersCertificate }],
+    ['without the certificate it requires', { clientCertificates: true }, ca],
+    ['with a foreign certificate', { clientCertificates: true }, { ...ca, ...foreignCertificate }],
     ['with another API key', { authorization: 'Bearer a' }, { ...ca, TEMPORAL_API_KEY: 'b' }],
-  ])('reaches no engine %s', async (_case, options, settings) => {
-    await put(options);
+  ])('cannot reach an engine %s', async (_case, options, settings) => {
+    await startFront(options);
     await expect(ask(settings)).rejects.toThrow(/UNAVAILABLE|UNAUTHENTICATED/);
   });
 });
 
-describe('why an engine cannot be used', () => {
-  async function why(options: EngineFrontOptions, settings: Settings): Promise<string | null> {
-    await put(options);
+describe('explainEngine', () => {
+  async function explain(options: EngineFrontOptions, settings: Settings): Promise<string | null> {
+    await startFront(options);
     return explainEngine(configOf(settings), new AbortController().signal);
   }
 
   it.each<[string, EngineFrontOptions, Settings, RegExp]>([
     [
-      'its authority is not known',
+      'an unknown authority',
       {},
       { TEMPORAL_TLS: 'true' },
-      /^its certificate is signed by no authority known here: set TEMPORAL_TLS_CA_FILE /,
+      /^its certificate is not signed by a public authority: set TEMPORAL_TLS_CA_FILE /,
     ],
     [
-      'its authority is another',
+      'another authority',
       {},
       { TEMPORAL_TLS_CA_FILE: tlsFile('self-signed') },
       /^its certificate is not signed by an authority in \S+self-signed.pem: set TEMPORAL_TLS_CA_FILE /,
     ],
-    ['it speaks TLS and we do not', {}, {}, /^it speaks TLS: set TEMPORAL_TLS=true/],
+    ['an engine that requires TLS', {}, {}, /^it speaks TLS: set TEMPORAL_TLS=true/],
     [
-      'it asks for a certificate',
+      'an engine that requires a certificate',
       { clientCertificates: true },
       ca,
-      /^it asks for a client certificate: set TEMPORAL_TLS_CERT_FILE and TEMPORAL_TLS_KEY_FILE$/,
+      /^it requires a client certificate: set TEMPORAL_TLS_CERT_FILE and TEMPORAL_TLS_KEY_FILE$/,
     ],
     [
-      'it does not like our certificate',
+      'an engine that refuses our certificate',
       { clientCertificates: true },
-      { ...ca, ...strangersCertificate },
-      /^it closes the connection of who shows \S+self-signed.pem: set TEMPORAL_TLS_CERT_FILE /,
+      { ...ca, ...foreignCertificate },
+      /^it closes a connection with the client certificate in \S+self-signed.pem: set TEMPORAL_TLS_CERT_FILE /,
     ],
     [
-      'it asks for an API key',
+      'an engine that requires an API key',
       { authorization: 'Bearer a' },
       ca,
-      /let us into .*: set TEMPORAL_API_KEY, or /,
+      /^it denies access to .*: set TEMPORAL_API_KEY, or /,
     ],
     [
-      'it does not like our API key',
+      'an engine that refuses our API key',
       { authorization: 'Bearer a' },
       { ...ca, TEMPORAL_API_KEY: 'b' },
-      /^it refuses our API key for namespace test-\S+: set TEMPORAL_API_KEY /,
+      /^it refuses the API key for namespace test-\S+: set TEMPORAL_API_KEY /,
     ],
     [
-      'it has no such namespace',
+      'an unknown namespace',
       {},
       { ...ca, TEMPORAL_NAMESPACE: 'elsewhere' },
-      /^it has no namespace elsewhere: make it, or set TEMPORAL_NAMESPACE /,
+      /^it has no namespace elsewhere: create it, or set TEMPORAL_NAMESPACE /,
     ],
-  ])('is told where %s', async (_case, options, settings, line) => {
-    const told = await why(options, settings);
-    expect(told).toMatch(line);
-    expect(told).not.toContain('\n');
+  ])('explains %s', async (_case, options, settings, line) => {
+    const explanation = await explain(options, settings);
+    expect(explanation).toMatch(line);
+    expect(explanation).not.toContain('\n');
   });
 
-  it('is told where its certificate has another name, or it speaks no TLS', async () => {
-    await put({});
+  it('explains a certificate for another name, and an engine without TLS', async () => {
+    await startFront({});
     const port = front?.address.split(':')[1];
     const { signal } = new AbortController();
     expect(await explainEngine(configOf({ ...ca, TEMPORAL_ADDRESS: `localhost:${port}` }), signal)).toMatch(
       /^its certificate is not for localhost: set TEMPORAL_ADDRESS /,
     );
     expect(await explainEngine(configOf({ ...ca, TEMPORAL_ADDRESS: engine.address }), signal)).toMatch(
-      /^it does not speak TLS there: set TEMPORAL_ADDRESS /,
+      /^it does not speak TLS on that port: set TEMPORAL_ADDRESS /,
     );
   });
 
-  it('is nobody’s fault where it answers, or is away', async () => {
-    expect(await why({}, ca)).toBeNull();
+  it('returns null if the engine answers or is unavailable', async () => {
+    expect(await explain({}, ca)).toBeNull();
     await front?.close();
     const { signal } = new AbortController();
     expect(await explainEngine(configOf(ca), signal)).toBeNull();
@@ -189,21 +189,27 @@ describe('TLS settings', () => {
 
   it.each<[Settings, RegExp]>([
     [{ TEMPORAL_TLS_CA_FILE: '/not/there' }, /^TEMPORAL_TLS_CA_FILE: \/not\/there cannot be read \(ENOENT\)/],
-    [{ TEMPORAL_TLS_CA_FILE: noPem }, /^TEMPORAL_TLS_CA_FILE: .* holds no certificate in PEM$/],
-    [{ ...ourCertificate, TEMPORAL_TLS_KEY_FILE: noPem }, /^TEMPORAL_TLS_KEY_FILE: .* holds no private key /],
-    [{ TEMPORAL_TLS_CERT_FILE: tlsFile('client') }, /belong together: set both or none$/],
-    [{ TEMPORAL_TLS_KEY_FILE: tlsFile('client-key') }, /belong together: set both or none$/],
-    [{ ...ourCertificate, TEMPORAL_TLS_KEY_FILE: tlsFile('server-key') }, /is not that of the certificate/],
+    [{ TEMPORAL_TLS_CA_FILE: noPem }, /^TEMPORAL_TLS_CA_FILE: .* contains no certificate in PEM$/],
+    [
+      { ...ourCertificate, TEMPORAL_TLS_KEY_FILE: noPem },
+      /^TEMPORAL_TLS_KEY_FILE: .* contains no private key /,
+    ],
+    [{ TEMPORAL_TLS_CERT_FILE: tlsFile('client') }, /belong together: set both or neither$/],
+    [{ TEMPORAL_TLS_KEY_FILE: tlsFile('client-key') }, /belong together: set both or neither$/],
+    [
+      { ...ourCertificate, TEMPORAL_TLS_KEY_FILE: tlsFile('server-key') },
+      /does not belong to the certificate/,
+    ],
     [
       { TEMPORAL_ADDRESS: '', TEMPORAL_API_KEY: 'k', TEMPORAL_TLS: 'true' },
       /^TEMPORAL_API_KEY, TEMPORAL_TLS without TEMPORAL_ADDRESS: set the address /,
     ],
-  ])('that cannot be meant are told in one line: %j', (settings, line) => {
+  ])('fail with one line if they cannot be used: %j', (settings, line) => {
     const config = loadConfig({ TEMPORAL_ADDRESS: '127.0.0.1:1', ...settings });
     expect(() => engineTls(config)).toThrow(line);
   });
 
-  it('that cannot be meant keep carillon start from starting anything', async () => {
+  it('keep carillon start from starting anything if they cannot be used', async () => {
     const program = runProgram('src/main.ts', ['start', '--dev'], {
       CARILLON_HOME: folder,
       TEMPORAL_ADDRESS: engine.address,
@@ -242,12 +248,12 @@ describe('the worker role', () => {
       .output()
       .split('\n')
       .filter((line) => line.startsWith('{'));
-    const said = lines.map((line) => JSON.parse(line) as { level: number; msg: string });
-    return said.filter(({ level }) => level >= 50).map(({ msg }) => msg);
+    const entries = lines.map((line) => JSON.parse(line) as { level: number; msg: string });
+    return entries.filter(({ level }) => level >= 50).map(({ msg }) => msg);
   }
 
-  it('runs workflows and activities through TLS with a certificate and an API key', async () => {
-    await put({ clientCertificates: true, authorization: 'Bearer of-the-test' });
+  it('runs workflows and activities by TLS with a certificate and an API key', async () => {
+    await startFront({ clientCertificates: true, authorization: 'Bearer of-the-test' });
     const settings = { ...ca, ...ourCertificate, TEMPORAL_API_KEY: 'of-the-test' };
     const program = startWorker(settings);
     await program.ready();
@@ -274,8 +280,8 @@ describe('the worker role', () => {
     expect(errorsOf(program)).toEqual([]);
   }, 60_000);
 
-  it('says once, in one line, why it cannot use the engine, and what to do', async () => {
-    await put({});
+  it('logs once, in one line, why it cannot use the engine and what to do', async () => {
+    await startFront({});
     const program = startWorker({ TEMPORAL_TLS_CA_FILE: tlsFile('self-signed') });
     await program.ready();
     const first = (front as EngineFront).connections;

@@ -6,7 +6,7 @@ import { useEngine, type TestEngine } from '../../support/engine.ts';
 import { eventually } from '../../support/eventually.ts';
 
 const { debug, warn, error } = pino.levels.values as Record<'debug' | 'warn' | 'error', number>;
-const AWAY = 'the engine is away: workers connect again';
+const UNAVAILABLE = 'the engine is unavailable: workers will connect again';
 
 interface Line {
   level: number;
@@ -27,7 +27,7 @@ afterEach(async () => {
   lines = [];
 });
 
-/** Workers that never come to work. @param failures what each try fails with; the last one lasts */
+/** Starts workers that never run. @param failures the error of each attempt; the last one repeats */
 function keepFailing(failures: string[], settings: Record<string, string> = {}): void {
   const config = loadConfig({
     TEMPORAL_ADDRESS: engine.address,
@@ -35,40 +35,40 @@ function keepFailing(failures: string[], settings: Record<string, string> = {}):
     ...settings,
   });
   const write = (line: string) => void lines.push(JSON.parse(line) as Line);
-  let tries = 0;
+  let attempts = 0;
   workers = keepWorking({
     config,
     log: pino({ level: 'debug' }, { write }),
     tasks: () => {
-      const failure = failures[Math.min(tries, failures.length - 1)];
-      tries += 1;
+      const failure = failures[Math.min(attempts, failures.length - 1)];
+      attempts += 1;
       return Promise.reject(new Error(failure));
     },
   });
 }
 
-/** What was said to an operator or, at the level of debug, to who looks for more. */
-function said(): [number, string, string | undefined][] {
+/** The logged errors: level, message and error. */
+function logged(): [number, string, string | undefined][] {
   return lines.filter(({ err }) => err).map(({ level, msg, err }) => [level, msg, err?.message]);
 }
 
-describe('what workers that do not work say', () => {
-  it('is each reason once, also where the engine has no part in it', async () => {
+describe('workers that cannot run', () => {
+  it('warn of each reason once, even if the engine has no part in it', async () => {
     keepFailing(['no bundle', 'no bundle', 'no file', 'no bundle']);
-    await eventually(() => expect(said()).toHaveLength(4), 15_000);
-    expect(said()).toEqual([
-      [warn, AWAY, 'no bundle'],
-      [debug, AWAY, 'no bundle'],
-      [warn, AWAY, 'no file'],
-      [warn, AWAY, 'no bundle'],
+    await eventually(() => expect(logged()).toHaveLength(4), 15_000);
+    expect(logged()).toEqual([
+      [warn, UNAVAILABLE, 'no bundle'],
+      [debug, UNAVAILABLE, 'no bundle'],
+      [warn, UNAVAILABLE, 'no file'],
+      [warn, UNAVAILABLE, 'no bundle'],
     ]);
   }, 30_000);
 
-  it('is what a person must change, and on asking for more the error itself', async () => {
+  it('log what a person must change, and the error itself at debug level', async () => {
     keepFailing(['first', 'second'], { TEMPORAL_NAMESPACE: 'elsewhere' });
-    await eventually(() => expect(said()).toHaveLength(2), 15_000);
-    const told = lines.filter(({ level }) => level === error).map(({ msg }) => msg);
-    expect(told).toEqual([expect.stringMatching(/cannot be used: it has no namespace elsewhere/)]);
-    expect(said().map(([level]) => level)).toEqual([debug, debug]);
+    await eventually(() => expect(logged()).toHaveLength(2), 15_000);
+    const errors = lines.filter(({ level }) => level === error).map(({ msg }) => msg);
+    expect(errors).toEqual([expect.stringMatching(/cannot be used: it has no namespace elsewhere/)]);
+    expect(logged().map(([level]) => level)).toEqual([debug, debug]);
   }, 30_000);
 });
