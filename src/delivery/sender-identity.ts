@@ -2,7 +2,7 @@ import { ConfigError, type Config } from '../config.ts';
 import { parseEmailAddress } from './addresses/email.ts';
 
 /**
- * The sender every account may use without a domain of its own.
+ * The address that an account may send from without a domain of its own.
  * @param mailDomain the setting MAIL_DOMAIN
  */
 export function sandboxAddress(accountId: number, mailDomain: string): string {
@@ -10,9 +10,9 @@ export function sandboxAddress(accountId: number, mailDomain: string): string {
 }
 
 /**
- * Who the service's own mail is from: SYSTEM_FROM, or an address at MAIL_DOMAIN, which our own keys sign for.
- * @returns an address, with a display name or without
- * @throws ConfigError where SYSTEM_FROM is no address
+ * The sender of system mail: SYSTEM_FROM, by default an address at MAIL_DOMAIN, which the service's own keys sign for.
+ * @returns an address, with or without a display name
+ * @throws ConfigError if SYSTEM_FROM is not an address
  */
 export function systemSender(config: Pick<Config, 'SYSTEM_FROM' | 'MAIL_DOMAIN'>): string {
   const from = config.SYSTEM_FROM ?? `Carillon <no-reply@${config.MAIL_DOMAIN.toLowerCase()}>`;

@@ -118,7 +118,7 @@ describe('a signature', () => {
     ['another To', (text: string) => `To: evil@example.com\r\n${text}`],
     ['another Subject', (text: string) => `Subject: evil\r\n${text}`],
     ['another Date', (text: string) => `Date: Mon, 02 Mar 2026 09:05:07 +0000\r\n${text}`],
-    ['a Reply-To where there was none', (text: string) => `Reply-To: evil@example.com\r\n${text}`],
+    ['an added Reply-To', (text: string) => `Reply-To: evil@example.com\r\n${text}`],
   ])('does not survive %s', async (_name, change) => {
     const text = (await signed(email())).data.toString();
     expect(change(text)).not.toBe(text);

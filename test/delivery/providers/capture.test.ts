@@ -41,8 +41,8 @@ describe('the capture providers', () => {
   it('store every byte of every email of a batch with its envelope, and report it as delivered', async () => {
     const everyByte = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
     const provider = createCaptureProvider({ pool: made.database.pool });
-    const window = [email(3, everyByte), email(1, 'one\r\n'), email(2, '')];
-    const outcomes = await provider.handOver(window);
+    const batch = [email(3, everyByte), email(1, 'one\r\n'), email(2, '')];
+    const outcomes = await provider.handOver(batch);
     expect(outcomes).toEqual(
       [3, 1, 2].map((id) => ({
         kind: 'accepted',
@@ -67,10 +67,10 @@ describe('the capture providers', () => {
 
   it('store an attempt once, even if it is handed over again, and another attempt separately', async () => {
     const provider = createCaptureProvider({ pool: made.database.pool });
-    const windows = [[email(7, 'first')], [email(7, 'first'), email(8, 'x')], [email(7, 'first', 2)]];
-    for (const window of windows) {
-      const outcomes = await provider.handOver(window);
-      expect(outcomes).toHaveLength(window.length);
+    const batches = [[email(7, 'first')], [email(7, 'first'), email(8, 'x')], [email(7, 'first', 2)]];
+    for (const batch of batches) {
+      const outcomes = await provider.handOver(batch);
+      expect(outcomes).toHaveLength(batch.length);
       for (const outcome of outcomes) expect(outcome).toMatchObject({ kind: 'accepted', delivered: true });
     }
     expect((await rows()).map((row) => [row.message_id, row.attempt])).toEqual([
@@ -82,9 +82,9 @@ describe('the capture providers', () => {
 
   it('accept the same batches from two senders at once, in opposite orders', async () => {
     const provider = createCaptureProvider({ pool: made.database.pool });
-    const window = Array.from({ length: 50 }, (_, index) => email(index + 1, `mail ${index}`));
+    const batch = Array.from({ length: 50 }, (_, index) => email(index + 1, `mail ${index}`));
     const all = await Promise.all(
-      [1, 2, 3, 4].map((turn) => provider.handOver(turn % 2 ? window : window.toReversed())),
+      [1, 2, 3, 4].map((turn) => provider.handOver(turn % 2 ? batch : batch.toReversed())),
     );
     for (const outcome of all.flat()) expect(outcome.kind).toBe('accepted');
     expect(await rows()).toHaveLength(50);

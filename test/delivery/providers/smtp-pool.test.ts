@@ -59,10 +59,10 @@ function email(to: string): OutgoingEmail {
   };
 }
 
-async function handOver(windows: number): Promise<string[]> {
+async function handOver(batches: number): Promise<string[]> {
   most = 0;
   const outcomes = await Promise.all(
-    Array.from({ length: windows }, () => provider.handOver([email('ada@example.com')])),
+    Array.from({ length: batches }, () => provider.handOver([email('ada@example.com')])),
   );
   return outcomes.map(([outcome]) => outcome?.kind ?? 'none');
 }

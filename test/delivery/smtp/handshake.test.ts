@@ -296,7 +296,7 @@ describe('TLS', () => {
   it.each([
     ['starttls', 'starttls'],
     ['connect', 'implicit'],
-  ] as const)('fails at %s where the server does not shake hands', async (stage, security) => {
+  ] as const)('fails at %s if the server does not complete the handshake', async (stage, security) => {
     const silent = await failure(
       async (peer) => {
         if (security === 'starttls') {
