@@ -32,7 +32,7 @@ async function putFile(writtenAt: Date): Promise<string> {
   return key;
 }
 
-/** What a process leaves that dies while it writes. */
+/** Leaves the draft of a process that died while it wrote a blob. */
 async function leaveDraft(writtenAt: Date): Promise<string> {
   const name = newDraftName(newBlobKey('uploads', accountId));
   const path = join(home, 'blobs', name);
@@ -48,10 +48,13 @@ const insertRow = (key: string) =>
     [accountId, brandId, key],
   );
 
-/** Where a key's file is once it is set aside. */
+/** The path of a file that was set aside. */
 const asidePath = (key: string) => join(home, 'blobs', 'orphaned', key);
 
-/** Names of files of the account's. @param under a folder of the home's */
+/**
+ * Lists the names of the account's files.
+ * @param under a folder in the home
+ */
 async function filesIn(under: string): Promise<string[]> {
   return (await readdir(join(home, under, 'uploads', String(accountId)))).toSorted();
 }
@@ -84,8 +87,8 @@ afterAll(async () => {
   await db.drop();
 });
 
-describe('files of uploads, housekept', () => {
-  it('are set aside a day after they were written where no row names them, from that moment on', async () => {
+describe('housekeeping of uploaded files', () => {
+  it('sets a file aside if no row refers to it a day after it was written', async () => {
     const named = await putFile(old);
     await insertRow(named);
     const orphan = await putFile(old);
@@ -99,7 +102,7 @@ describe('files of uploads, housekept', () => {
     expect(await run()).toBe(0);
   });
 
-  it('are removed 30 days after they were set aside', async () => {
+  it('removes a file 30 days after it was set aside', async () => {
     await insertRow(await putFile(old));
     const [early, late] = [await putFile(old), await putFile(old)];
     await run();
@@ -110,7 +113,7 @@ describe('files of uploads, housekept', () => {
     expect(await setAside()).toEqual(names(late));
   });
 
-  it('are not removed where a row names them after all, and can be put back', async () => {
+  it('does not remove a file that has a row after all, so that it can be moved back', async () => {
     await insertRow(await putFile(old));
     const orphan = await putFile(old);
     await run();
@@ -122,7 +125,7 @@ describe('files of uploads, housekept', () => {
     expect(await kept()).toContain(basename(orphan));
   });
 
-  it('are set aside by many processes at once without harm', async () => {
+  it('counts each file once if several processes set files aside at the same time', async () => {
     await insertRow(await putFile(old));
     const orphans: string[] = [];
     for (let made = 0; made < 50; made += 1) orphans.push(await putFile(old));
@@ -131,7 +134,7 @@ describe('files of uploads, housekept', () => {
     expect(await setAside()).toEqual(names(...orphans));
   });
 
-  it('that are half-written are removed after a day, too', async () => {
+  it('removes half-written files after a day', async () => {
     const named = await putFile(old);
     await insertRow(named);
     await leaveDraft(old);
@@ -140,7 +143,7 @@ describe('files of uploads, housekept', () => {
     expect(await kept()).toEqual(names(named, underWay));
   });
 
-  it('stay where the folder is that of another database, but for half-written ones', async () => {
+  it('removes only half-written files if the folder belongs to another database', async () => {
     await insertRow(newBlobKey('uploads', accountId));
     const others = [await putFile(old), await putFile(old)];
     await leaveDraft(old);
@@ -152,7 +155,7 @@ describe('files of uploads, housekept', () => {
     expect(await setAside()).toEqual(names(early));
   });
 
-  it('that are not ours stay', async () => {
+  it('leaves files that are no uploads', async () => {
     const named = await putFile(old);
     await insertRow(named);
     const path = join(home, 'blobs', 'uploads', String(accountId), 'README');
@@ -162,13 +165,13 @@ describe('files of uploads, housekept', () => {
     expect(await kept()).toEqual([...names(named), 'README'].toSorted());
   });
 
-  it('are none where nothing was ever uploaded', async () => {
+  it('finds nothing if nothing was ever uploaded', async () => {
     expect(await run()).toBe(0);
   });
 });
 
-describe('a row that is committed while its file is looked at', () => {
-  it('keeps the file, because it is asked for after the file was found', async () => {
+describe('a row that is committed while its file is listed', () => {
+  it('protects the file, because rows are looked up after the listing', async () => {
     const named = await putFile(old);
     await insertRow(named);
     const late = await putFile(old);

@@ -50,8 +50,8 @@ async function counts(): Promise<{ rows: number; files: number }> {
   return { rows: rows[0]?.count ?? 0, files: files.filter((file) => file.isFile()).length };
 }
 
-describe('POST /uploads without permission', () => {
-  it('is 401 and keeps nothing', async () => {
+describe('POST /v1/my/uploads without a key', () => {
+  it('responds with 401 and stores nothing', async () => {
     const before = await counts();
     const { status, body } = await upload(form(['file', PNG, 'logo.png']), { token: null });
     expect([status, body.code]).toEqual([401, 'unauthorized']);
@@ -59,8 +59,8 @@ describe('POST /uploads without permission', () => {
   });
 });
 
-describe('POST /uploads', () => {
-  it('answers with the signed id, the address, the type by content, and the size', async () => {
+describe('POST /v1/my/uploads', () => {
+  it('returns the signed id, the URL, the detected type and the size', async () => {
     const { status, body } = await upload(form(['file', PNG, 'logo.png', 'text/html']));
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -71,12 +71,12 @@ describe('POST /uploads', () => {
     });
   });
 
-  it('takes a file of exactly 5 MB', async () => {
+  it('accepts a file of exactly 5 MB', async () => {
     const { status, body } = await upload(form(['file', Buffer.alloc(MAX, 'a'), 'big.txt']));
     expect([status, body.size, body.content_type]).toEqual([201, MAX, 'text/plain']);
   });
 
-  it('is 413 for one byte more, and keeps nothing', async () => {
+  it('responds with 413 to one more byte, and stores nothing', async () => {
     const before = await counts();
     const { status, body } = await upload(form(['file', Buffer.alloc(MAX + 1), 'big.bin']));
     expect([status, body.code]).toEqual([413, 'payload_too_large']);
@@ -91,7 +91,7 @@ describe('POST /uploads', () => {
     ['an empty file', form(['file', Buffer.alloc(0), 'empty.png']), 'file'],
     ['text instead of a file', textForm('file', 'hello'), 'file'],
     ['an unknown text field', textForm('purpose', 'logo', form(['file', PNG, 'a.png'])), 'purpose'],
-  ])('is 422 for %s, names the field and keeps nothing', async (_, data, field) => {
+  ])('responds with 422 to %s, names the field and stores nothing', async (_, data, field) => {
     const before = await counts();
     const { status, body } = await upload(data);
     expect([status, body.code]).toEqual([422, 'validation_error']);
@@ -101,8 +101,8 @@ describe('POST /uploads', () => {
 
   it.each([
     ['JSON', 'application/json', '{}', 415, 'unsupported_media_type'],
-    ['a form without boundary', 'multipart/form-data', 'x', 415, 'unsupported_media_type'],
-    ['a form cut short', 'multipart/form-data; boundary=b', '--b\r\nContent-Disp', 400, 'malformed_json'],
+    ['a form without a boundary', 'multipart/form-data', 'x', 415, 'unsupported_media_type'],
+    ['a truncated form', 'multipart/form-data; boundary=b', '--b\r\nContent-Disp', 400, 'malformed_json'],
   ])('refuses %s', async (_, type, rawBody, status, code) => {
     const answer = await api.request('POST', '/v1/my/uploads', {
       rawBody,
@@ -117,8 +117,8 @@ function textForm(field: string, value: string, data = new FormData()): FormData
   return data;
 }
 
-describe('POST /uploads with an Idempotency-Key', () => {
-  it('makes one upload, and answers a repetition with it', async () => {
+describe('POST /v1/my/uploads with an Idempotency-Key', () => {
+  it('creates one upload, and replays it for a repeated request', async () => {
     const headers = { 'Idempotency-Key': 'logo-1' };
     const first = await upload(form(['file', PNG, 'logo.png']), { headers });
     const before = await counts();
@@ -129,7 +129,7 @@ describe('POST /uploads with an Idempotency-Key', () => {
     expect(await counts()).toEqual(before);
   });
 
-  it('is 409 for another file, which is not kept', async () => {
+  it('responds with 409 to another file, and does not store it', async () => {
     const headers = { 'Idempotency-Key': 'logo-2' };
     await upload(form(['file', PNG, 'logo.png']), { headers });
     const before = await counts();
@@ -138,7 +138,7 @@ describe('POST /uploads with an Idempotency-Key', () => {
     expect(await counts()).toEqual(before);
   });
 
-  it('sent twice at once makes one upload', async () => {
+  it('creates one upload for simultaneous requests', async () => {
     const before = await counts();
     const headers = { 'Idempotency-Key': 'logo-3' };
     const answers = await Promise.all(
@@ -153,7 +153,7 @@ describe('GET /uploads/:signed_id', () => {
   it.each([
     ['PNG', PNG, 'a.png', 'image/png'],
     ['GIF', GIF, 'a.gif', 'image/gif'],
-  ])('shows a %s in place, to anybody', async (_, bytes, filename, type) => {
+  ])('lets browsers display a %s, without authentication', async (_, bytes, filename, type) => {
     const { body } = await upload(form(['file', bytes, filename]));
     const { response, bytes: got } = await fetchFile(body.signed_id);
     expect(response.status).toBe(200);
@@ -169,8 +169,8 @@ describe('GET /uploads/:signed_id', () => {
     ['HTML', HTML, 'text/html'],
     ['HTML that calls itself an image', HTML, 'image/png'],
     ['SVG', SVG, 'image/svg+xml'],
-    ['what nobody knows', Buffer.from([1, 2, 3, 0xff]), 'image/jpeg'],
-  ])('offers %s for saving, and lets no script run', async (_, bytes, claimed) => {
+    ['a file of unknown type', Buffer.from([1, 2, 3, 0xff]), 'image/jpeg'],
+  ])('offers %s for download, and lets no script run', async (_, bytes, claimed) => {
     const { body } = await upload(form(['file', bytes, 'a.png', claimed]));
     const { response, bytes: got } = await fetchFile(body.signed_id);
     expect(got).toEqual(bytes);
@@ -180,14 +180,14 @@ describe('GET /uploads/:signed_id', () => {
     expect(response.headers.get('content-security-policy')).toBe("default-src 'none'; sandbox");
   });
 
-  it('answers HEAD without the content', async () => {
+  it('responds to HEAD without the content', async () => {
     const { body } = await upload(form(['file', PNG, 'a.png']));
     const response = await fetch(`${api.baseUrl}/uploads/${String(body.signed_id)}`, { method: 'HEAD' });
     expect([response.status, response.headers.get('content-length')]).toEqual([200, String(PNG.length)]);
     expect(await response.text()).toBe('');
   });
 
-  it('is 404 for an id that is not ours, and for one whose content is gone', async () => {
+  it('responds with 404 to a forged id, and to an id whose content is gone', async () => {
     const { body } = await upload(form(['file', PNG, 'a.png']));
     const signedId = String(body.signed_id);
     const forged = signedId.slice(0, -5) + (signedId.endsWith('AAAAA') ? 'BBBBB' : 'AAAAA');

@@ -3,7 +3,7 @@ import { createAddressPolicy } from '../../../src/platform/egress/addresses.ts';
 
 const nothingAllowed = createAddressPolicy([]);
 
-describe('which addresses may be reached', () => {
+describe('an address policy without EGRESS_ALLOW', () => {
   it.each([
     '1.1.1.1',
     '8.8.8.8',
@@ -12,9 +12,9 @@ describe('which addresses may be reached', () => {
     '172.32.0.1',
     '100.128.0.1',
     '223.255.255.254',
-  ])('public IPv4 %s', (address) => expect(nothingAllowed.isReachable(address)).toBe(true));
+  ])('allows public IPv4 %s', (address) => expect(nothingAllowed.isReachable(address)).toBe(true));
   it.each(['2606:4700:4700::1111', '2a00:1450:4001:800::200e', '2001:4860:4860::8888', '2001:200::1'])(
-    'public IPv6 %s',
+    'allows public IPv6 %s',
     (address) => expect(nothingAllowed.isReachable(address)).toBe(true),
   );
   it.each([
@@ -60,12 +60,12 @@ describe('which addresses may be reached', () => {
     ['multicast', 'ff02::1'],
     ['no address at all', 'localhost'],
     ['nothing', ''],
-  ])('not %s: %s', (_kind, address) => expect(nothingAllowed.isReachable(address)).toBe(false));
+  ])('blocks %s: %s', (_kind, address) => expect(nothingAllowed.isReachable(address)).toBe(false));
 });
 
 describe('EGRESS_ALLOW', () => {
   const policy = createAddressPolicy(['127.0.0.0/8', '::1/128', '10.1.2.3']);
-  it('names ranges and single addresses that may be reached although private', () => {
+  it('allows private ranges and single addresses', () => {
     expect(['127.0.0.1', '127.9.9.9', '::1', '10.1.2.3'].map(policy.isReachable)).toEqual([
       true,
       true,
@@ -74,14 +74,14 @@ describe('EGRESS_ALLOW', () => {
     ]);
     expect(['10.1.2.4', '::2', 'fd00::1'].map(policy.isReachable)).toEqual([false, false, false]);
   });
-  it('does not extend to an IPv4 address inside an IPv6 one', () => {
+  it('does not allow an IPv6 address that embeds an allowed IPv4 address', () => {
     expect(policy.isReachable('::ffff:127.0.0.1')).toBe(false);
     expect(policy.isAllowed('::ffff:7f00:1')).toBe(false);
   });
-  it('leaves public addresses reachable, yet not allowed over plain HTTP', () => {
+  it('leaves public addresses reachable, but not over plain HTTP', () => {
     expect([policy.isReachable('1.1.1.1'), policy.isAllowed('1.1.1.1')]).toEqual([true, false]);
   });
-  it('is refused with the entry’s name where it is no range', () => {
+  it('names an entry that is not an address range', () => {
     expect(() => createAddressPolicy(['127.0.0.0/8', 'localhost'])).toThrow(/EGRESS_ALLOW: localhost/);
   });
 });

@@ -5,8 +5,8 @@ import { testCa } from '../../support/https-receiver.ts';
 import { startRawServer, type RawAnswer, type RawServer } from '../../support/raw-server.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n';
-/** A connection that was just answered on is not used again at once. */
-const aMoment = () => new Promise((resolve) => setTimeout(resolve, 50));
+/** The client reuses a connection only some time after its last response. */
+const untilReusable = () => new Promise((resolve) => setTimeout(resolve, 50));
 let server: RawServer;
 let egress: Egress;
 
@@ -27,8 +27,8 @@ async function open(answer: RawAnswer): Promise<(request?: Partial<EgressRequest
   return (request) => egress.request({ url, method: 'POST', body: '{}', ...request });
 }
 
-describe('a kept connection that is closed when it is used', () => {
-  /** Some kept connections, which the server closes when they are used. New ones it answers. */
+describe('a pooled connection that the server closes when it is used', () => {
+  /** Opens connections that the server closes on their second request. It responds to the first request on each. */
   async function openStale(connections: number) {
     const post = await open((socket, { nth }) => {
       if (nth > 1) socket.destroy();
@@ -36,42 +36,42 @@ describe('a kept connection that is closed when it is used', () => {
     });
     await Promise.all(Array.from({ length: connections }, () => post()));
     expect(server.connections).toBe(connections);
-    await aMoment();
+    await untilReusable();
     return post;
   }
 
-  it('fails nothing that may be repeated: it is, once, on a new one', async () => {
+  it('does not fail a repeatable request, which is sent once more over a new connection', async () => {
     const post = await openStale(5);
     expect(await post({ repeatable: true })).toMatchObject({ ok: true, statusCode: 200 });
     expect(server.requests.map(({ nth }) => nth)).toEqual([1, 1, 1, 1, 1, 2, 1]);
   });
 
-  it('fails a GET not at all', async () => {
+  it('does not fail a GET', async () => {
     const request = await openStale(1);
     expect(await request({ method: 'GET' })).toMatchObject({ ok: true });
   });
 
-  it('fails what must not arrive twice', async () => {
+  it('fails a request that is not repeatable', async () => {
     const post = await openStale(1);
     expect(await post()).toMatchObject({ ok: false, reason: 'reset' });
     expect(server.requests).toHaveLength(2);
   });
 });
 
-describe('is repeated nothing', () => {
-  it('that a new connection lost', async () => {
+describe('a repeatable request', () => {
+  it('is not repeated if a new connection broke', async () => {
     const post = await open((socket) => void socket.destroy());
     expect(await post({ repeatable: true })).toMatchObject({ ok: false, reason: 'reset' });
     expect(server.requests).toHaveLength(1);
   });
 
-  it('of which an answer had begun', async () => {
+  it('is not repeated if a response had begun', async () => {
     const post = await open((socket, { nth }) => {
       if (nth === 1) socket.write(OK);
       else socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf');
     });
     await post();
-    await aMoment();
+    await untilReusable();
     expect(await post({ repeatable: true })).toMatchObject({ ok: false, reason: 'reset', statusCode: 200 });
     expect(server.requests.map(({ nth }) => nth)).toEqual([1, 2]);
   });

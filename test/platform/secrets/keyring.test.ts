@@ -6,7 +6,7 @@ const second = 'second secret of at least thirty-two characters';
 const place: SealedPlace = { table: 'webhooks', column: 'secret', row: 7, accountId: 3 };
 
 describe('a keyring', () => {
-  it('opens what it sealed, and seals the same twice differently', () => {
+  it('opens what it sealed, and never seals a value the same way twice', () => {
     const keyring = createKeyring(first);
     const sealed = keyring.seal('käse', place);
     expect(sealed).not.toContain('käse');
@@ -19,13 +19,13 @@ describe('a keyring', () => {
     ['column', { ...place, column: 'old_secret' }],
     ['row', { ...place, row: 8 }],
     ['account', { ...place, accountId: 4 }],
-    ['service itself', { ...place, accountId: null }],
-  ])('opens nothing that was moved to another %s', (_, other) => {
+    ['owner', { ...place, accountId: null }],
+  ])('refuses a value that was moved to another %s', (_, other) => {
     const keyring = createKeyring(first);
     expect(() => keyring.open(keyring.seal('x', place), other)).toThrow(UnsealError);
   });
 
-  it('opens nothing that was changed', () => {
+  it('refuses a value that was changed', () => {
     const keyring = createKeyring(first);
     const sealed = keyring.seal('a longer secret', place);
     const [version, id, body] = sealed.split('.') as [string, string, string];
@@ -35,7 +35,7 @@ describe('a keyring', () => {
     expect(() => keyring.open('rubbish', place)).toThrow(UnsealError);
   });
 
-  it('accepts the previous secret and makes with the current one', () => {
+  it('opens values of the previous secret, and seals with the current one', () => {
     const old = createKeyring(first).seal('kept', place);
     const keyring = createKeyring(second, first);
     expect(keyring.open(old, place)).toBe('kept');
@@ -44,7 +44,7 @@ describe('a keyring', () => {
     expect(() => createKeyring(second).open(old, place)).toThrow(/APP_SECRET_PREVIOUS/);
   });
 
-  it('has another key for every purpose', () => {
+  it('has a different key for each purpose', () => {
     const keyring = createKeyring(first);
     expect(keyring.subkey('jwt').key.equals(keyring.subkey('tracking').key)).toBe(false);
     expect(keyring.subkey('jwt').key).toHaveLength(32);

@@ -9,27 +9,27 @@ const row = { accountId: 12, id: 3_456 };
 describe('a signed id', () => {
   const ids = createSignedIds(createKeyring(SECRET));
 
-  it('gives back the row it was made for', () => {
+  it('returns the row that it was signed for', () => {
     const signedId = ids.sign('upload', row);
     expect(signedId).toMatch(/^[\w-]+$/);
     expect(ids.verify('upload', signedId)).toEqual(row);
   });
 
-  it('is refused when any character of it is another', () => {
+  it('is refused if any of its characters is changed', () => {
     const signedId = ids.sign('upload', row);
     for (let at = 0; at < signedId.length; at += 1) {
       for (const other of ['0', 'z', '-']) {
         if (signedId[at] === other) continue;
         const forged = signedId.slice(0, at) + other + signedId.slice(at + 1);
         const found = ids.verify('upload', forged);
-        // The last character of base64 has bits that count for nothing.
+        // The last character of base64 has unused bits.
         if (at === signedId.length - 1) expect(found ?? row).toEqual(row);
         else expect({ forged, found }).toEqual({ forged, found: null });
       }
     }
   });
 
-  it('is refused for another purpose', () => {
+  it('is refused for any other purpose', () => {
     const signedId = ids.sign('another' as SignedPurpose, row);
     expect(ids.verify('upload', signedId)).toBeNull();
   });
@@ -42,11 +42,11 @@ describe('a signed id', () => {
     '1-2-3-4',
     '../../etc/passwd',
     `${'z'.repeat(30)}-1-${'A'.repeat(22)}`,
-  ])('is not %j', (text) => {
+  ])('is refused if it is %j', (text) => {
     expect(ids.verify('upload', text)).toBeNull();
   });
 
-  it('made with the previous APP_SECRET is accepted, one made with any other is not', () => {
+  it('is accepted if signed with the previous APP_SECRET, but not with any other', () => {
     const older = createSignedIds(createKeyring(OLDER)).sign('upload', row);
     expect(ids.verify('upload', older)).toBeNull();
     const rotated = createSignedIds(createKeyring(SECRET, OLDER));

@@ -20,8 +20,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-describe('blobs on local disk', () => {
-  it('come back as they were kept', async () => {
+describe('a store on local disk', () => {
+  it('returns a blob as it was stored', async () => {
     const key = newBlobKey('uploads', 7);
     const bytes = Buffer.from([0, 1, 2, 253, 254, 255]);
     await store.put(key, bytes);
@@ -30,7 +30,7 @@ describe('blobs on local disk', () => {
     expect(blob && (await buffer(blob.stream))).toEqual(bytes);
   });
 
-  it('are readable by nobody else on the machine, and leave no draft behind', async () => {
+  it('hides blobs from other users of the machine, and leaves no draft behind', async () => {
     const key = newBlobKey('uploads', 7);
     await store.put(key, Buffer.from('secret'));
     const path = join(folder, 'blobs', key);
@@ -38,11 +38,11 @@ describe('blobs on local disk', () => {
     expect(await readdir(dirname(path))).toHaveLength(1);
   });
 
-  it('that are not there are null', async () => {
+  it('returns null for a missing blob', async () => {
     expect(await store.open(newBlobKey('uploads', 7))).toBeNull();
   });
 
-  it('can be removed, more than once', async () => {
+  it('removes a blob, and ignores a second removal', async () => {
     const key = newBlobKey('uploads', 7);
     await store.put(key, Buffer.from('x'));
     await store.remove(key);
@@ -50,7 +50,7 @@ describe('blobs on local disk', () => {
     expect(await store.open(key)).toBeNull();
   });
 
-  it('that could not be written leave nothing behind', async () => {
+  it('leaves nothing behind if a blob cannot be written', async () => {
     const key = newBlobKey('uploads', 7);
     await writeFile(join(folder, 'blobs'), 'a file where the folder should be');
     await expect(store.put(key, Buffer.from('x'))).rejects.toThrow(/EEXIST|ENOTDIR/);
@@ -58,7 +58,7 @@ describe('blobs on local disk', () => {
   });
 
   it.each(['../secret', 'uploads/7/../../x', '/etc/passwd', 'uploads/7/ABC', ''])(
-    'are not reached by the key %j',
+    'refuses the key %j',
     async (key) => {
       await expect(store.open(key)).rejects.toThrow('not a key of a blob');
       await expect(store.put(key, Buffer.from('x'))).rejects.toThrow('not a key of a blob');
@@ -66,7 +66,7 @@ describe('blobs on local disk', () => {
     },
   );
 
-  it('are listed with their drafts, no more at once than asked for, and nothing else is', async () => {
+  it('lists blobs and drafts in batches of the given size, and no other files', async () => {
     const keys = [1, 1, 1, 2, 2].map((account) => newBlobKey('uploads', account));
     for (const key of keys) await store.put(key, Buffer.from('x'));
     const draft = newDraftName(newBlobKey('uploads', 2));
@@ -79,7 +79,7 @@ describe('blobs on local disk', () => {
     expect(found.map(({ keys, drafts }) => keys.length + drafts.length)).toEqual([2, 2, 2, 0]);
   });
 
-  it('are removed by age, drafts too, and one that is gone already does not matter', async () => {
+  it('removes old blobs and drafts, and ignores those that are gone', async () => {
     const [old, young, gone] = [1, 1, 1].map((account) => newBlobKey('uploads', account));
     if (!old || !young || !gone) throw new Error('no keys');
     for (const key of [old, young]) await store.put(key, Buffer.from('x'));
@@ -93,7 +93,7 @@ describe('blobs on local disk', () => {
     await expect(store.removeOlder(['../secret'], before)).rejects.toThrow('not a name of a blob');
   });
 
-  it('are set aside by age, under the same keys and as if written then, and one that is gone does not matter', async () => {
+  it('sets old blobs aside under their keys with the time of the move, and ignores those that are gone', async () => {
     const [old, young, gone] = [1, 1, 1].map((account) => newBlobKey('uploads', account));
     if (!old || !young || !gone) throw new Error('no keys');
     for (const key of [old, young]) await store.put(key, Buffer.from('x'));
@@ -111,7 +111,7 @@ describe('blobs on local disk', () => {
     await expect(store.setAside(['../secret'], before)).rejects.toThrow('not a key of a blob');
   });
 
-  it('have keys that differ', () => {
+  it('creates unique keys', () => {
     const keys = Array.from({ length: 100 }, () => newBlobKey('uploads', 1));
     expect(new Set(keys).size).toBe(100);
   });
