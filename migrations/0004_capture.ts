@@ -1,4 +1,4 @@
-/** What the `capture` providers keep instead of sending it: shown on the mailbox page. */
+/** Messages that the `capture` providers store instead of sending, shown on the mailbox page. */
 export const name = '0004_capture';
 
 export const up = `
@@ -19,9 +19,9 @@ create table captured_messages (
   check (case channel when 'email' then raw is not null and body is null else raw is null and body is not null end)
 );
 comment on table captured_messages is
-  'development only; the newest 10,000 are kept. The unique key makes handing over twice harmless';
-comment on column captured_messages.raw is 'a whole email, as a server would have been given it';
-comment on column captured_messages.body is 'an SMS';
+  'for development; the newest 10,000 are kept. The unique key makes it harmless to hand a message over twice';
+comment on column captured_messages.raw is 'the whole email, as a mail server would receive it';
+comment on column captured_messages.body is 'the text of an SMS';
 create index captured_messages_recipient on captured_messages (lower(to_address), id);
 `;
 

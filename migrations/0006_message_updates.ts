@@ -1,9 +1,9 @@
-/** Room in each page of `messages` for the update that every message gets. */
+/** Free space in each page of `messages`, for the one update of every message. */
 export const name = '0006_message_updates';
 
 export const up = `
--- Recording an outcome rewrites the row once. A backlog's rows fill their pages before that: where a page has no
--- room for as many new versions as it has rows, most go elsewhere, each with an entry in all three indexes.
+-- Recording an outcome updates the row once, and the pages of a backlog are full before that. Unless a page has space
+-- for a new version of each of its rows, most versions go to other pages, each with an entry in all three indexes.
 alter table messages set (fillfactor = 50);
 `;
 

@@ -5,5 +5,5 @@ import * as capture from './0004_capture.ts';
 import * as systemAccount from './0005_system_account.ts';
 import * as messageUpdates from './0006_message_updates.ts';
 
-/** In the order they are applied. Add at the end; never change one that was released. */
+/** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [tenants, sending, engineAndWebhooks, capture, systemAccount, messageUpdates];
