@@ -26,7 +26,7 @@ export type QueueState = Pick<LaneReport, 'inFlight' | 'providers'>;
 /** The result of one look at the queue. */
 export interface ClaimResult {
   claimed: number;
-  /** Milliseconds after which to look again at the latest if nothing was claimed; null: as idle as before. */
+  /** Longest pause before the next look if nothing was claimed, in milliseconds; null: the idle back-off alone decides. */
   nextLookMs: number | null;
 }
 
@@ -47,7 +47,7 @@ export interface QueueAdapter<Claim> extends ClaimKey<Claim> {
   /** Modes in which waiting claims are given back instead of worked on. */
   readonly givesBackIn: readonly LaneMode[];
 
-  /** Starts what does the work; called once. */
+  /** Starts the workers; called once. */
   start(): void;
   /** Claims rows for the process. @returns null if there is enough to do already */
   claim(owner: number): Promise<ClaimResult | null>;
@@ -62,7 +62,7 @@ export interface QueueAdapter<Claim> extends ClaimKey<Claim> {
   /** @returns rows in the queue by a name that an operator knows */
   countBacklog(): Promise<Record<string, number>>;
   describe(): QueueState;
-  /** Resolves when all work that has begun is done and recorded; nothing waits any more. */
+  /** Resolves when all work that has begun is done and recorded. Called after the waiting claims were taken out. */
   finish(): Promise<void>;
   /** Closes connections; called last. */
   close(): Promise<void>;
@@ -78,7 +78,7 @@ export interface QueueHandle<Claim> {
   registered(): number;
   /** Whether new claims may be worked on; if not, the adapter gives them back. */
   acceptsWork(): boolean;
-  /** The work on these claims is done and recorded. */
+  /** Removes claims whose work is done and recorded. */
   forget(claims: readonly Claim[]): void;
   /** Forgets claims and releases them. Never throws: the sweep repeats what fails. */
   giveBack(claims: readonly Claim[]): Promise<void>;

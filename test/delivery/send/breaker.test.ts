@@ -53,7 +53,7 @@ describe('the breaker', () => {
     expect(breaker.waitMs()).toBe(2_000);
   });
 
-  it('counts connections only if they end with a message in a row', () => {
+  it('counts such connections from the start after a success', () => {
     breaker.strained('421');
     breaker.strained('421');
     breaker.succeeded();

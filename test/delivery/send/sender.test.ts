@@ -408,7 +408,7 @@ describe('a sender that dies', () => {
     const live = await registerProcess({ url: test.url }, 'sender', upkeep.processWork);
     const claims = await claimAll(owner);
     await intendBatch(test.database.pool, { owner, seq: 1, provider: 'smtp', claims: claims.slice(0, 4) });
-    // The reaper spares everyone in the first seconds after the database has started.
+    // The reaper takes no process for dead in the first seconds after the database has started.
     await eventually(async () =>
       expect(await reapDeadProcesses(test.database.pool, null, upkeep.processWork)).toEqual([owner]),
     );
