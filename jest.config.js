@@ -18,6 +18,6 @@ export default {
   testPathIgnorePatterns: ['/node_modules/'],
   modulePathIgnorePatterns: ['<rootDir>/.carillon/'],
   testTimeout: 30_000,
-  // A test that fails may leave a server listening; a run nobody watches must end all the same.
+  // A failed test may leave a server listening, and a run in CI must end nevertheless.
   forceExit: process.env.CI === 'true',
 };

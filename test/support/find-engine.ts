@@ -1,4 +1,4 @@
-/** A program for tests: finds the engine in the cache that is its argument, without a network; what PATH has counts. */
+/** A program for tests: finds the engine without downloading it, on PATH or in the cache folder that is its argument. */
 import { reportError } from '../../src/cli/program.ts';
 import { findEngineProgram } from '../../src/local/engine/program.ts';
 

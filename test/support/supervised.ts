@@ -1,4 +1,4 @@
-/** A program for tests: everything `carillon start --dev` starts, with stand-ins for the roles. */
+/** A program for tests: starts what `carillon start --dev` starts, with fake roles. */
 import { fileURLToPath } from 'node:url';
 import { reportError } from '../../src/cli/program.ts';
 import { startEverything } from '../../src/cli/start-everything.ts';

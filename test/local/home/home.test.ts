@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { emptyHome, openHome } from '../../../src/local/home/home.ts';
 import { isAlive, startMark } from '../../../src/local/machine/os-process.ts';
-import { keptSecret } from '../../../src/local/machine/secret-file.ts';
 import { eventually } from '../../support/eventually.ts';
 
 let folder: string;
@@ -61,15 +60,5 @@ describe('the home folder', () => {
     const other = await openHome(foreign);
     await expect(emptyHome(other)).rejects.toThrow(/was not created by Carillon/);
     expect(existsSync(join(foreign, 'thesis'))).toBe(true);
-  });
-});
-
-describe('a secret in a file', () => {
-  it('is the same for all concurrent callers', async () => {
-    const path = join(folder, 'secret');
-    const secrets = await Promise.all(Array.from({ length: 20 }, () => keptSecret(path)));
-    expect(new Set(secrets).size).toBe(1);
-    expect(secrets[0]).toMatch(/^[\w-]{43}$/);
-    expect(await keptSecret(path)).toBe(secrets[0]);
   });
 });

@@ -1,9 +1,12 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
 import { createGuard, type Guard } from '../../../src/local/machine/guard.ts';
 import { LocalError } from '../../../src/local/machine/local-error.ts';
 import { isAlive } from '../../../src/local/machine/os-process.ts';
-import { startRoleProcess } from '../../../src/local/supervisor/role-process.ts';
+import { nodeFlagsOf, startRoleProcess } from '../../../src/local/supervisor/role-process.ts';
 
 const fakeRole = fileURLToPath(new URL('../../support/fake-role.ts', import.meta.url));
 const guard = createGuard();
@@ -55,4 +58,18 @@ it('ends a role that is not ready in time, and says what to do in one line', asy
 it('reports a role that ends before it is ready in one line', async () => {
   const { message } = await problemOf(start('worker', { FAKE_ROLE_FAILS: 'worker' }));
   expect(message).toBe('the worker role ended before it was ready (exit code 3): see its output above');
+});
+
+describe("a sender's Node flags", () => {
+  it('are known to this Node', () => {
+    expect(execFileSync(process.execPath, [...nodeFlagsOf('sender'), '-p', '1'], { encoding: 'utf8' })).toBe(
+      '1\n',
+    );
+  });
+
+  it('are the same in docker-compose.yml', () => {
+    const file = readFileSync(new URL('../../../docker-compose.yml', import.meta.url), 'utf8');
+    const { services } = parse(file, { merge: true }) as { services: { sender: { entrypoint: string[] } } };
+    expect(services.sender.entrypoint).toEqual(['node', ...nodeFlagsOf('sender'), '/app/src/main.ts']);
+  });
 });
