@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { MOST_ATTEMPTS } from '../../../src/features/webhooks/deliveries/service.ts';
+import { MAX_ATTEMPTS } from '../../../src/features/webhooks/deliveries/service.ts';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startReceiver, type Receiver } from '../../support/https-receiver.ts';
@@ -280,7 +280,7 @@ describe('POST …/deliveries/:delivery_id/retry', () => {
   });
 
   it('ends after a hundred attempts', async () => {
-    const [id] = await insert(1, { status: 'failed', attempt_count: MOST_ATTEMPTS });
+    const [id] = await insert(1, { status: 'failed', attempt_count: MAX_ATTEMPTS });
     const answer = await retry(id ?? 0);
     expect([answer.status, answer.body.code]).toEqual([409, 'conflict']);
     expect((await deliveriesOf(api.database, hook))[0]?.status).toBe('failed');

@@ -30,8 +30,8 @@ export interface AttemptRow {
 const columns =
   'id, webhook_id, event_id, type, status, response_code, attempt_count, next_attempt_at, last_error, test, created_at';
 
-/** Deliveries are shown for 7 days (interface §6.5), whenever their partition is dropped. */
-const shown = `created_at > now() - interval '7 days'`;
+/** Webhook deliveries are visible for 7 days (interface §6.5), even if their partition is dropped later. */
+const visible = `created_at > now() - interval '7 days'`;
 
 interface Where {
   sql: string;
@@ -40,15 +40,15 @@ interface Where {
 
 function where(webhookId: number, { status, type }: DeliveryFilters): Where {
   const values: unknown[] = [webhookId];
-  const parts = ['webhook_id = $1', shown];
+  const parts = ['webhook_id = $1', visible];
   if (status !== undefined) parts.push(`status = $${values.push(status)}`);
-  // Says the same, and there is an index on these.
+  // The same condition once more, in the form of the index on waiting retries.
   if (status === 'retrying') parts.push('next_attempt_at is not null');
   if (type !== undefined) parts.push(`type = $${values.push(type)}`);
   return { sql: parts.join(' and '), values };
 }
 
-/** One page of a webhook's deliveries, newest first. @param webhookId of the tenant's own */
+/** One page of a webhook's deliveries, newest first. @param webhookId a webhook of the tenant */
 export async function findDeliveries(
   client: Queryable,
   webhookId: number,
@@ -65,7 +65,7 @@ export async function findDeliveries(
   return rows;
 }
 
-/** @param webhookId of the tenant's own */
+/** @param webhookId a webhook of the tenant */
 export function countDeliveries(
   client: Queryable,
   webhookId: number,
@@ -75,26 +75,26 @@ export function countDeliveries(
   return countRows(client, `webhook_deliveries where ${sql}`, values);
 }
 
-/** @param webhookId of the tenant's own */
+/** @param webhookId a webhook of the tenant */
 export async function findDelivery(
   client: Queryable,
   webhookId: number,
   id: number,
 ): Promise<DeliveryRow | null> {
   const { rows } = await client.query<DeliveryRow>(
-    `select ${columns} from webhook_deliveries where webhook_id = $1 and id = $2 and ${shown}`,
+    `select ${columns} from webhook_deliveries where webhook_id = $1 and id = $2 and ${visible}`,
     [webhookId, id],
   );
   return rows[0] ?? null;
 }
 
-/** A delivery's attempts, oldest first. @param webhookId of the tenant's own */
+/** The attempts of a webhook delivery, oldest first. @param webhookId a webhook of the tenant */
 export async function findAttempts(client: Queryable, webhookId: number, id: number): Promise<AttemptRow[]> {
   const { rows } = await client.query<AttemptRow>(
     `select a.attempt, a.started_at, a.duration_ms, a.response_code, a.error, a.response_excerpt
      from webhook_deliveries d
      join webhook_attempts a on a.created_at = d.created_at and a.delivery_id = d.id
-     where d.webhook_id = $1 and d.id = $2 and d.${shown} order by a.attempt`,
+     where d.webhook_id = $1 and d.id = $2 and d.${visible} order by a.attempt`,
     [webhookId, id],
   );
   return rows;
@@ -107,9 +107,9 @@ export interface TestEvent {
 }
 
 /**
- * Write an event for one webhook alone, with its delivery and queue row, whatever it is subscribed to.
+ * Writes an event for one webhook alone, with its webhook delivery and queue row. Subscriptions do not matter.
  * @param client inside the caller's transaction
- * @returns null where the webhook is off or gone
+ * @returns null if the webhook is off or does not exist
  */
 export async function insertTestDelivery(
   client: Queryable,
@@ -121,27 +121,27 @@ export async function insertTestDelivery(
     `with webhook as materialized (
        select id, account_id, brand_id, generation, gen_random_uuid() as event_id from webhooks
        where id = $1 and account_id = $2 and brand_id = $3 and enabled
-     ), told as (
+     ), new_event as (
        insert into events (id, account_id, brand_id, type, occurred_at, data)
        select event_id, account_id, brand_id, $4, $5, $6 from webhook
-     ), made as (
+     ), new_delivery as (
        insert into webhook_deliveries (webhook_id, event_id, type, generation, test)
        select id, event_id, $4, generation, true from webhook
        returning ${columns}, generation
      ), queued as (
        insert into webhook_queue (delivery_id, created_at, webhook_id, event_id, generation)
-       select id, created_at, webhook_id, event_id, generation from made
+       select id, created_at, webhook_id, event_id, generation from new_delivery
      )
-     select ${columns} from made`,
+     select ${columns} from new_delivery`,
     [webhookId, tenant.accountId, tenant.brandId, type, occurredAt, JSON.stringify(data)],
   );
   return rows[0] ?? null;
 }
 
 /**
- * Make a delivery whose first attempt was made due, as one of the webhook's present generation.
+ * Makes a webhook delivery due, and gives it the webhook's current generation.
  * @param client inside a transaction that has locked the webhook
- * @returns null where its first attempt is still to be made
+ * @returns null if its first attempt has not been made yet
  */
 export async function makeDue(
   client: Queryable,
@@ -151,7 +151,7 @@ export async function makeDue(
   const { rows } = await client.query<DeliveryRow>(
     `update webhook_deliveries
      set status = 'retrying', next_attempt_at = least(next_attempt_at, now()), generation = $3
-     where webhook_id = $1 and id = $2 and ${shown} and status <> 'pending'
+     where webhook_id = $1 and id = $2 and ${visible} and status <> 'pending'
      returning ${columns}`,
     [delivery.webhook_id, delivery.id, generation],
   );

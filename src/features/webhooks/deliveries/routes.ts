@@ -28,15 +28,15 @@ function testRoute({ deliveries, waker }: WebhookDeliveryRouteDeps): RouteDefini
     tag,
     summary: 'Send a webhook a sample event',
     description:
-      'Signed, sent and retried as any other event, with `test: true` and null ids in its `data`. The answer does not ' +
-      'wait for it: `GET /webhooks/{id}/deliveries/{delivery_id}` tells what became of it.',
+      'The event is signed, sent and retried like any other, with `test: true` and null ids in its `data`. The response ' +
+      'does not wait for the attempt: see `GET /webhooks/{id}/deliveries/{delivery_id}` for its outcome.',
     auth: 'brand',
     roles,
     params: webhookParams,
     body: testWebhookBody,
     bodyOptional: true,
     errors: ['conflict'],
-    responses: { 200: { description: 'The delivery, still to be made', schema: deliveryResource } },
+    responses: { 200: { description: 'The queued delivery', schema: deliveryResource } },
     async handler({ tenant, params, body }, trx) {
       const delivery = await deliveries.sendTest(trx, tenant, params.id, body.type);
       const afterCommit = () => waker.wake('webhook');
@@ -54,16 +54,17 @@ function retryRoute({ deliveries, waker }: WebhookDeliveryRouteDeps): RouteDefin
     path: `${path}/deliveries/:delivery_id/retry`,
     operationId: 'retryWebhookDelivery',
     tag,
-    summary: 'Attempt a delivery again, now',
+    summary: 'Retry a delivery now',
     description:
-      'Whatever became of it: one that waits for a retry is attempted at once, one that failed or was delivered once ' +
-      'more. The attempt is counted with those before, so what follows if it fails is as the schedule says; after the last ' +
-      'step that is nothing. One whose first attempt is still to be made stays as it is. At most 100 attempts.',
+      'A delivery that waits for a retry is attempted at once; one that failed or was delivered is attempted once more. ' +
+      'The attempt counts like those before: if it fails, the retry schedule continues at its number, and after the last ' +
+      'step the delivery fails. A delivery whose first attempt has not been made yet stays unchanged. A delivery has at ' +
+      'most 100 attempts.',
     auth: 'brand',
     roles,
     params: deliveryParams,
     errors: ['conflict'],
-    responses: { 200: { description: 'The delivery, due now', schema: deliveryResource } },
+    responses: { 200: { description: 'The delivery, which is now due', schema: deliveryResource } },
     async handler({ tenant, params }, trx) {
       const delivery = await deliveries.retry(trx, tenant, params.id, params.delivery_id);
       const afterCommit = () => waker.wake('outbox');
@@ -76,7 +77,7 @@ function retryRoute({ deliveries, waker }: WebhookDeliveryRouteDeps): RouteDefin
   });
 }
 
-/** What hangs below one webhook: POST …/test, GET …/deliveries, one of them, and its POST …/retry. */
+/** Routes below one webhook: POST …/test, GET …/deliveries, GET …/deliveries/:delivery_id and its POST …/retry. */
 export function createWebhookDeliveryRoutes(deps: WebhookDeliveryRouteDeps): RouteDefinition[] {
   const { deliveries } = deps;
   return [
@@ -105,7 +106,7 @@ export function createWebhookDeliveryRoutes(deps: WebhookDeliveryRouteDeps): Rou
       path: `${path}/deliveries/:delivery_id`,
       operationId: 'getWebhookDelivery',
       tag,
-      summary: 'One delivery, with its attempts',
+      summary: 'Get a delivery with its attempts',
       auth: 'brand',
       roles,
       params: deliveryParams,

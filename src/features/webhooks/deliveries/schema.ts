@@ -18,33 +18,38 @@ export const listDeliveriesQuery = z.strictObject({
 
 /** POST /webhooks/{id}/test. */
 export const testWebhookBody = z.strictObject({
-  type: type.default('email.delivered').meta({ description: 'Also one that it is not subscribed to.' }),
+  type: type
+    .default('email.delivered')
+    .meta({ description: 'May also be a type that the webhook is not subscribed to.' }),
 });
 
-/** An event on its way to one webhook. */
+/** An event for one webhook. */
 export const deliveryResource = z
   .object({
     id: z.int(),
     webhook_id: z.int(),
-    event_id: z.string().meta({ description: 'The header `webhook-id` of its requests.' }),
+    event_id: z.string().meta({ description: 'Value of the header `webhook-id` in its requests.' }),
     type,
     status: z.enum(statuses).meta({
       description:
-        '`pending`: the first attempt is to be made; `retrying`: another is; `delivered`; `failed`: no more are made.',
+        '`pending`: waits for its first attempt; `retrying`: waits for a retry; `delivered`; `failed`: is not attempted again.',
     }),
-    response_code: z.int().nullable().meta({ description: 'Of the last attempt that was answered at all.' }),
+    response_code: z
+      .int()
+      .nullable()
+      .meta({ description: 'HTTP status of the last attempt that got a response.' }),
     attempt_count: z.int().min(0),
-    next_attempt_at: when.nullable().meta({ description: 'While it is `retrying`.' }),
+    next_attempt_at: when.nullable().meta({ description: 'Set while the status is `retrying`.' }),
     last_error: z.string().nullable().meta({
       description:
-        'Why the last attempt failed; `webhook_off`: the webhook was turned off before it was acknowledged.',
+        'Why the last attempt failed. `webhook_off`: the webhook was turned off before it acknowledged the delivery.',
     }),
-    test: z.boolean().meta({ description: 'Made by POST /webhooks/{id}/test.' }),
+    test: z.boolean().meta({ description: 'Whether it was created by POST /webhooks/{id}/test.' }),
     created_at: when,
   })
   .meta({ id: 'WebhookDelivery' });
 
-/** One delivery, with its attempts. */
+/** A webhook delivery with its attempts. */
 export const deliveryDetail = deliveryResource
   .extend({
     attempts: z
@@ -54,8 +59,8 @@ export const deliveryDetail = deliveryResource
           started_at: when,
           duration_ms: z.int().min(0),
           response_code: z.int().nullable(),
-          error: z.string().nullable().meta({ description: 'Null where it was acknowledged.' }),
-          response_body: z.string().nullable().meta({ description: 'The first 1 KB of the answer.' }),
+          error: z.string().nullable().meta({ description: 'Null if the delivery was acknowledged.' }),
+          response_body: z.string().nullable().meta({ description: 'The first 1 KB of the response body.' }),
         }),
       )
       .meta({ description: 'Oldest first.' }),

@@ -18,10 +18,10 @@ import {
 import { presentDelivery, presentDeliveryDetail } from './presenter.ts';
 import type { DeliveryDetail, DeliveryFilters, DeliveryResource } from './schema.ts';
 
-/** Retries by hand end here, well before an attempt's number has no room in its column. */
-export const MOST_ATTEMPTS = 100;
+/** Limit of manual retries, well below what the column of the attempt's number can store. */
+export const MAX_ATTEMPTS = 100;
 
-/** What owners, admins and API keys do with the deliveries of a webhook. */
+/** What owners, admins and API keys can do with the deliveries of a webhook. */
 export interface WebhookDeliveries {
   /** @throws AppError not_found */
   list(
@@ -30,24 +30,24 @@ export interface WebhookDeliveries {
     filters: DeliveryFilters,
     page: Page,
   ): Promise<{ deliveries: DeliveryResource[]; counted: RowCount }>;
-  /** One with its attempts; @throws AppError not_found */
+  /** A webhook delivery with its attempts. @throws AppError not_found */
   get(tenant: Tenant, webhookId: number, id: number): Promise<DeliveryDetail>;
   /**
-   * Queue a sample event for this webhook alone. Wake `webhook` after the commit.
-   * @param trx a transaction of the caller's
-   * @throws AppError not_found, conflict where the webhook is off
+   * Queues a sample event for this webhook alone. Wake `webhook` after the commit.
+   * @param trx the caller's transaction
+   * @throws AppError not_found; conflict if the webhook is off
    */
   sendTest(trx: Queryable, tenant: Tenant, webhookId: number, type: EventType): Promise<DeliveryResource>;
   /**
-   * Make a delivery due now, whatever became of it; one whose first attempt is still to be made stays as it is.
-   * Wake `outbox` after the commit.
-   * @param trx a transaction of the caller's
-   * @throws AppError not_found, conflict where the webhook is off or the delivery has had a hundred attempts
+   * Makes a webhook delivery due now, whatever its outcome so far. One whose first attempt has not been made yet stays
+   * unchanged. Wake `outbox` after the commit.
+   * @param trx the caller's transaction
+   * @throws AppError not_found; conflict if the webhook is off or the delivery has had a hundred attempts
    */
   retry(trx: Queryable, tenant: Tenant, webhookId: number, id: number): Promise<DeliveryResource>;
 }
 
-function isOff(): AppError {
+function webhookOff(): AppError {
   return new AppError('conflict', 'the webhook is off: turn it on first');
 }
 
@@ -61,9 +61,9 @@ async function retry(trx: Queryable, tenant: Tenant, webhookId: number, id: numb
   const webhook = await lockWebhook(trx, tenant, webhookId);
   if (!webhook) throw notFound('webhook');
   const delivery = await requireDelivery(trx, webhookId, id);
-  if (!webhook.enabled) throw isOff();
-  if (delivery.attempt_count >= MOST_ATTEMPTS) {
-    throw new AppError('conflict', `a delivery has at most ${MOST_ATTEMPTS} attempts`);
+  if (!webhook.enabled) throw webhookOff();
+  if (delivery.attempt_count >= MAX_ATTEMPTS) {
+    throw new AppError('conflict', `a delivery has at most ${MAX_ATTEMPTS} attempts`);
   }
   const due = await makeDue(trx, delivery, webhook.generation);
   if (!due) return delivery;
@@ -95,7 +95,7 @@ export function createWebhookDeliveries({ pool }: { pool: pg.Pool }): WebhookDel
       const occurredAt = new Date();
       const data = eventCatalogue[type].sample(occurredAt);
       const row = await insertTestDelivery(trx, tenant, webhookId, { type, occurredAt, data });
-      if (!row) throw isOff();
+      if (!row) throw webhookOff();
       return presentDelivery(row);
     },
     async retry(trx, tenant, webhookId, id) {
