@@ -8,7 +8,7 @@ import { deliveriesOf, publishSent, rowOf, startWebhookLoop } from '../../suppor
 
 let api: TestApi;
 let dns: TestDnsServer;
-let old: Receiver;
+let formerReceiver: Receiver;
 let recovery: TestRecovery;
 const path = '/v1/my/webhooks';
 const url = 'https://hooks.example.test/carillon';
@@ -16,12 +16,12 @@ const url = 'https://hooks.example.test/carillon';
 beforeAll(async () => {
   dns = await startDnsServer();
   api = await startTestApi({ env: { DNS_SERVERS: dns.address, EGRESS_ALLOW: '127.0.0.1/32' } });
-  old = await startReceiver();
+  formerReceiver = await startReceiver();
   recovery = createTestRecovery(api.database);
 });
 afterAll(async () => {
   await recovery.close();
-  await old.close();
+  await formerReceiver.close();
   await api.close();
   dns.close();
 });
@@ -33,31 +33,31 @@ beforeEach(async () => {
     'mixed.test': { A: ['93.184.216.34', '10.0.0.1'] },
     'broken.test': 'servfail',
   };
-  old.requests.length = 0;
-  old.answer = (_request, response) => void response.writeHead(500).end();
+  formerReceiver.requests.length = 0;
+  formerReceiver.answer = (_request, response) => void response.writeHead(500).end();
   await api.database.pool.query(
     'delete from webhooks; delete from webhook_deliveries; delete from webhook_queue; delete from outbox',
   );
 });
 
 async function create(at = url, events = ['email.sent']): Promise<TestBody> {
-  const made = await api.request('POST', path, { body: { url: at, events } });
-  expect(made.status).toBe(201);
-  return made.body;
+  const response = await api.request('POST', path, { body: { url: at, events } });
+  expect(response.status).toBe(201);
+  return response.body;
 }
 
 const patch = (id: unknown, body: unknown, token = api.apiKey) =>
   api.request('PATCH', `${path}/${String(id)}`, { body, token });
 
-/** Runs the webhook loop until `check` holds. */
+/** Runs the webhook loop until `check` passes. */
 async function whileAttempting(check: () => Promise<void>): Promise<void> {
   const loop = await startWebhookLoop(api.database);
   await eventually(check).finally(() => loop.stop());
 }
 
-/** A webhook with one delivery that waits for a retry. */
-async function failing(): Promise<number> {
-  const id = Number((await create(old.url('/old', '127.0.0.1'))).id);
+/** Creates a webhook with one delivery that waits for a retry. */
+async function createFailing(): Promise<number> {
+  const id = Number((await create(formerReceiver.url('/old', '127.0.0.1'))).id);
   await publishSent(api.database, api, [1]);
   await whileAttempting(async () => {
     expect(await deliveriesOf(api.database, id)).toMatchObject([{ status: 'retrying' }]);
@@ -66,7 +66,7 @@ async function failing(): Promise<number> {
   return id;
 }
 
-async function wakes(id: number): Promise<number> {
+async function countWakes(id: number): Promise<number> {
   const { rowCount } = await api.database.pool.query(
     `select 1 from outbox where kind = 'signal_with_start' and workflow_id = $1 and signal_name = 'wake'`,
     [`webhook/${id}`],
@@ -77,39 +77,41 @@ async function wakes(id: number): Promise<number> {
 const tomorrow = () => new Date(Date.now() + 86_400_000);
 
 describe('PATCH /webhooks/:id', () => {
-  it('changes what is given and leaves the rest', async () => {
-    const made = await create();
-    const moved = await patch(made.id, { url: 'https://new.example.test/' });
+  it('changes the given fields and leaves the others', async () => {
+    const webhook = await create();
+    const moved = await patch(webhook.id, { url: 'https://new.example.test/' });
     expect(moved.status).toBe(200);
     expect(moved.body).toEqual({
-      ...made,
+      ...webhook,
       url: 'https://new.example.test/',
       secret: expect.stringMatching(/^whsec_….{4}$/),
       updated_at: expect.any(String),
     });
-    const heard = await patch(made.id, { events: ['email.failed', 'email.bounced', 'email.failed'] });
-    expect(heard.body.events).toEqual(['email.failed', 'email.bounced']);
-    expect(heard.body.url).toBe('https://new.example.test/');
-    expect((await api.request('GET', `${path}/${String(made.id)}`)).body).toEqual(heard.body);
-    expect(Date.parse(String(heard.body.updated_at))).toBeGreaterThan(Date.parse(String(made.updated_at)));
+    const changed = await patch(webhook.id, { events: ['email.failed', 'email.bounced', 'email.failed'] });
+    expect(changed.body.events).toEqual(['email.failed', 'email.bounced']);
+    expect(changed.body.url).toBe('https://new.example.test/');
+    expect((await api.request('GET', `${path}/${String(webhook.id)}`)).body).toEqual(changed.body);
+    expect(Date.parse(String(changed.body.updated_at))).toBeGreaterThan(
+      Date.parse(String(webhook.updated_at)),
+    );
   });
 
-  it('changes nothing where nothing is given, or what it has already', async () => {
-    const made = await create();
-    const before = await rowOf(api.database, Number(made.id));
-    expect((await patch(made.id, {})).status).toBe(200);
-    expect((await patch(made.id, { url, events: ['email.sent'], enabled: true })).status).toBe(200);
-    expect(await rowOf(api.database, Number(made.id))).toEqual(before);
+  it('changes nothing if no field is given or all are equal', async () => {
+    const webhook = await create();
+    const before = await rowOf(api.database, Number(webhook.id));
+    expect((await patch(webhook.id, {})).status).toBe(200);
+    expect((await patch(webhook.id, { url, events: ['email.sent'], enabled: true })).status).toBe(200);
+    expect(await rowOf(api.database, Number(webhook.id))).toEqual(before);
   });
 
-  it('takes back what GET gave, also when the name is gone by then', async () => {
-    const made = await create();
-    const shown = (await api.request('GET', `${path}/${String(made.id)}`)).body;
+  it('accepts the resource that GET returned, even if its host no longer resolves', async () => {
+    const webhook = await create();
+    const shown = (await api.request('GET', `${path}/${String(webhook.id)}`)).body;
     dns.zone = {};
-    const off = await patch(made.id, { ...shown, enabled: false });
+    const off = await patch(webhook.id, { ...shown, enabled: false });
     expect([off.status, off.body.enabled]).toEqual([200, false]);
-    const revealed = await api.request('GET', `${path}/${String(made.id)}?reveal=true`);
-    expect(revealed.body.secret).toBe(made.secret);
+    const revealed = await api.request('GET', `${path}/${String(webhook.id)}?reveal=true`);
+    expect(revealed.body.secret).toBe(webhook.secret);
   });
 
   it.each([
@@ -120,23 +122,23 @@ describe('PATCH /webhooks/:id', () => {
       { url: ['must not contain a user name or password'] },
     ],
     [
-      'a service’s port',
+      'the port of another service',
       { url: 'https://new.example.test:5432/' },
       { url: ['must not use the port of another well-known service'] },
     ],
     ['a private address', { url: 'https://10.0.0.1/' }, { url: ['must lead to a public internet address'] }],
     [
-      'loopback beside the one that is allowed',
+      'a loopback address next to the allowed one',
       { url: 'http://127.0.0.2/' },
       { url: ['must lead to a public internet address'] },
     ],
     [
-      'a name of a private address',
+      'a name with a private address',
       { url: 'https://private.test/' },
       { url: ['must lead to a public internet address'] },
     ],
     [
-      'a name of a public and a private one',
+      'a name with a public and a private address',
       { url: 'https://mixed.test/' },
       { url: ['must lead to a public internet address'] },
     ],
@@ -150,37 +152,37 @@ describe('PATCH /webhooks/:id', () => {
       { url: 'https://broken.test/' },
       { url: ['has a host name that could not be looked up'] },
     ],
-    ['what is no url', { url: 'nowhere' }, { url: ['is not a valid URL'] }],
+    ['an invalid URL', { url: 'nowhere' }, { url: ['is not a valid URL'] }],
     ['an empty list', { events: [] }, { events: ['must not be empty'] }],
     ['null as events', { events: null }, { events: ['must be an array'] }],
     ['a word as enabled', { enabled: 'no' }, { enabled: ['must be true or false'] }],
     ['null as enabled', { enabled: null }, { enabled: ['must be true or false'] }],
     ['an unknown field', { enabeld: false }, { enabeld: ['is not a known field; did you mean enabled?'] }],
-  ])('refuses %s in words and changes nothing', async (_name, body, errors) => {
-    const made = await create();
-    const before = await rowOf(api.database, Number(made.id));
-    const answer = await patch(made.id, { events: ['email.failed'], ...body });
+  ])('rejects %s with a readable message and changes nothing', async (_name, body, errors) => {
+    const webhook = await create();
+    const before = await rowOf(api.database, Number(webhook.id));
+    const answer = await patch(webhook.id, { events: ['email.failed'], ...body });
     expect([answer.status, answer.body.code]).toEqual([422, 'validation_error']);
     expect(answer.body.validation_errors).toEqual(errors);
-    expect(await rowOf(api.database, Number(made.id))).toEqual(before);
+    expect(await rowOf(api.database, Number(webhook.id))).toEqual(before);
   });
 
-  it('names the event that it does not know, and those it does', async () => {
-    const made = await create();
-    const answer = await patch(made.id, { events: ['email.sent', 'email.lost'] });
+  it('names the unknown type of event and lists the known ones', async () => {
+    const webhook = await create();
+    const answer = await patch(webhook.id, { events: ['email.sent', 'email.lost'] });
     expect(answer.status).toBe(422);
     expect(String(answer.body.validation_errors?.['events.1'])).toMatch(
       /^must be one of email\.sent, email\.delivered, .*webhook\.disabled$/,
     );
   });
 
-  it('is for owners, admins and API keys, and for nobody of another tenant', async () => {
+  it('is allowed to owners, admins and API keys of the tenant only', async () => {
     const { id } = await create();
     const member = await api.addUser('member');
     const admin = await api.addUser('admin');
     expect((await patch(id, { enabled: false }, member.userJwt)).status).toBe(403);
     expect((await patch(id, { enabled: false }, api.other.apiKey)).status).toBe(404);
-    // Nobody learns of names through a webhook that is not theirs.
+    // Another tenant's request must not cause a look-up, which would reveal whether a name exists.
     const asked = dns.questions.length;
     expect((await patch(id, { url: 'https://nobody.test/' }, api.other.apiKey)).status).toBe(404);
     expect(dns.questions).toHaveLength(asked);
@@ -190,8 +192,8 @@ describe('PATCH /webhooks/:id', () => {
   });
 });
 
-describe('off and on', () => {
-  it('raise the generation and say when and why', async () => {
+describe('turning a webhook off or on', () => {
+  it('raises the generation and shows when and why the webhook was turned off', async () => {
     const { id } = await create();
     const off = await patch(id, { enabled: false });
     expect(off.body).toMatchObject({ enabled: false, disabled_reason: 'manual' });
@@ -205,7 +207,7 @@ describe('off and on', () => {
     expect((await rowOf(api.database, Number(id)))?.generation).toBe(3);
   });
 
-  it('begin anew after three days of failure turned it off', async () => {
+  it('resets the failure after three days of failure turned the webhook off', async () => {
     const { id } = await create();
     await api.database.pool.query(
       `update webhooks set enabled = false, generation = 7, failing_since = now() - interval '3 days',
@@ -226,7 +228,7 @@ describe('off and on', () => {
     });
   });
 
-  it('wait for whoever is changing the row, and go on from there', async () => {
+  it('waits for a concurrent change of the row and builds on it', async () => {
     const { id } = await create();
     const other = await api.database.pool.connect();
     await other.query('begin');
@@ -247,35 +249,35 @@ describe('off and on', () => {
     expect((await rowOf(api.database, Number(id)))?.generation).toBe(6);
   });
 
-  it('count each switch once, however many are asked for at once', async () => {
+  it('raises the generation once for concurrent equal requests', async () => {
     const { id } = await create();
     await Promise.all(Array.from({ length: 10 }, () => patch(id, { enabled: false })));
     expect((await rowOf(api.database, Number(id)))?.generation).toBe(2);
   });
 
-  it('end what waits for a retry, and wake the recovery for it', async () => {
-    const id = await failing();
+  it('ends waiting retries, and wakes the recovery to do so', async () => {
+    const id = await createFailing();
     await patch(id, { enabled: false });
-    expect(await wakes(id)).toBe(1);
+    expect(await countWakes(id)).toBe(1);
     expect(await recovery.goRound(id)).toBe(0);
     const ended = { status: 'failed', last_error: 'webhook_off', next_attempt_at: null };
     expect(await deliveriesOf(api.database, id)).toMatchObject([ended]);
     expect((await rowOf(api.database, id))?.recovery_armed).toBe(false);
   });
 
-  it('end it also where on follows at once', async () => {
-    const id = await failing();
+  it('ends waiting retries even if the webhook is turned on again at once', async () => {
+    const id = await createFailing();
     await patch(id, { enabled: false });
     await patch(id, { enabled: true });
     await recovery.goRound(id, tomorrow());
     expect(await deliveriesOf(api.database, id)).toMatchObject([
       { status: 'failed', last_error: 'webhook_off' },
     ]);
-    expect(old.requests).toHaveLength(1);
+    expect(formerReceiver.requests).toHaveLength(1);
   });
 
-  it('end what is queued at its attempt; what happens while off is told to nobody', async () => {
-    const id = Number((await create(old.url('/old', '127.0.0.1'))).id);
+  it('ends queued deliveries without an attempt, and sends no event that occurs while the webhook is off', async () => {
+    const id = Number((await create(formerReceiver.url('/old', '127.0.0.1'))).id);
     await publishSent(api.database, api, [1]);
     await patch(id, { enabled: false });
     expect(await publishSent(api.database, api, [2])).toBe(0);
@@ -287,36 +289,38 @@ describe('off and on', () => {
         { status: 'retrying' },
       ]);
     });
-    const bodies = old.requests.map(({ body }) => JSON.parse(body) as { data: { message_id: number } });
+    const bodies = formerReceiver.requests.map(
+      ({ body }) => JSON.parse(body) as { data: { message_id: number } },
+    );
     expect(bodies.map(({ data }) => data.message_id)).toEqual([3]);
   });
 });
 
-describe('a new url', () => {
-  it('gets what waits for a retry, and begins anew with continuous failure', async () => {
-    const id = await failing();
+describe('changing the url', () => {
+  it('sends waiting retries to the new url and resets the failure', async () => {
+    const id = await createFailing();
     const fresh = await startReceiver();
     const moved = await patch(id, { url: fresh.url('/fresh', '127.0.0.1') });
     expect(moved.body.failing_since).toBeNull();
-    expect(await wakes(id)).toBe(1);
+    expect(await countWakes(id)).toBe(1);
     expect(await recovery.goRound(id, tomorrow())).toBe(1);
     await fresh.close();
     expect(fresh.requests.map((request) => request.url)).toEqual(['/fresh']);
-    expect(fresh.requests[0]?.headers['webhook-id']).toBe(old.requests[0]?.headers['webhook-id']);
-    expect(old.requests).toHaveLength(1);
+    expect(fresh.requests[0]?.headers['webhook-id']).toBe(formerReceiver.requests[0]?.headers['webhook-id']);
+    expect(formerReceiver.requests).toHaveLength(1);
     expect(await deliveriesOf(api.database, id)).toMatchObject([{ status: 'delivered', attempt_count: 2 }]);
   });
 
-  it('wakes nobody where nothing waits', async () => {
+  it('wakes no recovery if no retry is waiting', async () => {
     const { id } = await create();
     await patch(id, { url: 'https://new.example.test/', enabled: false });
-    expect(await wakes(Number(id))).toBe(0);
+    expect(await countWakes(Number(id))).toBe(0);
   });
 
-  it('leaves what waits alone where only the events change', async () => {
-    const id = await failing();
+  it('leaves waiting retries unchanged if only the events change', async () => {
+    const id = await createFailing();
     await patch(id, { events: ['email.failed'] });
-    expect(await wakes(id)).toBe(0);
+    expect(await countWakes(id)).toBe(0);
     expect(await deliveriesOf(api.database, id)).toMatchObject([{ status: 'retrying' }]);
     expect((await rowOf(api.database, id))?.failing_since).not.toBeNull();
   });

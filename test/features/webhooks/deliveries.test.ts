@@ -52,7 +52,7 @@ const show = (delivery: number, id = hook) => api.request('GET', path(id, `/${de
 const retry = (delivery: number, options: Parameters<TestApi['request']>[2] = {}) =>
   api.request('POST', path(hook, `/${delivery}/retry`), options);
 
-/** Deliveries as they might stand there, oldest first. @returns their ids */
+/** Inserts deliveries, oldest first. @returns their ids */
 async function insert(
   count: number,
   changes: Record<string, unknown> = {},
@@ -70,8 +70,8 @@ async function insert(
   return rows.map(({ id }) => id);
 }
 
-/** Publishes an event and has its first attempt made. */
-async function attempted(): Promise<DeliveryRow> {
+/** Publishes an event and waits for its first attempt. */
+async function publishAndAttempt(): Promise<DeliveryRow> {
   await publishSent(api.database, api, [1]);
   const loop = await startWebhookLoop(api.database);
   return eventually(async () => {
@@ -83,7 +83,7 @@ async function attempted(): Promise<DeliveryRow> {
 
 const ids = (answer: { list: TestBody[] }) => answer.list.map(({ id }) => Number(id));
 
-async function wakes(): Promise<number> {
+async function countWakes(): Promise<number> {
   const { rowCount } = await api.database.pool.query('select 1 from outbox where workflow_id = $1', [
     `webhook/${hook}`,
   ]);
@@ -91,7 +91,7 @@ async function wakes(): Promise<number> {
 }
 
 describe('GET /webhooks/:id/deliveries', () => {
-  it('gives those of the webhook, newest first, with the headers of a list', async () => {
+  it('returns the deliveries of the webhook, newest first, with the headers of a list', async () => {
     const own = await insert(3);
     await insert(2, {}, await add());
     const answer = await list();
@@ -113,7 +113,7 @@ describe('GET /webhooks/:id/deliveries', () => {
     });
   });
 
-  it('gives all up to 1,000, or the page that is asked for', async () => {
+  it('returns up to 1,000 deliveries, or the requested page', async () => {
     const own = (await insert(1_010)).toReversed();
     expect(ids(await list())).toEqual(own.slice(0, 1_000));
     expect(ids(await list('?limit=5000'))).toHaveLength(1_000);
@@ -140,7 +140,7 @@ describe('GET /webhooks/:id/deliveries', () => {
     expect(ids(await list('?type=email.opened'))).toEqual([]);
   });
 
-  it('shows 7 days', async () => {
+  it('shows the last 7 days', async () => {
     await insert(1, { days_ago: 7.01 });
     const [kept] = await insert(1, { days_ago: 6.99 });
     const answer = await list();
@@ -154,16 +154,16 @@ describe('GET /webhooks/:id/deliveries', () => {
     ['limit=ten', 'limit'],
     ['after=-1', 'after'],
     ['event=email.sent', 'event'],
-  ])('refuses %s', async (query, field) => {
+  ])('rejects %s', async (query, field) => {
     const answer = await list(`?${query}`);
     expect([answer.status, Object.keys(answer.body.validation_errors ?? {})]).toEqual([422, [field]]);
   });
 });
 
 describe('GET /webhooks/:id/deliveries/:delivery_id', () => {
-  it('shows each attempt with time, code, duration, and the first 1 KB of the answer', async () => {
+  it('shows each attempt with its time, status, duration and the first 1 KB of the response', async () => {
     answering(500, `${'e'.repeat(1_100)}`);
-    const { id } = await attempted();
+    const { id } = await publishAndAttempt();
     answering(201, 'thanks');
     await retry(id);
     await recovery.goRound(hook, new Date(Date.now() + 1_000));
@@ -194,29 +194,29 @@ describe('GET /webhooks/:id/deliveries/:delivery_id', () => {
     ]);
   });
 
-  it('shows none before the first', async () => {
+  it('shows no attempts before the first one', async () => {
     const [id] = await insert(1, { status: 'pending', attempt_count: 0 });
     expect((await show(id ?? 0)).body.attempts).toEqual([]);
   });
 
-  it('knows none of another webhook, and none older than 7 days', async () => {
-    const [of] = await insert(1, {}, await add());
+  it('is a 404 for a delivery of another webhook, and for one older than 7 days', async () => {
+    const [foreign] = await insert(1, {}, await add());
     const [old] = await insert(1, { days_ago: 7.01 });
-    for (const id of [of, old, 999_999]) expect((await show(id ?? 0)).status).toBe(404);
+    for (const id of [foreign, old, 999_999]) expect((await show(id ?? 0)).status).toBe(404);
   });
 });
 
 describe('POST …/deliveries/:delivery_id/retry', () => {
-  it('makes what waits for a retry due now, and wakes the recovery', async () => {
+  it('makes a waiting retry due now and wakes the recovery', async () => {
     answering(500);
-    const { id, next_attempt_at: later } = await attempted();
+    const { id, next_attempt_at: later } = await publishAndAttempt();
     await api.database.pool.query('delete from outbox');
     const answer = await retry(id);
     expect(answer.status).toBe(200);
     expect(answer.body).toMatchObject({ id, status: 'retrying', attempt_count: 1 });
     const due = Date.parse(String(answer.body.next_attempt_at));
     expect(due).toBeLessThan((later?.getTime() ?? 0) - 50_000);
-    expect(await wakes()).toBe(1);
+    expect(await countWakes()).toBe(1);
     const row = await rowOf<{ next_wake_at: Date; recovery_armed: boolean }>(api.database, hook);
     expect(row?.recovery_armed).toBe(true);
     expect(row?.next_wake_at.getTime()).toBeLessThanOrEqual(due);
@@ -225,21 +225,21 @@ describe('POST …/deliveries/:delivery_id/retry', () => {
     expect(await deliveriesOf(api.database, hook)).toMatchObject([{ status: 'delivered', attempt_count: 2 }]);
   });
 
-  it('arms a recovery where there is none: a delivered one goes once more', async () => {
-    const { id } = await attempted();
+  it('sends a delivered event once more, arming the recovery', async () => {
+    const { id } = await publishAndAttempt();
     await api.database.pool.query('delete from outbox');
     expect((await rowOf(api.database, hook))?.recovery_armed).toBe(false);
     expect((await retry(id)).body.status).toBe('retrying');
     expect((await rowOf(api.database, hook))?.recovery_armed).toBe(true);
-    expect(await wakes()).toBe(1);
+    expect(await countWakes()).toBe(1);
     await recovery.goRound(hook, new Date(Date.now() + 1_000));
     expect(receiver.requests).toHaveLength(2);
     expect(await deliveriesOf(api.database, hook)).toMatchObject([{ status: 'delivered', attempt_count: 2 }]);
   });
 
-  it('gives what failed for good one more attempt, and no new schedule', async () => {
+  it('gives a failed delivery one more attempt, but no new schedule', async () => {
     answering(500);
-    const { id } = await attempted();
+    const { id } = await publishAndAttempt();
     await api.database.pool.query(
       `update webhook_deliveries set status = 'failed', next_attempt_at = null, attempt_count = 4 where id = $1`,
       [id],
@@ -252,9 +252,9 @@ describe('POST …/deliveries/:delivery_id/retry', () => {
     expect(receiver.requests).toHaveLength(2);
   });
 
-  it('sends what an off ended, once it is on again: it happened while it was on', async () => {
+  it('sends an event whose retry ended when the webhook was turned off, once the webhook is on again', async () => {
     answering(500);
-    const { id } = await attempted();
+    const { id } = await publishAndAttempt();
     const one = `/v1/my/webhooks/${hook}`;
     await api.request('PATCH', one, { body: { enabled: false } });
     const off = await retry(id);
@@ -272,23 +272,23 @@ describe('POST …/deliveries/:delivery_id/retry', () => {
     expect((await show(id)).body.status).toBe('delivered');
   });
 
-  it('leaves alone what has its first attempt before it', async () => {
+  it('leaves a delivery unchanged whose first attempt is still to come', async () => {
     const [id] = await insert(1, { status: 'pending', attempt_count: 0 });
     const answer = await retry(id ?? 0);
     expect([answer.status, answer.body.status, answer.body.next_attempt_at]).toEqual([200, 'pending', null]);
-    expect(await wakes()).toBe(0);
+    expect(await countWakes()).toBe(0);
   });
 
-  it('ends after a hundred attempts', async () => {
+  it('is a 409 after a hundred attempts', async () => {
     const [id] = await insert(1, { status: 'failed', attempt_count: MAX_ATTEMPTS });
     const answer = await retry(id ?? 0);
     expect([answer.status, answer.body.code]).toEqual([409, 'conflict']);
     expect((await deliveriesOf(api.database, hook))[0]?.status).toBe('failed');
   });
 
-  it('is one where many are asked for at once, and for an Idempotency-Key', async () => {
+  it('makes one attempt for concurrent requests, and for requests with the same Idempotency-Key', async () => {
     answering(500);
-    const { id } = await attempted();
+    const { id } = await publishAndAttempt();
     await Promise.all(Array.from({ length: 10 }, () => retry(id)));
     await recovery.goRound(hook, new Date(Date.now() + 1_000));
     expect(await deliveriesOf(api.database, hook)).toMatchObject([{ status: 'retrying', attempt_count: 2 }]);
@@ -302,8 +302,8 @@ describe('POST …/deliveries/:delivery_id/retry', () => {
   });
 });
 
-describe('deliveries', () => {
-  it('are shown to owners, admins and API keys, and to nobody of another tenant', async () => {
+describe('webhook deliveries', () => {
+  it('are visible to owners, admins and API keys of the tenant only', async () => {
     const [id] = await insert(1, { status: 'failed' });
     const member = await api.addUser('member');
     const admin = await api.addUser('admin');
@@ -320,19 +320,19 @@ describe('deliveries', () => {
     }
   });
 
-  it('of another tenant are not reached through one’s own webhook', async () => {
-    const others = (await addWebhook(api.database, api.other, receiver.url('/', '127.0.0.1'))).id;
-    const [id] = await insert(1, { status: 'failed' }, others);
+  it('of another tenant cannot be reached through a webhook of one’s own', async () => {
+    const foreign = (await addWebhook(api.database, api.other, receiver.url('/', '127.0.0.1'))).id;
+    const [id] = await insert(1, { status: 'failed' }, foreign);
     expect((await show(id ?? 0)).status).toBe(404);
     expect((await retry(id ?? 0)).status).toBe(404);
-    expect(await deliveriesOf(api.database, others)).toMatchObject([{ status: 'failed' }]);
+    expect(await deliveriesOf(api.database, foreign)).toMatchObject([{ status: 'failed' }]);
   });
 
-  it('and webhooks are as /openapi.yaml says, and hold no other field', async () => {
+  it('and webhooks have exactly the fields that /openapi.yaml describes', async () => {
     const document = (await api.request<OpenApi>('GET', '/openapi.json', { token: null })).body;
     const problemsOf = createAnswerCheck(document);
     answering(500, 'no');
-    const { id } = await attempted();
+    const { id } = await publishAndAttempt();
     const one = `/v1/my/webhooks/${hook}`;
     const asked: [string, string, string, unknown?][] = [
       ['GET', '/v1/my/webhooks', '/v1/my/webhooks'],

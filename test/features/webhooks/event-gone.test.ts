@@ -24,8 +24,8 @@ beforeEach(async () => {
   await test.database.pool.query('delete from webhooks; delete from webhook_queue; delete from events');
 });
 
-/** A webhook with deliveries of two events, of which the first is gone. */
-async function withOneGone(): Promise<number> {
+/** Creates a webhook with deliveries of two events, and removes the first event. */
+async function createWithOneEventGone(): Promise<number> {
   const { id } = await addWebhook(test.database, tenant, receiver.url('/hook', '127.0.0.1'));
   await publishSent(test.database, tenant, [1]);
   await test.database.pool.query('delete from events');
@@ -35,9 +35,9 @@ async function withOneGone(): Promise<number> {
 
 const gone = { status: 'failed', last_error: 'event_gone', next_attempt_at: null };
 
-describe('a delivery whose event is gone', () => {
-  it('ends failed at its first attempt, which is not made', async () => {
-    const id = await withOneGone();
+describe('a webhook delivery whose event was removed', () => {
+  it('fails without a first attempt', async () => {
+    const id = await createWithOneEventGone();
     const running = await startWebhookLoop(test.database);
     try {
       await eventually(async () => {
@@ -53,8 +53,8 @@ describe('a delivery whose event is gone', () => {
     expect(receiver.requests).toHaveLength(1);
   });
 
-  it('ends failed at its retry', async () => {
-    const id = await withOneGone();
+  it('fails without a retry', async () => {
+    const id = await createWithOneEventGone();
     await test.database.pool.query(
       `update webhook_deliveries set status = 'retrying', attempt_count = 1, next_attempt_at = now() where webhook_id = $1`,
       [id],

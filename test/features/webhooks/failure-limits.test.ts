@@ -7,7 +7,7 @@ import { addWebhook, deliveriesOf, rowOf } from '../../support/webhooks.ts';
 
 const { afterAll, afterEach, beforeAll, beforeEach, describe } = testsThatNeed('time-skipping server');
 
-/** The interface's. */
+/** The default schedule (interface §6.5). */
 const schedule = [60, 300, 1_800, 7_200, 28_800, 86_400];
 const HOUR = 3_600_000;
 
@@ -46,7 +46,7 @@ interface Row extends Record<string, unknown> {
   recovery_armed: boolean;
 }
 
-async function webhook(): Promise<number> {
+async function createFailingWebhook(): Promise<number> {
   const { database } = stage.test;
   return (await addWebhook(database, stage.tenant, receiver.url('/hook?token=hush', '127.0.0.1'))).id;
 }
@@ -60,16 +60,16 @@ async function hoursFailing(id: number, at: Date | null): Promise<number> {
   return ((at?.getTime() ?? NaN) - (since?.getTime() ?? NaN)) / HOUR;
 }
 
-async function runs(id: number): Promise<boolean> {
+async function isRunning(id: number): Promise<boolean> {
   return (await stage.handle(id).describe()).status.name === 'RUNNING';
 }
 
-/** It is told at once; not `result`, for that lets time pass before the engine is told. */
-async function ended(id: number): Promise<void> {
-  await eventually(async () => expect(await runs(id)).toBe(false));
+/** Waits for the workflow's end. `result` would let time skip before the workflow learns of the last attempt. */
+async function workflowEnded(id: number): Promise<void> {
+  await eventually(async () => expect(await isRunning(id)).toBe(false));
 }
 
-/** Let the engine's clock reach a time. */
+/** Skips to a time of the engine's clock. */
 async function sleepUntil(at: number): Promise<void> {
   await stage.env.sleep(Math.max(0, at - (await stage.now()).getTime()));
 }
@@ -92,7 +92,6 @@ async function mails(): Promise<Mail[]> {
   return rows;
 }
 
-/** What an endpoint that acknowledges nothing gets when all its events were told of. */
 const warning = expect.objectContaining({
   subject: expect.stringMatching(/^Your webhook at .* is failing$/),
 });
@@ -100,9 +99,9 @@ const turnedOff = expect.objectContaining({
   subject: expect.stringMatching(/^Your webhook at .* was turned off$/),
 });
 
-describe('a webhook that goes on failing', () => {
-  it('is warned of after 24 hours and turned off after 72 where attempts still fail', async () => {
-    const id = await webhook();
+describe('a webhook that keeps failing', () => {
+  it('is reported to its owners after 24 hours and turned off after 72 if attempts still fail', async () => {
+    const id = await createFailingWebhook();
     const other = await addWebhook(stage.test.database, stage.tenant, receiver.url('/other', '127.0.0.1'), [
       'webhook.disabled',
     ]);
@@ -138,8 +137,8 @@ describe('a webhook that goes on failing', () => {
       ['failed', 'webhook_off'],
     ]);
     expect(await mails()).toEqual([warning, turnedOff]);
-    const told = await deliveriesOf(stage.test.database, other.id);
-    expect(told).toMatchObject([{ type: 'webhook.disabled', status: 'pending' }]);
+    const published = await deliveriesOf(stage.test.database, other.id);
+    expect(published).toMatchObject([{ type: 'webhook.disabled', status: 'pending' }]);
     const { rows } = await stage.test.database.pool.query(
       `select data from events where type = 'webhook.disabled'`,
     );
@@ -148,8 +147,8 @@ describe('a webhook that goes on failing', () => {
     ]);
   }, 60_000);
 
-  it('of which nothing was attempted lately is turned off by the next failed attempt', async () => {
-    const id = await webhook();
+  it('is turned off by the next failed attempt if the 72 hours passed without attempts', async () => {
+    const id = await createFailingWebhook();
     const begun = await stage.attempt(id, false);
     await stage.asleep(id);
     await sleepUntil(begun.getTime() + 80 * HOUR);
@@ -163,25 +162,25 @@ describe('a webhook that goes on failing', () => {
     expect(await row(id)).toMatchObject({ enabled: false, generation: 2, disabled_reason: 'failing' });
     expect(((await row(id)).disabled_at?.getTime() ?? 0) - last.getTime()).toBeLessThan(1_000);
     expect(await mails()).toEqual([warning, turnedOff]);
-    await ended(id);
+    await workflowEnded(id);
     const deliveries = await deliveriesOf(stage.test.database, id);
     expect(deliveries[1]).toMatchObject({ status: 'failed', last_error: 'webhook_off', attempt_count: 1 });
   }, 60_000);
 
-  it('of which nothing was attempted lately stays on where the next attempt succeeds', async () => {
-    const id = await webhook();
+  it('stays on if the 72 hours passed without attempts and the next one succeeds', async () => {
+    const id = await createFailingWebhook();
     const begun = await stage.attempt(id, false, { schedule: [] });
     await stage.asleep(id);
     await sleepUntil(begun.getTime() + 80 * HOUR);
-    expect(await runs(id)).toBe(true);
+    expect(await isRunning(id)).toBe(true);
     await stage.attempt(id, true);
     expect(await row(id)).toMatchObject({ enabled: true, failing_since: null, warned_at: null });
-    await ended(id);
+    await workflowEnded(id);
     expect(await row(id)).toMatchObject({ recovery_armed: false, next_wake_at: null });
   }, 60_000);
 
-  it('stays on where an attempt succeeds a second before its time', async () => {
-    const id = await webhook();
+  it('stays on if an attempt succeeds a second before the 72 hours end', async () => {
+    const id = await createFailingWebhook();
     const begun = await stage.attempt(id, false, { schedule: [] });
     await stage.asleep(id);
     await sleepUntil(begun.getTime() + 60 * HOUR);
@@ -196,21 +195,21 @@ describe('a webhook that goes on failing', () => {
     expect(await mails()).toEqual([warning]);
   }, 60_000);
 
-  it('is warned of again in another episode', async () => {
-    const id = await webhook();
-    for (let episode = 1; episode <= 2; episode += 1) {
+  it('is reported again when it fails again', async () => {
+    const id = await createFailingWebhook();
+    for (let failure = 1; failure <= 2; failure += 1) {
       const begun = await stage.attempt(id, false, { schedule: [] });
       await stage.asleep(id);
       await sleepUntil(begun.getTime() + 30 * HOUR);
-      expect(await mails()).toHaveLength(episode);
+      expect(await mails()).toHaveLength(failure);
       await stage.attempt(id, true);
-      await ended(id);
+      await workflowEnded(id);
     }
     expect(await mails()).toEqual([warning, warning]);
   }, 60_000);
 
-  it('that recovers and fails again within a minute begins anew, and wakes its workflow no more often', async () => {
-    const id = await webhook();
+  it('restarts its 72 hours when it recovers and fails again within a minute, without waking the workflow', async () => {
+    const id = await createFailingWebhook();
     const first = await stage.attempt(id, false);
     await stage.asleep(id);
     const before = (await stage.handle(id).describe()).historyLength;
@@ -225,8 +224,8 @@ describe('a webhook that goes on failing', () => {
     expect(await row(id)).toMatchObject({ failing_since: null, recovery_armed: false });
   }, 60_000);
 
-  it('writes its owners what an operator of an endpoint needs, and no secret of its URL', async () => {
-    const id = await webhook();
+  it('is described to its owners without the secrets in its URL', async () => {
+    const id = await createFailingWebhook();
     const begun = await stage.attempt(id, false);
     await stage.asleep(id);
     await sleepUntil(begun.getTime() + 25 * HOUR);

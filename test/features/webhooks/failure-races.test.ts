@@ -29,7 +29,7 @@ beforeEach(() =>
   ),
 );
 
-async function pending(webhookId: number): Promise<DueDelivery[]> {
+async function publishPending(webhookId: number): Promise<DueDelivery[]> {
   await publishSent(test.database, tenant, [1]);
   const { rows } = await test.database.pool.query<DueDelivery>(
     `select d.id as "deliveryId", ${exactTime('d.created_at')} as "createdAt", d.webhook_id as "webhookId",
@@ -69,8 +69,8 @@ async function count(sql: string): Promise<number> {
 
 const mails = () => count('messages where account_id = 0');
 
-/** A webhook that failed three days ago and has failed lately; and an hour, which comes after that. */
-async function failingWebhook(now: Date): Promise<number> {
+/** Creates a webhook that has been failing for three days and failed last an hour ago. */
+async function createFailingWebhook(now: Date): Promise<number> {
   const { id } = await addWebhook(test.database, tenant, 'https://127.0.0.1/hook');
   const since = new Date(now.getTime() - 72 * HOUR - 1_000);
   await test.database.pool.query(
@@ -80,19 +80,19 @@ async function failingWebhook(now: Date): Promise<number> {
   return id;
 }
 
-async function clean(id: number): Promise<void> {
+async function removeAll(id: number): Promise<void> {
   await test.database.pool.query('delete from webhooks where id = $1', [id]);
   await test.database.pool.query(`delete from events; delete from messages; delete from webhook_queue`);
 }
 
-describe('at the end of three days', () => {
-  it('a success wins where it is recorded before, and a webhook that is off has one event and one mail', async () => {
+describe('three days of failure', () => {
+  it('end with the webhook on, or with it off, one event and one mail, if a success races with the timer', async () => {
     const outcomes = { on: 0, off: 0 };
     for (let n = 0; n < TIMES; n += 1) {
       const now = new Date();
-      const id = await failingWebhook(now);
+      const id = await createFailingWebhook(now);
       const other = await addWebhook(test.database, tenant, 'https://127.0.0.1/o', ['webhook.disabled']);
-      const due = await pending(id);
+      const due = await publishPending(id);
       const success = sleep(n % 3).then(() => record(due, true, now));
       const timer = sleep((n + 1) % 3).then(() => plan(id, now));
       await Promise.all([success, timer]);
@@ -103,50 +103,55 @@ describe('at the end of three days', () => {
       expect(await count(`webhooks where id = ${id} and enabled and failing_since is null`)).toBe(
         enabled ? 1 : 0,
       );
-      await clean(id);
-      await clean(other.id);
+      await removeAll(id);
+      await removeAll(other.id);
     }
     expect(outcomes.on).toBeGreaterThan(0);
     expect(outcomes.off).toBeGreaterThan(0);
   }, 60_000);
 
-  it('a success that is committed is never turned off', async () => {
+  it('never turn a webhook off after a recorded success', async () => {
     const now = new Date();
-    const id = await failingWebhook(now);
-    await record(await pending(id), true, now);
+    const id = await createFailingWebhook(now);
+    await record(await publishPending(id), true, now);
     expect(await plan(id, now)).toMatchObject({ phase: 'done', failingSince: null });
     expect(await rowOf(test.database, id)).toMatchObject({ enabled: true, warned_at: null });
   });
 
-  it('timer and failed attempts together turn it off once', async () => {
+  it('turn a webhook off once if failed attempts race with the timer', async () => {
     for (let n = 0; n < TIMES / 2; n += 1) {
       const now = new Date();
-      const id = await failingWebhook(now);
-      const [one, two] = [await pending(id), await pending(id)];
-      const last = two.filter((each) => each.deliveryId !== one[0]?.deliveryId);
-      await Promise.all([record(one, false, now), plan(id, now), record(last, false, now), plan(id, now)]);
+      const id = await createFailingWebhook(now);
+      const [first, both] = [await publishPending(id), await publishPending(id)];
+      const second = both.filter((each) => each.deliveryId !== first[0]?.deliveryId);
+      await Promise.all([
+        record(first, false, now),
+        plan(id, now),
+        record(second, false, now),
+        plan(id, now),
+      ]);
       expect(await rowOf(test.database, id)).toMatchObject({ enabled: false, generation: 2 });
       expect(await mails()).toBe(1);
-      await clean(id);
+      await removeAll(id);
     }
   }, 60_000);
 
-  it('two timers warn once', async () => {
+  it('warn once if timers race', async () => {
     for (let n = 0; n < 20; n += 1) {
       const now = new Date();
-      const id = await failingWebhook(now);
+      const id = await createFailingWebhook(now);
       await test.database.pool.query(
         `update webhooks set failing_since = now() - interval '30 hours', warned_at = null where id = $1`,
         [id],
       );
       await Promise.all([plan(id, now), plan(id, now), plan(id, now)]);
       expect(await mails()).toBe(1);
-      await clean(id);
+      await removeAll(id);
     }
   }, 60_000);
 });
 
-describe('a webhook that is removed', () => {
+describe('removing a webhook', () => {
   let manager: WebhookManager;
   let owner: Parameters<WebhookManager['remove']>[0];
   beforeEach(() => {
@@ -154,12 +159,12 @@ describe('a webhook that is removed', () => {
     owner = keyHolderOf(tenant);
   });
 
-  it('while attempts are recorded leaves nothing of its history', async () => {
+  it('leaves no history, even if attempts are being recorded', async () => {
     for (let n = 0; n < TIMES; n += 1) {
       const { id } = await addWebhook(test.database, tenant, 'https://127.0.0.1/hook');
-      // A healthy one's successes do not lock it.
+      // A recent success keeps the next one from locking the webhook.
       await test.database.pool.query('update webhooks set last_success_at = now() where id = $1', [id]);
-      const due = await pending(id);
+      const due = await publishPending(id);
       await Promise.all([
         sleep(n % 4).then(() => record(due, n % 2 === 0, new Date())),
         manager.remove(owner, id),
@@ -170,15 +175,15 @@ describe('a webhook that is removed', () => {
     expect(await count('webhooks')).toBe(0);
   }, 60_000);
 
-  it('is removed also where its history cannot be, which housekeeping does later', async () => {
+  it('succeeds even if its history cannot be removed, which housekeeping does later', async () => {
     const { pool } = test.database;
     const { id } = await addWebhook(test.database, tenant, 'https://127.0.0.1/hook');
-    await pending(id);
-    await pool.query('alter table webhook_attempts rename to away');
+    await publishPending(id);
+    await pool.query('alter table webhook_attempts rename to hidden_attempts');
     try {
       expect(await manager.remove(owner, id)).toMatchObject({ id });
     } finally {
-      await pool.query('alter table away rename to webhook_attempts');
+      await pool.query('alter table hidden_attempts rename to webhook_attempts');
     }
     expect(await count('webhooks')).toBe(0);
     expect(await count('webhook_deliveries')).toBe(1);

@@ -72,7 +72,7 @@ async function queued() {
 }
 
 describe('publishing events', () => {
-  it('writes nothing at all where nobody listens', async () => {
+  it('writes nothing if no webhook subscribes to the event', async () => {
     await subscribe({ events: ['email.bounced'] });
     await subscribe({ events: ['email.sent'], enabled: false });
     await subscribe({ events: ['email.sent'], of: other });
@@ -81,7 +81,7 @@ describe('publishing events', () => {
     expect((await test.database.pool.query('select 1 from events')).rowCount).toBe(before.rowCount);
   });
 
-  it('queues one delivery for each webhook that is on and subscribed, with its generation', async () => {
+  it('queues a delivery for each webhook that is on and subscribed, with its generation', async () => {
     const first = await subscribe({ events: ['email.sent', 'email.bounced'], generation: 3 });
     const second = await subscribe({ events: ['email.sent'] });
     await subscribe({ events: ['email.failed'] });
@@ -98,7 +98,7 @@ describe('publishing events', () => {
     );
   });
 
-  it('keeps the order of the events and takes thousands at once', async () => {
+  it('keeps the order of thousands of events in one call', async () => {
     await subscribe({ events: ['email.sent'] });
     const events = Array.from({ length: 2_000 }, (_each, index) => sent(index + 1));
     expect(await publish(events)).toEqual({ deliveries: 2_000 });
@@ -141,7 +141,7 @@ describe('the data of email events', () => {
     idempotencyKey: 'order-1',
     tags: { kind: 'receipt' },
   };
-  it('carries the idempotency key and tags of the client', () => {
+  it('contains the client’s idempotency key and tags', () => {
     expect(emailEventData(message)).toEqual({
       message_id: 7,
       to: 'ann@example.test',
@@ -150,7 +150,7 @@ describe('the data of email events', () => {
       tags: { kind: 'receipt' },
     });
   });
-  it('omits the key and has empty tags where none were sent', () => {
+  it('omits the key and has empty tags if none were sent', () => {
     const data = emailEventData({ ...message, idempotencyKey: null, tags: null });
     expect(data).not.toHaveProperty('idempotency_key');
     expect(data.tags).toEqual({});
@@ -161,7 +161,7 @@ describe('the data of email events', () => {
     ['email.bounced', { bounce: { type: 'hard', subtype: 'no_such_mailbox', diagnostic: '550' } }],
     ['email.failed', { failure: { code: 'rejected', message: 'no' } }],
     ['email.complained', {}],
-  ] as const)('of %s follows the catalogue', (type, extra) => {
+  ] as const)('of %s fits its schema', (type, extra) => {
     expect(
       eventCatalogue[type].data.strict().safeParse({ ...emailEventData(message), ...extra }).error,
     ).toBeUndefined();

@@ -55,29 +55,29 @@ function query<Row extends Record<string, unknown>>(sql: string, values: unknown
   return stage.test.database.pool.query<Row>(sql, values);
 }
 
-/** A webhook whose recovery sleeps until the first retry of its one event. */
-async function sleeping(): Promise<number> {
+/** Creates a webhook whose recovery sleeps until the first retry of its only event. */
+async function createSleeping(): Promise<number> {
   const { id } = await addWebhook(stage.test.database, stage.tenant, receiver.url('/hook', '127.0.0.1'));
   await stage.attempt(id, false);
   await stage.asleep(id);
   return id;
 }
 
-async function ended(id: number): Promise<void> {
+async function workflowEnded(id: number): Promise<void> {
   await eventually(async () => {
     expect((await stage.handle(id).describe()).status.name).toBe('COMPLETED');
   });
 }
 
-/** Answers wait until the test lets them go. */
-function holdAnswers(): ServerResponse[] {
+/** Leaves requests without a response until the test ends it. */
+function holdResponses(): ServerResponse[] {
   const held: ServerResponse[] = [];
   receiver.answer = (_request, response) => void held.push(response);
   return held;
 }
 
-/** Let time pass until an attempt waits for its answer. */
-async function inFlight(held: ServerResponse[]): Promise<ServerResponse> {
+/** Skips time until an attempt waits for its response. */
+async function attemptInFlight(held: ServerResponse[]): Promise<ServerResponse> {
   await stage.env.sleep('61 seconds');
   return eventually(() => {
     const [response] = held;
@@ -86,11 +86,11 @@ async function inFlight(held: ServerResponse[]): Promise<ServerResponse> {
   });
 }
 
-describe('a recovery', () => {
-  it('ends what waits and itself where its webhook is turned off', async () => {
-    const id = await sleeping();
+describe('the recovery of a webhook that changes', () => {
+  it('ends with its waiting retries when the webhook is turned off', async () => {
+    const id = await createSleeping();
     await manager.change(owner, id, { enabled: false });
-    await ended(id);
+    await workflowEnded(id);
     expect(await deliveriesOf(stage.test.database, id)).toMatchObject([
       { status: 'failed', last_error: 'webhook_off', attempt_count: 1, next_attempt_at: null },
     ]);
@@ -98,11 +98,11 @@ describe('a recovery', () => {
     expect(receiver.requests).toHaveLength(0);
   }, 60_000);
 
-  it('goes on with what happens after an off and on, and never sends what was before', async () => {
-    const id = await sleeping();
+  it('retries new events after the webhook was off, but never the former ones', async () => {
+    const id = await createSleeping();
     await manager.change(owner, id, { enabled: false });
     await manager.change(owner, id, { enabled: true });
-    await ended(id);
+    await workflowEnded(id);
     await stage.attempt(id, false);
     expect(await stage.asleep(id)).toMatchObject({ retrying: 1 });
     receiver.answer = (_request, response) => void response.end();
@@ -118,14 +118,14 @@ describe('a recovery', () => {
     [500, 'failed', 'webhook_off'],
     [200, 'delivered', null],
   ])(
-    'counts an attempt in flight at an off for what it is: %i is %s, and starts no failure',
+    'records an attempt in flight while the webhook is turned off and on, with status %i, as %s and begins no failure',
     async (status, state, error) => {
-      const id = await sleeping();
-      const response = await inFlight(holdAnswers());
+      const id = await createSleeping();
+      const response = await attemptInFlight(holdResponses());
       await manager.change(owner, id, { enabled: false });
       await manager.change(owner, id, { enabled: true });
       response.writeHead(status).end();
-      await ended(id);
+      await workflowEnded(id);
       expect(await deliveriesOf(stage.test.database, id)).toMatchObject([
         { status: state, last_error: error },
       ]);
@@ -134,8 +134,8 @@ describe('a recovery', () => {
     60_000,
   );
 
-  it('goes to the new address, without the failures of the old one', async () => {
-    const id = await sleeping();
+  it('sends retries to a new url and forgets the failures of the former one', async () => {
+    const id = await createSleeping();
     const next = await startReceiver();
     await manager.change(owner, id, { url: next.url('/new', '127.0.0.1') });
     expect(await stage.asleep(id)).toMatchObject({ failingSince: null, retrying: 1, disableAt: null });
@@ -146,9 +146,9 @@ describe('a recovery', () => {
     await next.close();
   }, 60_000);
 
-  it('starts no failure of the new address where an attempt at the old one fails late, and retries it there', async () => {
-    const id = await sleeping();
-    const response = await inFlight(holdAnswers());
+  it('retries at the new url, without counting a failure, when an attempt at the former url fails late', async () => {
+    const id = await createSleeping();
+    const response = await attemptInFlight(holdResponses());
     const next = await startReceiver();
     await manager.change(owner, id, { url: next.url('/new', '127.0.0.1') });
     response.writeHead(500).end();
@@ -165,37 +165,37 @@ describe('a recovery', () => {
     await next.close();
   }, 60_000);
 
-  it('begins also where all that failed was a first attempt at an address that the webhook had before', async () => {
+  it('begins even if only a first attempt at a former url failed', async () => {
     const { id } = await addWebhook(stage.test.database, stage.tenant, receiver.url('/hook', '127.0.0.1'));
     await stage.attempt(id, false, { url: 'https://127.0.0.1/before' });
     expect(await stage.asleep(id)).toMatchObject({ failingSince: null, retrying: 1 });
   }, 60_000);
 
   it('signs the next attempt with both secrets after a rotation', async () => {
-    const id = await sleeping();
+    const id = await createSleeping();
     await inTransaction(stage.test.database.pool, (trx) => manager.rotateSecret(trx, owner, id));
     receiver.answer = (_request, response) => void response.end();
     await stage.handle(id).result();
     expect(String(receiver.requests[0]?.headers['webhook-signature']).split(' ')).toHaveLength(2);
   }, 60_000);
 
-  it('ends where its webhook is removed, and nothing is left', async () => {
-    const id = await sleeping();
+  it('ends when the webhook is removed, and leaves no history', async () => {
+    const id = await createSleeping();
     await manager.remove(owner, id);
-    await ended(id);
+    await workflowEnded(id);
     expect(await deliveriesOf(stage.test.database, id)).toEqual([]);
     expect((await query('select 1 from webhook_attempts')).rowCount).toBe(0);
     expect(receiver.requests).toHaveLength(0);
   }, 60_000);
 
   it.each([200, 500])(
-    'ends where its webhook is removed while an attempt is in flight, answered %i: nothing is left',
+    'ends without history when the webhook is removed during an attempt that gets status %i',
     async (status) => {
-      const id = await sleeping();
-      const response = await inFlight(holdAnswers());
+      const id = await createSleeping();
+      const response = await attemptInFlight(holdResponses());
       await manager.remove(owner, id);
       response.writeHead(status).end();
-      await ended(id);
+      await workflowEnded(id);
       expect(await deliveriesOf(stage.test.database, id)).toEqual([]);
       expect((await query('select 1 from webhook_attempts')).rowCount).toBe(0);
     },
@@ -203,8 +203,8 @@ describe('a recovery', () => {
   );
 });
 
-/** Deliveries that wait for a retry, due one after the other. */
-async function waiting(count: number, apartMs: number, firstInMs: number): Promise<number> {
+/** Creates a webhook with deliveries that wait for retries, due one after the other. */
+async function createWaiting(count: number, apartMs: number, firstInMs: number): Promise<number> {
   const { id } = await addWebhook(stage.test.database, stage.tenant, receiver.url('/hook', '127.0.0.1'));
   const messages = Array.from({ length: count - 1 }, (_each, index) => index + 2);
   await publishSent(stage.test.database, stage.tenant, messages);
@@ -223,9 +223,9 @@ async function historyOf(id: number): Promise<number> {
   return (await stage.handle(id).fetchHistory()).events?.length ?? 0;
 }
 
-describe('under load', () => {
-  it('costs less than one event of history a failed attempt, though each is due at a time of its own', async () => {
-    const id = await waiting(300, 20, 300);
+describe('the recovery of a webhook with many retries', () => {
+  it('costs far less than one event of history per failed attempt, even if all are due at different times', async () => {
+    const id = await createWaiting(300, 20, 300);
     await eventually(async () => {
       const rows = await deliveriesOf(stage.test.database, id);
       expect(rows.filter((row) => row.attempt_count === 2)).toHaveLength(300);
@@ -233,9 +233,9 @@ describe('under load', () => {
     expect(await historyOf(id)).toBeLessThan(300 / 4);
   }, 60_000);
 
-  it('makes what waits due at once when it is asked to, also while it makes attempts', async () => {
-    // Two a second, for minutes: the activity stays.
-    const id = await waiting(300, 500, 100);
+  it('attempts all waiting retries at once on a signal, even while it is making attempts', async () => {
+    // Two are due each second, for minutes, so the activity keeps working.
+    const id = await createWaiting(300, 500, 100);
     await eventually(() => expect(receiver.requests.length).toBeGreaterThan(1));
     const state = await stage.handle(id).query<WebhookRecoveryState>('state');
     expect(state.phase).toBe('delivering');
@@ -243,16 +243,16 @@ describe('under load', () => {
     await eventually(async () => {
       const rows = await deliveriesOf(stage.test.database, id);
       expect(rows.filter((row) => row.attempt_count >= 2)).toHaveLength(300);
-    }, 12_000);
-  }, 60_000);
+    }, 60_000);
+  }, 120_000);
 
-  it('begins its history anew, and goes on as before with what makes it findable', async () => {
-    const id = await sleeping();
+  it('continues as new with its state and search attributes', async () => {
+    const id = await createSleeping();
     const first = await stage.handle(id).describe();
     let described = first;
     for (const end = Date.now() + 150_000; described.runId === first.runId && Date.now() < end;) {
       await stage.handle(id).signal('wake');
-      // No run can end while signals come without a pause.
+      // A run cannot end while signals arrive without a pause.
       await delay(60);
       described = await stage.handle(id).describe();
     }

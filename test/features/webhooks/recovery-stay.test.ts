@@ -19,8 +19,8 @@ afterAll(async () => {
   await test.drop();
 });
 
-/** One stay with as many retries due. @param waveSeconds how long every 16 of them take @returns attempts made */
-async function stay(due: number, waveSeconds: number): Promise<number> {
+/** Runs one stay with `due` due retries. @param waveSeconds how long each 16 of them take @returns attempts made */
+async function runStay(due: number, waveSeconds: number): Promise<number> {
   const { id } = await addWebhook(test.database, tenant, receiver.url('/hook', '127.0.0.1'));
   await publishSent(
     test.database,
@@ -40,18 +40,18 @@ async function stay(due: number, waveSeconds: number): Promise<number> {
   }
 }
 
-describe('the stay of a recovery, with much due', () => {
-  it('ends after 25 seconds, so that the workflow shows what became of it', async () => {
+describe('a stay of the recovery with many due retries', () => {
+  it('ends after 25 seconds, so that the workflow shows its progress', async () => {
     // The clock is read once before the first wave.
-    expect(await stay(200, 4)).toBe(7 * 16);
+    expect(await runStay(200, 4)).toBe(7 * 16);
   });
 
-  it('goes on until it has made a hundred attempts, which costs the engine little', async () => {
-    expect(await stay(200, 6)).toBe(7 * 16);
-    expect(await stay(90, 8)).toBe(90);
+  it('goes on until it has made a hundred attempts', async () => {
+    expect(await runStay(200, 6)).toBe(7 * 16);
+    expect(await runStay(90, 8)).toBe(90);
   });
 
   it('ends after two minutes at the latest', async () => {
-    expect(await stay(90, 40)).toBe(3 * 16);
+    expect(await runStay(90, 40)).toBe(3 * 16);
   });
 });

@@ -27,10 +27,10 @@ import {
 
 const { afterAll, afterEach, beforeAll, beforeEach, describe } = testsThatNeed('time-skipping server');
 
-/** The interface's. */
+/** The default schedule (interface §6.5). */
 const schedule = [60, 300, 1_800, 7_200, 28_800, 86_400];
 
-/** Of temporal.api.enums.v1.IndexedValueType. */
+/** A value of temporal.api.enums.v1.IndexedValueType. */
 const KEYWORD = 2;
 
 let env: TestWorkflowEnvironment;
@@ -79,8 +79,8 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-/** A webhook whose first attempts of these messages have failed. */
-async function failedWebhook(messageIds: number[]): Promise<number> {
+/** Creates a webhook at which the first attempts for these messages have failed. */
+async function createFailed(messageIds: number[]): Promise<number> {
   const { id } = await addWebhook(test.database, tenant, receiver.url('/hook', '127.0.0.1'));
   await publishSent(test.database, tenant, messageIds);
   const loop = await startWebhookLoop(test.database, { schedule });
@@ -89,7 +89,7 @@ async function failedWebhook(messageIds: number[]): Promise<number> {
     expect(rows.filter((row) => row.status === 'retrying')).toHaveLength(messageIds.length);
   });
   await loop.stop();
-  // The engine's clock has been ahead of ours since it first skipped time.
+  // The engine's clock is ahead of this machine's once it has skipped time.
   const ahead = Math.max(0, (await env.currentTimeMs()) - Date.now());
   await test.database.pool.query(
     `with shifted as (
@@ -102,7 +102,7 @@ async function failedWebhook(messageIds: number[]): Promise<number> {
   return id;
 }
 
-function recover(id: number) {
+function startRecovery(id: number) {
   return env.client.workflow.start('webhookRecovery', {
     workflowId: webhookWorkflowId(id),
     taskQueue: 'orchestration',
@@ -110,7 +110,7 @@ function recover(id: number) {
   });
 }
 
-async function runsNow(id: number): Promise<boolean> {
+async function isRunning(id: number): Promise<boolean> {
   const described = env.client.workflow.getHandle(webhookWorkflowId(id)).describe();
   return described.then(
     ({ status }) => status.name === 'RUNNING',
@@ -134,9 +134,9 @@ async function attemptsOf(
 }
 
 describe('the recovery of a webhook', () => {
-  it('retries by the schedule until the last attempt, then the event is failed for good', async () => {
-    const id = await failedWebhook([1]);
-    const handle = await recover(id);
+  it('retries by the schedule until the last attempt, after which the delivery fails', async () => {
+    const id = await createFailed([1]);
+    const handle = await startRecovery(id);
     await env.sleep('36 hours');
     const attempts = await attemptsOf(id);
     expect(attempts.map((each) => each.attempt)).toEqual([1, 2, 3, 4, 5, 6, 7]);
@@ -150,7 +150,7 @@ describe('the recovery of a webhook', () => {
     ]);
     expect(receiver.requests).toHaveLength(7);
     expect(new Set(receiver.requests.map((request) => request.headers['webhook-id'])).size).toBe(1);
-    // It still fails: the workflow holds the timers of that.
+    // The webhook still fails, so the workflow waits to warn its owners and turn it off.
     expect((await handle.describe()).status.name).toBe('RUNNING');
     await handle.terminate();
   }, 60_000);
@@ -158,10 +158,10 @@ describe('the recovery of a webhook', () => {
   it.each([2, 3, 4, 5, 6, 7])(
     'ends with the success of attempt %i',
     async (last) => {
-      const id = await failedWebhook([1]);
+      const id = await createFailed([1]);
       receiver.answer = (_request, response) =>
         void response.writeHead(receiver.requests.length < last ? 500 : 204).end();
-      await (await recover(id)).result();
+      await (await startRecovery(id)).result();
       expect(await deliveriesOf(test.database, id)).toMatchObject([
         { status: 'delivered', attempt_count: last, response_code: 204, last_error: null },
       ]);
@@ -170,46 +170,46 @@ describe('the recovery of a webhook', () => {
     60_000,
   );
 
-  it('takes many deliveries in few activities', async () => {
+  it('retries many deliveries in few activities', async () => {
     const numbers = Array.from({ length: 300 }, (_each, index) => index + 1);
-    const id = await failedWebhook(numbers);
+    const id = await createFailed(numbers);
     receiver.answer = (_request, response) => void response.end();
-    const handle = await recover(id);
+    const handle = await startRecovery(id);
     await handle.result();
     const rows = await deliveriesOf(test.database, id);
     expect(rows.every((row) => row.status === 'delivered' && row.attempt_count === 2)).toBe(true);
     const { events } = await handle.fetchHistory();
-    // Less than one event of the engine's history for each failed delivery, however the batches fall.
+    // Less than one event of the engine's history per failed delivery, however they are grouped.
     expect(events?.length).toBeLessThan(numbers.length);
   }, 60_000);
 
-  it('ends what waits where the webhook was switched meanwhile', async () => {
-    const id = await failedWebhook([1, 2]);
+  it('ends retries of a former generation without attempts', async () => {
+    const id = await createFailed([1, 2]);
     const before = receiver.requests.length;
     await test.database.pool.query(
       'update webhooks set generation = generation + 2, failing_since = null where id = $1',
       [id],
     );
-    await (await recover(id)).result();
+    await (await startRecovery(id)).result();
     const ended = { status: 'failed', last_error: 'webhook_off', attempt_count: 1 };
     expect(await deliveriesOf(test.database, id)).toMatchObject([ended, ended]);
     expect(receiver.requests).toHaveLength(before);
   }, 60_000);
 
-  it('ends where the webhook is gone', async () => {
-    const id = await failedWebhook([1]);
+  it('ends if the webhook no longer exists', async () => {
+    const id = await createFailed([1]);
     await test.database.pool.query('delete from webhooks where id = $1', [id]);
-    await (await recover(id)).result();
+    await (await startRecovery(id)).result();
     expect(receiver.requests).toHaveLength(1);
   }, 60_000);
 
-  it('tells what it waits for, and attempts everything at once when it is asked to', async () => {
-    const id = await failedWebhook([1, 2]);
-    const handle = await recover(id);
+  it('shows what it waits for, and attempts all retries at once on a signal', async () => {
+    const id = await createFailed([1, 2]);
+    const handle = await startRecovery(id);
     const state = await eventually(async () => {
-      const answer = await handle.query<WebhookRecoveryState>('state');
-      expect(answer.phase).toBe('sleeping');
-      return answer;
+      const current = await handle.query<WebhookRecoveryState>('state');
+      expect(current.phase).toBe('sleeping');
+      return current;
     });
     const rows = await deliveriesOf(test.database, id);
     expect(state).toMatchObject({ retrying: 2, attempted: 0 });
@@ -228,8 +228,8 @@ describe('the recovery of a webhook', () => {
     expect(first?.at).toBeLessThan(rows[0]?.next_attempt_at?.getTime() ?? 0);
   }, 60_000);
 
-  it('is started by the reconciler where the engine has lost it', async () => {
-    const id = await failedWebhook([1]);
+  it('is started by the reconciler if the engine has lost it', async () => {
+    const id = await createFailed([1]);
     receiver.answer = (_request, response) => void response.end();
     await test.database.pool.query('delete from outbox; delete from engine_state');
     let namespaceId = 'before';
@@ -242,19 +242,19 @@ describe('the recovery of a webhook', () => {
       log: pino({ level: 'silent' }),
     };
     await reconcile(deps);
-    expect(await runsNow(id)).toBe(false);
-    namespaceId = 'a new one, which knows nothing';
+    expect(await isRunning(id)).toBe(false);
+    namespaceId = 'a new, empty one';
     await reconcile(deps);
-    expect(await runsNow(id)).toBe(true);
+    expect(await isRunning(id)).toBe(true);
     await env.client.workflow.getHandle(webhookWorkflowId(id)).result();
     expect(await deliveriesOf(test.database, id)).toMatchObject([{ status: 'delivered', attempt_count: 2 }]);
   }, 60_000);
 
-  it('ends also where wake-ups reach it all the time', async () => {
-    const id = await failedWebhook([1]);
+  it('ends even if wake-ups reach it all the time', async () => {
+    const id = await createFailed([1]);
     receiver.answer = (_request, response) => void response.end();
-    const handle = await recover(id);
-    // As the dispatcher would: the wake-up reaches the run, whatever it is just doing.
+    const handle = await startRecovery(id);
+    // The dispatcher's wake-ups, too, reach a run at any point of its work.
     for (let n = 0; n < 30; n += 1) await handle.signal('wake').catch(() => undefined);
     await handle.result();
     expect(await deliveriesOf(test.database, id)).toMatchObject([{ status: 'delivered' }]);

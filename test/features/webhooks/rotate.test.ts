@@ -30,8 +30,8 @@ afterEach(async () => {
 
 async function create(): Promise<{ id: number; secret: string }> {
   const body = { url: receiver.url('/hook', '127.0.0.1'), events: ['email.sent'] };
-  const made = await api.request('POST', path, { body });
-  return { id: Number(made.body.id), secret: String(made.body.secret) };
+  const response = await api.request('POST', path, { body });
+  return { id: Number(response.body.id), secret: String(response.body.secret) };
 }
 
 async function rotate(id: number, headers: Record<string, string> = {}): Promise<TestBody> {
@@ -40,7 +40,7 @@ async function rotate(id: number, headers: Record<string, string> = {}): Promise
   return answer.body;
 }
 
-/** The next request that the receiver gets. */
+/** Publishes an event and waits for its request. */
 async function nextRequest(): Promise<ReceivedRequest> {
   const before = receiver.requests.length;
   await publishSent(api.database, api, [before + 1]);
@@ -62,7 +62,7 @@ function verifies(secret: string, { body, headers }: ReceivedRequest): boolean {
 }
 
 describe('POST /webhooks/:id/rotate_secret', () => {
-  it('shows a new secret whole, once', async () => {
+  it('shows the whole new secret once', async () => {
     const { id, secret } = await create();
     const rotated = await rotate(id);
     expect(rotated.secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -75,7 +75,7 @@ describe('POST /webhooks/:id/rotate_secret', () => {
     for (const each of [secret, String(rotated.secret)]) expect(stored).not.toContain(each.slice(6, 40));
   });
 
-  it('signs with both for 24 hours, and with the new one alone after', async () => {
+  it('signs with both secrets for 24 hours, then with the new one alone', async () => {
     const { id, secret: old } = await create();
     const fresh = String((await rotate(id)).secret);
     const both = await nextRequest();
@@ -88,7 +88,7 @@ describe('POST /webhooks/:id/rotate_secret', () => {
     expect([verifies(old, alone), verifies(fresh, alone)]).toEqual([false, true]);
   });
 
-  it('keeps the latest of the old ones where it is rotated twice', async () => {
+  it('keeps only the latest former secret after two rotations', async () => {
     const { id, secret: first } = await create();
     const second = String((await rotate(id)).secret);
     const third = String((await rotate(id)).secret);
@@ -96,7 +96,7 @@ describe('POST /webhooks/:id/rotate_secret', () => {
     expect([first, second, third].map((secret) => verifies(secret, request))).toEqual([false, true, true]);
   });
 
-  it('is done once for an Idempotency-Key', async () => {
+  it('rotates once for requests with the same Idempotency-Key', async () => {
     const { id } = await create();
     const key = { 'Idempotency-Key': 'rotate-1' };
     const [one, other] = await Promise.all([rotate(id, key), rotate(id, key)]);
@@ -105,9 +105,9 @@ describe('POST /webhooks/:id/rotate_secret', () => {
     expect([again.headers.get('idempotent-replayed'), again.body.secret]).toEqual(['true', one.secret]);
   });
 
-  it('is the way out where the secret does not open any more', async () => {
+  it('replaces a secret that can no longer be opened', async () => {
     const { id } = await create();
-    const foreign = createKeyring('another secret, lost by now').seal(
+    const foreign = createKeyring('another secret, since lost').seal(
       'whsec_lost',
       secretPlace(id, api.accountId),
     );
@@ -121,10 +121,10 @@ describe('POST /webhooks/:id/rotate_secret', () => {
     expect(verifies(String(secret), request)).toBe(true);
   });
 
-  it('goes without the old secret where that does not open any more', async () => {
+  it('signs with the new secret alone if the former one can no longer be opened', async () => {
     const { id } = await create();
     const { secret } = await rotate(id);
-    const foreign = createKeyring('another secret, lost by now').seal(
+    const foreign = createKeyring('another secret, since lost').seal(
       'whsec_lost',
       secretPlace(id, api.accountId),
     );
@@ -137,7 +137,7 @@ describe('POST /webhooks/:id/rotate_secret', () => {
     expect(verifies(String(secret), request)).toBe(true);
   });
 
-  it('takes no fields, and says so', async () => {
+  it('rejects any field', async () => {
     const { id, secret } = await create();
     const ask = (body: unknown) => api.request('POST', `${path}/${id}/rotate_secret`, { body });
     const refused = await ask({ keep_hours: 48 });
@@ -147,7 +147,7 @@ describe('POST /webhooks/:id/rotate_secret', () => {
     expect((await ask({})).status).toBe(200);
   });
 
-  it('is for owners, admins and API keys, and for nobody of another tenant', async () => {
+  it('is allowed to owners, admins and API keys of the tenant only', async () => {
     const { id, secret } = await create();
     const member = await api.addUser('member');
     const admin = await api.addUser('admin');

@@ -31,10 +31,10 @@ const create = (body: unknown = { url, events: ['email.sent'] }, headers: Record
   api.request('POST', path, { body, headers });
 
 describe('POST /webhooks', () => {
-  it('answers 201 with all fields and the whole secret, once', async () => {
-    const made = await create({ url, events: ['email.sent', 'email.failed', 'email.sent'] });
-    expect(made.status).toBe(201);
-    expect(made.body).toEqual({
+  it('answers 201 with all fields and shows the whole secret once', async () => {
+    const created = await create({ url, events: ['email.sent', 'email.failed', 'email.sent'] });
+    expect(created.status).toBe(201);
+    expect(created.body).toEqual({
       id: expect.any(Number),
       url,
       events: ['email.sent', 'email.failed'],
@@ -46,13 +46,13 @@ describe('POST /webhooks', () => {
       created_at: expect.any(String),
       updated_at: expect.any(String),
     });
-    const secret = String(made.body.secret);
+    const secret = String(created.body.secret);
     const masked = `whsec_…${secret.slice(-4)}`;
-    expect((await api.request('GET', `${path}/${String(made.body.id)}`)).body.secret).toBe(masked);
+    expect((await api.request('GET', `${path}/${String(created.body.id)}`)).body.secret).toBe(masked);
     expect((await api.request('GET', path)).list[0]?.secret).toBe(masked);
-    const revealed = await api.request('GET', `${path}/${String(made.body.id)}?reveal=true`);
+    const revealed = await api.request('GET', `${path}/${String(created.body.id)}?reveal=true`);
     expect(revealed.body.secret).toBe(secret);
-    expect((await api.request('GET', `${path}/${String(made.body.id)}?reveal=false`)).body.secret).toBe(
+    expect((await api.request('GET', `${path}/${String(created.body.id)}?reveal=false`)).body.secret).toBe(
       masked,
     );
     const { rows } = await api.database.pool.query<{ text: string }>(
@@ -61,25 +61,29 @@ describe('POST /webhooks', () => {
     expect(rows[0]?.text).not.toContain(secret.slice(6, 40));
   });
 
-  it('takes every event type of the catalogue', async () => {
+  it('accepts every type of event', async () => {
     expect(eventTypes).toHaveLength(21);
     expect((await create({ url, events: eventTypes })).status).toBe(201);
   });
 
   it.each([
     ['no url', { events: ['email.sent'] }, 'url'],
-    ['a url that is none', { url: 'nowhere', events: ['email.sent'] }, 'url'],
+    ['an invalid url', { url: 'nowhere', events: ['email.sent'] }, 'url'],
     ['a url that is too long', { url: `${url}${'x'.repeat(2_048)}`, events: ['email.sent'] }, 'url'],
     ['a number as url', { url: 7, events: ['email.sent'] }, 'url'],
     ['http', { url: 'http://hooks.example.test/', events: ['email.sent'] }, 'url'],
     ['credentials', { url: 'https://a:b@hooks.example.test/', events: ['email.sent'] }, 'url'],
-    ['a service’s port', { url: 'https://hooks.example.test:25/', events: ['email.sent'] }, 'url'],
+    ['the port of another service', { url: 'https://hooks.example.test:25/', events: ['email.sent'] }, 'url'],
     ['a private address', { url: 'https://192.168.0.1/', events: ['email.sent'] }, 'url'],
     ['loopback as a number', { url: 'https://2130706434/', events: ['email.sent'] }, 'url'],
     ['loopback in hexadecimal', { url: 'https://0x7f.2/', events: ['email.sent'] }, 'url'],
     ['loopback in IPv6', { url: 'https://[::ffff:127.0.0.1]/', events: ['email.sent'] }, 'url'],
-    ['a name of a private address', { url: 'https://private.test/', events: ['email.sent'] }, 'url'],
-    ['a name of a public and a private one', { url: 'https://mixed.test/', events: ['email.sent'] }, 'url'],
+    ['a name with a private address', { url: 'https://private.test/', events: ['email.sent'] }, 'url'],
+    [
+      'a name with a public and a private address',
+      { url: 'https://mixed.test/', events: ['email.sent'] },
+      'url',
+    ],
     ['a name that does not exist', { url: 'https://nobody.test/', events: ['email.sent'] }, 'url'],
     ['a name whose servers fail', { url: 'https://broken.test/', events: ['email.sent'] }, 'url'],
     ['no events', { url }, 'events'],
@@ -87,7 +91,7 @@ describe('POST /webhooks', () => {
     ['an unknown event', { url, events: ['email.sent', 'email.lost'] }, 'events.1'],
     ['a string as events', { url, events: 'email.sent' }, 'events'],
     ['an unknown field', { url, events: ['email.sent'], evnets: [] }, 'evnets'],
-  ])('refuses %s and changes nothing', async (_name, body, field) => {
+  ])('rejects %s and changes nothing', async (_name, body, field) => {
     const answer = await create(body);
     expect(answer.status).toBe(422);
     expect(answer.body.code).toBe('validation_error');
@@ -95,7 +99,7 @@ describe('POST /webhooks', () => {
     expect((await api.database.pool.query('select 1 from webhooks')).rowCount).toBe(0);
   });
 
-  it('says in words what is wrong with the address', async () => {
+  it('says what is wrong with the address', async () => {
     const answer = await create({ url: 'https://private.test/', events: ['email.sent'] });
     expect(answer.body.validation_errors).toEqual({ url: ['must lead to a public internet address'] });
   });
@@ -108,13 +112,13 @@ describe('POST /webhooks', () => {
 
   it('ignores read-only fields', async () => {
     const body = { url, events: ['email.sent'], id: 7, secret: 'whsec_mine', enabled: false };
-    const made = await create(body);
-    expect(made.status).toBe(201);
-    expect(made.body.enabled).toBe(true);
-    expect(made.body.secret).not.toBe('whsec_mine');
+    const created = await create(body);
+    expect(created.status).toBe(201);
+    expect(created.body.enabled).toBe(true);
+    expect(created.body.secret).not.toBe('whsec_mine');
   });
 
-  it('makes ten in a brand and no more, also when twenty come at once', async () => {
+  it('creates at most ten webhooks in a brand, even for twenty concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => create()));
     expect(answers.filter((answer) => answer.status === 201)).toHaveLength(10);
     const refused = answers.filter((answer) => answer.status === 422);
@@ -126,7 +130,7 @@ describe('POST /webhooks', () => {
     ).toBe(201);
   });
 
-  it('makes one for an idempotency key, whatever the name servers say at the repetition', async () => {
+  it('creates one webhook for requests with the same Idempotency-Key, even if the name no longer resolves', async () => {
     const key = { 'Idempotency-Key': 'hook-1' };
     const [first, second] = await Promise.all([create(undefined, key), create(undefined, key)]);
     dns.zone = { ...dns.zone, 'hooks.example.test': 'servfail' };
@@ -140,10 +144,10 @@ describe('POST /webhooks', () => {
   });
 });
 
-describe('who may manage webhooks', () => {
-  it('are owners, admins and API keys; members may not', async () => {
-    const made = await create();
-    const one = `${path}/${String(made.body.id)}`;
+describe('access to webhooks', () => {
+  it('is allowed to owners, admins and API keys, but not to members', async () => {
+    const created = await create();
+    const one = `${path}/${String(created.body.id)}`;
     const member = await api.addUser('member');
     const admin = await api.addUser('admin');
     for (const [method, where] of [
@@ -161,19 +165,19 @@ describe('who may manage webhooks', () => {
     expect((await api.request('GET', path, { token: null })).status).toBe(401);
   });
 
-  it('see nobody else’s', async () => {
-    const made = await create();
+  it('is limited to the own tenant', async () => {
+    const created = await create();
     const token = api.other.apiKey;
     expect((await api.request('GET', path, { token })).list).toEqual([]);
     for (const method of ['GET', 'DELETE']) {
-      expect((await api.request(method, `${path}/${String(made.body.id)}`, { token })).status).toBe(404);
+      expect((await api.request(method, `${path}/${String(created.body.id)}`, { token })).status).toBe(404);
     }
     expect((await api.request('GET', path)).list).toHaveLength(1);
   });
 });
 
 describe('GET /webhooks', () => {
-  it('gives all, newest first, with the headers of a list', async () => {
+  it('returns all webhooks, newest first, with the headers of a list', async () => {
     const ids = [];
     for (let n = 0; n < 3; n += 1) ids.unshift((await create()).body.id);
     const all = await api.request('GET', path);
@@ -185,14 +189,14 @@ describe('GET /webhooks', () => {
     expect(after.list.map((webhook) => webhook.id)).toEqual([ids[2]]);
   });
 
-  it('refuses a reveal that is neither true nor false', async () => {
-    const made = await create();
-    expect((await api.request('GET', `${path}/${String(made.body.id)}?reveal=yes`)).status).toBe(422);
+  it('rejects a reveal that is neither true nor false', async () => {
+    const created = await create();
+    expect((await api.request('GET', `${path}/${String(created.body.id)}?reveal=yes`)).status).toBe(422);
   });
 });
 
 describe('DELETE /webhooks/:id', () => {
-  it('answers with the webhook and removes it with its history and what waits for it', async () => {
+  it('returns the webhook and removes it with its queue and history', async () => {
     const { id } = (await create()).body;
     const { pool } = api.database;
     await pool.query(

@@ -12,7 +12,7 @@ import {
 } from '../../../src/features/webhooks/signature.ts';
 
 describe('the signature', () => {
-  it('is that of the published vector', () => {
+  it('equals the published test vector', () => {
     const key = keyOfSecret('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw');
     const at = new Date(1_614_265_330_000);
     expect(signatureHeaders([key], 'msg_p5jXN8AQM9LWM0D4loKWxJek', at, '{"test": 2432232314}')).toEqual({
@@ -22,7 +22,7 @@ describe('the signature', () => {
     });
   });
 
-  it('is made with both secrets after a rotation, and either verifies it', () => {
+  it('is made with both secrets after a rotation and verified by either', () => {
     const secrets = [createSecret(), createSecret()];
     const body = '{"snow":"☃"}';
     const headers = signatureHeaders(secrets.map(keyOfSecret), 'evt_1', new Date(), body);
@@ -31,14 +31,14 @@ describe('the signature', () => {
     expect(() => new Webhook(createSecret()).verify(body, headers)).toThrow();
   });
 
-  it.each([-301, 301])('is refused by a receiver %i seconds away', (seconds) => {
+  it.each([-301, 301])('is rejected by a receiver whose clock is %i seconds off', (seconds) => {
     const secret = createSecret();
     const at = new Date(Date.now() + seconds * 1_000);
     const headers = signatureHeaders([keyOfSecret(secret)], 'evt_1', at, '{}');
     expect(() => new Webhook(secret).verify('{}', headers)).toThrow();
   });
 
-  it('has secrets of 32 random bytes that are shown masked', () => {
+  it('uses secrets of 32 random bytes, which are shown masked', () => {
     const secret = createSecret();
     expect(keyOfSecret(secret).symmetricKeySize).toBe(32);
     expect(createSecret()).not.toBe(secret);
@@ -46,8 +46,8 @@ describe('the signature', () => {
   });
 });
 
-describe('a request', () => {
-  it('has an id that begins with evt_ and a body with type, timestamp in milliseconds and the data as it was written', () => {
+describe('a webhook request', () => {
+  it('has an id with the prefix evt_ and a body with type, timestamp in milliseconds and the data as stored', () => {
     expect(webhookIdOf('0198f1c2-1111-4222-8333-444455556666')).toBe('evt_0198f1c2111142228333444455556666');
     const occurredAt = new Date('2026-03-01T10:00:00Z');
     expect(requestBody({ type: 'email.sent', occurredAt, data: '{"b":1,"a":2}' })).toBe(
@@ -56,17 +56,17 @@ describe('a request', () => {
   });
 });
 
-describe('the next attempt', () => {
+describe('the delay of the next attempt', () => {
   const schedule = [60, 300, 1_800];
   it.each([
     ['the schedule’s delay', 1, null, 60],
     ['the next step’s delay', 2, null, 300],
-    ['nothing after the last step', 4, null, null],
-    ['what Retry-After asks for', 1, 120, 120],
-    ['no more than the step after', 1, 5_000, 300],
-    ['no more than the last step', 3, 5_000, 1_800],
-    ['no less than the schedule', 2, 5, 300],
-  ])('is due after %s', (_name, attempt, retryAfter, seconds) => {
+    ['null after the last step', 4, null, null],
+    ['the value of Retry-After', 1, 120, 120],
+    ['at most the delay of the next step', 1, 5_000, 300],
+    ['at most the delay of the last step', 3, 5_000, 1_800],
+    ['at least the schedule’s delay', 2, 5, 300],
+  ])('is %s', (_name, attempt, retryAfter, seconds) => {
     expect(retryDelaySeconds(schedule, attempt, retryAfter)).toBe(seconds);
   });
 
@@ -91,7 +91,7 @@ describe('continuous failure', () => {
   it('begins with the first failure', () => {
     expect(healthAfter(never, [failed(5), failed(3)]).failingSince).toEqual(at(3));
   });
-  it('goes on with each further one', () => {
+  it('continues with each further failure', () => {
     const before = { ...never, failingSince: at(3) };
     expect(healthAfter(before, [failed(9)])).toMatchObject({ failingSince: at(3), lastFailureAt: at(9) });
   });
@@ -101,12 +101,12 @@ describe('continuous failure', () => {
   it('does not end with a success whose attempt began before it', () => {
     expect(healthAfter({ ...never, failingSince: at(3) }, [succeeded(2)]).failingSince).toEqual(at(3));
   });
-  it('begins anew with the first failure after the last success, in whatever order they are told', () => {
+  it('begins again with the first failure after the last success, in whatever order they are recorded', () => {
     const before = { ...never, failingSince: at(1) };
     expect(healthAfter(before, [failed(6), succeeded(4), failed(2), failed(5)]).failingSince).toEqual(at(5));
     expect(healthAfter(before, [succeeded(4), failed(2)]).failingSince).toBeNull();
   });
-  it('does not begin with a failure from before a success that is known', () => {
+  it('does not begin with a failure from before a recorded success', () => {
     expect(healthAfter({ ...never, lastSuccessAt: at(7) }, [failed(6)]).failingSince).toBeNull();
   });
 });

@@ -32,7 +32,7 @@ const zone = {
 
 let dns: TestDnsServer;
 let api: TestApi;
-/** Listens where the evil ones want to get to. */
+/** Both listen on loopback, where no request may arrive. */
 let receiver: Receiver;
 let receiver6: Receiver;
 let running: RunningLoop;
@@ -59,7 +59,7 @@ const port = 'must not use the port of another well-known service';
 const credentials = 'must not contain a user name or password';
 const invalid = 'is not a valid URL';
 
-/** In `<port>` somebody listens on loopback. */
+/** URLs with the expected message; `<port>` stands for the port of a receiver on loopback. */
 const forms: [string, string][] = [
   ...[
     '127.0.0.1',
@@ -141,14 +141,14 @@ const filled = (url: string) =>
     String(/\[(::1|0:0:0:0:0:0:0:1)\]|inside6/.test(url) ? receiver6.port : receiver.port),
   );
 
-describe('a URL that leads inside, or to another service', () => {
-  it.each(forms)('is refused when it is registered: %s', async (form, message) => {
+describe('a URL that leads to a private address or to another service', () => {
+  it.each(forms)('is rejected at its registration: %s', async (form, message) => {
     const answer = await api.request('POST', path, { body: { url: filled(form), events: ['email.sent'] } });
     expect([answer.status, answer.body.validation_errors]).toEqual([422, { url: [message] }]);
     expect((await api.database.pool.query('select 1 from webhooks')).rowCount).toBe(0);
   });
 
-  it('is refused at each attempt, however it came to be registered', async () => {
+  it('is rejected at each attempt if it was registered all the same', async () => {
     const registered: { form: string; message: string; webhookId: number }[] = [];
     for (let from = 0; from < forms.length; from += 10) {
       const tenant: TestTenant = await createTestTenant(api.database, `Evil ${from}`);
@@ -171,21 +171,21 @@ describe('a URL that leads inside, or to another service', () => {
   }, 60_000);
 });
 
-describe('a name that turns private', () => {
+describe('a host name that comes to resolve to a private address', () => {
   it.each([
-    ['after it was registered', ['127.0.0.1']],
-    ['in part', [PUBLIC, '127.0.0.1']],
-  ])('%s is not called', async (name, addresses) => {
-    const host = `${name.replaceAll(' ', '-')}.receiver.test`;
+    ['only', ['127.0.0.1']],
+    ['partly', [PUBLIC, '127.0.0.1']],
+  ])('is not called (%s private)', async (name, addresses) => {
+    const host = `${name}.receiver.test`;
     dns.zone = { [host]: { A: [PUBLIC] } };
     const body = { url: receiver.url('/hook', host), events: ['email.sent'] };
-    const made = await api.request<{ id: number }>('POST', path, { body });
-    expect(made.status).toBe(201);
+    const created = await api.request<{ id: number }>('POST', path, { body });
+    expect(created.status).toBe(201);
     dns.zone = { [host]: { A: addresses } };
     await publishSent(api.database, api, [1]);
     running.waker.wake('webhook');
     const rows = await eventually(async () => {
-      const found = await deliveriesOf(api.database, made.body.id);
+      const found = await deliveriesOf(api.database, created.body.id);
       expect(found.map((row) => row.status)).toEqual(['retrying']);
       return found;
     });
@@ -193,7 +193,7 @@ describe('a name that turns private', () => {
     expect(receiver.connections).toBe(0);
   });
 
-  it('within the seconds that an answer is remembered is called where it was found good', async () => {
+  it('is called at its former address while the checked DNS answer is cached', async () => {
     const host = 'pinned.receiver.test';
     dns.zone = { [host]: { A: ['127.0.0.1'] } };
     const loop = await startWebhookLoop(api.database, { dns: [dns.address], allow: ['127.0.0.1'] });

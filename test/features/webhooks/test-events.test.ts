@@ -30,11 +30,11 @@ afterEach(async () => {
 
 async function create(events = ['email.sent']): Promise<{ id: number; secret: string }> {
   const body = { url: receiver.url('/hook', '127.0.0.1'), events };
-  const made = await api.request('POST', path, { body });
-  return { id: Number(made.body.id), secret: String(made.body.secret) };
+  const response = await api.request('POST', path, { body });
+  return { id: Number(response.body.id), secret: String(response.body.secret) };
 }
 
-const ask = (id: number, body?: unknown, headers: Record<string, string> = {}, token = api.apiKey) =>
+const sendTest = (id: number, body?: unknown, headers: Record<string, string> = {}, token = api.apiKey) =>
   api.request('POST', `${path}/${id}/test`, { body, headers, token });
 
 async function received(count: number): Promise<ReceivedRequest[]> {
@@ -54,33 +54,36 @@ function verified(secret: string, { body, headers }: ReceivedRequest): SentEvent
   return new Webhook(secret).verify(body, headers as Record<string, string>) as SentEvent;
 }
 
-/** Every field of an id, at any depth. */
+/** The values of all id fields, at any depth. */
 function idsOf(value: unknown): unknown[] {
   if (Array.isArray(value)) return value.flatMap(idsOf);
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) => (/(^|_)id$/.test(name) ? [inner] : idsOf(inner)));
 }
 
-describe('the catalogue', () => {
+describe('the catalogue of events', () => {
   it('has the 8 email and 13 account events of the interface', () => {
     expect(eventTypes.filter((type) => type.startsWith('email.'))).toHaveLength(8);
     expect(eventTypes.filter((type) => !type.startsWith('email.'))).toHaveLength(13);
   });
 
-  it.each(eventTypes)('has a sample of %s that follows its schema, with test and without ids', (type) => {
-    const { data, sample } = eventCatalogue[type];
-    const sampled = sample(new Date('2026-03-01T10:00:00Z'));
-    expect(data.strict().safeParse(sampled).error).toBeUndefined();
-    expect(sampled.test).toBe(true);
-    expect(idsOf(sampled).every((id) => id === null)).toBe(true);
-  });
+  it.each(eventTypes)(
+    'has a sample of %s that fits its schema, is marked as a test and has no ids',
+    (type) => {
+      const { data, sample } = eventCatalogue[type];
+      const sampled = sample(new Date('2026-03-01T10:00:00Z'));
+      expect(data.strict().safeParse(sampled).error).toBeUndefined();
+      expect(sampled.test).toBe(true);
+      expect(idsOf(sampled).every((id) => id === null)).toBe(true);
+    },
+  );
 });
 
 describe('POST /webhooks/:id/test', () => {
-  it('answers with a delivery of email.delivered that is to be made', async () => {
+  it('returns a pending delivery of email.delivered', async () => {
     const { id } = await create();
     const before = Date.now();
-    const answer = await ask(id);
+    const answer = await sendTest(id);
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({
       id: expect.any(Number),
@@ -98,10 +101,10 @@ describe('POST /webhooks/:id/test', () => {
     expect(Math.abs(Date.parse(String(answer.body.created_at)) - before)).toBeLessThan(10_000);
   });
 
-  it('sends every type that there is, subscribed to or not, so that any library verifies it', async () => {
+  it('sends every type, subscribed to or not, with a signature that any library verifies', async () => {
     const { id, secret } = await create(['email.sent']);
     loop = await startWebhookLoop(api.database);
-    for (const type of eventTypes) expect((await ask(id, { type })).body.type).toBe(type);
+    for (const type of eventTypes) expect((await sendTest(id, { type })).body.type).toBe(type);
     const requests = await received(eventTypes.length);
     const events = requests.map((request) => verified(secret, request));
     expect(events.map(({ type }) => type).sort()).toEqual([...eventTypes].sort());
@@ -123,10 +126,10 @@ describe('POST /webhooks/:id/test', () => {
     expect(new Set(requests.map(({ headers }) => headers['webhook-id'])).size).toBe(eventTypes.length);
   }, 30_000);
 
-  it('sends what a receiver refuses 5 minutes later, 5 minutes early, changed, or signed by another', async () => {
+  it('sends a request that receivers reject if it is 5 minutes off, changed, or signed with another secret', async () => {
     const { id, secret } = await create();
     loop = await startWebhookLoop(api.database);
-    const { body } = await ask(id);
+    const { body } = await sendTest(id);
     const request = (await received(1))[0] as ReceivedRequest;
     expect(request.headers['webhook-id']).toBe(body.event_id);
     expect(verified(secret, request).type).toBe('email.delivered');
@@ -147,32 +150,35 @@ describe('POST /webhooks/:id/test', () => {
     expect(() => verified(another, request)).toThrow();
   });
 
-  it('is tried again as any other event, under the same webhook-id', async () => {
+  it('is retried like any other event', async () => {
     const { id } = await create();
     receiver.answer = (_request, response) => void response.writeHead(500).end();
     loop = await startWebhookLoop(api.database);
-    await ask(id, { type: 'email.bounced' });
+    await sendTest(id, { type: 'email.bounced' });
     await eventually(async () => {
       expect(await deliveriesOf(api.database, id)).toMatchObject([{ status: 'retrying', test: true }]);
     });
   });
 
-  it('reaches the one webhook only, and no brand’s counts or events', async () => {
+  it('sends the event to the given webhook only', async () => {
     const { id } = await create(['email.delivered']);
-    const beside = await create(['email.delivered']);
-    await ask(id);
+    const other = await create(['email.delivered']);
+    await sendTest(id);
     expect(await deliveriesOf(api.database, id)).toHaveLength(1);
-    expect(await deliveriesOf(api.database, beside.id)).toHaveLength(0);
+    expect(await deliveriesOf(api.database, other.id)).toHaveLength(0);
   });
 
-  it('makes one for an Idempotency-Key', async () => {
+  it('sends one event for requests with the same Idempotency-Key', async () => {
     const { id } = await create();
     const key = { 'Idempotency-Key': 'test-1' };
-    const answers = await Promise.all([ask(id, {}, key), ask(id, { type: 'email.delivered' }, key)]);
+    const answers = await Promise.all([
+      sendTest(id, {}, key),
+      sendTest(id, { type: 'email.delivered' }, key),
+    ]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect(answers[0]?.body).toEqual(answers[1]?.body);
     expect(await deliveriesOf(api.database, id)).toHaveLength(1);
-    const other = await ask(id, { type: 'email.sent' }, key);
+    const other = await sendTest(id, { type: 'email.sent' }, key);
     expect([other.status, other.body.code]).toEqual([409, 'idempotency_conflict']);
   });
 
@@ -180,32 +186,32 @@ describe('POST /webhooks/:id/test', () => {
     ['an unknown type', { type: 'email.lost' }, 'type'],
     ['null as type', { type: null }, 'type'],
     ['an unknown field', { kind: 'email.sent' }, 'kind'],
-  ])('refuses %s and sends nothing', async (_name, body, field) => {
+  ])('rejects %s and sends nothing', async (_name, body, field) => {
     const { id } = await create();
-    const answer = await ask(id, body);
+    const answer = await sendTest(id, body);
     expect([answer.status, answer.body.code]).toEqual([422, 'validation_error']);
     expect(Object.keys(answer.body.validation_errors ?? {})).toEqual([field]);
     expect(await deliveriesOf(api.database, id)).toHaveLength(0);
   });
 
-  it('refuses a webhook that is off, and says what to do', async () => {
+  it('is a 409 that says what to do if the webhook is off', async () => {
     const { id } = await create();
     await api.request('PATCH', `${path}/${id}`, { body: { enabled: false } });
-    const answer = await ask(id);
+    const answer = await sendTest(id);
     expect([answer.status, answer.body.code]).toEqual([409, 'conflict']);
     expect(answer.body.message).toBe('the webhook is off: turn it on first');
     expect(await deliveriesOf(api.database, id)).toHaveLength(0);
   });
 
-  it('is for owners, admins and API keys, and for nobody of another tenant', async () => {
+  it('is allowed to owners, admins and API keys of the tenant only', async () => {
     const { id } = await create();
     const member = await api.addUser('member');
     const admin = await api.addUser('admin');
-    expect((await ask(id, {}, {}, member.userJwt)).status).toBe(403);
-    expect((await ask(id, {}, {}, api.other.apiKey)).status).toBe(404);
-    expect((await ask(id + 1_000)).status).toBe(404);
+    expect((await sendTest(id, {}, {}, member.userJwt)).status).toBe(403);
+    expect((await sendTest(id, {}, {}, api.other.apiKey)).status).toBe(404);
+    expect((await sendTest(id + 1_000)).status).toBe(404);
     expect(await deliveriesOf(api.database, id)).toHaveLength(0);
-    expect((await ask(id, {}, {}, admin.userJwt)).status).toBe(200);
-    expect((await ask(id, {}, {}, api.userJwt)).status).toBe(200);
+    expect((await sendTest(id, {}, {}, admin.userJwt)).status).toBe(200);
+    expect((await sendTest(id, {}, {}, api.userJwt)).status).toBe(200);
   });
 });
