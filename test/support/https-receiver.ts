@@ -7,10 +7,10 @@ function fixture(name: string): string {
   return readFileSync(new URL(`tls/${name}`, import.meta.url), 'utf8');
 }
 
-/** Signs the certificates of our receivers: `receiver.test`, `*.receiver.test`, `localhost`, `127.0.0.1`, `::1`. */
+/** The CA of the receivers' certificates, which are for `receiver.test`, `*.receiver.test`, `localhost`, `127.0.0.1`, `::1`. */
 export const testCa = fixture('ca.pem');
 
-/** What our receivers show. */
+/** Certificate and key of the receivers. */
 export const testIdentity = { cert: fixture('server.pem'), key: fixture('server-key.pem') };
 
 export interface ReceivedRequest {
@@ -23,13 +23,13 @@ export interface ReceivedRequest {
 
 export type Answer = (request: ReceivedRequest, response: ServerResponse) => void | Promise<void>;
 
-/** A real server that a subscriber might run. */
+/** A real server, as a subscriber runs one. */
 export interface Receiver {
   port: number;
   requests: ReceivedRequest[];
   /** Connections made so far. */
   connections: number;
-  /** How requests are answered; 200 and nothing else unless set. */
+  /** Responds to a request; by default with 200 and an empty body. */
   answer: Answer;
   url(path?: string, host?: string): string;
   close(): Promise<void>;
@@ -37,9 +37,9 @@ export interface Receiver {
 
 export interface ReceiverOptions {
   answer?: Answer;
-  /** Plain HTTP. */
+  /** Serves plain HTTP. */
   plain?: boolean;
-  /** A certificate that nobody vouches for. */
+  /** Uses a self-signed certificate instead of one of {@link testCa}. */
   selfSigned?: boolean;
   address?: string;
 }
@@ -56,7 +56,7 @@ function createServer(options: ReceiverOptions, listener: http.RequestListener):
   return https.createServer({ cert: fixture(`${name}.pem`), key: fixture(`${name}-key.pem`) }, listener);
 }
 
-/** Listen on a free port of loopback. */
+/** Listens on a free port of loopback. */
 export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
   const sockets = new Set<Socket>();
   const server = createServer(options, (request, response) => {

@@ -3,8 +3,9 @@ import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import pino from 'pino';
 import { createWebhookActivities } from '../../activities/webhooks.ts';
-import { exactTime, type DueDelivery } from '../../src/features/webhooks/attempts/attempt.ts';
+import type { DueDelivery } from '../../src/features/webhooks/attempts/attempt.ts';
 import { recordAttempts } from '../../src/features/webhooks/attempts/record.ts';
+import { exactTime } from '../../src/platform/db/queryable.ts';
 import { createWaker } from '../../src/platform/db/wake.ts';
 import { createResolver } from '../../src/platform/dns/resolver.ts';
 import { createDispatcher } from '../../src/platform/outbox/dispatcher.ts';
@@ -19,7 +20,7 @@ import { testCa } from './https-receiver.ts';
 import { createTimeSkippingEnvironment } from './time-skipping.ts';
 import { publishSent, testKeyring } from './webhooks.ts';
 
-/** Of temporal.api.enums.v1.IndexedValueType. */
+/** A value of temporal.api.enums.v1.IndexedValueType. */
 const KEYWORD = 2;
 const ATTEMPT_MS = 5;
 
@@ -28,25 +29,25 @@ export interface RecoveryStage {
   env: TestWorkflowEnvironment;
   test: TestDatabase;
   tenant: TestTenant;
-  /** By the engine's clock, which runs ahead of ours. */
+  /** The time of the engine's clock, which runs ahead of this machine's. */
   now(): Promise<Date>;
   handle(webhookId: number): WorkflowHandle;
   /**
-   * Publish one event and record its first attempt, as the webhook loop would have at that time.
-   * @param at when the attempt began, by the engine's clock; now unless given
-   * @returns when it began
+   * Publishes one event and records its first attempt, as the webhook loop would.
+   * @returns when the attempt began
    */
   attempt(webhookId: number, delivered: boolean, options?: AttemptOptions): Promise<Date>;
-  /** The workflow's state once it heard everything and sleeps. */
+  /** Waits until the workflow has received every signal and sleeps. @returns its state */
   asleep(webhookId: number): Promise<WebhookRecoveryState>;
   stop(): Promise<void>;
 }
 
 export interface AttemptOptions {
+  /** When the attempt began, by the engine's clock; now by default. */
   at?: Date;
-  /** Retries of this event; the stage's schedule unless given. */
+  /** Delays of this event's retries; the stage's schedule by default. */
   schedule?: readonly number[];
-  /** Where it went; the webhook's unless given. */
+  /** The URL of the attempt; the webhook's by default. */
   url?: string;
 }
 

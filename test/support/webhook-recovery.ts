@@ -9,14 +9,14 @@ import { testCa } from './https-receiver.ts';
 import { testKeyring, testSchedule } from './webhooks.ts';
 
 export interface TestRecovery {
-  /** What the workflow `webhook/<id>` does in one round: look, and attempt what is due. @returns attempts made */
+  /** One round of the workflow `webhook/<id>`: plans, and attempts the due retries. @returns attempts made */
   goRound(webhookId: number, asOf?: Date): Promise<number>;
   close(): Promise<void>;
 }
 
 /**
- * The recovery of webhooks without its workflow, for tests of what it finds and does.
- * @param elapsed milliseconds, by which the length of its stays is measured
+ * The recovery of webhooks without its workflow.
+ * @param elapsed a clock in milliseconds by which it measures the length of its stays
  */
 export function createTestRecovery(database: Database, elapsed?: () => number): TestRecovery {
   const egress = createEgress({

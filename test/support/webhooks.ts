@@ -22,10 +22,10 @@ import { testCa } from './https-receiver.ts';
 
 export const testKeyring = createKeyring(TEST_SECRET);
 
-/** Retries far enough away that no test meets them by chance. */
+/** Delays in seconds, so long that no retry happens by chance during a test. */
 export const testSchedule = [60, 300, 1_800];
 
-/** What manages a test's webhooks; no name server is asked about their URLs. */
+/** A webhook manager that accepts every URL without a look-up. */
 export function createTestManager({ pool }: Database): WebhookManager {
   return createWebhookManager({
     pool,
@@ -36,12 +36,12 @@ export function createTestManager({ pool }: Database): WebhookManager {
   });
 }
 
-/** The tenant as its API key acts. */
+/** The tenant as its API key authenticates it. */
 export function keyHolderOf({ accountId, brandId, apiKeyId }: TestTenant): Tenant {
   return { accountId, brandId, actor: { kind: 'api_key', id: apiKeyId, test: false }, role: 'admin' };
 }
 
-/** A webhook with its whole secret. */
+/** Creates a webhook. @returns its id and its whole secret */
 export async function addWebhook(
   database: Database,
   tenant: TestTenant,
@@ -59,6 +59,7 @@ export function sentEvent(tenant: TestTenant, messageId: number): PublishedEvent
   return createEvent(emailEvents.sent, { accountId, brandId, occurredAt: new Date(), data });
 }
 
+/** Publishes `email.sent` for each message. @returns the number of webhook deliveries queued */
 export async function publishSent(
   database: Database,
   tenant: TestTenant,

@@ -53,3 +53,8 @@ export function isConnectionError(error: unknown): boolean {
     (error as Error).message,
   );
 }
+
+/** SQL for a time as text with microseconds, which JavaScript's Date would lose. @param column a trusted name */
+export function exactTime(column: string): string {
+  return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+}

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { exactTime, type DueDelivery } from '../../../src/features/webhooks/attempts/attempt.ts';
+import type { DueDelivery } from '../../../src/features/webhooks/attempts/attempt.ts';
 import { recordAttempts } from '../../../src/features/webhooks/attempts/record.ts';
 import { planRecovery } from '../../../src/features/webhooks/recovery/plan.ts';
 import type { WebhookManager } from '../../../src/features/webhooks/service.ts';
-import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import { exactTime, inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import type { AttemptOutcome, FoundDelivery } from '../../../src/features/webhooks/attempts/attempt.ts';
+import type { AttemptOutcome, WebhookDelivery } from '../../../src/features/webhooks/attempts/attempt.ts';
 import { recordAttempts, type DroppedDelivery } from '../../../src/features/webhooks/attempts/record.ts';
 import { createWebhookDeliveries } from '../../../src/features/webhooks/deliveries/service.ts';
 import { claimDeliveries } from '../../../src/features/webhooks/loop/claim.ts';
@@ -44,7 +44,7 @@ async function delivery() {
 }
 
 /** Claims the delivery for its first attempt, as a sender does. */
-async function claimed(): Promise<FoundDelivery> {
+async function claimed(): Promise<WebhookDelivery> {
   const { pool } = test.database;
   const process = await pool.query<{ id: number }>(
     `insert into processes (role, host, pid) values ('sender', 'h', 1) returning id`,
@@ -61,11 +61,11 @@ async function claimed(): Promise<FoundDelivery> {
 }
 
 /** Finds the delivery for a retry, as the recovery does. */
-async function dueRetry(): Promise<FoundDelivery> {
+async function dueRetry(): Promise<WebhookDelivery> {
   return onlyOne(await findDueRetries(test.database.pool, hook, new Date(Date.now() + HOUR_MS), 1));
 }
 
-function onlyOne([due]: FoundDelivery[]): FoundDelivery {
+function onlyOne([due]: WebhookDelivery[]): WebhookDelivery {
   if (!due) throw new Error('nothing to attempt');
   return due;
 }
@@ -77,7 +77,7 @@ function outcome(delivered: boolean): AttemptOutcome {
   return { ...times, delivered, responseCode, error, excerpt: null };
 }
 
-async function record(due: FoundDelivery, delivered = false): Promise<void> {
+async function record(due: WebhookDelivery, delivered = false): Promise<void> {
   if (due.data === null) throw new Error('no event');
   await recordAttempts(
     test.database.pool,
@@ -86,7 +86,7 @@ async function record(due: FoundDelivery, delivered = false): Promise<void> {
   );
 }
 
-const drop = (due: FoundDelivery, reason: DroppedDelivery['reason']) =>
+const drop = (due: WebhookDelivery, reason: DroppedDelivery['reason']) =>
   recordAttempts(test.database.pool, { made: [], dropped: [{ due, reason }] }, rules);
 
 async function offAndOn(): Promise<void> {
@@ -111,7 +111,7 @@ async function attempts(): Promise<[number, string | null][]> {
 }
 
 /** The delivery has failed once, and the webhook is switched off and on during the retry. */
-async function retryInFlight(): Promise<FoundDelivery> {
+async function retryInFlight(): Promise<WebhookDelivery> {
   await record(await claimed());
   const due = await dueRetry();
   await offAndOn();

@@ -1,10 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { exactTime, type DueDelivery } from '../../../src/features/webhooks/attempts/attempt.ts';
+import type { DueDelivery } from '../../../src/features/webhooks/attempts/attempt.ts';
 import {
   createAttemptRecorder,
   type AttemptRecorder,
 } from '../../../src/features/webhooks/attempts/recorder.ts';
+import { exactTime } from '../../../src/platform/db/queryable.ts';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';

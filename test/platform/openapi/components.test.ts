@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { webhookSection } from '../../../src/features/webhooks/openapi.ts';
+import { defineEvent } from '../../../src/platform/events/define.ts';
 import { createComponents } from '../../../src/platform/openapi/components.ts';
 import { buildOpenApiDocument } from '../../../src/platform/openapi/document.ts';
 
@@ -45,12 +46,11 @@ describe('webhooks in the document', () => {
     const document = buildOpenApiDocument([], {
       publicUrl: null,
       webhooks: webhookSection([
-        {
-          type: 'email.sent',
-          description: 'A provider accepted it.',
+        defineEvent('email.sent', {
+          sentWhen: 'A provider accepted the message.',
           data,
-          example: { type: 'email.sent', timestamp: '2026-03-01T10:00:00.000Z', data: { message_id: 7 } },
-        },
+          sample: () => ({ message_id: 7 }),
+        }),
       ]),
     });
     const { post } =

@@ -11,7 +11,7 @@ const EXCERPT_CHARACTERS = 1_024;
 /** A webhook delivery whose next attempt is due. */
 export interface DueDelivery {
   deliveryId: number;
-  /** Of both the delivery and the event: ISO 8601 in UTC with microseconds, see {@link exactTime}. */
+  /** Of both the delivery and the event: ISO 8601 in UTC with microseconds, see `exactTime`. */
   createdAt: string;
   webhookId: number;
   generation: number;
@@ -25,21 +25,16 @@ export interface DueDelivery {
 }
 
 /** A webhook delivery whose event no longer exists: there is nothing to send. */
-export interface GoneDelivery extends Omit<DueDelivery, 'type' | 'occurredAt' | 'data'> {
+interface EventlessDelivery extends Omit<DueDelivery, 'type' | 'occurredAt' | 'data'> {
   type: null;
   occurredAt: null;
   data: null;
 }
 
-export type FoundDelivery = DueDelivery | GoneDelivery;
+export type WebhookDelivery = DueDelivery | EventlessDelivery;
 
-export function hasEvent(delivery: FoundDelivery): delivery is DueDelivery {
+export function hasEvent(delivery: WebhookDelivery): delivery is DueDelivery {
   return delivery.data !== null;
-}
-
-/** SQL for a time as text with microseconds, which JavaScript's Date would lose. @param column a trusted name */
-export function exactTime(column: string): string {
-  return `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }
 
 export interface AttemptOutcome {

@@ -1,6 +1,5 @@
 import type pg from 'pg';
-import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
-import { exactTime } from '../attempts/attempt.ts';
+import { exactTime, inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 
 /**
  * Removes some of the deliveries and attempts of a webhook that no longer exists.

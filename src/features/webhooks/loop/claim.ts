@@ -1,8 +1,8 @@
-import type { Queryable } from '../../../platform/db/queryable.ts';
-import { exactTime, type FoundDelivery } from '../attempts/attempt.ts';
+import { exactTime, type Queryable } from '../../../platform/db/queryable.ts';
+import type { WebhookDelivery } from '../attempts/attempt.ts';
 
 /** A webhook delivery as a claim knows it. */
-export type OwnedDelivery = Pick<FoundDelivery, 'deliveryId'>;
+export type OwnedDelivery = Pick<WebhookDelivery, 'deliveryId'>;
 
 /** How much one claim may take. */
 export interface ClaimOrder {
@@ -56,12 +56,12 @@ const claimSql = `
 
 /** How many endpoints the claim looked at, and the last of them; one row without a delivery if nothing was claimed. */
 type ClaimRow = { endpointsSeen: number; lastEndpoint: number | null } & (
-  FoundDelivery | { deliveryId: null }
+  WebhookDelivery | { deliveryId: null }
 );
 
 /** What one claim took. */
 export interface Claim {
-  deliveries: FoundDelivery[];
+  deliveries: WebhookDelivery[];
   /**
    * {@link ClaimOrder.after} of the next claim; 0 if this one reached the last endpoint. Endpoints whose deliveries
    * other senders are claiming at the moment count as looked at.

@@ -15,7 +15,7 @@ import {
   type QueueState,
 } from '../../../platform/queue/loop.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
-import { attemptDelivery, type FoundDelivery, hasEvent } from '../attempts/attempt.ts';
+import { attemptDelivery, type WebhookDelivery, hasEvent } from '../attempts/attempt.ts';
 import { createEndpointReader, type Endpoint, type ReadEndpoints } from '../attempts/endpoint.ts';
 import type { DroppedDelivery } from '../attempts/record.ts';
 import { type AttemptRecorder, createAttemptRecorder } from '../attempts/recorder.ts';
@@ -33,7 +33,7 @@ import { AttemptSchedule, type ClaimedDelivery, FIRST_CLAIM, TICK_MS } from './s
  * event, or the event's data are deleted.
  */
 export function sortClaims(
-  due: readonly FoundDelivery[],
+  due: readonly WebhookDelivery[],
   endpoints: ReadonlyMap<number, Endpoint>,
   claimedAt: number,
 ): { deliveries: ClaimedDelivery[]; dropped: DroppedDelivery[] } {
@@ -175,7 +175,7 @@ class AttemptQueue implements QueueAdapter<OwnedDelivery> {
   }
 
   /** Reads the endpoints of claims and schedules them. Gives the claims back if that fails, so that none is left idle. */
-  async #accept(claimed: readonly FoundDelivery[]): Promise<void> {
+  async #accept(claimed: readonly WebhookDelivery[]): Promise<void> {
     // A delivery that this process works on can be claimed again after the reaper has released it. The attempt that
     // runs goes on: its record deletes the queue row.
     const due = this.loop.register(claimed);

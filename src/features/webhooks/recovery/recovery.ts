@@ -11,7 +11,7 @@ import {
   hasEvent,
   type AttemptOutcome,
   type DueDelivery,
-  type FoundDelivery,
+  type WebhookDelivery,
 } from '../attempts/attempt.ts';
 import { createEndpointReader, type Endpoint, type ReadEndpoints } from '../attempts/endpoint.ts';
 import { createAttemptRecorder } from '../attempts/recorder.ts';
@@ -79,7 +79,7 @@ export interface WebhookRecovery {
 interface Wave {
   due: readonly DueDelivery[];
   /** Webhook deliveries without an event, which end without an attempt. */
-  gone: readonly FoundDelivery[];
+  gone: readonly WebhookDelivery[];
   startedAt: Date;
   /** Ends the wait for records that the database refuses. */
   signal: AbortSignal;

@@ -1,5 +1,5 @@
-import type { Queryable } from '../../../platform/db/queryable.ts';
-import { exactTime, type FoundDelivery } from '../attempts/attempt.ts';
+import { exactTime, type Queryable } from '../../../platform/db/queryable.ts';
+import type { WebhookDelivery } from '../attempts/attempt.ts';
 
 /** The due retries of a webhook, the longest overdue first. */
 export async function findDueRetries(
@@ -7,8 +7,8 @@ export async function findDueRetries(
   webhookId: number,
   asOf: Date,
   limit: number,
-): Promise<FoundDelivery[]> {
-  const { rows } = await client.query<FoundDelivery>(
+): Promise<WebhookDelivery[]> {
+  const { rows } = await client.query<WebhookDelivery>(
     `select d.id as "deliveryId", ${exactTime('d.created_at')} as "createdAt", d.webhook_id as "webhookId",
        d.generation, d.attempt_count + 1 as attempt, d.event_id as "eventId", e.type,
        e.occurred_at as "occurredAt", e.data::text as data
