@@ -1,10 +1,12 @@
 import type pg from 'pg';
 import { z } from 'zod';
+import { invalid, notFound } from '../../errors.ts';
+import type { JsonResult } from '../../platform/http/reply.ts';
+import { parseWith } from '../../platform/http/validation.ts';
 import { clearCaptured, findCaptured, listCaptured, type CapturedSummary } from './captured.ts';
 import { readMail } from './mail-content.ts';
-import { json, type Answer } from './responses.ts';
 
-const MOST_AT_ONCE = 200;
+const MAX_LIMIT = 200;
 
 const listQuery = z.strictObject({
   to: z.string().optional(),
@@ -17,18 +19,8 @@ const listQuery = z.strictObject({
     .int()
     .min(1)
     .default(50)
-    .transform((limit) => Math.min(limit, MOST_AT_ONCE)),
+    .transform((limit) => Math.min(limit, MAX_LIMIT)),
 });
-
-/** The service's own error shape, so that one reader does for both. */
-export function apiError(
-  status: number,
-  code: string,
-  message: string,
-  issues: Record<string, string[]> = {},
-): Answer {
-  return json(status, { error: true, code, message, validation_errors: issues });
-}
 
 function presentSummary(captured: CapturedSummary) {
   return {
@@ -46,35 +38,24 @@ function presentSummary(captured: CapturedSummary) {
   };
 }
 
-function issuesByField(error: z.ZodError): Record<string, string[]> {
-  const issues: Record<string, string[]> = {};
-  for (const issue of error.issues) {
-    const fields = issue.code === 'unrecognized_keys' ? issue.keys : [issue.path.join('.')];
-    for (const field of fields) (issues[field] ??= []).push(issue.message);
-  }
-  return issues;
-}
-
-/** `GET /api/messages?to=…`: newest first, matches in all in `X-Total-Count`. */
-export async function apiList(pool: pg.Pool, query: URLSearchParams): Promise<Answer> {
-  const parsed = listQuery.safeParse(Object.fromEntries(query));
-  if (!parsed.success) {
-    return apiError(422, 'validation_error', 'the query is not valid', issuesByField(parsed.error));
-  }
-  const { to, q, channel, message_id, page, limit } = parsed.data;
+/** `GET /api/messages?to=…`: newest first; `X-Total-Count` is the number of matches. */
+export async function apiList(pool: pg.Pool, query: URLSearchParams): Promise<JsonResult> {
+  const parsed = parseWith(listQuery, Object.fromEntries(query), 'query parameter');
+  if (!parsed.ok) throw invalid(parsed.errors);
+  const { to, q, channel, message_id, page, limit } = parsed.value as z.output<typeof listQuery>;
   const filter = { to, search: q, channel, messageId: message_id };
   const { messages, total } = await listCaptured(pool, filter, { limit, offset: (page - 1) * limit });
-  return json(200, messages.map(presentSummary), { 'X-Total-Count': String(total) });
+  return { status: 200, body: messages.map(presentSummary), headers: { 'X-Total-Count': String(total) } };
 }
 
-/** `GET /api/messages/:id`: with its source, and what a mail program would make of it. */
-export async function apiOne(pool: pg.Pool, id: number): Promise<Answer> {
+/** `GET /api/messages/:id`: the message with its source, and its parts as a mail program would show them. */
+export async function apiOne(pool: pg.Pool, id: number): Promise<JsonResult> {
   const captured = await findCaptured(pool, id);
-  if (!captured) return apiError(404, 'not_found', 'message not found');
+  if (!captured) throw notFound('message');
   const summary = presentSummary(captured);
-  if (captured.raw === null) return json(200, summary);
+  if (captured.raw === null) return { status: 200, body: summary };
   const { html, text, headers, attachments, problem } = await readMail(captured.raw);
-  return json(200, {
+  const body = {
     ...summary,
     html,
     text,
@@ -87,10 +68,11 @@ export async function apiOne(pool: pg.Pool, id: number): Promise<Answer> {
     })),
     problem,
     source_base64: captured.raw.toString('base64'),
-  });
+  };
+  return { status: 200, body };
 }
 
 /** `DELETE /api/messages` */
-export async function apiClear(pool: pg.Pool): Promise<Answer> {
-  return json(200, { cleared_count: await clearCaptured(pool) });
+export async function apiClear(pool: pg.Pool): Promise<JsonResult> {
+  return { status: 200, body: { cleared_count: await clearCaptured(pool) } };
 }

@@ -16,15 +16,15 @@ export interface CapturedSummary {
   capturedAt: Date;
 }
 
-/** One with the whole email; `raw` is null for an SMS. */
+/** A captured message with the whole email; `raw` is null for an SMS. */
 export interface Captured extends CapturedSummary {
   raw: Buffer | null;
 }
 
 export interface CapturedFilter {
-  /** A recipient, exactly, whatever its case. */
+  /** The exact recipient, ignoring case. */
   to?: string | undefined;
-  /** Part of a recipient, sender, subject or SMS, whatever its case. */
+  /** Part of the recipient, sender, subject or SMS text, ignoring case. */
   search?: string | undefined;
   channel?: 'email' | 'sms' | undefined;
   messageId?: number | undefined;
@@ -32,7 +32,7 @@ export interface CapturedFilter {
 
 export interface CapturedPage {
   messages: CapturedSummary[];
-  /** Matches in all. */
+  /** Number of matches on all pages. */
   total: number;
 }
 
@@ -44,7 +44,7 @@ const MATCHES = `($1::text is null or lower(to_address) = lower($1))
   and ($3::text is null or channel = $3)
   and ($4::bigint is null or message_id = $4)`;
 
-/** Text that PostgreSQL can take: nothing stored holds a NUL. */
+/** Replaces NUL, which PostgreSQL refuses and no stored text contains. */
 function storable(text: string | undefined): string | null {
   return text?.replaceAll('\0', '�') || null;
 }
@@ -71,7 +71,7 @@ export async function listCaptured(
   return { messages: found.rows, total: counted.rows[0]?.total ?? 0 };
 }
 
-/** @returns null where there is none, or it was cleared */
+/** @returns null if the message does not exist or was cleared */
 export async function findCaptured(pool: pg.Pool, id: number): Promise<Captured | null> {
   const { rows } = await pool.query<Captured>(`select ${SUMMARY}, raw from captured_messages where id = $1`, [
     id,
@@ -79,7 +79,7 @@ export async function findCaptured(pool: pg.Pool, id: number): Promise<Captured 
   return rows[0] ?? null;
 }
 
-/** Forget all that is kept. @returns how many there were */
+/** Deletes all captured messages. @returns their number */
 export async function clearCaptured(pool: pg.Pool): Promise<number> {
   const { rowCount } = await pool.query('delete from captured_messages');
   return rowCount ?? 0;

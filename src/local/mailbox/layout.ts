@@ -1,17 +1,18 @@
+import type { RawResult } from '../../platform/http/reply.ts';
 import { Markup, markup } from './markup.ts';
-import { page, type Answer } from './responses.ts';
+import { page } from './responses.ts';
 import { style } from './style.ts';
 
 export interface PageFrame {
   title: string;
   nonce: string;
-  /** What the search field holds. */
+  /** Text in the search field. */
   search?: string;
   channel?: string;
-  /** Whether search and "Clear all" are offered. */
+  /** Whether the page has the search field and "Clear all". */
   bar: boolean;
   content: Markup;
-  /** Looked at again every few seconds. */
+  /** Whether the page refreshes itself every few seconds. */
   live?: boolean;
 }
 
@@ -28,11 +29,11 @@ const bell = markup`<svg
 </svg>`;
 
 /**
- * Swaps in the newest list while the page is looked at; without scripts the page reloads itself. The style of the
- * answer, whose nonce is another, is cut out: browsers complain of it even where nothing is shown.
+ * Replaces the list by the newest one while the page is visible; without scripts the page reloads itself. The style of
+ * the fetched page is removed first: its nonce differs, and browsers report a violation even if nothing is shown.
  */
 const refresh = `
-const look = async () => {
+const refresh = async () => {
   if (document.hidden || document.querySelector('details[open]')) return;
   const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
   if (!answer.ok) return;
@@ -46,7 +47,7 @@ const look = async () => {
     if (focused) [...now.querySelectorAll('a')].find((link) => link.getAttribute('href') === focused)?.focus();
   }
 };
-setInterval(() => look().catch(() => undefined), 2000);
+setInterval(() => refresh().catch(() => undefined), 2000);
 `;
 
 function channelChoice(value: string, label: string, chosen: string | undefined): Markup {
@@ -71,7 +72,7 @@ function topBar({ search, channel }: PageFrame): Markup {
       <details class="clear">
         <summary>Clear all</summary>
         <form method="post" action="/clear">
-          <p>Remove everything that is kept here?</p>
+          <p>Remove all messages?</p>
           <button class="danger">Remove all</button>
         </form>
       </details>
@@ -79,7 +80,7 @@ function topBar({ search, channel }: PageFrame): Markup {
   </header>`;
 }
 
-/** A whole page: no resource from anywhere, one style and at most one script, both by nonce. */
+/** A whole page. It loads nothing, and has one style and at most one script, both allowed by the nonce. */
 export function layout(frame: PageFrame): string {
   const { title, nonce, content, live = false, bar } = frame;
   const page = markup`<!doctype html>
@@ -108,8 +109,8 @@ export function layout(frame: PageFrame): string {
   return page.text;
 }
 
-/** For who has no token. */
-export function closedPage(nonce: string): Answer {
+/** Shown without a valid token. */
+export function closedPage(nonce: string): RawResult {
   const content = markup`<div class="panel alone">
     <h1>This mailbox needs its token</h1>
     <p>Open the link that <code>npm start</code> printed, or paste the token from it.</p>
@@ -122,8 +123,8 @@ export function closedPage(nonce: string): Answer {
   return page(401, layout({ title: 'Carillon mailbox', nonce, bar: false, content }), nonce);
 }
 
-/** For a path where nothing is, or a message that was cleared. */
-export function missingPage(nonce: string): Answer {
+/** Shown for an unknown path, or for a message that was cleared. */
+export function missingPage(nonce: string): RawResult {
   const content = markup`<div class="empty">
     <h2>There is nothing here</h2>
     <p>The message may have been cleared.</p>

@@ -1,14 +1,15 @@
 import type pg from 'pg';
 import { z } from 'zod';
+import type { RawResult } from '../../platform/http/reply.ts';
 import { listCaptured, type CapturedPage, type CapturedSummary } from './captured.ts';
 import { layout } from './layout.ts';
 import { markup, type Markup } from './markup.ts';
-import { page, type Answer } from './responses.ts';
+import { page } from './responses.ts';
 import { counted, moment, shortMoment, size } from './wording.ts';
 
 const PAGE_SIZE = 50;
 
-/** What a person typed or followed: anything odd is left out, not refused. */
+/** Values that a person typed: invalid ones are ignored instead of refused. */
 const view = z.object({
   q: z.string().trim().max(500).catch(''),
   channel: z.enum(['email', 'sms']).optional().catch(undefined),
@@ -39,7 +40,7 @@ function empty({ q, channel }: View): Markup {
     </div>`;
   return markup`<div class="empty">
     <h2>No messages yet</h2>
-    Whatever this Carillon sends is kept here instead of leaving. The page looks for new messages by itself.
+    Everything this Carillon sends is captured here and never leaves. The page refreshes by itself.
   </div>`;
 }
 
@@ -73,8 +74,8 @@ function content(current: View, { messages, total }: CapturedPage): Markup {
     </div>`;
 }
 
-/** `GET /`: newest first, searched, in pages. */
-export async function listPage(pool: pg.Pool, query: URLSearchParams, nonce: string): Promise<Answer> {
+/** `GET /`: the search results, newest first, in pages. */
+export async function listPage(pool: pg.Pool, query: URLSearchParams, nonce: string): Promise<RawResult> {
   const current = view.parse(Object.fromEntries(query));
   const { q, channel } = current;
   const found = await listCaptured(

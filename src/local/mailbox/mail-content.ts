@@ -3,22 +3,22 @@ import PostalMime, { type Attachment } from 'postal-mime';
 export interface MailAttachment {
   filename: string;
   contentType: string;
-  /** Without angle brackets; null where the part has none. */
+  /** Without angle brackets; null if the part has none. */
   contentId: string | null;
   content: Buffer;
 }
 
-/** What a mail program would show of a message. */
+/** The parts of a message that a mail program would show. */
 export interface MailContent {
   html: string | null;
   text: string | null;
   headers: { name: string; value: string }[];
   attachments: MailAttachment[];
-  /** Why the message could not be taken apart; null where it could. */
+  /** Why the message could not be parsed; null if it could. */
   problem: string | null;
 }
 
-/** Pictures a page may show by a `data:` address; SVG is not among them. */
+/** Images that a page may show by a `data:` URL. SVG is not among them, since it may contain scripts. */
 const pictureTypes = new Set([
   'image/png',
   'image/jpeg',
@@ -27,7 +27,7 @@ const pictureTypes = new Set([
   'image/avif',
   'image/bmp',
 ]);
-/** Elements that make browsers connect ahead although the policy refuses the load. No mail program shows any. */
+/** Elements that make browsers open connections even though the policy forbids the load. No mail program shows them. */
 const connectsAhead = /<(?=(?:link|iframe|frame|object|embed)\b)/gi;
 const contentIdReference = /cid:([^\s"'<>()]+)/gi;
 
@@ -42,7 +42,7 @@ function attachment(part: Attachment, index: number): MailAttachment {
   };
 }
 
-/** Take an email apart. Never throws: what cannot be read has a `problem`. */
+/** Parses an email. Never throws: an unreadable email has a `problem`. */
 export async function readMail(raw: Buffer): Promise<MailContent> {
   try {
     const mail = await PostalMime.parse(raw);
@@ -67,8 +67,8 @@ function decodedContentId(reference: string): string {
 }
 
 /**
- * The HTML of a message as the preview frame loads it: pictures it brings along inlined, since the frame may load
- * nothing; nothing that makes a browser connect by itself; and links opening a tab of their own.
+ * The HTML of a message for the preview frame. Its attached images are inlined, since the frame may load nothing;
+ * elements that make a browser open connections are disabled; and links open in a new tab.
  */
 export function previewHtml(content: MailContent): string {
   const pictures = new Map(
@@ -81,6 +81,6 @@ export function previewHtml(content: MailContent): string {
     return picture ? `data:${picture.contentType};base64,${picture.content.toString('base64')}` : whole;
   });
   const harmless = html.replace(connectsAhead, '<no-');
-  // At the end, so that what the message begins with (its doctype above all) stays first.
+  // Appended, so that the doctype of the message stays first.
   return `${harmless}<base target="_blank">`;
 }

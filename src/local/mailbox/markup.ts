@@ -1,4 +1,4 @@
-/** A piece of HTML that is safe to put into a page. */
+/** HTML that is safe to insert into a page. */
 export class Markup {
   readonly text: string;
   constructor(text: string) {
@@ -16,7 +16,7 @@ const entities: Record<string, string> = {
   "'": '&#39;',
 };
 
-/** For text and for quoted attributes alike. */
+/** Escapes for text and for quoted attributes. */
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
 }
@@ -28,7 +28,7 @@ function render(part: Part): string {
   return part.map(render).join('');
 }
 
-/** A template of HTML: every value in it is escaped unless it is markup itself; null and false leave nothing. */
+/** Template tag for HTML. Escapes every value except {@link Markup}; null and false render as nothing. */
 export function markup(strings: TemplateStringsArray, ...parts: Part[]): Markup {
   return new Markup(strings.map((string, index) => string + render(parts[index] ?? null)).join(''));
 }

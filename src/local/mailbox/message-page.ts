@@ -1,14 +1,15 @@
+import type { RawResult } from '../../platform/http/reply.ts';
 import type { Captured } from './captured.ts';
 import { layout } from './layout.ts';
 import { readMail, type MailContent } from './mail-content.ts';
 import { markup, type Markup } from './markup.ts';
-import { page, type Answer } from './responses.ts';
+import { page } from './responses.ts';
 import { moment, size } from './wording.ts';
 
 const views = { html: 'HTML', text: 'Text', source: 'Source', headers: 'Headers' } as const;
 type ViewName = keyof typeof views;
 
-const LONGEST_SOURCE_SHOWN = 200_000;
+const MAX_SOURCE_SHOWN = 200_000;
 
 function isView(name: string | null): name is ViewName {
   return name !== null && Object.hasOwn(views, name);
@@ -58,8 +59,8 @@ function framed(captured: Captured, phone: boolean): Markup {
 }
 
 function source(raw: Buffer): Markup {
-  const shown = raw.subarray(0, LONGEST_SOURCE_SHOWN).toString('utf8');
-  const rest = raw.length - LONGEST_SOURCE_SHOWN;
+  const shown = raw.subarray(0, MAX_SOURCE_SHOWN).toString('utf8');
+  const rest = raw.length - MAX_SOURCE_SHOWN;
   return markup`<div class="panel"><pre tabindex="0">${shown}</pre></div>
     ${rest > 0 && markup`<p class="note">${size(rest)} more are in the download.</p>`}`;
 }
@@ -118,7 +119,7 @@ async function emailContent(captured: Captured, raw: Buffer, query: URLSearchPar
   const usual = mail.problem !== null ? 'source' : mail.html === null ? 'text' : 'html';
   const view = isView(asked) ? asked : usual;
   const phone = query.get('width') === 'phone';
-  return markup`${mail.problem !== null && markup`<p>This message cannot be taken apart: ${mail.problem}.</p>`}
+  return markup`${mail.problem !== null && markup`<p>This message cannot be parsed: ${mail.problem}.</p>`}
   ${tabs(captured, view, phone)}${panel(captured, raw, mail, view, phone)}${attachmentList(captured, mail)}`;
 }
 
@@ -127,7 +128,7 @@ export async function messagePage(
   captured: Captured,
   query: URLSearchParams,
   nonce: string,
-): Promise<Answer> {
+): Promise<RawResult> {
   const { raw, subject, body, to } = captured;
   const title = raw === null ? `SMS to ${to}` : subject || '(no subject)';
   const content = markup`<a href="/">← All messages</a>

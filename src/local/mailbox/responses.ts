@@ -1,25 +1,24 @@
-/** What a request is answered with. */
-export interface Answer {
-  status: number;
-  headers: Record<string, string>;
-  body: string | Buffer;
-}
+import { create as contentDisposition } from 'content-disposition';
+import type { RawResult } from '../../platform/http/reply.ts';
 
-const ALWAYS = {
+const MAX_FILENAME_LENGTH = 200;
+const NOTHING = "default-src 'none'; frame-ancestors 'none'";
+
+/** Headers of every response; pages, previews and downloads replace some. */
+export const MAILBOX_HEADERS: Record<string, string> = {
   'Cache-Control': 'no-store',
+  'Content-Security-Policy': NOTHING,
   'X-Content-Type-Options': 'nosniff',
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Cross-Origin-Opener-Policy': 'same-origin',
   'X-DNS-Prefetch-Control': 'off',
 };
 
-const NOTHING = "default-src 'none'; frame-ancestors 'none'";
-
 /**
- * A page of ours.
- * @param nonce of its one style and one script; nothing else runs or is loaded but frames of the same origin
+ * A page of the mailbox.
+ * @param nonce of its only style and script; the page loads nothing else except frames of the same origin
  */
-export function page(status: number, body: string, nonce: string): Answer {
+export function page(status: number, body: string, nonce: string): RawResult {
   const policy = [
     "default-src 'none'",
     `style-src 'nonce-${nonce}'`,
@@ -32,21 +31,19 @@ export function page(status: number, body: string, nonce: string): Answer {
     "frame-ancestors 'none'",
   ].join('; ');
   const headers = {
-    ...ALWAYS,
-    'Content-Type': 'text/html; charset=utf-8',
     'Content-Security-Policy': policy,
     'X-Frame-Options': 'DENY',
-    // Not `no-referrer`, with which browsers send forms from an origin `null`.
+    // With `no-referrer`, browsers would send forms with the origin `null`.
     'Referrer-Policy': 'same-origin',
   };
-  return { status, headers, body };
+  return { status, raw: { contentType: 'text/html; charset=utf-8', body }, headers };
 }
 
 /**
- * The HTML of a captured message. Whoever wrote it may have meant harm: no scripts, no forms, an origin of its own,
- * and nothing is loaded from anywhere, even when opened without the frame.
+ * The HTML of a captured message, which may be hostile: it runs no scripts, sends no forms, has its own origin and
+ * loads nothing, even if it is opened outside its frame.
  */
-export function preview(body: string): Answer {
+export function preview(body: string): RawResult {
   const policy = [
     'sandbox allow-popups allow-popups-to-escape-sandbox',
     "default-src 'none'",
@@ -57,52 +54,28 @@ export function preview(body: string): Answer {
     "frame-ancestors 'self'",
   ].join('; ');
   const headers = {
-    ...ALWAYS,
-    'Content-Type': 'text/html; charset=utf-8',
     'Content-Security-Policy': policy,
     'X-Frame-Options': 'SAMEORIGIN',
     'Referrer-Policy': 'no-referrer',
   };
-  return { status: 200, headers, body };
+  return { status: 200, raw: { contentType: 'text/html; charset=utf-8', body }, headers };
 }
 
-/** A file to be saved, never shown; its name may hold anything. */
-export function download(filename: string, body: Buffer): Answer {
-  const plain = filename.replace(/[^\w. -]/g, '_').slice(0, 200);
-  const exact = encodeURIComponent(filename.toWellFormed().slice(0, 200)).replace(
-    /['()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
+/** A file that browsers save and never show. @param filename any text; senders choose it */
+export function download(filename: string, body: Buffer): RawResult {
+  const name = filename.slice(0, MAX_FILENAME_LENGTH).toWellFormed();
   const headers = {
-    ...ALWAYS,
-    'Content-Type': 'application/octet-stream',
-    'Content-Disposition': `attachment; filename="${plain}"; filename*=UTF-8''${exact}`,
+    'Content-Disposition': contentDisposition(name, { fallback: name.replace(/[^\w. -]/g, '_') }),
     'Content-Security-Policy': `sandbox; ${NOTHING}`,
   };
-  return { status: 200, headers, body };
+  return { status: 200, raw: { contentType: 'application/octet-stream', body }, headers };
 }
 
-export function json(status: number, value: unknown, extra: Record<string, string> = {}): Answer {
-  const headers = {
-    ...ALWAYS,
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Security-Policy': NOTHING,
-    ...extra,
-  };
-  return { status, headers, body: `${JSON.stringify(value)}\n` };
+export function plainText(status: number, body: string, headers: Record<string, string> = {}): RawResult {
+  return { status, raw: { contentType: 'text/plain; charset=utf-8', body: `${body}\n` }, headers };
 }
 
-export function plainText(status: number, body: string, extra: Record<string, string> = {}): Answer {
-  const headers = {
-    ...ALWAYS,
-    'Content-Type': 'text/plain; charset=utf-8',
-    'Content-Security-Policy': NOTHING,
-    ...extra,
-  };
-  return { status, headers, body: `${body}\n` };
-}
-
-/** @param location a path of ours */
-export function seeOther(location: string, extra: Record<string, string> = {}): Answer {
-  return plainText(303, `see ${location}`, { Location: location, ...extra });
+/** @param location a path of the mailbox */
+export function seeOther(location: string, headers: Record<string, string> = {}): RawResult {
+  return plainText(303, `see ${location}`, { Location: location, ...headers });
 }

@@ -1,57 +1,57 @@
+import { randomBytes } from 'node:crypto';
+import Router from '@koa/router';
 import type pg from 'pg';
+import { notFound } from '../../errors.ts';
+import type { Middleware } from '../../platform/http/context.ts';
+import { reply, type RouteResult } from '../../platform/http/reply.ts';
+import { admitByToken, requireOwnPage, requireToken } from './admission.ts';
 import { apiClear, apiList, apiOne } from './api.ts';
 import { clearCaptured, findCaptured } from './captured.ts';
+import type { Gate } from './gate.ts';
 import { listPage } from './list-page.ts';
 import { previewHtml, readMail } from './mail-content.ts';
 import { messagePage } from './message-page.ts';
-import { download, preview, seeOther, type Answer } from './responses.ts';
+import { download, preview, seeOther } from './responses.ts';
 
-interface Request {
+interface MailboxRequest {
   pool: pg.Pool;
-  /** The numbers of the path. */
-  params: number[];
+  /** The id of a captured message in the path; 0, which no message has, if there is none. */
+  id: number;
+  /** The number of an attachment in the path, starting at 1. */
+  attachment: number;
   query: URLSearchParams;
-  nonce: string;
 }
 
-export interface Route {
-  method: 'GET' | 'POST' | 'DELETE';
-  path: RegExp;
-  /** Answers in JSON, errors too. */
-  api: boolean;
-  /** A page that the token in its address opens. */
-  opensByToken: boolean;
-  changes: boolean;
-  /** @returns null where there is no such thing */
-  handle(request: Request): Promise<Answer | null>;
+/** @returns null if the message or attachment does not exist */
+type Handler = (request: MailboxRequest) => Promise<RouteResult | null>;
+
+const DIGITS = /^\d{1,15}$/;
+
+/** A fresh value that allows the style and script of one page. */
+export function createNonce(): string {
+  return randomBytes(16).toString('base64url');
 }
 
-type Handler = Route['handle'];
-
-const plainPage = { api: false, opensByToken: true, changes: false };
-const part = { api: false, opensByToken: false, changes: false };
-const api = { api: true, opensByToken: false, changes: false };
-
-const showMessage: Handler = async ({ pool, params: [id = 0], query, nonce }) => {
+const showMessage: Handler = async ({ pool, id, query }) => {
   const captured = await findCaptured(pool, id);
-  return captured && messagePage(captured, query, nonce);
+  return captured && messagePage(captured, query, createNonce());
 };
 
-const showPreview: Handler = async ({ pool, params: [id = 0] }) => {
+const showPreview: Handler = async ({ pool, id }) => {
   const captured = await findCaptured(pool, id);
   return captured?.raw ? preview(previewHtml(await readMail(captured.raw))) : null;
 };
 
-const downloadSource: Handler = async ({ pool, params: [id = 0] }) => {
+const downloadSource: Handler = async ({ pool, id }) => {
   const captured = await findCaptured(pool, id);
   return captured?.raw ? download(`message-${captured.messageId}.eml`, captured.raw) : null;
 };
 
-const downloadAttachment: Handler = async ({ pool, params: [id = 0, number = 0] }) => {
+const downloadAttachment: Handler = async ({ pool, id, attachment }) => {
   const captured = await findCaptured(pool, id);
   if (!captured?.raw) return null;
-  const attachment = (await readMail(captured.raw)).attachments[number - 1];
-  return attachment ? download(attachment.filename, attachment.content) : null;
+  const part = (await readMail(captured.raw)).attachments[attachment - 1];
+  return part ? download(part.filename, part.content) : null;
 };
 
 const clear: Handler = async ({ pool }) => {
@@ -59,49 +59,33 @@ const clear: Handler = async ({ pool }) => {
   return seeOther('/');
 };
 
-const routes: Route[] = [
-  {
-    ...plainPage,
-    method: 'GET',
-    path: /^\/$/,
-    handle: ({ pool, query, nonce }) => listPage(pool, query, nonce),
-  },
-  { ...plainPage, method: 'GET', path: /^\/messages\/(\d{1,15})$/, handle: showMessage },
-  { ...part, method: 'GET', path: /^\/messages\/(\d{1,15})\/preview$/, handle: showPreview },
-  { ...part, method: 'GET', path: /^\/messages\/(\d{1,15})\/raw$/, handle: downloadSource },
-  {
-    ...part,
-    method: 'GET',
-    path: /^\/messages\/(\d{1,15})\/attachments\/(\d{1,6})$/,
-    handle: downloadAttachment,
-  },
-  { ...part, changes: true, method: 'POST', path: /^\/clear$/, handle: clear },
-  { ...api, method: 'GET', path: /^\/api\/messages$/, handle: ({ pool, query }) => apiList(pool, query) },
-  {
-    ...api,
-    method: 'GET',
-    path: /^\/api\/messages\/(\d{1,15})$/,
-    handle: ({ pool, params: [id = 0] }) => apiOne(pool, id),
-  },
-  {
-    ...api,
-    changes: true,
-    method: 'DELETE',
-    path: /^\/api\/messages$/,
-    handle: ({ pool }) => apiClear(pool),
-  },
-];
+/** The routes of the mailbox, as a Koa middleware. */
+export function createMailboxRoutes(pool: pg.Pool, gate: Gate): Middleware {
+  const router = new Router({ sensitive: true, strict: true });
+  const known = requireToken(gate);
+  const byToken = admitByToken(gate);
+  const ownPage = requireOwnPage(gate);
 
-/** What answers where nothing is: it needs the token, too, so that nobody else learns which paths exist. */
-const nowhere: Route = { ...part, method: 'GET', path: /./, handle: () => Promise.resolve(null) };
+  function route(method: string, path: string, guards: Middleware[], handler: Handler): void {
+    const handle: Middleware = async (ctx) => {
+      const { id = '0', number = '0' } = ctx.params ?? {};
+      if (!DIGITS.test(id) || !DIGITS.test(number)) throw notFound('message');
+      const query = new URLSearchParams(ctx.querystring);
+      const result = await handler({ pool, id: Number(id), attachment: Number(number), query });
+      if (!result) throw notFound('message');
+      reply(ctx, result);
+    };
+    router.register(path, [method], [...guards, handle] as Parameters<typeof router.register>[2]);
+  }
 
-export type RouteMatch = { route: Route; params: number[] } | { allow: string };
-
-/** Find what answers a path. `allow` lists the methods of a path that has others. */
-export function matchRoute(pathname: string, method: string): RouteMatch {
-  const there = routes.filter((route) => route.path.test(pathname));
-  const route = there.find((candidate) => candidate.method === method);
-  if (route) return { route, params: (route.path.exec(pathname) ?? []).slice(1).map(Number) };
-  if (there.length > 0) return { allow: there.map((candidate) => candidate.method).join(', ') };
-  return { route: { ...nowhere, api: pathname.startsWith('/api/') }, params: [] };
+  route('GET', '/', [byToken, known], ({ query }) => listPage(pool, query, createNonce()));
+  route('GET', '/messages/:id', [byToken, known], showMessage);
+  route('GET', '/messages/:id/preview', [known], showPreview);
+  route('GET', '/messages/:id/raw', [known], downloadSource);
+  route('GET', '/messages/:id/attachments/:number', [known], downloadAttachment);
+  route('POST', '/clear', [known, ownPage], clear);
+  route('GET', '/api/messages', [known], ({ query }) => apiList(pool, query));
+  route('GET', '/api/messages/:id', [known], ({ id }) => apiOne(pool, id));
+  route('DELETE', '/api/messages', [known, ownPage], () => apiClear(pool));
+  return router.routes() as unknown as Middleware;
 }

@@ -1,4 +1,4 @@
-/** The look of every page; colours by the reader's preference. */
+/** The style of every page; light or dark by the browser's preference. */
 export const style = `
 :root {
   color-scheme: light dark;

@@ -7,12 +7,12 @@ const briefly = new Intl.DateTimeFormat('en-GB', {
   second: '2-digit',
 });
 
-/** In this machine's time zone: whoever reads it sits at it. */
+/** In the time zone of this machine, where the reader is. */
 export function moment(date: Date): string {
   return exactly.format(date);
 }
 
-/** The same, short enough for a list. */
+/** Like {@link moment}, but short enough for a list. */
 export function shortMoment(date: Date): string {
   return briefly.format(date);
 }

@@ -11,7 +11,7 @@ export interface Reply {
   body: string;
 }
 
-/** One request as written: unlike `fetch`, any Host, Origin or path may be sent. */
+/** Sends a request unchanged. Unlike `fetch`, it allows any Host, Origin and path. */
 export function send(
   port: number,
   path: string,
@@ -35,30 +35,30 @@ export function send(
   });
 }
 
-/** Parsed, and claimed about rather than typed. */
+/** Parsed JSON without a type; tests assert its shape. */
 type Json = ReturnType<typeof JSON.parse>;
 
 export interface OpenMailbox {
-  made: TestDatabase;
+  test: TestDatabase;
   mailbox: Mailbox;
-  /** What a browser that opened the link sends along. */
+  /** The cookie of a browser that opened the link. */
   cookie: string;
-  /** As the browser that opened the link. */
+  /** Sends a GET request with the cookie. */
   browse(path: string): Promise<Reply>;
-  /** As a test or a script. */
+  /** Sends a request with the bearer token, as a script does. */
   ask(path: string, method?: string): Promise<{ status: number; headers: IncomingHttpHeaders; body: Json }>;
   close(): Promise<void>;
 }
 
-/** A mailbox on a database of its own, already opened by its link. */
+/** Starts a mailbox on its own database and opens its link. */
 export async function openMailbox(): Promise<OpenMailbox> {
-  const made = await createTestDatabase();
+  const test = await createTestDatabase();
   const log = pino({ level: 'silent' });
-  const mailbox = await startMailbox({ config: { MAILBOX_PORT: 0 }, database: made.database, token, log });
+  const mailbox = await startMailbox({ config: { MAILBOX_PORT: 0 }, database: test.database, token, log });
   const opened = await send(mailbox.port, `/?token=${token}`);
   const cookie = (opened.headers['set-cookie']?.[0] ?? '').split(';')[0] ?? '';
   return {
-    made,
+    test,
     mailbox,
     cookie,
     browse: (path) => send(mailbox.port, path, { headers: { cookie } }),
@@ -69,7 +69,7 @@ export async function openMailbox(): Promise<OpenMailbox> {
     },
     async close() {
       await mailbox.stop();
-      await made.drop();
+      await test.drop();
     },
   };
 }

@@ -12,7 +12,7 @@ const evilHtml = `<!doctype html><html><head>
 <form action="/clear" method="post"><input name="password"></form><iframe src="https://evil.example/"></iframe>
 <a href="javascript:alert(1)">here</a></body></html>`;
 
-/** An email as a hostile sender would write it. */
+/** An email that a hostile sender might write. */
 const evilMail = [
   'From: "<script>alert(1)</script>" <a@evil.example>',
   'To: reader@example.com',
@@ -51,12 +51,12 @@ const evilMail = [
   '',
 ].join('\r\n');
 
-describe('what the mailbox shows', () => {
+describe('the mailbox', () => {
   let open: OpenMailbox;
   const ids: Record<string, number> = {};
 
   async function captureEmail(messageId: number, to: string, subject: string, data: string): Promise<number> {
-    await createCaptureProvider({ pool: open.made.database.pool }).handOver([
+    await createCaptureProvider({ pool: open.test.database.pool }).handOver([
       {
         messageId,
         attempt: 1,
@@ -77,7 +77,7 @@ describe('what the mailbox shows', () => {
     ids.text = await captureEmail(1, 'Ada@Example.com', 'Hallo & <b>', text);
     ids.evil = await captureEmail(2, 'reader@example.com', '<img src=x onerror=alert(1)>', evilMail);
     ids.broken = await captureEmail(3, 'broken@example.com', '', `X: ${'y'.repeat(3_000_000)}\r\n\r\n`);
-    const sms = createCaptureSmsProvider({ pool: open.made.database.pool });
+    const sms = createCaptureSmsProvider({ pool: open.test.database.pool });
     await sms.handOver([
       { messageId: 4, attempt: 1, to: '+4915112345678', text: 'Code <b>42</b> 你好', segments: 1 },
     ]);
@@ -86,7 +86,7 @@ describe('what the mailbox shows', () => {
   afterAll(() => open.close());
 
   describe('the list', () => {
-    it('is newest first, escaped, with each message’s link', async () => {
+    it('shows messages newest first, escaped, each with a link', async () => {
       const { body } = await open.browse('/');
       const links = [...body.matchAll(/href="\/messages\/(\d+)"/g)].map((match) => Number(match[1]));
       expect(links).toEqual([ids.sms, ids.broken, ids.evil, ids.text]);
@@ -107,22 +107,22 @@ describe('what the mailbox shows', () => {
       ['channel=email&q=15112', []],
       ['channel=pigeon&page=-1', ['sms', 'broken', 'evil', 'text']],
       ['page=2', []],
-    ])('finds by recipient, sender, subject or SMS: %s', async (query, names) => {
+    ])('is searched by recipient, sender, subject or SMS text: %s', async (query, names) => {
       const { status, body } = await open.browse(`/?${query}`);
       expect(status).toBe(200);
       const links = [...body.matchAll(/href="\/messages\/(\d+)"/g)].map((match) => Number(match[1]));
       expect(links).toEqual(names.map((name) => ids[name]));
     });
 
-    it('puts what was searched back into its field, escaped', async () => {
+    it('repeats the search text in its field, escaped', async () => {
       const { body } = await open.browse(`/?q=${encodeURIComponent('"><script>alert(1)</script>')}`);
       expect(body).toContain('value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"');
       expect(body).not.toContain('<script>');
     });
   });
 
-  describe('a page of ours', () => {
-    it('loads nothing from anywhere and runs only the script of its own nonce', async () => {
+  describe('a page', () => {
+    it('loads nothing and runs only the script with its own nonce', async () => {
       const first = await open.browse('/');
       const policy = String(first.headers['content-security-policy']);
       const nonce = /script-src 'nonce-([\w-]{20,})'/.exec(policy)?.[1] ?? 'none';
@@ -136,7 +136,7 @@ describe('what the mailbox shows', () => {
     });
 
     it.each(['html', 'text', 'source', 'headers', 'nonsense'])(
-      'shows a hostile message as %s without becoming it',
+      'shows a hostile message as %s without running any of it',
       async (view) => {
         const { status, body } = await open.browse(`/messages/${ids.evil}?view=${view}`);
         expect(status).toBe(200);
@@ -147,14 +147,14 @@ describe('what the mailbox shows', () => {
       },
     );
 
-    it('frames HTML with neither scripts, forms nor our origin', async () => {
+    it('frames HTML without scripts, forms or the origin of the mailbox', async () => {
       const { body } = await open.browse(`/messages/${ids.evil}`);
       const sandbox = /<iframe\s+sandbox="([^"]*)"/.exec(body)?.[1]?.split(' ');
       expect(sandbox).toEqual(['allow-popups', 'allow-popups-to-escape-sandbox']);
       expect(body).toContain(`src="/messages/${ids.evil}/preview"`);
     });
 
-    it('shows a text message as text, an SMS as its text, and source and headers as they are', async () => {
+    it('shows the text of a text message and of an SMS, and source and headers unchanged', async () => {
       expect((await open.browse(`/messages/${ids.text}`)).body).toContain(
         'Grüße &amp; &lt;b&gt;Küsse&lt;/b&gt;',
       );
@@ -165,14 +165,14 @@ describe('what the mailbox shows', () => {
       expect(headers.body).toMatch(/X-Evil<\/th>\s*<td>&quot;&gt;&lt;script&gt;/);
     });
 
-    it('shows the source of what cannot be taken apart, its beginning only', async () => {
+    it('shows the beginning of the source of a message that cannot be parsed', async () => {
       const { status, body } = await open.browse(`/messages/${ids.broken}`);
       expect(status).toBe(200);
-      expect(body).toContain('cannot be taken apart');
+      expect(body).toContain('cannot be parsed');
       expect(body.length).toBeLessThan(300_000);
     });
 
-    it('says so where there is nothing', async () => {
+    it('is 404 for a message that does not exist', async () => {
       for (const path of [
         '/messages/999999',
         '/messages/999999999999999',
@@ -186,7 +186,7 @@ describe('what the mailbox shows', () => {
   });
 
   describe('the preview', () => {
-    it('forbids everything, even when opened without the frame', async () => {
+    it('forbids everything, even if it is opened outside the frame', async () => {
       const { headers } = await open.browse(`/messages/${ids.evil}/preview`);
       const policy = String(headers['content-security-policy']).split('; ');
       expect(policy).toEqual([
@@ -206,14 +206,14 @@ describe('what the mailbox shows', () => {
       });
     });
 
-    it('makes no browser connect ahead, which a policy does not prevent', async () => {
+    it('disables elements that open connections despite the policy', async () => {
       const { body } = await open.browse(`/messages/${ids.evil}/preview`);
       expect(body).toContain('<no-LINK rel="preconnect"');
       expect(body).toContain('<no-iframe src="https://evil.example/">');
       expect(body).not.toMatch(/<(?:link|iframe)\b/i);
     });
 
-    it('has the pictures the message brought, but no SVG', async () => {
+    it('inlines the images attached to the message, but no SVG', async () => {
       const { body } = await open.browse(`/messages/${ids.evil}/preview`);
       expect(body).toContain(`<img src="data:image/png;base64,${picture}">`);
       expect(body).toContain('<img src="cid:evil@mail">');
@@ -223,14 +223,14 @@ describe('what the mailbox shows', () => {
   });
 
   describe('downloads', () => {
-    it('give the source byte for byte, to be saved', async () => {
+    it('return the source byte for byte, as an attachment', async () => {
       const { headers, body } = await open.browse(`/messages/${ids.evil}/raw`);
       expect(body).toBe(evilMail);
-      expect(headers['content-disposition']).toMatch(/^attachment; filename="message-2.eml"/);
+      expect(headers['content-disposition']).toMatch(/^attachment; filename=message-2.eml$/);
       expect(headers['content-security-policy']).toContain('sandbox');
     });
 
-    it('never let a file’s name write headers, nor its type be shown', async () => {
+    it('keep file names out of other headers, and hide the content type', async () => {
       const { body: message } = await open.ask(`/api/messages/${ids.evil}`);
       const number =
         message.attachments.findIndex((part: { content_type: string }) => part.content_type === 'text/html') +
@@ -248,7 +248,7 @@ describe('what the mailbox shows', () => {
   });
 
   describe('the API for tests', () => {
-    it('lists what went to a recipient, exactly, whatever the case', async () => {
+    it('lists the messages of a recipient: an exact match that ignores case', async () => {
       const found = await open.ask('/api/messages?to=ada@example.COM');
       expect(found.headers['x-total-count']).toBe('1');
       expect(found.body).toEqual([
@@ -269,13 +269,13 @@ describe('what the mailbox shows', () => {
       expect((await open.ask('/api/messages?to=ada')).body).toEqual([]);
     });
 
-    it('pages', async () => {
+    it('returns pages', async () => {
       const { headers, body } = await open.ask('/api/messages?limit=2&page=2');
       expect(headers['x-total-count']).toBe('4');
       expect(body.map((message: { id: number }) => message.id)).toEqual([ids.evil, ids.text]);
     });
 
-    it('gives one whole, taken apart', async () => {
+    it('returns one message with its parsed parts', async () => {
       const { body } = await open.ask(`/api/messages/${ids.evil}`);
       expect(Buffer.from(body.source_base64, 'base64').toString()).toBe(evilMail);
       expect(body.html).toContain('https://evil.example/pixel.gif');
@@ -288,7 +288,7 @@ describe('what the mailbox shows', () => {
       expect((await open.ask(`/api/messages/${ids.broken}`)).body.problem).toEqual(expect.any(String));
     });
 
-    it('answers bad questions in the service’s error shape, every issue by its field', async () => {
+    it('reports every invalid query parameter, in the error shape of the service', async () => {
       const bad = await open.ask('/api/messages?page=0&channel=pigeon&colour=red&limit=x&message_id=-1');
       expect(bad.status).toBe(422);
       expect(Object.keys(bad.body.validation_errors).sort()).toEqual([

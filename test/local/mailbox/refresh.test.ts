@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => open.close());
 
-/** The page's script with a browser's few parts it uses; resolves with what it would have parsed. */
+/** Runs the script of a page with the few browser APIs that it uses. @returns the text that it parses */
 async function parsedBy(script: string, answer: string): Promise<string> {
   return new Promise((resolve) => {
     runInNewContext(script, {
@@ -26,7 +26,7 @@ async function parsedBy(script: string, answer: string): Promise<string> {
   });
 }
 
-it('looks at the list anew without the style, of whose nonce a browser would complain each time', async () => {
+it('refreshes the list without parsing the style, whose nonce would violate the policy of the page', async () => {
   const { body } = await open.browse('/');
   const script = /<script nonce="[^"]+">([^]*?)<\/script>/.exec(body)?.[1] ?? '';
   expect(body).toContain('<style nonce=');

@@ -12,10 +12,10 @@ const CLIENT_GONE = 499;
 const TEMPORARY = new Set(['55P03', '57014', '53300', '57P01', '57P02', '57P03', '40001', '40P01']);
 
 function isTemporary(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code } = error as { code?: unknown };
+  if (typeof error !== 'object' || error === null) return false;
+  const { code, name } = error as { code?: unknown; name?: unknown };
   if (typeof code === 'string' && TEMPORARY.has(code)) return true;
-  return error.name === 'KnexTimeoutError' || isConnectionError(error);
+  return name === 'KnexTimeoutError' || isConnectionError(error);
 }
 
 /**

@@ -16,7 +16,7 @@ const everyPath = [
   '/nowhere',
 ];
 
-describe('who may come into the mailbox', () => {
+describe('access to the mailbox', () => {
   let open: OpenMailbox;
   beforeAll(async () => {
     open = await openMailbox();
@@ -26,7 +26,7 @@ describe('who may come into the mailbox', () => {
   const visit = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     send(open.mailbox.port, path, { method, headers });
 
-  it.each(everyPath)('nobody without the token: GET %s', async (path) => {
+  it.each(everyPath)('is refused without the token: GET %s', async (path) => {
     expect((await visit(path)).status).toBe(401);
     expect((await visit(path, { cookie: open.cookie.replace(/=.*/, '=') })).status).toBe(401);
     expect((await visit(path, { cookie: `${open.cookie}x` })).status).toBe(401);
@@ -37,11 +37,11 @@ describe('who may come into the mailbox', () => {
     expect((await visit(`${path}?token=`)).status).toBe(401);
   });
 
-  it('a wrong bearer token is not made good by a cookie', async () => {
+  it('is refused with a wrong bearer token, even with a valid cookie', async () => {
     expect((await visit('/', { cookie: open.cookie, authorization: 'Bearer wrong' })).status).toBe(401);
   });
 
-  it('by the link once, then by a cookie that scripts and other sites cannot use', async () => {
+  it('is granted by the link once, then by a cookie that scripts and other sites cannot use', async () => {
     expect(open.mailbox.url).toBe(`http://127.0.0.1:${open.mailbox.port}/?token=${token}`);
     const opened = await visit(`/messages/5?view=text&token=${token}`);
     expect(opened.status).toBe(303);
@@ -52,7 +52,7 @@ describe('who may come into the mailbox', () => {
     expect((await open.browse('/')).status).toBe(200);
   });
 
-  it('the token in an address opens pages only, and sends nobody elsewhere', async () => {
+  it('accepts the token in the address of a page only, and never redirects to another site', async () => {
     expect((await visit(`/api/messages?token=${token}`)).status).toBe(401);
     expect((await visit(`/messages/1/preview?token=${token}`)).status).toBe(401);
     for (const path of [
@@ -73,7 +73,7 @@ describe('who may come into the mailbox', () => {
     '127.0.0.1.evil.example',
     '169.254.1.1',
     'localhost.evil.example',
-  ])('not under the name %p, with or without the token', async (host) => {
+  ])('is refused under the host name %p, with or without the token', async (host) => {
     const proofs: Record<string, string>[] = [
       {},
       { cookie: open.cookie },
@@ -86,28 +86,31 @@ describe('who may come into the mailbox', () => {
     expect((await visit(`/?token=${token}`, { host })).headers['set-cookie']).toBeUndefined();
   });
 
-  it.each(['127.0.0.1', 'localhost:9999', '[::1]:8025'])('under this machine’s name %s', async (host) => {
-    expect((await visit('/', { host, cookie: open.cookie })).status).toBe(200);
-  });
+  it.each(['127.0.0.1', 'localhost:9999', '[::1]:8025'])(
+    'is granted under the local name %s',
+    async (host) => {
+      expect((await visit('/', { host, cookie: open.cookie })).status).toBe(200);
+    },
+  );
 
-  it('listens on this machine only, and says so when its port is taken', async () => {
+  it('rejects with a clear message if the port is taken or the token too short', async () => {
     const log = pino({ level: 'silent' });
-    const second = { config: { MAILBOX_PORT: open.mailbox.port }, database: open.made.database, token, log };
+    const second = { config: { MAILBOX_PORT: open.mailbox.port }, database: open.test.database, token, log };
     await expect(startMailbox(second)).rejects.toThrow(/port \d+ is taken .* MAILBOX_PORT/);
     await expect(startMailbox({ ...second, token: '' })).rejects.toThrow(/token/);
   });
 
-  it('refuses what no browser or script of ours sends', async () => {
+  it('answers HEAD, refuses unknown methods, and rejects a target that is not a path', async () => {
     expect((await visit('*', { cookie: open.cookie }, 'OPTIONS')).status).toBe(400);
     const put = await visit('/api/messages', { cookie: open.cookie }, 'PUT');
     expect(put.status).toBe(405);
-    expect(put.headers.allow).toBe('GET, DELETE');
+    expect(put.headers.allow).toBe('DELETE, GET, HEAD, OPTIONS');
     const head = await visit('/', { cookie: open.cookie }, 'HEAD');
     expect(head.status).toBe(200);
     expect(head.body).toBe('');
   });
 
-  it('asks to come back while the database is away, and shows nothing of it', async () => {
+  it('answers 503 without details while the database is unavailable', async () => {
     const log = pino({ level: 'silent' });
     const database = openDatabase({ url: 'postgresql://nobody@127.0.0.1:1/none' });
     const alone = await startMailbox({ config: { MAILBOX_PORT: 0 }, database, token, log });
@@ -120,7 +123,7 @@ describe('who may come into the mailbox', () => {
 
   describe('clearing', () => {
     beforeEach(async () => {
-      const provider = createCaptureSmsProvider({ pool: open.made.database.pool });
+      const provider = createCaptureSmsProvider({ pool: open.test.database.pool });
       await provider.handOver([{ messageId: 1, attempt: 1, to: '+4915112345678', text: 'hi', segments: 1 }]);
     });
     const kept = async () => (await open.ask('/api/messages')).headers['x-total-count'];
@@ -130,8 +133,8 @@ describe('who may come into the mailbox', () => {
       ['another site', { origin: 'https://evil.example' }],
       ['another port of this machine', { origin: 'http://127.0.0.1:3000' }],
       ['a sandboxed frame', { origin: 'null' }],
-      ['nobody knows where', {}],
-      ['another site, by the browser’s own word', { 'sec-fetch-site': 'same-site' }],
+      ['an unknown origin', {}],
+      ['another site, according to the browser', { 'sec-fetch-site': 'same-site' }],
     ])('is refused from %s', async (_where, headers: Record<string, string>) => {
       expect((await visit('/clear', { cookie: open.cookie, ...headers }, 'POST')).status).toBe(403);
       expect((await visit('/api/messages', { cookie: open.cookie, ...headers }, 'DELETE')).status).toBe(403);
