@@ -13,9 +13,7 @@ export const MESSAGE_LIFETIME_HOURS = 72;
 /** SQL: an interval. */
 export const MESSAGE_LIFETIME = `interval '${MESSAGE_LIFETIME_HOURS} hours'`;
 
-/**
- * The states of a message. `sending` is never stored: it is shown while an intent covers the message.
- */
+/** The states of a message. `sending` is not one of them: it is shown while an intent covers the message. */
 export const messageStatuses = [
   'queued',
   'held',

@@ -2,6 +2,7 @@ import { batchTask, daysBefore } from '../platform/housekeeping/task.ts';
 import type { Upkeep } from '../platform/housekeeping/upkeep.ts';
 import { recoverDeadSender } from './send/dead-process.ts';
 
+/** The allowance counts the last 24 hours. */
 const ALLOWANCE_DAYS = 2;
 
 /** Deletes message bodies after the retention, but never while their message may still be handed over. */
@@ -22,7 +23,7 @@ const expiredSuppressions = batchTask(
    and released_at is null`,
 );
 
-/** Deletes buckets from well before the period that the allowance counts. A locked bucket goes the next time. */
+/** Deletes buckets of the allowance that are much older than the period it counts. A locked bucket goes the next time. */
 const allowanceBuckets = batchTask(
   'allowance_buckets',
   `delete from allowance_buckets where ctid = any (array(

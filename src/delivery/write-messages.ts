@@ -1,6 +1,6 @@
 import { AppError } from '../errors.ts';
 import type { Queryable } from '../platform/db/queryable.ts';
-import { type Limits, limits as allLimits, type LimitSettings, settingIn } from './limits/authority.ts';
+import { acceptRules, type LimitSettings, settingIn } from './limits/authority.ts';
 import type { AcceptRule } from './limits/limit.ts';
 import type { Bounce, Channel, FailureCode, MessageClass, messageClasses, MessageStatus } from './message.ts';
 
@@ -90,9 +90,6 @@ export interface Addition {
   /** CTE over `accepted`: the messages that are written. */
   follow?: string;
 }
-
-/** The rules of all limits that refuse messages at accept. */
-const acceptRules: readonly AcceptRule[] = (allLimits as Limits).flatMap(({ accept }) => accept ?? []);
 
 export interface WriteOptions {
   source: MessageSource;

@@ -29,6 +29,7 @@ export const allowance = {
         coalesce(sum(b.used), 0) as used,
         min(b.bucket) filter (where b.used > 0) + ${ROLLING_PERIOD} as resets_at
       from allowance_buckets b where b.account_id = a.id and b.bucket > now() - ${ROLLING_PERIOD}) counted`,
+  queueColumns: ['reserved_bucket'],
   quota: { counts: 'q.reserved_bucket is null' },
   claim: {
     effect: 'hold',

@@ -4,7 +4,7 @@ import { allowance } from './allowance.ts';
 import { contentMissing } from './content-missing.ts';
 import { expired } from './expired.ts';
 import { gone } from './gone.ts';
-import type { Cte, Limit, Setting } from './limit.ts';
+import type { AcceptRule, Cte, Limit, Setting } from './limit.ts';
 import { sandboxCap } from './sandbox-cap.ts';
 import { suppressed } from './suppressed.ts';
 
@@ -37,6 +37,9 @@ export type FiguresName = Extract<AnyLimit, { figures: unknown }>['name'];
 
 /** A table of limits; tests have their own. */
 export type Limits = readonly Limit[];
+
+/** The rules of all limits that refuse messages at accept. */
+export const acceptRules: readonly AcceptRule[] = (limits as Limits).flatMap(({ accept }) => accept ?? []);
 
 export const holdReasons = (limits as Limits)
   .filter(({ claim }) => claim?.effect === 'hold')

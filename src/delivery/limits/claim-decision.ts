@@ -29,6 +29,12 @@ export function figuresCtes(setting: Setting, table: Limits = limits): Cte[] {
   );
 }
 
+/** SQL: the columns of `send_queue` that a claim reads. */
+export function queueColumnsSql(table: Limits = limits): string {
+  const columns = inClaim(table).flatMap(({ queueColumns }) => queueColumns ?? []);
+  return [...new Set(['message_id', 'queued_at', ...columns])].join(', ');
+}
+
 /** @param decided the limits decided so far: a message to which one of them applies takes no place */
 function quotaSql(limit: Limit, decided: readonly Limit[], rows: string): string {
   const takes = [`(${limit.quota?.counts})`, ...decided.map((each) => `not q.${applies(each)}`)].join(

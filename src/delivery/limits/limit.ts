@@ -9,7 +9,7 @@ import type { FailureCode } from '../message.ts';
  *
  * SQL in a limit sees these rows under these names:
  * - `a`: the account, a row of `accounts`
- * - `q`: the queue row, of `send_queue`
+ * - `q`: the queue row, of `send_queue`; a claim reads `message_id`, `queued_at` and the `queueColumns` of the limits
  * - `m`: the message, of `messages`, and `c`, its content, of `message_contents`: before hand-over only
  * - the limit's own name: its figures, in a claim and in the status
  */
@@ -25,6 +25,8 @@ export interface Limit {
    * `resets_at` (a time; null if nothing is used). A claim reads it once, under a lock of the account.
    */
   readonly figures?: (setting: Setting) => string;
+  /** The columns of `send_queue` that it reads in a claim. More columns make every claim slower. */
+  readonly queueColumns?: readonly string[];
   /** Decides for one message. The claim and the check before hand-over share it. */
   readonly condition?: Condition;
   /** Lets as many messages go as `figures` has remaining. Applies in a claim. */
@@ -114,6 +116,9 @@ export type HandOverRule =
 /**
  * What messages reserve of the limit. A reservation is made once, in a claim (`take`) or when the message is accepted
  * (`accept.reserve`). When the message leaves the queue, it either returns (`giveBack`) or is used up (`capture`).
+ *
+ * Counters need a table of their own: these expressions become part of larger statements, and PostgreSQL updates a row
+ * only once in a statement. So `giveBack` and `capture` must not update the same row either.
  */
 export interface Reservation {
   /** The column of `send_queue` that names a message's reservation (null: none), and SQL for its value. */

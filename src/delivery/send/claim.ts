@@ -1,7 +1,14 @@
 import type pg from 'pg';
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';
 import { furtherCtes, limits, type Limits, type LimitSettings, settingIn } from '../limits/authority.ts';
-import { decidedSql, figuresCtes, heldSql, reservationsSql, takeCtes } from '../limits/claim-decision.ts';
+import {
+  decidedSql,
+  figuresCtes,
+  heldSql,
+  queueColumnsSql,
+  reservationsSql,
+  takeCtes,
+} from '../limits/claim-decision.ts';
 import { type Channel, openStatuses, statusList } from '../message.ts';
 
 export interface Claim {
@@ -47,7 +54,7 @@ export function claimSql(table: Limits = limits): string {
   ), account as materialized (
     select * from accounts where id = ${requested('accountId', 'bigint')}
   )${furtherCtes(figuresCtes(settingIn(`($1 -> 'settings')`), table))}, picked as (
-    select * from send_queue
+    select ${queueColumnsSql(table)} from send_queue
     where owner is null and channel = ${requested('channel', 'text')} and class = ${requested('class', 'smallint')}
       and account_id = ${requested('accountId', 'bigint')} and due_at <= now()
       -- The fence: a process that was taken for dead claims nothing, and the reaper waits for a claim that has begun.

@@ -14,13 +14,13 @@ import type { OutgoingEmail, OutgoingSms } from '../providers/port.ts';
 import type { BatchMessage } from './batch.ts';
 
 export interface ComposeDeps {
-  /** Of Message-ID and return path. */
+  /** The domain of Message-ID and return path. */
   mailDomain: string;
   returnPathKey: KeyObject;
-  /** Reads a sender's address; there are few of them, in many messages. */
+  /** Parses a sender's address, with a cache: many messages have the same sender. */
   readSender: (text: string) => ReturnType<typeof parseEmailAddress>;
   prepare: (content: EmailContent) => PreparedContent;
-  /** The keys that sign for a sender's domain; none where signing is off or left to the relay. */
+  /** Signers for the domain of a sender. None if signing is off or the relay signs. */
   signersFor: (domain: string) => readonly DkimSigner[];
 }
 
@@ -30,9 +30,10 @@ function valid(parsed: ReturnType<typeof parseEmailAddress>, what: string): Emai
 }
 
 /**
- * The email of a message, a pure function of what is stored: handed over again after a crash it is the same,
- * byte for byte, Message-ID and Date included. With keys that sign it is a promise.
- * @throws where the stored message cannot become an email
+ * Composes the email of a message. The result depends on the stored message alone: if the message is handed over again
+ * after a crash, the email is the same, byte for byte, including Message-ID and Date.
+ * @returns a promise only if the email has to be signed
+ * @throws Error if the stored message cannot become an email
  */
 export function composeEmail(
   message: BatchMessage,
@@ -90,7 +91,7 @@ const MAX_CACHED_CONTENTS = 256;
 /** Bytes of the prepared contents, and two for each character of their keys. */
 const MAX_CACHE_SIZE = 4 * 1024 * 1024;
 
-/** Its length before each text: no two contents have one key. */
+/** Puts its length before each text, so that different contents never have the same key. */
 function part(text: string | null): string {
   return text === null ? '-' : `${text.length}:${text}`;
 }

@@ -6,17 +6,19 @@ import type { EmailProvider, OutgoingEmail, HandOverOutcome, SmsProvider } from 
 import type { BatchMessage } from './batch.ts';
 import { type ComposeDeps, composeEmail, composeSms, createContentCache } from './compose.ts';
 
-/** Hands a window to whatever serves a channel. Outcomes come in the window's order. */
+/** A provider that serves a channel. */
 export interface ProviderChannel {
   readonly channel: Channel;
   readonly provider: string;
+  /** How many batches the provider takes at once. */
   readonly concurrency: number;
-  handOver(window: readonly BatchMessage[]): Promise<HandOverOutcome[]>;
+  /** Hands a batch over. Returns one outcome for each message, in the order of the batch. */
+  handOver(batch: readonly BatchMessage[]): Promise<HandOverOutcome[]>;
   close(): Promise<void>;
 }
 
-/** What composing needs; the key as bytes. */
 interface EmailChannelSettings extends Pick<ComposeDeps, 'mailDomain' | 'signersFor'> {
+  /** Signs return paths. */
   returnPathKey: Buffer;
 }
 
@@ -39,12 +41,12 @@ function composeDeps(settings: EmailChannelSettings): ComposeDeps {
   };
 }
 
-/** A whole window composed; what cannot be is an error in its place. Waits only where keys sign. */
-async function composeWindow(
-  window: readonly BatchMessage[],
+/** Composes a batch. A message that cannot become an email is an error in its place. */
+async function composeBatch(
+  batch: readonly BatchMessage[],
   deps: ComposeDeps,
 ): Promise<(OutgoingEmail | Error)[]> {
-  const composing = window.map((message) => {
+  const composing = batch.map((message) => {
     try {
       const email = composeEmail(message, deps);
       return email instanceof Promise ? email.catch((error: unknown) => error as Error) : email;
@@ -55,34 +57,35 @@ async function composeWindow(
   return Promise.all(composing.map((email) => Promise.resolve(email)));
 }
 
-/** Emails: composed first; one that cannot be composed is refused alone. */
+/** Sends emails through a provider. A message that cannot be composed is refused; the others of its batch are sent. */
 export function createEmailChannel(provider: EmailProvider, settings: EmailChannelSettings): ProviderChannel {
   const deps = composeDeps(settings);
   return {
     channel: 'email',
     provider: provider.name,
     concurrency: provider.concurrency,
-    async handOver(window) {
-      const composed = await composeWindow(window, deps);
+    async handOver(batch) {
+      const composed = await composeBatch(batch, deps);
       const emails = composed.filter((email): email is OutgoingEmail => !(email instanceof Error));
       const outcomes = emails.length > 0 ? await provider.handOver(emails) : [];
       let next = 0;
       return composed.map((email): HandOverOutcome => {
         if (email instanceof Error)
           return { kind: 'refused', code: 'content_rejected', response: email.message };
-        return outcomes[next++] ?? { kind: 'unknown', reason: 'the provider gave no outcome' };
+        return outcomes[next++] ?? { kind: 'unknown', reason: 'the provider reported no outcome' };
       });
     },
     close: () => provider.close(),
   };
 }
 
+/** Sends SMS through a provider. */
 export function createSmsChannel(provider: SmsProvider): ProviderChannel {
   return {
     channel: 'sms',
     provider: provider.name,
     concurrency: provider.concurrency,
-    handOver: (window) => provider.handOver(window.map(composeSms)),
+    handOver: (batch) => provider.handOver(batch.map(composeSms)),
     close: () => provider.close(),
   };
 }

@@ -54,7 +54,7 @@ const countersSql = `, sums as (
  * up by their keys, as in a claim.
  * @param interest SQL over `u`: whether the message's events interest a consumer
  */
-export const recordSql = (interest: string, table: Limits = limits): string => `
+const recordSql = (interest: string, table: Limits = limits): string => `
   with input as (
     select * from json_to_recordset($1) as i (
       "messageId" bigint, attempt smallint, epoch int, status text, events text[], queue text, "delaySeconds" int,
@@ -157,8 +157,11 @@ export type RecordBatches = (batches: readonly BatchRecord[]) => Promise<QueuedW
  * Records batches in one transaction: attempts, message states, events and the work that follows from them, suppressions
  * and counters, and the end of the intents.
  */
-export function createBatchRecording({ pool, events }: BatchRecordingDeps): RecordBatches {
-  const text = recordSql(events.interestSql('u.brand_id'));
+export function createBatchRecording(
+  { pool, events }: BatchRecordingDeps,
+  table: Limits = limits,
+): RecordBatches {
+  const text = recordSql(events.interestSql('u.brand_id'), table);
   return (batches) =>
     inTransaction(pool, async (client) => {
       const messages = await recordIn(client, text, batches);

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { HoldReason } from '../../delivery/limits/authority.ts';
 import { openStatuses } from '../../delivery/message.ts';
 import type { NewMessage, WrittenMessage } from '../../delivery/write-messages.ts';
 import type { messageDetail, messageResource } from './schema.ts';
@@ -21,7 +22,7 @@ export interface MessageRow extends Pick<NewMessage, Column> {
   campaign_id?: number | null;
   flow_id?: number | null;
   provider_message_id?: string | null;
-  hold?: { reason: string; until: string | null } | null;
+  hold?: { reason: HoldReason; until: string | null } | null;
   created_at: Date;
   updated_at: Date;
   sent_at?: Date | null;

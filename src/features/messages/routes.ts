@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
-import { limitSettings } from '../../delivery/limits/authority.ts';
+import { acceptRules, limitSettings } from '../../delivery/limits/authority.ts';
+import type { ErrorCode } from '../../errors.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import { pageOf } from '../../platform/db/paging.ts';
@@ -23,6 +24,13 @@ export interface MessageRouteDeps {
 }
 
 const tag = 'Messages';
+
+const sendErrors: ErrorCode[] = [
+  'sender_not_verified',
+  'reserved_header',
+  'reserved_tag',
+  ...acceptRules.map(({ code }) => code),
+];
 
 /** POST /messages, GET /messages, GET /messages/:id. */
 export function createMessageRoutes({ config, database, waker }: MessageRouteDeps): RouteDefinition[] {
@@ -47,7 +55,7 @@ export function createMessageRoutes({ config, database, waker }: MessageRouteDep
       body: sendMessageBody,
       readOnlyFields: messageReadOnlyFields,
       responses: { 201: { description: 'Accepted for sending.', schema: messageResource } },
-      errors: ['sender_not_verified', 'reserved_header', 'reserved_tag', 'sandbox_limit_reached'],
+      errors: sendErrors,
       async handler({ tenant, body, idempotencyKey }) {
         const { status, message, replayed } = await messages.send(tenant, body, idempotencyKey);
         return { status, body: message, replayed };

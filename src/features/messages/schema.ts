@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
+import { holdReasons } from '../../delivery/limits/authority.ts';
 import { channels, messageStatuses } from '../../delivery/message.ts';
 import { pageQuery } from '../../platform/db/paging.ts';
 
@@ -212,7 +213,7 @@ export const messageResource = z
     bounce: z
       .object({ type: z.enum(['hard', 'soft']), subtype: z.string(), diagnostic: z.string() })
       .nullable(),
-    hold: z.object({ reason: z.string(), until: time }).nullable(),
+    hold: z.object({ reason: z.enum(holdReasons), until: time }).nullable(),
     queued_at: time,
     sent_at: time,
     delivered_at: time,

@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { limits } from '../../../src/delivery/limits/authority.ts';
+import type { Limit } from '../../../src/delivery/limits/limit.ts';
+import { messageClasses } from '../../../src/delivery/message.ts';
+import { claimSql } from '../../../src/delivery/send/claim.ts';
+import { outcomeRecord } from '../../../src/delivery/send/outcomes.ts';
+import { createBatchRecording } from '../../../src/delivery/send/record.ts';
+import { intendBatch } from '../../../src/delivery/send/batch.ts';
+import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
+import { onClient } from '../../../src/platform/db/queryable.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testEvents } from '../../support/events.ts';
+import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
+import { TEST_LIMITS } from '../../support/sending.ts';
+
+/** Limits as later features will declare them: one file and one line of the table each. */
+
+const OWNER = 90;
+const PER_SENDER = 2;
+
+/** Decides for each message, with an end of its own, such as quiet hours. */
+const quietHours = {
+  name: 'quiet_hours',
+  title: 'the recipient sleeps',
+  queueColumns: ['attempt_count'],
+  condition: { reads: 'queue', sql: 'q.attempt_count = 1' },
+  claim: { effect: 'hold', until: `q.queued_at + interval '8 hours'` },
+} as const satisfies Limit;
+
+/** Counts places for each sender of an account, such as a warm-up. */
+const warmUp = {
+  name: 'warm_up',
+  title: 'messages of a new sender',
+  figures: () =>
+    `select ${PER_SENDER} as "limit", 0 as used, ${PER_SENDER} as remaining, null::timestamptz as resets_at`,
+  quota: { counts: 'true', per: 'q.message_id % 2' },
+  claim: { effect: 'hold', until: null, recheck: `interval '1 minute'` },
+} as const satisfies Limit;
+
+/** Charges what was sent, and returns what was not, such as a wallet. */
+const wallet = {
+  name: 'wallet',
+  title: 'money',
+  reservation: {
+    giveBack: (rows) => [
+      {
+        name: 'wallet_given_back',
+        sql: `update accounts a set wallet_balance_cents = wallet_balance_cents + (select count(*)::int from ${rows})
+          where a.id in (select account_id from ${rows})`,
+      },
+    ],
+    capture: (rows) => [
+      {
+        name: 'wallet_captured',
+        sql: `insert into sandbox_usage (account_id, month, used)
+          select account_id, date '2000-01-01', count(*) from ${rows} group by 1`,
+      },
+    ],
+  },
+} as const satisfies Limit;
+
+const table = [...limits, quietHours, warmUp, wallet];
+
+let test: TestDatabase;
+let database: Database;
+let account: QueuedAccount;
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  database = openDatabase({ url: test.url, poolMax: 1, keyedPlans: true });
+  await insertSender(database, OWNER);
+  await onClient(database.pool, (client) => client.query(claimSql(table)));
+});
+afterAll(async () => {
+  await database.close();
+  await test.drop();
+});
+beforeEach(async () => {
+  account = await insertAccount(database);
+});
+
+async function claim(quantum: number): Promise<{ messageId: number; epoch: number }[]> {
+  const request = {
+    channel: 'email',
+    class: messageClasses.transactional,
+    accountId: account.accountId,
+    owner: OWNER,
+    quantum,
+    settings: TEST_LIMITS,
+  };
+  return onClient(database.pool, async (client) => {
+    const { rows } = await client.query<{ message_id: number; claim_epoch: number }>(
+      `execute claim_backlog(${client.escapeLiteral(JSON.stringify(request))})`,
+    );
+    return rows.map((row) => ({ messageId: row.message_id, epoch: row.claim_epoch }));
+  });
+}
+
+async function holds(): Promise<Record<string, number[]>> {
+  const { rows } = await database.pool.query<{ reason: string; ids: number[] }>(
+    `select hold ->> 'reason' as reason, array_agg(id::int order by id) as ids from messages
+     where account_id = $1 and status = 'held' group by 1`,
+    [account.accountId],
+  );
+  return Object.fromEntries(rows.map(({ reason, ids }) => [reason, ids]));
+}
+
+it('claims for each sender what remains for it, and holds the others', async () => {
+  const ids = await queueEmails(database, account, 8);
+  const claimed = await claim(8);
+  expect(claimed.map(({ messageId }) => messageId)).toEqual(ids.slice(0, 2 * PER_SENDER));
+  expect(await holds()).toEqual({ warm_up: ids.slice(2 * PER_SENDER) });
+});
+
+it('holds each message until a time of its own, and gives it no place in a quota', async () => {
+  const ids = await queueEmails(database, account, 6);
+  const quiet = ids.slice(0, 2);
+  await database.pool.query('update send_queue set attempt_count = 1 where message_id = any($1)', [quiet]);
+  expect((await claim(6)).map(({ messageId }) => messageId)).toEqual(ids.slice(2));
+  expect(await holds()).toEqual({ quiet_hours: quiet });
+  const { rows } = await database.pool.query(
+    `select (hold ->> 'until')::timestamptz = q.due_at and q.due_at = q.queued_at + interval '8 hours' as own
+     from messages m join send_queue q on q.message_id = m.id where m.id = any($1)`,
+    [quiet],
+  );
+  expect(rows).toEqual([{ own: true }, { own: true }]);
+});
+
+it('counts a message in no other quota than those that let it go', async () => {
+  await database.pool.query('update accounts set allowance_per_day = 6 where id = $1', [account.accountId]);
+  const ids = await queueEmails(database, account, 8);
+  await claim(8);
+  expect(await holds()).toEqual({ allowance: ids.slice(6), warm_up: ids.slice(4, 6) });
+  const { rows } = await database.pool.query('select used from allowance_buckets where account_id = $1', [
+    account.accountId,
+  ]);
+  expect(rows).toEqual([{ used: 2 * PER_SENDER }]);
+});
+
+it('uses up what sent messages have reserved, and returns what refused ones have', async () => {
+  await queueEmails(database, account, 3);
+  const messages = await intendBatch(database.pool, {
+    owner: OWNER,
+    seq: 1,
+    provider: 'smtp',
+    claims: await claim(3),
+  });
+  const accepted = {
+    kind: 'accepted',
+    providerMessageId: null,
+    response: '250 ok',
+    delivered: false,
+  } as const;
+  const refused = { kind: 'refused', code: 'rejected', response: '550 no' } as const;
+  const outcomes = messages.map((message, n) => outcomeRecord(message, 'smtp', n === 0 ? refused : accepted));
+  await createBatchRecording(
+    { pool: database.pool, events: testEvents },
+    table,
+  )([{ owner: OWNER, seq: 1, outcomes }]);
+  const { rows } = await database.pool.query(
+    `select wallet_balance_cents as returned, used as charged
+     from accounts join sandbox_usage on account_id = id where id = $1`,
+    [account.accountId],
+  );
+  expect(rows).toEqual([{ returned: 1, charged: 2 }]);
+});

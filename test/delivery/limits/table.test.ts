@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { acceptRules, type LimitName, limits, type Limits } from '../../../src/delivery/limits/authority.ts';
+import { readCapacity } from '../../../src/delivery/limits/capacity.ts';
+import type { Limit } from '../../../src/delivery/limits/limit.ts';
+import { releaseHeld } from '../../../src/delivery/limits/release-held.ts';
+import { messageClasses } from '../../../src/delivery/message.ts';
+import { intendBatch } from '../../../src/delivery/send/batch.ts';
+import { type Claim, claimBacklog } from '../../../src/delivery/send/claim.ts';
+import { refusalRecord } from '../../../src/delivery/send/outcomes.ts';
+import { createBatchRecording } from '../../../src/delivery/send/record.ts';
+import { allocateMessageIds, writeMessages } from '../../../src/delivery/write-messages.ts';
+import { readDeliveryStatus } from '../../../src/features/delivery-status/service.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testEvents } from '../../support/events.ts';
+import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
+import { TEST_LIMITS } from '../../support/sending.ts';
+
+const OWNER = 90;
+const actor = { kind: 'api_key', id: 1, test: false } as const;
+const source = { class: messageClasses.transactional };
+
+/** SQL that makes each limit apply to the messages of the account $1. */
+const situations: Record<LimitName, string> = {
+  gone: `update messages set status = 'canceled' where account_id = $1`,
+  expired: `update send_queue set queued_at = now() - interval '73 hours' where account_id = $1`,
+  account_paused: 'update accounts set sending_paused_at = now() where id = $1',
+  allowance: 'update accounts set allowance_per_day = 0 where id = $1',
+  sandbox_cap: 'update accounts set sandbox_monthly_cap = 0 where id = $1',
+  suppressed: `insert into suppressions (account_id, address_key, reason) values ($1, 'u0@example.com', 'manual')`,
+  content_missing: `delete from message_contents
+    where message_id in (select id from messages where account_id = $1)`,
+};
+
+let test: TestDatabase;
+let account: QueuedAccount;
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  await insertSender(test.database, OWNER);
+});
+afterAll(() => test.drop());
+beforeEach(async () => {
+  account = await insertAccount(test.database);
+});
+
+const query = <Row extends object>(text: string, values: unknown[]) =>
+  test.database.pool.query<Row>(text, values).then((result) => result.rows);
+
+const apply = (limit: Limit) => query(situations[limit.name as LimitName], [account.accountId]);
+
+const claim = (): Promise<Claim[]> =>
+  claimBacklog(
+    test.database.pool,
+    { channel: 'email', ...source, accountId: account.accountId, owner: OWNER, quantum: 50 },
+    TEST_LIMITS,
+  );
+
+const intend = (claims: Claim[]) =>
+  intendBatch(test.database.pool, { owner: OWNER, seq: account.accountId, provider: 'smtp', claims });
+
+async function accept(): Promise<void> {
+  const [id = 0] = await allocateMessageIds(test.database.pool, 1);
+  const address = 'ada@example.com';
+  const message = { to_address: address, to_key: address, from_address: address, subject: 'Hi', text: 'Hi' };
+  const { accountId: account_id, brandId: brand_id } = account;
+  await writeMessages(
+    test.database.pool,
+    [{ id, account_id, brand_id, channel: 'email', status: 'queued', test: false, ...message }],
+    { source, limits: TEST_LIMITS },
+  );
+}
+
+const table: Limits = limits;
+const named = table.map((limit) => [limit.name, limit] as const);
+
+describe('the table of limits', () => {
+  it('has limits with names, reasons and SQL states of their own', () => {
+    for (const key of [
+      table.map(({ name }) => name),
+      table.flatMap(({ status }) => status?.reason ?? []),
+      acceptRules.map(({ sqlstate }) => sqlstate),
+    ]) {
+      expect(new Set(key).size).toBe(key.length);
+    }
+  });
+
+  it.each(named)('%s applies somewhere, and says how it decides', (_name, limit) => {
+    expect(limit.accept ?? limit.claim ?? limit.handOver).toBeDefined();
+    expect(limit.accept ?? limit.condition ?? limit.quota).toBeDefined();
+    if (limit.quota) expect([limit.figures, limit.claim?.effect]).toEqual([expect.any(Function), 'hold']);
+    if (limit.claim && !limit.quota) expect(limit.condition?.reads).not.toBe('message');
+    if (limit.claim?.effect === 'hold') expect(limit.claim.until ?? limit.claim.recheck).toBeTruthy();
+  });
+});
+
+describe.each(named)('the limit %s', (_name, limit) => {
+  it(limit.accept ? 'refuses a request' : 'refuses no request', async () => {
+    await apply(limit);
+    if (!limit.accept) return accept();
+    const { code, message } = limit.accept;
+    await expect(accept()).rejects.toMatchObject({ code, message });
+    expect(await query('select 1 from messages where account_id = $1', [account.accountId])).toEqual([]);
+  });
+
+  it(limit.claim?.effect === 'hold' ? 'holds messages in a claim' : 'lets messages be claimed', async () => {
+    await queueEmails(test.database, account, 1);
+    await apply(limit);
+    const claims = await claim();
+    const holds = limit.claim?.effect === 'hold';
+    expect(claims).toHaveLength(holds ? 0 : 1);
+    const [row] = await query<{ hold: { reason: string; until: string | null } | null; due_at: Date }>(
+      `select hold, due_at from messages join send_queue on message_id = id where messages.account_id = $1`,
+      [account.accountId],
+    );
+    if (!holds) return expect(row?.hold).toBeNull();
+    const until = limit.claim.until === null ? null : row?.due_at.toISOString();
+    const shown = row?.hold?.until ? new Date(row.hold.until).toISOString() : null;
+    expect([row?.hold?.reason, shown]).toEqual([limit.name, until]);
+    expect(row?.due_at.getTime()).toBeGreaterThan(Date.now());
+  });
+
+  it(limit.handOver ? 'refuses a message before hand-over' : 'refuses nothing before hand-over', async () => {
+    await queueEmails(test.database, account, 1);
+    const claims = await claim();
+    await apply(limit);
+    const [message] = await intend(claims);
+    expect(message?.verdict).toBe(limit.handOver ? limit.name : 'send');
+    if (!message || message.verdict === 'send') return;
+    const record = refusalRecord(message, message.verdict);
+    const { effect } = limit.handOver ?? {};
+    expect(record.queue).toBe(effect === 'release' ? 'release' : 'delete');
+    expect(record.giveBack).toBe(effect !== 'release');
+    if (limit.handOver?.effect === 'fail') {
+      const { code, message: text } = limit.handOver;
+      expect(record).toMatchObject({ status: 'failed', failure: { code, message: text } });
+    }
+  });
+
+  it(limit.status ? 'shows in the delivery status' : 'does not show in the delivery status', async () => {
+    await queueEmails(test.database, account, 1);
+    await apply(limit);
+    const { pool } = test.database;
+    const { reached } = await readCapacity(pool, account.accountId, TEST_LIMITS);
+    expect(reached).toEqual(limit.status ? [limit.name] : []);
+    const status = await readDeliveryStatus(
+      pool,
+      { ...account, actor, role: 'admin' },
+      TEST_LIMITS,
+      'mail.test',
+    );
+    const { state, reason, remediation } = limit.status ?? { state: 'open', reason: null, remediation: null };
+    expect(status).toMatchObject({ state, reason, remediation });
+  });
+
+  it('gives back what a refused message has reserved', async () => {
+    if (!limit.handOver || limit.handOver.effect === 'release') return;
+    await queueEmails(test.database, account, 1);
+    const claims = await claim();
+    await apply(limit);
+    const outcomes = (await intend(claims)).map((message) => refusalRecord(message, limit.name as never));
+    const record = createBatchRecording({ pool: test.database.pool, events: testEvents });
+    await record([{ owner: OWNER, seq: null, outcomes }]);
+    expect(
+      await query('select used from allowance_buckets where account_id = $1', [account.accountId]),
+    ).toEqual([{ used: 0 }]);
+    expect(await query('select 1 from send_queue where account_id = $1', [account.accountId])).toEqual([]);
+  });
+});
+
+it('shows the first limit of the table if an account has reached several', async () => {
+  for (const limit of table.toReversed()) await apply(limit);
+  const { reached } = await readCapacity(test.database.pool, account.accountId, TEST_LIMITS);
+  expect(reached).toEqual(table.filter(({ status }) => status).map(({ name }) => name));
+});
+
+it('makes held messages due again at once, and counts nothing that is due already', async () => {
+  await queueEmails(test.database, account, 2);
+  await query(situations.account_paused, [account.accountId]);
+  await claim();
+  await query('update accounts set sending_paused_at = null where id = $1', [account.accountId]);
+  await releaseHeld(test.database.pool, account.accountId);
+  expect(await claim()).toHaveLength(2);
+});
