@@ -33,7 +33,7 @@ export function retryDelaySeconds(
   return Math.max(delay, Math.min(retryAfterSeconds ?? 0, longest));
 }
 
-/** A webhook delivery that is not attempted: its webhook is off, was off since, or was removed, or its event was. */
+/** A webhook delivery that is not attempted. `webhook_off`: its webhook is off, or was turned off since the event. */
 export interface DroppedDelivery {
   due: Pick<DueDelivery, 'deliveryId' | 'createdAt' | 'generation'>;
   reason: 'webhook_off' | 'webhook_gone' | 'event_gone';
@@ -61,7 +61,7 @@ interface AttemptRecord {
   status: 'retrying' | 'delivered' | 'failed';
   nextAttemptAt: Date | null;
   lastError: string | null;
-  /** Generation of an attempt that is older than its webhook's: if it failed, it does not end a retry that was requested since. */
+  /** Set if the webhook was turned off or on since. Then a failure does not end a retry that was requested after that. */
   formerGeneration?: number;
   outcome: AttemptOutcome;
 }
