@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
-import type { AccountRow, OperatorSettings } from '../features/accounts/service.ts';
+import { accountTiers } from '../delivery/limits/capacity.ts';
+import type { AccountRow, ApprovalState, OperatorSettings } from '../features/accounts/service.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
 import { factLines, print, withDatabase, type Fact } from './context.ts';
 import { amountOrDefault, email, id, words } from './values.ts';
@@ -16,6 +17,8 @@ export function addAccountCommands(program: Command): void {
   addSet(account);
   addPauseAndResume(account);
 }
+
+const approvalStates: ApprovalState[] = ['not_required', 'pending', 'approved', 'rejected'];
 
 interface SettingOptions {
   name?: string;
@@ -108,9 +111,7 @@ function addPauseAndResume(account: Command): void {
 
 function withSettingOptions(command: Command): Command {
   return command
-    .addOption(
-      new Option('--tier <tier>', 'decides the default allowance').choices(['free', 'paid', 'trusted']),
-    )
+    .addOption(new Option('--tier <tier>', 'decides the default allowance').choices(accountTiers))
     .option(
       '--sandbox-cap <n>',
       'messages a month while no domain is verified, or "default"',
@@ -119,12 +120,9 @@ function withSettingOptions(command: Command): Command {
     .option('--allowance <n>', 'messages in a rolling 24 hours, or "default" (by tier)', amountOrDefault)
     .option('--spend-cap <cents>', 'maximum paid overage a month, or "default" (none)', amountOrDefault)
     .addOption(
-      new Option('--approval <state>', 'whether campaigns wait for approval by an operator').choices([
-        'not_required',
-        'pending',
-        'approved',
-        'rejected',
-      ]),
+      new Option('--approval <state>', 'whether campaigns wait for approval by an operator').choices(
+        approvalStates,
+      ),
     );
 }
 

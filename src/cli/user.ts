@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { Option, type Command } from 'commander';
 import { LocalError } from '../local/machine/local-error.ts';
-import type { Role } from '../platform/auth/tenant.ts';
+import { memberRoles, type Role } from '../platform/auth/tenant.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
 import { factLines, print, withDatabase } from './context.ts';
 import { email, id, words } from './values.ts';
@@ -21,7 +21,7 @@ export function addUserCommands(program: Command): void {
     .requiredOption('--email <address>', 'email address, for logging in', email)
     .addOption(
       new Option('--role <role>', 'owners and admins manage API keys and webhooks, members do not')
-        .choices(['owner', 'admin', 'member'])
+        .choices(memberRoles)
         .default('member'),
     )
     .option('--first-name <name>', 'first name of a new user', words)

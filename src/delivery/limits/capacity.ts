@@ -8,6 +8,11 @@ import {
   settingIn,
 } from './authority.ts';
 
+/** The tiers of accounts; each has its own default allowance. */
+export const accountTiers = ['free', 'paid', 'trusted'] as const;
+
+export type AccountTier = (typeof accountTiers)[number];
+
 /** How much of a limit an account has used. */
 export interface Figures {
   limit: number;
@@ -20,7 +25,7 @@ export interface Figures {
 
 /** What an account may still send. */
 export interface Capacity {
-  tier: 'free' | 'paid' | 'trusted';
+  tier: AccountTier;
   figures: Record<FiguresName, Figures>;
   /** The limits that hold or refuse messages of the account now, in the order of the table. */
   reached: LimitName[];

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { accountTiers } from '../../delivery/limits/capacity.ts';
 import { brandSchema } from '../brands/schema.ts';
 
 /** The default capabilities of an account; false for features that do not exist yet. */
@@ -117,7 +118,7 @@ export const accountSchema = z
     avatar: z.string().nullable(),
     banner: z.string().nullable(),
     comped: z.boolean(),
-    account_tier: z.enum(['free', 'paid', 'trusted']),
+    account_tier: z.enum(accountTiers),
     onboarding_state: z
       .partialRecord(z.enum(onboardingSteps), step)
       .meta({ description: 'The completed steps.' }),

@@ -1,5 +1,6 @@
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
+import type { AccountTier } from '../../delivery/limits/capacity.ts';
 import { releaseHeld } from '../../delivery/limits/release-held.ts';
 import { sandboxAddress } from '../../delivery/sender-identity.ts';
 import { notFound, invalid, type ValidationErrors } from '../../errors.ts';
@@ -11,13 +12,12 @@ import { addMember, type AddedMember } from '../users/service.ts';
 import { findAccountFigures, type AccountFigures } from './model.ts';
 import type { PatchAccountBody } from './schema.ts';
 
-export type Tier = 'free' | 'paid' | 'trusted';
 export type ApprovalState = 'not_required' | 'pending' | 'approved' | 'rejected';
 
 /** Settings that only an operator changes, with `carillon account`. */
 export interface OperatorSettings {
   name?: string;
-  tier?: Tier;
+  tier?: AccountTier;
   approvalState?: ApprovalState;
   comped?: boolean;
   /** Messages a month while no domain is verified; null: the setting SANDBOX_MONTHLY_CAP. */
@@ -31,7 +31,7 @@ export interface OperatorSettings {
 export interface AccountRow {
   id: number;
   name: string | null;
-  tier: Tier;
+  tier: AccountTier;
   approval_state: ApprovalState;
   comped: boolean;
   sandbox_monthly_cap: number | null;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { limits, type Limits, type LimitSettings } from '../../delivery/limits/authority.ts';
-import { type Capacity, readCapacity } from '../../delivery/limits/capacity.ts';
+import { accountTiers, type Capacity, readCapacity } from '../../delivery/limits/capacity.ts';
 import type { StatusRule } from '../../delivery/limits/limit.ts';
 import { sandboxAddress } from '../../delivery/sender-identity.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
@@ -17,7 +17,7 @@ export const deliveryStatusResource = z.object({
     description: '`limited`: some sends wait or are refused. `blocked`: nothing leaves.',
   }),
   commercial: z.object({
-    account_tier: z.enum(['free', 'paid', 'trusted']),
+    account_tier: z.enum(accountTiers),
     allowance: z.int().meta({ description: 'Sends in any 24 hours.' }),
     used: z.int(),
     remaining: z.int(),

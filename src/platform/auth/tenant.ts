@@ -1,6 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-export type Role = 'owner' | 'admin' | 'member';
+/** The roles of users in an account. */
+export const memberRoles = ['owner', 'admin', 'member'] as const;
+
+export type Role = (typeof memberRoles)[number];
 
 /** Who acts. A test key (`crl_test_`) has `test: true`: nothing it sends leaves. */
 export type Actor = { kind: 'api_key'; id: number; test: boolean } | { kind: 'user'; id: number; role: Role };
