@@ -8,12 +8,13 @@ const ROLLING_PERIOD = `interval '24 hours 10 minutes'`;
 
 /**
  * The rolling allowance: messages in any 24 hours, counted in buckets of ten minutes. A message reserves its place at
- * its first claim and keeps it whatever happens to the claim; it returns the place to the same bucket if it is not sent.
+ * its first claim and keeps it if the claim is given back. If the message is not sent, the place returns to the same
+ * bucket.
  * The service's own account has no allowance.
  */
 export const allowance = {
   name: 'allowance',
-  title: 'rolling allowance: messages in any 24 hours, in steps of ten minutes',
+  title: 'messages in any 24 hours, in steps of ten minutes',
   settings: (config) => ({
     allowance_free: config.ALLOWANCE_FREE,
     allowance_paid: config.ALLOWANCE_PAID,

@@ -1,9 +1,9 @@
 import type { Limit } from './limit.ts';
 
-/** Emails of a month from accounts' sandbox senders. Months are UTC. A message counts once, whatever becomes of it. */
+/** Emails of a month that accounts send from the sandbox. A message counts when it is accepted, even if it fails later. */
 export const sandboxCap = {
   name: 'sandbox_cap',
-  title: 'the sandbox: emails in a calendar month (UTC)',
+  title: 'emails from the sandbox in a calendar month (UTC)',
   settings: (config) => ({ sandbox_monthly_cap: config.SANDBOX_MONTHLY_CAP }),
   figures: (setting) => `
     select cap as "limit", used, cap - used as remaining,

@@ -41,7 +41,7 @@ const requested = (field: keyof ClaimRequest, type: string) => `($1 ->> '${field
 
 /**
  * SQL: looks at the first due rows of a backlog and claims those that no limit holds. The others become `held`, each
- * until its limit ends. A message is counted in a quota once, whatever happens to its claim.
+ * until its limit ends. A quota counts a message once, even if it is claimed several times.
  *
  * Rows are written by their keys, never joined: while the statistics of the table say that it is empty, a join walks
  * all of it for each row. What a held row becomes is therefore looked up in `holds`, a map by message id.

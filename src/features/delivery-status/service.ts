@@ -11,17 +11,17 @@ const time = z.iso.datetime().nullable();
 /** Reasons of the limits that show in the status, in the order in which they are shown. */
 const reasons = (limits as Limits).flatMap(({ status }) => (status ? [status.reason] : []));
 
-/** What may be sent now, as the limits see it. */
+/** What may be sent now, by the figures that the limits decide on. */
 export const deliveryStatusResource = z.object({
   state: z.enum(['open', 'limited', 'blocked']).meta({
-    description: '`limited`: some sends wait or are refused. `blocked`: nothing leaves.',
+    description: '`limited`: some messages wait or are refused. `blocked`: no message leaves.',
   }),
   commercial: z.object({
     account_tier: z.enum(accountTiers),
-    allowance: z.int().meta({ description: 'Sends in any 24 hours.' }),
+    allowance: z.int().meta({ description: 'Messages in any 24 hours.' }),
     used: z.int(),
     remaining: z.int(),
-    resets_at: time.meta({ description: 'When the oldest of the last 24 hours stops counting.' }),
+    resets_at: time.meta({ description: 'When the oldest message of the last 24 hours stops counting.' }),
     sandbox_monthly_cap: z.int().nullable(),
     sandbox_sends_remaining: z.int().nullable(),
     sandbox_resets_at: time,
@@ -31,7 +31,7 @@ export const deliveryStatusResource = z.object({
   exact_sender: z.object({
     email: z.string(),
     verified: z.boolean(),
-    limit: z.int().nullable().meta({ description: 'null: no limit of its own.' }),
+    limit: z.int().nullable().meta({ description: 'null: the sender has no limit of its own.' }),
     used: z.int().nullable(),
     remaining: z.int().nullable(),
     resets_at: time,
@@ -44,9 +44,11 @@ export const deliveryStatusResource = z.object({
     resets_at: time,
   }),
   pacing: z.object({
-    per_minute: z.int().nullable().meta({ description: 'null: as fast as the provider takes them.' }),
-    queued: z.int().meta({ description: 'Messages of the account that wait; counted to 100,000.' }),
-    held: z.int().meta({ description: 'Those of them that wait for capacity or for the end of a pause.' }),
+    per_minute: z.int().nullable().meta({ description: 'null: as fast as the provider accepts messages.' }),
+    queued: z
+      .int()
+      .meta({ description: 'Messages of the account that wait to be sent. At most 100,000 are counted.' }),
+    held: z.int().meta({ description: 'Waiting messages that a limit holds.' }),
     next_due_at: time,
   }),
   reason: z.enum(reasons).nullable(),

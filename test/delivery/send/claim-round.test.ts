@@ -33,14 +33,14 @@ async function claimedOf({ accountId }: QueuedAccount): Promise<Record<string, n
   return Object.fromEntries(rows.map((row) => [row.channel, row.count]));
 }
 
-it('a round claims no more than is wanted, of each backlog its share', async () => {
+it('claims no more than is wanted, and an equal share of each backlog', async () => {
   const claimRound = createClaimRound(test.database.pool, TEST_LIMITS);
   const { claimed } = await claimRound(OWNER, new Map([['email', 120]]), () => undefined);
   expect(claimed).toBe(120);
   for (const account of accounts) expect(await claimedOf(account)).toEqual({ email: 60 });
 });
 
-it('what is wanted of one channel is not taken by another, and nothing of one that wants nothing', async () => {
+it('claims for each channel what is wanted for that channel', async () => {
   const [one, other] = accounts;
   if (!one || !other) throw new Error('no accounts');
   const toSms = `update send_queue set channel = 'sms' where account_id = $1`;
@@ -56,7 +56,7 @@ it('what is wanted of one channel is not taken by another, and nothing of one th
   expect([await claimedOf(one), await claimedOf(other)]).toEqual([{ email: 150 }, { sms: 140 }]);
 });
 
-it('a message that may not go and that somebody is changing is looked at again within seconds, and held', async () => {
+it('looks again within seconds at a message that should be held while another transaction changes it', async () => {
   const { pool } = test.database;
   const account = await insertAccount(test.database, 0);
   const [changed] = await queueEmails(test.database, account, 3);

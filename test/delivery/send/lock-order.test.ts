@@ -17,10 +17,10 @@ const OWNER = 90;
 const ACCOUNTS = 8;
 
 let test: TestDatabase;
-/** Planned as the sender's statements are. */
+/** Plans statements as a sender's database does. */
 let database: Database;
 let accounts: QueuedAccount[];
-/** Of each account one, in the order of the accounts. */
+/** One claim of each account, in the order of the accounts. */
 let claims: Claim[];
 
 beforeAll(async () => {
@@ -55,74 +55,74 @@ afterEach(() =>
   ),
 );
 
-const freeMeanwhile = (hold: string, id: number, work: () => Promise<unknown>, free: string[]) =>
-  countUnlockedRows(database.pool, { lock: hold, values: [id], work, probes: free });
+const unlockedRows = (lock: string, id: number, work: () => Promise<unknown>, probes: string[]) =>
+  countUnlockedRows(database.pool, { lock, values: [id], work, probes });
 
-const holdMessage = 'select 1 from messages where id = $1 for update';
+const lockMessage = 'select 1 from messages where id = $1 for update';
 const otherMessages = 'select 1 from messages for no key update';
 const intents = 'select 1 from handovers for update';
 
-async function windowOf(seq: number, wanted: Claim[]) {
+async function intend(seq: number, wanted: Claim[]) {
   return intendBatch(database.pool, { owner: OWNER, seq, provider: 'smtp', claims: wanted });
 }
 
-async function refusedWindow() {
-  const window = await windowOf(1, claims);
-  const outcomes = window.map((message) => refusalRecord(message, 'suppressed')).toReversed();
+async function refusedBatch() {
+  const batch = await intend(1, claims);
+  const outcomes = batch.map((message) => refusalRecord(message, 'suppressed')).toReversed();
   return { owner: OWNER, seq: 1, outcomes };
 }
 
-describe('rows that others lock too are locked in the order of their ids', () => {
-  it('messages, and only then the intents, by what records outcomes', async () => {
-    const window = await refusedWindow();
+describe('rows that several statements lock', () => {
+  it('are messages by id and then intents, when outcomes are recorded', async () => {
+    const batch = await refusedBatch();
     const first = claims[0]?.messageId ?? 0;
-    const record = () => createBatchRecording({ pool: database.pool, events: testEvents })([window]);
-    // The holder counts its own row.
-    const free = [otherMessages, intents];
-    expect(await freeMeanwhile(holdMessage, first, record, free)).toEqual([ACCOUNTS, 1]);
+    const record = () => createBatchRecording({ pool: database.pool, events: testEvents })([batch]);
+    // The holder of the lock counts its own row.
+    const probes = [otherMessages, intents];
+    expect(await unlockedRows(lockMessage, first, record, probes)).toEqual([ACCOUNTS, 1]);
   });
 
-  it('buckets of the allowance, by what gives reservations back', async () => {
-    const window = await refusedWindow();
-    const hold = 'select 1 from allowance_buckets where account_id = $1 for update';
+  it('are buckets of the allowance by account, when reservations are given back', async () => {
+    const batch = await refusedBatch();
+    const lock = 'select 1 from allowance_buckets where account_id = $1 for update';
     const others = 'select 1 from allowance_buckets for update';
-    const record = () => createBatchRecording({ pool: database.pool, events: testEvents })([window]);
+    const record = () => createBatchRecording({ pool: database.pool, events: testEvents })([batch]);
     const first = accounts[0]?.accountId ?? 0;
-    expect(await freeMeanwhile(hold, first, record, [others])).toEqual([ACCOUNTS]);
+    expect(await unlockedRows(lock, first, record, [others])).toEqual([ACCOUNTS]);
     const { rows } = await database.pool.query('select distinct used from allowance_buckets');
     expect(rows).toEqual([{ used: 0 }]);
   });
 
-  it('messages, and only then the intents, by what settles a dead sender', async () => {
-    await windowOf(1, claims.slice(ACCOUNTS / 2));
-    await windowOf(2, claims.slice(0, ACCOUNTS / 2));
-    const settle = () => inTransaction(database.pool, (client) => recoverDeadSender(client, OWNER));
+  it('are messages by id and then intents, when a dead sender is recovered', async () => {
+    await intend(1, claims.slice(ACCOUNTS / 2));
+    await intend(2, claims.slice(0, ACCOUNTS / 2));
+    const recover = () => inTransaction(database.pool, (client) => recoverDeadSender(client, OWNER));
     const first = claims[0]?.messageId ?? 0;
-    const free = [otherMessages, intents];
-    expect(await freeMeanwhile(holdMessage, first, settle, free)).toEqual([ACCOUNTS, 2]);
+    const probes = [otherMessages, intents];
+    expect(await unlockedRows(lockMessage, first, recover, probes)).toEqual([ACCOUNTS, 2]);
     const { rows } = await database.pool.query('select distinct status from messages');
     expect(rows).toEqual([{ status: 'unknown' }]);
   });
 
   it.each([
-    ['by the sender', () => releaseClaims(database.pool, OWNER, claims.toReversed())],
-    ['by what settles a dead sender', () => recoverDeadSender(database.pool, OWNER)],
-  ])('claims that are given back, %s', async (_who, release) => {
-    // They lie in the table the other way round.
+    ['released by their sender', () => releaseClaims(database.pool, OWNER, claims.toReversed())],
+    ['released from a dead sender', () => recoverDeadSender(database.pool, OWNER)],
+  ])('are queue rows by message, when claims are %s', async (_name, release) => {
+    // Store the rows in the opposite order.
     await database.pool.query(
       `with moved as (delete from send_queue returning *)
        insert into send_queue select * from moved order by message_id desc`,
     );
-    const hold = 'select 1 from send_queue where message_id = $1 for update';
+    const lock = 'select 1 from send_queue where message_id = $1 for update';
     const first = claims[0]?.messageId ?? 0;
     const others = 'select 1 from send_queue for update';
-    expect(await freeMeanwhile(hold, first, release, [others])).toEqual([ACCOUNTS]);
+    expect(await unlockedRows(lock, first, release, [others])).toEqual([ACCOUNTS]);
     const { rows } = await database.pool.query('select distinct owner from send_queue');
     expect(rows).toEqual([{ owner: null }]);
   });
 });
 
-it('a claim does not wait for a message that it would hold, while somebody records what became of it', async () => {
+it('claims without waiting for a message that should be held while its outcome is recorded', async () => {
   const account = await insertAccount(database);
   const [recorded, other] = await queueEmails(database, account, 2);
   await database.pool.query('update accounts set sending_paused_at = now() where id = $1', [
@@ -134,10 +134,11 @@ it('a claim does not wait for a message that it would hold, while somebody recor
     accountId: account.accountId,
     owner: OWNER,
   } as const;
-  const impatient = openDatabase({ url: test.url, poolMax: 1, keyedPlans: true, statementTimeoutMs: 2_000 });
+  const impatient = openDatabase({ url: test.url, poolMax: 1, keyedPlans: true });
   try {
+    await impatient.pool.query(`set lock_timeout = '1s'`);
     await inTransaction(database.pool, async (client) => {
-      await client.query(holdMessage, [recorded]);
+      await client.query(lockMessage, [recorded]);
       expect(await claimBacklog(impatient.pool, { ...wanted, quantum: 2 }, TEST_LIMITS)).toEqual([]);
     });
   } finally {

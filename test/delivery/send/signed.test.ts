@@ -42,7 +42,7 @@ function resolve(name: string, type: string): Promise<string[][]> {
   return Promise.reject(Object.assign(new Error('no such record'), { code: 'ENOTFOUND' }));
 }
 
-it('arrives with both signatures valid, whatever the words', async () => {
+it('signs mail with both keys so that both signatures are valid in any language', async () => {
   const account = await insertAccount(test.database);
   const subjects = [
     'Hello',
@@ -73,7 +73,7 @@ it('arrives with both signatures valid, whatever the words', async () => {
   }
 });
 
-it('is the same mail, byte for byte, when it is handed over again', async () => {
+it('hands over the same mail again, byte for byte', async () => {
   server.received.length = 0;
   const account = await insertAccount(test.database);
   const [id] = await queueEmails(test.database, account, 1);

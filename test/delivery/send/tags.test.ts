@@ -6,7 +6,7 @@ import { eventually } from '../../support/eventually.ts';
 import { insertAccount, queueEmails } from '../../support/queued.ts';
 import { startTestSender, type TestSender } from '../../support/sending.ts';
 
-/** A provider that accepts everything and keeps what it was given. */
+/** Returns a provider that accepts every email and stores it in `given`. */
 function keepingProvider(given: OutgoingEmail[]): EmailProvider {
   return {
     name: 'keeping',
@@ -38,7 +38,7 @@ afterAll(async () => {
   await test.drop();
 });
 
-it('a provider is given the client’s tags, and which account, brand and message it is', async () => {
+it('hands the client’s tags to the provider, with the ids of account, brand and message', async () => {
   sender.sender.setMode('paused');
   const account = await insertAccount(test.database);
   const [tagged, untagged] = await queueEmails(test.database, account, 2);
