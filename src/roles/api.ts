@@ -8,159 +8,139 @@ import { startMailbox } from '../local/mailbox/server.ts';
 import { createLogger } from '../log.ts';
 import { createAuthenticate } from '../platform/auth/authenticate.ts';
 import { createKeyLookup } from '../platform/auth/key-lookup.ts';
-import { createKeyUsage, type KeyUsage } from '../platform/auth/key-usage.ts';
+import { createKeyUsage } from '../platform/auth/key-usage.ts';
 import { createSessionTokens } from '../platform/auth/session-token.ts';
-import type { Authenticate } from '../platform/auth/tenant.ts';
 import { type Database, requireConnections, openDatabase } from '../platform/db/database.ts';
 import { createWaker } from '../platform/db/wake.ts';
 import { createEventPublisher } from '../platform/events/publish.ts';
-import { createApp } from '../platform/http/app.ts';
+import { createApp, type AppDeps } from '../platform/http/app.ts';
 import { createHealthRoutes, metricsRoute, createReadinessCheck } from '../platform/http/health.ts';
 import { listen, type Listening } from '../platform/http/listen.ts';
-import { createHttpMetrics, type HttpMetrics } from '../platform/http/middlewares/metrics.ts';
+import { createHttpMetrics } from '../platform/http/middlewares/metrics.ts';
 import { createRateLimiter } from '../platform/http/rate-limiter.ts';
 import type { RouteDefinition } from '../platform/http/route.ts';
 import { createOpenApiRoutes } from '../platform/openapi/routes.ts';
-import { createFleetShare, type FleetShare } from '../platform/processes/fleet.ts';
+import { createFleetShare } from '../platform/processes/fleet.ts';
 import { registerProcess } from '../platform/processes/process.ts';
 import { createKeyring } from '../platform/secrets/keyring.ts';
+
+const DEFAULT_POOL = 16;
 
 export interface ApiServerDeps {
   /** `APP_SECRET` must be set. */
   config: Config;
   database: Database;
   log: Logger;
-  /** Routes beyond those of the rooms; for tests. */
+  /** Routes beyond those of the features; for tests. */
   extraRoutes?: RouteDefinition[];
 }
 
 export interface ApiServer {
   port: number;
-  /** Every route it answers, as OpenAPI sees them. */
+  /** Every route that is served. */
   routes: RouteDefinition[];
-  /** Finish what is under way (at most `SHUTDOWN_GRACE_SECONDS`), then stop. The database stays open. */
+  /** Finishes the requests in progress, for at most `SHUTDOWN_GRACE_SECONDS`. The database stays open. */
   stop(): Promise<void>;
 }
 
-interface Parts {
-  deps: FeatureDeps;
-  fleet: FleetShare;
-  usage: KeyUsage;
-  metrics: HttpMetrics;
-  authenticate: Authenticate;
+/** What was started, to be stopped in the opposite order. */
+type Started = (() => Promise<void>)[];
+
+async function stopAll(started: Started): Promise<void> {
+  for (const stop of started.splice(0).reverse()) await stop();
 }
 
-function createParts({ config, database, log }: ApiServerDeps): Parts {
+/** Creates the objects that the routes and the app share. */
+function createShared({ config, database, log }: ApiServerDeps, started: Started) {
   const { APP_SECRET } = requireSettings(config, 'APP_SECRET');
   const { pool } = database;
   const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
   const tokens = createSessionTokens(keyring);
   const usage = createKeyUsage(pool, log);
+  started.push(() => usage.stop());
+  const waker = createWaker({ url: database.url });
+  started.push(() => waker.close());
   const fleet = createFleetShare(pool, log);
-  const deps: FeatureDeps = {
-    config,
-    database,
-    log,
-    keyring,
-    tokens,
-    rateLimiter: createRateLimiter(() => fleet.processes()),
-    waker: createWaker({ url: database.url }),
-    events: createEventPublisher(eventConsumers),
-  };
+  started.push(async () => fleet.stop());
+  const rateLimiter = createRateLimiter(() => fleet.processes());
+  const events = createEventPublisher(eventConsumers);
+  const features: FeatureDeps = { config, database, log, keyring, tokens, rateLimiter, waker, events };
   const authenticate = createAuthenticate({ db: pool, keys: createKeyLookup(pool), usage, tokens });
-  return { deps, fleet, usage, metrics: createHttpMetrics(pool), authenticate };
+  const metrics = createHttpMetrics(pool);
+  return { features, app: { config, pool, log, authenticate, rateLimiter, metrics } };
 }
 
-/** The API, and `/metrics` on a port of its own where `METRICS_PORT` is set. */
-async function serve(
-  { deps, metrics, authenticate }: Parts,
-  routes: RouteDefinition[],
-  draining: () => boolean,
-): Promise<Listening[]> {
-  const { config, database, log, rateLimiter } = deps;
-  const floor = { config, pool: database.pool, log, authenticate, rateLimiter, metrics, draining };
-  const onPort = (port: number, served: RouteDefinition[]) => {
-    const callback = createApp({ ...floor, routes: served }).callback();
-    return listen((request, response) => void callback(request, response), config.HOST, port);
-  };
-  const api = await onPort(config.PORT, routes);
-  if (config.METRICS_PORT === 0) return [api];
-  try {
-    return [api, await onPort(config.METRICS_PORT, [metricsRoute(metrics)])];
-  } catch (error) {
-    await api.stop(0);
-    throw error;
-  }
-}
-
-/**
- * Assemble the HTTP API and serve it.
- * @throws ConfigError without `APP_SECRET`; the system's error where a port is taken
- */
-export async function startApi(server: ApiServerDeps): Promise<ApiServer> {
+/** Lists every route: health, metrics unless they have their own port, OpenAPI, and the features. */
+function listRoutes(server: ApiServerDeps, features: FeatureDeps, app: Omit<AppDeps, 'routes'>) {
   const { config, database, extraRoutes = [] } = server;
-  const parts = createParts(server);
-  let draining = false;
-  const isDraining = () => draining;
+  const readiness = createReadinessCheck(database.pool, config.TEMPORAL_ADDRESS, app.draining);
   const routes: RouteDefinition[] = [
-    ...createHealthRoutes(createReadinessCheck(database.pool, config.TEMPORAL_ADDRESS, isDraining)),
-    ...(config.METRICS_PORT === 0 ? [metricsRoute(parts.metrics)] : []),
+    ...createHealthRoutes(readiness),
+    ...(config.METRICS_PORT === 0 ? [metricsRoute(app.metrics)] : []),
     ...createOpenApiRoutes({
       routes: () => routes,
       publicUrl: config.PUBLIC_URL ?? null,
       webhooks: webhookSection(),
     }),
-    ...createFeatureRoutes(parts.deps),
+    ...createFeatureRoutes(features),
     ...extraRoutes,
   ];
-
-  async function release(): Promise<void> {
-    parts.fleet.stop();
-    await parts.deps.waker.close();
-    await parts.usage.stop();
-  }
-
-  let servers: Listening[];
-  try {
-    servers = await serve(parts, routes, isDraining);
-  } catch (error) {
-    await release();
-    throw error;
-  }
-  return {
-    port: servers[0]?.port ?? config.PORT,
-    routes,
-    async stop() {
-      draining = true;
-      await Promise.all(servers.map((each) => each.stop(config.SHUTDOWN_GRACE_SECONDS)));
-      await release();
-    },
-  };
+  return routes;
 }
 
-const POOL = 16;
+function serve(config: Config, port: number, deps: AppDeps): Promise<Listening> {
+  const answer = createApp(deps).callback();
+  return listen((request, response) => void answer(request, response), config.HOST, port);
+}
 
 /**
- * The `api` role: the HTTP API, in this process.
- * @throws ConfigError without `DATABASE_URL` and `APP_SECRET`; the system's error where the port is taken
+ * Builds the HTTP API and serves it; also `/metrics` on its own port if `METRICS_PORT` is set.
+ * @throws ConfigError without `APP_SECRET`; the system's error if a port is taken
+ */
+export async function startApi(server: ApiServerDeps): Promise<ApiServer> {
+  const { config } = server;
+  const started: Started = [];
+  let draining = false;
+  try {
+    const shared = createShared(server, started);
+    const app = { ...shared.app, draining: () => draining };
+    const routes = listRoutes(server, shared.features, app);
+    const servers = [await serve(config, config.PORT, { ...app, routes })];
+    const stopServers = async () => {
+      await Promise.all(servers.map((each) => each.stop(config.SHUTDOWN_GRACE_SECONDS)));
+    };
+    started.push(stopServers);
+    if (config.METRICS_PORT !== 0) {
+      servers.push(await serve(config, config.METRICS_PORT, { ...app, routes: [metricsRoute(app.metrics)] }));
+    }
+    return {
+      port: servers[0]?.port ?? config.PORT,
+      routes,
+      async stop() {
+        draining = true;
+        await stopAll(started);
+      },
+    };
+  } catch (error) {
+    await stopAll(started);
+    throw error;
+  }
+}
+
+/**
+ * The `api` role: the HTTP API, and in development the mailbox.
+ * @throws ConfigError without `DATABASE_URL` and `APP_SECRET`; the system's error if the port is taken
  */
 export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const { DATABASE_URL } = requireSettings(config, 'DATABASE_URL', 'APP_SECRET');
   const log = createLogger(config, 'api');
-  const options = {
-    url: DATABASE_URL,
-    poolMax: config.DATABASE_POOL ?? POOL,
-    applicationName: 'carillon api',
-  };
-  /** What was started, to be stopped in the opposite order. */
-  const started: (() => Promise<void>)[] = [];
-  const stop = async () => {
-    for (const each of started.splice(0).reverse()) await each();
-  };
+  const poolMax = config.DATABASE_POOL ?? DEFAULT_POOL;
+  const options = { url: DATABASE_URL, poolMax, applicationName: 'carillon api' };
+  const started: Started = [];
   try {
     const database = openDatabase(options);
     started.push(() => database.close());
-    await requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message));
+    await requireConnections(database.pool, poolMax, (facts, message) => log.warn(facts, message));
     const live = await registerProcess(options, 'api', upkeep.processWork);
     started.push(() => live.close());
     const server = await startApi({ config, database, log });
@@ -171,12 +151,12 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     }
     log.info({ host: config.HOST, port: server.port }, 'api listens');
   } catch (error) {
-    await stop();
+    await stopAll(started);
     throw error;
   }
   return {
     async stop() {
-      await stop();
+      await stopAll(started);
       log.info('api stopped');
     },
   };

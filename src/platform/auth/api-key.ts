@@ -7,7 +7,7 @@ const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
 const shape = /^crl_(live|test)_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/;
 
-/** A key as it is kept and looked up; the key itself is kept nowhere. */
+/** The stored form of a key. The key itself is never stored. */
 export interface KeyDigest {
   test: boolean;
   /** SHA-256 of the whole key. */
@@ -24,7 +24,7 @@ function base62(value: bigint, length: number): string {
   return text;
 }
 
-/** So that a mistyped or made-up key is told without the database, and leaked ones can be searched for. */
+/** Detects mistyped and invented keys without a query, and helps scanners to find leaked ones. */
 function checksum(prefix: string, secret: string): string {
   return base62(BigInt(crc32(`${prefix}${secret}`)), CHECKSUM_LENGTH);
 }
@@ -34,8 +34,8 @@ function digestOf(key: string): Buffer {
 }
 
 /**
- * `crl_live_` or `crl_test_`, 32 random bytes in base62 and a checksum of them.
- * @returns the key, to be shown once, and what is kept of it
+ * Generates a key: `crl_live_` or `crl_test_`, 32 random bytes in base62, and a checksum.
+ * @returns the key, which is shown once, and its stored form
  */
 export function generateKey(test: boolean): KeyDigest & { key: string; displayPrefix: string } {
   const prefix = test ? 'crl_test_' : 'crl_live_';
@@ -44,7 +44,7 @@ export function generateKey(test: boolean): KeyDigest & { key: string; displayPr
   return { key, digest: digestOf(key), displayPrefix: key.slice(0, prefix.length + 4), test };
 }
 
-/** @returns null where the text is no key of ours: wrong shape or checksum */
+/** @returns null if the text is not an API key: its shape or checksum is wrong */
 export function parseKey(text: string): KeyDigest | null {
   const parts = shape.exec(text);
   if (!parts) return null;

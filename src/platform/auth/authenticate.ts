@@ -41,7 +41,7 @@ function wantedBrand(headers: IncomingHttpHeaders): number | null {
 }
 
 function keyPrincipal(key: LiveKey, brandId: number | null): Principal {
-  // A key has one brand; asking it for another must not be answered with its own.
+  // A key belongs to one brand. A request for another brand must not get an answer for this one.
   if (brandId !== null && brandId !== key.brandId) throw notFound('brand');
   return {
     tenant: {
@@ -56,8 +56,8 @@ function keyPrincipal(key: LiveKey, brandId: number | null): Principal {
 }
 
 /**
- * The bearer value is tried as an API key, then as a session token (interface section 5).
- * Sessions are checked in the database at every request, so that removing a user acts at once; keys see `KeyLookup`.
+ * Tries the bearer value as an API key, then as a session token (interface section 5). Sessions are checked in the
+ * database on every request, so that removing a user takes effect at once; for keys see {@link KeyLookup}.
  */
 export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
   const { db, keys, usage, tokens } = deps;
@@ -79,7 +79,7 @@ export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
     const bearer = bearerOf(headers);
     const key = await byKey(bearer);
     if (key) return keyPrincipal(key, wantedBrand(headers));
-    // An API key has no dots, so it need not be tried as a token.
+    // A session token contains dots; an API key does not.
     const principal = bearer.includes('.') ? await bySession(bearer, wantedBrand(headers)) : null;
     if (!principal) throw unauthorized('the API key or session token is not valid');
     return principal;

@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Tells from which address a request was made; null where nothing tells. */
+/** @returns the IP address of the client; null if it is unknown */
 export type ClientAddress = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string | null;
 
 const WITH_PORT = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/;
@@ -22,9 +22,9 @@ function parseRange(text: string): [Address, number] {
 }
 
 /**
- * Behind proxies the socket's address is theirs; each appends to X-Forwarded-For whom it was asked by. So the
- * right-most address there that is not a proxy's is the client: what stands further left anybody may have written.
- * @param proxies CIDRs or single addresses (`TRUSTED_PROXIES`); with none the header means nothing
+ * Finds the client behind trusted proxies. Each proxy appends the address of its peer to X-Forwarded-For, so the
+ * right-most address that is not a proxy is the client. Addresses further left may be forged.
+ * @param proxies CIDRs or single addresses (`TRUSTED_PROXIES`); without any, the header is ignored
  */
 export function createClientAddress(proxies: readonly string[]): ClientAddress {
   const ranges = proxies.map(parseRange);
@@ -34,18 +34,18 @@ export function createClientAddress(proxies: readonly string[]): ClientAddress {
     let client = parseAddress(socket.remoteAddress ?? '');
     const hops = String(headers['x-forwarded-for'] ?? '').split(',');
     while (client !== null && isProxy(client)) {
-      // A proxy that says something else than an address leaves us with its own.
-      const asked = parseAddress(hops.pop()?.trim() ?? '');
-      if (asked === null) break;
-      client = asked;
+      // If a proxy appended something else than an address, its own address counts.
+      const peer = parseAddress(hops.pop()?.trim() ?? '');
+      if (peer === null) break;
+      client = peer;
     }
     return client?.toString() ?? null;
   };
 }
 
 /**
- * Whose attempts count together: an IPv4 address, or the /64 that an IPv6 customer commands.
- * @param address as {@link ClientAddress} tells it
+ * The network whose attempts are counted together: an IPv4 address, or the /64 that one IPv6 customer controls.
+ * @param address from {@link ClientAddress}
  */
 export function clientNetwork(address: string | null): string {
   if (address === null) return 'unknown';

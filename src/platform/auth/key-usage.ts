@@ -1,24 +1,26 @@
+import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import type { Queryable } from '../db/queryable.ts';
 
 const FLUSH_MS = 5_000;
-const ONCE_PER_MS = 60_000;
+const MAX_KEYS = 10_000;
+const MIN_INTERVAL_MS = 60_000;
 
-/** Keeps `api_keys.last_used_at` true to the minute, away from the requests themselves. */
+/** Updates `api_keys.last_used_at` in the background, at most once a minute per key. */
 export interface KeyUsage {
   used(keyId: number): void;
-  /** Write what is not written yet. */
+  /** Writes the pending updates. */
   flush(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @param nowMs a clock that only goes forward */
+/** @param nowMs a monotonic clock */
 export function createKeyUsage(
   db: Queryable,
   log: Logger,
   nowMs: () => number = () => performance.now(),
 ): KeyUsage {
-  const writtenAtMs = new Map<number, number>();
+  const writtenAtMs = new LRUCache<number, number>({ max: MAX_KEYS });
   const pending = new Set<number>();
 
   async function flush(): Promise<void> {
@@ -29,7 +31,7 @@ export function createKeyUsage(
       await db.query('update api_keys set last_used_at = now() where id = any($1)', [ids]);
     } catch (error) {
       for (const id of ids) writtenAtMs.delete(id);
-      log.warn({ err: error }, 'last use of api keys not written');
+      log.warn({ err: error }, 'last use of api keys not recorded');
     }
   }
 
@@ -37,7 +39,7 @@ export function createKeyUsage(
   return {
     used(keyId) {
       const now = nowMs();
-      if (now - (writtenAtMs.get(keyId) ?? -Infinity) < ONCE_PER_MS) return;
+      if (now - (writtenAtMs.get(keyId) ?? -Infinity) < MIN_INTERVAL_MS) return;
       writtenAtMs.set(keyId, now);
       pending.add(keyId);
     },

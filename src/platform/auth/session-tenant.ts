@@ -10,8 +10,8 @@ interface TenantRow {
 }
 
 /**
- * Of everything the user may reach: the wanted brand, else the first account's first brand.
- * One row where the session is good, with nulls where there is no such brand or membership.
+ * Finds the wanted brand among those the user may use, or else the first brand of the user's first account. Returns one
+ * row if the session is valid, with nulls if the brand or membership does not exist.
  */
 const FIND = `
 select m.account_id as "accountId", b.id as "brandId", m.role
@@ -30,10 +30,10 @@ left join lateral (
 where u.id = $1 and u.session_version = $2`;
 
 /**
- * Who a session stands for now: its user's role is read at each request, so a removed user is out at once.
- * @param brandId the brand wanted; null: the account's first
- * @returns null where the session has ended or the user belongs to no account
- * @throws AppError not_found where the user has no such brand
+ * Finds the tenant of a session. The user's role is read on every request, so removing a user takes effect at once.
+ * @param brandId the wanted brand; null means the first brand of the account
+ * @returns null if the session has ended or the user belongs to no account
+ * @throws AppError `not_found` if the user has no such brand
  */
 export async function findUserTenant(
   db: Queryable,

@@ -2,33 +2,33 @@ import { errors, jwtVerify, SignJWT } from 'jose';
 import { z } from 'zod';
 import type { Keyring } from '../secrets/keyring.ts';
 
-/** Lifetime of what login gives. */
+/** Lifetime of a session token. */
 export const SESSION_SECONDS = 24 * 60 * 60;
 
 const ALGORITHM = 'HS256';
 const ISSUER = 'carillon';
 
-/** Where a token is good: the HTTP API, or the MCP endpoint. */
+/** Where a token is valid: the HTTP API, or the MCP endpoint. */
 export type Audience = 'api' | 'mcp';
 
 export interface SessionClaims {
   userId: number;
-  /** Must equal the user's own; raising that ends every session. */
+  /** Must equal the version of the user. Increasing that one ends all sessions. */
   sessionVersion: number;
 }
 
 export interface SessionTokens {
   issue(claims: SessionClaims, audience: Audience): Promise<string>;
-  /** @returns null where the token is forged, expired, or for another audience */
+  /** @returns null if the token is forged, expired, or for another audience */
   verify(token: string, audience: Audience): Promise<SessionClaims | null>;
 }
 
 const payload = z.object({ sub: z.string().regex(/^[1-9]\d{0,14}$/), sv: z.int().min(1) });
 
 /**
- * JSON Web Tokens (RFC 7519) by HS256 only, with a subkey of APP_SECRET; `kid` names the secret,
- * so that tokens outlive its rotation.
- * @param now the clock of issuing and expiry
+ * JSON Web Tokens (RFC 7519), signed only by HS256 with a subkey of APP_SECRET. `kid` names the secret, so that tokens
+ * remain valid after its rotation.
+ * @param now the clock for issuing and expiry
  */
 export function createSessionTokens(keyring: Keyring, now: () => Date = () => new Date()): SessionTokens {
   function keyOf(kid: string | undefined): Uint8Array {

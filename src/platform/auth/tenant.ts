@@ -5,10 +5,10 @@ export const memberRoles = ['owner', 'admin', 'member'] as const;
 
 export type Role = (typeof memberRoles)[number];
 
-/** Who acts. A test key (`crl_test_`) has `test: true`: nothing it sends leaves. */
+/** The key or user that acts. A test key (`crl_test_`) has `test: true`: its messages never leave the service. */
 export type Actor = { kind: 'api_key'; id: number; test: boolean } | { kind: 'user'; id: number; role: Role };
 
-/** The caller's account, and its current brand where it has one. */
+/** The caller's account, and its current brand if it has one. */
 export interface AccountTenant {
   accountId: number;
   brandId: number | null;
@@ -17,22 +17,23 @@ export interface AccountTenant {
   role: Role;
 }
 
-/** The tenant every finder takes first. */
+/** The first argument of every finder. */
 export interface Tenant extends AccountTenant {
   brandId: number;
 }
 
-/** Who sends a request, as read from the database for this very request. */
+/** The caller of a request. */
 export interface Principal {
   tenant: AccountTenant;
-  /** Requests a second; null: the setting `RATE_LIMIT_PER_KEY`; 0: no limit. */
+  /** Requests per second. Null means the setting `RATE_LIMIT_PER_KEY`; 0 means no limit. */
   rateLimitPerSecond: number | null;
-  /** Whose bucket of requests it is. */
+  /** Name of the caller's rate-limit bucket. */
   rateLimitName: string;
 }
 
 /**
- * @throws AppError unauthorized where the headers name nobody;
- *   validation_error or not_found where `X-Brand-Id` names no brand of theirs
+ * Identifies the caller by the request headers.
+ * @throws AppError `unauthorized` without valid credentials; `validation_error` or `not_found` if `X-Brand-Id` does not
+ *   name a brand of the caller
  */
 export type Authenticate = (headers: IncomingHttpHeaders) => Promise<Principal>;

@@ -5,13 +5,13 @@ import { isTooDeep } from './storable.ts';
 
 export const DEFAULT_BODY_LIMIT = 5 * 1024 * 1024;
 
-/** After a 413 the rest is read and thrown away for this long, so that the client gets to read the answer. */
+/** After a 413 the rest of the body is discarded up to these limits, so that the client can read the response. */
 const LINGER_MS = 2_000;
 const LINGER_BYTES = 64 * 1024 * 1024;
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
-/** The connection ended before the body did: there is nobody to answer. */
+/** The connection ended before the body did, so no response can be sent. */
 export class ClientGone extends Error {}
 
 export function tooLarge(limit: number): AppError {
@@ -19,9 +19,9 @@ export function tooLarge(limit: number): AppError {
 }
 
 /**
- * Read a body whole, never more than `limit` bytes of it.
- * @throws AppError payload_too_large, from Content-Length alone where it says so
- * @throws ClientGone where the connection broke
+ * Reads a whole body of at most `limit` bytes.
+ * @throws AppError `payload_too_large`, before reading if Content-Length exceeds the limit
+ * @throws ClientGone if the connection broke
  */
 export function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > limit) return Promise.reject(tooLarge(limit));
@@ -44,8 +44,8 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
 }
 
 /**
- * Let a client that is still sending come to its end: read on without keeping anything, for a bounded time.
- * Closing at once would reset the connection, and the answer be lost with it.
+ * Reads and discards the rest of a body for a bounded time. Closing the connection at once would reset it, and the
+ * client would lose the response.
  */
 export function discardRest(request: IncomingMessage): void {
   if (request.complete || request.destroyed) return;
@@ -82,14 +82,14 @@ function requireJsonType(request: IncomingMessage): void {
 
 export interface JsonBody {
   value: unknown;
-  /** Whether it may hold a string or a name that cannot be kept: one with `\u` escapes, or `__proto__`. */
+  /** Whether it may contain text that cannot be stored: it has `\u` escapes or the name `__proto__`. */
   suspect: boolean;
 }
 
 /**
- * Read and parse a JSON body.
+ * Reads and parses a JSON body.
  * @param optional an empty body counts as `{}`
- * @throws AppError unsupported_media_type, payload_too_large, malformed_json
+ * @throws AppError `unsupported_media_type`, `payload_too_large`, `malformed_json`
  */
 export async function readJson(
   request: IncomingMessage,
@@ -100,7 +100,7 @@ export async function readJson(
     if (optional) return { value: {}, suspect: false };
     throw new AppError('malformed_json', 'the body is empty; a JSON object is expected');
   }
-  // A body in chunks may turn out to be none, which needs no type.
+  // A chunked body may turn out to be empty, and an empty body needs no type. So an optional one is read first.
   if (!optional) requireJsonType(request);
   const bytes = await readBody(request, limit);
   if (bytes.length === 0 && optional) return { value: {}, suspect: false };

@@ -8,13 +8,13 @@ import { errorBody } from './reply.ts';
 import { defineRoute, type RouteDefinition } from './route.ts';
 
 export interface Readiness {
-  /** Whether requests can be answered: database there, migrations applied, not stopping. */
+  /** Whether requests can be answered: the database answers, migrations are applied, the process is not stopping. */
   ready: boolean;
   checks: {
     database: 'ok' | 'unreachable';
-    /** `ok`, or the names this version has and the database lacks. */
+    /** `ok`, or the migrations that the database lacks. */
     migrations: 'ok' | 'unknown' | string[];
-    /** Reported and not required: accepted mail flows without the engine. */
+    /** Reported, but not required: accepted mail flows without the engine. */
     engine: 'ok' | 'unreachable' | 'not_configured';
   };
 }
@@ -30,13 +30,13 @@ function reachable(address: string): Promise<boolean> {
   const port = Number(address.slice(mark + 1));
   return new Promise((resolve) => {
     const socket = net.connect({ host: address.slice(0, mark), port, timeout: ENGINE_TIMEOUT_MS });
-    const settle = (is: boolean) => {
+    const finish = (is: boolean) => {
       socket.destroy();
       resolve(is);
     };
-    socket.once('connect', () => settle(true));
-    socket.once('error', () => settle(false));
-    socket.once('timeout', () => settle(false));
+    socket.once('connect', () => finish(true));
+    socket.once('error', () => finish(false));
+    socket.once('timeout', () => finish(false));
   });
 }
 
@@ -82,9 +82,9 @@ function healthz(): RouteDefinition {
     path: '/healthz',
     operationId: 'getHealth',
     tag: 'Operation',
-    summary: 'Whether the process runs',
+    summary: 'Check that the process runs',
     auth: 'none',
-    responses: { 200: { description: 'It runs', schema: z.object({ status: z.literal('ok') }) } },
+    responses: { 200: { description: 'The process runs.', schema: z.object({ status: z.literal('ok') }) } },
     handler: () => ({ status: 200, body: { status: 'ok' } }),
   });
 }
@@ -95,12 +95,12 @@ function readyz(check: CheckReadiness): RouteDefinition {
     path: '/readyz',
     operationId: 'getReadiness',
     tag: 'Operation',
-    summary: 'Whether the process can answer requests',
-    description: 'The workflow engine is reported and not required: accepted mail flows without it.',
+    summary: 'Check that the process can answer requests',
+    description: 'The workflow engine is reported, but not required: accepted mail flows without it.',
     auth: 'none',
     responses: {
       200: {
-        description: 'It can',
+        description: 'The process is ready.',
         schema: z.object({ status: z.literal('ready'), checks: checksSchema }),
       },
     },
@@ -108,7 +108,7 @@ function readyz(check: CheckReadiness): RouteDefinition {
     async handler() {
       const { ready, checks } = await check();
       if (ready) return { status: 200, body: { status: 'ready', checks } };
-      const error = new AppError('unavailable', 'the process cannot answer requests now');
+      const error = new AppError('unavailable', 'the process cannot answer requests right now');
       return { status: error.status, body: { ...errorBody(error), checks } };
     },
   });
@@ -121,10 +121,10 @@ export function metricsRoute(metrics: HttpMetrics): RouteDefinition {
     path: '/metrics',
     operationId: 'getMetrics',
     tag: 'Operation',
-    summary: 'Figures for Prometheus',
+    summary: 'Metrics for Prometheus',
     auth: 'none',
     responses: {
-      200: { description: 'Prometheus text format', schema: null, contentType: 'text/plain' },
+      200: { description: 'Metrics in the Prometheus text format.', schema: null, contentType: 'text/plain' },
     },
     async handler() {
       return { status: 200, raw: await metrics.text() };

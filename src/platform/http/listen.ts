@@ -6,53 +6,53 @@ import { errorBody } from './reply.ts';
 
 const HEADERS_TIMEOUT_MS = 20_000;
 const REQUEST_TIMEOUT_MS = 120_000;
-/** Longer than the idle time-out of the usual load balancers, so that they close first. */
+/** Longer than the idle time-out of common load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 75_000;
-/** How long a connection that must close waits for the answers that it owes. */
-const LAST_ANSWERS_MS = 30_000;
+/** How long a connection that must close waits for its pending responses. */
+const PENDING_RESPONSES_MS = 30_000;
 
 export interface Listening {
   port: number;
   /**
-   * Accept nothing more, let requests under way finish, close idle connections at once.
-   * @param graceSeconds after which what still runs is cut off
+   * Stops accepting connections, closes idle ones, and waits for the requests in progress.
+   * @param graceSeconds the remaining connections are closed after this time
    */
   stop(graceSeconds: number): Promise<void>;
 }
 
 interface Connection {
-  unanswered: Set<ServerResponse>;
-  /** It ends behind the last answer that it owes. */
+  pending: Set<ServerResponse>;
+  /** Whether it ends after its last pending response. */
   closing: boolean;
 }
 type Connections = WeakMap<Duplex, Connection>;
 
-function noteUnanswered(connections: Connections, socket: Duplex, response: ServerResponse): void {
-  const connection = connections.get(socket) ?? { unanswered: new Set(), closing: false };
+function trackPending(connections: Connections, socket: Duplex, response: ServerResponse): void {
+  const connection = connections.get(socket) ?? { pending: new Set(), closing: false };
   connections.set(socket, connection);
-  connection.unanswered.add(response);
-  response.once('close', () => connection.unanswered.delete(response));
+  connection.pending.add(response);
+  response.once('close', () => connection.pending.delete(response));
 }
 
-/** The last answer that the client would take our next words for, or for a part of. */
-function lastOwed(connection: Connection | undefined): ServerResponse | undefined {
-  return [...(connection?.unanswered ?? [])].findLast(({ req, headersSent }) => req.complete || headersSent);
+/** The last pending response. Bytes sent now would be read as that response, or as a part of it. */
+function lastPending(connection: Connection | undefined): ServerResponse | undefined {
+  return [...(connection?.pending ?? [])].findLast(({ req, headersSent }) => req.complete || headersSent);
 }
 
 /**
- * What still comes in is read and thrown away by the parser, which is past its error: with bytes left unread, the
- * system would reset the connection, and the answer be lost with it.
+ * Closes the connection after its last pending response. Until then the parser, which has failed, reads and discards
+ * what still arrives: with unread bytes the system would reset the connection, and the client would lose the response.
  */
-function closeBehind(last: ServerResponse, connection: Connection, socket: Duplex): void {
+function closeAfter(last: ServerResponse, connection: Connection, socket: Duplex): void {
   connection.closing = true;
-  // Says `Connection: close`, where the headers are not out yet.
+  // Adds `Connection: close` unless the headers are already sent.
   last.shouldKeepAlive = false;
   last.once('close', () => socket.end(() => socket.destroy()));
-  const cut = setTimeout(() => socket.destroy(), LAST_ANSWERS_MS).unref();
+  const cut = setTimeout(() => socket.destroy(), PENDING_RESPONSES_MS).unref();
   socket.once('close', () => clearTimeout(cut));
 }
 
-/** What Node could not parse as HTTP gets an answer in our shape all the same, where it can be one. */
+/** Answers what Node could not parse as HTTP, in our error shape if the connection allows a response. */
 function answerBadRequest(connections: Connections, error: NodeJS.ErrnoException, socket: Duplex): void {
   const connection = connections.get(socket);
   if (connection?.closing) return;
@@ -60,9 +60,9 @@ function answerBadRequest(connections: Connections, error: NodeJS.ErrnoException
     socket.destroy();
     return;
   }
-  const last = lastOwed(connection);
+  const last = lastPending(connection);
   if (connection && last) {
-    closeBehind(last, connection, socket);
+    closeAfter(last, connection, socket);
     return;
   }
   const lines: Record<string, string> = {
@@ -96,7 +96,7 @@ function listening(server: Server, host: string, port: number): Promise<number> 
 function stopServer(server: Server, graceSeconds: number): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => server.closeAllConnections(), graceSeconds * 1_000);
-    // Idle keep-alive connections appear as requests finish; those must go too.
+    // Connections become idle as their requests finish; close those, too.
     const sweep = setInterval(() => server.closeIdleConnections(), 50);
     server.close(() => {
       clearTimeout(cut);
@@ -108,9 +108,9 @@ function stopServer(server: Server, graceSeconds: number): Promise<void> {
 }
 
 /**
- * Serve `listener` over HTTP.
+ * Serves `listener` over HTTP.
  * @param port 0 takes a free one
- * @throws the system's error, `EADDRINUSE` where the port is taken
+ * @throws the system's error, such as `EADDRINUSE` if the port is taken
  */
 export async function listen(listener: RequestListener, host: string, port: number): Promise<Listening> {
   const server = createServer(
@@ -123,9 +123,9 @@ export async function listen(listener: RequestListener, host: string, port: numb
     listener,
   );
   const connections: Connections = new WeakMap();
-  server.prependListener('request', ({ socket }, response) => noteUnanswered(connections, socket, response));
+  server.prependListener('request', ({ socket }, response) => trackPending(connections, socket, response));
   server.on('clientError', (error, socket) => answerBadRequest(connections, error, socket));
-  // Node's own answer to an Expect that it does not know is not in our shape; a server may ignore it (RFC 9110 §10.1.1).
+  // Node's own response to an unknown Expect is not in our shape. A server may ignore the header (RFC 9110 §10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   const bound = await listening(server, host, port);
   return { port: bound, stop: (graceSeconds) => stopServer(server, graceSeconds) };

@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import multer from 'multer';
 import { AppError, invalid } from '../../errors.ts';
 import { tooLarge } from './body.ts';
-import type { MultipartBody, UploadedFile } from './route.ts';
+import type { UploadedFile } from './input.ts';
+import type { MultipartBody } from './route.ts';
 
 const MAX_FIELDS = 20;
 const MAX_FIELD_BYTES = 64 * 1024;
@@ -19,32 +20,32 @@ function translated(error: unknown, multipart: MultipartBody): Error {
   const { code, field } = error as { code?: string; field?: string };
   if (code === 'LIMIT_FILE_SIZE') return tooLarge(multipart.maxFileBytes);
   if (code === 'LIMIT_UNEXPECTED_FILE') {
-    const again = field === multipart.file;
-    const problem = again
+    const repeated = field === multipart.file;
+    const problem = repeated
       ? 'must be given once'
-      : `is not expected; the file goes into the field ${multipart.file}`;
+      : `is not expected; send the file in the field ${multipart.file}`;
     return invalid({ [field ?? multipart.file]: [problem] });
   }
   if (typeof code === 'string' && code.startsWith('LIMIT_')) {
-    return new AppError('payload_too_large', `the form has too much of something: ${code.slice(6)}`);
+    return new AppError('payload_too_large', `the form exceeds the limit ${code.slice(6)}`);
   }
   return new AppError('malformed_json', 'the body is not valid multipart/form-data', { cause: error });
 }
 
 /**
- * Read a multipart/form-data body: its one file, and its text fields.
- * @throws AppError unsupported_media_type, payload_too_large, malformed_json; validation_error without the file
+ * Reads a multipart/form-data body: its only file, and its text fields.
+ * @throws AppError `unsupported_media_type`, `payload_too_large`, `malformed_json`; `validation_error` without the file
  */
 export async function readMultipart(request: IncomingMessage, multipart: MultipartBody): Promise<Multipart> {
   if (!/^multipart\/form-data\s*;/i.test(request.headers['content-type'] ?? '')) {
     throw new AppError('unsupported_media_type', 'Content-Type must be multipart/form-data');
   }
-  const room = multipart.maxFileBytes + MAX_FIELDS * MAX_FIELD_BYTES;
-  if (Number(request.headers['content-length'] ?? 0) > room) throw tooLarge(multipart.maxFileBytes);
+  const maxBytes = multipart.maxFileBytes + MAX_FIELDS * MAX_FIELD_BYTES;
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(multipart.maxFileBytes);
   const parser = multer({
     storage: multer.memoryStorage(),
     limits: {
-      // One more than is taken, so that the one too many is told by its field.
+      // One more than allowed: the error for a second file then names its field.
       files: 2,
       fileSize: multipart.maxFileBytes,
       fields: MAX_FIELDS,
@@ -55,7 +56,7 @@ export async function readMultipart(request: IncomingMessage, multipart: Multipa
   }).single(multipart.file) as unknown as Middleware;
   const parsed = request as WithFile;
   await new Promise<void>((resolve, reject) => {
-    // Multer asks the response for nothing but its type.
+    // Multer does not use the response.
     parser(parsed, {} as ServerResponse, (error) =>
       error === undefined || error === null ? resolve() : reject(translated(error, multipart)),
     );

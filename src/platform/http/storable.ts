@@ -1,31 +1,31 @@
 import type { ValidationErrors } from '../../errors.ts';
 import { isFull } from './validation.ts';
 
-const MOST_LEVELS = 100;
+const MAX_LEVELS = 100;
 
-/** @returns whether lists and objects stand inside each other more than 100 deep; what reads them calls itself */
-export function isTooDeep(value: unknown, levels: number = MOST_LEVELS): boolean {
+/** Whether lists and objects are nested more than 100 levels deep. Their readers are recursive. */
+export function isTooDeep(value: unknown, levels: number = MAX_LEVELS): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1));
 }
 
-/** @returns why PostgreSQL cannot keep this string as text or jsonb; null where it can */
+/** @returns why PostgreSQL cannot store this string as text or jsonb; null if it can */
 function unstorable(text: string): string | null {
   if (text.includes('\u0000')) return 'must not contain the character NUL';
   if (!text.isWellFormed()) return 'must not contain half a surrogate pair';
   return null;
 }
 
-/** JavaScript gives this one name a meaning of its own: it would get lost on the way. */
+/** JavaScript treats the name `__proto__` specially, so the field would get lost. */
 function unstorableName(name: string): string | null {
   return name === '__proto__' ? 'must not be __proto__' : unstorable(name);
 }
 
 /**
- * Find every string, object keys included, that no column could hold, as far as anybody wants to read of them.
+ * Finds strings and object keys that no column can store, up to the number of reported problems.
  * @param value parsed JSON, not too deep
  * @param path of `value`, dotted
- * @param errors is added to
+ * @param errors receives the problems
  */
 export function findUnstorable(value: unknown, path: string, errors: ValidationErrors): void {
   if (typeof value === 'string') {

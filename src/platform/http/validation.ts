@@ -1,37 +1,16 @@
+import { distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
 import { type ValidationErrors, issueMessage } from '../../errors.ts';
 
-/** Letters to change, add, drop or swap with the next to get from one word to the other. */
-function distance(from: string, to: string): number {
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= from.length; row += 1) {
-    const current = [row];
-    for (let column = 1; column <= to.length; column += 1) {
-      const same = from[row - 1] === to[column - 1];
-      let best = Math.min(
-        (last[column] ?? 0) + 1,
-        (current[column - 1] ?? 0) + 1,
-        (last[column - 1] ?? 0) + (same ? 0 : 1),
-      );
-      const swapped = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
-      if (row > 1 && column > 1 && swapped) best = Math.min(best, (beforeLast[column - 2] ?? 0) + 1);
-      current.push(best);
-    }
-    beforeLast = last;
-    last = current;
-  }
-  return last[to.length] ?? 0;
-}
-
 /**
- * The known name a client probably meant: a slip of a letter or two, or other spelling of the words.
- * @returns null where nothing is near
+ * The known name that a client probably meant: it has the same letters, or differs by a few.
+ * @returns null if no name is near
  */
 export function nearestName(given: string, known: readonly string[]): string | null {
   if (given.length > 64) return null;
-  const plain = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
-  const same = known.find((name) => plain(name) === plain(given));
+  // Sorted, so that swapped letters match, too: they count as two changes in a Levenshtein distance.
+  const letters = (name: string) => [...name.toLowerCase().replaceAll(/[^a-z0-9]/g, '')].sort().join('');
+  const same = known.find((name) => letters(name) === letters(given));
   if (same) return same;
   const ranked = known
     .map((name) => ({ name, far: distance(given.toLowerCase(), name.toLowerCase()) }))
@@ -42,15 +21,15 @@ export function nearestName(given: string, known: readonly string[]): string | n
 
 export type Parsed<T> = { ok: true; value: T } | { ok: false; errors: ValidationErrors };
 
-/** What a value is called in messages about names that nobody knows. */
+/** The word for a value in messages about unknown names. */
 export type Part = 'field' | 'query parameter';
 
-/** A body may have a hundred thousand wrong fields; nobody reads of so many, and telling takes time. */
-const MOST_TOLD = 100;
+/** A body may have a hundred thousand wrong fields. Reporting them all would take seconds and help no one. */
+const MAX_REPORTED = 100;
 
-/** Whether problems enough are told. */
+/** Whether enough problems are reported. */
 export function isFull(errors: ValidationErrors): boolean {
-  return Object.keys(errors).length >= MOST_TOLD;
+  return Object.keys(errors).length >= MAX_REPORTED;
 }
 
 const parseOptions = { error: issueMessage };
@@ -59,7 +38,7 @@ function fieldPath(path: PropertyKey[]): string {
   return path.length === 0 ? 'body' : path.map(String).join('.');
 }
 
-/** The names an object schema knows at `path`; through optional, union, array and the like. */
+/** The names that a schema knows at `path`. Looks inside optional, union, array and similar schemas. */
 export function knownNames(schema: z.core.$ZodType, path: PropertyKey[]): string[] {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   switch (def.type) {
@@ -93,12 +72,12 @@ export function knownNames(schema: z.core.$ZodType, path: PropertyKey[]): string
 }
 
 function add(errors: ValidationErrors, path: string, message: string): void {
-  // A field may be called `constructor`.
+  // A field may have the name of an inherited property, such as `constructor`.
   const messages = (Object.hasOwn(errors, path) ? errors[path] : undefined) ?? [];
   if (!messages.includes(message)) errors[path] = [...messages, message];
 }
 
-/** Of a union's branches, the one whose problems are told: the one that got furthest with the fewest of them. */
+/** The branch of a union whose problems are reported: the one that matched deepest, with the fewest problems. */
 function nearestBranch(branches: z.core.$ZodIssue[][]): z.core.$ZodIssue[] {
   const depth = (issues: z.core.$ZodIssue[]) => Math.max(0, ...issues.map((issue) => issue.path.length));
   const ranked = branches
@@ -120,7 +99,7 @@ function collect(
     const path = [...prefix, ...issue.path];
     if (issue.code === 'unrecognized_keys') {
       const known = knownNames(schema, path);
-      for (const key of issue.keys.slice(0, MOST_TOLD)) {
+      for (const key of issue.keys.slice(0, MAX_REPORTED)) {
         const near = nearestName(key, known);
         const hint = near ? `; did you mean ${near}?` : '';
         add(errors, fieldPath([...path, key]), `is not a known ${part}${hint}`);
@@ -133,7 +112,7 @@ function collect(
   }
 }
 
-/** Parse by a schema, telling the problems of 100 fields by their dotted paths (`user.email`, `links.0.url`). */
+/** Parses by a schema. Reports the problems of up to 100 fields by their dotted paths (`user.email`, `links.0.url`). */
 export function parseWith(schema: z.ZodType, value: unknown, part: Part): Parsed<unknown> {
   const parsed = schema.safeParse(value, parseOptions);
   if (parsed.success) return { ok: true, value: parsed.data };
@@ -142,10 +121,10 @@ export function parseWith(schema: z.ZodType, value: unknown, part: Part): Parsed
   return { ok: false, errors };
 }
 
-/** The body without what a client may send back unchanged but nobody may set. */
+/** The body without read-only fields, which clients may send back but never change. */
 export function withoutReadOnly(body: unknown, readOnly: readonly string[]): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
-  // Most bodies have none: they pass as they are, for an object with names deleted from it is slow to read.
+  // Most bodies have none and are returned unchanged: a copy costs time, and `delete` makes an object slow to read.
   if (!readOnly.some((name) => Object.hasOwn(body, name))) return body;
   return Object.fromEntries(Object.entries(body).filter(([name]) => !readOnly.includes(name)));
 }

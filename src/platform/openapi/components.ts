@@ -2,28 +2,28 @@ import { z } from 'zod';
 
 export type JsonObject = Record<string, unknown>;
 
-/** `input` is what a client sends, `output` what it gets: they differ by defaults and transformations. */
+/** `input` is what a client sends, `output` what it receives. They differ by defaults and transformations. */
 export type Side = 'input' | 'output';
 
 const SCHEMAS = '#/components/schemas/';
 
-/** Schemas of the document: those with an id (`.meta({ id })`) stand once under components and are referred to. */
+/** Collects the schemas of the document. A schema with an id (`.meta({ id })`) appears once, under components. */
 export interface Components {
   /**
-   * @param name of the place it is used at, for what is recursive and has no id
+   * @param name used for a recursive schema that has no id
    */
   describe(schema: z.ZodType, side: Side, name: string): JsonObject;
   /** By name, in alphabetical order. */
   schemas(): Record<string, JsonObject>;
 }
 
-/** What zod adds for itself and a reader has no use for. */
+/** Removes details that zod adds and readers do not need. */
 function tidy(json: JsonObject, side: Side): void {
   for (const [keyword, value] of Object.entries(json)) if (value === undefined) delete json[keyword];
   if (json.format !== undefined) delete json.pattern;
   if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
   if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
-  // Fields may be added within v1; a client must not choke on them.
+  // Fields may be added within v1, so clients must accept unknown ones.
   if (side === 'output' && json.additionalProperties === false) delete json.additionalProperties;
 }
 
@@ -38,7 +38,7 @@ function convert(schema: z.ZodType, side: Side): JsonObject {
   return structuredClone(json);
 }
 
-/** Rewrites every `$ref` below `node`. A property may be called `$ref` too, but is never a string then. */
+/** Rewrites every `$ref` below `node`. A property may also be named `$ref`, but its value is never a string. */
 function redirect(node: unknown, target: (ref: string) => string): unknown {
   if (Array.isArray(node)) return node.map((each) => redirect(each, target));
   if (typeof node !== 'object' || node === null) return node;
@@ -56,7 +56,7 @@ function refersToRoot(json: JsonObject): boolean {
 export function createComponents(): Components {
   const kept = new Map<string, JsonObject>();
 
-  /** A name for `json`: `name`, or another where that is taken by something else. */
+  /** @returns `name`, or a longer one if another schema has taken it */
   function claim(name: string, json: JsonObject): string {
     const taken = kept.get(name);
     if (taken === undefined || JSON.stringify(taken) === JSON.stringify(json)) return name;

@@ -18,28 +18,28 @@ export interface DocumentOptions {
 }
 
 const INTRODUCTION = [
-  'Email and SMS: transactional messages, their events, and what belongs to them.',
-  'Every answer carries `X-Request-Id`. Every error has the same shape and a `code` to match on. A path that exists ' +
-    'answers a method it does not know with 405 and `Allow`.',
-  'Lists are bare arrays, newest first. Unknown fields and query parameters are refused; fields of a resource that ' +
-    'only the service sets may be sent back and are ignored.',
-  'Within v1, fields and values may be added; nothing is taken away.',
+  'Send transactional email and SMS, and receive events about them.',
+  'Every response has the header `X-Request-Id`. Every error has the same shape and a `code` to match on. A known path ' +
+    'answers an unsupported method with 405 and `Allow`.',
+  'Lists are bare arrays, newest first. Unknown fields and query parameters are refused. Read-only fields of a ' +
+    'resource may be sent back and are ignored.',
+  'Within v1, fields and values may be added, but none are removed.',
 ].join('\n\n');
 
-/** Descriptions of tags; a tag without one stands by its name. */
+/** Descriptions of tags. A tag may have none. */
 const tagDescriptions: Record<string, string> = {
-  Messages: 'One email or SMS a request.',
-  Webhooks: 'Where events are sent to.',
+  Messages: 'One email or SMS per request.',
+  Webhooks: 'Endpoints that receive events.',
   Uploads: 'Files such as logos and avatars.',
-  Operation: 'For those who run the service.',
-  Description: 'What you read here.',
-  Login: 'For people; programs use an API key.',
+  Operation: 'For operators of the service.',
+  Description: 'This description of the API.',
+  Login: 'For users; programs use an API key.',
   Account: 'Limits, sender defaults and onboarding.',
-  Brand: 'The identity that messages are sent in.',
-  Delivery: 'What may be sent now.',
+  Brand: 'The identity that messages are sent as.',
+  Delivery: 'What the account may send right now.',
 };
 
-/** What is not for those who send messages comes last. */
+/** Tags that do not matter to senders of messages come last. */
 const LAST_TAGS = ['Operation', 'Description'];
 
 function tagsOf(routes: RouteDefinition[], webhooks: WebhookSection | null): JsonObject[] {
@@ -53,8 +53,8 @@ function tagsOf(routes: RouteDefinition[], webhooks: WebhookSection | null): Jso
 }
 
 /**
- * The OpenAPI 3.1 description of these routes, from the very schemas that parse requests.
- * Plain JSON values, no two parts shared.
+ * Builds the OpenAPI 3.1 description of the routes from the schemas that also parse requests.
+ * @returns plain JSON values; no two parts share an object
  */
 export function buildOpenApiDocument(routes: RouteDefinition[], options: DocumentOptions): JsonObject {
   const components = createComponents();

@@ -3,7 +3,7 @@ import type { RouteDefinition } from '../http/route.ts';
 import type { JsonObject } from './components.ts';
 import { errorMeaning, headerRefs, type SharedHeader } from './shared-parts.ts';
 
-/** Error codes that the middlewares may answer this route with. */
+/** Error codes that the middlewares may return for this route. */
 function commonErrors(route: RouteDefinition): ErrorCode[] {
   const codes: ErrorCode[] = ['validation_error', 'rate_limited', 'internal_error', 'unavailable'];
   // X-Brand-Id may name a brand that the caller cannot reach, which is not found.
@@ -17,16 +17,16 @@ function commonErrors(route: RouteDefinition): ErrorCode[] {
   return codes;
 }
 
-/** Every error code that this route may answer with, each once. */
+/** Every error code that this route may return, each once. */
 export function errorsOf(route: RouteDefinition): ErrorCode[] {
   return [...new Set([...commonErrors(route), ...(route.errors ?? [])])];
 }
 
-/** Error answers, each set of codes once: many operations refer to the same. */
+/** Collects error responses. Operations with the same set of codes refer to the same response. */
 export interface ErrorResponses {
   /**
    * @param codes of one status
-   * @param headers that the answer has beside those of its status
+   * @param headers of the response, except those that its status adds
    */
   refer(codes: ErrorCode[], headers: SharedHeader[]): JsonObject;
   /** By name, in alphabetical order. */
@@ -37,7 +37,6 @@ function capitalized(code: string): string {
   return code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** A field is named where one is at fault. */
 function exampleOf(code: ErrorCode): JsonObject {
   const field = code === 'validation_error' ? { subject: ['is required for email'] } : {};
   const message = code === 'validation_error' ? 'subject is required for email' : errorMeaning[code];

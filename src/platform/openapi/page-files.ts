@@ -9,7 +9,7 @@ const compress = promisify(gzip);
 const ownFolder = fileURLToPath(new URL('./page/', import.meta.url));
 const swaggerUi = fileURLToPath(import.meta.resolve('swagger-ui-dist/swagger-ui.css'));
 
-/** Every file of the page that renders the description: all of it is ours to serve, nothing comes from the net. */
+/** Every file of the page that shows the description. The service serves them all; nothing is loaded from elsewhere. */
 const files = {
   'index.html': { path: join(ownFolder, 'index.html'), contentType: 'text/html; charset=utf-8' },
   'page.css': { path: join(ownFolder, 'page.css'), contentType: 'text/css; charset=utf-8' },
@@ -37,7 +37,7 @@ async function load(name: PageFileName): Promise<PageFile> {
   return { contentType, plain, gzipped: await compress(plain) };
 }
 
-/** Reads each file once, when it is first asked for. */
+/** Reads and compresses each file once, on its first request. */
 export function createPageFiles(): (name: PageFileName) => Promise<PageFile> {
   const loaded = new Map<PageFileName, Promise<PageFile>>();
   return (name) => {

@@ -6,19 +6,19 @@ import { buildOpenApiDocument, type DocumentOptions } from './document.ts';
 import { createPageFiles, pageFileNames, type PageFile } from './page-files.ts';
 
 export interface OpenApiRouteDeps extends DocumentOptions {
-  /** Every route that is served, these included; asked when the description is first fetched. */
+  /** Returns every route that is served, these included. Called when the description is first requested. */
   routes: () => RouteDefinition[];
 }
 
 const tag = 'Description';
 const CACHE = { 'Cache-Control': 'public, max-age=300' };
 
-/** The page runs our own scripts and fetches the description; Swagger UI's icons are data: images. */
+/** Allows the scripts of the page and the request for the description. The icons of Swagger UI are `data:` images. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The description in both notations, made when it is first asked for. */
+/** The description in both notations, built on first use. */
 function createNotations(deps: OpenApiRouteDeps): { json: () => string; yaml: () => string } {
   let document: object | null = null;
   const made: { json?: string; yaml?: string } = {};
@@ -68,7 +68,7 @@ function landingRoute(): RouteDefinition {
   });
 }
 
-function answer(file: PageFile, acceptEncoding: string | undefined): RawResult {
+function fileResult(file: PageFile, acceptEncoding: string | undefined): RawResult {
   const compressed = /\bgzip\b/.test(acceptEncoding ?? '');
   return {
     status: 200,
@@ -89,7 +89,7 @@ function pageRoutes(): RouteDefinition[] {
       auth: 'none',
       responses: { 200: { description: 'The page.', schema: null, contentType: 'text/html' } },
       async handler({ ctx }) {
-        const result = answer(await fileOf('index.html'), ctx.req.headers['accept-encoding']);
+        const result = fileResult(await fileOf('index.html'), ctx.req.headers['accept-encoding']);
         return { ...result, headers: { ...result.headers, 'Content-Security-Policy': PAGE_POLICY } };
       },
     }),
@@ -103,7 +103,7 @@ function pageRoutes(): RouteDefinition[] {
       params: z.object({ name: z.enum(pageFileNames) }),
       responses: { 200: { description: 'The file.', schema: null, contentType: '*/*' } },
       handler: async ({ ctx, params }) =>
-        answer(await fileOf(params.name), ctx.req.headers['accept-encoding']),
+        fileResult(await fileOf(params.name), ctx.req.headers['accept-encoding']),
     }),
   ];
 }

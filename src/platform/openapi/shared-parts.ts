@@ -4,28 +4,28 @@ import type { JsonObject } from './components.ts';
 const integer = { type: 'integer' };
 const text = { type: 'string' };
 
-/** Headers that many answers have; operations refer to them by name. */
+/** Headers that many responses have. Operations refer to them by name. */
 export const sharedHeaders = {
   'X-Request-Id': {
-    description: 'Names this request in our logs; your own is kept where you sent one.',
+    description: 'Identifies the request in our logs. Your own value is kept if you sent one.',
     schema: text,
   },
-  'RateLimit-Limit': { description: 'Requests the key may make at once.', schema: integer },
-  'RateLimit-Remaining': { description: 'Requests left of them.', schema: integer },
-  'RateLimit-Reset': { description: 'Seconds until all of them are there again.', schema: integer },
-  'Retry-After': { description: 'Seconds to wait before another try.', schema: integer },
+  'RateLimit-Limit': { description: 'Requests that the key may make at once.', schema: integer },
+  'RateLimit-Remaining': { description: 'Requests that remain.', schema: integer },
+  'RateLimit-Reset': { description: 'Seconds until all requests are available again.', schema: integer },
+  'Retry-After': { description: 'Seconds to wait before the next attempt.', schema: integer },
   'Idempotent-Replayed': {
     description:
-      '`true` where the Idempotency-Key was known: nothing was done again, the body is the resource as it is now.',
+      '`true` if the Idempotency-Key was used before: nothing was done again, and the body is the current resource.',
     schema: { type: 'string', const: 'true' },
   },
-  'X-Total-Count': { description: 'Items in all pages.', schema: integer },
+  'X-Total-Count': { description: 'Number of items on all pages.', schema: integer },
   'X-Total-Count-Estimated': {
-    description: '`true` where a filtered list has more than 100,000 items and the total is an estimate.',
+    description: '`true` if a filtered list has more than 100,000 items and the total is an estimate.',
     schema: { type: 'string', const: 'true' },
   },
-  'X-Total-Pages': { description: 'Pages of this `limit`.', schema: integer },
-  'X-Page-Number': { description: 'This page; absent where `after` was given.', schema: integer },
+  'X-Total-Pages': { description: 'Number of pages with this `limit`.', schema: integer },
+  'X-Page-Number': { description: 'Number of this page; absent if `after` was given.', schema: integer },
   Link: { description: '`first`, `prev`, `next` and `last` (RFC 8288).', schema: text },
 } satisfies Record<string, JsonObject>;
 
@@ -42,21 +42,21 @@ export const sharedParameters = {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'Makes a repeated request harmless: the same key and payload answer with what the first made, another payload is ' +
-      'a 409 `idempotency_conflict`. Kept for 7 days, per brand and endpoint.',
+      'Makes it safe to repeat the request. With the same key and payload, the response is that of the first request; ' +
+      'with another payload it is a 409 `idempotency_conflict`. Keys are kept for 7 days, per brand and endpoint.',
     schema: { type: 'string', minLength: 1, maxLength: 128, pattern: '^[ -~]+$' },
   },
   BrandId: {
     name: 'X-Brand-Id',
     in: 'header',
     description:
-      'The brand a logged-in user means; their first one by default. An API key has a brand of its own.',
+      'The brand to use, for logged-in users; by default their first brand. An API key always uses its own brand.',
     schema: { type: 'integer', minimum: 1 },
   },
   RequestId: {
     name: 'X-Request-Id',
     in: 'header',
-    description: 'A name of your own for this request, which the answer repeats.',
+    description: 'Your own identifier for this request. The response repeats it.',
     schema: { type: 'string', maxLength: 128, pattern: '^[A-Za-z0-9_.:+/=@-]+$' },
   },
 } satisfies Record<string, JsonObject>;
@@ -69,17 +69,18 @@ export const securitySchemes = {
   apiKey: {
     type: 'http',
     scheme: 'bearer',
-    description: 'An API key of a brand: `crl_live_…`, or `crl_test_…`, whose messages never leave.',
+    description: 'An API key of a brand: `crl_live_…`, or `crl_test_…`, whose messages are never sent.',
   },
   session: {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'A user’s session, from the `Authorization` header of the answer to `POST /v1/login`.',
+    description:
+      'A user’s session token, from the `Authorization` header of the response to `POST /v1/login`.',
   },
 } satisfies Record<string, JsonObject>;
 
-/** The one error shape (interface section 7). */
+/** The only error shape (interface section 7). */
 export const errorSchema: JsonObject = {
   type: 'object',
   required: ['error', 'code', 'message', 'validation_errors'],
@@ -90,38 +91,38 @@ export const errorSchema: JsonObject = {
       enum: Object.keys(errorStatus),
       description: 'Match on this; messages may change.',
     },
-    message: { type: 'string', description: 'For a person to read.' },
+    message: { type: 'string', description: 'For people to read.' },
     validation_errors: {
       type: 'object',
       additionalProperties: { type: 'array', items: text },
       description:
-        'Field path (`user.email`, `links.0.url`) to what is wrong with it; empty where no field is at fault.',
+        'Maps field paths (`user.email`, `links.0.url`) to what is wrong with the field. Empty if no field is at fault.',
     },
   },
 };
 
-/** What each code means, for readers. */
+/** The meaning of each code. */
 export const errorMeaning: Record<ErrorCode, string> = {
   malformed_json: 'the body cannot be read',
   unauthorized: 'credentials are missing or not valid',
-  forbidden: 'the user’s role does not allow it',
+  forbidden: 'the user’s role does not allow this',
   not_found: 'there is no such resource in this brand',
-  method_not_allowed: 'the path does not know this method',
+  method_not_allowed: 'the path does not support this method',
   idempotency_conflict: 'the Idempotency-Key was used with another payload',
-  conflict: 'it contradicts what exists',
+  conflict: 'the request conflicts with the current state',
   payload_too_large: 'the body or the file is too large',
-  unsupported_media_type: 'the Content-Type is not the one asked for',
-  validation_error: 'fields are wrong; `validation_errors` names each',
+  unsupported_media_type: 'the Content-Type is not supported',
+  validation_error: 'fields are invalid; `validation_errors` lists them',
   sender_not_verified: 'the sender is not a verified identity of the brand',
-  reserved_header: 'a header is one that only the service sets',
-  reserved_tag: 'a tag is one that only the service sets',
-  invalid_transition: 'the resource’s status does not allow it',
-  insufficient_funds: 'the wallet does not cover it',
+  reserved_header: 'only the service may set this header',
+  reserved_tag: 'only the service may set this tag',
+  invalid_transition: 'the status of the resource does not allow this',
+  insufficient_funds: 'the wallet balance is too low',
   spend_cap_reached: 'the monthly spend cap is reached',
   sandbox_limit_reached: 'the sandbox’s monthly cap is reached; verify a domain',
   brand_required: 'the account has no brand yet',
-  unscanned_attachment: 'the attachment was not scanned; acknowledge it to fetch it',
+  unscanned_attachment: 'the attachment was not scanned; acknowledge this to fetch it',
   rate_limited: 'too many requests; see Retry-After',
-  internal_error: 'a fault of ours',
-  unavailable: 'not possible just now; try again',
+  internal_error: 'an error on our side',
+  unavailable: 'not possible right now; try again',
 };
