@@ -225,7 +225,7 @@ describe('an error message of carillon', () => {
     expect(output).toMatch(/^carillon: the database is unavailable \(ECONNREFUSED\)[^\n]*\n$/);
     expect(
       (await carillon(['migrate'], { DATABASE_URL: 'postgres://a:hunter2@127.0.0.1:9/c' })).output,
-    ).toMatch(/^carillon: cannot use the database at 127.0.0.1:9 \(ECONNREFUSED\)[^\n]*\n$/);
+    ).toMatch(/^carillon: cannot connect to the database at 127.0.0.1:9 \(ECONNREFUSED\)[^\n]*\n$/);
   });
 
   it('says how to set a missing database', async () => {

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { createCoalescer } from '../../../src/platform/db/coalescer.ts';
 
@@ -19,42 +19,49 @@ function createTestCoalescer(maxGroupSize = 100) {
         writes.push({ group, end });
       }),
   });
-  return { coalescer, writes };
+  /** Resolves once a group has been passed to `run`, counted from 0. */
+  const started = async (index: number): Promise<Write> => {
+    for (;;) {
+      const write = writes[index];
+      if (write) return write;
+      await nextTurn();
+    }
+  };
+  return { coalescer, writes, started };
 }
 
 it('writes items together that arrive during a write, and gives each caller its own result', async () => {
-  const { coalescer, writes } = createTestCoalescer(3);
+  const { coalescer, writes, started } = createTestCoalescer(3);
   const first = coalescer.submit(1);
-  await delay(1);
+  const write = await started(0);
   const rest = Promise.all([2, 3, 4, 5].map((each) => coalescer.submit(each)));
-  writes[0]?.end();
+  write.end();
   expect(await first).toBe(2);
-  writes[1]?.end();
-  await delay(1);
-  writes[2]?.end();
+  (await started(1)).end();
+  (await started(2)).end();
   expect(await rest).toEqual([4, 6, 8, 10]);
   expect(writes.map(({ group }) => group)).toEqual([[1], [2, 3, 4], [5]]);
 });
 
 it('starts the next group before the callers of the last group run', async () => {
-  const { coalescer, writes } = createTestCoalescer();
+  const { coalescer, writes, started } = createTestCoalescer();
   const first = coalescer.submit(1);
-  await delay(1);
+  const write = await started(0);
   const second = coalescer.submit(2);
-  writes[0]?.end();
+  write.end();
   await first;
   expect(writes).toHaveLength(2);
-  writes[1]?.end();
+  (await started(1)).end();
   expect(await second).toBe(4);
 });
 
 it('fails only the callers of the group that failed', async () => {
-  const { coalescer, writes } = createTestCoalescer();
+  const { coalescer, started } = createTestCoalescer();
   const failing = Promise.allSettled([coalescer.submit(1), coalescer.submit(2)]);
-  await delay(1);
+  const write = await started(0);
   const next = coalescer.submit(3);
-  writes[0]?.end(new Error('no'));
+  write.end(new Error('no'));
   expect((await failing).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-  writes[1]?.end();
+  (await started(1)).end();
   expect(await next).toBe(6);
 });
