@@ -25,7 +25,7 @@ async function registered(): Promise<string[]> {
   return rows.map((row) => row.role);
 }
 
-it('the api role serves, is known as a process while it does, and is gone after', async () => {
+it('serves and registers its process, and removes both when it stops', async () => {
   const { server, port } = await listenAnywhere();
   await new Promise((resolve) => server.close(resolve));
   const role = await run(configOn(port));
@@ -36,7 +36,7 @@ it('the api role serves, is known as a process while it does, and is gone after'
   await expect(fetch(`http://127.0.0.1:${port}/readyz`)).rejects.toThrow();
 });
 
-it('the api role whose port is taken says so and leaves nothing behind', async () => {
+it('rejects if its port is taken, and leaves nothing behind', async () => {
   const { server, port } = await listenAnywhere();
   await expect(run(configOn(port))).rejects.toMatchObject({ code: 'EADDRINUSE' });
   expect(await registered()).toEqual([]);

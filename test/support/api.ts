@@ -30,16 +30,16 @@ export interface TestTenant {
 }
 
 export interface TestRequest {
-  /** Bearer value; by default the first tenant's API key; null: none. */
+  /** Bearer value; by default the API key of the first tenant. Null sends none. */
   token?: string | null;
   /** Sent as JSON. */
   body?: unknown;
-  /** Sent as it is, instead of `body`. */
+  /** Sent unchanged, instead of `body`. */
   rawBody?: string | Uint8Array<ArrayBuffer> | FormData;
   headers?: Record<string, string>;
 }
 
-/** A JSON object as a test reads it: `expect(body.brand?.id).toBe(1)`. */
+/** A JSON object whose fields tests read without casts: `expect(body.brand?.id).toBe(1)`. */
 export interface TestBody {
   [field: string]: TestBody;
 }
@@ -47,9 +47,9 @@ export interface TestBody {
 export interface TestResponse<Body = TestBody> {
   status: number;
   headers: Headers;
-  /** Parsed JSON; an empty object where the answer is something else. */
+  /** Parsed JSON; an empty object if the response is not JSON. */
   body: Body;
-  /** The parsed array; empty where the answer is none. */
+  /** The parsed array; empty if the response is not an array. */
   list: TestBody[];
   text: string;
 }
@@ -63,7 +63,7 @@ export interface TestApi extends TestTenant {
   /** Another account with its own brand, key and owner. */
   other: TestTenant;
   request<Body = TestBody>(method: string, path: string, options?: TestRequest): Promise<TestResponse<Body>>;
-  /** A user of the first account with this role, and a session of theirs. */
+  /** Adds a user with this role to the first account, and logs them in. */
   addUser(role: Role): Promise<{ userId: number; email: string; userJwt: string }>;
   close(): Promise<void>;
 }
@@ -81,7 +81,7 @@ function sessionFor(userId: number): Promise<string> {
   return tokens.issue({ userId, sessionVersion: 1 }, 'api');
 }
 
-/** An account with brand, owner and keys. */
+/** Creates an account with brand, owner and keys. */
 export async function createTestTenant(database: Database, name: string): Promise<TestTenant> {
   const email = `owner@${name.toLowerCase().replaceAll(/[^a-z0-9]/g, '-')}.test`;
   const owner = { email, password: TEST_PASSWORD, firstName: 'Olive', lastName: 'Owner' };
@@ -150,7 +150,7 @@ function testConfig(url: string, env: Record<string, string> = {}): Config {
   });
 }
 
-/** The API on a free port over a database of its own, with two accounts. Call `close` in `afterAll`. */
+/** Starts the API on a free port and its own database, with two accounts. Call `close` in `afterAll`. */
 export async function startTestApi(options: TestApiOptions = {}): Promise<TestApi> {
   const test = await createTestDatabase();
   const config = testConfig(test.url, options.env);

@@ -1,7 +1,7 @@
 /**
- * Ask the run's services (`global-setup.ts`) for one of them; it is started by the first who asks.
+ * Asks the services of the test run (`global-setup.ts`) for one of them. The first request starts it.
  * @param name `database` or `engine`
- * @throws Error with the reason where it cannot be started
+ * @throws Error with the reason if it cannot be started
  */
 export async function askService<Answer>(name: string): Promise<Answer> {
   const address = process.env.CARILLON_TEST_SERVICES;

@@ -18,7 +18,7 @@ export interface Operation {
   responses: Record<string, Json>;
 }
 
-/** Follows a `$ref` inside the document. */
+/** Follows `$ref`s inside the document. */
 export function resolved(document: OpenApi, node: Json): Json {
   if (typeof node.$ref !== 'string') return node;
   const found = node.$ref
@@ -28,7 +28,7 @@ export function resolved(document: OpenApi, node: Json): Json {
   return resolved(document, found as Json);
 }
 
-/** Every property that the schema names, at any depth, by dotted path; what is no object has none. */
+/** Dotted paths of the fields of `value` that the schema does not describe, at any depth. */
 function undocumented(document: OpenApi, schema: Json, value: unknown, path: string): string[] {
   const { properties, items, additionalProperties, allOf, anyOf, oneOf } = resolved(document, schema);
   if (Array.isArray(value)) {
@@ -47,12 +47,12 @@ function undocumented(document: OpenApi, schema: Json, value: unknown, path: str
   });
 }
 
-/** Checks answers against the document: that they are valid, and say nothing it does not describe. */
+/** Checks that responses are valid by the document and have no field that it does not describe. */
 export function createAnswerCheck(document: OpenApi) {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema({ $id: 'urn:carillon:api', ...document });
-  /** @returns what is wrong with an answer; empty where nothing is */
+  /** @returns the problems of a response; empty if there are none */
   return function problemsOf(path: string, method: string, status: number, body: unknown): string[] {
     const operation = document.paths[path]?.[method];
     const response = operation?.responses[status];

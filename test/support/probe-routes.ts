@@ -1,18 +1,19 @@
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
 import { pageOf, pageQuery } from '../../src/platform/db/paging.ts';
 import { paginate } from '../../src/platform/http/pagination.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../src/platform/http/route.ts';
 
-const answers = { 200: { description: 'what came in', schema: null } };
+const responses = { 200: { description: 'The result.', schema: null } };
 
-/** Parses every kind of thing and gives back what it parsed. */
+/** Parses every kind of input and returns the parsed values. */
 const echo = defineRoute({
   method: 'POST',
   path: '/v1/my/probe/echo/:id',
   operationId: 'probeEcho',
   tag: 'Probe',
-  summary: 'Give back what was parsed',
+  summary: 'Return the parsed input',
   auth: 'brand',
   idempotency: 'own',
   params: z.object({ id: z.coerce.number().int().positive().max(Number.MAX_SAFE_INTEGER) }),
@@ -29,7 +30,7 @@ const echo = defineRoute({
     kind: z.enum(['one', 'two']).default('one'),
   }),
   readOnlyFields: ['id', 'created_at'],
-  responses: answers,
+  responses,
   handler: ({ params, query, body, tenant, requestId, idempotencyKey }) => ({
     status: 200,
     body: { params, query, body, tenant, requestId, idempotencyKey },
@@ -46,7 +47,7 @@ const optionalBody = defineRoute({
   idempotency: 'none',
   body: z.strictObject({ type: z.string().default('email.delivered') }),
   bodyOptional: true,
-  responses: answers,
+  responses,
   handler: ({ body }) => ({ status: 200, body }),
 });
 
@@ -58,24 +59,24 @@ const admins = defineRoute({
   summary: 'For owners and admins',
   auth: 'brand',
   roles: ['owner', 'admin'],
-  responses: answers,
+  responses,
   handler: ({ tenant }) => ({ status: 200, body: tenant }),
 });
 
-const anyone = defineRoute({
+const everyRole = defineRoute({
   method: 'GET',
   path: '/v1/my/probe/tenant',
   operationId: 'probeTenant',
   tag: 'Probe',
   summary: 'For every role',
   auth: 'brand',
-  responses: answers,
+  responses,
   handler: ({ tenant }) => ({ status: 200, body: tenant }),
 });
 
 const failures = {
   bug: () => new Error('the secret reason'),
-  known: () => new AppError('conflict', 'this cannot be now'),
+  known: () => new AppError('conflict', 'not possible in this state'),
   database: () => Object.assign(new Error('terminating connection'), { code: '57P01' }),
 };
 
@@ -87,13 +88,32 @@ const failing = defineRoute({
   summary: 'Throw',
   auth: 'none',
   params: z.object({ how: z.enum(['bug', 'known', 'database']) }),
-  responses: answers,
+  responses,
   handler({ params }) {
     throw failures[params.how]();
   },
 });
 
-/** Forty items, 40 down to 1. */
+/** Sends the beginning of a body, then fails. */
+const broken = defineRoute({
+  method: 'GET',
+  path: '/v1/my/probe/broken',
+  operationId: 'probeBroken',
+  tag: 'Probe',
+  summary: 'Fail inside the body',
+  auth: 'none',
+  responses,
+  handler() {
+    async function* chunks() {
+      yield 'begun';
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      throw new Error('the source broke');
+    }
+    return { status: 200, raw: { contentType: 'text/plain', body: Readable.from(chunks()) } };
+  },
+});
+
+/** Returns a list of 40 items, with the ids 40 to 1. */
 const pages = defineRoute({
   method: 'GET',
   path: '/v1/my/probe/pages',
@@ -103,7 +123,7 @@ const pages = defineRoute({
   auth: 'none',
   query: z.strictObject({ ...pageQuery, odd: z.enum(['true']).optional() }),
   paginated: true,
-  responses: answers,
+  responses,
   handler(input) {
     const page = pageOf(input.query);
     const all = Array.from({ length: 40 }, (_, index) => ({ id: 40 - index }));
@@ -114,7 +134,7 @@ const pages = defineRoute({
   },
 });
 
-/** Answers when `release` is called. */
+/** A route that responds when `release` is called. */
 export interface SlowRoute {
   route: RouteDefinition;
   started: Promise<void>;
@@ -131,7 +151,7 @@ export function createSlowRoute(): SlowRoute {
     tag: 'Probe',
     summary: 'Wait to be released',
     auth: 'none',
-    responses: answers,
+    responses,
     async handler() {
       started.resolve(undefined);
       await released.promise;
@@ -141,12 +161,12 @@ export function createSlowRoute(): SlowRoute {
   return { route, started: started.promise, release: () => released.resolve(undefined) };
 }
 
-/** Makes a row of `uploads`: any table will do to see what commits with a key. */
+/** Inserts a row into `uploads`. Any table shows what commits together with an idempotency key. */
 export const makeUpload = defineIdempotentRoute({
   path: '/v1/my/probe/uploads',
   operationId: 'probeMakeUpload',
   tag: 'Probe',
-  summary: 'Make a row, once per key',
+  summary: 'Insert a row, once per key',
   auth: 'brand',
   body: z.strictObject({
     filename: z.string(),
@@ -154,7 +174,7 @@ export const makeUpload = defineIdempotentRoute({
     wait_ms: z.int().min(0).max(2_000).default(0),
     fail: z.boolean().default(false),
   }),
-  responses: { 201: { description: 'made', schema: null } },
+  responses: { 201: { description: 'The new row.', schema: null } },
   async handler({ body, tenant }, trx) {
     const { rows } = await trx.query<{ id: number }>(
       `insert into uploads (account_id, brand_id, filename, content_type, size, storage_key)
@@ -171,13 +191,14 @@ export const makeUpload = defineIdempotentRoute({
   },
 });
 
-/** Routes that show what the floor does, whatever the rooms do. */
+/** Routes that test the HTTP layer independently of the features. */
 export const probeRoutes: RouteDefinition[] = [
   echo,
   optionalBody,
   admins,
-  anyone,
+  everyRole,
   failing,
+  broken,
   pages,
   makeUpload,
 ];

@@ -2,16 +2,16 @@ import net from 'node:net';
 import tls, { type TLSSocket } from 'node:tls';
 import { testIdentity } from './https-receiver.ts';
 
-/** A request as its bytes came, all at once. */
+/** A request as it was received. */
 export interface RawRequest {
-  /** From 1, of its connection. */
+  /** Its position on the connection, starting at 1. */
   nth: number;
   text: string;
-  /** Resets its connection, without a farewell of TCP or TLS. */
+  /** Resets the connection, without closing TLS or TCP properly. */
   reset: () => void;
 }
 
-/** A server that writes whatever a test wants, or nothing. */
+/** A server whose responses are written by the test. */
 export interface RawServer {
   port: number;
   requests: RawRequest[];
@@ -39,7 +39,7 @@ async function listen(server: net.Server, raw: Omit<RawServer, 'close'>): Promis
   });
 }
 
-/** TLS on a free port of loopback, with the certificate of our receivers. Requests must be small enough to come at once. */
+/** Starts a TLS server on a free loopback port, with the certificate of the test receivers. Requests must fit into one read. */
 export function startRawServer(answer: RawAnswer): Promise<RawServer> {
   const raw = { port: 0, requests: [] as RawRequest[], connections: 0 };
   const byPort = new Map<number | undefined, net.Socket>();
@@ -48,7 +48,7 @@ export function startRawServer(answer: RawAnswer): Promise<RawServer> {
     const reset = () => void byPort.get(socket.remotePort)?.resetAndDestroy();
     socket.on('error', () => undefined);
     socket.on('data', (bytes) => {
-      // The rest of a request whose headers came alone.
+      // The body of a request whose headers were received separately.
       if (!/^[A-Z]+ \//.test(bytes.toString('latin1'))) return;
       const request = { nth: (nth += 1), text: bytes.toString(), reset };
       raw.requests.push(request);
@@ -60,7 +60,7 @@ export function startRawServer(answer: RawAnswer): Promise<RawServer> {
   return listen(server, raw);
 }
 
-/** Speaks no TLS: says `greeting` to whoever connects, and closes. */
+/** Starts a server without TLS that sends `greeting` on each connection and closes it. */
 export function startGreeter(greeting: string): Promise<RawServer> {
   return listen(
     net.createServer((socket) => void socket.end(greeting)),

@@ -18,7 +18,7 @@ export interface RequestState {
 interface RouterFields {
   /** Set by @koa/router: the decoded path parameters. Missing if the path has none. */
   params?: Record<string, string>;
-  /** Set by @koa/router: every registered path that fits, whatever its methods. */
+  /** Set by @koa/router: every route whose path matches, with any method. */
   matched?: { methods: string[] }[];
 }
 

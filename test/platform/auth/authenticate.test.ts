@@ -29,7 +29,7 @@ async function statusOf(token: string | null, headers: Record<string, string> = 
   return (await tenantOf(token, headers)).status;
 }
 
-describe('without good credentials', () => {
+describe('a request without valid credentials', () => {
   it('is 401 with a challenge', async () => {
     const answer = await tenantOf(null);
     expect(answer.status).toBe(401);
@@ -48,7 +48,7 @@ describe('without good credentials', () => {
     expect(await statusOf(null, { Authorization: authorization })).toBe(401);
   });
 
-  it('is 401 on every route but those for anyone', async () => {
+  it('is 401 on every route that requires authentication', async () => {
     const open = api.routes.filter((route) => route.auth === 'none').map((route) => route.operationId);
     expect(open).toEqual(expect.arrayContaining(['login', 'getHealth', 'getReadiness', 'getMetrics']));
     for (const route of api.routes.filter((each) => each.auth !== 'none')) {
@@ -70,13 +70,13 @@ describe('an API key', () => {
     expect((await tenantOf(api.testApiKey)).body.actor?.test).toBe(true);
   });
 
-  it('with one character changed is refused', async () => {
+  it('is refused with one character changed', async () => {
     const last = api.apiKey.at(-1) === 'a' ? 'b' : 'a';
     expect(await statusOf(api.apiKey.slice(0, -1) + last)).toBe(401);
     expect(await statusOf(api.apiKey.toUpperCase())).toBe(401);
   });
 
-  it('is refused at once when it is revoked, in the middle of many requests', async () => {
+  it('is refused once its revocation is confirmed, even among concurrent requests', async () => {
     const { apiKey, key } = await createApiKey(api.database.pool, { accountId: api.accountId });
     expect(await Promise.all(Array.from({ length: 20 }, () => statusOf(key)))).toEqual(Array(20).fill(200));
     const running = Array.from({ length: 20 }, () => statusOf(key));
@@ -86,7 +86,7 @@ describe('an API key', () => {
     expect(after).toEqual(Array(20).fill(401));
   });
 
-  it('of many callers at once is never mixed up', async () => {
+  it('is not mixed up with other keys under concurrent requests', async () => {
     const keys = [api.apiKey, api.testApiKey, api.other.apiKey, `${api.apiKey.slice(0, -1)}!`];
     const answers = await Promise.all(
       Array.from({ length: 80 }, (_, index) => tenantOf(keys[index % 4] ?? null)),
@@ -97,14 +97,14 @@ describe('an API key', () => {
     });
   });
 
-  it('is not answered with its own brand when asked for another', async () => {
+  it('is 404 for another brand in X-Brand-Id', async () => {
     const another = await createBrand(api.database.pool, { accountId: api.accountId, companyName: 'Two' });
     expect(await statusOf(api.apiKey, { 'X-Brand-Id': String(api.brandId) })).toBe(200);
     expect(await statusOf(api.apiKey, { 'X-Brand-Id': String(another) })).toBe(404);
     expect(await statusOf(api.apiKey, { 'X-Brand-Id': String(api.other.brandId) })).toBe(404);
   });
 
-  it('has its last use written, at most once a minute', async () => {
+  it('records its last use at most once a minute', async () => {
     let nowMs = 0;
     const usage = createKeyUsage(api.database.pool, pino({ level: 'silent' }), () => nowMs);
     const lastUse = async () => {
@@ -141,7 +141,7 @@ describe('a session token', () => {
     });
   });
 
-  it('is refused for another audience, past its time, or signed by another secret', async () => {
+  it('is refused if it is for another audience, expired, or signed with another secret', async () => {
     const old = createSessionTokens(
       createKeyring(TEST_SECRET),
       () => new Date(Date.now() - SESSION_SECONDS * 1000 - 5_000),
@@ -153,7 +153,7 @@ describe('a session token', () => {
     expect(await statusOf(await tokens.issue({ userId: 999_999, sessionVersion: 1 }, 'api'))).toBe(401);
   });
 
-  it('is refused with another algorithm, though signed by our key', async () => {
+  it('is refused with another algorithm, even if signed with our key', async () => {
     const { id, key } = createKeyring(TEST_SECRET).subkey('jwt');
     const sign = (alg: string) =>
       new SignJWT({ sv: 1 })
@@ -167,12 +167,12 @@ describe('a session token', () => {
     expect(await statusOf(await sign('HS512'))).toBe(401);
   });
 
-  it('outlives a change of APP_SECRET while the previous one is known', async () => {
+  it('remains valid after a change of APP_SECRET while the previous secret is configured', async () => {
     const before = createSessionTokens(createKeyring(PREVIOUS_SECRET));
     expect(await statusOf(await before.issue(session(), 'api'))).toBe(200);
   });
 
-  it('ends when the password changes, or the user leaves the account', async () => {
+  it('ends when the password changes or the user leaves the account', async () => {
     const leaver = await api.addUser('member');
     expect(await statusOf(leaver.userJwt)).toBe(200);
     await api.database.pool.query('delete from memberships where user_id = $1', [leaver.userId]);
@@ -183,7 +183,7 @@ describe('a session token', () => {
     expect(await statusOf(changer.userJwt)).toBe(401);
   });
 
-  it('chooses a brand by X-Brand-Id; a foreign one is 404, a malformed one 422', async () => {
+  it('selects a brand by X-Brand-Id; another tenant’s is 404, a malformed id is 422', async () => {
     const second = await createBrand(api.database.pool, { accountId: api.accountId, companyName: 'Three' });
     const chosen = await tenantOf(api.userJwt, { 'X-Brand-Id': String(second) });
     expect(chosen.body.brandId).toBe(second);
@@ -198,7 +198,7 @@ describe('a session token', () => {
     }
   });
 
-  it('of an account without a brand gets brand_required where one is needed', async () => {
+  it('gets brand_required on a route that needs a brand if the account has none', async () => {
     const { rows } = await api.database.pool.query<{ id: number }>(
       `insert into accounts (name) values ('Brandless') returning id`,
     );
@@ -228,7 +228,7 @@ describe('a session token', () => {
 describe('a role', () => {
   const asked = async (token: string) => (await api.request('GET', '/v1/my/probe/admins', { token })).status;
 
-  it('that a route does not name is 403', async () => {
+  it('is 403 if the route does not list it', async () => {
     const member = await api.addUser('member');
     const admin = await api.addUser('admin');
     expect(await asked(member.userJwt)).toBe(403);
@@ -237,7 +237,7 @@ describe('a role', () => {
     expect(await asked(api.apiKey)).toBe(200);
   });
 
-  it('is read at each request', async () => {
+  it('is read on each request', async () => {
     const rising = await api.addUser('member');
     await api.database.pool.query(`update memberships set role = 'admin' where user_id = $1`, [
       rising.userId,
@@ -245,7 +245,7 @@ describe('a role', () => {
     expect(await asked(rising.userJwt)).toBe(200);
   });
 
-  it('is refused on every route that is not for members', async () => {
+  it('member is refused on every route that does not list it', async () => {
     const member = await api.addUser('member');
     for (const route of api.routes.filter((each) => each.roles && !each.roles.includes('member'))) {
       const path = route.path.replaceAll(/:\w+/g, '1');

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-it('asks about requests that come together in a few queries', async () => {
+it('looks up concurrent requests with a few queries', async () => {
   const { pool } = api.database;
   let queries = 0;
   const counting = {
@@ -30,7 +30,7 @@ it('asks about requests that come together in a few queries', async () => {
   expect(queries).toBeLessThanOrEqual(2);
 });
 
-it('says unavailable where the database does not answer, and works again when it does', async () => {
+it('is unavailable while the database does not answer, and recovers', async () => {
   let broken = true;
   const flaky = {
     query(...given: Parameters<Queryable['query']>) {
@@ -44,7 +44,7 @@ it('says unavailable where the database does not answer, and works again when it
   expect((await lookup.find(api.apiKey))?.brandId).toBe(api.brandId);
 });
 
-it('lets those that come while a query is under way wait for one of their own', async () => {
+it('lets requests that arrive during a query share the next one', async () => {
   const asked: number[] = [];
   const answers: (() => void)[] = [];
   const slow = {
@@ -78,7 +78,7 @@ it('lets those that come while a query is under way wait for one of their own', 
   ]);
 });
 
-it('lets a key in by its lease, and asks again when that has run out', async () => {
+it('accepts a key during its lease, and queries again afterwards', async () => {
   let nowMs = 0;
   let queries = 0;
   const counting = {
@@ -101,7 +101,7 @@ it('lets a key in by its lease, and asks again when that has run out', async () 
   expect(queries).toBe(3);
 });
 
-it('answers a revocation only when no lease of the key is left', async () => {
+it('confirms a revocation only after every lease of the key has ended', async () => {
   const lookup = createKeyLookup(api.database.pool);
   const revoked = await createApiKey(api.database.pool, { accountId: api.accountId });
   expect(await lookup.find(revoked.key)).not.toBeNull();

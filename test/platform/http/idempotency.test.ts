@@ -25,7 +25,7 @@ async function countOf(filename: string): Promise<number> {
 }
 
 describe('a POST with an Idempotency-Key', () => {
-  it('sent again answers with the original status and the resource as it is now', async () => {
+  it('is replayed with the original status and the current resource', async () => {
     const first = await make('again', { filename: 'again' });
     const second = await make('again', { filename: 'again' });
     expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([201, null]);
@@ -34,20 +34,20 @@ describe('a POST with an Idempotency-Key', () => {
     expect(await countOf('again')).toBe(1);
   });
 
-  it('is the same payload whatever the order of its fields, with defaults left out or given', async () => {
+  it('matches a payload with another order of fields, and with defaults left out', async () => {
     await make('order', { filename: 'order', kind: 'one' });
     const again = await make('order', { wait_ms: 0, fail: false, filename: 'order' });
     expect(again.headers.get('idempotent-replayed')).toBe('true');
   });
 
-  it('with another payload is 409 and changes nothing', async () => {
+  it('is 409 with another payload, and changes nothing', async () => {
     await make('other', { filename: 'other' });
     const answer = await make('other', { filename: 'other-2' });
     expect([answer.status, answer.body.code]).toEqual([409, 'idempotency_conflict']);
     expect(await countOf('other-2')).toBe(0);
   });
 
-  it('twice at once: one works, the other waits and gets its answer', async () => {
+  it('does the work once for concurrent requests; the others wait and are replayed', async () => {
     const pair = await Promise.all(
       ['a', 'b', 'c', 'd'].map(() => make('race', { filename: 'race', wait_ms: 300 })),
     );
@@ -57,7 +57,7 @@ describe('a POST with an Idempotency-Key', () => {
     expect(await countOf('race')).toBe(1);
   });
 
-  it('twice at once, the first failing: the other works', async () => {
+  it('lets a waiting request do the work if the first one fails', async () => {
     const failing = make('fails', { filename: 'fails', wait_ms: 300, fail: true });
     await new Promise((resolve) => setTimeout(resolve, 100));
     const waiting = make('fails', { filename: 'works' });
@@ -73,7 +73,7 @@ describe('a POST with an Idempotency-Key', () => {
     expect(await countOf('retry')).toBe(1);
   });
 
-  it('belongs to its brand', async () => {
+  it('is separate for each brand', async () => {
     const own = await make('shared', { filename: 'own' });
     const others = await make('shared', { filename: 'others' }, api.other.apiKey);
     expect([own.status, others.status]).toEqual([201, 201]);
@@ -96,7 +96,7 @@ describe('a POST with an Idempotency-Key', () => {
     ['129 characters', 'k'.repeat(129)],
     ['a tab', 'a\tb'],
     ['a letter beyond ASCII', 'clé'],
-  ])('of %s is 422', async (_what, key) => {
+  ])('is 422 if the key has %s', async (_what, key) => {
     const answer = await api.request('POST', '/v1/my/probe/uploads', {
       body: { filename: 'bad-key' },
       headers: { 'Idempotency-Key': key },
@@ -108,18 +108,18 @@ describe('a POST with an Idempotency-Key', () => {
     expect(await countOf('bad-key')).toBe(0);
   });
 
-  it('of 128 characters is good', async () => {
+  it('accepts a key of 128 characters', async () => {
     expect((await make('k'.repeat(128), { filename: 'long-key' })).status).toBe(201);
   });
 
-  it('left out makes one each time', async () => {
+  it('does the work each time without a key', async () => {
     await make(null, { filename: 'no-key' });
     await make(null, { filename: 'no-key' });
     expect(await countOf('no-key')).toBe(2);
   });
 });
 
-it('fingerprints differ where payloads do', () => {
+it('computes different fingerprints for different payloads', () => {
   const of = (payload: unknown) => fingerprintOf(payload).toString('hex');
   expect(of({ a: 1, b: { c: [1, 2], d: 'x' } })).toBe(of({ b: { d: 'x', c: [1, 2] }, a: 1, e: undefined }));
   const different = [{ a: 1 }, { a: '1' }, { a: [1] }, { a: null }, { b: 1 }, [{ a: 1 }], { a: 1, b: 1 }];

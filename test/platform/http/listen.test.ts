@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { listen, type Listening } from '../../../src/platform/http/listen.ts';
 import { eventually } from '../../support/eventually.ts';
 
-/** What came in, in order; each test answers as it likes. */
+/** The requests in order, with responses for the tests to write. */
 let exchanges: { request: IncomingMessage; response: ServerResponse }[];
 let server: Listening;
 let client: net.Socket;
@@ -28,7 +28,7 @@ afterEach(async () => {
   await server.stop(0);
 });
 
-/** @returns the answers to the requests, which by then wait for them */
+/** Waits until `count` requests have arrived. @returns their pending responses */
 async function send(bytes: string, count: number): Promise<ServerResponse[]> {
   client.write(bytes);
   await eventually(() => expect(exchanges).toHaveLength(count), 2_000);
@@ -40,7 +40,7 @@ const post = (body: string, length: number) =>
 const get = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const nonsense = 'NONSENSE\r\n\r\n';
 
-/** Resolves once the server has read it. */
+/** Sends garbage, and waits until the server has read it. */
 async function sendNonsense(): Promise<void> {
   const socket = exchanges[0]?.request.socket;
   const length = (socket?.bytesRead ?? 0) + nonsense.length;
@@ -48,8 +48,8 @@ async function sendNonsense(): Promise<void> {
   await eventually(() => expect(socket?.bytesRead).toBe(length), 2_000);
 }
 
-describe('bytes that are no HTTP', () => {
-  it('leave the request before them its answer, which is the last of its connection', async () => {
+describe('garbage on a connection', () => {
+  it('lets the pending response be sent, then closes the connection', async () => {
     const [answer] = await send(post('{"to":"é"} }', 11), 1);
     await sendNonsense();
     answer?.writeHead(201, ['Content-Length', '4']).end('made');
@@ -57,7 +57,7 @@ describe('bytes that are no HTTP', () => {
     expect(seen).toMatch(/^HTTP\/1.1 201 [^]*\r\nConnection: close\r\n(?:[^]*\r\n)?\r\nmade$/);
   });
 
-  it('leave every request before them its answer', async () => {
+  it('lets every pending response be sent', async () => {
     const [first, second] = await send(`${get}${get}${nonsense}`, 2);
     second?.end('two');
     await sendNonsense();
@@ -66,7 +66,7 @@ describe('bytes that are no HTTP', () => {
     expect(seen).toMatch(/^HTTP\/1.1 200 [^]*\r\n\r\noneHTTP\/1.1 200 [^]*\r\n\r\ntwo$/);
   });
 
-  it('leave an answer that has begun its end', async () => {
+  it('lets a response that has begun be finished', async () => {
     const [answer] = await send(get, 1);
     answer?.writeHead(200, { 'Content-Length': 8 }).write('half');
     await eventually(() => expect(seen).toMatch(/half$/));
@@ -76,7 +76,7 @@ describe('bytes that are no HTTP', () => {
     expect(seen).toMatch(/halffull$/);
   });
 
-  it('inside a body leave the request before its answer, and end its connection', async () => {
+  it('inside a body lets the earlier response be sent, then closes the connection', async () => {
     const chunked = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n';
     const [first] = await send(`${get}${chunked}`, 2);
     first?.end('one');
@@ -84,7 +84,7 @@ describe('bytes that are no HTTP', () => {
     expect(seen).toMatch(/^HTTP\/1.1 200 [^]*\r\n\r\none$/);
   });
 
-  it('do not keep their connection for ever where the answer never comes', async () => {
+  it('closes the connection after 30 seconds if the pending response never comes', async () => {
     await send(get, 1);
     jest.useFakeTimers({
       doNotFake: ['nextTick', 'setImmediate', 'setInterval', 'Date', 'performance', 'queueMicrotask'],
@@ -97,7 +97,7 @@ describe('bytes that are no HTTP', () => {
     expect(seen).toBe('');
   });
 
-  it('are no answer to a request that expects what nobody knows', async () => {
+  it('does not replace the response to a request with an unknown Expect header', async () => {
     const [answer] = await send(`GET / HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\n\r\n${nonsense}`, 1);
     answer?.end('one');
     expect(await ended).toBe('closed');

@@ -17,7 +17,7 @@ function linksOf(header: string | null): Record<string, string> {
   return Object.fromEntries([...found].map(([, url, rel]) => [rel, url]));
 }
 
-it('gives 25 items and the page’s headers', async () => {
+it('returns 25 items and the headers of the page', async () => {
   const answer = await list();
   expect(answer.list.map((item) => item.id)).toEqual(Array.from({ length: 25 }, (_, index) => 40 - index));
   expect(answer.headers.get('x-total-count')).toBe('40');
@@ -26,7 +26,7 @@ it('gives 25 items and the page’s headers', async () => {
   expect(answer.headers.get('x-total-count-estimated')).toBeNull();
 });
 
-it('takes page and limit, and gives an empty list past the end', async () => {
+it('accepts page and limit, and returns an empty list past the end', async () => {
   const second = await list('?page=2&limit=30');
   expect(second.list).toHaveLength(10);
   expect(second.headers.get('x-page-number')).toBe('2');
@@ -35,12 +35,12 @@ it('takes page and limit, and gives an empty list past the end', async () => {
   expect((await list('?page=999999999999999&limit=200')).text).toBe('[]');
 });
 
-it('takes a limit beyond 200 as 200', async () => {
+it('treats a limit above 200 as 200', async () => {
   expect(pageOf({ limit: 201 }).limit).toBe(200);
   expect((await list('?limit=100000')).headers.get('x-total-pages')).toBe('1');
 });
 
-it.each(['page', 'limit', 'after'])('refuses a %s that is no positive integer', async (name) => {
+it.each(['page', 'limit', 'after'])('refuses a %s that is not a positive integer', async (name) => {
   for (const value of ['0', '-1', '1.5', 'abc', '', '1e2', '0x10', ' 1', '9999999999999999999']) {
     const answer = await list(`?${name}=${encodeURIComponent(value)}`);
     expect([value, answer.status, answer.body.validation_errors]).toEqual([
@@ -51,7 +51,7 @@ it.each(['page', 'limit', 'after'])('refuses a %s that is no positive integer', 
   }
 });
 
-it('links by after, which newer items do not shift, and keeps the filters', async () => {
+it('links to the next page by `after`, which new items do not shift, and keeps the filters', async () => {
   const first = linksOf((await list('?limit=15&odd=true')).headers.get('link'));
   expect(first).toEqual({
     first: 'https://mail.example/base/v1/my/probe/pages?limit=15&odd=true',
@@ -66,13 +66,13 @@ it('links by after, which newer items do not shift, and keeps the filters', asyn
   expect(second.prev).toBe('https://mail.example/base/v1/my/probe/pages?limit=15&page=1');
 });
 
-it('links to no next page where the last one is full', async () => {
+it('has no link to a next page if the last page is full', async () => {
   const rels = async (query: string) => Object.keys(linksOf((await list(query)).headers.get('link')));
   expect(await rels('?limit=20')).toContain('next');
   expect(await rels('?limit=20&page=2')).toEqual(['first', 'prev', 'last']);
 });
 
-it.each(['', 'Host: a b<c>\r\n'])('links somewhere though the client sent %j', async (host) => {
+it.each(['', 'Host: a b<c>\r\n'])('has valid links even if the client sent %j', async (host) => {
   const plain = await startTestApi({ extraRoutes: probeRoutes });
   const socket = net.connect(plain.port, '127.0.0.1');
   socket.write(`GET /v1/my/probe/pages HTTP/1.0\r\n${host}\r\n`);
@@ -84,7 +84,7 @@ it.each(['', 'Host: a b<c>\r\n'])('links somewhere though the client sent %j', a
   );
 });
 
-it('links to where the client found us, where PUBLIC_URL is not set', async () => {
+it('links to the address that the client used if PUBLIC_URL is not set', async () => {
   const plain = await startTestApi({ extraRoutes: probeRoutes });
   const answer = await plain.request('GET', '/v1/my/probe/pages', {
     headers: { Origin: 'https://evil.test' },
@@ -93,6 +93,6 @@ it('links to where the client found us, where PUBLIC_URL is not set', async () =
   expect(linksOf(answer.headers.get('link')).first).toBe(`${plain.baseUrl}/v1/my/probe/pages`);
 });
 
-it('says where the total is an estimate', async () => {
+it('marks an estimated total', async () => {
   expect((await list('?odd=true')).headers.get('x-total-count-estimated')).toBe('true');
 });

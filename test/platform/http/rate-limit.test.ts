@@ -11,7 +11,7 @@ import { createFleetShare } from '../../../src/platform/processes/fleet.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { probeRoutes } from '../../support/probe-routes.ts';
 
-/** A limiter whose clock only the test moves. */
+/** A limiter whose clock stands still until the test advances it. */
 function frozen(processes = 1): { limiter: RateLimiter; pass: (seconds: number) => void } {
   let nowMs = 0;
   const limiter = createRateLimiter(
@@ -40,8 +40,8 @@ function allowed(most: number, work: () => unknown): number {
   return most;
 }
 
-describe('a caller’s bucket', () => {
-  it('holds two seconds’ worth, and fills at the rate', () => {
+describe('the limit of a caller', () => {
+  it('allows a burst of two seconds, and refills at the rate', () => {
     const { limiter, pass } = frozen();
     const ask = () => limiter.request('key 1', 100);
     expect(allowed(1_000, ask)).toBe(200);
@@ -51,24 +51,24 @@ describe('a caller’s bucket', () => {
     expect(allowed(1_000, ask)).toBe(200);
   });
 
-  it('is its own', () => {
+  it('is separate from that of other callers', () => {
     const { limiter } = frozen();
     expect(allowed(1_000, () => limiter.request('key 1', 10))).toBe(20);
     expect(allowed(1_000, () => limiter.request('key 2', 10))).toBe(20);
   });
 
-  it('is not there where the limit is 0', () => {
+  it('does not exist if the rate is 0', () => {
     const { limiter } = frozen();
     expect(allowed(5_000, () => limiter.request('key 1', 0))).toBe(5_000);
     expect(limiter.request('key 1', 0)).toEqual({});
   });
 
-  it('is this process’s share of the fleet’s', () => {
+  it('is the share of this process in the limit of the fleet', () => {
     const { limiter } = frozen(4);
     expect(allowed(1_000, () => limiter.request('key 1', 100))).toBe(50);
   });
 
-  it('says when to try again, and that is true', () => {
+  it('reports correctly when to try again', () => {
     const { limiter, pass } = frozen();
     const ask = () => limiter.request('key 1', 0.25);
     expect(allowed(10, ask)).toBe(1);
@@ -86,7 +86,7 @@ describe('a caller’s bucket', () => {
     expect(allowed(10, ask)).toBe(1);
   });
 
-  it('still counts after the idle ones were forgotten', () => {
+  it('still counts after idle buckets were removed', () => {
     const { limiter, pass } = frozen();
     allowed(1_000, () => limiter.request('slow', 0.01));
     pass(61);
@@ -96,7 +96,7 @@ describe('a caller’s bucket', () => {
 });
 
 describe('logging in', () => {
-  it('is allowed ten times a minute for one account, from wherever', () => {
+  it('is allowed ten times a minute for one account, from any address', () => {
     const { limiter, pass } = frozen();
     let from = 0;
     const attempt = () => limiter.login(`10.0.0.${(from += 1)}`, 'victim@a.test');
@@ -105,7 +105,7 @@ describe('logging in', () => {
     expect(allowed(100, attempt)).toBe(10);
   });
 
-  it('is allowed ten times a minute from one address, into whichever account', () => {
+  it('is allowed ten times a minute from one address, for any account', () => {
     const { limiter } = frozen();
     let account = 0;
     expect(allowed(100, () => limiter.login('10.0.0.1', `user-${(account += 1)}@a.test`))).toBe(10);
@@ -122,7 +122,7 @@ describe('over HTTP', () => {
 
   const ask = (token: string) => api.request('GET', '/v1/my/probe/tenant', { token });
 
-  it('each answer tells what is left, and 429 when to come back', async () => {
+  it('returns the remaining requests, and with a 429 the time to wait', async () => {
     const first = await ask(api.apiKey);
     const answers = await Promise.all(Array.from({ length: 30 }, () => ask(api.apiKey)));
     const good = answers.filter((answer) => answer.status === 200);
@@ -139,7 +139,7 @@ describe('over HTTP', () => {
     expect((await ask(api.other.apiKey)).status).toBe(200);
   });
 
-  it('a key may have a limit of its own, or none', async () => {
+  it('applies the limit of a key, which may be none', async () => {
     const { pool } = api.database;
     const { accountId } = api;
     const wide = await createApiKey(pool, { accountId, rateLimitPerSecond: 40 });
@@ -148,7 +148,7 @@ describe('over HTTP', () => {
     expect((await ask(free.key)).headers.get('ratelimit-limit')).toBeNull();
   });
 
-  it('a session is limited as a key is', async () => {
+  it('limits a session like a key', async () => {
     expect((await ask(api.userJwt)).headers.get('ratelimit-limit')).toBe('10');
   });
 });
@@ -160,7 +160,7 @@ describe('the fleet', () => {
   });
   afterAll(() => api.close());
 
-  it('is the api processes seen in the last 15 seconds, and never nobody', async () => {
+  it('has the api processes seen in the last 15 seconds, and at least one', async () => {
     const { pool } = api.database;
     const seen = (role: string, ago: string) =>
       pool.query(

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** Nothing of another tenant's may ever hold this. */
+/** Text in the resources of the other tenant. It must never appear in a response. */
 const MARK = 'belongs-to-the-other-tenant';
 
 type Maker = (tenant: TestTenant) => Promise<number>;
@@ -23,8 +23,8 @@ async function inserted(statement: string, values: unknown[]): Promise<number> {
 }
 
 /**
- * How to make the resource that a path with a parameter names. A new room with such a path adds a line, or
- * the test below fails.
+ * Creates the resource that a path with a parameter names. A new feature with such a path adds a line; otherwise the
+ * test below fails.
  */
 const makers: Record<string, Maker> = {
   '/v1/my/messages/:id': ({ accountId, brandId }) =>
@@ -60,7 +60,7 @@ function send(
 }
 
 describe('another tenant’s', () => {
-  it('resource is 404 on every route that names one', async () => {
+  it('resource is 404 on every route with a parameter', async () => {
     expect(withParameter().length).toBeGreaterThan(0);
     for (const route of withParameter()) {
       const make = makerOf(route.path);
@@ -76,7 +76,7 @@ describe('another tenant’s', () => {
     }
   });
 
-  it('resource is the same 404 as one that is not there at all', async () => {
+  it('resource is the same 404 as one that does not exist', async () => {
     for (const route of withParameter().filter((each) => each.method === 'GET')) {
       const id = await (makerOf(route.path) as Maker)(api.other);
       const path = (value: string) => route.path.replace(/:\w+/, value).replaceAll(/:\w+/g, '1');
@@ -84,7 +84,7 @@ describe('another tenant’s', () => {
     }
   });
 
-  it('rows are in no list', async () => {
+  it('rows appear in no list', async () => {
     for (const make of Object.values(makers)) await make(api.other);
     for (const route of routes.filter((each) => each.method === 'GET' && !each.path.includes('/:'))) {
       const answer = await send(route, route.path);
@@ -109,7 +109,7 @@ describe('another tenant’s', () => {
 });
 
 describe('every route', () => {
-  it('takes an id that cannot be one for nothing', async () => {
+  it('is 404 for a malformed id', async () => {
     for (const route of withParameter()) {
       for (const id of ['abc', '0', '-1', '1.5', '9'.repeat(30), '%00', '..%2f1']) {
         const answer = await send(route, route.path.replaceAll(/:\w+/g, id));
@@ -118,7 +118,7 @@ describe('every route', () => {
     }
   });
 
-  it('has a schema for each of its parameters, and an id of its own', () => {
+  it('has a schema for each of its parameters, and a unique operation id', () => {
     for (const route of api.routes) {
       const named = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name);
       expect([route.path, Object.keys(route.params?.shape ?? {})]).toEqual([route.path, named]);
@@ -127,7 +127,7 @@ describe('every route', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('refuses unknown fields and parameters, however deep', () => {
+  it('refuses unknown fields and parameters at any depth', () => {
     for (const route of api.routes) {
       for (const schema of [route.query, route.body]) {
         if (schema) expect([route.operationId, looseObjects(schema, [])]).toEqual([route.operationId, []]);
@@ -135,7 +135,7 @@ describe('every route', () => {
     }
   });
 
-  it('refuses an Idempotency-Key of 129 characters, where it takes one', async () => {
+  it('refuses an Idempotency-Key of 129 characters if it uses the header', async () => {
     for (const route of routes.filter((each) => each.idempotency !== 'none')) {
       const path = route.path.replaceAll(/:\w+/g, '1');
       const answer = await send(route, path, { 'Idempotency-Key': 'k'.repeat(129) });
@@ -147,7 +147,7 @@ describe('every route', () => {
   });
 });
 
-/** Paths of the objects in a schema that would let unknown fields through. */
+/** Paths of the objects in a schema that accept unknown fields. */
 function looseObjects(schema: z.core.$ZodType, path: string[]): string[] {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   switch (def.type) {

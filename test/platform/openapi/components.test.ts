@@ -6,7 +6,7 @@ import { createComponents } from '../../../src/platform/openapi/components.ts';
 import { buildOpenApiDocument } from '../../../src/platform/openapi/document.ts';
 
 describe('schemas in the document', () => {
-  it('with an id stand once and are referred to', () => {
+  it('appear once and are referred to if they have an id', () => {
     const pet = z.object({ name: z.string() }).meta({ id: 'Pet' });
     const components = createComponents();
     const one = components.describe(pet, 'output', 'GetPetAnswer');
@@ -16,7 +16,7 @@ describe('schemas in the document', () => {
     expect(Object.keys(components.schemas())).toEqual(['Pet']);
   });
 
-  it('of one id that differ between request and answer are told apart', () => {
+  it('get two names if request and response differ', () => {
     const pet = z.object({ name: z.string().default('Rex') }).meta({ id: 'Pet' });
     const components = createComponents();
     components.describe(pet, 'output', 'Answer');
@@ -25,7 +25,7 @@ describe('schemas in the document', () => {
     expect(components.schemas().PetInput?.required).toBeUndefined();
   });
 
-  it('that hold themselves get a name from where they are used', () => {
+  it('are named after their place of use if they are recursive and have no id', () => {
     const step = z.object({
       type: z.string(),
       get steps() {
@@ -41,7 +41,7 @@ describe('schemas in the document', () => {
 });
 
 describe('webhooks in the document', () => {
-  it('say what is posted to subscribers and what it is signed with', () => {
+  it('describe the request that an endpoint receives, signature included', () => {
     const data = z.object({ message_id: z.int() });
     const document = buildOpenApiDocument([], {
       publicUrl: null,

@@ -32,7 +32,7 @@ describe('the OpenAPI document', () => {
     expect(parse(yaml.text)).toEqual(document);
   });
 
-  it('holds every route that is served, and no other', () => {
+  it('contains every route that is served, and no other', () => {
     const described = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
     );
@@ -76,13 +76,13 @@ describe('the OpenAPI document', () => {
     for (const example of (schema?.examples ?? []) as unknown[]) expect(validate(example)).toBe(true);
   });
 
-  it('refers to nothing that is not there', () => {
+  it('contains the target of every reference', () => {
     const refs = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref]) => ref as string);
     expect(refs.length).toBeGreaterThan(0);
     for (const ref of new Set(refs)) expect(resolved(document, { $ref: ref })).toBeDefined();
   });
 
-  it('holds every webhook event, and the data each carries', () => {
+  it('contains every webhook event with its data', () => {
     expect(Object.keys(document.webhooks)).toEqual(eventTypes);
     for (const type of eventTypes) {
       const { requestBody } = document.webhooks[type]?.post ?? {};
@@ -92,7 +92,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('tells clients that answers may grow', () => {
+  it('allows responses to gain fields', () => {
     for (const methods of Object.values(document.paths)) {
       for (const { responses } of Object.values(methods)) {
         expect(JSON.stringify(responses)).not.toContain('"additionalProperties":false');
@@ -101,7 +101,7 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe('answers', () => {
+describe('responses', () => {
   const message = { channel: 'email', to: 'ada@example.com', subject: 'Hi', body: 'Hello' };
 
   const asked: [method: string, path: string, template: string, body: unknown][] = [
@@ -117,7 +117,7 @@ describe('answers', () => {
   ];
 
   it.each(asked)(
-    'to %s %s are as described and hold no other field',
+    'to %s %s match the document and have no other field',
     async (method, path, template, body) => {
       const problemsOf = createAnswerCheck(document);
       const response = await api.request<unknown>(method, path, { body });
@@ -126,7 +126,7 @@ describe('answers', () => {
     },
   );
 
-  it('to a login and for one message are so too', async () => {
+  it('to a login and for one message match the document', async () => {
     const problemsOf = createAnswerCheck(document);
     const login = await api.request<unknown>('POST', '/v1/login', {
       token: null,
@@ -156,7 +156,7 @@ describe('the root path', () => {
 });
 
 describe('the page', () => {
-  it('loads nothing from another host, and may not', async () => {
+  it('loads nothing from another host, and its policy forbids it', async () => {
     const page = await api.request('GET', '/docs', { token: null });
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(page.text).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
@@ -165,7 +165,7 @@ describe('the page', () => {
     expect(policy).not.toMatch(/https?:|\*/);
   });
 
-  it('has every script and style it names', async () => {
+  it('has every script and style that it refers to', async () => {
     const page = await api.request('GET', '/docs', { token: null });
     const named = [...page.text.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, path]) => path as string);
     expect(named).toHaveLength(4);

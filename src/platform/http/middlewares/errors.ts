@@ -36,7 +36,7 @@ function toAppError(thrown: unknown): AppError {
 }
 
 /**
- * Turns whatever the inner middlewares throw into a response, and logs it.
+ * Turns the errors of the inner middlewares into responses, and logs them.
  * @param show puts the error into the response; by default as JSON
  */
 export function errors(

@@ -11,13 +11,15 @@ afterAll(() => api.close());
 
 const echo = (options: TestRequest) => api.request('POST', '/v1/my/probe/echo/1', options);
 const json = { 'Content-Type': 'application/json' };
+/** Only says why a test hangs; no test depends on how fast a response is. */
+const NO_RESPONSE_MS = 25_000;
 
-/** Send bytes as they are; answers with all that came back until the connection ended or `until` was seen. */
-function raw(parts: (string | Buffer)[], until: RegExp, timeoutMs = 5_000): Promise<string> {
+/** Sends bytes unchanged. @returns the response up to the end of the connection, or until it matches `until` */
+function raw(parts: (string | Buffer)[], until: RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = net.connect(api.port, '127.0.0.1');
     let seen = '';
-    const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms: ${seen}`)), timeoutMs);
+    const timer = setTimeout(() => reject(new Error(`no response: ${seen}`)), NO_RESPONSE_MS);
     const end = () => {
       clearTimeout(timer);
       socket.destroy();
@@ -34,7 +36,7 @@ function raw(parts: (string | Buffer)[], until: RegExp, timeoutMs = 5_000): Prom
 }
 
 describe('a path', () => {
-  it('that nobody knows is 404 in the error shape', async () => {
+  it('is 404 in the error shape if no route has it', async () => {
     const answer = await api.request('GET', '/v1/my/nothing');
     expect(answer.status).toBe(404);
     expect(answer.body).toEqual({
@@ -45,7 +47,7 @@ describe('a path', () => {
     });
   });
 
-  it('refuses a method it has not, naming those it has', async () => {
+  it('refuses an unsupported method and lists the supported ones', async () => {
     const answer = await api.request('DELETE', '/v1/my/account');
     expect(answer.status).toBe(405);
     expect(answer.body).toMatchObject({
@@ -55,11 +57,11 @@ describe('a path', () => {
     expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS, PATCH');
   });
 
-  it('whose parameter is empty is nobody’s', async () => {
+  it('is 404 if a parameter is empty', async () => {
     expect((await api.request('DELETE', '/v1/my/probe/echo/')).status).toBe(404);
   });
 
-  it('answers OPTIONS with its methods and HEAD without a body', async () => {
+  it('answers OPTIONS with its methods, and HEAD without a body', async () => {
     const options = await api.request('OPTIONS', '/v1/my/account', { token: null });
     expect([options.status, options.headers.get('allow'), options.text]).toEqual([
       204,
@@ -72,7 +74,7 @@ describe('a path', () => {
   });
 
   it.each(['abc', '0', '-1', '1.5', '99999999999999999999', '%00', '%zz', '1%20or%201=1'])(
-    'with the id %s names nothing',
+    'is 404 with the id %s',
     async (id) => {
       const answer = await api.request('POST', `/v1/my/probe/echo/${id}`, { body: { subject: 'x' } });
       expect([answer.status, answer.body.message]).toEqual([404, 'resource not found']);
@@ -87,7 +89,7 @@ describe('a body', () => {
     ['empty', ''],
     ['invalid UTF-8', Uint8Array.from([0x22, 0xff, 0xfe, 0x22])],
     ['with a control character inside a string', '{"subject": "a\u0000b"}'],
-  ])('that is %s is 400', async (_what, rawBody) => {
+  ])('is 400 if it is %s', async (_what, rawBody) => {
     const answer = await echo({ rawBody, headers: json });
     expect([answer.status, answer.body.code]).toEqual([400, 'malformed_json']);
     expect(answer.body.validation_errors).toEqual({});
@@ -99,48 +101,47 @@ describe('a body', () => {
     ['multipart/form-data; boundary=x', {}],
     ['application/jsonp', {}],
     ['application/json', { 'Content-Encoding': 'gzip' }],
-  ])('of type %s with %o is 415', async (type, headers) => {
+  ])('is 415 if its type is %s, with %o', async (type, headers) => {
     const answer = await echo({ rawBody: '{"subject":"x"}', headers: { 'Content-Type': type, ...headers } });
     expect([answer.status, answer.body.code]).toEqual([415, 'unsupported_media_type']);
   });
 
   it.each(['application/json; charset=utf-8', 'application/vnd.api+json', 'APPLICATION/JSON'])(
-    'of type %s is read',
+    'is read if its type is %s',
     async (type) => {
       const answer = await echo({ rawBody: '{"subject":"x"}', headers: { 'Content-Type': type } });
       expect(answer.status).toBe(200);
     },
   );
 
-  it('may be left out only where the route says so', async () => {
+  it('may be left out if the route allows it', async () => {
     const answer = await api.request('POST', '/v1/my/probe/optional');
     expect([answer.status, answer.body]).toEqual([200, { type: 'email.delivered' }]);
   });
 
-  it('that is left out may be announced as one in chunks, without a type', async () => {
+  it('may be chunked and empty without a type if the route allows to leave it out', async () => {
     const head = `POST /v1/my/probe/optional HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.apiKey}\r\n`;
     const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`;
     expect(await raw([`${chunked}0\r\n\r\n`], /}$/)).toMatch(/^HTTP\/1.1 200 [^]*email.delivered/);
     expect(await raw([`${chunked}2\r\n{}\r\n0\r\n\r\n`], /}$/)).toMatch(/^HTTP\/1.1 415 /);
   });
 
-  it('of 10 MB is 413, and the connection goes on', async () => {
+  it('is 413 at 10 MB, and the connection stays usable', async () => {
     const answer = await echo({ rawBody: `{"subject":"${'x'.repeat(10 * 1024 * 1024)}"}`, headers: json });
     expect([answer.status, answer.body.code]).toEqual([413, 'payload_too_large']);
     expect((await echo({ body: { subject: 'after' } })).status).toBe(200);
   });
 
-  it('that says it is 10 MB is refused before it is sent', async () => {
+  it('is refused by its declared length, before it is sent', async () => {
     const head = `POST /v1/my/probe/echo/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.apiKey}\r\n`;
     const seen = await raw(
       [`${head}Content-Type: application/json\r\nContent-Length: 10485760\r\n\r\n{`],
       /validation_errors/,
-      1_500,
     );
     expect(seen).toMatch(/^HTTP\/1.1 413 /);
   });
 
-  it('in chunks is refused as soon as it is too long, and its connection is not kept for ever', async () => {
+  it('is refused in chunks once it is too long, and its connection is then closed', async () => {
     const head = `POST /v1/my/probe/echo/1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.apiKey}\r\n`;
     const chunk = Buffer.alloc(1024 * 1024, 'x');
     const chunks = Array.from({ length: 6 }, () => [
@@ -148,18 +149,16 @@ describe('a body', () => {
       chunk,
       '\r\n',
     ]).flat();
-    const startedAt = performance.now();
     const seen = await raw(
       [`${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`, ...chunks],
       /never seen/,
     );
     expect(seen).toMatch(/^HTTP\/1.1 413 /);
-    expect(performance.now() - startedAt).toBeLessThan(4_000);
   });
 });
 
 describe('validation', () => {
-  it('tells every problem by its path', async () => {
+  it('reports every problem by its path', async () => {
     const answer = await echo({
       body: {
         subjet: 'x',
@@ -187,7 +186,7 @@ describe('validation', () => {
     });
   });
 
-  it('tells a list that is too long', async () => {
+  it('reports a list that is too long', async () => {
     const link = { url: 'https://a.test', title: 'a' };
     const answer = await echo({ body: { subject: 'x', links: [link, link, link] } });
     expect([answer.status, answer.body.validation_errors]).toEqual([
@@ -201,7 +200,7 @@ describe('validation', () => {
     expect([answer.status, answer.body.validation_errors]).toEqual([422, { body: ['must be an object'] }]);
   });
 
-  it('tells problems of query, header and body together', async () => {
+  it('reports problems of query, header and body together', async () => {
     const answer = await api.request('POST', '/v1/my/probe/echo/1?verbos=1', {
       body: { subject: 'x'.repeat(21) },
       headers: { 'Idempotency-Key': 'x'.repeat(129) },
@@ -216,7 +215,7 @@ describe('validation', () => {
     ]);
   });
 
-  it('refuses a query parameter given twice, and any where the route has none', async () => {
+  it('refuses a query parameter given twice, and all parameters if the route has none', async () => {
     const twice = await api.request('POST', '/v1/my/probe/echo/1?verbose=true&verbose=true', {
       body: { subject: 'x' },
     });
@@ -233,12 +232,12 @@ describe('validation', () => {
     ]);
   });
 
-  it('ignores fields that are only for reading, and fills defaults', async () => {
+  it('ignores read-only fields and fills in defaults', async () => {
     const answer = await echo({ body: { id: 9, created_at: 'whenever', subject: 'x' } });
     expect([answer.status, answer.body.body]).toEqual([200, { subject: 'x', kind: 'one' }]);
   });
 
-  it('refuses what no column can hold, wherever it hides', async () => {
+  it('refuses text that no column can store, at any depth', async () => {
     const answer = await echo({
       rawBody: String.raw`{"subject": "a\u0000b", "data": {"deep": ["\ud800"], "bad\u0000key": 1}}`,
       headers: json,
@@ -259,8 +258,8 @@ describe('validation', () => {
   });
 });
 
-describe('an answer', () => {
-  it('carries the request id: the client’s where it is sane, else a new one', async () => {
+describe('a response', () => {
+  it('has the request id of the client if it is acceptable, else a new one', async () => {
     const given = await api.request('GET', '/healthz', { headers: { 'X-Request-Id': 'job-42:retry.1' } });
     expect(given.headers.get('x-request-id')).toBe('job-42:retry.1');
     const odd = await api.request('GET', '/healthz', { headers: { 'X-Request-Id': 'a b"<script>' } });
@@ -269,7 +268,7 @@ describe('an answer', () => {
     expect(error.headers.get('x-request-id')).toBe('mine');
   });
 
-  it('carries the security headers, an error too', async () => {
+  it('has the security headers, also for an error', async () => {
     for (const path of ['/healthz', '/v1/my/nothing']) {
       const { headers } = await api.request('GET', path);
       expect(headers.get('x-content-type-options')).toBe('nosniff');
@@ -280,7 +279,7 @@ describe('an answer', () => {
     }
   });
 
-  it('to a bug is a bare 500 that gives nothing away', async () => {
+  it('is a bare 500 without details for an unexpected error', async () => {
     const answer = await api.request('GET', '/v1/my/probe/failing/bug');
     expect(answer.status).toBe(500);
     expect(Object.keys(answer.body)).toEqual(['error', 'code', 'message', 'validation_errors']);
@@ -288,14 +287,18 @@ describe('an answer', () => {
     expect(answer.text).not.toContain('secret reason');
   });
 
-  it('to a known error is its code, and to a database that is away 503', async () => {
+  it('has the code of a known error, and is 503 if the database is unavailable', async () => {
     const known = await api.request('GET', '/v1/my/probe/failing/known');
     expect([known.status, known.body.code]).toEqual([409, 'conflict']);
-    const away = await api.request('GET', '/v1/my/probe/failing/database');
-    expect([away.status, away.body.code, away.headers.get('retry-after')]).toEqual([503, 'unavailable', '1']);
+    const unavailable = await api.request('GET', '/v1/my/probe/failing/database');
+    expect([unavailable.status, unavailable.body.code, unavailable.headers.get('retry-after')]).toEqual([
+      503,
+      'unavailable',
+      '1',
+    ]);
   });
 
-  it('to what is not HTTP is in the error shape too', async () => {
+  it('has the error shape even if the request is not HTTP', async () => {
     expect(await raw(['NONSENSE\r\n\r\n'], /}$/)).toMatch(
       /^HTTP\/1.1 400 [\s\S]*X-Request-Id: \S{36}\r\n[\s\S]*"error":true/,
     );
@@ -303,13 +306,24 @@ describe('an answer', () => {
     expect(await raw([long], /}$/)).toMatch(/^HTTP\/1.1 431 [\s\S]*"error":true/);
   });
 
-  it('to what is not HTTP is none behind a request that still waits for its own', async () => {
+  it('is not sent for garbage while another response is pending', async () => {
     const first = `GET /v1/my/account HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.apiKey}\r\n\r\n`;
     expect(await raw([`${first}NONSENSE\r\n\r\n`], /}$/)).toMatch(/^HTTP\/1.1 200 [^]*Connection: close/);
   });
 
-  it('that expects what nobody knows gets its answer all the same', async () => {
+  it('is sent despite an unknown Expect header', async () => {
     const request = 'GET /v1/my/nothing HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\n\r\n';
     expect(await raw([request], /}$/)).toMatch(/^HTTP\/1.1 404 [\s\S]*X-Request-Id[\s\S]*"error":true/);
+  });
+
+  it('is 404 for a request target whose host is malformed', async () => {
+    const request = 'GET http://[x/v1 HTTP/1.1\r\nHost: x\r\n\r\n';
+    expect(await raw([request], /}$/)).toMatch(/^HTTP\/1.1 404 [^]*"error":true/);
+  });
+
+  it('ends with its connection if its body breaks off, without an error text', async () => {
+    const seen = await raw(['GET /v1/my/probe/broken HTTP/1.1\r\nHost: x\r\n\r\n'], /never seen/);
+    expect(seen).toMatch(/^HTTP\/1.1 200 [^]*begun/);
+    expect(seen).not.toContain('Internal Server Error');
   });
 });
