@@ -33,6 +33,13 @@ export interface Capacity {
   walletBalanceCents: number;
 }
 
+/** Whether the account has reached a limit that lets no message leave. */
+export function isBlocked({ reached }: Capacity): boolean {
+  return (limits as Limits).some(
+    ({ name, status }) => status?.state === 'blocked' && reached.some((each) => each === name),
+  );
+}
+
 interface Row {
   tier: Capacity['tier'];
   figures: Record<FiguresName, { limit: number; used: number; remaining: number; resets_at: string | null }>;

@@ -94,7 +94,7 @@ export function heldSql(table: Limits = limits): string {
         select q.message_id, q.queued_at, q.held_by,
           case q.held_by ${cases(({ until }) => until).join(' ')} end as ends_at,
           case q.held_by ${cases(({ recheck }) => recheck ?? null).join(' ')} end as recheck
-        from decided q ${figures.join(' ')} where q.held_by is not null) timed) held`;
+        from decided q cross join account a ${figures.join(' ')} where q.held_by is not null) timed) held`;
 }
 
 /** Counts the claimed messages in the limits that reserve, once for each message. */

@@ -99,7 +99,7 @@ export type ClaimRule =
   /** The message becomes `held`. It is due again at the given time, but no later than it expires. */
   | {
       effect: 'hold';
-      /** SQL over `q` and the figures: when the limit ends, shown as `hold.until`. null: the end is not known. */
+      /** SQL over `a`, `q` and the figures: when the limit ends, shown as `hold.until`. null: the end is not known. */
       until: string | null;
       /** SQL: the interval after which the claim looks again if the end is not known. */
       recheck?: string;

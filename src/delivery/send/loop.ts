@@ -14,6 +14,7 @@ import {
 } from '../../platform/queue/loop.ts';
 import { createRecorder, type Recorder } from '../../platform/queue/recorder.ts';
 import type { LimitSettings } from '../limits/authority.ts';
+import { messageClasses } from '../message.ts';
 import type { HandOverOutcome } from '../providers/port.ts';
 import { type BatchMessage, dropUnknownIntents, intendBatch } from './batch.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
@@ -141,11 +142,11 @@ class SendQueue implements QueueAdapter<Claim> {
 
   /** Counts at most 100,000 rows: enough for an operator, cheap for the database. */
   async countBacklog(): Promise<Record<string, number>> {
-    const names = ['transactional', 'flow', 'campaign'];
     const { rows } = await this.#deps.pool.query<{ class: number; count: number }>(
       'select class, count(*) as count from (select class from send_queue limit 100000) q group by class',
     );
-    return Object.fromEntries(rows.map((row) => [names[row.class] ?? row.class, row.count]));
+    const names = new Map<number, string>(Object.entries(messageClasses).map(([name, n]) => [n, name]));
+    return Object.fromEntries(rows.map((row) => [names.get(row.class) ?? row.class, row.count]));
   }
 
   describe(): QueueState {

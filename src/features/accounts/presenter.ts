@@ -1,3 +1,4 @@
+import { isBlocked } from '../../delivery/limits/capacity.ts';
 import { sandboxAddress } from '../../delivery/sender-identity.ts';
 import type { Brand } from '../brands/schema.ts';
 import type { AccountFigures } from './model.ts';
@@ -91,8 +92,7 @@ export function presentAccount(parts: AccountParts, mailDomain: string): Account
     onboarding_state: Object.fromEntries(done),
     onboarding,
     domain_verified: domainVerified,
-    can_send:
-      !capacity.reached.includes('account_paused') && (domainVerified || sandbox.sandbox_sends_remaining > 0),
+    can_send: !isBlocked(capacity) && (domainVerified || sandbox.sandbox_sends_remaining > 0),
     ...sandbox,
     capabilities: capabilitiesOf(figures.capabilities),
     spend_cap_monthly_cents: capacity.spendCapMonthlyCents,

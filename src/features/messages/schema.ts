@@ -3,7 +3,7 @@ import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
 import { holdReasons } from '../../delivery/limits/authority.ts';
 import { channels, messageStatuses } from '../../delivery/message.ts';
-import { pageQuery } from '../../platform/db/paging.ts';
+import { idParam, pageQuery } from '../../platform/db/paging.ts';
 
 const MAX_CONTENT_BYTES = 2 * 1024 * 1024;
 const MAX_HEADERS = 50;
@@ -174,13 +174,7 @@ export const listMessagesQuery = z.strictObject({
 
 export type ListMessagesQuery = z.output<typeof listMessagesQuery>;
 
-export const messageParams = z.strictObject({
-  id: z
-    .string()
-    .regex(/^[1-9]\d{0,14}$/)
-    .transform(Number)
-    .meta({ type: 'integer', pattern: undefined }),
-});
+export const messageParams = z.strictObject({ id: idParam });
 
 const time = z.iso.datetime().nullable();
 const strings = z.record(z.string(), z.string());

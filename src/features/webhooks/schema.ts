@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Role } from '../../platform/auth/tenant.ts';
+import { idParam } from '../../platform/db/paging.ts';
 import { eventTypes } from './catalogue.ts';
 
 /** Roles that may manage webhooks: the same as may manage API keys. */
@@ -38,13 +39,6 @@ export const changeWebhookBody = z.strictObject({
         'resets `failing_since`, `disabled_at` and `disabled_reason` to null.',
     }),
 });
-
-/** An id in a path. */
-export const idParam = z
-  .string()
-  .regex(/^[1-9]\d{0,14}$/)
-  .transform(Number)
-  .meta({ type: 'integer', pattern: undefined });
 
 export const webhookParams = z.strictObject({ id: idParam });
 

@@ -7,8 +7,15 @@ const MAX_LIMIT = 200;
 /** Lists with up to this many rows are counted exactly. */
 export const EXACT_UP_TO = 100_000;
 
-/** The largest integer in a query string: 15 digits, below `Number.MAX_SAFE_INTEGER`. */
+/** The largest integer in a path or a query string: 15 digits, below `Number.MAX_SAFE_INTEGER`. */
 const DIGITS = /^[1-9]\d{0,14}$/;
+
+/** An id in a path. A text that cannot be an id is a 404. */
+export const idParam = z
+  .string()
+  .regex(DIGITS)
+  .transform(Number)
+  .meta({ type: 'integer', pattern: undefined });
 
 /** A positive integer in a query string; in OpenAPI an integer. */
 function positive(description: string) {

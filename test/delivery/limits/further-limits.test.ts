@@ -59,7 +59,15 @@ const wallet = {
   },
 } as const satisfies Limit;
 
-const table = [...limits, quietHours, warmUp, wallet];
+/** Holds all messages of an account until a time that its row gives. */
+const silence = {
+  name: 'silence',
+  title: 'the account is silent',
+  condition: { reads: 'account', sql: `a.name = 'Silent'` },
+  claim: { effect: 'hold', until: `a.created_at + interval '9 hours'` },
+} as const satisfies Limit;
+
+const table = [...limits, silence, quietHours, warmUp, wallet];
 
 let test: TestDatabase;
 let database: Database;
@@ -124,6 +132,19 @@ it('holds each message until a time of its own, and gives it no place in a quota
     [quiet],
   );
   expect(rows).toEqual([{ own: true }, { own: true }]);
+});
+
+it('holds all messages of an account until a time that its row gives', async () => {
+  const ids = await queueEmails(database, account, 2);
+  await database.pool.query(`update accounts set name = 'Silent' where id = $1`, [account.accountId]);
+  expect(await claim(2)).toEqual([]);
+  expect(await holds()).toEqual({ silence: ids });
+  const { rows } = await database.pool.query(
+    `select (m.hold ->> 'until')::timestamptz = a.created_at + interval '9 hours' as is_right
+     from messages m join accounts a on a.id = m.account_id where a.id = $1`,
+    [account.accountId],
+  );
+  expect(rows).toEqual([{ is_right: true }, { is_right: true }]);
 });
 
 it('counts a message in no other quota than those that let it go', async () => {

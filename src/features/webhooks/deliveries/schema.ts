@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { wholeListQuery } from '../../../platform/db/paging.ts';
+import { idParam, wholeListQuery } from '../../../platform/db/paging.ts';
 import { eventTypes } from '../catalogue.ts';
-import { idParam } from '../schema.ts';
 
 const statuses = ['pending', 'retrying', 'delivered', 'failed'] as const;
 const when = z.iso.datetime();
