@@ -22,7 +22,7 @@ export interface ActivityDependencies {
   resolver: Resolver;
   events: EventPublisher;
   log: Logger;
-  /** Of all features. */
+  /** The upkeep of all features. */
   upkeep: Required<Upkeep>;
   /** Aborted when the process is about to stop. */
   stopping: AbortSignal;

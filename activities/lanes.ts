@@ -139,7 +139,7 @@ export function createLaneActivities(deps: LaneDependencies): LaneActivities & {
     if (other && other.n !== lane.n) {
       throw ApplicationFailure.retryable(`this process shows ${lane.kind} lane ${other.n}`, 'loop_taken');
     }
-    // An attempt for the same lane that the engine gave up on, and that has not noticed yet.
+    // The engine gave up on an earlier attempt for this lane, and that attempt has not noticed yet.
     other?.detach('superseded');
     const mine = { n: lane.n, detach };
     attached.set(lane.kind, mine);

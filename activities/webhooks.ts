@@ -22,7 +22,7 @@ export interface WebhookActivityDependencies {
   resolver: Resolver;
   events: EventPublisher;
   log: Logger;
-  /** Aborted when the process is about to stop: an activity that may run for minutes ends, another worker continues. */
+  /** Aborted when the process is about to stop: an activity that may run for minutes ends; another worker continues. */
   stopping?: AbortSignal;
   /** Certificates (PEM) to trust instead of the system's; for tests. */
   ca?: string[];
@@ -41,8 +41,8 @@ async function whileHeartbeating<T>(work: (show: (details: unknown) => void) => 
 }
 
 /**
- * The workflow's time at the call, plus the time since, in which the activity waited for a worker or failed before. If
- * the engine's clock is ahead of ours, as in tests that skip time, the time since is unknown and counts as zero.
+ * The workflow's time at the call, plus the time that the activity has since spent waiting for a worker or failing. If
+ * the engine's clock is ahead of this machine's, as in tests that skip time, that time is unknown and counts as zero.
  */
 function presentTime(asOf: string): Date {
   const passedMs = Math.max(0, Date.now() - Context.current().info.scheduledTimestampMs);

@@ -143,7 +143,7 @@ describe('attachLane', () => {
 });
 
 describe('lane rows', () => {
-  it('are as many as there are live senders', async () => {
+  it('exist once for each live sender', async () => {
     await db.database.pool.query('delete from lanes');
     await db.database.pool.query(`insert into processes (role, host, pid) values ('sender', 'killed', 1)`);
     await planLanes(db.database.pool, 'send');

@@ -102,7 +102,7 @@ describe('the time of an attempt', () => {
     return { madeAt, nextInMs: (delivery?.next_attempt_at?.getTime() ?? 0) - madeAt };
   }
 
-  it('includes the time in which the activity waited for a worker or failed before', async () => {
+  it('includes the time that the activity spent waiting for a worker or failing', async () => {
     const before = Date.now();
     const { madeAt, nextInMs } = await attemptedAt(new Date(before - 19 * MINUTE_MS));
     expect(madeAt).toBeGreaterThanOrEqual(before);
@@ -120,7 +120,7 @@ describe('the time of an attempt', () => {
   });
 });
 
-it('plans as of now, even if the workflow asked long ago', async () => {
+it('plans as of now, even if the workflow called long ago', async () => {
   const asOf = new Date(Date.now() - 19 * MINUTE_MS);
   const id = await retryDue(new Date(asOf.getTime() + MINUTE_MS));
   const { planWebhookRecovery, hastenWebhookRetries } = createActivities();

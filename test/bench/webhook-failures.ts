@@ -20,8 +20,8 @@ const SCHEDULE = '1,1,3600';
 const ATTEMPTS_PER_EVENT = 3;
 
 /**
- * Counts the history events over all runs of a workflow. The list of executions does not know the length of a running
- * one, so each is described.
+ * Counts the history events over all runs of a workflow. The list of executions lacks the length of a running one,
+ * so each is described.
  */
 async function historyEvents(address: string, workflowId: string): Promise<number> {
   const connection = await Connection.connect({ address });

@@ -110,7 +110,7 @@ async function latency(stage: Stage, seconds: number) {
   }
 }
 
-/** Measures the same number of endpoints twice: all healthy, then some silent. Only these make the difference. */
+/** Measures the same number of endpoints twice: all healthy, then some silent. Only the silent ones differ. */
 async function manyEndpoints(stage: Stage, options: WebhooksBenchOptions, server: Interactive) {
   const { endpoints, dead, deliveries } = options;
   const base = `https://127.0.0.1:${server.first.port}`;

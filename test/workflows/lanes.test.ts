@@ -190,7 +190,7 @@ describe('a lane', () => {
     }
   });
 
-  it('leaves a process that stops at once, and does not change its loop', async () => {
+  it('leaves a stopping process at once, and does not change its loop', async () => {
     const first = await startSender();
     await attachedTo(1, first.id);
     const before = first.send.modes.length;

@@ -1,8 +1,8 @@
 import { eventually } from '../support/eventually.ts';
 
 /**
- * Repeats a question until the answer is neither false nor undefined. An error counts as no answer.
- * @throws after `limitMs`: the last error, or an error of its own if there was no answer
+ * Calls `ask` until it returns neither false nor undefined. A call that throws is repeated, too.
+ * @throws the last error after `limitMs`
  */
 export function until<T>(
   ask: () => Promise<T | undefined | false> | T | undefined | false,

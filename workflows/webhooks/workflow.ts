@@ -46,7 +46,7 @@ const wake = defineSignal(webhookSignals.wake);
 const retryNow = defineSignal(webhookSignals.retryNow);
 const stateQuery = defineQuery<WebhookRecoveryState>(webhookQueries.state);
 
-/** A round adds about 14 events. This is about where the engine itself suggests to continue as new. */
+/** A round adds about 14 events. After about this many, the engine itself suggests continuing as new. */
 const MAX_ROUNDS = 250;
 
 interface Run {
@@ -98,7 +98,8 @@ async function deliver(run: Run): Promise<void> {
   show(run, { phase: 'delivering' });
   let ended = false;
   const delivery = deliverDueRetries(run.webhookId, now()).finally(() => void (ended = true));
-  // The activity may run for two minutes, and also attempts what an operator makes due in that time. Its end ends the wait.
+  // The activity may run for two minutes, and also attempts what an operator makes due in that time. The wait ends when
+  // the activity does.
   await condition(() => ended || run.hastened);
   if (!ended && patched('hasten-while-delivering')) await hasten(run);
   const { attempted, delivered } = await delivery;

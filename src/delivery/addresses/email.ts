@@ -1,6 +1,6 @@
 /**
  * Email addresses as people type them: `a@b.c`, `"quoted local"@b.c`, `Name <a@b.c>`,
- * internationalised local parts and domains (RFC 5322 §3.4, RFC 5321 §4.5.3.1, RFC 6531, UTS 46).
+ * internationalized local parts and domains (RFC 5322 §3.4, RFC 5321 §4.5.3.1, RFC 6531, UTS 46).
  * Address literals, comments, routes and groups are refused although the RFCs allow them: such mail would not arrive.
  */
 import { domainToASCII, domainToUnicode } from 'node:url';
@@ -14,7 +14,7 @@ export interface EmailAddress {
   local: string;
   /** In A-labels and lower case. */
   domain: string;
-  /** For comparison and uniqueness: the local part lower-cased, NFC, quotes normalised; `@`; the domain. */
+  /** For comparison and uniqueness: the local part lower-cased, NFC, quotes normalized; `@`; the domain. */
   key: string;
   /** The local part is not ASCII, so the message needs SMTPUTF8. */
   smtpUtf8: boolean;

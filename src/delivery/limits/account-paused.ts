@@ -3,7 +3,7 @@ import type { Limit } from './limit.ts';
 
 const paused = 'a.sending_paused_at is not null';
 
-/** An operator's pause. It is checked again with the intent: no message leaves after the pause was answered. */
+/** An operator's pause. It is checked again with the intent: no message leaves once the pause is confirmed. */
 export const accountPaused = {
   name: 'account_paused',
   title: 'an operator has paused the account',

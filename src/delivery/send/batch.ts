@@ -38,8 +38,8 @@ export interface BatchRequest {
 
 /**
  * Checks a batch of claims against the limits and writes the intent for the messages that may leave, in one statement.
- * The owner's row in `processes` is the fence: a process that was taken for dead can intend nothing. Accounts are
- * locked in share mode, so that once a pause is answered, no intent can be written that has not seen it.
+ * The owner's row in `processes` is the fence: a process that was taken for dead cannot write one. Accounts are
+ * locked in share mode, so that once a pause is confirmed, no intent can be written that has not seen it.
  * @returns the messages whose claims are still valid, with their verdicts; the intent covers those with `send`
  */
 export async function intendBatch(client: Queryable, request: BatchRequest): Promise<BatchMessage[]> {

@@ -1,9 +1,9 @@
 import type { Claim } from './claim.ts';
 
-/** Most messages given to a provider under one intent. */
+/** The maximum number of messages given to a provider under one intent. */
 const BATCH_SIZE = 50;
 const MAX_AHEAD = 1_000;
-/** Also for a sender that has handed nothing over lately: it may be a slow one. */
+/** A sender that has handed nothing over lately may be slow, but still claims this many. */
 const MIN_AHEAD = 100;
 /** The claims of a buffer are the work of about this many seconds. */
 const AHEAD_SECONDS = 3;

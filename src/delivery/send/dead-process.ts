@@ -10,8 +10,8 @@ const { transactional } = messageClasses;
  * are handed over again, with the same bytes, because a duplicate is better than a lost password reset; campaign and
  * flow messages are not.
  *
- * The process may still be alive, and record outcomes. So messages are locked before the intents and in the same order
- * as there; an intent whose outcomes were recorded in the meantime is gone when the next statement runs.
+ * The process may still be alive and recording outcomes. So messages are locked before intents, in the order in which
+ * recording locks them; an intent whose outcomes were recorded in the meantime is gone when the next statement runs.
  */
 export async function recoverDeadSender(client: Queryable, processId: number): Promise<void> {
   await client.query(

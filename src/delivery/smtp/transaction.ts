@@ -27,7 +27,7 @@ interface Progress {
 
 /**
  * The outcome of the current message when its connection ended. A verdict counts, unless replies may have been matched
- * with the wrong commands; a 354 shows that those before it were not.
+ * with the wrong commands; a 354 shows that the replies before it were matched correctly.
  */
 export function outcomeOfLost(
   verdict: Verdict | null,

@@ -25,7 +25,7 @@ export interface NewApiKey {
   rateLimitPerSecond?: number | null;
 }
 
-/** Covers differences between the timers of the API processes and ours. */
+/** Covers differences between the timers of the API processes and of this process. */
 const LEASE_MARGIN_MS = 50;
 
 /**

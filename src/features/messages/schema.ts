@@ -60,7 +60,7 @@ function emailRules(body: Body, report: Report): void {
 
 /**
  * Checks the addresses of fields without an error so far. `draftMessage` checks them again, but does not run if the
- * body has errors; without this, a client would learn of bad addresses only after it mended everything else.
+ * body has errors; without this, a client would learn of bad addresses only after it had fixed everything else.
  */
 function addressRules(body: Body, wrong: ReadonlySet<unknown>, report: Report): void {
   const isSms = body.channel === 'sms';

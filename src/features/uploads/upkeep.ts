@@ -4,7 +4,7 @@ import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 import type { BlobStore } from '../../platform/storage/blob-store.ts';
 import { createHomeStore } from '../../platform/storage/local-disk.ts';
 
-/** Far longer than an upload takes, and than the clocks of hosts that share the folder differ. */
+/** Far longer than any upload, and far more than the clocks of hosts that share the folder can differ. */
 const ORPHAN_DAYS = 1;
 /** Leaves time to notice that files are missing, and to move them back. */
 const ASIDE_DAYS = 30;
@@ -27,7 +27,7 @@ export const uploadsUpkeep: Upkeep = { tasks: [orphanedFiles] };
 export interface OrphanSearch {
   db: Queryable;
   store: BlobStore;
-  /** Files written since stay: their row may not be committed yet. */
+  /** Files written after this time stay: their row may not be committed yet. */
   before: Date;
   /** Files set aside before this time are removed. */
   asideBefore: Date;

@@ -39,7 +39,7 @@ async function fetchToFile(url: string, path: string): Promise<void> {
   const watch = setTimeout(() => silence.abort(new Error(`no data for ${SILENCE_MS / 1_000} s`)), SILENCE_MS);
   try {
     const response = await fetch(url, { signal: silence.signal });
-    if (!response.ok || !response.body) throw new Error(`${url} answered ${response.status}`);
+    if (!response.ok || !response.body) throw new Error(`${url} responded with ${response.status}`);
     const body = Readable.fromWeb(response.body);
     body.on('data', () => watch.refresh());
     await pipeline(body, createWriteStream(path));
@@ -54,7 +54,7 @@ async function fetchToFile(url: string, path: string): Promise<void> {
  */
 export async function downloadArtifact(artifact: Artifact, destination: string): Promise<void> {
   const response = await fetch(infoUrl(artifact), { signal: AbortSignal.timeout(SILENCE_MS) });
-  if (!response.ok) throw new Error(`temporal.download answered ${response.status}`);
+  if (!response.ok) throw new Error(`temporal.download responded with ${response.status}`);
   const info = downloadInfo.parse(await response.json());
   const draft = await mkdtemp(join(dirname(destination), 'download-'));
   try {

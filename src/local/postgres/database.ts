@@ -31,7 +31,7 @@ export async function migrateDatabase(
     return await migrate(url, partitions);
   } catch (error) {
     const code = systemCode(error);
-    // 28: not authorised; 3D: no such database; 08: no connection.
+    // 28: not authorized; 3D: no such database; 08: no connection.
     const unreachable = /^(ECONN|ENOTFOUND|EAI_|ETIMEDOUT|EHOST|28|3D|08)/.test(code);
     if (!unreachable) throw error;
     const host = URL.canParse(url) ? new URL(url).host : 'DATABASE_URL';

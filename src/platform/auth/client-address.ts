@@ -34,7 +34,7 @@ export function createClientAddress(proxies: readonly string[]): ClientAddress {
     let client = parseAddress(socket.remoteAddress ?? '');
     const hops = String(headers['x-forwarded-for'] ?? '').split(',');
     while (client !== null && isProxy(client)) {
-      // If a proxy appended something else than an address, its own address counts.
+      // If a proxy appended something other than an address, its own address counts.
       const peer = parseAddress(hops.pop()?.trim() ?? '');
       if (peer === null) break;
       client = peer;

@@ -10,8 +10,8 @@ interface TenantRow {
 }
 
 /**
- * Finds the wanted brand among those the user may use, or else the first brand of the user's first account. Returns one
- * row if the session is valid, with nulls if the brand or membership does not exist.
+ * Finds the requested brand among those the user may use, or else the first brand of the user's first account. Returns
+ * one row if the session is valid, with nulls if the brand or membership does not exist.
  */
 const FIND = `
 select m.account_id as "accountId", b.id as "brandId", m.role
@@ -31,7 +31,7 @@ where u.id = $1 and u.session_version = $2`;
 
 /**
  * Finds the tenant of a session. The user's role is read on every request, so removing a user takes effect at once.
- * @param brandId the wanted brand; null means the first brand of the account
+ * @param brandId the requested brand; null means the first brand of the account
  * @returns null if the session has ended or the user belongs to no account
  * @throws AppError `not_found` if the user has no such brand
  */

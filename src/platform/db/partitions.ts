@@ -5,9 +5,9 @@ const DAY_MS = 86_400_000;
 const DAYS_AHEAD = 14;
 /** Any fixed number: an advisory lock that keeps two processes from making the same partition. */
 const PARTITION_LOCK = 7_262_514_118;
-/** Attaching waits for everyone that uses the default partition, and everyone after it waits for the attaching. */
+/** Attaching waits for every transaction that uses the default partition, and later transactions wait for it. */
 const LOCK_TIMEOUT = '3s';
-/** Dropping waits for everyone that uses the table. It may as well happen an hour later. */
+/** Dropping waits for every transaction that uses the table. It may just as well happen an hour later. */
 const DROP_LOCK_TIMEOUT = '1s';
 /** lock_not_available, the error after {@link DROP_LOCK_TIMEOUT}. */
 const LOCK_NOT_AVAILABLE = '55P03';
@@ -43,7 +43,7 @@ function bounds(day: Date): string {
 
 /**
  * Waits for the lock without the statement timeout: another process may be moving many rows, and a process that waits
- * here blocks no one.
+ * here blocks no other.
  */
 async function waitForMakers(client: Queryable): Promise<void> {
   const limit = await client.query<{ former: string }>(
@@ -156,7 +156,7 @@ async function dropOld(client: Queryable, table: PartitionedTable, asOf: Date): 
   for (const name of await existingPartitions(client, table.name)) {
     const day = dayOf(table.name, name);
     if (!day || day.getTime() + DAY_MS > before) continue;
-    // Checked before anything is locked, so that no one waits for a day that stays.
+    // Checked before anything is locked, so that no query waits for a day that stays.
     if (await isNeeded(client, table, day)) continue;
     if (await dropPartition(client, table, name, day)) dropped.push(name);
   }

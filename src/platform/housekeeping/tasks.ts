@@ -15,7 +15,7 @@ export const idempotencyKeys = batchTask(
 
 /**
  * Deletes the rows of processes that died while no reaper ran. The row of a process that still owns work stays until
- * the reaper has recovered that.
+ * the reaper has recovered that work.
  */
 export const deadProcesses: HousekeepingTask = {
   name: 'dead_processes',

@@ -49,7 +49,7 @@ function landingRoute(): RouteDefinition {
     path: '/',
     operationId: 'getLanding',
     tag,
-    summary: 'Redirects browsers to this description',
+    summary: 'Redirect browsers to this description',
     description: 'Only if `Accept` contains `text/html`; other clients get 404.',
     auth: 'none',
     responses: { 302: { description: 'The address of the page.', schema: null, contentType: 'text/plain' } },

@@ -27,7 +27,7 @@ export interface RecorderOptions<Item> {
 /** Pause while the database is unavailable, and before the first retry of an item that it refuses. */
 const RETRY_MS = 250;
 
-/** Items that failed on their own. Each is retried ever more rarely, one at a time, beside all others. */
+/** Items that failed on their own. Each is retried alone, at ever longer intervals, and does not delay the others. */
 function createSetAside<Item>({ noun, commit, maxRetryMs, describe, log }: RecorderOptions<Item>) {
   const closing = new AbortController();
   const { signal } = closing;

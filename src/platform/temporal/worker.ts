@@ -22,7 +22,7 @@ const levels: Record<LogLevel, Level> = {
   ERROR: 'error',
 };
 
-/** The library warns of this for every worker without workflows. Ours for bulk work and in senders have none by design. */
+/** The library's warning for a worker without workflows. Ours for bulk work and in senders have none by design. */
 const NO_WORKFLOWS = 'No workflows registered, not polling for workflow tasks';
 
 let installed = false;

@@ -78,7 +78,7 @@ describe('a signature', () => {
     ).toEqual(['pass', 'pass']);
   });
 
-  it('names the signed fields, and those twice that must not be added', async () => {
+  it('names the signed fields, and once more those that relays must not add', async () => {
     const content = email({
       feedbackId: 'f',
       headers: { 'List-Unsubscribe': '<https://e.example/u>', 'List-Unsubscribe-Post': 'x', 'X-Other': 'x' },

@@ -30,7 +30,7 @@ function rowOf({ name, title, accept, claim, handOver, status }: Limit): string[
   ];
 }
 
-it('the page on delivery shows the table of limits as it is', async () => {
+it('the page on delivery shows the table of limits as the code has it', async () => {
   const page = await readFile(PAGE, 'utf8');
   const section = page.slice(page.indexOf(HEADING)).split('\n## ')[0] ?? '';
   const lines = section.split('\n').filter((line) => line.startsWith('|'));

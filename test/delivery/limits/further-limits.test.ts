@@ -18,7 +18,7 @@ import { TEST_LIMITS } from '../../support/sending.ts';
 const OWNER = 90;
 const PER_SENDER = 2;
 
-/** Decides for each message, with an end of its own, such as quiet hours. */
+/** Decides for each message, and ends at a different time for each, such as quiet hours. */
 const quietHours = {
   name: 'quiet_hours',
   title: 'the recipient sleeps',
@@ -120,7 +120,7 @@ it('claims for each sender what remains for it, and holds the others', async () 
   expect(await holds()).toEqual({ warm_up: ids.slice(2 * PER_SENDER) });
 });
 
-it('holds each message until a time of its own, and gives it no place in a quota', async () => {
+it('holds each message until its own time, and gives it no place in a quota', async () => {
   const ids = await queueEmails(database, account, 6);
   const quiet = ids.slice(0, 2);
   await database.pool.query('update send_queue set attempt_count = 1 where message_id = any($1)', [quiet]);

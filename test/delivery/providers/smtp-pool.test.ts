@@ -68,24 +68,27 @@ async function handOver(batches: number): Promise<string[]> {
 }
 
 describe('the connections to a relay', () => {
-  it('number as many as allowed, and are reused', async () => {
+  it('grow to the allowed number, and are reused', async () => {
     await handOver(CONNECTIONS * 3);
     expect(most).toBe(CONNECTIONS);
     expect(connections).toBe(CONNECTIONS);
   });
 
-  it.each([450, 451, 452])('number fewer while it replies %i, and more again afterwards', async (code) => {
-    server.answers.rcpt = () => `${code} 4.3.2 busy`;
-    expect(await handOver(3)).toEqual(['deferred', 'deferred', 'deferred']);
-    delete server.answers.rcpt;
-    expect(await handOver(2)).toEqual(['accepted', 'accepted']);
-    expect(most).toBe(1);
-    await handOver(CONNECTIONS * 2);
-    await handOver(CONNECTIONS);
-    expect(most).toBe(CONNECTIONS);
-  });
+  it.each([450, 451, 452])(
+    'are reduced while it replies %i, and increased again afterwards',
+    async (code) => {
+      server.answers.rcpt = () => `${code} 4.3.2 busy`;
+      expect(await handOver(3)).toEqual(['deferred', 'deferred', 'deferred']);
+      delete server.answers.rcpt;
+      expect(await handOver(2)).toEqual(['accepted', 'accepted']);
+      expect(most).toBe(1);
+      await handOver(CONNECTIONS * 2);
+      await handOver(CONNECTIONS);
+      expect(most).toBe(CONNECTIONS);
+    },
+  );
 
-  it('number as many as before after any other refusal', async () => {
+  it('keep their number after any other refusal', async () => {
     server.answers.rcpt = () => '550 5.1.1 no such user';
     await handOver(3);
     delete server.answers.rcpt;

@@ -426,7 +426,7 @@ describe('a sender that dies', () => {
     expect(await query('select 1 from send_queue where owner is not null')).toHaveLength(0);
   });
 
-  it('leaves its claims to the reaper, even if it stopped properly', async () => {
+  it('leaves its claims to the reaper, even if it stopped cleanly', async () => {
     await queueEmails(test.database, account, 3);
     const stopping = await registerProcess({ url: test.url }, 'sender', upkeep.processWork);
     await claimAll(stopping.id() ?? 0);
@@ -451,7 +451,7 @@ describe('a sender that dies', () => {
     ]);
   });
 
-  it('can intend nothing after it was reaped', async () => {
+  it('cannot write an intent after it was reaped', async () => {
     await queueEmails(test.database, account, 3);
     await insertSender(test.database, 77);
     const claims = await claimAll(77);

@@ -353,7 +353,7 @@ describe('Idempotency-Key', () => {
     expect(await countRows()).toBe(before + 4);
   });
 
-  it('answers one of two simultaneous requests with a conflict if their payloads differ', async () => {
+  it('refuses one of two simultaneous requests with a conflict if their payloads differ', async () => {
     const [one, two] = await Promise.all([withKey('pair'), withKey('pair', { ...email, subject: 'Other' })]);
     expect([one.status, two.status].sort()).toEqual([201, 409]);
   });

@@ -10,7 +10,7 @@ describe('POST /v1/login', () => {
 
   const logIn = (user: unknown) => api.request('POST', '/v1/login', { token: null, body: { user } });
 
-  it('responds to a wrong password as to an unknown address', async () => {
+  it('responds the same to a wrong password and to an unknown address', async () => {
     const wrong = await logIn({ email: api.email, password: 'wrong' });
     const unknown = await logIn({ email: 'nobody@acme.test', password: 'wrong' });
     expect(wrong.status).toBe(401);

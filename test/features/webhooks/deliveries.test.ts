@@ -320,7 +320,7 @@ describe('webhook deliveries', () => {
     }
   });
 
-  it('of another tenant cannot be reached through a webhook of one’s own', async () => {
+  it('of another tenant cannot be reached through the caller’s own webhook', async () => {
     const foreign = (await addWebhook(api.database, api.other, receiver.url('/', '127.0.0.1'))).id;
     const [id] = await insert(1, { status: 'failed' }, foreign);
     expect((await show(id ?? 0)).status).toBe(404);

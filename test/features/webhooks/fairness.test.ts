@@ -12,7 +12,7 @@ import {
 } from '../../support/webhooks.ts';
 
 const SLOTS = 512;
-/** A tenth of them. */
+/** A tenth of the slots. */
 const SLOW_SLOTS = 51;
 const MAX_PER_ENDPOINT = 16;
 const ENDPOINTS_PER_TENANT = 10;
@@ -29,7 +29,7 @@ let running: RunningLoop;
 /** Requests to the silent receiver that are open now, and those that have ended. */
 let open: number;
 let ended: number;
-/** Most attempts at once, as the loop reports them whenever the silent receiver gets a request. */
+/** The largest number of attempts at once, as the loop reports them whenever the silent receiver gets a request. */
 let mostAttempts: number;
 
 const attempts = () => running.loop.report().inFlight;
@@ -84,7 +84,7 @@ async function deliverToHealthyEndpoint(): Promise<void> {
 }
 
 describe('endpoints that never answer', () => {
-  it('do not delay the others, even if they are more than there are slots', async () => {
+  it('do not delay the others, even if they outnumber the slots', async () => {
     await addSilentEndpoints(56);
     running = await startWebhookLoop(test.database, { timeoutMs: NO_TIME_OUT_MS });
     await eventually(() => expect(open).toBeGreaterThanOrEqual(SLOTS), PATIENCE_MS);

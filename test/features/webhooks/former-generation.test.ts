@@ -124,7 +124,7 @@ describe('an attempt that fails after its webhook was switched off and on', () =
     expect(await delivery()).toMatchObject({ status: 'failed', last_error: 'webhook_off', attempt_count: 2 });
   });
 
-  it('leaves the delivery to a retry that was requested since, and stands in the history', async () => {
+  it('leaves the delivery to a retry that was requested since, and appears in the history', async () => {
     const former = await retryInFlight();
     await retry();
     const asked = await delivery();
@@ -168,10 +168,10 @@ it('counts an attempt that succeeds after the switch, even if a retry was reques
   expect(await delivery()).toMatchObject({ status: 'delivered', response_code: 200 });
 });
 
-it('does not end a retry that was requested since because of a claim from before the switch', async () => {
+it('keeps a retry that was requested after the switch if a claim from before it is dropped', async () => {
   const claim = await claimed();
   await offAndOn();
-  // By another process, which got the delivery after the reaper took the sender for dead.
+  // Another process drops the delivery first: it claimed it after the reaper took this sender for dead.
   await drop(claim, 'webhook_off');
   expect(await delivery()).toMatchObject({ status: 'failed', last_error: 'webhook_off' });
   await retry();

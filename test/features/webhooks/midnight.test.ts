@@ -22,7 +22,7 @@ afterAll(async () => {
   await test.drop();
 });
 
-/** As after two weeks in which no partition was made. */
+/** Leaves the tables as they are after two weeks in which no partition was made. */
 async function dropPartitions(): Promise<void> {
   for (const table of tables) {
     const { rows } = await test.database.pool.query<{ name: string }>(

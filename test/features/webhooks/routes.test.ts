@@ -31,7 +31,7 @@ const create = (body: unknown = { url, events: ['email.sent'] }, headers: Record
   api.request('POST', path, { body, headers });
 
 describe('POST /webhooks', () => {
-  it('answers 201 with all fields and shows the whole secret once', async () => {
+  it('responds with 201 and all fields, and shows the whole secret once', async () => {
     const created = await create({ url, events: ['email.sent', 'email.failed', 'email.sent'] });
     expect(created.status).toBe(201);
     expect(created.body).toEqual({
@@ -165,7 +165,7 @@ describe('access to webhooks', () => {
     expect((await api.request('GET', path, { token: null })).status).toBe(401);
   });
 
-  it('is limited to the own tenant', async () => {
+  it('is limited to the caller’s tenant', async () => {
     const created = await create();
     const token = api.other.apiKey;
     expect((await api.request('GET', path, { token })).list).toEqual([]);

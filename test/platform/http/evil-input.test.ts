@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { RouteDefinition } from '../../../src/platform/http/route.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 
-/** Values that no field expects. Every field either accepts them or answers with a 4xx. */
+/** Values that no field expects. Every field either accepts them or refuses them with a 4xx. */
 const evil: unknown[] = [
   null,
   true,

@@ -11,7 +11,7 @@ afterAll(() => api.close());
 
 const echo = (options: TestRequest) => api.request('POST', '/v1/my/probe/echo/1', options);
 const json = { 'Content-Type': 'application/json' };
-/** Only says why a test hangs; no test depends on how fast a response is. */
+/** Only reveals why a test hangs; no test depends on how fast a response is. */
 const NO_RESPONSE_MS = 25_000;
 
 /** Sends bytes unchanged. @returns the response up to the end of the connection, or until it matches `until` */
@@ -119,7 +119,7 @@ describe('a body', () => {
     expect([answer.status, answer.body]).toEqual([200, { type: 'email.delivered' }]);
   });
 
-  it('may be chunked and empty without a type if the route allows to leave it out', async () => {
+  it('may be chunked and empty without a type if the route allows it to be left out', async () => {
     const head = `POST /v1/my/probe/optional HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.apiKey}\r\n`;
     const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`;
     expect(await raw([`${chunked}0\r\n\r\n`], /}$/)).toMatch(/^HTTP\/1.1 200 [^]*email.delivered/);

@@ -150,7 +150,7 @@ function add(count: number, owner: number | null = null): Row[] {
 const owners = () => queue.rows.map((row) => row.owner);
 
 describe('claiming', () => {
-  it('looks ever more rarely at an empty queue, at least once a second', async () => {
+  it('looks at an empty queue at ever longer intervals, at least once a second', async () => {
     queue.loop.start();
     await pass(4_000);
     expect(queue.looks).toEqual([0, 50, 150, 350, 750, 1_550, 2_550, 3_550]);

@@ -90,7 +90,7 @@ describe('the recorder', () => {
     expect(groups).toEqual([[1], [3], [4], [2]]);
   });
 
-  it('retries a refused item ever more rarely', async () => {
+  it('retries a refused item at ever longer intervals', async () => {
     refused.add(1);
     add(1);
     await eventually(() => expect(tries.length).toBeGreaterThan(3));

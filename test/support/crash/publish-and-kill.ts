@@ -38,7 +38,7 @@ interface EventRun {
 }
 
 const MOMENT_LIMIT_MS = 60_000;
-/** The subscriber may read this much later what was written before the kill. */
+/** The subscriber may take this long to read what was written before the kill. */
 const READ_DELAY_MS = 1_000;
 
 /** Resolves in the turn of the event loop in which an event arrives, before it is acknowledged. */

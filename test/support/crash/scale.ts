@@ -7,7 +7,7 @@ interface Scale {
   engineDownMs: number;
   /**
    * Carillon promises that stranded work moves again within 15 s of the restart. Only the full tests check it: they have
-   * the machine to themselves, while a busy machine must not decide `npm test`.
+   * the machine to themselves, whereas a busy machine must not fail `npm test`.
    */
   strandedLimitSeconds: number;
 }

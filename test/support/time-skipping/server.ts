@@ -11,7 +11,7 @@ const run = promisify(execFile);
 
 const pom = fileURLToPath(new URL('./pom.xml', import.meta.url));
 const VERSION = '1.38.0';
-/** The SDK waits five seconds for the server. Without the optimising compiler it starts in two seconds, not four. */
+/** The SDK waits five seconds for the server. Without the optimizing compiler it starts in two seconds, not four. */
 const JVM_OPTIONS = '-Xmx512m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC';
 const MAIN_CLASS = 'io.temporal.testserver.TestServer';
 

@@ -29,7 +29,7 @@ export interface AttemptRecorderDeps extends RecordRules {
 const MAX_RESULTS_PER_COMMIT = 500;
 const MAX_RETRY_MS = 60_000;
 
-/** Records attempts in groups; one that the database refuses is retried ever more rarely, beside the others. */
+/** Records attempts in groups; one that the database refuses is retried at ever longer intervals. */
 export function createAttemptRecorder(deps: AttemptRecorderDeps): AttemptRecorder {
   const recorder = createRecorder<DeliveryResult>({
     noun: 'webhook attempts',

@@ -10,11 +10,11 @@ export interface ClaimOrder {
   owner: number;
   /** The claim begins with the endpoint after this one, by id; 0: with the first. */
   after: number;
-  /** Most endpoints in one claim. */
+  /** The maximum number of endpoints in one claim. */
   endpoints: number;
-  /** Most deliveries of an endpoint that has no quota of its own. */
+  /** The maximum number of deliveries of an endpoint without its own quota. */
   quantum: number;
-  /** Most deliveries by webhook id; 0: none. */
+  /** The maximum number of deliveries, by webhook id; 0: none. */
   quotas: ReadonlyMap<number, number>;
 }
 

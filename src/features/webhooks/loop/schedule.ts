@@ -33,7 +33,7 @@ const FORGET_SLOW_MS = 60_000;
 export interface ClaimedDelivery {
   due: DueDelivery;
   endpoint: Endpoint;
-  /** When both were read, as all times here in milliseconds of a monotonic clock. */
+  /** When both were read; like all times here, in milliseconds of a monotonic clock. */
   claimedAt: number;
 }
 
