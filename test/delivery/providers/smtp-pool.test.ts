@@ -74,19 +74,16 @@ describe('the connections to a relay', () => {
     expect(connections).toBe(CONNECTIONS);
   });
 
-  it.each([450, 451, 452])(
-    'are reduced while it replies %i, and increased again afterwards',
-    async (code) => {
-      server.answers.rcpt = () => `${code} 4.3.2 busy`;
-      expect(await handOver(3)).toEqual(['deferred', 'deferred', 'deferred']);
-      delete server.answers.rcpt;
-      expect(await handOver(2)).toEqual(['accepted', 'accepted']);
-      expect(most).toBe(1);
-      await handOver(CONNECTIONS * 2);
-      await handOver(CONNECTIONS);
-      expect(most).toBe(CONNECTIONS);
-    },
-  );
+  it.each([450, 451, 452])('drop while it replies %i, and grow again afterwards', async (code) => {
+    server.answers.rcpt = () => `${code} 4.3.2 busy`;
+    expect(await handOver(3)).toEqual(['deferred', 'deferred', 'deferred']);
+    delete server.answers.rcpt;
+    expect(await handOver(2)).toEqual(['accepted', 'accepted']);
+    expect(most).toBe(1);
+    await handOver(CONNECTIONS * 2);
+    await handOver(CONNECTIONS);
+    expect(most).toBe(CONNECTIONS);
+  });
 
   it('keep their number after any other refusal', async () => {
     server.answers.rcpt = () => '550 5.1.1 no such user';

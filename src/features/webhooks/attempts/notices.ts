@@ -16,7 +16,7 @@ function formatTime(date: Date): string {
   return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-const ACKNOWLEDGE = 'It acknowledges a delivery by answering with any 2xx status within 10 seconds.';
+const ACKNOWLEDGE = 'It acknowledges a delivery by responding with any 2xx status within 10 seconds.';
 
 /** Sent after a day of continuous failure. */
 export function warningNotice({ id, url, failingSince }: FailingWebhook, disableAt: Date): OwnerNotice {
