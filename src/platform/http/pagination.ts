@@ -47,7 +47,7 @@ export function paginate(
   count: RowCount,
 ): JsonResult {
   const totalPages = Math.ceil(count.total / page.limit);
-  const url = new URL(`${input.publicUrl}${input.ctx.req.url ?? '/'}`);
+  const url = new URL(`${input.publicUrl}${input.ctx.path}${input.ctx.search}`);
   const headers: Record<string, string> = {
     'X-Total-Count': String(count.total),
     'X-Total-Pages': String(totalPages),

@@ -321,6 +321,13 @@ describe('a response', () => {
     expect(await raw([request], /}$/)).toMatch(/^HTTP\/1.1 404 [^]*"error":true/);
   });
 
+  it('serves a request target in absolute form, and links to its own address', async () => {
+    const head = `Host: ${new URL(api.baseUrl).host}\r\nAuthorization: Bearer ${api.apiKey}\r\n\r\n`;
+    const seen = await raw([`GET http://elsewhere.test/v1/my/messages?limit=1 HTTP/1.1\r\n${head}`], /\]$/);
+    expect(seen).toMatch(/^HTTP\/1.1 200 /);
+    expect(seen).toContain(`<${api.baseUrl}/v1/my/messages?limit=1>; rel="first"`);
+  });
+
   it('ends with its connection if its body breaks off, without an error text', async () => {
     const seen = await raw(['GET /v1/my/probe/broken HTTP/1.1\r\nHost: x\r\n\r\n'], /never seen/);
     expect(seen).toMatch(/^HTTP\/1.1 200 [^]*begun/);
