@@ -1,8 +1,8 @@
+import { IDEMPOTENCY_DAYS } from '../db/idempotency.ts';
 import { keepPartitionsOf } from '../db/partitions.ts';
 import { holdsLockSql, ownsNothingSql } from '../processes/process.ts';
 import { batchTask, daysBefore, type HousekeepingTask, inBatches } from './task.ts';
 
-const IDEMPOTENCY_DAYS = 7;
 const SILENT_PROCESS_DAYS = 1;
 
 /** Deletes idempotency keys after 7 days. A locked key is in use by a request right now and is skipped. */
