@@ -10,6 +10,9 @@ const { transactional } = messageClasses;
  * are handed over again, with the same bytes, because a duplicate is better than a lost password reset; campaign and
  * flow messages are not.
  *
+ * Only messages whose queue rows the process still owns are changed. The others of its intents were given back before
+ * they were handed over, because the reply to the intent's commit was lost; another sender may be sending them now.
+ *
  * The process may still be alive and recording outcomes. So messages are locked before intents, in the order in which
  * recording locks them; an intent whose outcomes were recorded in the meantime is gone when the next statement runs.
  */
@@ -25,10 +28,15 @@ export async function recoverDeadSender(client: Queryable, processId: number): P
      ), intents as (
        select i.message_id, i.attempt from ended_intents e
        cross join unnest(e.message_ids, e.attempts) as i (message_id, attempt)
+     ), owned as (
+       select message_id from send_queue
+       where owner = $1 and message_id = any(array(select message_id from intents))
+       order by message_id for update
      ), marked as (
        update messages m set status = 'unknown', hold = null, updated_at = now(),
          attempt_count = greatest(m.attempt_count, i.attempt)
-       from intents i where m.id = i.message_id and m.status in (${statusList(openStatuses)})
+       from intents i join owned using (message_id)
+       where m.id = i.message_id and m.status in (${statusList(openStatuses)})
        returning m.id, m.class, i.attempt
      ), events as (
        insert into message_events (message_id, attempt, type, data)
@@ -36,12 +44,12 @@ export async function recoverDeadSender(client: Queryable, processId: number): P
        on conflict do nothing
      ), removed as (
        delete from send_queue
-       where message_id = any(array(select id from marked where class <> ${transactional})) returning *
+       where owner = $1 and message_id = any(array(select id from marked where class <> ${transactional})) returning *
      )${furtherCtes(captureCtes('removed'))}
      -- due_at stays: messages that were stranded go before later ones.
      update send_queue q set owner = null, attempt_count = m.attempt
      from marked m
-     where q.message_id = m.id
+     where q.message_id = m.id and q.owner = $1
        and q.message_id = any(array(select id from marked where class = ${transactional}))`,
     [processId],
   );

@@ -16,8 +16,10 @@ interface ManagedOptions {
   /** Called with the process id after each start, and with null after each end. */
   onPid: (pid: number | null) => void;
   log: Logger;
-  /** The delay before the first restart; doubles each time, up to half a minute. */
+  /** The delay before the first restart; doubles each time. */
   firstDelayMs?: number;
+  /** The longest delay; half a minute by default. */
+  maxDelayMs?: number;
   /** A clock in milliseconds and a way to wait by it, for tests. */
   now?: () => number;
   wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
@@ -32,14 +34,15 @@ const realWait = (ms: number, signal: AbortSignal) => delay(ms, undefined, { sig
 
 const MAX_DELAY_MS = 30_000;
 /** A process that ran this long is restarted with the first delay again. */
-const STEADY_MS = 30_000;
+const STEADY_MS = 10_000;
 
 /**
  * Starts a process and keeps it running: restarts it with growing delays.
  * @throws the error of the first start; later starts log their errors and are tried again
  */
 export async function keepRunning(options: ManagedOptions): Promise<Managed> {
-  const { name, start, onPid, log, firstDelayMs = 250, now = Date.now, wait = realWait } = options;
+  const { name, start, onPid, log, firstDelayMs = 250, maxDelayMs = MAX_DELAY_MS } = options;
+  const { now = Date.now, wait = realWait } = options;
   const stopping = new AbortController();
   let current: Running | null = await start();
   let delayMs = firstDelayMs;
@@ -50,7 +53,7 @@ export async function keepRunning(options: ManagedOptions): Promise<Managed> {
       log.warn({ child: name, delay_ms: delayMs }, `${name} ended, restarting it in ${delayMs / 1_000} s`);
       await wait(delayMs, stopping.signal).catch(() => undefined);
       if (stopping.signal.aborted) break;
-      delayMs = Math.min(delayMs * 2, MAX_DELAY_MS);
+      delayMs = Math.min(delayMs * 2, maxDelayMs);
       try {
         return await start();
       } catch (error) {
@@ -66,7 +69,7 @@ export async function keepRunning(options: ManagedOptions): Promise<Managed> {
       await current.ended;
       onPid(null);
       if (stopping.signal.aborted) return;
-      if (now() - began > STEADY_MS) delayMs = firstDelayMs;
+      if (now() - began >= STEADY_MS) delayMs = firstDelayMs;
       current = await restart();
       if (current === null) return;
       onPid(current.pid);

@@ -51,6 +51,9 @@ interface State {
   writePids: () => Promise<unknown>;
 }
 
+/** In development, a person waits for the restart. */
+const DEVELOPMENT_MAX_DELAY_MS = 5_000;
+
 function pidSetter(state: State, name: keyof Pids): (pid: number | null) => void {
   return (pid) => {
     state.pids[name] = pid;
@@ -59,7 +62,13 @@ function pidSetter(state: State, name: keyof Pids): (pid: number | null) => void
 }
 
 function keep(state: State, name: keyof Pids, start: () => Promise<Running>): Promise<Managed> {
-  return keepRunning({ name, start, onPid: pidSetter(state, name), log: state.options.log });
+  return keepRunning({
+    name,
+    start,
+    onPid: pidSetter(state, name),
+    log: state.options.log,
+    ...(state.config.CARILLON_DEV ? { maxDelayMs: DEVELOPMENT_MAX_DELAY_MS } : {}),
+  });
 }
 
 /** Returns the URL of the database: the one that is set, or of an embedded server, which it starts. */

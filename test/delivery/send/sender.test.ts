@@ -463,6 +463,40 @@ describe('a sender that dies', () => {
     expect(await query('select 1 from handovers')).toHaveLength(0);
   });
 
+  it.each([
+    ['transactional', 0],
+    ['campaign', 2],
+  ])('leaves a %s message of its intent to the sender that owns it now', async (_name, messageClass) => {
+    await queueEmails(test.database, account, 3);
+    for (const id of [80, 81]) await insertSender(test.database, id);
+    const claims = await claimAll(80);
+    await query('update messages set class = $1', [messageClass]);
+    // The reply to this commit is lost, so the first two messages are given back, and another sender claims them.
+    await intendBatch(test.database.pool, { owner: 80, seq: 1, provider: 'smtp', claims });
+    await releaseClaims(test.database.pool, 80, claims.slice(0, 2));
+    const others = await claimAll(81);
+    expect(others).toHaveLength(2);
+
+    await recoverDeadSender(test.database.pool, 80);
+    expect(await query('select 1 from handovers')).toHaveLength(0);
+    expect(
+      await query(
+        'select message_id as "messageId", claim_epoch as epoch from send_queue where owner = 81 order by 1',
+      ),
+    ).toEqual(others);
+    expect(await statusCounts(test.database)).toEqual({ queued: 2, unknown: 1 });
+    expect(await query('select distinct message_id from message_events')).toEqual([
+      { message_id: claims[2]?.messageId },
+    ]);
+    const batch = await intendBatch(test.database.pool, {
+      owner: 81,
+      seq: 1,
+      provider: 'smtp',
+      claims: others,
+    });
+    expect(batch.map(({ attempt }) => attempt)).toEqual([1, 1]);
+  });
+
   it('can still record its outcomes', async () => {
     await queueEmails(test.database, account, 2);
     await insertSender(test.database, 78);

@@ -31,9 +31,10 @@ interface KeepOptions {
   failing?: number[];
   /** If true, a wait lasts until it is aborted. */
   endless?: boolean;
+  maxDelayMs?: number;
 }
 
-async function keep({ failing = [], endless = false }: KeepOptions = {}): Promise<Kept> {
+async function keep({ failing = [], endless = false, maxDelayMs }: KeepOptions = {}): Promise<Kept> {
   const [lives, pids, waits, logged]: [Life[], (number | null)[], number[], string[]] = [[], [], [], []];
   let now = 0;
   let starts = 0;
@@ -41,6 +42,7 @@ async function keep({ failing = [], endless = false }: KeepOptions = {}): Promis
     name: 'worker',
     log: pino({ level: 'info' }, { write: (line: string) => void logged.push(line) }),
     firstDelayMs: 1_000,
+    ...(maxDelayMs === undefined ? {} : { maxDelayMs }),
     now: () => now,
     wait(ms, signal) {
       waits.push(ms);
@@ -73,9 +75,16 @@ describe('a child process that ends', () => {
     await kept.managed.stop();
   });
 
-  it('is restarted soon if it ran for long', async () => {
+  it('is restarted after the longest delay that was asked for', async () => {
+    const kept = await keep({ maxDelayMs: 5_000 });
+    for (let death = 0; death < 5; death += 1) await kept.liveAndDie(100);
+    expect(kept.waits).toEqual([1_000, 2_000, 4_000, 5_000, 5_000]);
+    await kept.managed.stop();
+  });
+
+  it('is restarted soon if it ran for ten seconds', async () => {
     const kept = await keep();
-    for (const ms of [100, 100, 40_000, 100]) await kept.liveAndDie(ms);
+    for (const ms of [100, 9_900, 10_000, 100]) await kept.liveAndDie(ms);
     expect(kept.waits).toEqual([1_000, 2_000, 1_000, 2_000]);
     await kept.managed.stop();
   });
