@@ -76,6 +76,7 @@ export type NewMessage = Omit<Values<typeof inputColumns>, 'class' | 'campaign_i
 export interface WrittenMessage {
   id: number;
   from_address: string | null;
+  reply_to: string | null;
   created_at: Date;
 }
 
@@ -106,6 +107,12 @@ const senderSql = `coalesce(i.from_address,
       case when coalesce(a.email_from_name, '') = '' then i.default_from
         else '"' || replace(replace(a.email_from_name, '\\', '\\\\'), '"', '\\"') || '" <' || i.default_from || '>' end)`;
 
+/** Where replies go: the address in the message, else the account's. */
+const replyToSql = `coalesce(i.reply_to, case i.channel when 'email' then a.email_reply_to end)`;
+
+/** Columns of `messages` that take the value of another column of `accepted`. */
+const acceptedNames: Readonly<Record<string, string>> = { from_address: 'sender', reply_to: 'reply_address' };
+
 function inputShape(additions: readonly Addition[]): string {
   const declared = Object.entries(inputColumns).map(([name, { sqlType }]) => `"${name}" ${sqlType}`);
   const added = additions.flatMap(({ fields }) =>
@@ -135,14 +142,14 @@ function statementText(rules: readonly AcceptRule[], additions: readonly Additio
     `input as (select * from json_to_recordset($1) as i (${inputShape(additions)}))`,
     ...admits.map(({ cte }) => cte),
     `accepted as (
-      select i.*, ${senderSql} as sender${[...accountColumns].map((name) => `, a.${name}`).join('')}
+      select i.*, ${senderSql} as sender, ${replyToSql} as reply_address${[...accountColumns].map((name) => `, a.${name}`).join('')}
       from input i join accounts a on a.id = i.account_id
       ${conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''}
     )`,
     `written as (
       insert into messages (${messageNames.join(', ')})
-      select ${messageNames.map((name) => (name === 'from_address' ? 'sender' : name)).join(', ')} from accepted
-      returning id, from_address, created_at
+      select ${messageNames.map((name) => acceptedNames[name] ?? name).join(', ')} from accepted
+      returning id, from_address, reply_to, created_at
     )`,
     `contents as (
       insert into message_contents (message_id, ${contentNames.join(', ')})
@@ -159,7 +166,7 @@ function statementText(rules: readonly AcceptRule[], additions: readonly Additio
   ];
   // PostgreSQL evaluates a CTE that raises an error only if the outer query reads it.
   const refusals = rules.map(({ refusals: name }) => `, (select count(refused) from ${name})`);
-  return `with ${ctes.join(', ')} select id, from_address, created_at${refusals.join('')} from written`;
+  return `with ${ctes.join(', ')} select id, from_address, reply_to, created_at${refusals.join('')} from written`;
 }
 
 const statements = new Map<string, { name: string; text: string }>();

@@ -16,6 +16,7 @@ import {
   formatTextField,
 } from './header-fields.ts';
 import { formatParameterized } from './parameters.ts';
+import { isReservedHeader } from './reserved-headers.ts';
 import { textFromHtml } from './text-from-html.ts';
 
 export interface EmailContent {
@@ -66,10 +67,6 @@ export interface BuiltMessage {
   /** There are bytes over 127, so the server must offer 8BITMIME. Only with `smtpUtf8`, as bodies are 7-bit. */
   eightBit: boolean;
 }
-
-/** Fields that only Carillon writes. A client's header of the same name is an error. */
-const reservedName =
-  /^(?:from|to|cc|bcc|sender|reply-to|subject|date|message-id|return-path|received|dkim-signature|mime-version|content-.*|feedback-id)$/;
 
 /** The recipient's own fields in `h=`, in the order in which `buildMessage` writes them. To and Date are oversigned. */
 const recipientSignedNames = ['To', 'To', 'Date', 'Date', 'Message-ID'];
@@ -170,7 +167,7 @@ function formatClientHeaders(headers: Record<string, string>): string[] {
   const fields = new Map<string, string>();
   for (const [name, value] of Object.entries(headers)) {
     const lower = name.toLowerCase();
-    if (reservedName.test(lower)) throw new InvalidMessageError(`header ${JSON.stringify(name)} is reserved`);
+    if (isReservedHeader(lower)) throw new InvalidMessageError(`header ${JSON.stringify(name)} is reserved`);
     fields.set(lower, formatTextField(name, value));
   }
   return [...fields.values()];

@@ -81,7 +81,7 @@ async function write(rows: Row[], { pool, limits }: AcceptDeps): Promise<Map<num
 
 async function findWritten(client: Queryable, rows: Row[]): Promise<Map<number, WrittenMessage>> {
   const result = await client.query<WrittenMessage>(
-    'select id, from_address, created_at from messages where id = any($1::bigint[])',
+    'select id, from_address, reply_to, created_at from messages where id = any($1::bigint[])',
     [rows.map((row) => row.id)],
   );
   return new Map(result.rows.map((row) => [row.id, row]));

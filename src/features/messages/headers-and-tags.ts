@@ -1,22 +1,6 @@
+import { isReservedHeader } from '../../delivery/mime/reserved-headers.ts';
 import type { ValidationErrors } from '../../errors.ts';
 
-const reservedHeaders = new Set([
-  'from',
-  'to',
-  'cc',
-  'bcc',
-  'sender',
-  'reply-to',
-  'subject',
-  'date',
-  'message-id',
-  'return-path',
-  'received',
-  'dkim-signature',
-  'mime-version',
-  'feedback-id',
-]);
-const reservedHeaderPrefixes = ['content-', 'x-carillon-'];
 const reservedTags = new Set(['account_id', 'brand_id', 'message_id', 'campaign_id', 'flow_id']);
 const RESERVED_TAG_PREFIX = 'carillon';
 
@@ -24,14 +8,11 @@ const RESERVED_TAG_PREFIX = 'carillon';
 const headerName = /^[\x21-\x39\x3b-\x7e]{1,76}$/;
 const control = /[\p{Cc}\u2028\u2029]/u;
 
-/** Reports headers that only Carillon writes, such as From and Date. */
+/** Reports headers that only Carillon, mail servers and providers use, such as From and X-SMTPAPI. */
 export function reservedHeaderErrors(headers: Record<string, string>): ValidationErrors {
   const errors: ValidationErrors = {};
   for (const name of Object.keys(headers)) {
-    const lower = name.toLowerCase();
-    const reserved =
-      reservedHeaders.has(lower) || reservedHeaderPrefixes.some((prefix) => lower.startsWith(prefix));
-    if (reserved) errors[`headers.${name}`] = ['is reserved'];
+    if (isReservedHeader(name)) errors[`headers.${name}`] = ['is reserved'];
   }
   return errors;
 }

@@ -3,6 +3,7 @@ import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
 import { holdReasons } from '../../delivery/limits/authority.ts';
 import { channels, messageStatuses } from '../../delivery/message.ts';
+import { RESERVED_HEADERS_DESCRIPTION } from '../../delivery/mime/reserved-headers.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
 
 const MAX_CONTENT_BYTES = 2 * 1024 * 1024;
@@ -87,9 +88,7 @@ const betweenFields = z.superRefine<unknown>((value, ctx) => {
 });
 betweenFields._zod.def.when = () => true;
 
-const headersDescription =
-  `Extra headers of the email, at most ${MAX_HEADERS}. Reserved: From, To, Cc, Bcc, Sender, Reply-To, Subject, Date, ` +
-  'Message-ID, Return-Path, Received, DKIM-Signature, MIME-Version, Content-*, Feedback-ID and X-Carillon-*.';
+const headersDescription = `Extra headers of the email, at most ${MAX_HEADERS}. ${RESERVED_HEADERS_DESCRIPTION}`;
 const tagsDescription =
   `Your own labels, at most ${MAX_TAGS}, which are part of the message and its events. Email only. Reserved: ` +
   'account_id, brand_id, message_id, campaign_id, flow_id and names that begin with carillon.';
@@ -118,7 +117,10 @@ export const sendMessageBody = z
       .optional()
       .meta({ description: 'A verified sender identity of the brand, with or without a name.' }),
     from_email: z.string().min(1).max(1_000).optional().meta({ description: 'The same as `from`.' }),
-    reply_to: z.string().min(1).max(1_000).optional().meta({ description: 'One address. Email only.' }),
+    reply_to: z.string().min(1).max(1_000).optional().meta({
+      description:
+        'One address. Email only. The default is the `email_reply_to` of the account, if it is set.',
+    }),
     headers: z
       .record(z.string().max(998), z.string().max(10_000))
       .check(atMost(MAX_HEADERS, 'headers'))

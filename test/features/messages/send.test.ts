@@ -185,6 +185,33 @@ describe('reserved names', () => {
     'content-anything',
     'Feedback-ID',
     'X-Carillon-Thing',
+    // Interface section 4.3: instructions to providers, and requests for mail back.
+    'X-SMTPAPI',
+    'X-SES-CONFIGURATION-SET',
+    'X-Mailgun-Drop-Message',
+    'X-MC-BccAddress',
+    'X-PM-Message-Stream',
+    'X-MSYS-API',
+    'X-SG-EID',
+    'X-MJ-CustomID',
+    'X-Mailjet-Campaign',
+    'X-Mailin-Tag',
+    'X-Sib-Sandbox',
+    'Resend-Idempotency-Key',
+    'X-MT-Category',
+    'X-MS-Exchange-Organization-SCL',
+    'Resent-To',
+    'Errors-To',
+    'Disposition-Notification-To',
+    'Return-Receipt-To',
+    'ARC-Seal',
+    'Authentication-Results',
+    'DKIM-Anything',
+    'X-CSA-Complaints',
+    'CFBL-Address',
+    'X-Report-Abuse-To',
+    'X-Virtual-MTA',
+    'Delivered-To',
   ];
   it.each(names)('include the header %s', (name) =>
     expectRefused({ ...email, headers: { [name]: 'x' } }, [`headers.${name}`], 'reserved_header'),
@@ -195,8 +222,19 @@ describe('reserved names', () => {
     (key) => expectRefused({ ...email, tags: { [key]: 'x' } }, [`tags.${key}`], 'reserved_tag'),
   );
 
-  it('do not include List-Unsubscribe', async () => {
-    const headers = { 'List-Unsubscribe': '<https://example.com/u>' };
+  it('do not include headers that only describe the message', async () => {
+    const headers = {
+      'List-Unsubscribe': '<https://example.com/u>',
+      'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+      'In-Reply-To': '<a@example.com>',
+      References: '<a@example.com>',
+      Precedence: 'bulk',
+      'Auto-Submitted': 'auto-generated',
+      'X-Entity-Ref-ID': '1',
+      'X-Campaign': 'spring',
+      'X-MSMail-Priority': 'High',
+      Importance: 'high',
+    };
     expect((await post({ ...email, headers })).status).toBe(201);
   });
 });
@@ -237,6 +275,41 @@ describe('the sender', () => {
     await api.database.pool.query('update accounts set email_from_name = null where id = $1', [
       api.accountId,
     ]);
+  });
+});
+
+describe('the address for replies', () => {
+  const setDefault = (address: string | null) =>
+    api.database.pool.query('update accounts set email_reply_to = $2 where id = $1', [
+      api.accountId,
+      address,
+    ]);
+  beforeAll(() => setDefault('help@acme.test'));
+  afterAll(() => setDefault(null));
+
+  it('is the account’s unless the message names one', async () => {
+    const sent = await post(email);
+    expect(sent.body.reply_to).toBe('help@acme.test');
+    expect((await api.request('GET', `/v1/my/messages/${String(sent.body.id)}`)).body.reply_to).toBe(
+      'help@acme.test',
+    );
+    expect((await post({ ...email, reply_to: 'Ada <ada@acme.test>' })).body.reply_to).toBe(
+      'Ada <ada@acme.test>',
+    );
+  });
+
+  it('stays that of the first request in a replay', async () => {
+    const key = { headers: { 'Idempotency-Key': 'reply-to' } };
+    await post(email, key);
+    await setDefault('new@acme.test');
+    const replayed = await post(email, key);
+    await setDefault('help@acme.test');
+    expect(replayed.status).toBe(201);
+    expect(replayed.body.reply_to).toBe('help@acme.test');
+  });
+
+  it('is never part of an SMS', async () => {
+    expect((await post(sms)).body.reply_to).toBeNull();
   });
 });
 
