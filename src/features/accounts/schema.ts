@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { accountTiers } from '../../delivery/limits/capacity.ts';
+import { oneLine } from '../../platform/http/fields.ts';
 import { brandSchema } from '../brands/schema.ts';
 
 /** The default capabilities of an account; false for features that do not exist yet. */
@@ -59,11 +60,6 @@ const MAX_TEST_RECIPIENTS = 5;
 const MAX_NAME_LENGTH = 200;
 const MAX_SIGNED_ID_LENGTH = 200;
 
-const oneLine = (maxLength: number) =>
-  z
-    .string()
-    .max(maxLength)
-    .regex(/^[^\p{Cc}\u2028\u2029]*$/u, 'must not contain line breaks or control characters');
 const signedId = z
   .string()
   .max(MAX_SIGNED_ID_LENGTH)

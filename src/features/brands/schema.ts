@@ -1,13 +1,9 @@
 import { z } from 'zod';
+import { oneLine } from '../../platform/http/fields.ts';
 
 const MAX_OBJECT_BYTES = 32 * 1024;
 
 const color = z.string().regex(/^#[0-9a-fA-F]{6}$/, 'must be # and six hexadecimal digits');
-const oneLine = (maxLength: number) =>
-  z
-    .string()
-    .max(maxLength)
-    .regex(/^[^\p{Cc}\u2028\u2029]*$/u, 'must not contain line breaks or control characters');
 const text = (maxLength: number) => z.string().max(maxLength);
 const object = z
   .record(z.string(), z.unknown())

@@ -5,6 +5,7 @@ import { holdReasons } from '../../delivery/limits/authority.ts';
 import { channels, messageStatuses } from '../../delivery/message.ts';
 import { RESERVED_HEADERS_DESCRIPTION } from '../../delivery/mime/reserved-headers.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
+import { oneLine } from '../../platform/http/fields.ts';
 
 const MAX_CONTENT_BYTES = 2 * 1024 * 1024;
 const MAX_HEADERS = 50;
@@ -93,9 +94,6 @@ const tagsDescription =
   `Your own labels, at most ${MAX_TAGS}, which are part of the message and its events. Email only. Reserved: ` +
   'account_id, brand_id, message_id, campaign_id, flow_id and names that begin with carillon.';
 
-const oneLine = /^[^\p{Cc}\u2028\u2029]*$/u;
-const noBreaks = 'must not contain line breaks or control characters';
-
 /** POST /messages (interface section 4.3). */
 export const sendMessageBody = z
   .strictObject({
@@ -103,7 +101,7 @@ export const sendMessageBody = z
     to: z.string().min(1).max(1_000).meta({
       description: 'One recipient: an email address, with or without a name, or a phone number in E.164.',
     }),
-    subject: z.string().max(998).regex(oneLine, noBreaks).optional(),
+    subject: oneLine(998).optional(),
     html: content.optional(),
     body: content
       .optional()

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { AppError, invalid, notFound } from '../../errors.ts';
+import { ID_DIGITS, MAX_ID } from '../db/paging.ts';
 import type { Queryable } from '../db/queryable.ts';
 import type { KeyLookup, LiveKey } from './key-lookup.ts';
 import type { KeyUsage } from './key-usage.ts';
@@ -15,7 +16,6 @@ export interface AuthenticateDeps {
 }
 
 const BEARER = /^Bearer +(\S+)$/i;
-const BRAND_ID = /^[1-9]\d{0,14}$/;
 
 function unauthorized(message: string): AppError {
   return new AppError('unauthorized', message, { headers: { 'WWW-Authenticate': 'Bearer' } });
@@ -34,8 +34,8 @@ function bearerOf(headers: IncomingHttpHeaders): string {
 function wantedBrand(headers: IncomingHttpHeaders): number | null {
   const given = headers['x-brand-id'];
   if (given === undefined) return null;
-  if (typeof given !== 'string' || !BRAND_ID.test(given)) {
-    throw invalid({ 'X-Brand-Id': ['must be a positive integer'] });
+  if (typeof given !== 'string' || !ID_DIGITS.test(given)) {
+    throw invalid({ 'X-Brand-Id': [`must be an integer from 1 to ${MAX_ID}`] });
   }
   return Number(given);
 }

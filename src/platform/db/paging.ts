@@ -7,23 +7,28 @@ const MAX_LIMIT = 200;
 /** Lists with up to this many rows are counted exactly. */
 export const EXACT_UP_TO = 100_000;
 
-/** The largest integer in a path or a query string: 15 digits, below `Number.MAX_SAFE_INTEGER`. */
-const DIGITS = /^[1-9]\d{0,14}$/;
+/** The largest integer in a path, a query string or `X-Brand-Id`: 15 digits, below `Number.MAX_SAFE_INTEGER`. */
+export const MAX_ID = 999_999_999_999_999;
+/** The integers from 1 to {@link MAX_ID} as text. */
+export const ID_DIGITS = /^[1-9]\d{0,14}$/;
+
+/** How OpenAPI describes such an integer. */
+const idJson = { type: 'integer', minimum: 1, maximum: MAX_ID, pattern: undefined } as const;
 
 /** An id in a path. A text that cannot be an id is a 404. */
 export const idParam = z
   .string()
-  .regex(DIGITS)
+  .regex(ID_DIGITS)
   .transform(Number)
-  .meta({ type: 'integer', pattern: undefined });
+  .meta({ ...idJson });
 
 /** A positive integer in a query string; in OpenAPI an integer. */
 function positive(description: string) {
   return z
     .string()
-    .regex(DIGITS, 'must be a positive integer')
+    .regex(ID_DIGITS, `must be an integer from 1 to ${MAX_ID}`)
     .transform(Number)
-    .meta({ type: 'integer', minimum: 1, pattern: undefined, description });
+    .meta({ ...idJson, description });
 }
 
 /** The query parameters of a list. Spread them into its schema: `z.strictObject({ ...pageQuery, status: … })`. */

@@ -1,4 +1,5 @@
 import { errorStatus, type ErrorCode } from '../../errors.ts';
+import { MAX_ID } from '../db/paging.ts';
 import type { JsonObject } from './components.ts';
 
 const integer = { type: 'integer' };
@@ -7,7 +8,8 @@ const text = { type: 'string' };
 /** Headers that many responses have. Operations refer to them by name. */
 export const sharedHeaders = {
   'X-Request-Id': {
-    description: 'Identifies the request in our logs. Your own value is kept if you sent one.',
+    description:
+      'Identifies the request in our logs: your own value if you sent an acceptable one, else a UUID.',
     schema: text,
   },
   'RateLimit-Limit': { description: 'Requests that the key may make at once.', schema: integer },
@@ -51,13 +53,15 @@ export const sharedParameters = {
     in: 'header',
     description:
       'The brand to use, for logged-in users; by default their first brand. An API key always uses its own brand.',
-    schema: { type: 'integer', minimum: 1 },
+    schema: { type: 'integer', minimum: 1, maximum: MAX_ID },
   },
   RequestId: {
     name: 'X-Request-Id',
     in: 'header',
-    description: 'Your own identifier for this request. The response repeats it.',
-    schema: { type: 'string', maxLength: 128, pattern: '^[A-Za-z0-9_.:+/=@-]+$' },
+    description:
+      'Your own identifier for this request. The response repeats it if it has 1 to 128 of the characters ' +
+      '`A-Z a-z 0-9 _ . : + / = @ -`. Any other value is ignored, and the response has a new identifier.',
+    schema: text,
   },
 } satisfies Record<string, JsonObject>;
 

@@ -46,7 +46,7 @@ it.each(['page', 'limit', 'after'])('refuses a %s that is not a positive integer
     expect([value, answer.status, answer.body.validation_errors]).toEqual([
       value,
       422,
-      { [name]: ['must be a positive integer'] },
+      { [name]: ['must be an integer from 1 to 999999999999999'] },
     ]);
   }
 });

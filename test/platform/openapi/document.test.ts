@@ -76,6 +76,44 @@ describe('the OpenAPI document', () => {
     for (const example of (schema?.examples ?? []) as unknown[]) expect(validate(example)).toBe(true);
   });
 
+  it('describes the limits of ids, pages and X-Brand-Id that are checked', async () => {
+    const limits = { type: 'integer', minimum: 1, maximum: 999_999_999_999_999 };
+    const parameters = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).flatMap((operation) => operation.parameters),
+    );
+    const integers = parameters
+      .map((parameter) => resolved(document, parameter).schema as { type?: string })
+      .filter(({ type }) => type === 'integer');
+    expect(integers.length).toBeGreaterThan(20);
+    for (const schema of integers) expect(schema).toEqual(limits);
+    const largest = await api.request('GET', '/v1/my/messages?after=999999999999999&page=999999999999999');
+    expect(largest.status).toBe(200);
+    for (const tooLarge of ['1000000000000000', '0']) {
+      const headers = { 'X-Brand-Id': tooLarge };
+      expect((await api.request('GET', '/v1/my/messages', { headers })).status).toBe(422);
+      expect((await api.request('GET', `/v1/my/messages?page=${tooLarge}`)).status).toBe(422);
+      expect((await api.request('GET', `/v1/my/messages/${tooLarge}`)).status).toBe(404);
+    }
+  });
+
+  it('allows any X-Request-Id, because an unacceptable one is replaced, not refused', async () => {
+    const { schema } = (document.components.parameters?.RequestId ?? {}) as { schema?: object };
+    expect(schema).toEqual({ type: 'string' });
+    const answer = await api.request('GET', '/healthz', { headers: { 'X-Request-Id': '{}' } });
+    expect([answer.status, answer.headers.get('x-request-id')]).toEqual([
+      200,
+      expect.stringMatching(/^[0-9a-f-]{36}$/),
+    ]);
+  });
+
+  it('has only patterns that common generators understand', () => {
+    const patterns = [...JSON.stringify(document).matchAll(/"pattern":("(?:[^"\\]|\\.)*")/g)].map(
+      ([, text]) => JSON.parse(text as string) as string,
+    );
+    expect(patterns.length).toBeGreaterThan(3);
+    for (const pattern of patterns) expect(pattern).not.toMatch(/\\[pP]\{|\(\?/);
+  });
+
   it('contains the target of every reference', () => {
     const refs = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref]) => ref as string);
     expect(refs.length).toBeGreaterThan(0);
