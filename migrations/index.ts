@@ -4,6 +4,15 @@ import * as engineAndWebhooks from './0003_engine_and_webhooks.ts';
 import * as capture from './0004_capture.ts';
 import * as systemAccount from './0005_system_account.ts';
 import * as messageUpdates from './0006_message_updates.ts';
+import * as handOver from './0007_hand_over.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
-export const migrations = [tenants, sending, engineAndWebhooks, capture, systemAccount, messageUpdates];
+export const migrations = [
+  tenants,
+  sending,
+  engineAndWebhooks,
+  capture,
+  systemAccount,
+  messageUpdates,
+  handOver,
+];

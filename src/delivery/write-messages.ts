@@ -99,6 +99,10 @@ export interface WriteOptions {
   additions?: readonly Addition[];
 }
 
+/** SQL: bytes of a message's content. The texts are in memory here, so that their lengths cost nothing. */
+const contentBytesSql = `coalesce(octet_length(html), 0) + coalesce(octet_length(text), 0)
+      + coalesce(octet_length(headers::text), 0)`;
+
 const messageNames = Object.keys(messageColumns);
 const contentNames = Object.keys(contentColumns);
 
@@ -157,8 +161,8 @@ function statementText(rules: readonly AcceptRule[], additions: readonly Additio
       returning 1
     )`,
     `queued as (
-      insert into send_queue (message_id, account_id, channel, class, due_at, queued_at)
-      select id, account_id, channel, class, now(), now() from accepted where status = 'queued'
+      insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, content_bytes)
+      select id, account_id, channel, class, now(), now(), ${contentBytesSql} from accepted where status = 'queued'
       returning 1
     )`,
     ...follows,

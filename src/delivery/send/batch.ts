@@ -1,7 +1,7 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type Refusal, verdictSql } from '../limits/authority.ts';
 import type { Channel } from '../message.ts';
-import type { Claim } from './claim.ts';
+import type { ClaimId } from './claim.ts';
 
 /** A message of a batch, with what composing it needs. */
 export interface BatchMessage {
@@ -33,7 +33,7 @@ export interface BatchRequest {
   /** Identifies the intent among those of the owner. The owner chooses it and never uses it again. */
   seq: number;
   provider: string;
-  claims: Claim[];
+  claims: readonly ClaimId[];
 }
 
 /**

@@ -64,7 +64,7 @@ function sharesOf(due: readonly Backlog[], wanted: ReadonlyMap<string, number>):
  * Claims fairly: transactional messages before flows before campaigns; within a class, the backlog that was served
  * longest ago comes first, and each has an equal share of the round.
  * @returns a function that makes one round. `wanted` is the number of messages to claim, by channel; `onClaims`
- *   receives the claims of each backlog as soon as they are made
+ *   receives the claims of each backlog as soon as they are made; backlogs that `skips` names are left out
  */
 export function createClaimRound(pool: pg.Pool, settings: LimitSettings) {
   const lastServed = new Map<string, number>();
@@ -76,10 +76,11 @@ export function createClaimRound(pool: pg.Pool, settings: LimitSettings) {
     owner: number,
     wanted: ReadonlyMap<string, number>,
     onClaims: (channel: Channel, claims: Claim[]) => void,
+    skips: (backlog: Backlog) => boolean = () => false,
   ): Promise<ClaimRound> {
     const backlogs = (await findBacklogs(pool)).filter((backlog) => wanted.has(backlog.channel));
     const due = backlogs
-      .filter((backlog) => backlog.waitMs <= 0)
+      .filter((backlog) => backlog.waitMs <= 0 && !skips(backlog))
       .sort((a, b) => a.class - b.class || servedAt(a) - servedAt(b));
     const shares = sharesOf(due, wanted);
     let claimed = 0;

@@ -11,9 +11,19 @@ import {
 } from '../limits/claim-decision.ts';
 import { type Channel, openStatuses, statusList } from '../message.ts';
 
-export interface Claim {
+/** Identifies a claim: the same message claimed again has a higher epoch. */
+export interface ClaimId {
   messageId: number;
   epoch: number;
+}
+
+export interface Claim extends ClaimId {
+  accountId: number;
+  class: number;
+  /** Bytes of the message's content. */
+  bytes: number;
+  /** How often a connection was lost while the message was transferred. */
+  losses: number;
 }
 
 /** Which messages to claim, and for which process. */
@@ -66,7 +76,7 @@ export function claimSql(table: Limits = limits): string {
   ), claimed as (
     update send_queue q set owner = (select id from alive), claim_epoch = q.claim_epoch + 1${reservationsSql(table)}
     where q.message_id = any(array(select message_id from decided where held_by is null))
-    returning q.message_id, q.claim_epoch
+    returning q.message_id, q.claim_epoch, q.content_bytes, q.connection_losses
   )${furtherCtes(takeCtes('(select id from account)', table))}, lockable as (
     -- Use SKIP LOCKED here: a recorder that has locked the message wants its queue row next, which we have locked.
     select id from messages where id = any(array(select message_id from decided where held_by is not null))
@@ -87,7 +97,14 @@ export function claimSql(table: Limits = limits): string {
     set status = 'held', updated_at = now(), hold = (select by_id from holds) -> m.id::text -> 'hold'
     where m.id = any(array(select id from lockable)) and m.status in (${statusList(openStatuses)})
   )
-  select message_id, claim_epoch from claimed order by message_id`;
+  select message_id, claim_epoch, content_bytes, connection_losses from claimed order by message_id`;
+}
+
+interface ClaimedRow {
+  message_id: number;
+  claim_epoch: number;
+  content_bytes: number;
+  connection_losses: number;
 }
 
 const prepared = new WeakSet<pg.PoolClient>();
@@ -120,8 +137,15 @@ export function claimBacklog(
       `set local synchronous_commit = off;
        select pg_advisory_xact_lock(${ACCOUNT_LOCK}, ${accountId % 2_147_483_647});
        execute claim_backlog(${client.escapeLiteral(parameters)})`,
-    )) as unknown as { rows: { message_id: number; claim_epoch: number }[] }[];
-    return (results[2]?.rows ?? []).map((row) => ({ messageId: row.message_id, epoch: row.claim_epoch }));
+    )) as unknown as { rows: ClaimedRow[] }[];
+    return (results[2]?.rows ?? []).map((row) => ({
+      messageId: row.message_id,
+      epoch: row.claim_epoch,
+      accountId,
+      class: priority,
+      bytes: row.content_bytes,
+      losses: row.connection_losses,
+    }));
   });
 }
 
@@ -129,7 +153,7 @@ export function claimBacklog(
 export async function releaseClaims(
   client: Queryable,
   owner: number,
-  claims: readonly Claim[],
+  claims: readonly ClaimId[],
 ): Promise<void> {
   if (claims.length === 0) return;
   // All statements lock queue rows in this order.

@@ -3,7 +3,14 @@ import { createClaimBuffer } from '../../../src/delivery/send/claim-buffer.ts';
 import type { Claim } from '../../../src/delivery/send/claim.ts';
 
 const claims = (count: number): Claim[] =>
-  Array.from({ length: count }, (_each, n) => ({ messageId: n, epoch: 1 }));
+  Array.from({ length: count }, (_each, n) => ({
+    messageId: n,
+    epoch: 1,
+    accountId: 1,
+    class: 0,
+    bytes: 0,
+    losses: 0,
+  }));
 
 /** A buffer with a clock that the test sets. */
 function bufferAt() {
