@@ -5,6 +5,7 @@ import * as capture from './0004_capture.ts';
 import * as systemAccount from './0005_system_account.ts';
 import * as messageUpdates from './0006_message_updates.ts';
 import * as handOver from './0007_hand_over.ts';
+import * as sendingLocks from './0008_sending_locks.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -15,4 +16,5 @@ export const migrations = [
   systemAccount,
   messageUpdates,
   handOver,
+  sendingLocks,
 ];

@@ -38,8 +38,9 @@ export interface BatchRequest {
 
 /**
  * Checks a batch of claims against the limits and writes the intent for the messages that may leave, in one statement.
- * The owner's row in `processes` is the fence: a process that was taken for dead cannot write one. Accounts are
- * locked in share mode, so that once a pause is confirmed, no intent can be written that has not seen it.
+ * The owner's row in `processes` is the fence: a process that was taken for dead cannot write one. Accounts are read
+ * under shared locks that a pause waits for, so that once a pause is confirmed, no intent can be written that has not
+ * seen it.
  * @returns the messages whose claims are still valid, with their verdicts; the intent covers those with `send`
  */
 export async function intendBatch(client: Queryable, request: BatchRequest): Promise<BatchMessage[]> {
@@ -53,9 +54,8 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
       -- "offset 0" makes this fifty look-ups by key, never a scan of all rows of the owner.
       cross join lateral (select * from send_queue s where s.message_id = b.message_id offset 0) q
       where q.claim_epoch = b.epoch and q.owner = (select id from alive)
-    ), locked as (
-      select a.* from accounts a
-      where a.id in (select account_id from claimed) order by a.id for share
+    ), locked as materialized (
+      select * from accounts_to_send(array(select distinct account_id from claimed))
     ), checked as (
       select m.*, q.claim_epoch as epoch, q.attempt_count + 1 as attempt, q.queued_at, c.html, c.text, c.headers,
         ${verdictSql()} as verdict

@@ -125,6 +125,7 @@ export async function setAccount(db: Queryable, id: number, settings: OperatorSe
 
 /**
  * Pauses sending: messages of the account are held from now on. Pausing again keeps the time of the first pause.
+ * It waits for the intents under way; once it is committed, only messages of these can leave.
  * @param reason shown to the account
  * @throws AppError `not_found`
  */
@@ -134,6 +135,7 @@ export function pauseSending(db: Queryable, accountId: number, reason: string): 
     accountId,
     'sending_paused_at = coalesce(sending_paused_at, now()), sending_paused_reason = $2',
     [reason],
+    'stop_intents($1)',
   );
 }
 
@@ -148,9 +150,19 @@ export async function resumeSending(db: Queryable, accountId: number): Promise<A
   return account;
 }
 
-async function updateAccount(db: Queryable, id: number, set: string, values: unknown[]): Promise<AccountRow> {
+/** @param lock SQL: a function that is called before the account's row is locked */
+async function updateAccount(
+  db: Queryable,
+  id: number,
+  set: string,
+  values: unknown[],
+  lock = 'null',
+): Promise<AccountRow> {
   const { rows } = await db.query<AccountRow>(
-    `update accounts set ${set}, updated_at = now() where id = $1 and kind = 'customer' returning ${COLUMNS}`,
+    `with locked as materialized (select ${lock})
+     update accounts set ${set}, updated_at = now()
+     where id = $1 and kind = 'customer' and (select count(*) from locked) = 1
+     returning ${COLUMNS}`,
     [id, ...values],
   );
   if (!rows[0]) throw notFound('account');
