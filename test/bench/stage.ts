@@ -1,5 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createAccount } from '../../src/features/accounts/service.ts';
 import { createApiKey } from '../../src/features/api-keys/service.ts';
@@ -10,6 +9,7 @@ import { startPostgres } from '../../src/local/postgres/server.ts';
 import { type Database, openDatabase } from '../../src/platform/db/database.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
 import { inTransaction } from '../../src/platform/db/queryable.ts';
+import { createOpenFolder } from '../support/open-folder.ts';
 import { usageOfFamily, type Usage } from './process-usage.ts';
 
 /** A durable PostgreSQL with one account, and the settings that the roles need. */
@@ -25,7 +25,7 @@ export interface Stage {
 }
 
 export async function openStage(): Promise<Stage> {
-  const folder = await mkdtemp(join(tmpdir(), 'carillon-bench-'));
+  const folder = createOpenFolder('carillon-bench-');
   const guard = createGuard();
   const postgres = await startPostgres({ folder: join(folder, 'postgres'), port: 0, guard });
   const url = postgres.url();

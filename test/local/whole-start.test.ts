@@ -1,13 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DevFile } from '../../src/local/home/dev-file.ts';
 import { isAlive } from '../../src/local/machine/os-process.ts';
+import { createOpenFolder } from '../support/open-folder.ts';
 import { runProgram, until, type Program } from '../support/programs.ts';
 
 describe('carillon start --dev', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'carillon-whole-'));
+  const folder = createOpenFolder('carillon-whole-');
   let program: Program;
   let dev: DevFile;
   beforeAll(async () => {

@@ -1,12 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { upkeep } from '../../src/features/upkeep.ts';
 import { createGuard, type Guard } from '../../src/local/machine/guard.ts';
 import { startPostgres } from '../../src/local/postgres/server.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
+import { createOpenFolder } from './open-folder.ts';
 
 /** The servers of one run of Jest. Each starts when the first test file asks for it. */
 export interface TestServices {
@@ -70,7 +70,7 @@ async function reply(
 /** Starts the HTTP server at which test files ask for services. */
 export async function startTestServices(others: Record<string, Service> = {}): Promise<TestServices> {
   const guard = createGuard();
-  const folder = await mkdtemp(join(tmpdir(), 'carillon-test-'));
+  const folder = createOpenFolder('carillon-test-');
   const starts: Record<string, Service> = { database: startDatabase, ...others };
   const started = new Map<string, ReturnType<Service>>();
 

