@@ -50,7 +50,9 @@ const settings = z.object({
   XDG_CACHE_HOME: z.string().optional(),
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
-  METRICS_PORT: port.default(0),
+  /** Address of `/metrics`. Without OPS_PORT it is 9464, and a process that finds that port taken goes on without it. */
+  OPS_HOST: z.string().default('127.0.0.1'),
+  OPS_PORT: port.optional(),
   /** Proxies in front of the API whose X-Forwarded-For is trusted. */
   TRUSTED_PROXIES: networks,
   PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),

@@ -25,6 +25,8 @@ import { registerProcess } from '../platform/processes/process.ts';
 import { createKeyring } from '../platform/secrets/keyring.ts';
 
 const DEFAULT_POOL = 16;
+/** Used if OPS_PORT is not set. */
+const DEFAULT_OPS_PORT = 9464;
 
 export interface ApiServerDeps {
   /** `APP_SECRET` must be set. */
@@ -37,6 +39,8 @@ export interface ApiServerDeps {
 
 export interface ApiServer {
   port: number;
+  /** The port for operators; null if the default one was taken. */
+  opsPort: number | null;
   /** Every route that is served. */
   routes: RouteDefinition[];
   /** Finishes the requests in progress, for at most `SHUTDOWN_GRACE_SECONDS`. The database stays open. */
@@ -70,13 +74,12 @@ function createShared({ config, database, log }: ApiServerDeps, started: Started
   return { features, app: { config, pool, log, authenticate, rateLimiter, metrics } };
 }
 
-/** Lists every route: health, metrics unless they have their own port, OpenAPI, and the features. */
+/** Lists every route of the API: health, OpenAPI, and the features. */
 function listRoutes(server: ApiServerDeps, features: FeatureDeps, app: Omit<AppDeps, 'routes'>) {
   const { config, database, extraRoutes = [] } = server;
   const readiness = createReadinessCheck(database.pool, config.TEMPORAL_ADDRESS, app.draining);
   const routes: RouteDefinition[] = [
     ...createHealthRoutes(readiness),
-    ...(config.METRICS_PORT === 0 ? [metricsRoute(app.metrics)] : []),
     ...createOpenApiRoutes({
       routes: () => routes,
       publicUrl: config.PUBLIC_URL ?? null,
@@ -88,13 +91,28 @@ function listRoutes(server: ApiServerDeps, features: FeatureDeps, app: Omit<AppD
   return routes;
 }
 
-function serve(config: Config, port: number, deps: AppDeps): Promise<Listening> {
+function serve(host: string, port: number, deps: AppDeps): Promise<Listening> {
   const answer = createApp(deps).callback();
-  return listen((request, response) => void answer(request, response), config.HOST, port);
+  return listen((request, response) => void answer(request, response), host, port);
 }
 
 /**
- * Builds the HTTP API and serves it; also `/metrics` on its own port if `METRICS_PORT` is set.
+ * Serves `/metrics` on the port for operators. Several processes of one host may have the same default port: all but
+ * the first go on without it.
+ * @returns null if OPS_PORT is not set and the default port is taken
+ */
+async function serveOperators({ OPS_HOST, OPS_PORT }: Config, deps: AppDeps): Promise<Listening | null> {
+  try {
+    return await serve(OPS_HOST, OPS_PORT ?? DEFAULT_OPS_PORT, deps);
+  } catch (error) {
+    if (OPS_PORT !== undefined || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    deps.log.warn({ port: DEFAULT_OPS_PORT }, 'metrics not served: the port is taken; set OPS_PORT');
+    return null;
+  }
+}
+
+/**
+ * Builds the HTTP API and serves it, and `/metrics` on the port for operators.
  * @throws ConfigError without `APP_SECRET`; the system's error if a port is taken
  */
 export async function startApi(server: ApiServerDeps): Promise<ApiServer> {
@@ -105,16 +123,13 @@ export async function startApi(server: ApiServerDeps): Promise<ApiServer> {
     const shared = createShared(server, started);
     const app = { ...shared.app, draining: () => draining };
     const routes = listRoutes(server, shared.features, app);
-    const servers = [await serve(config, config.PORT, { ...app, routes })];
-    const stopServers = async () => {
-      await Promise.all(servers.map((each) => each.stop(config.SHUTDOWN_GRACE_SECONDS)));
-    };
-    started.push(stopServers);
-    if (config.METRICS_PORT !== 0) {
-      servers.push(await serve(config, config.METRICS_PORT, { ...app, routes: [metricsRoute(app.metrics)] }));
-    }
+    const operators = await serveOperators(config, { ...app, routes: [metricsRoute(app.metrics)] });
+    if (operators) started.push(() => operators.stop(config.SHUTDOWN_GRACE_SECONDS));
+    const api = await serve(config.HOST, config.PORT, { ...app, routes });
+    started.push(() => api.stop(config.SHUTDOWN_GRACE_SECONDS));
     return {
-      port: servers[0]?.port ?? config.PORT,
+      port: api.port,
+      opsPort: operators?.port ?? null,
       routes,
       async stop() {
         draining = true;
@@ -149,7 +164,8 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
       const mailbox = await startMailbox({ config, database, token: config.MAILBOX_TOKEN, log });
       started.push(() => mailbox.stop());
     }
-    log.info({ host: config.HOST, port: server.port }, 'api listens');
+    const { port, opsPort } = server;
+    log.info({ host: config.HOST, port, ops_host: config.OPS_HOST, ops_port: opsPort }, 'api listens');
   } catch (error) {
     await stopAll(started);
     throw error;

@@ -57,6 +57,8 @@ export interface TestResponse<Body = TestBody> {
 export interface TestApi extends TestTenant {
   baseUrl: string;
   port: number;
+  /** Address of `/metrics`. */
+  opsUrl: string;
   config: Config;
   database: Database;
   routes: RouteDefinition[];
@@ -141,6 +143,7 @@ function testConfig(url: string, env: Record<string, string> = {}): Config {
   return loadConfig({
     NODE_ENV: 'test',
     PORT: '0',
+    OPS_PORT: '0',
     DATABASE_URL: url,
     APP_SECRET: TEST_SECRET,
     RATE_LIMIT_PER_KEY: '0',
@@ -165,6 +168,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     ...own,
     baseUrl,
     port: server.port,
+    opsUrl: `http://127.0.0.1:${server.opsPort}`,
     config,
     database,
     routes: server.routes,

@@ -23,6 +23,8 @@ export type CheckReadiness = () => Promise<Readiness>;
 
 const ENGINE_TIMEOUT_MS = 1_000;
 const DATABASE_TIMEOUT_MS = 3_000;
+/** Anyone may call `/readyz`, and each check takes a pool connection and dials the engine. */
+const CACHE_MS = 1_000;
 
 /** Whether something accepts connections at `host:port`. */
 function reachable(address: string): Promise<boolean> {
@@ -57,14 +59,27 @@ async function checkDatabase(pool: pg.Pool): Promise<Pick<Readiness['checks'], '
   }
 }
 
-/** @param draining whether the process is stopping */
+/** Calls `check` at most once at a time, and not again for a second after it finished. */
+function cached<T>(check: () => Promise<T>): () => Promise<T> {
+  let kept: Promise<T> | null = null;
+  return () => {
+    kept ??= check().finally(() => setTimeout(() => (kept = null), CACHE_MS).unref());
+    return kept;
+  };
+}
+
+/**
+ * The result of the checks is kept for a second; calls in between share it.
+ * @param draining whether the process is stopping
+ */
 export function createReadinessCheck(
   pool: pg.Pool,
   engineAddress: string | undefined,
   draining: () => boolean,
 ): CheckReadiness {
+  const check = cached(() => Promise.all([checkDatabase(pool), checkEngine(engineAddress)]));
   return async () => {
-    const [database, engine] = await Promise.all([checkDatabase(pool), checkEngine(engineAddress)]);
+    const [database, engine] = await check();
     const ready = database.database === 'ok' && database.migrations === 'ok' && !draining();
     return { ready, checks: { ...database, engine } };
   };
@@ -114,7 +129,7 @@ function readyz(check: CheckReadiness): RouteDefinition {
   });
 }
 
-/** `GET /metrics`, for Prometheus. */
+/** `GET /metrics`, for Prometheus. Served on the port for operators, because it shows how the whole service is used. */
 export function metricsRoute(metrics: HttpMetrics): RouteDefinition {
   return defineRoute({
     method: 'GET',

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { createLogger } from '../../../src/log.ts';
 import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
+import { until } from '../../support/programs.ts';
 import { createSlowRoute, probeRoutes } from '../../support/probe-routes.ts';
 
 describe('the api process', () => {
@@ -27,7 +28,14 @@ describe('the api process', () => {
       `delete from migrations where name = '0001_tenants' returning name`,
     );
     expect(rows).toHaveLength(1);
-    const answer = await api.request('GET', '/readyz', { token: null });
+    // The result of an earlier check is kept for a second.
+    const answer = await until(
+      async () => {
+        const found = await api.request('GET', '/readyz', { token: null });
+        return found.status === 503 && found;
+      },
+      () => 'still ready',
+    );
     await api.database.pool.query(`insert into migrations (name) values ('0001_tenants')`);
     expect(answer.status).toBe(503);
     expect(answer.body).toMatchObject({
@@ -36,6 +44,24 @@ describe('the api process', () => {
       validation_errors: {},
       checks: { database: 'ok', migrations: ['0001_tenants'] },
     });
+  });
+
+  it('checks at most once a second, however often it is called', async () => {
+    let dials = 0;
+    const engine = net.createServer(() => (dials += 1)).listen(0, '127.0.0.1');
+    await new Promise((resolve) => engine.once('listening', resolve));
+    const { port } = engine.address() as net.AddressInfo;
+    const withEngine = await startTestApi({ env: { TEMPORAL_ADDRESS: `127.0.0.1:${port}` } });
+    const startedAt = performance.now();
+    for (let round = 0; round < 5; round += 1) {
+      const calls = Array.from({ length: 20 }, () => withEngine.request('GET', '/readyz'));
+      for (const answer of await Promise.all(calls)) expect(answer.status).toBe(200);
+    }
+    const seconds = (performance.now() - startedAt) / 1_000;
+    await withEngine.close();
+    engine.close();
+    expect(dials).toBeGreaterThan(0);
+    expect(dials).toBeLessThanOrEqual(1 + Math.ceil(seconds));
   });
 
   it('reports an engine that accepts connections', async () => {
@@ -52,26 +78,37 @@ describe('the api process', () => {
   it('counts requests by route pattern and status', async () => {
     await api.request('GET', '/v1/my/messages/4711');
     await api.request('GET', '/v1/my/nothing/at/all');
-    const answer = await api.request('GET', '/metrics', { token: null });
+    const answer = await fetch(`${api.opsUrl}/metrics`);
+    const text = await answer.text();
     expect(answer.headers.get('content-type')).toMatch(/^text\/plain/);
-    expect(answer.text).toContain(
+    expect(text).toContain(
       'carillon_http_request_duration_seconds_count{method="GET",route="/v1/my/messages/:id",status="404"} 1',
     );
-    expect(answer.text).toContain('route="unknown",status="404"} 1');
-    expect(answer.text).not.toContain('4711');
-    expect(answer.text).toMatch(/nodejs_eventloop_lag_seconds \d/);
-    expect(answer.text).toMatch(/carillon_database_connections\{pool="hot",state="idle"\} \d/);
+    expect(text).toContain('route="unknown",status="404"} 1');
+    expect(text).not.toContain('4711');
+    expect(text).toMatch(/nodejs_eventloop_lag_seconds \d/);
+    expect(text).toMatch(/carillon_database_connections\{pool="hot",state="idle"\} \d/);
   });
 
-  it('serves metrics on METRICS_PORT if it is set', async () => {
-    const free = net.createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => free.once('listening', resolve));
-    const { port } = free.address() as net.AddressInfo;
-    await new Promise((resolve) => free.close(resolve));
-    const separate = await startTestApi({ env: { METRICS_PORT: String(port) } });
-    expect((await separate.request('GET', '/metrics')).status).toBe(404);
-    expect((await fetch(`http://127.0.0.1:${port}/metrics`)).status).toBe(200);
-    await separate.close();
+  it('serves metrics only on the port for operators, at loopback by default', async () => {
+    expect((await api.request('GET', '/metrics')).status).toBe(404);
+    expect(api.config.OPS_HOST).toBe('127.0.0.1');
+    expect((await fetch(`${api.opsUrl}/metrics`)).status).toBe(200);
+    for (const path of ['/healthz', '/v1/my/account']) {
+      expect((await fetch(`${api.opsUrl}${path}`)).status).toBe(404);
+    }
+  });
+
+  it('serves the API without metrics if the default port for operators is taken, but not if OPS_PORT is', async () => {
+    const other = net.createServer().listen(9464, '127.0.0.1');
+    // Another process may have the port already, which serves as well.
+    await new Promise((resolve) => other.once('listening', resolve).once('error', resolve));
+    const without = await startTestApi({ env: { OPS_PORT: '' } });
+    expect((await without.request('GET', '/healthz')).status).toBe(200);
+    await without.close();
+    const taken = startTestApi({ env: { OPS_PORT: '9464' } });
+    await expect(taken).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    other.close();
   });
 });
 
