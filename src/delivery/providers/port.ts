@@ -16,6 +16,12 @@ export type HandOverOutcome =
   | { kind: 'refused'; code: FailureCode; response: string }
   /** The provider failed, which says nothing about the message. The message returns to the queue unchanged. */
   | { kind: 'fault'; reason: string }
+  /**
+   * The connection was lost while this message was transferred, and the provider certainly does not have it. It returns
+   * to the queue unchanged and is handed over alone. When that happens again, it counts as a temporary refusal: one
+   * message that breaks connections must not stop the others, and a provider that restarts must not cost attempts.
+   */
+  | { kind: 'lost'; reason: string }
   /** Not handed over because of another message of its batch. The message returns to the queue unchanged. */
   | { kind: 'not_tried' }
   /** The message may or may not have arrived. */

@@ -71,7 +71,7 @@ export function smtpVerdict(outcome: SmtpOutcome): HandOverOutcome {
       if (outcome.error instanceof SmtpInputError) {
         return { kind: 'refused', code: 'invalid_recipient', response: outcome.error.message };
       }
-      return { kind: 'fault', reason: outcome.error.message };
+      return { kind: outcome.inTransfer ? 'lost' : 'fault', reason: outcome.error.message };
     case 'ambiguous':
       return { kind: 'unknown', reason: outcome.error.message };
   }

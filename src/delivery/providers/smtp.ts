@@ -99,14 +99,28 @@ class SmtpProvider implements EmailProvider {
   async handOver(batch: readonly OutgoingEmail[]): Promise<HandOverOutcome[]> {
     const slot = await this.#take();
     try {
+      const first = await this.#transfer(slot, batch);
+      if (!mayGoOn(first)) return first;
+      const rest = await this.#transfer(
+        slot,
+        batch.filter((_email, index) => first[index]?.kind === 'not_tried'),
+      );
+      return first.map((outcome) => (outcome.kind === 'not_tried' ? (rest.shift() ?? outcome) : outcome));
+    } finally {
+      this.#give(slot);
+    }
+  }
+
+  /** Sends emails over the slot's connection. If it ends with one of them, those behind it are `not_tried`. */
+  async #transfer(slot: Slot, batch: readonly OutgoingEmail[]): Promise<HandOverOutcome[]> {
+    const kept = slot.connection?.open === true;
+    try {
       const connection = await this.#connect(slot);
       const outcomes = await Promise.all(batch.map((email) => send(connection, email)));
       this.#adapt(outcomes);
-      return verdicts(outcomes);
+      return verdicts(outcomes, kept);
     } catch (error) {
       return batch.map(() => ({ kind: 'fault', reason: (error as Error).message }));
-    } finally {
-      this.#give(slot);
     }
   }
 
@@ -173,18 +187,35 @@ function send(connection: SmtpConnection, email: OutgoingEmail): Promise<SmtpOut
   return connection.send({ from: email.returnPath, to: email.to, smtpUtf8, eightBit, data });
 }
 
-/** If the refusal of a message ended the connection, the messages pipelined behind it were not tried. */
-function verdicts(outcomes: SmtpOutcome[]): HandOverOutcome[] {
-  const lost = outcomes.some(endedConnection);
+/**
+ * If the connection ended with a message, the messages behind it were not tried.
+ * @param kept whether the connection was open before: the server may have closed it while it was idle, and then the
+ *   first message is not tried either
+ */
+function verdicts(outcomes: SmtpOutcome[], kept: boolean): HandOverOutcome[] {
+  if (kept && outcomes[0] && isStale(outcomes[0])) return outcomes.map(() => ({ kind: 'not_tried' }));
+  const ended = outcomes.some(endedConnection);
   return outcomes.map((outcome) => {
     const verdict = smtpVerdict(outcome);
     if (verdict.kind === 'deferred' && endedConnection(outcome)) return { ...verdict, connectionLost: true };
-    return lost && verdict.kind === 'fault' ? { kind: 'not_tried' } : verdict;
+    return ended && verdict.kind === 'fault' ? { kind: 'not_tried' } : verdict;
   });
 }
 
+/** Messages that were not tried go over a new connection, unless the server has asked for a pause (421). */
+function mayGoOn(outcomes: readonly HandOverOutcome[]): boolean {
+  const closing = outcomes.some((outcome) => outcome.kind === 'deferred' && outcome.connectionLost);
+  return !closing && outcomes.some(({ kind }) => kind === 'not_tried');
+}
+
+/** The connection ended before any reply to the first message. */
+function isStale(first: SmtpOutcome): boolean {
+  return first.kind === 'not_sent' && first.inTransfer === true && first.error.stage === 'mail';
+}
+
 function endedConnection(outcome: SmtpOutcome): boolean {
-  return outcome.kind === 'refused' && outcome.stage !== 'mail' && outcome.connectionLost;
+  if (outcome.kind === 'refused') return outcome.stage !== 'mail' && outcome.connectionLost;
+  return outcome.kind === 'ambiguous' || (outcome.kind === 'not_sent' && outcome.inTransfer === true);
 }
 
 /** Creates a provider that sends by SMTP. It does not connect before the first batch. */

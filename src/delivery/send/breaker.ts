@@ -1,3 +1,5 @@
+import type { HandOverOutcome } from '../providers/port.ts';
+
 /** A provider's breaker as operators see it. */
 export interface BreakerReport {
   state: 'closed' | 'open' | 'half_open';
@@ -18,7 +20,7 @@ export interface Breaker {
   tryEnter(): (() => void) | null;
   succeeded(): void;
   failed(reason: string): void;
-  /** Reports a connection that ended while a message was refused; the third in a row opens the breaker. */
+  /** Reports a connection that ended with a message; the third in a row opens the breaker. */
   strained(reason: string): void;
   /** Milliseconds until a batch may be handed over; 0: now. */
   waitMs(): number;
@@ -28,6 +30,27 @@ export interface Breaker {
 const FIRST_BACKOFF_MS = 1_000;
 const MAX_BACKOFF_MS = 300_000;
 const STRAINS_TO_OPEN = 3;
+
+/**
+ * Reports to the breaker what a batch shows of its provider: that it works, a fault, or strain.
+ * @param suspect the batch is a message that has already lost a connection. If it does again, that says something about
+ *   the provider only while the provider is being tested
+ */
+export function judgeProvider(
+  breaker: Breaker,
+  outcomes: readonly HandOverOutcome[],
+  suspect: boolean,
+): void {
+  const strain = outcomes.find((outcome) => outcome.kind === 'deferred' && outcome.connectionLost);
+  const fault = outcomes.find((outcome) => outcome.kind === 'fault');
+  const lost = outcomes.find((outcome) => outcome.kind === 'lost');
+  const accepted = outcomes.some((outcome) => outcome.kind === 'accepted');
+  if (strain?.kind === 'deferred') breaker.strained(strain.response);
+  else if (fault?.kind === 'fault' && !accepted) breaker.failed(fault.reason);
+  else if (lost?.kind === 'lost' && !accepted) {
+    if (!suspect || breaker.report().state !== 'closed') breaker.strained(lost.reason);
+  } else breaker.succeeded();
+}
 
 /** @param clock milliseconds since any moment; tests set it */
 export function createBreaker(clock: () => number = Date.now): Breaker {

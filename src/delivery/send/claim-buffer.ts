@@ -1,87 +1,126 @@
 import type { Claim } from './claim.ts';
+import { createPace } from './pace.ts';
+import { Turns } from './turns.ts';
 
-/** The maximum number of messages given to a provider under one intent. */
-const BATCH_SIZE = 50;
-const MAX_AHEAD = 1_000;
-/** A sender that has handed nothing over lately may be slow, but still claims this many. */
-const MIN_AHEAD = 100;
-/** The claims of a buffer are the work of about this many seconds. */
-const AHEAD_SECONDS = 3;
+const MIB = 1_048_576;
+/** Bytes of the contents of one batch. */
+const MAX_BATCH_BYTES = 8 * MIB;
+/** Bytes of all contents that a process has read and not yet recorded. */
+export const MAX_BYTES_IN_HAND = 64 * MIB;
 
-/** The claims of a provider channel that wait for a worker. */
+/** Bounds the bytes of contents that the batches of a process have in memory. Its buffers share it. */
+export interface ByteBudget {
+  /** Whether that much may be taken. Anything may if nothing is taken. */
+  hasRoom(bytes: number): boolean;
+  take(bytes: number): void;
+  giveBack(bytes: number): void;
+  /** Calls the listener whenever bytes were given back. */
+  onRoom(listener: () => void): void;
+}
+
+export function createByteBudget(limit: number = MAX_BYTES_IN_HAND): ByteBudget {
+  const listeners: (() => void)[] = [];
+  let taken = 0;
+  return {
+    hasRoom: (bytes) => taken === 0 || taken + bytes <= limit,
+    take(bytes) {
+      taken += bytes;
+    },
+    giveBack(bytes) {
+      taken -= bytes;
+      for (const listener of listeners) listener();
+    },
+    onRoom: (listener) => void listeners.push(listener),
+  };
+}
+
+/**
+ * The claims of a provider channel that wait for a worker. They are handed over by class and, within a class, in turn
+ * between accounts: a message waits for the batches that were taken before it came, never for another account's backlog.
+ */
 export interface ClaimBuffer {
-  /**
-   * How many more to claim: 0 until the buffer is half empty, and then no more than was handed over in the last seconds.
-   * A slow sender leaves to others what it cannot hand over soon; the claims of a quick one double each time.
-   */
+  /** How many more to claim: 0 until the buffer is half empty. A full one has half a second of measured work. */
   wanted(): number;
-  add(claims: Claim[]): void;
-  /** Counts messages that the workers are done with, whatever the outcome. */
-  handedOver(count: number): void;
-  /** @returns a batch of at most 50 claims, fewer if several workers wait; null once the buffer is closed */
+  /**
+   * How many to claim of backlogs that the buffer does not {@link has | have}, although it has enough of others: these
+   * would wait for a place in it. 0 if it is empty or twice as full as it should be.
+   */
+  wantedOfOthers(): number;
+  /** Whether it has claims of this backlog. */
+  has(backlog: { class: number; accountId: number }): boolean;
+  add(claims: readonly Claim[]): void;
+  /** Measures a batch that the provider has worked on. @param ms from its start to its last outcome */
+  measure(messages: number, ms: number): void;
+  /**
+   * @returns a batch: at most 50 claims, 250 ms of measured work and 8 MiB, fewer if several workers wait; null once
+   *   the buffer is closed
+   */
   take(): Promise<Claim[] | null>;
+  /** Ends a batch, whatever its outcome: its contents are no longer in memory. */
+  finish(batch: readonly Claim[]): void;
   /** Takes out all claims. */
   drain(): Claim[];
   close(): void;
 }
 
-/** Counts over the last {@link AHEAD_SECONDS}, including the present one. */
-function createRecentCount(now: () => number) {
-  const counts = Array.from({ length: AHEAD_SECONDS }, () => 0);
-  let second = Math.floor(now() / 1_000);
-  const forget = () => {
-    const present = Math.floor(now() / 1_000);
-    const passed = Math.min(present - second, AHEAD_SECONDS);
-    for (let n = 0; n < passed; n++) counts[(present - n) % AHEAD_SECONDS] = 0;
-    second = present;
-  };
-  return {
-    add(count: number) {
-      forget();
-      const index = second % AHEAD_SECONDS;
-      counts[index] = (counts[index] ?? 0) + count;
-    },
-    total() {
-      forget();
-      return counts.reduce((sum, count) => sum + count, 0);
-    },
-  };
-}
+const bytesOf = (claims: readonly Claim[]) => claims.reduce((sum, { bytes }) => sum + bytes, 0);
 
 /**
  * @param workers how many take batches from it
- * @param now milliseconds of a monotonic clock
+ * @param budget of the process
  */
-export function createClaimBuffer(workers: number, now: () => number = () => performance.now()): ClaimBuffer {
-  const recent = createRecentCount(now);
-  let claims: Claim[] = [];
+export function createClaimBuffer(workers: number, budget: ByteBudget = createByteBudget()): ClaimBuffer {
+  const pace = createPace(workers);
+  const turns = new Turns();
   const waiting: ((batch: Claim[] | null) => void)[] = [];
   let closed = false;
 
   /** An equal share for each of `takers`. */
-  const cutBatch = (takers: number): Claim[] =>
-    claims.splice(0, Math.min(BATCH_SIZE, Math.ceil(claims.length / takers)));
+  function cutBatch(takers: number): Claim[] {
+    const batch = turns.cut({
+      messages: Math.min(pace.batchSize(), Math.ceil(turns.length / takers)),
+      bytes: MAX_BATCH_BYTES,
+      turn: pace.turnSize(),
+      hasRoom: budget.hasRoom,
+    });
+    budget.take(bytesOf(batch));
+    return batch;
+  }
+
+  function serve(): void {
+    while (waiting.length > 0 && turns.length > 0) {
+      const batch = cutBatch(waiting.length);
+      if (batch.length === 0) return;
+      waiting.shift()?.(batch);
+    }
+  }
+
+  budget.onRoom(serve);
   return {
     wanted() {
-      const ahead = Math.min(MAX_AHEAD, Math.max(MIN_AHEAD, recent.total()));
-      return claims.length * 2 < ahead ? ahead : 0;
+      const ahead = pace.ahead();
+      return turns.length * 2 < ahead ? ahead - turns.length : 0;
     },
-    handedOver: (count) => recent.add(count),
-    add(more) {
-      claims = claims.length === 0 ? more : claims.concat(more);
-      while (waiting.length > 0 && claims.length > 0) {
-        const batch = cutBatch(waiting.length);
-        waiting.shift()?.(batch);
-      }
+    wantedOfOthers() {
+      const ahead = pace.ahead();
+      return turns.length > 0 && turns.length < 2 * ahead ? Math.ceil(ahead / 2) : 0;
     },
+    has: (backlog) => turns.has(backlog),
+    add(claims) {
+      turns.add(claims);
+      serve();
+    },
+    measure: (messages, ms) => pace.measure(messages, ms),
     async take() {
       if (closed) return null;
-      if (claims.length > 0) return cutBatch(Math.max(1, Math.min(waiting.length + 1, workers)));
+      if (turns.length > 0) {
+        const batch = cutBatch(Math.max(1, Math.min(waiting.length + 1, workers)));
+        if (batch.length > 0) return batch;
+      }
       return new Promise((resolve) => waiting.push(resolve));
     },
-    drain() {
-      return claims.splice(0);
-    },
+    finish: (batch) => budget.giveBack(bytesOf(batch)),
+    drain: () => turns.drain(),
     close() {
       closed = true;
       for (const resolve of waiting.splice(0)) resolve(null);

@@ -17,12 +17,13 @@ import type { LimitSettings } from '../limits/authority.ts';
 import { messageClasses } from '../message.ts';
 import type { HandOverOutcome } from '../providers/port.ts';
 import { type BatchMessage, dropUnknownIntents, intendBatch } from './batch.ts';
-import { type Breaker, createBreaker } from './breaker.ts';
-import { type ClaimBuffer, createClaimBuffer } from './claim-buffer.ts';
+import { type Breaker, createBreaker, judgeProvider } from './breaker.ts';
+import { type ClaimBuffer, createByteBudget, createClaimBuffer } from './claim-buffer.ts';
 import { createClaimRound } from './claim-round.ts';
 import { type Claim, releaseClaims } from './claim.ts';
 import type { ProviderChannel } from './hand-over.ts';
-import { type OutcomeRecord, outcomeRecord, refusalRecord } from './outcomes.ts';
+import { chargeLosses, countLosses, isSuspect } from './losses.ts';
+import { outcomeRecords } from './outcomes.ts';
 import { type BatchRecord, createBatchRecording, type RecordBatches } from './record.ts';
 
 export interface SenderDeps {
@@ -49,6 +50,9 @@ interface PendingRecord {
 }
 
 const RETRY_MS = 250;
+/** Pause between two looks for other backlogs while the buffers are full; longer if a look takes long. */
+const OTHERS_MS = 100;
+const OTHERS_PAUSE_SHARE = 10;
 const MAX_BATCHES_PER_RECORD = 32;
 
 /**
@@ -71,12 +75,15 @@ class SendQueue implements QueueAdapter<Claim> {
   readonly #liveSeqs = new Set<number>();
   #workers: Promise<void>[] = [];
   #seq = Date.now() * 1_000;
+  /** When to look for other backlogs next, in milliseconds of a monotonic clock. */
+  #othersAt = 0;
 
   constructor(deps: SenderDeps) {
     this.#deps = deps;
+    const budget = createByteBudget();
     this.#channels = deps.channels.map((channel) => ({
       channel,
-      buffer: createClaimBuffer(channel.concurrency),
+      buffer: createClaimBuffer(channel.concurrency, budget),
       breaker: createBreaker(),
     }));
     this.#claimRound = createClaimRound(deps.pool, deps.limits);
@@ -107,18 +114,38 @@ class SendQueue implements QueueAdapter<Claim> {
     );
   }
 
-  /** Fills the buffers that have become half empty. */
+  /**
+   * Fills the buffers that have become half empty. For a full one, it claims only backlogs of which the buffer has no
+   * claims: their messages must not wait until enough of the others have been handed over.
+   */
   async claim(owner: number): Promise<ClaimResult | null> {
-    const wanted = this.#wanted();
-    if (wanted.size === 0) return null;
-    const { claimed, nextDueMs } = await this.#claimRound(owner, wanted, (channel, claims) => {
-      const added = this.loop.register(claims);
-      const state = this.#channels.find((each) => each.channel.channel === channel);
-      if (state && this.loop.acceptsWork()) state.buffer.add(added);
-      else void this.loop.giveBack(added);
-    });
-    return { claimed, nextLookMs: nextDueMs };
+    const startedAt = performance.now();
+    const waitMs = this.#othersAt - startedAt;
+    const working = this.#channels.filter(({ breaker }) => breaker.waitMs() === 0);
+    const full = working.filter(({ buffer }) => buffer.wanted() === 0 && buffer.wantedOfOthers() > 0);
+    const wanted = new Map<string, number>();
+    for (const { channel, buffer } of working) {
+      const count = buffer.wanted() || (waitMs <= 0 ? buffer.wantedOfOthers() : 0);
+      if (count > 0) wanted.set(channel.channel, count);
+    }
+    if (wanted.size === 0) return full.length > 0 ? { claimed: 0, nextLookMs: waitMs } : null;
+    const { claimed, nextDueMs } = await this.#claimRound(owner, wanted, this.#onClaims, (backlog) =>
+      full.some(({ channel, buffer }) => channel.channel === backlog.channel && buffer.has(backlog)),
+    );
+    if (full.length === 0) return { claimed, nextLookMs: nextDueMs };
+    const endedAt = performance.now();
+    if (waitMs <= 0) {
+      this.#othersAt = endedAt + Math.max(OTHERS_MS, (endedAt - startedAt) * OTHERS_PAUSE_SHARE);
+    }
+    return { claimed, nextLookMs: Math.min(nextDueMs ?? Infinity, this.#othersAt - endedAt) };
   }
+
+  readonly #onClaims = (channel: string, claims: Claim[]): void => {
+    const added = this.loop.register(claims);
+    const state = this.#channels.find((each) => each.channel.channel === channel);
+    if (state && this.loop.acceptsWork()) state.buffer.add(added);
+    else void this.loop.giveBack(added);
+  };
 
   takeWaiting(): Claim[] {
     return this.#channels.flatMap(({ buffer }) => buffer.drain());
@@ -165,14 +192,6 @@ class SendQueue implements QueueAdapter<Claim> {
     await Promise.all(this.#channels.map(({ channel }) => channel.close()));
   }
 
-  /** How many to claim, by channel; channels with enough claims or a failing provider are left out. */
-  #wanted(): Map<string, number> {
-    const hungry = this.#channels.filter(
-      ({ buffer, breaker }) => buffer.wanted() > 0 && breaker.waitMs() === 0,
-    );
-    return new Map(hungry.map(({ channel, buffer }) => [channel.channel, buffer.wanted()]));
-  }
-
   async #work(state: ChannelState): Promise<void> {
     const { channel, buffer, breaker } = state;
     for (;;) {
@@ -188,6 +207,7 @@ class SendQueue implements QueueAdapter<Claim> {
         await this.loop.giveBack(claims);
         await sleep(RETRY_MS);
       } finally {
+        buffer.finish(claims);
         this.loop.forget(claims);
       }
     }
@@ -202,8 +222,10 @@ class SendQueue implements QueueAdapter<Claim> {
     try {
       const messages = await intendBatch(this.#deps.pool, { owner, seq, provider, claims });
       const leaving = messages.filter((message) => message.verdict === 'send');
-      const outcomes = leaving.length > 0 ? await this.#handOver(state, leaving) : [];
-      state.buffer.handedOver(messages.length);
+      const outcomes = leaving.length > 0 ? await this.#handOver(state, leaving, isSuspect(claims)) : [];
+      await countLosses(this.#deps.pool, owner, leaving, outcomes).catch((error: unknown) =>
+        this.#deps.log.warn({ err: error, provider }, 'lost connections not counted'),
+      );
       const records = outcomeRecords(provider, messages, outcomes);
       if (records.length > 0) await this.#record({ owner, seq, outcomes: records });
       this.loop.countHandled(leaving.length);
@@ -213,7 +235,12 @@ class SendQueue implements QueueAdapter<Claim> {
     }
   }
 
-  async #handOver({ channel, breaker }: ChannelState, leaving: BatchMessage[]): Promise<HandOverOutcome[]> {
+  async #handOver(
+    { channel, breaker, buffer }: ChannelState,
+    leaving: BatchMessage[],
+    suspect: boolean,
+  ): Promise<HandOverOutcome[]> {
+    const startedAt = performance.now();
     let outcomes: HandOverOutcome[];
     try {
       outcomes = await channel.handOver(leaving);
@@ -222,10 +249,11 @@ class SendQueue implements QueueAdapter<Claim> {
       outcomes = leaving.map(() => ({ kind: 'unknown', reason: (error as Error).message }));
       this.#deps.log.error({ err: error, provider: channel.provider }, 'provider threw');
     }
-    judgeProvider(breaker, outcomes);
+    if (outcomes.every(hasVerdict)) buffer.measure(leaving.length, performance.now() - startedAt);
+    judgeProvider(breaker, outcomes, suspect);
     const { state, reason } = breaker.report();
     if (state !== 'closed') this.#deps.log.warn({ provider: channel.provider, reason }, 'provider fault');
-    return outcomes;
+    return chargeLosses(outcomes, suspect);
   }
 
   /** Resolves when the batch's outcomes are committed, however long the database is unavailable. */
@@ -240,30 +268,9 @@ class SendQueue implements QueueAdapter<Claim> {
   }
 }
 
-/** Opens or closes the breaker by what a batch shows of its provider: a fault, strain, or that it works. */
-function judgeProvider(breaker: Breaker, outcomes: readonly HandOverOutcome[]): void {
-  const strain = outcomes.find((outcome) => outcome.kind === 'deferred' && outcome.connectionLost);
-  const fault = outcomes.find((outcome) => outcome.kind === 'fault');
-  const accepted = outcomes.some((outcome) => outcome.kind === 'accepted');
-  if (strain?.kind === 'deferred') breaker.strained(strain.response);
-  else if (fault?.kind === 'fault' && !accepted) breaker.failed(fault.reason);
-  else breaker.succeeded();
-}
-
-/** @param outcomes of the messages whose verdict is `send`, in their order */
-function outcomeRecords(
-  provider: string,
-  messages: readonly BatchMessage[],
-  outcomes: readonly HandOverOutcome[],
-): OutcomeRecord[] {
-  const refused = messages.flatMap((message) =>
-    message.verdict === 'send' ? [] : [refusalRecord(message, message.verdict)],
-  );
-  const handedOver = messages.filter((message) => message.verdict === 'send');
-  const recorded = handedOver.map((message, index) =>
-    outcomeRecord(message, provider, outcomes[index] ?? { kind: 'unknown', reason: 'no outcome' }),
-  );
-  return [...refused, ...recorded];
+/** Whether the provider has worked on the message, so that the time it took is a measure. */
+function hasVerdict({ kind }: HandOverOutcome): boolean {
+  return kind === 'accepted' || kind === 'deferred' || kind === 'bounced' || kind === 'refused';
 }
 
 /**

@@ -132,11 +132,31 @@ function unclippedRecord(
     case 'refused':
       return failed(record, outcome.code, outcome.response);
     case 'fault':
+    case 'lost':
     case 'not_tried':
       return { ...record, queue: 'release' };
     case 'unknown':
       return unknown(message, record, outcome.reason);
   }
+}
+
+/**
+ * Returns what to record about the messages of a batch.
+ * @param outcomes of the messages whose verdict is `send`, in their order
+ */
+export function outcomeRecords(
+  provider: string,
+  messages: readonly BatchMessage[],
+  outcomes: readonly HandOverOutcome[],
+): OutcomeRecord[] {
+  const refused = messages.flatMap((message) =>
+    message.verdict === 'send' ? [] : [refusalRecord(message, message.verdict)],
+  );
+  const handedOver = messages.filter((message) => message.verdict === 'send');
+  const recorded = handedOver.map((message, index) =>
+    outcomeRecord(message, provider, outcomes[index] ?? { kind: 'unknown', reason: 'no outcome' }),
+  );
+  return [...refused, ...recorded];
 }
 
 /** Returns what to record about a message that a limit refused before hand-over. */

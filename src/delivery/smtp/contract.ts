@@ -50,8 +50,11 @@ export type SmtpOutcome =
   | { kind: 'refused'; stage: 'mail' | 'rcpt' | 'data' | 'body'; reply: SmtpReply; connectionLost: boolean }
   /** The server does not offer what this message needs; nothing was sent. */
   | { kind: 'unsupported'; capability: 'smtputf8' | '8bitmime' | 'size'; message: string }
-  /** Certainly not handed over. An `SmtpInputError` means that this submission can never be written. */
-  | { kind: 'not_sent'; error: SmtpConnectionError }
+  /**
+   * Certainly not handed over. An `SmtpInputError` means that this submission can never be written. `inTransfer`: the
+   * connection ended between this message's MAIL and its final dot, so this message may be why.
+   */
+  | { kind: 'not_sent'; error: SmtpConnectionError; inTransfer?: true }
   /** The final dot was written, but no reply came: the server may or may not have the message. */
   | { kind: 'ambiguous'; error: SmtpConnectionError };
 

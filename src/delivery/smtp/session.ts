@@ -152,12 +152,18 @@ export class SmtpSession implements SmtpConnection, WireListener {
   ended(error: SmtpConnectionError): void {
     const reported = this.#expectedEnd || this.#awaited === 'quit' ? null : error;
     const [current, ahead] = [this.#current, this.#ahead];
-    const progress = { goAhead: this.#awaited === 'body', dotWritten: this.#dotWritten };
+    const progress = {
+      // A reply to RSET is about the message before.
+      begun: this.#awaited !== 'rset',
+      goAhead: this.#awaited === 'body',
+      dotWritten: this.#dotWritten,
+    };
     this.#current = null;
     this.#ahead = null;
     this.#closed = { error: reported };
     current?.resolve(outcomeOfLost(current.verdict, progress, error));
-    ahead?.resolve({ kind: 'not_sent', error });
+    // Its commands went out with the final dot of the current message. Either may be why the connection ended.
+    ahead?.resolve({ kind: 'not_sent', error, inTransfer: true });
     for (let next = this.#queue.shift(); next; next = this.#queue.shift())
       next.resolve({ kind: 'not_sent', error });
     for (const listener of this.#closeListeners.splice(0)) listener(reported);

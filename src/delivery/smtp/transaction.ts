@@ -19,6 +19,8 @@ export interface Transaction {
 
 /** The progress of a transaction when its connection ended. */
 interface Progress {
+  /** MAIL has been written. */
+  begun: boolean;
   /** 354 has come. */
   goAhead: boolean;
   /** The final dot has been written. */
@@ -36,5 +38,6 @@ export function outcomeOfLost(
 ): SmtpOutcome {
   if (verdict && (!error.violation || progress.goAhead))
     return { kind: 'refused', ...verdict, connectionLost: true };
-  return { kind: progress.dotWritten && !verdict ? 'ambiguous' : 'not_sent', error };
+  if (progress.dotWritten && !verdict) return { kind: 'ambiguous', error };
+  return { kind: 'not_sent', error, ...(progress.begun ? { inTransfer: true } : {}) };
 }

@@ -1,66 +1,213 @@
-import { describe, expect, it } from '@jest/globals';
-import { createClaimBuffer } from '../../../src/delivery/send/claim-buffer.ts';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  type ByteBudget,
+  type ClaimBuffer,
+  createByteBudget,
+  createClaimBuffer,
+} from '../../../src/delivery/send/claim-buffer.ts';
 import type { Claim } from '../../../src/delivery/send/claim.ts';
 
-const claims = (count: number): Claim[] =>
-  Array.from({ length: count }, (_each, n) => ({
-    messageId: n,
+const MIB = 1_048_576;
+const A = 1;
+const B = 2;
+const WORKERS = 16;
+
+let nextId = 0;
+let budget: ByteBudget;
+let buffer: ClaimBuffer;
+beforeEach(() => {
+  nextId = 0;
+  budget = createByteBudget(64 * MIB);
+  buffer = createClaimBuffer(WORKERS, budget);
+});
+
+function claims(count: number, accountId = A, more: Partial<Claim> = {}): Claim[] {
+  return Array.from({ length: count }, () => ({
+    messageId: nextId++,
     epoch: 1,
-    accountId: 1,
+    accountId,
     class: 0,
-    bytes: 0,
+    bytes: 1_000,
     losses: 0,
+    ...more,
   }));
-
-/** A buffer with a clock that the test sets. */
-function bufferAt() {
-  const clock = { ms: 10_500 };
-  return { clock, buffer: createClaimBuffer(16, () => clock.ms) };
 }
 
-/** Sizes of successive claims if everything that is claimed is handed over at once. */
-function successiveClaims(count: number): number[] {
-  const { buffer } = bufferAt();
-  return Array.from({ length: count }, () => {
-    const wanted = buffer.wanted();
-    buffer.handedOver(wanted);
-    return wanted;
-  });
+/** Hands over so many messages that the buffer knows how long one takes. */
+const learn = (messageMs: number) => {
+  for (let n = 0; n < 50; n += 1) buffer.measure(10, 10 * messageMs);
+};
+
+/** The next batch, which must be ready. */
+async function next(): Promise<Claim[]> {
+  const batch = await Promise.race([buffer.take(), Promise.resolve('none')]);
+  if (batch === null || typeof batch === 'string') throw new Error('no batch is ready');
+  return batch;
 }
 
-describe('the size of a claim', () => {
-  it('doubles with each claim that it hands over, up to a thousand', () => {
-    expect(successiveClaims(7)).toEqual([100, 100, 200, 400, 800, 1_000, 1_000]);
+const accountsOf = (batch: readonly Claim[]) => batch.map(({ accountId }) => accountId);
+
+/** As many batches as there are, each given back at once. */
+async function allBatches(): Promise<Claim[][]> {
+  const batches: Claim[][] = [];
+  for (let left = true; left;) {
+    const batch = await next().catch(() => null);
+    left = batch !== null;
+    if (!batch) continue;
+    batches.push(batch);
+    buffer.finish(batch);
+  }
+  return batches;
+}
+
+describe('the size of a batch', () => {
+  it.each([
+    [0.5, 50],
+    [5, 50],
+    [10, 25],
+    [50, 5],
+    [2_000, 1],
+  ])('is 250 ms of work if a message takes %d ms: %d', async (messageMs, size) => {
+    learn(messageMs);
+    buffer.add(claims(1_000));
+    expect(await next()).toHaveLength(size);
   });
 
-  it('is what the sender hands over in three seconds', () => {
-    const { clock, buffer } = bufferAt();
-    for (let second = 0; second < 20; second += 1) {
-      clock.ms += 1_000;
-      buffer.handedOver(70);
-    }
-    expect(buffer.wanted()).toBe(210);
+  it('follows the provider when it becomes slow, and when it recovers', async () => {
+    learn(1);
+    learn(50);
+    buffer.add(claims(1_000));
+    expect(await next()).toHaveLength(5);
+    learn(1);
+    expect(await next()).toHaveLength(50);
   });
 
-  it('is small for a sender that hands nothing over, even if it did before', () => {
-    const { clock, buffer } = bufferAt();
-    expect(buffer.wanted()).toBe(100);
-    buffer.handedOver(5_000);
-    clock.ms += 2_000;
-    expect(buffer.wanted()).toBe(1_000);
-    clock.ms += 1_000;
-    expect(buffer.wanted()).toBe(100);
-    buffer.handedOver(5_000);
-    clock.ms += 3_600_000;
-    expect(buffer.wanted()).toBe(100);
+  it('is small before the provider has been measured', async () => {
+    buffer.add(claims(1_000));
+    expect(await next()).toHaveLength(10);
   });
 
-  it('is zero until the buffer is half empty', async () => {
-    const { buffer } = bufferAt();
-    buffer.handedOver(400);
-    buffer.add(claims(240));
+  it('is an equal share for each waiting worker', async () => {
+    learn(1);
+    const batches = [1, 2, 3, 4].map(() => buffer.take());
+    buffer.add(claims(20));
+    expect((await Promise.all(batches)).map((batch) => batch?.length)).toEqual([5, 5, 5, 5]);
+  });
+});
+
+describe('the number of claims ahead', () => {
+  it.each([
+    [1, 1_000],
+    [50, 160],
+    [10_000, 32],
+  ])('is half a second of work for all workers if a message takes %d ms: %d', (messageMs, count) => {
+    learn(messageMs);
+    expect(buffer.wanted()).toBe(count);
+  });
+
+  it('is filled up once the buffer is less than half full', async () => {
+    learn(50);
+    buffer.add(claims(83));
     expect(buffer.wanted()).toBe(0);
-    await buffer.take();
-    expect(buffer.wanted()).toBe(400);
+    await next();
+    expect(buffer.wanted()).toBe(82);
+  });
+
+  it('leaves room for accounts that have no claims in a full buffer, but not without bound', () => {
+    learn(50);
+    expect(buffer.wantedOfOthers()).toBe(0);
+    buffer.add(claims(160));
+    expect([buffer.has({ class: 0, accountId: A }), buffer.has({ class: 0, accountId: B })]).toEqual([
+      true,
+      false,
+    ]);
+    expect(buffer.wantedOfOthers()).toBe(80);
+    buffer.add(claims(160, B));
+    expect(buffer.wantedOfOthers()).toBe(0);
+  });
+});
+
+describe('the order of claims', () => {
+  it('puts transactional messages before flows before campaigns', async () => {
+    learn(250);
+    buffer.add([...claims(1, A, { class: 2 }), ...claims(1, A, { class: 1 }), ...claims(1, A, { class: 0 })]);
+    expect((await allBatches()).flat().map((claim) => claim.class)).toEqual([0, 1, 2]);
+  });
+
+  it('gives accounts their turns, message by message, if the provider is slow', async () => {
+    learn(50);
+    buffer.add([...claims(4, A), ...claims(2, B), ...claims(1, 3)]);
+    expect((await allBatches()).map(accountsOf)).toEqual([
+      [A, B, 3, A, B],
+      [A, A],
+    ]);
+  });
+
+  it('gives accounts longer turns if the provider is quick, for batches of few accounts cost less', async () => {
+    learn(5);
+    buffer.add([...claims(60, A), ...claims(60, B)]);
+    const turns = Array.from({ length: 5 }, (_each, n) => Array.from({ length: 10 }, () => (n % 2 ? B : A)));
+    expect(accountsOf(await next())).toEqual(turns.flat());
+  });
+
+  it('lets a new account wait for one turn of each other account only', async () => {
+    learn(50);
+    buffer.add(claims(160, A));
+    await next();
+    buffer.add(claims(1, B));
+    expect(accountsOf(await next())).toEqual([A, B, A, A, A]);
+  });
+
+  it('keeps the order of one account', async () => {
+    learn(50);
+    buffer.add([...claims(7, A), ...claims(3, B)]);
+    const ids = (await allBatches())
+      .flat()
+      .flatMap(({ accountId, messageId }) => (accountId === A ? messageId : []));
+    expect(ids).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  });
+
+  it('hands a message that has lost a connection over alone', async () => {
+    learn(1);
+    buffer.add([...claims(2, A), ...claims(1, A, { losses: 1 }), ...claims(2, A), ...claims(2, B)]);
+    const ids = (await allBatches()).map((batch) => batch.map(({ messageId }) => messageId));
+    expect(ids).toEqual([[0, 1, 5, 6], [2], [3, 4]]);
+  });
+});
+
+describe('the bytes of a batch', () => {
+  it('are 8 MiB at most, and a larger message is alone', async () => {
+    learn(1);
+    buffer.add([...claims(5, A, { bytes: 3 * MIB }), ...claims(1, A, { bytes: 9 * MIB }), ...claims(1, A)]);
+    expect((await allBatches()).map((batch) => batch.length)).toEqual([2, 2, 1, 1, 1]);
+  });
+
+  it('are bounded in all batches of the process, and small messages go on meanwhile', async () => {
+    learn(1);
+    buffer.add(claims(40, A, { bytes: 3 * MIB }));
+    const large: Claim[][] = [];
+    for (let n = 0; n < 11; n += 1) large.push(await next());
+    expect(large.flat()).toHaveLength(21);
+    const waits = buffer.take();
+    expect(await Promise.race([waits, Promise.resolve('waits')])).toBe('waits');
+    buffer.add(claims(3, B));
+    expect(accountsOf((await waits) ?? [])).toEqual([B, B, B]);
+    buffer.finish(large[0] ?? []);
+    expect(accountsOf(await next())).toEqual([A, A]);
+  });
+
+  it('are bounded over several buffers', async () => {
+    const other = createClaimBuffer(WORKERS, budget);
+    budget.take(62 * MIB);
+    other.add(claims(1, A, { bytes: 4 * MIB }));
+    const batch = other.take();
+    expect(await Promise.race([batch, Promise.resolve('waits')])).toBe('waits');
+    budget.giveBack(62 * MIB);
+    expect(await batch).toHaveLength(1);
+  });
+
+  it('may be more than the bound for one message that is larger', async () => {
+    buffer.add(claims(1, A, { bytes: 100 * MIB }));
+    expect(await next()).toHaveLength(1);
   });
 });

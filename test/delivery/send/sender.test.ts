@@ -113,11 +113,11 @@ describe('the send loop', () => {
     senders.push(await startTestSender({ url: test.url, port: server.port, channel }));
     const owned = () => query('select 1 from send_queue where owner is not null');
     try {
-      // Two batches of 50, and what is claimed ahead.
-      await eventually(async () => expect(await owned()).toHaveLength(200));
+      // Two batches of ten, and what is claimed ahead.
+      await eventually(async () => expect(await owned()).toHaveLength(50));
       await start();
-      await untilCounts({ sent: 400, queued: 200 });
-      expect(await owned()).toHaveLength(200);
+      await untilCounts({ sent: 550, queued: 50 });
+      expect(await owned()).toHaveLength(50);
     } finally {
       answered.resolve(undefined);
     }
@@ -147,16 +147,14 @@ describe('a claim that the database forgot in a crash', () => {
     });
     await queueEmails(test.database, account, 80);
     await start({ connections: 1 });
-    // The first batch is at the provider; the other thirty claims wait in the sender.
+    // The first batch is at the provider; the other claims wait in the sender.
     await eventually(async () => expect(await query('select 1 from handovers')).toHaveLength(1));
     const forgotten = await query(
       `update send_queue set owner = null, claim_epoch = claim_epoch - 1
-       where message_id not in (select unnest(message_ids) from handovers) returning message_id`,
+       where owner is not null and message_id not in (select unnest(message_ids) from handovers)
+       returning message_id`,
     );
-    expect(forgotten).toHaveLength(30);
-    await eventually(async () =>
-      expect(await query('select 1 from send_queue where owner is null')).toHaveLength(0),
-    );
+    expect(forgotten).toHaveLength(40);
     answer();
     await untilCounts({ sent: 80 });
     expect(server.received).toHaveLength(80);
@@ -483,7 +481,7 @@ describe('a sender that dies', () => {
       await query(
         'select message_id as "messageId", claim_epoch as epoch from send_queue where owner = 81 order by 1',
       ),
-    ).toEqual(others);
+    ).toEqual(others.map(({ messageId, epoch }) => ({ messageId, epoch })));
     expect(await statusCounts(test.database)).toEqual({ queued: 2, unknown: 1 });
     expect(await query('select distinct message_id from message_events')).toEqual([
       { message_id: claims[2]?.messageId },

@@ -1,0 +1,44 @@
+/** The maximum number of messages given to a provider under one intent. */
+export const MAX_BATCH = 50;
+/** Measured work of a batch: other accounts wait for a connection no longer than this. */
+const MAX_BATCH_MS = 250;
+/** Measured work of one account's turn within a batch. */
+const TURN_MS = 50;
+/** Claims of a buffer are the work of this time for all workers. */
+const AHEAD_MS = 500;
+const MAX_AHEAD = 1_000;
+/** Assumed of a provider until its first batch is measured. */
+const FIRST_GUESS_MS = 25;
+/** Weight of the newest batch in the mean. */
+const WEIGHT = 0.2;
+
+/** How long a provider channel takes for a message, and how many messages are given to it at once for that reason. */
+export interface Pace {
+  /** Measures a batch that the provider has worked on. @param ms from its start to its last outcome */
+  measure(messages: number, ms: number): void;
+  /** Messages of a batch. */
+  batchSize(): number;
+  /** Messages that one account may have in a batch before the next account has its turn. */
+  turnSize(): number;
+  /** Messages that a buffer contains at most, so that all workers are busy for half a second. */
+  ahead(): number;
+}
+
+function within(count: number, min: number, max: number): number {
+  return Math.min(max, Math.max(min, Math.floor(count)));
+}
+
+/** @param workers how many batches the provider takes at once */
+export function createPace(workers: number): Pace {
+  let meanMs: number | null = null;
+  const messageMs = () => Math.max(meanMs ?? FIRST_GUESS_MS, 0.01);
+  return {
+    measure(messages, ms) {
+      const measured = ms / messages;
+      meanMs = meanMs === null ? measured : meanMs + (measured - meanMs) * WEIGHT;
+    },
+    batchSize: () => within(MAX_BATCH_MS / messageMs(), 1, MAX_BATCH),
+    turnSize: () => within(TURN_MS / messageMs(), 1, MAX_BATCH),
+    ahead: () => within((workers * AHEAD_MS) / messageMs(), Math.min(2 * workers, MAX_AHEAD), MAX_AHEAD),
+  };
+}
