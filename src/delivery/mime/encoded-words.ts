@@ -5,8 +5,8 @@ export const maxEncodedWordLength = 75;
 
 interface WordEncoding {
   letter: 'Q' | 'B';
-  /** Space that a piece of text takes, in the unit of `capacity`. */
-  cost(text: string): number;
+  /** Space that a character takes, in the unit of `capacity`. */
+  cost(codePoint: number): number;
   /** Space in a word of this many characters. */
   capacity(wordLength: number): number;
   encode(text: string): string;
@@ -22,16 +22,23 @@ for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
   literalInQ[character.charCodeAt(0)] = 1;
 }
 
+/** Bytes in UTF-8. A lone surrogate is replaced by U+FFFD, which has three, too. */
+function utf8Length(codePoint: number): number {
+  if (codePoint < 0x80) return 1;
+  if (codePoint < 0x800) return 2;
+  return codePoint < 0x10000 ? 3 : 4;
+}
+
 const quoted: WordEncoding = {
   letter: 'Q',
-  cost: (text) => Buffer.from(text).reduce((sum, byte) => sum + (literalInQ[byte] ? 1 : 3), 0),
+  cost: (codePoint) => (literalInQ[codePoint] ? 1 : 3 * utf8Length(codePoint)),
   capacity: (wordLength) => wordLength - overhead,
   encode: (text) => Array.from(Buffer.from(text), encodeByteInQ).join(''),
 };
 
 const base64: WordEncoding = {
   letter: 'B',
-  cost: (text) => Buffer.byteLength(text),
+  cost: utf8Length,
   capacity: (wordLength) => Math.floor((wordLength - overhead) / 4) * 3,
   encode: (text) => Buffer.from(text).toString('base64'),
 };
@@ -45,49 +52,69 @@ function encodeByteInQ(byte: number): string {
 /**
  * Encodes text as words of at most 75 characters each, in the shorter of Q and B. Words never split a character. They
  * split what a reader sees as one character (base and combining marks, joined emoji) only if it is too long for a word.
- * @param text well-formed Unicode, not empty
+ * @param text not empty
  * @param firstLength characters that are left on the line of the first word
  */
 export function encodeWords(text: string, firstLength: number): string[] {
   const encoding = shorterEncoding(text);
   const restCapacity = encoding.capacity(maxEncodedWordLength);
-  let capacity = encoding.capacity(Math.min(firstLength, maxEncodedWordLength));
   const words: string[] = [];
-  let chunk = '';
-  let used = 0;
-  for (const unit of indivisibleUnits(text, encoding, capacity)) {
-    const cost = encoding.cost(unit);
-    if (used + cost > capacity && chunk !== '') {
-      words.push(toWord(encoding, chunk));
-      capacity = restCapacity;
-      chunk = '';
-      used = 0;
-    }
-    chunk += unit;
-    used += cost;
+  let capacity = encoding.capacity(Math.min(firstLength, maxEncodedWordLength));
+  for (let start = 0; start < text.length; capacity = restCapacity) {
+    const end = wordEnd(text, start, encoding, capacity);
+    words.push(`${prefix}${encoding.letter}?${encoding.encode(text.slice(start, end))}?=`);
+    start = end;
   }
-  words.push(toWord(encoding, chunk));
   return words;
 }
 
-function toWord(encoding: WordEncoding, text: string): string {
-  return `${prefix}${encoding.letter}?${encoding.encode(text)}?=`;
-}
-
 function shorterEncoding(text: string): WordEncoding {
-  const base64Length = Math.ceil(base64.cost(text) / 3) * 4;
-  return quoted.cost(text) <= base64Length ? quoted : base64;
+  let inQ = 0;
+  let inB = 0;
+  for (let index = 0; index < text.length;) {
+    const codePoint = text.codePointAt(index) ?? 0;
+    inQ += quoted.cost(codePoint);
+    inB += base64.cost(codePoint);
+    index += unitsOf(codePoint);
+  }
+  return inQ <= Math.ceil(inB / 3) * 4 ? quoted : base64;
 }
 
-/** Yields the pieces that are not split: the whole text if it fits into the first word. */
-function* indivisibleUnits(text: string, encoding: WordEncoding, firstCapacity: number): Generator<string> {
-  if (encoding.cost(text) <= firstCapacity) {
-    yield text;
-    return;
+/** UTF-16 code units of a character. */
+function unitsOf(codePoint: number): number {
+  return codePoint > 0xffff ? 2 : 1;
+}
+
+/** The end of the characters from `start` on that fit into the capacity. */
+function fittingEnd(text: string, start: number, encoding: WordEncoding, capacity: number): number {
+  let end = start;
+  for (let used = 0; end < text.length;) {
+    const codePoint = text.codePointAt(end) ?? 0;
+    used += encoding.cost(codePoint);
+    if (used > capacity) break;
+    end += unitsOf(codePoint);
   }
-  const restCapacity = encoding.capacity(maxEncodedWordLength);
-  for (const { segment } of new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(text)) {
-    if (encoding.cost(segment) <= restCapacity) yield segment;
-    else yield* segment;
-  }
+  return end;
+}
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/**
+ * The end of the word that begins at `start`. The segmenter reads only the text around the end: it is slow, and what a
+ * client sends may be long.
+ */
+function wordEnd(text: string, start: number, encoding: WordEncoding, capacity: number): number {
+  const end = fittingEnd(text, start, encoding, capacity);
+  if (end === text.length || (end > start && isAscii(text, end - 1) && isAscii(text, end))) return end;
+  const longest = fittingEnd(text, start, encoding, encoding.capacity(maxEncodedWordLength));
+  const around = graphemes.segment(text.slice(start, longest + 2)).containing(end - start);
+  if (around === undefined) return end;
+  if (around.index > 0) return start + around.index;
+  // The word begins with a character that does not fit into the rest of the line. It may fit into a line of its own.
+  const whole = start + around.segment.length;
+  return whole <= longest ? whole : longest;
+}
+
+function isAscii(text: string, index: number): boolean {
+  return text.charCodeAt(index) < 0x80;
 }

@@ -78,7 +78,7 @@ export function formatTextField(name: string, value: string): string {
   // Most fields need no folding, encoding or trimming.
   const fits = name.length + 2 + value.length <= preferredLineLength;
   if (fits && plainText.test(value) && !value.includes('=?')) return `${name}: ${value}`;
-  const text = headerText(`header ${name}`, value).replace(/^ +| +$/g, '');
+  const text = withoutOuterSpaces(headerText(`header ${name}`, value));
   const writer = createFieldWriter(name);
   if (text === '') return `${name}: `;
   const words = splitAtSingleSpaces(text);
@@ -89,6 +89,15 @@ export function formatTextField(name: string, value: string): string {
     else if (index === first) writer.pushEncoded(words.slice(first, last + 1).join(' '));
   });
   return writer.field();
+}
+
+/** A regular expression for the end would be quadratic in a run of spaces inside the text. */
+function withoutOuterSpaces(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && text[start] === ' ') start += 1;
+  while (end > start && text[end - 1] === ' ') end -= 1;
+  return text.slice(start, end);
 }
 
 /** Several spaces in a row stay inside a word: if the field were folded there, relays could drop some of them. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../errors.ts';
-import { isTooDeep } from './storable.ts';
+import { exceededBound, MAX_LEVELS, MAX_NAMES, MAX_VALUES } from './json-shape.ts';
 
 export const DEFAULT_BODY_LIMIT = 5 * 1024 * 1024;
 
@@ -106,9 +106,19 @@ export async function readJson(
   if (bytes.length === 0 && optional) return { value: {}, suspect: false };
   if (optional) requireJsonType(request);
   if (!isUtf8(bytes)) throw new AppError('malformed_json', 'the body is not valid UTF-8');
+  requireModestShape(bytes);
   const value = parseJson(bytes.toString('utf8'));
-  if (isTooDeep(value)) throw new AppError('malformed_json', 'the body is nested deeper than 100 levels');
   return { value, suspect: bytes.includes('\\u') || bytes.includes('__proto__') };
+}
+
+function requireModestShape(bytes: Buffer): void {
+  const exceeded = exceededBound(bytes);
+  if (exceeded === null) return;
+  if (exceeded === 'levels') {
+    throw new AppError('malformed_json', `the body is nested deeper than ${MAX_LEVELS} levels`);
+  }
+  const limit = exceeded === 'values' ? `${MAX_VALUES} values` : `${MAX_NAMES} fields in one of its objects`;
+  throw new AppError('payload_too_large', `the body has more than ${limit}`);
 }
 
 function parseJson(text: string): unknown {

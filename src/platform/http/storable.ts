@@ -1,14 +1,6 @@
 import type { ValidationErrors } from '../../errors.ts';
 import { isFull } from './validation.ts';
 
-const MAX_LEVELS = 100;
-
-/** Whether lists and objects are nested more than 100 levels deep. Their readers are recursive. */
-export function isTooDeep(value: unknown, levels: number = MAX_LEVELS): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1));
-}
-
 /** @returns why PostgreSQL cannot store this string as text or jsonb; null if it can */
 function unstorable(text: string): string | null {
   if (text.includes('\u0000')) return 'must not contain the character NUL';

@@ -114,7 +114,8 @@ export const errorMeaning: Record<ErrorCode, string> = {
   method_not_allowed: 'the path does not support this method',
   idempotency_conflict: 'the Idempotency-Key was used with another payload',
   conflict: 'the request conflicts with the current state',
-  payload_too_large: 'the body or the file is too large',
+  payload_too_large:
+    'the body or the file is too large, or a JSON body has more than 20,000 values or 2,000 fields in one object',
   unsupported_media_type: 'the Content-Type is not supported',
   validation_error: 'fields are invalid; `validation_errors` lists them',
   sender_not_verified: 'the sender is not a verified identity of the brand',

@@ -115,12 +115,26 @@ it('refuses the name __proto__ at any depth, instead of losing it', async () => 
 });
 
 it('reports at most 100 wrong fields', async () => {
-  const names = Array.from({ length: 20_000 }, (_, index) => `"field_${index}":"\\u0000"`);
+  const names = Array.from({ length: 2_000 }, (_, index) => `"field_${index}":"\\u0000"`);
   const unknown = await putBrand(`{${names.join().replaceAll('\\u0000', '')}}`);
   const unstorable = await putBrand(`{${names.join()}}`);
   for (const { status, body } of [unknown, unstorable]) {
     expect([status, Object.keys(body.validation_errors ?? {}).length]).toEqual([422, 100]);
   }
+});
+
+it.each([
+  ['values in lists', `{"a":[${'0,'.repeat(20_000)}0]}`, '20000 values'],
+  ['lists in lists', `{"a":[${'[],'.repeat(20_000)}0]}`, '20000 values'],
+  [
+    'fields in an object',
+    `{${Array.from({ length: 2_001 }, (_, index) => `"k${index}":1`).join()}}`,
+    '2000 fields',
+  ],
+])('refuses a body with too many %s before it parses them', async (_what, rawBody, limit) => {
+  const answer = await putBrand(rawBody);
+  expect([answer.status, answer.body.code]).toEqual([413, 'payload_too_large']);
+  expect(answer.body.message).toContain(limit);
 });
 
 it('never causes a 500 in a query or path parameter', async () => {
