@@ -6,6 +6,7 @@ import * as systemAccount from './0005_system_account.ts';
 import * as messageUpdates from './0006_message_updates.ts';
 import * as handOver from './0007_hand_over.ts';
 import * as sendingLocks from './0008_sending_locks.ts';
+import * as processLocks from './0009_process_locks.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -17,4 +18,5 @@ export const migrations = [
   messageUpdates,
   handOver,
   sendingLocks,
+  processLocks,
 ];

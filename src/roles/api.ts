@@ -156,7 +156,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     const database = openDatabase(options);
     started.push(() => database.close());
     await requireConnections(database.pool, poolMax, (facts, message) => log.warn(facts, message));
-    const live = await registerProcess(options, 'api', upkeep.processWork);
+    const live = await registerProcess(options, 'api', upkeep.processWork, log);
     started.push(() => live.close());
     const server = await startApi({ config, database, log });
     started.push(() => server.stop());

@@ -90,7 +90,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
   const resolver = createResolver(config.DNS_SERVERS);
   const channels = await openChannels(config, database, keyring, resolver);
-  const process = await registerProcess(options, 'sender', upkeep.processWork);
+  const process = await registerProcess(options, 'sender', upkeep.processWork, log);
   const waker = createWaker(options);
   const events = createEventPublisher(eventConsumers);
   const sender = openSender(config, database, waker, channels, { process, events, log });

@@ -96,7 +96,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const engine = openEngine(config);
   const database = openDatabase(options);
   await requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message));
-  const process = await registerProcess(options, 'worker', upkeep.processWork);
+  const process = await registerProcess(options, 'worker', upkeep.processWork, log);
   const waker = createWaker(options);
   const sync = startEngineSync(engine, database, waker, log);
   const stopping = new AbortController();

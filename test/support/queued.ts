@@ -22,10 +22,11 @@ export async function insertAccount(database: Database, allowancePerDay?: number
   return { accountId: row?.account_id ?? 0, brandId: row?.brand_id ?? 0 };
 }
 
-/** Inserts a sender's process row, so that it can own claims. It has no lock, so a reaper takes it for dead. */
+/** Inserts a sender's process row, so that it can own claims. It is dead: it has no lock and has long been silent. */
 export async function insertSender(database: Database, id: number): Promise<void> {
   await database.pool.query(
-    `insert into processes (id, role, host, pid) overriding system value values ($1, 'sender', 'x', 1)`,
+    `insert into processes (id, role, host, pid, seen_at) overriding system value
+     values ($1, 'sender', 'x', 1, now() - interval '1 minute')`,
     [id],
   );
 }

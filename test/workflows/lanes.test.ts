@@ -8,6 +8,7 @@ import { createLaneModeActivities } from '../../activities/lanes.ts';
 import { loadConfig, type Config } from '../../src/config.ts';
 import { upkeep } from '../../src/features/upkeep.ts';
 import { ensureLanes } from '../../src/platform/lanes/ensure.ts';
+import { isLockSql } from '../../src/platform/processes/liveness-lock.ts';
 import { registerProcess, type LiveProcess } from '../../src/platform/processes/process.ts';
 import { callEngine, openEngine, type Engine } from '../../src/platform/temporal/connection.ts';
 import { keepWorking, type KeptWorkers } from '../../src/platform/temporal/worker.ts';
@@ -260,7 +261,7 @@ describe('a lane', () => {
     await signal(1, 'pause');
     await until(async () => (await stateOf(1)).mode === 'paused');
     const { rows } = await db.database.pool.query<{ backend: number }>(
-      'select lock_backend_pid as backend from processes where id = $1',
+      `select l.pid as backend from pg_locks l where ${isLockSql('$1')}`,
       [killed.id],
     );
     const backend = rows[0]?.backend ?? 0;

@@ -1,6 +1,7 @@
 import { IDEMPOTENCY_DAYS } from '../db/idempotency.ts';
 import { keepPartitionsOf } from '../db/partitions.ts';
-import { holdsLockSql, ownsNothingSql } from '../processes/process.ts';
+import { holdsLockSql } from '../processes/liveness-lock.ts';
+import { ownsNothingSql } from '../processes/process.ts';
 import { batchTask, daysBefore, type HousekeepingTask, inBatches } from './task.ts';
 
 const SILENT_PROCESS_DAYS = 1;

@@ -1,6 +1,6 @@
 import type { LaneKind, LaneMode } from '../../../workflows/lanes/contract.ts';
 import type { Queryable } from '../db/queryable.ts';
-import { holdsLockSql } from '../processes/process.ts';
+import { holdsLockSql } from '../processes/liveness-lock.ts';
 
 export interface Lane {
   kind: LaneKind;

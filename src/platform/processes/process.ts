@@ -1,20 +1,12 @@
 import os from 'node:os';
-import pg from 'pg';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { Logger } from 'pino';
 import { connectionSettings, type DatabaseOptions } from '../db/database.ts';
 import type { Queryable } from '../db/queryable.ts';
 import type { WakeChannel } from '../db/wake.ts';
-
-/** First key of the advisory lock that a live process's session holds; the second is the process's id. */
-export const LIVENESS_LOCK = 1_129_468_233;
-
-/**
- * SQL condition: whether the process is alive. It holds its lock; a killed process loses it at once.
- * @param id SQL for an id of `processes`; if it is null, the condition is false
- */
-export const holdsLockSql = (id: string): string => `exists (
-  select 1 from pg_locks l
-  where l.locktype = 'advisory' and l.granted and l.classid = ${LIVENESS_LOCK} and l.objid = ${id}::int::oid
-    and l.database = (select oid from pg_database where datname = current_database()))`;
+import type { HeartbeatSettings } from './heartbeat.ts';
+import type { HeartbeatReport } from './heartbeat-thread.ts';
 
 /** Work that a process may own, such as claims, and its recovery after the process dies. */
 export interface ProcessWork {
@@ -38,140 +30,131 @@ export function ownsNothingSql(work: readonly ProcessWork[], id: string): string
   return ['true', ...work.map(({ ownedSql }) => `not ${ownedSql(id)}`)].join(' and ');
 }
 
-/** Names the connections that hold liveness locks, so that the reaper ends no other. */
-export const LIVENESS_APPLICATION = 'carillon alive';
-const HEARTBEAT_MS = 3_000;
-const RECONNECT_MS = 500;
-
 export interface LiveProcess {
   /**
-   * This process's id; null while it has no connection of its own to the database. Changes after another process took
-   * this one for dead.
+   * This process's id; null once it is closed. It changes after another process has taken this one for dead. Until this
+   * process notices that, it has the old id, under which it can neither claim nor intend.
    */
   id(): number | null;
+  /** Removes the process's row, unless it still owns work. */
   close(): Promise<void>;
 }
 
-interface State {
-  role: string;
-  options: DatabaseOptions;
-  id: number | null;
-  lastId: number | null;
-  client: pg.Client | null;
-  timer: NodeJS.Timeout | null;
-  /** The next attempt to connect. */
-  retry: NodeJS.Timeout | null;
-  closed: boolean;
-}
+const threadFile = new URL('./heartbeat-thread.ts', import.meta.url);
+const PULSE_MS = 1_000;
+/** An event loop that was blocked for a minute is hung: other processes take over its work. */
+const MAX_BEATS_WITHOUT_PULSE = 60;
+const THREAD_RESTART_MS = 250;
+const CLOSE_LIMIT_MS = 5_000;
+/** Of the thread's heap, which needs a tenth of it. */
+const threadLimits = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 };
 
-async function resume(client: pg.Client, id: number): Promise<boolean> {
-  const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1, $2) as locked', [
-    LIVENESS_LOCK,
-    id,
-  ]);
-  if (!rows[0]?.locked) return false;
-  const updated = await client.query(
-    'update processes set lock_backend_pid = pg_backend_pid(), seen_at = now() where id = $1',
-    [id],
-  );
-  return updated.rowCount === 1;
-}
+/**
+ * The heartbeat's thread, which is restarted if it ends by itself. The heartbeat has a thread of its own so that a busy
+ * event loop cannot delay it. The main thread gives it a pulse: a process that is hung forever must not stay alive.
+ */
+class ThreadedProcess implements LiveProcess {
+  readonly #settings: HeartbeatSettings;
+  readonly #log: Logger | undefined;
+  readonly #pulsing: NodeJS.Timeout;
+  #id: number | null = null;
+  #thread: Worker | null = null;
+  #closed = false;
 
-/** Inserts the row and takes the lock in one transaction, so that a reaper never sees a live row without its lock. */
-async function register(client: pg.Client, role: string): Promise<number> {
-  await client.query('begin');
-  const { rows } = await client.query<{ id: number }>(
-    `insert into processes (role, host, pid, lock_backend_pid) values ($1, $2, $3, pg_backend_pid()) returning id`,
-    [role, os.hostname(), process.pid],
-  );
-  const id = rows[0]?.id ?? 0;
-  await client.query('select pg_advisory_lock($1, $2)', [LIVENESS_LOCK, id]);
-  await client.query('commit');
-  return id;
-}
+  constructor(settings: HeartbeatSettings, log: Logger | undefined) {
+    this.#settings = settings;
+    this.#log = log;
+    const pulse = new Int32Array(settings.pulse);
+    this.#pulsing = setInterval(() => Atomics.add(pulse, 0, 1), PULSE_MS).unref();
+  }
 
-async function open(state: State): Promise<void> {
-  const client = new pg.Client({
-    ...connectionSettings(state.options),
-    application_name: LIVENESS_APPLICATION,
-    statement_timeout: 10_000,
-  });
-  client.on('error', () => lost(state, client));
-  await client.connect();
-  state.client = client;
-  const resumed = state.lastId !== null && (await resume(client, state.lastId));
-  const id = resumed && state.lastId !== null ? state.lastId : await register(client, state.role);
-  if (state.closed) return;
-  state.id = id;
-  state.lastId = id;
-  state.timer = setInterval(() => void heartbeat(state, client), HEARTBEAT_MS);
-}
+  id(): number | null {
+    return this.#closed ? null : this.#id;
+  }
 
-async function heartbeat(state: State, client: pg.Client): Promise<void> {
-  try {
-    const updated = await client.query('update processes set seen_at = now() where id = $1', [state.id]);
-    if (updated.rowCount === 0) lost(state, client);
-  } catch {
-    lost(state, client);
+  /** Resolves when the process is registered. @throws the error of its first connection */
+  start(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const thread = new Worker(threadFile, {
+        workerData: { ...this.#settings, id: this.#id },
+        resourceLimits: threadLimits,
+      });
+      this.#thread = thread;
+      thread.on('message', (report: HeartbeatReport) => {
+        if ('failed' in report) {
+          const { message, code } = report.failed;
+          return reject(Object.assign(new Error(message), { code }));
+        }
+        this.#setId(report.id);
+        resolve();
+      });
+      thread.on('error', (error: Error) => {
+        this.#log?.error({ err: error }, 'the heartbeat failed');
+        reject(error);
+      });
+      thread.on('exit', () => void this.#restart());
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    clearInterval(this.#pulsing);
+    const thread = this.#thread;
+    if (!thread) return;
+    const ended = new Promise((done) => thread.once('exit', done));
+    thread.postMessage('stop');
+    await Promise.race([ended, sleep(CLOSE_LIMIT_MS, undefined, { ref: false })]);
+    await thread.terminate();
+  }
+
+  #setId(id: number): void {
+    if (this.#id !== null && this.#id !== id) {
+      this.#log?.warn({ before: this.#id, now: id }, 'was taken for dead, and is registered again');
+    }
+    this.#id = id;
+  }
+
+  async #restart(): Promise<void> {
+    this.#thread = null;
+    // Without an id, the first registration failed, which its caller handles.
+    if (this.#closed || this.#id === null) return;
+    await sleep(THREAD_RESTART_MS);
+    if (!this.#closed) await this.start().catch(() => undefined);
   }
 }
 
-function lost(state: State, client: pg.Client): void {
-  if (state.client !== client) return;
-  state.client = null;
-  state.id = null;
-  if (state.timer) clearInterval(state.timer);
-  client.end().catch(() => undefined);
-  retry(state);
-}
-
-/** A connection that breaks during a statement reports it twice. Two attempts at once would register two processes. */
-function retry(state: State): void {
-  if (state.closed || state.retry) return;
-  state.retry = setTimeout(() => {
-    state.retry = null;
-    if (state.closed) return;
-    open(state).catch(() => {
-      state.client?.end().catch(() => undefined);
-      state.client = null;
-      retry(state);
-    });
-  }, RECONNECT_MS);
-  state.retry.unref();
-}
-
 /**
- * Makes this process known: a row in `processes`, and a session advisory lock on a connection of its own. If that
- * connection breaks, the process connects again and keeps its id unless a reaper took it for dead in between.
+ * Makes this process known: a row in `processes`, which a heartbeat in a thread of its own marks as seen every second,
+ * and a session advisory lock. If the connection breaks, the heartbeat connects again and keeps its id, unless a reaper
+ * took this process for dead in between.
  * @param work all work that a process may own; `close()` leaves the row to the reaper if any is left
+ * @throws the error of the first connection
  */
 export async function registerProcess(
   options: DatabaseOptions,
   role: string,
   work: readonly ProcessWork[],
+  log?: Logger,
 ): Promise<LiveProcess> {
-  const deleteIfIdle = `delete from processes p where p.id = $1 and ${ownsNothingSql(work, 'p.id')}`;
-  const state: State = {
-    role,
-    options,
-    id: null,
-    lastId: null,
-    client: null,
-    timer: null,
-    retry: null,
-    closed: false,
-  };
-  await open(state);
-  return {
-    id: () => state.id,
-    async close() {
-      state.closed = true;
-      if (state.timer) clearInterval(state.timer);
-      const { client, id } = state;
-      state.client = null;
-      state.id = null;
-      await client?.query(deleteIfIdle, [id]).catch(() => undefined);
-      await client?.end().catch(() => undefined);
+  const live = new ThreadedProcess(
+    {
+      connection: connectionSettings(options),
+      role,
+      host: os.hostname(),
+      pid: process.pid,
+      id: null,
+      deleteIfIdleSql: `delete from processes p where p.id = $1 and ${ownsNothingSql(work, 'p.id')}`,
+      pulse: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
+      maxBeatsWithoutPulse: MAX_BEATS_WITHOUT_PULSE,
     },
-  };
+    log,
+  );
+  try {
+    await live.start();
+  } catch (error) {
+    await live.close();
+    throw error;
+  }
+  return live;
 }

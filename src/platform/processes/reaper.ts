@@ -2,21 +2,69 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { inTransaction } from '../db/queryable.ts';
 import type { Waker } from '../db/wake.ts';
-import {
-  holdsLockSql,
-  LIVENESS_APPLICATION,
-  LIVENESS_LOCK,
-  type LiveProcess,
-  type ProcessWork,
-} from './process.ts';
+import { holdsLockSql, isLockSql, LIVENESS_APPLICATION, LIVENESS_LOCK } from './liveness-lock.ts';
+import type { LiveProcess, ProcessWork } from './process.ts';
+import { repeat } from './repeat.ts';
 
 const INTERVAL_MS = 2_000;
-/** A process that holds its lock but has been silent for this long counts as hung; its connection is ended. */
-const SILENT_SECONDS = 15;
-/** After a restart of the database, processes get this long to take their locks again. */
-const RESUME_SECONDS = 3;
+/** A process without its lock is dead if it has been silent for this long. Heartbeats come every second. */
+const SILENT_SECONDS = 5;
+/**
+ * A process that holds its lock but has been silent for this long is stopped or cut off from the database. Its
+ * connection is ended, which frees the lock.
+ */
+const CUT_OFF_SECONDS = 15;
+/**
+ * After a restart or fail-over of the database, every process has lost its connection. They get this long to connect
+ * again, counted from when the reaper's own process did.
+ */
+const RESUME_SECONDS = 5;
 
-async function reapOne(pool: pg.Pool, id: number, work: readonly ProcessWork[]): Promise<boolean> {
+/** A process that seems to be dead. */
+interface Suspect {
+  id: number;
+  locked: boolean;
+}
+
+interface Findings {
+  /** Whether this process's own connection is old enough to judge others. */
+  settled: boolean;
+  suspects: Suspect[];
+}
+
+/**
+ * Finds the suspects and refreshes this process's own row: the heartbeat does that, too, but PostgreSQL may refuse it a
+ * new connection.
+ */
+async function findSuspects(pool: pg.Pool, self: number): Promise<Findings> {
+  const { rows } = await pool.query<Findings>(
+    `with refreshed as (
+       update processes set seen_at = now() where id = $1 and seen_at < now() - interval '2 seconds'
+     )
+     select exists (
+         select 1 from pg_locks l join pg_stat_activity a using (pid)
+         where ${isLockSql('$1')} and a.backend_start < now() - make_interval(secs => ${RESUME_SECONDS})
+       ) as settled,
+       (select coalesce(json_agg(silent), '[]') from (
+         select * from (
+           select p.id, p.seen_at, ${holdsLockSql('p.id')} as locked from processes p
+           where p.id <> $1 and p.seen_at < now() - make_interval(secs => ${SILENT_SECONDS})
+         ) s where not locked or seen_at < now() - make_interval(secs => ${CUT_OFF_SECONDS})
+       ) silent) as suspects`,
+    [self],
+  );
+  return rows[0] as Findings;
+}
+
+/**
+ * Deletes the row of a dead process and recovers its work.
+ * @returns false if the process is alive: it holds its lock or was seen in the last five seconds
+ */
+export async function recoverProcess(
+  pool: pg.Pool,
+  id: number,
+  work: readonly ProcessWork[],
+): Promise<boolean> {
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<{ locked: boolean }>(
       'select pg_try_advisory_xact_lock($1, $2) as locked',
@@ -24,46 +72,27 @@ async function reapOne(pool: pg.Pool, id: number, work: readonly ProcessWork[]):
     );
     if (!rows[0]?.locked) return false;
     // Delete the row first: this waits for intents that hold it, and fences all later ones.
-    const deleted = await client.query('delete from processes where id = $1', [id]);
+    const deleted = await client.query(
+      `delete from processes where id = $1 and seen_at < now() - make_interval(secs => ${SILENT_SECONDS})`,
+      [id],
+    );
     if (deleted.rowCount === 0) return false;
     for (const each of work) await each.recover(client, id);
     return true;
   });
 }
 
-/**
- * Finds dead processes (their lock can be taken) and recovers their work. Ends the connection of hung processes, which
- * have been silent for 15 s, so that the next call finds them dead.
- * @param self never reaped
- * @returns the ids of the processes reaped
- */
-export async function reapDeadProcesses(
-  pool: pg.Pool,
-  self: number | null,
-  work: readonly ProcessWork[],
-): Promise<number[]> {
+async function endConnection(pool: pg.Pool, id: number): Promise<void> {
   await pool.query(
-    `select pg_terminate_backend(p.lock_backend_pid)
-     from processes p
-     join pg_stat_activity a on a.pid = p.lock_backend_pid and a.application_name = $1
-     where p.seen_at < now() - make_interval(secs => $2) and p.id is distinct from $3`,
-    [LIVENESS_APPLICATION, SILENT_SECONDS, self],
+    `select pg_terminate_backend(l.pid) from pg_locks l join pg_stat_activity a using (pid)
+     where ${isLockSql('$1')} and a.application_name = $2`,
+    [id, LIVENESS_APPLICATION],
   );
-  const { rows } = await pool.query<{ id: number }>(
-    `select p.id from processes p
-     where p.id is distinct from $1
-       and pg_postmaster_start_time() < now() - make_interval(secs => $2)
-       and not ${holdsLockSql('p.id')}`,
-    [self, RESUME_SECONDS],
-  );
-  const reaped: number[] = [];
-  for (const { id } of rows) if (await reapOne(pool, id, work)) reaped.push(id);
-  return reaped;
 }
 
 export interface ReaperDeps {
   pool: pg.Pool;
-  /** This process. */
+  /** This process, which is never reaped. */
   process: LiveProcess;
   /** All work that a process may own, recovered in one transaction. */
   work: readonly ProcessWork[];
@@ -71,31 +100,39 @@ export interface ReaperDeps {
   log: Logger;
 }
 
-/** Looks for dead processes every two seconds. Any number of reapers may run at once. */
-export function startReaper(deps: ReaperDeps): { stop(): Promise<void> } {
-  let stopped = false;
-  let running: Promise<void> = Promise.resolve();
+/**
+ * Looks for dead processes every two seconds and recovers their work. A process is dead if, in two looks in a row, its
+ * lock is free and it has been silent for five seconds. Any number of reapers may run at once.
+ */
+export function startReaper({ pool, process, work, waker, log }: ReaperDeps): { stop(): Promise<void> } {
+  let seenBefore = new Set<number>();
 
-  async function round(): Promise<void> {
-    try {
-      const reaped = await reapDeadProcesses(deps.pool, deps.process.id(), deps.work);
-      if (reaped.length === 0) return;
-      deps.log.warn({ processes: reaped }, 'took over the work of dead processes');
-      for (const { wakes } of deps.work) deps.waker.wake(wakes);
-    } catch (error) {
-      deps.log.warn({ err: error }, 'looking for dead processes failed');
+  /** @returns the ids of the processes reaped */
+  async function look(self: number): Promise<number[]> {
+    const before = seenBefore;
+    seenBefore = new Set();
+    const { settled, suspects } = await findSuspects(pool, self);
+    seenBefore = new Set(suspects.map(({ id }) => id));
+    const reaped: number[] = [];
+    for (const { id, locked } of suspects) {
+      if (!settled || !before.has(id)) continue;
+      if (locked) await endConnection(pool, id);
+      else if (await recoverProcess(pool, id, work)) reaped.push(id);
     }
+    return reaped;
   }
 
-  const timer = setInterval(() => {
-    running = running.then(() => (stopped ? undefined : round()));
-  }, INTERVAL_MS);
-  running = round();
-  return {
-    async stop() {
-      stopped = true;
-      clearInterval(timer);
-      await running;
+  const looking = repeat(
+    async () => {
+      const self = process.id();
+      const reaped = self === null ? [] : await look(self);
+      if (reaped.length > 0) {
+        log.warn({ processes: reaped }, 'took over the work of dead processes');
+        for (const { wakes } of work) waker.wake(wakes);
+      }
+      return INTERVAL_MS;
     },
-  };
+    { log, name: 'looking for dead processes', retryMs: INTERVAL_MS },
+  );
+  return { stop: () => looking.stop() };
 }

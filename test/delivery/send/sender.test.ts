@@ -9,7 +9,7 @@ import { createBatchRecording } from '../../../src/delivery/send/record.ts';
 import { resumeSending, setAccount } from '../../../src/features/accounts/service.ts';
 import { upkeep } from '../../../src/features/upkeep.ts';
 import { registerProcess } from '../../../src/platform/processes/process.ts';
-import { reapDeadProcesses } from '../../../src/platform/processes/reaper.ts';
+import { recoverProcess } from '../../../src/platform/processes/reaper.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -400,22 +400,16 @@ describe('a sender that dies', () => {
   it('loses its claims; transactional messages of its intents are sent again, others are not', async () => {
     await queueEmails(test.database, account, 6);
     await query(`update messages set class = 2 where id in (select id from messages order by id limit 2)`);
-    // A process whose connection is gone: it has a row but no lock.
     const owner = 76;
     await insertSender(test.database, 76);
-    const live = await registerProcess({ url: test.url }, 'sender', upkeep.processWork);
     const claims = await claimAll(owner);
     await intendBatch(test.database.pool, { owner, seq: 1, provider: 'smtp', claims: claims.slice(0, 4) });
-    // The reaper takes no process for dead in the first seconds after the database has started.
-    await eventually(async () =>
-      expect(await reapDeadProcesses(test.database.pool, null, upkeep.processWork)).toEqual([owner]),
-    );
+    expect(await recoverProcess(test.database.pool, owner, upkeep.processWork)).toBe(true);
     expect(await statusCounts(test.database)).toEqual({ unknown: 4, queued: 2 });
     expect(await query('select count(*) from send_queue where owner is null')).toEqual([{ count: 4 }]);
     await start();
     await untilCounts({ unknown: 2, sent: 4 });
     expect(server.received).toHaveLength(4);
-    await live.close();
   });
 
   it('can claim nothing after it was reaped', async () => {
@@ -427,13 +421,13 @@ describe('a sender that dies', () => {
   it('leaves its claims to the reaper, even if it stopped cleanly', async () => {
     await queueEmails(test.database, account, 3);
     const stopping = await registerProcess({ url: test.url }, 'sender', upkeep.processWork);
-    await claimAll(stopping.id() ?? 0);
+    const id = stopping.id() ?? 0;
+    await claimAll(id);
     await stopping.close();
     await start();
-    await eventually(async () => {
-      await reapDeadProcesses(test.database.pool, null, upkeep.processWork);
-      expect(await query('select 1 from send_queue where owner is not null')).toHaveLength(0);
-    });
+    await eventually(async () =>
+      expect(await recoverProcess(test.database.pool, id, upkeep.processWork)).toBe(true),
+    );
     await untilCounts({ sent: 3 });
   });
 

@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { upkeep } from '../../../src/features/upkeep.ts';
 import { releaseWebhookClaims } from '../../../src/features/webhooks/loop/claim.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
-import { reapDeadProcesses } from '../../../src/platform/processes/reaper.ts';
+import { recoverProcess } from '../../../src/platform/processes/reaper.ts';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -378,10 +378,12 @@ describe('a claimed delivery', () => {
     const { id } = await addWebhook(test.database, tenant, hook());
     await publishSent(test.database, tenant, [1]);
     const { rows } = await test.database.pool.query<{ id: number }>(
-      `insert into processes (role, host, pid) values ('sender', 'gone', 1) returning id`,
+      `insert into processes (role, host, pid, seen_at) values ('sender', 'gone', 1, now() - interval '1 minute')
+       returning id`,
     );
-    await test.database.pool.query('update webhook_queue set owner = $1', [rows[0]?.id]);
-    await reapDeadProcesses(test.database.pool, null, upkeep.processWork);
+    const owner = rows[0]?.id ?? 0;
+    await test.database.pool.query('update webhook_queue set owner = $1', [owner]);
+    expect(await recoverProcess(test.database.pool, owner, upkeep.processWork)).toBe(true);
     await run();
     await ended(id, 1);
   });

@@ -1,0 +1,21 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { Heartbeat, type HeartbeatSettings } from './heartbeat.ts';
+
+/**
+ * What the thread reports: an id of this process, or why it could not be registered. The only message to the thread
+ * asks it to stop. It ends once it has removed the row.
+ */
+export type HeartbeatReport = { id: number } | { failed: { message: string; code?: string } };
+
+const report = (message: HeartbeatReport) => parentPort?.postMessage(message);
+const heartbeat = new Heartbeat(workerData as HeartbeatSettings, (id) => report({ id }));
+
+parentPort?.once('message', () => void heartbeat.stop().finally(() => parentPort?.close()));
+try {
+  await heartbeat.start();
+} catch (error) {
+  // Only these two properties tell whether the database is unavailable; the message would lose the second.
+  const { message, code } = error as Error & { code?: string };
+  report({ failed: { message, ...(code === undefined ? {} : { code }) } });
+  parentPort?.close();
+}

@@ -1,0 +1,193 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { isLockSql, LIVENESS_APPLICATION, LIVENESS_LOCK } from './liveness-lock.ts';
+
+/** What the heartbeat needs to know. It is copied into the heartbeat's thread. */
+export interface HeartbeatSettings {
+  connection: pg.ClientConfig;
+  role: string;
+  host: string;
+  pid: number;
+  /** The id that this process has in `processes`; null if it has none yet. */
+  id: number | null;
+  /** SQL: deletes the row of process $1 unless the process still owns work. */
+  deleteIfIdleSql: string;
+  /** One Int32 that the main thread increases every second. */
+  pulse: SharedArrayBuffer;
+  /** After so many beats, about a second each, without a pulse, the process counts as hung and its heartbeat pauses. */
+  maxBeatsWithoutPulse: number;
+}
+
+const BEAT_MS = 1_000;
+const RETRY_MS = 250;
+/** The database or the network may drop a connection without a word. It is replaced after this time. */
+const QUERY_LIMIT_MS = 3_000;
+
+interface Connection {
+  client: pg.Client;
+  /** Aborts when the connection breaks. */
+  lost: AbortSignal;
+}
+
+/** Counts the beats since the last pulse of the main thread. While the whole process is stopped, there are none. */
+function watchPulse({ pulse, maxBeatsWithoutPulse }: HeartbeatSettings) {
+  const counter = new Int32Array(pulse);
+  let last = Atomics.load(counter, 0);
+  let beats = 0;
+  return {
+    countBeat: () => void (beats += 1),
+    isHung(): boolean {
+      const now = Atomics.load(counter, 0);
+      if (now !== last) beats = 0;
+      last = now;
+      return beats >= maxBeatsWithoutPulse;
+    },
+  };
+}
+
+/**
+ * Marks the process as seen and takes its lock.
+ * @returns false if the row is gone, because a reaper took this process for dead
+ */
+async function resume(client: pg.Client, id: number): Promise<boolean> {
+  // The row first: while it is fresh, no reaper takes the process for dead, even without the lock.
+  if (!(await beat(client, id))) return false;
+  // The database may not have noticed yet that the former connection is gone.
+  await client.query(
+    `select pg_terminate_backend(l.pid) from pg_locks l join pg_stat_activity a using (pid)
+     where ${isLockSql('$1')} and l.pid <> pg_backend_pid() and a.application_name = $2`,
+    [id, LIVENESS_APPLICATION],
+  );
+  await client.query('select pg_advisory_lock($1, $2)', [LIVENESS_LOCK, id]);
+  return true;
+}
+
+/** Inserts the row and takes the lock in one transaction, so that there is no live row without its lock. */
+async function register(client: pg.Client, settings: HeartbeatSettings): Promise<number> {
+  const { role, host, pid } = settings;
+  await client.query('begin');
+  const { rows } = await client.query<{ id: number }>(
+    'insert into processes (role, host, pid) values ($1, $2, $3) returning id::int',
+    [role, host, pid],
+  );
+  const id = rows[0]?.id ?? 0;
+  await client.query('select pg_advisory_lock($1, $2)', [LIVENESS_LOCK, id]);
+  await client.query('commit');
+  return id;
+}
+
+/** @returns false if the row is gone */
+async function beat(client: pg.Client, id: number): Promise<boolean> {
+  const { rowCount } = await client.query('update processes set seen_at = now() where id = $1', [id]);
+  return rowCount === 1;
+}
+
+async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await sleep(milliseconds, undefined, { signal }).catch(() => undefined);
+}
+
+/** Does not wait: the other side of a broken connection may never respond. */
+function end(client: pg.Client): void {
+  client.end().catch(() => undefined);
+}
+
+/**
+ * Keeps a process known as alive: its row in `processes`, marked as seen every second, and a session advisory lock.
+ * Replaces a lost connection at once, and keeps the id as long as the row exists.
+ */
+export class Heartbeat {
+  readonly #settings: HeartbeatSettings;
+  readonly #onId: (id: number) => void;
+  readonly #stopping = new AbortController();
+  readonly #pulse: ReturnType<typeof watchPulse>;
+  #id: number | null;
+  #running: Promise<Connection | null> = Promise.resolve(null);
+
+  /** @param onId called with the first id, and with each new one after a reaper took this process for dead */
+  constructor(settings: HeartbeatSettings, onId: (id: number) => void) {
+    this.#settings = settings;
+    this.#id = settings.id;
+    this.#onId = onId;
+    this.#pulse = watchPulse(settings);
+  }
+
+  /**
+   * Resolves when the process is registered.
+   * @throws the error of the first connection; later ones are repeated until they succeed
+   */
+  async start(): Promise<void> {
+    const connection = await this.#connect();
+    this.#running = this.#run(connection);
+  }
+
+  /** Removes the row, unless the process still owns work or has no connection, and ends the connection. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    const connection = await this.#running;
+    if (!connection) return;
+    const { client, lost } = connection;
+    if (!lost.aborted) await client.query(this.#settings.deleteIfIdleSql, [this.#id]).catch(() => undefined);
+    end(client);
+  }
+
+  /** @returns the connection that is open when the heartbeat is stopped */
+  async #run(first: Connection): Promise<Connection | null> {
+    let connection: Connection | null = first;
+    while (connection !== null) {
+      await this.#beatUntilLost(connection);
+      if (this.#stopping.signal.aborted) return connection;
+      end(connection.client);
+      connection = await this.#reconnect();
+    }
+    return null;
+  }
+
+  /** Returns when the connection is lost, the row is gone, the main thread is hung, or the heartbeat is stopped. */
+  async #beatUntilLost({ client, lost }: Connection): Promise<void> {
+    const interrupted = AbortSignal.any([lost, this.#stopping.signal]);
+    for (;;) {
+      await pause(BEAT_MS, interrupted);
+      this.#pulse.countBeat();
+      if (interrupted.aborted || this.#pulse.isHung()) return;
+      const seen = await beat(client, this.#id ?? 0).catch(() => false);
+      if (!seen) return;
+    }
+  }
+
+  async #reconnect(): Promise<Connection | null> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        if (!this.#pulse.isHung()) return await this.#connect();
+      } catch {
+        // The database is unavailable.
+      }
+      await pause(RETRY_MS, signal);
+    }
+    return null;
+  }
+
+  async #connect(): Promise<Connection> {
+    const client = new pg.Client({
+      ...this.#settings.connection,
+      application_name: LIVENESS_APPLICATION,
+      connectionTimeoutMillis: QUERY_LIMIT_MS,
+      query_timeout: QUERY_LIMIT_MS,
+    });
+    const lost = new AbortController();
+    client.on('error', () => lost.abort());
+    client.on('end', () => lost.abort());
+    try {
+      await client.connect();
+      // A heartbeat need not reach the disk.
+      await client.query('set synchronous_commit = off');
+      const resumed = this.#id !== null && (await resume(client, this.#id));
+      if (!resumed) this.#id = await register(client, this.#settings);
+    } catch (error) {
+      end(client);
+      throw error;
+    }
+    this.#onId(this.#id ?? 0);
+    return { client, lost: lost.signal };
+  }
+}

@@ -1,0 +1,21 @@
+/** First key of the advisory lock that a live process's session holds; the second is the process's id. */
+export const LIVENESS_LOCK = 1_129_468_233;
+
+/** Names the connections that hold liveness locks. */
+export const LIVENESS_APPLICATION = 'carillon alive';
+
+/**
+ * SQL condition over a row `l` of `pg_locks`: whether it is the liveness lock of a process.
+ * @param id SQL for an id of `processes`
+ */
+export const isLockSql = (id: string): string =>
+  `l.locktype = 'advisory' and l.granted and l.classid = ${LIVENESS_LOCK} and l.objid = ${id}::int::oid
+    and l.database = (select oid from pg_database where datname = current_database())`;
+
+/**
+ * SQL condition: whether the process holds its lock. A killed process loses it at once, a live one for as long as it
+ * takes to replace a lost connection.
+ * @param id SQL for an id of `processes`; if it is null, the condition is false
+ */
+export const holdsLockSql = (id: string): string => `exists (
+  select 1 from pg_locks l where ${isLockSql(id)})`;

@@ -1,0 +1,19 @@
+import { registerProcess } from '../../src/platform/processes/process.ts';
+
+/**
+ * A process for a test to kill, stop or block. It prints its id in `processes`, and the next ones if it gets others. On
+ * SIGUSR2 it blocks its event loop for as many milliseconds as the second argument says.
+ */
+const [url = '', blockedMs = '0'] = process.argv.slice(2);
+process.on('SIGUSR2', () => {
+  process.stdout.write('blocked\n');
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(blockedMs));
+  process.stdout.write('runs\n');
+});
+const live = await registerProcess({ url }, 'sender', []);
+let known: number | null = null;
+setInterval(() => {
+  const id = live.id();
+  if (id !== known) process.stdout.write(`id ${id}\n`);
+  known = id;
+}, 20);
