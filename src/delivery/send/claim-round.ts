@@ -1,22 +1,16 @@
 import type pg from 'pg';
-import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Backlog } from '../backlog.ts';
 import type { LimitSettings } from '../limits/authority.ts';
 import type { Channel } from '../message.ts';
-import { type Claim, claimBacklog } from './claim.ts';
+import { type Backlogs, createBacklogs, type DueBacklog } from './backlogs.ts';
+import { type Claim, claimBacklogs } from './claim.ts';
 
 /** Smaller claims cost more than they make a round fairer. */
 const MIN_QUANTUM = 50;
+/** The most backlogs that one transaction claims of. */
+const MAX_GROUP = 16;
 /** The order of service is forgotten if it covers more backlogs than this. */
 const MAX_REMEMBERED = 10_000;
-
-/** Waiting messages of one account, channel and class. The sender is fair between backlogs. */
-export interface Backlog {
-  channel: Channel;
-  class: number;
-  accountId: number;
-  /** Milliseconds until its first message is due, by the clock of the database; 0 or less if it is due. */
-  waitMs: number;
-}
 
 export interface ClaimRound {
   claimed: number;
@@ -24,53 +18,45 @@ export interface ClaimRound {
   nextDueMs: number | null;
 }
 
-/** Finds every backlog with unclaimed messages, by jumping through the index from one to the next. */
-async function findBacklogs(client: Queryable): Promise<Backlog[]> {
-  const { rows } = await client.query<Backlog>({
-    name: 'find_backlogs',
-    text: `
-    with recursive backlog as (
-      (select channel, class, account_id, due_at from send_queue where owner is null
-       order by channel, class, account_id, due_at limit 1)
-      union all
-      select next.* from backlog b cross join lateral (
-        select channel, class, account_id, due_at from send_queue
-        where owner is null and (channel, class, account_id) > (b.channel, b.class, b.account_id)
-        order by channel, class, account_id, due_at limit 1) next
-    )
-    select channel, class, account_id as "accountId",
-      (extract(epoch from due_at - now()) * 1000)::float8 as "waitMs"
-    from backlog`,
-  });
-  return rows;
-}
-
-/** Messages that a round may still claim for a channel, and the most it claims of one backlog. */
-interface Share {
-  left: number;
-  quantum: number;
-}
-
-function sharesOf(due: readonly Backlog[], wanted: ReadonlyMap<string, number>): Map<string, Share> {
-  return new Map(
-    [...wanted].map(([channel, left]) => {
-      const backlogs = due.filter((backlog) => backlog.channel === channel).length;
-      return [channel, { left, quantum: Math.max(MIN_QUANTUM, Math.floor(left / Math.max(1, backlogs))) }];
-    }),
-  );
+/**
+ * Claims of backlogs in order, until enough is claimed. Backlogs with few messages share transactions: a group grows while
+ * groups bring less than one backlog may give.
+ * @param wanted messages to claim
+ * @param quantum the most to claim of one backlog
+ * @param claim claims of a group of backlogs in one transaction; returns the number of messages
+ */
+async function claimInGroups(
+  due: readonly DueBacklog[],
+  wanted: number,
+  quantum: number,
+  claim: (group: readonly DueBacklog[]) => Promise<number>,
+): Promise<void> {
+  let left = wanted;
+  let groupSize = 1;
+  for (let next = 0; next < due.length && left > 0;) {
+    const size = Math.max(1, Math.min(groupSize, Math.floor(left / quantum)));
+    const claimed = await claim(due.slice(next, next + size));
+    left -= claimed;
+    next += size;
+    groupSize = claimed < quantum ? Math.min(MAX_GROUP, groupSize * 2) : Math.ceil(groupSize / 2);
+  }
 }
 
 /**
  * Claims fairly: transactional messages before flows before campaigns; within a class, the backlog that was served
  * longest ago comes first, and each has an equal share of the round.
+ * @param backlogs what the sender knows of waiting messages
  * @returns a function that makes one round. `wanted` is the number of messages to claim, by channel; `onClaims`
- *   receives the claims of each backlog as soon as they are made; backlogs that `skips` names are left out
+ *   receives the claims of each transaction as soon as they are made; backlogs that `skips` names are left out
  */
-export function createClaimRound(pool: pg.Pool, settings: LimitSettings) {
+export function createClaimRound(
+  pool: pg.Pool,
+  settings: LimitSettings,
+  backlogs: Backlogs = createBacklogs(pool),
+) {
   const lastServed = new Map<string, number>();
   let served = 0;
-  const nameOf = (backlog: Backlog) => `${backlog.channel}/${backlog.class}/${backlog.accountId}`;
-  const servedAt = (backlog: Backlog) => lastServed.get(nameOf(backlog)) ?? 0;
+  const servedAt = (backlog: DueBacklog) => lastServed.get(backlog.name) ?? 0;
 
   return async function claimRound(
     owner: number,
@@ -78,23 +64,27 @@ export function createClaimRound(pool: pg.Pool, settings: LimitSettings) {
     onClaims: (channel: Channel, claims: Claim[]) => void,
     skips: (backlog: Backlog) => boolean = () => false,
   ): Promise<ClaimRound> {
-    const backlogs = (await findBacklogs(pool)).filter((backlog) => wanted.has(backlog.channel));
-    const due = backlogs
-      .filter((backlog) => backlog.waitMs <= 0 && !skips(backlog))
-      .sort((a, b) => a.class - b.class || servedAt(a) - servedAt(b));
-    const shares = sharesOf(due, wanted);
+    await backlogs.refresh();
     let claimed = 0;
-    for (const backlog of due) {
-      const share = shares.get(backlog.channel);
-      if (!share || share.left <= 0) continue;
-      const claims = await claimBacklog(pool, { ...backlog, owner, quantum: share.quantum }, settings);
-      share.left -= claims.length;
-      lastServed.set(nameOf(backlog), ++served);
-      claimed += claims.length;
-      if (claims.length > 0) onClaims(backlog.channel, claims);
+    for (const [channel, count] of wanted) {
+      const due = [...backlogs.due(channel)]
+        .filter((backlog) => !skips(backlog))
+        .sort((a, b) => a.class - b.class || servedAt(a) - servedAt(b));
+      const quantum = Math.max(MIN_QUANTUM, Math.floor(count / Math.max(1, due.length)));
+      await claimInGroups(due, count, quantum, async (group) => {
+        const requests = group.map((backlog) => ({ ...backlog, owner, quantum }));
+        const results = await claimBacklogs(pool, requests, settings);
+        for (const [index, backlog] of group.entries()) {
+          lastServed.set(backlog.name, ++served);
+          if ((results[index]?.lookedAt ?? 0) < quantum) backlogs.emptied(backlog);
+        }
+        const claims = results.flatMap((result) => result.claims);
+        claimed += claims.length;
+        if (claims.length > 0) onClaims(channel as Channel, claims);
+        return claims.length;
+      });
     }
     if (lastServed.size > MAX_REMEMBERED) lastServed.clear();
-    const waits = backlogs.filter((backlog) => backlog.waitMs > 0).map((backlog) => backlog.waitMs);
-    return { claimed, nextDueMs: waits.length > 0 ? Math.min(...waits) : null };
+    return { claimed, nextDueMs: backlogs.nextLookMs() };
   };
 }

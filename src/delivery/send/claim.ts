@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';
 import { furtherCtes, limits, type Limits, type LimitSettings, settingIn } from '../limits/authority.ts';
@@ -9,7 +10,8 @@ import {
   reservationsSql,
   takeCtes,
 } from '../limits/claim-decision.ts';
-import { type Channel, openStatuses, statusList } from '../message.ts';
+import type { Backlog } from '../backlog.ts';
+import { openStatuses, statusList } from '../message.ts';
 
 /** Identifies a claim: the same message claimed again has a higher epoch. */
 export interface ClaimId {
@@ -27,10 +29,7 @@ export interface Claim extends ClaimId {
 }
 
 /** Which messages to claim, and for which process. */
-export interface ClaimRequest {
-  channel: Channel;
-  class: number;
-  accountId: number;
+export interface ClaimRequest extends Backlog {
   /** Id of the process, in `processes`. */
   owner: number;
   /** The number of messages to look at. */
@@ -56,9 +55,9 @@ const requested = (field: keyof ClaimRequest, type: string) => `($1 ->> '${field
  * Rows are written by their keys, never joined: while the statistics of the table say that it is empty, a join walks
  * all of it for each row. What a held row becomes is therefore looked up in `holds`, a map by message id.
  */
-export function claimSql(table: Limits = limits): string {
+export function claimSql(table: Limits = limits, name = 'claim_backlog'): string {
   return `
-  prepare claim_backlog (jsonb) as
+  prepare ${name} (jsonb) as
   with alive as materialized (
     select id from processes where id = ${requested('owner', 'bigint')} for key share
   ), account as materialized (
@@ -97,56 +96,120 @@ export function claimSql(table: Limits = limits): string {
     set status = 'held', updated_at = now(), hold = (select by_id from holds) -> m.id::text -> 'hold'
     where m.id = any(array(select id from lockable)) and m.status in (${statusList(openStatuses)})
   )
-  select message_id, claim_epoch, content_bytes, connection_losses from claimed order by message_id`;
+  select looked_at, message_id, claim_epoch, content_bytes, connection_losses
+  from (select count(*)::int as looked_at from decided) d left join claimed on true order by message_id`;
 }
 
+/** What a claim returns: a row for each claimed message, or one without a message. */
 interface ClaimedRow {
-  message_id: number;
+  looked_at: number;
+  message_id: number | null;
   claim_epoch: number;
   content_bytes: number;
   connection_losses: number;
 }
 
-const prepared = new WeakSet<pg.PoolClient>();
+/** What a claim did in one backlog. */
+export interface BacklogClaim {
+  /** The messages that were due, at most the quantum: claimed, held, or left to a transaction that changes them. */
+  lookedAt: number;
+  claims: Claim[];
+}
 
-/** Planning a claim takes longer than a small claim itself, so each connection plans it once. */
-async function prepareClaim(client: pg.PoolClient): Promise<void> {
-  if (prepared.has(client)) return;
-  await client.query(claimSql());
-  prepared.add(client);
+/** A connection may have been used by another version, through a pooler: another statement has another name. */
+const STATEMENT = `claim_backlog_${createHash('sha256').update(claimSql()).digest('hex').slice(0, 12)}`;
+
+const NOT_PREPARED = '26000';
+const PREPARED_ALREADY = '42P05';
+/** A pooler may run each try on another connection. */
+const MAX_TRIES = 5;
+
+/** Errors of PostgreSQL have a code of five characters. */
+const codeOf = (error: unknown) => (error as { code?: string }).code;
+
+/**
+ * Runs statements that execute the prepared claim. Planning a claim takes longer than a small claim itself, so each
+ * connection plans it once. Behind a pooler only the database knows which connection has: so prepare it if it is missing,
+ * in the same string, which runs on one connection.
+ */
+async function runPrepared(client: pg.PoolClient, text: string): Promise<{ rows: ClaimedRow[] }[]> {
+  const run = async (sql: string) => (await client.query(sql)) as unknown as { rows: ClaimedRow[] }[];
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await run(text);
+    } catch (error) {
+      if (codeOf(error) !== NOT_PREPARED || tries >= MAX_TRIES) throw error;
+    }
+    try {
+      return (await run(`${claimSql(limits, STATEMENT)};${text}`)).slice(1);
+    } catch (error) {
+      if (codeOf(error) !== PREPARED_ALREADY) throw error;
+    }
+  }
+}
+
+/** SQL: the lock of an account, and the claim that reads its quotas under it. */
+function claimText(client: pg.PoolClient, request: ClaimRequest, settings: LimitSettings): string {
+  const { channel, class: priority, accountId, owner, quantum } = request;
+  const parameters = JSON.stringify({ channel, class: priority, accountId, owner, quantum, settings });
+  return `select pg_advisory_xact_lock(${ACCOUNT_LOCK}, ${accountId % 2_147_483_647});
+    execute ${STATEMENT}(${client.escapeLiteral(parameters)})`;
+}
+
+function backlogClaim(
+  { accountId, class: priority }: ClaimRequest,
+  rows: readonly ClaimedRow[],
+): BacklogClaim {
+  const claims = rows.flatMap((row) =>
+    row.message_id === null
+      ? []
+      : {
+          messageId: row.message_id,
+          epoch: row.claim_epoch,
+          accountId,
+          class: priority,
+          bytes: row.content_bytes,
+          losses: row.connection_losses,
+        },
+  );
+  return { lookedAt: rows[0]?.looked_at ?? 0, claims };
 }
 
 /**
- * Claims messages of one backlog for a process. A claim promises nothing and can be taken back. It does not wait until
- * it is on disk, and the database may forget it in a crash: the commit of the intent that covers it writes both.
- * @returns the claims. The other messages are `held` in the same transaction; one that another transaction is changing
- *   is looked at again seconds later
+ * Claims messages of some backlogs for a process, in one transaction. A claim promises nothing and can be taken back. It
+ * does not wait until it is on disk, and the database may forget it in a crash: the commit of the intent that covers it
+ * writes both.
+ * @returns what was claimed of each backlog, in the order of `requests`. The other messages are `held` in the same
+ *   transaction; one that another transaction is changing is looked at again seconds later
  */
-export function claimBacklog(
+export function claimBacklogs(
+  pool: pg.Pool,
+  requests: readonly ClaimRequest[],
+  settings: LimitSettings,
+): Promise<BacklogClaim[]> {
+  // All claims lock accounts in this order.
+  const ordered = requests.toSorted((one, other) => one.accountId - other.accountId);
+  return onClient(pool, async (client) => {
+    // Statements in one string are one transaction: a claim reads the quotas under the lock of the statement before it.
+    // Such a string has no parameters.
+    const texts = ordered.map((request) => claimText(client, request, settings));
+    const results = await runPrepared(client, ['set local synchronous_commit = off', ...texts].join(';'));
+    const claims = new Map(
+      // The results are those of `set`, and of a lock and a claim for each request.
+      ordered.map((request, n) => [request, backlogClaim(request, results[2 * n + 2]?.rows ?? [])]),
+    );
+    return requests.map((request) => claims.get(request) ?? { lookedAt: 0, claims: [] });
+  });
+}
+
+/** Claims messages of one backlog, as {@link claimBacklogs} does. */
+export async function claimBacklog(
   pool: pg.Pool,
   request: ClaimRequest,
   settings: LimitSettings,
 ): Promise<Claim[]> {
-  const { channel, class: priority, accountId, owner, quantum } = request;
-  const parameters = JSON.stringify({ channel, class: priority, accountId, owner, quantum, settings });
-  return onClient(pool, async (client) => {
-    await prepareClaim(client);
-    // Statements in one string are one transaction: the last reads the quotas under the lock of the one before. Such a
-    // string has no parameters.
-    const results = (await client.query(
-      `set local synchronous_commit = off;
-       select pg_advisory_xact_lock(${ACCOUNT_LOCK}, ${accountId % 2_147_483_647});
-       execute claim_backlog(${client.escapeLiteral(parameters)})`,
-    )) as unknown as { rows: ClaimedRow[] }[];
-    return (results[2]?.rows ?? []).map((row) => ({
-      messageId: row.message_id,
-      epoch: row.claim_epoch,
-      accountId,
-      class: priority,
-      bytes: row.content_bytes,
-      losses: row.connection_losses,
-    }));
-  });
+  const [claimed] = await claimBacklogs(pool, [request], settings);
+  return claimed?.claims ?? [];
 }
 
 /** Gives claims back and leaves their messages as they were. Claims that another process has taken since stay. */

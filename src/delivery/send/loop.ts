@@ -17,6 +17,7 @@ import type { LimitSettings } from '../limits/authority.ts';
 import { messageClasses } from '../message.ts';
 import type { HandOverOutcome } from '../providers/port.ts';
 import { type BatchMessage, dropUnknownIntents, intendBatch } from './batch.ts';
+import { type Backlogs, createBacklogs } from './backlogs.ts';
 import { type Breaker, createBreaker, judgeProvider } from './breaker.ts';
 import { type ClaimBuffer, createByteBudget, createClaimBuffer } from './claim-buffer.ts';
 import { createClaimRound } from './claim-round.ts';
@@ -69,6 +70,7 @@ class SendQueue implements QueueAdapter<Claim> {
   readonly loop: QueueLoop & QueueHandle<Claim>;
   readonly #deps: SenderDeps;
   readonly #channels: ChannelState[];
+  readonly #backlogs: Backlogs;
   readonly #claimRound: ReturnType<typeof createClaimRound>;
   readonly #recordBatches: RecordBatches;
   readonly #recorder: Recorder<PendingRecord>;
@@ -86,7 +88,8 @@ class SendQueue implements QueueAdapter<Claim> {
       buffer: createClaimBuffer(channel.concurrency, budget),
       breaker: createBreaker(),
     }));
-    this.#claimRound = createClaimRound(deps.pool, deps.limits);
+    this.#backlogs = createBacklogs(deps.pool);
+    this.#claimRound = createClaimRound(deps.pool, deps.limits, this.#backlogs);
     this.#recordBatches = createBatchRecording(deps);
     this.#recorder = createRecorder({
       noun: 'outcomes',
@@ -106,6 +109,10 @@ class SendQueue implements QueueAdapter<Claim> {
 
   epochOf(claim: Claim): number {
     return claim.epoch;
+  }
+
+  hint(names: readonly string[] | null): void {
+    this.#backlogs.hint(names);
   }
 
   start(): void {

@@ -32,8 +32,8 @@ export interface AcceptDeps {
   pool: pg.Pool;
   /** Settings of the limits that may refuse messages. */
   limits: LimitSettings;
-  /** Called after each commit. */
-  onQueued: () => void;
+  /** Called after each commit with the messages of the group, including those that were not written. */
+  onQueued: (drafts: readonly MessageDraft[]) => void;
 }
 
 interface Row extends Submission {
@@ -189,7 +189,7 @@ export function createAcceptor(deps: AcceptDeps): (submission: Submission) => Pr
       const { leaders, followers } = splitFollowers(rows);
       const parts = [leaders, ...followers.map((row) => [row])];
       const results = await inOrder(rows, parts, (part) => acceptGroup(part, deps));
-      deps.onQueued();
+      deps.onQueued(group.map(({ draft }) => draft));
       return results;
     },
   });

@@ -1,14 +1,16 @@
 import type pg from 'pg';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
+import { backlogName } from '../../delivery/backlog.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
+import { messageClasses } from '../../delivery/message.ts';
 import { notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { fingerprintOf } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import { createAcceptor } from './accept.ts';
-import { draftMessage } from './draft.ts';
+import { draftMessage, type MessageDraft } from './draft.ts';
 import { countMessages, findMessage, findMessageEvents, findMessages, type MessageFilters } from './model.ts';
 import {
   type MessageDetail,
@@ -68,9 +70,22 @@ function filtersOf(query: ListMessagesQuery): MessageFilters {
   };
 }
 
+/** Names the backlogs of messages that wait to be sent. */
+function backlogsOf(drafts: readonly MessageDraft[]): string[] {
+  const names = drafts
+    .filter(({ test }) => !test)
+    .map(({ channel, account_id: accountId }) =>
+      backlogName({ channel, class: messageClasses.transactional, accountId }),
+    );
+  return [...new Set(names)];
+}
+
 export function createMessageService(deps: MessageServiceDeps): MessageService {
   const { pool } = deps;
-  const accept = createAcceptor({ ...deps, onQueued: () => deps.waker.wake('send') });
+  const accept = createAcceptor({
+    ...deps,
+    onQueued: (drafts) => deps.waker.wake('send', backlogsOf(drafts)),
+  });
 
   async function findStored(tenant: Tenant, id: number): Promise<MessageResource> {
     const row = await findMessage(pool, tenant, id);

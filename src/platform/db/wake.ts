@@ -9,31 +9,63 @@ export type WakeChannel = string;
  * notification costs at most a second.
  */
 export interface Waker {
-  /** Call after the commit, never inside a transaction: NOTIFY serializes commits. */
-  wake(channel: WakeChannel): void;
+  /**
+   * Call after the commit, never inside a transaction: NOTIFY serializes commits.
+   * @param hints where the rows are, in words that the listeners of the channel know, without spaces; none: anywhere
+   */
+  wake(channel: WakeChannel, hints?: readonly string[]): void;
   /** @returns a function that ends it */
-  listen(channel: WakeChannel, listener: () => void): () => void;
+  listen(channel: WakeChannel, listener: WakeListener): () => void;
   close(): Promise<void>;
 }
+
+/** @param hints where the rows are; null: anywhere */
+export type WakeListener = (hints: readonly string[] | null) => void;
 
 /** Of the channels' names in PostgreSQL. */
 const PREFIX = 'carillon_';
 const NOTIFY_INTERVAL_MS = 5;
+/** PostgreSQL allows 7,999 bytes. */
+const MAX_PAYLOAD = 7_500;
 const RECONNECT_MS = 1_000;
 
 interface State {
   client: pg.Client | null;
   closed: boolean;
-  listeners: Map<WakeChannel, Set<() => void>>;
-  pending: Set<WakeChannel>;
+  listeners: Map<WakeChannel, Set<WakeListener>>;
+  /** The channels to notify, with hints; null: rows may be anywhere. */
+  pending: Map<WakeChannel, Set<string> | null>;
   notifying: boolean;
   timer: NodeJS.Timeout | null;
   notifiedAt: number;
 }
 
-function callListeners(state: State, channel: WakeChannel): void {
-  for (const listener of state.listeners.get(channel) ?? []) listener();
+function callListeners(state: State, channel: WakeChannel, hints: readonly string[] | null): void {
+  for (const listener of state.listeners.get(channel) ?? []) listener(hints);
 }
+
+function addPending({ pending }: State, channel: WakeChannel, hints: readonly string[] | null): void {
+  const known = pending.get(channel);
+  if (hints === null || known === null) pending.set(channel, null);
+  else pending.set(channel, new Set([...(known ?? []), ...hints]));
+}
+
+/** @returns the hints in as many payloads as they need */
+function payloadsOf(hints: ReadonlySet<string> | null): string[] {
+  const payloads: string[] = [''];
+  for (const hint of hints ?? []) {
+    const last = payloads.at(-1) ?? '';
+    if (last === '') payloads.splice(-1, 1, hint);
+    else if (last.length + hint.length < MAX_PAYLOAD) payloads.splice(-1, 1, `${last} ${hint}`);
+    else payloads.push(hint);
+  }
+  return payloads;
+}
+
+const notifySql = (client: pg.Client, channel: WakeChannel, hints: ReadonlySet<string> | null): string =>
+  payloadsOf(hints)
+    .map((payload) => `notify ${PREFIX}${channel}, ${client.escapeLiteral(payload)}`)
+    .join(';');
 
 const listenSql = (channel: WakeChannel): string => `listen ${PREFIX}${channel}`;
 
@@ -50,7 +82,9 @@ async function connect(state: State, options: DatabaseOptions): Promise<void> {
     if (!state.closed) setTimeout(() => void connect(state, options), RECONNECT_MS).unref();
   };
   client.on('error', retry);
-  client.on('notification', (message) => callListeners(state, message.channel.slice(PREFIX.length)));
+  client.on('notification', ({ channel, payload }) =>
+    callListeners(state, channel.slice(PREFIX.length), payload ? payload.split(' ') : null),
+  );
   try {
     await client.connect();
     // A NOTIFY is a transaction of its own; it need not reach the disk.
@@ -60,7 +94,7 @@ async function connect(state: State, options: DatabaseOptions): Promise<void> {
     const channels = [...state.listeners.keys()];
     if (channels.length > 0) await client.query(channels.map(listenSql).join(';'));
     // Rows may have been committed before LISTEN took effect.
-    for (const channel of channels) callListeners(state, channel);
+    for (const channel of channels) callListeners(state, channel, null);
   } catch {
     retry();
   }
@@ -79,12 +113,13 @@ function flush(state: State): void {
   state.timer = null;
   if (state.notifying) return;
   state.notifiedAt = performance.now();
-  const channels = [...state.pending];
+  const pending = [...state.pending];
   state.pending.clear();
-  if (channels.length === 0 || !state.client) return;
+  const { client } = state;
+  if (pending.length === 0 || !client) return;
   state.notifying = true;
-  void state.client
-    .query(channels.map((channel) => `notify ${PREFIX}${channel}`).join(';'))
+  void client
+    .query(pending.map(([channel, hints]) => notifySql(client, channel, hints)).join(';'))
     .catch(() => undefined)
     .finally(() => {
       state.notifying = false;
@@ -98,16 +133,17 @@ export function createWaker(options: DatabaseOptions): Waker {
     client: null,
     closed: false,
     listeners: new Map(),
-    pending: new Set(),
+    pending: new Map(),
     notifying: false,
     timer: null,
     notifiedAt: 0,
   };
   void connect(state, options);
   return {
-    wake(channel) {
-      callListeners(state, channel);
-      state.pending.add(channel);
+    wake(channel, hints) {
+      if (hints?.length === 0) return;
+      callListeners(state, channel, hints ?? null);
+      addPending(state, channel, hints ?? null);
       schedule(state);
     },
     listen(channel, listener) {

@@ -49,6 +49,8 @@ export interface QueueAdapter<Claim> extends ClaimKey<Claim> {
 
   /** Starts the workers; called once. */
   start(): void;
+  /** Notes where new rows are, before the claim that a wake-up causes. @param hints null: anywhere */
+  hint?(hints: readonly string[] | null): void;
   /** Claims rows for the process. @returns null if there is enough to do already */
   claim(owner: number): Promise<ClaimResult | null>;
   /** Takes out the claims on which no work has begun. */
@@ -129,7 +131,10 @@ class Loop<Claim> implements QueueLoop, QueueHandle<Claim> {
 
   start(): void {
     const { waker, log } = this.#deps;
-    this.#unlisten = waker.listen(this.kind, () => this.wake());
+    this.#unlisten = waker.listen(this.kind, (hints) => {
+      this.#adapter.hint?.(hints);
+      this.wake();
+    });
     this.#timers.push(
       setInterval(() => this.#measureRate(), RATE_MS),
       setInterval(() => void this.#countBacklog(), BACKLOG_MS),

@@ -97,10 +97,12 @@ async function claim(quantum: number): Promise<{ messageId: number; epoch: numbe
     settings: TEST_LIMITS,
   };
   return onClient(database.pool, async (client) => {
-    const { rows } = await client.query<{ message_id: number; claim_epoch: number }>(
+    const { rows } = await client.query<{ message_id: number | null; claim_epoch: number }>(
       `execute claim_backlog(${client.escapeLiteral(JSON.stringify(request))})`,
     );
-    return rows.map((row) => ({ messageId: row.message_id, epoch: row.claim_epoch }));
+    return rows.flatMap(({ message_id: messageId, claim_epoch: epoch }) =>
+      messageId === null ? [] : { messageId, epoch },
+    );
   });
 }
 

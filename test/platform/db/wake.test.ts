@@ -46,3 +46,37 @@ it('wakes other processes, and merges wake-ups that arrive while a NOTIFY is run
   await delay(200);
   expect(heard).toEqual(['send', 'webhook', 'send']);
 });
+
+it('passes hints on, merged and each once, and none of them if one wake-up has none', async () => {
+  const heard: (readonly string[] | null)[] = [];
+  listener.listen('send', (hints) => heard.push(hints));
+  await delay(100);
+  const [backend = 0] = await backends();
+  process.kill(backend, 'SIGSTOP');
+  try {
+    waker.wake('send', ['email/0/1']);
+    await delay(20);
+    waker.wake('send', ['email/0/1', 'email/0/2']);
+    waker.wake('send', ['email/0/2', 'email/0/3']);
+    waker.wake('send', []);
+  } finally {
+    process.kill(backend, 'SIGCONT');
+  }
+  await eventually(() => expect(heard).toEqual([['email/0/1'], ['email/0/1', 'email/0/2', 'email/0/3']]));
+  heard.length = 0;
+  const many = Array.from({ length: 2_000 }, (_, n) => `email/0/${n}`);
+  waker.wake('send', many);
+  await eventually(() => expect(heard.flat()).toHaveLength(many.length));
+  expect(heard.flat()).toEqual(many);
+  heard.length = 0;
+  process.kill(backend, 'SIGSTOP');
+  try {
+    waker.wake('send', ['email/0/1']);
+    await delay(20);
+    waker.wake('send');
+    waker.wake('send', ['email/0/2']);
+  } finally {
+    process.kill(backend, 'SIGCONT');
+  }
+  await eventually(() => expect(heard).toEqual([['email/0/1'], null]));
+});

@@ -123,7 +123,7 @@ beforeEach(() => {
     process: { id: () => processId, close: async () => undefined },
     waker: {
       listen(_channel, listener) {
-        ring = listener;
+        ring = () => listener(null);
         return () => (ring = () => undefined);
       },
     },

@@ -1,0 +1,147 @@
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { type Backlog, backlogName, parseBacklogName } from '../backlog.ts';
+
+/** Shortest time between two walks. Wake-ups name new work, so a walk finds only what they have missed. */
+const WALK_INTERVAL_MS = 500;
+/** A sender spends at most this share of its time on walks. */
+const MAX_WALK_SHARE = 1 / 20;
+
+/**
+ * The backlogs with due messages, as far as a sender knows. Most wake-ups name the backlogs that have new messages, so a
+ * sender looks only at these and at those that its last claims have not emptied. A walk over all backlogs, at most every
+ * half second, finds the rest: retries, messages that other processes gave back, and lost notifications. From a walk a
+ * sender also knows when each other backlog will be due; until then it costs nothing.
+ */
+export interface Backlogs {
+  /** Notes backlogs that have new messages. @param names null: any may have; the next round begins with a walk */
+  hint(names: readonly string[] | null): void;
+  /** Walks if that is due. */
+  refresh(): Promise<void>;
+  /** The backlogs of a channel that may have due messages. */
+  due(channel: string): Iterable<DueBacklog>;
+  /** Forgets a backlog that a claim has emptied, unless a hint named it after the claim began. */
+  emptied(backlog: DueBacklog): void;
+  /** Milliseconds until the next look is worthwhile; null if nothing is known to be waiting. */
+  nextLookMs(): number | null;
+}
+
+export interface DueBacklog extends Backlog {
+  readonly name: string;
+}
+
+interface LaterBacklog extends Backlog {
+  /** By the clock given to {@link createBacklogs}. */
+  dueAt: number;
+}
+
+/** @returns every backlog with unclaimed messages; finds them by jumping through the index from one to the next */
+async function walk(client: Queryable): Promise<(Backlog & { waitMs: number })[]> {
+  const { rows } = await client.query<Backlog & { waitMs: number }>({
+    name: 'find_backlogs',
+    text: `
+    with recursive backlog as (
+      (select channel, class, account_id, due_at from send_queue where owner is null
+       order by channel, class, account_id, due_at limit 1)
+      union all
+      select next.* from backlog b cross join lateral (
+        select channel, class, account_id, due_at from send_queue
+        where owner is null and (channel, class, account_id) > (b.channel, b.class, b.account_id)
+        order by channel, class, account_id, due_at limit 1) next
+    )
+    select channel, class, account_id as "accountId",
+      (extract(epoch from due_at - now()) * 1000)::float8 as "waitMs"
+    from backlog`,
+  });
+  return rows;
+}
+
+class KnownBacklogs implements Backlogs {
+  readonly #client: Queryable;
+  readonly #now: () => number;
+  #due = new Map<string, Map<string, DueBacklog>>();
+  /** The last is due first. */
+  #later: LaterBacklog[] = [];
+  /** Backlogs named while a walk runs: their messages may be newer than what the walk sees. */
+  #hintedInWalk: Backlog[] | null = null;
+  #walkAt = -Infinity;
+  #walkMs = 0;
+  #walkedAt = -Infinity;
+
+  constructor(client: Queryable, now: () => number) {
+    this.#client = client;
+    this.#now = now;
+  }
+
+  hint(names: readonly string[] | null): void {
+    if (names === null) {
+      // Walks that follow each other take half of the time at most.
+      this.#walkAt = Math.min(this.#walkAt, this.#walkedAt + this.#walkMs);
+      return;
+    }
+    for (const name of names) {
+      const backlog = parseBacklogName(name);
+      if (!backlog) continue;
+      this.#hintedInWalk?.push(backlog);
+      this.#add(backlog);
+    }
+  }
+
+  async refresh(): Promise<void> {
+    const startedAt = this.#now();
+    if (startedAt < this.#walkAt) return;
+    this.#walkAt = Infinity;
+    this.#hintedInWalk = [];
+    try {
+      const found = await walk(this.#client);
+      const hinted = this.#hintedInWalk;
+      const now = this.#now();
+      this.#due = new Map();
+      this.#later = found
+        .filter(({ waitMs }) => waitMs > 0)
+        .map(({ waitMs, ...backlog }) => ({ ...backlog, dueAt: now + waitMs }))
+        .sort((one, other) => other.dueAt - one.dueAt);
+      for (const backlog of [...found.filter(({ waitMs }) => waitMs <= 0), ...hinted]) this.#add(backlog);
+      this.#walkMs = now - startedAt;
+      this.#walkedAt = now;
+      const nextAt = now + Math.max(WALK_INTERVAL_MS, this.#walkMs / MAX_WALK_SHARE);
+      this.#walkAt = Math.min(this.#walkAt, nextAt);
+    } catch (error) {
+      this.#walkAt = startedAt;
+      throw error;
+    } finally {
+      this.#hintedInWalk = null;
+    }
+  }
+
+  due(channel: string): Iterable<DueBacklog> {
+    const now = this.#now();
+    for (let next = this.#later.at(-1); next && next.dueAt <= now; next = this.#later.at(-1)) {
+      this.#later.pop();
+      this.#add(next);
+    }
+    return this.#due.get(channel)?.values() ?? [];
+  }
+
+  emptied(backlog: DueBacklog): void {
+    const ofChannel = this.#due.get(backlog.channel);
+    // A hint or a walk since then has put another object in its place.
+    if (ofChannel?.get(backlog.name) === backlog) ofChannel.delete(backlog.name);
+  }
+
+  nextLookMs(): number | null {
+    const next = this.#later.at(-1);
+    return next ? Math.max(0, next.dueAt - this.#now()) : null;
+  }
+
+  #add({ channel, class: priority, accountId }: Backlog): void {
+    const backlog = { channel, class: priority, accountId };
+    const name = backlogName(backlog);
+    const ofChannel = this.#due.get(channel) ?? new Map<string, DueBacklog>();
+    this.#due.set(channel, ofChannel.set(name, { ...backlog, name }));
+  }
+}
+
+/** @param now milliseconds of a monotonic clock */
+export function createBacklogs(client: Queryable, now: () => number = () => performance.now()): Backlogs {
+  return new KnownBacklogs(client, now);
+}
