@@ -9,6 +9,8 @@ export interface BatchMessage {
   attempt: number;
   /** The epoch of the claim under which the message is handed over. */
   epoch: number;
+  /** The outcome of an earlier attempt is not known: the message may have arrived. */
+  uncertain: boolean;
   /** `send`, or the limit that refuses the message. */
   verdict: 'send' | Refusal;
   accountId: number;
@@ -58,7 +60,10 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
       select * from accounts_to_send(array(select distinct account_id from claimed))
     ), checked as (
       select m.*, q.claim_epoch as epoch, q.attempt_count + 1 as attempt, q.queued_at, c.html, c.text, c.headers,
-        ${verdictSql()} as verdict
+        ${verdictSql()} as verdict,
+        -- Looks up events of retried messages only.
+        q.attempt_count > 0 and exists (
+          select 1 from message_events e where e.message_id = m.id and e.type = 'unknown') as uncertain
       from claimed q
       join messages m on m.id = q.message_id
       join locked a on a.id = m.account_id
@@ -68,7 +73,7 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
       select $1, $2, $3, array_agg(id order by id), array_agg(attempt order by id)
       from checked where verdict = 'send' having count(*) > 0
     )
-    select id as "messageId", attempt, epoch, verdict, account_id as "accountId", brand_id as "brandId", channel, class,
+    select id as "messageId", attempt, epoch, uncertain, verdict, account_id as "accountId", brand_id as "brandId", channel, class,
       queued_at as "queuedAt", created_at as "createdAt", to_address as "to", from_address as "from",
       reply_to as "replyTo", subject, html, text, headers, tags, segments
     from checked order by id`,

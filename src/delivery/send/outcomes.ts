@@ -80,10 +80,24 @@ function failed(record: OutcomeRecord, code: FailureCode, text: string): Outcome
   return { ...record, status: 'failed', events: ['failed'], failure: { code, message }, giveBack: true };
 }
 
+/**
+ * Ends a message that may have been sent. It is not known to have failed, so nothing is reported (interface §6.3), and it
+ * uses up what it has reserved.
+ */
+function endedUnknown(record: OutcomeRecord, code: FailureCode, text: string): OutcomeRecord {
+  const message = clip(`an earlier attempt may have sent it; ${text}`);
+  return { ...record, status: 'unknown', events: ['unknown'], failure: { code, message } };
+}
+
+/** The end of a message that is not handed over again. */
+function ended(message: BatchMessage, record: OutcomeRecord, code: FailureCode, text: string): OutcomeRecord {
+  return message.uncertain ? endedUnknown(record, code, text) : failed(record, code, text);
+}
+
 function deferred(message: BatchMessage, record: OutcomeRecord, response: string): OutcomeRecord {
   const delaySeconds = retryDelaySeconds(message.attempt);
   const expiresAt = message.queuedAt.getTime() + MESSAGE_LIFETIME_HOURS * HOUR_MS;
-  if (Date.now() + delaySeconds * 1_000 > expiresAt) return failed(record, 'expired', response);
+  if (Date.now() + delaySeconds * 1_000 > expiresAt) return ended(message, record, 'expired', response);
   return { ...record, status: 'queued', events: ['deferred'], queue: 'retry', delaySeconds, response };
 }
 
@@ -170,6 +184,6 @@ export function refusalRecord(message: BatchMessage, refusal: Refusal): OutcomeR
       // The message stays due. The next claim finds that the limit applies, and holds the message.
       return { ...record, queue: 'release' };
     case 'fail':
-      return failed(record, rule.code, rule.message);
+      return ended(message, record, rule.code, rule.message);
   }
 }

@@ -194,6 +194,24 @@ describe('GET /webhooks/:id/deliveries/:delivery_id', () => {
     ]);
   });
 
+  it('keeps the status of the last response when a later attempt gets none', async () => {
+    receiver.answer = (_request, response) => void response.destroy();
+    const { id } = await publishAndAttempt();
+    expect((await show(id)).body).toMatchObject({ status: 'retrying', response_code: null });
+    for (const [responseCode, attempts] of [
+      [500, [null, 500]],
+      [null, [null, 500, null]],
+    ] as const) {
+      if (responseCode === null) receiver.answer = (_request, response) => void response.destroy();
+      else answering(responseCode, '');
+      await retry(id);
+      await recovery.goRound(hook, new Date(Date.now() + 1_000));
+      const { body } = await show(id);
+      expect(body).toMatchObject({ status: 'retrying', response_code: 500, attempt_count: attempts.length });
+      expect(body.attempts).toMatchObject(attempts.map((each) => ({ response_code: each })));
+    }
+  });
+
   it('shows no attempts before the first one', async () => {
     const [id] = await insert(1, { status: 'pending', attempt_count: 0 });
     expect((await show(id ?? 0)).body.attempts).toEqual([]);

@@ -102,7 +102,8 @@ const recordSql = `
     -- A retry that was requested since the webhook was turned on again still needs its own attempt.
     update webhook_deliveries d set attempt_count = greatest(d.attempt_count, i.attempt),
       status = case when d.generation > i.former_generation then d.status else i.status end,
-      response_code = case when d.generation > i.former_generation then d.response_code else i.response_code end,
+      response_code = case when d.generation > i.former_generation then d.response_code
+        else coalesce(i.response_code, d.response_code) end,
       next_attempt_at = case when d.generation > i.former_generation then d.next_attempt_at else i.next_attempt_at end,
       last_error = case when d.generation > i.former_generation then d.last_error else i.last_error end
     from input i

@@ -36,7 +36,10 @@ export const deliveryResource = z
     response_code: z
       .int()
       .nullable()
-      .meta({ description: 'HTTP status of the last attempt that got a response.' }),
+      .meta({
+        description:
+          'HTTP status of the last attempt that got a response. Null if none did, after time-outs for example.',
+      }),
     attempt_count: z.int().min(0),
     next_attempt_at: when.nullable().meta({ description: 'Set while the status is `retrying`.' }),
     last_error: z.string().nullable().meta({
@@ -57,7 +60,7 @@ export const deliveryDetail = deliveryResource
           number: z.int().min(1),
           started_at: when,
           duration_ms: z.int().min(0),
-          response_code: z.int().nullable(),
+          response_code: z.int().nullable().meta({ description: 'Null if there was no response.' }),
           error: z.string().nullable().meta({ description: 'Null if the delivery was acknowledged.' }),
           response_body: z.string().nullable().meta({ description: 'The first 1 KB of the response body.' }),
         }),
