@@ -10,12 +10,14 @@ import { messageClasses } from '../../delivery/message.ts';
 import { AppError } from '../../errors.ts';
 import { createCoalescer } from '../../platform/db/coalescer.ts';
 import { createIdAllocator } from '../../platform/db/id-allocator.ts';
-import { IDEMPOTENCY_DAYS, requireSameFingerprint } from '../../platform/db/idempotency.ts';
+import { IDEMPOTENCY_DAYS, keySpace, requireSameFingerprint } from '../../platform/db/idempotency.ts';
 import { isConnectionError, type Queryable } from '../../platform/db/queryable.ts';
 import type { MessageDraft } from './draft.ts';
 import { testEvents, testOutcome } from './test-key.ts';
 
-const MESSAGES_ENDPOINT = 'POST /v1/my/messages';
+const ENDPOINT = 'POST /v1/my/messages';
+const LIVE_KEYS = keySpace(ENDPOINT, false);
+const TEST_KEYS = keySpace(ENDPOINT, true);
 const MAX_GROUP = 100;
 
 export interface Submission {
@@ -52,9 +54,10 @@ const idempotencyKeys: Addition = {
   admit: {
     cte: `keys as (
       insert into idempotency_keys as kept (brand_id, endpoint, key, fingerprint, status, resource_id)
-      select brand_id, '${MESSAGES_ENDPOINT}', idempotency_key, decode(fingerprint, 'base64'), 201, id
+      select brand_id, case when test then '${TEST_KEYS}' else '${LIVE_KEYS}' end, idempotency_key,
+        decode(fingerprint, 'base64'), 201, id
       from input where idempotency_key is not null
-      order by brand_id, idempotency_key
+      order by brand_id, 2, idempotency_key
       on conflict (brand_id, endpoint, key) do update
         set fingerprint = excluded.fingerprint, resource_id = excluded.resource_id, created_at = now()
         where kept.created_at < now() - interval '${IDEMPOTENCY_DAYS} days'
@@ -91,7 +94,7 @@ async function findWritten(client: Queryable, rows: Row[]): Promise<Map<number, 
 async function findReplayed(client: Queryable, row: Row): Promise<Accepted> {
   const { rows } = await client.query<{ fingerprint: Buffer; status: number; resource_id: number }>(
     'select fingerprint, status, resource_id from idempotency_keys where brand_id = $1 and endpoint = $2 and key = $3',
-    [row.draft.brand_id, MESSAGES_ENDPOINT, row.idempotencyKey],
+    [row.draft.brand_id, row.draft.test ? TEST_KEYS : LIVE_KEYS, row.idempotencyKey],
   );
   const kept = rows[0];
   if (!kept || !row.fingerprint)
@@ -161,7 +164,8 @@ function splitFollowers(rows: Row[]): { leaders: Row[]; followers: Row[] } {
   const leaders: Row[] = [];
   const followers: Row[] = [];
   for (const row of rows) {
-    const name = row.idempotencyKey === null ? null : `${row.draft.brand_id}/${row.idempotencyKey}`;
+    const name =
+      row.idempotencyKey === null ? null : `${row.draft.brand_id}/${row.draft.test}/${row.idempotencyKey}`;
     if (name !== null && seen.has(name)) followers.push(row);
     else leaders.push(row);
     if (name !== null) seen.add(name);

@@ -4,7 +4,7 @@ import { sandboxAddress } from '../../delivery/sender-identity.ts';
 import { countSegments } from '../../delivery/sms-segments.ts';
 import type { NewMessage } from '../../delivery/write-messages.ts';
 import { type ErrorCode, invalid, type ValidationErrors } from '../../errors.ts';
-import type { Tenant } from '../../platform/auth/tenant.ts';
+import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import {
   malformedHeaderErrors,
   malformedTagErrors,
@@ -120,7 +120,7 @@ function base({ accountId, brandId, actor }: Tenant, { channel }: SendMessageBod
     brand_id: brandId,
     channel,
     status: 'queued' as const,
-    test: actor.kind === 'api_key' && actor.test,
+    test: isTestCaller(actor),
   };
 }
 

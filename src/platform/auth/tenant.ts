@@ -8,6 +8,11 @@ export type Role = (typeof memberRoles)[number];
 /** The key or user that acts. A test key (`crl_test_`) has `test: true`: its messages never leave the service. */
 export type Actor = { kind: 'api_key'; id: number; test: boolean } | { kind: 'user'; id: number; role: Role };
 
+/** Whether the caller uses a test key. */
+export function isTestCaller(actor: Actor): boolean {
+  return actor.kind === 'api_key' && actor.test;
+}
+
 /** The caller's account, and its current brand if it has one. */
 export interface AccountTenant {
   accountId: number;

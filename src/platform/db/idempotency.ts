@@ -32,10 +32,19 @@ export function requireSameFingerprint(kept: Uint8Array, given: Uint8Array): voi
   throw new AppError('idempotency_conflict', 'this idempotency key was used with a different payload');
 }
 
+/**
+ * The value of the column `endpoint`: each endpoint has its own idempotency keys, and test keys have theirs.
+ * @param endpoint method and path of the route, such as `POST /v1/my/webhooks`
+ * @param test whether the caller uses a test key
+ */
+export function keySpace(endpoint: string, test: boolean): string {
+  return test ? `${endpoint} (test)` : endpoint;
+}
+
 /** A client's idempotency key and the request it was sent with. */
 export interface IdempotentRequest {
   brandId: number;
-  /** Each endpoint has its own keys: `POST /v1/my/webhooks`. */
+  /** From {@link keySpace}. */
   endpoint: string;
   key: string;
   fingerprint: Buffer;

@@ -392,6 +392,19 @@ describe('an accepted message', () => {
 describe('Idempotency-Key', () => {
   const withKey = (key: string, body: unknown = email) => post(body, { headers: { 'Idempotency-Key': key } });
 
+  it('is another one with a test key: neither replays nor conflicts with that of a live key', async () => {
+    const headers = { 'Idempotency-Key': 'test-and-live' };
+    const sent = await Promise.all(
+      [api.apiKey, api.testApiKey].map((token) =>
+        post({ ...email, subject: token.slice(0, 8) }, { token, headers }),
+      ),
+    );
+    expect(sent.map((answer) => answer.status)).toEqual([201, 201]);
+    expect(sent.map((answer) => answer.body.test)).toEqual([false, true]);
+    const again = await post({ ...email, subject: 'crl_test' }, { token: api.testApiKey, headers });
+    expect([again.body.id, again.headers.get('idempotent-replayed')]).toEqual([sent[1]?.body.id, 'true']);
+  });
+
   it('returns the first message again, in its present state', async () => {
     const first = await withKey('k1');
     const again = await withKey('k1', { html: email.html, subject: 'Hello', to: email.to, channel: 'email' });

@@ -40,6 +40,15 @@ describe('a POST with an Idempotency-Key', () => {
     expect(again.headers.get('idempotent-replayed')).toBe('true');
   });
 
+  it('does the work separately for a test key and for a live key of the brand', async () => {
+    const live = await make('apart', { filename: 'apart' });
+    const test = await make('apart', { filename: 'apart-test' }, api.testApiKey);
+    expect([live.status, test.status]).toEqual([201, 201]);
+    expect(test.body.id).not.toBe(live.body.id);
+    const again = await make('apart', { filename: 'apart-test' }, api.testApiKey);
+    expect([again.body.id, again.headers.get('idempotent-replayed')]).toEqual([test.body.id, 'true']);
+  });
+
   it('is 409 with another payload, and changes nothing', async () => {
     await make('other', { filename: 'other' });
     const answer = await make('other', { filename: 'other-2' });

@@ -33,13 +33,10 @@ export const deliveryResource = z
       description:
         '`pending`: waits for its first attempt; `retrying`: waits for a retry; `delivered`; `failed`: is not attempted again.',
     }),
-    response_code: z
-      .int()
-      .nullable()
-      .meta({
-        description:
-          'HTTP status of the last attempt that got a response. Null if none did, after time-outs for example.',
-      }),
+    response_code: z.int().nullable().meta({
+      description:
+        'HTTP status of the last attempt that got a response. Null if none did, after time-outs for example.',
+    }),
     attempt_count: z.int().min(0),
     next_attempt_at: when.nullable().meta({ description: 'Set while the status is `retrying`.' }),
     last_error: z.string().nullable().meta({

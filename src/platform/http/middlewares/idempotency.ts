@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type pg from 'pg';
-import { fingerprintOf, withIdempotency, type IdempotentRequest } from '../../db/idempotency.ts';
+import { isTestCaller } from '../../auth/tenant.ts';
+import { fingerprintOf, keySpace, withIdempotency, type IdempotentRequest } from '../../db/idempotency.ts';
 import type { Middleware } from '../context.ts';
 import type { RouteInput } from '../input.ts';
 import { reply } from '../reply.ts';
@@ -12,11 +13,12 @@ import type { TransactionalHandler } from '../route.ts';
  * @returns null if the client sent no key
  */
 export function idempotentRequest(input: RouteInput, endpoint: string): IdempotentRequest | null {
-  const { idempotencyKey: key, params, query, body, file } = input;
-  const brandId = input.tenant?.brandId ?? null;
-  if (key === null || brandId === null) return null;
+  const { idempotencyKey: key, params, query, body, file, tenant } = input;
+  const brandId = tenant?.brandId ?? null;
+  if (key === null || tenant === null || brandId === null) return null;
   const upload = file && { filename: file.filename, sha256: hash('sha256', file.bytes, 'hex') };
-  return { brandId, endpoint, key, fingerprint: fingerprintOf({ params, query, body, upload }) };
+  const fingerprint = fingerprintOf({ params, query, body, upload });
+  return { brandId, endpoint: keySpace(endpoint, isTestCaller(tenant.actor)), key, fingerprint };
 }
 
 /**
