@@ -7,6 +7,7 @@ import * as messageUpdates from './0006_message_updates.ts';
 import * as handOver from './0007_hand_over.ts';
 import * as sendingLocks from './0008_sending_locks.ts';
 import * as processLocks from './0009_process_locks.ts';
+import * as messageResponse from './0010_message_response.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -19,4 +20,5 @@ export const migrations = [
   handOver,
   sendingLocks,
   processLocks,
+  messageResponse,
 ];

@@ -8,7 +8,7 @@ import {
   timeField,
   type PublishedEvent,
 } from '../platform/events/define.ts';
-import type { Bounce } from './message.ts';
+import { type Bounce, type Channel, messageClasses } from './message.ts';
 import type { MessageEventType } from './send/outcomes.ts';
 
 /** In the data of every event about an email that was sent. */
@@ -128,28 +128,37 @@ export function emailEventData(message: EmailEventMessage) {
   };
 }
 
-/** A transactional email whose state changed. */
-export interface RecordedMessage extends EmailEventMessage {
+/** A message as the events about its outcome see it. */
+export interface EmailEventSource {
+  messageId: number;
   accountId: number;
   brandId: number;
+  channel: Channel;
+  class: number;
+  to: string;
+  subject: string | null;
+  idempotencyKey: string | null;
+  tags: Record<string, string> | null;
+}
+
+/** An outcome as its events see it. */
+interface EmailOutcome {
+  message: EmailEventSource;
+  events: readonly MessageEventType[];
   provider: string | null;
   /** Never null with the event `failed`. */
   failure: { code: string; message: string } | null;
   /** Never null with the event `bounced`. */
   bounce: Bounce | null;
   response: string | null;
-  events: MessageEventType[];
 }
 
 /** @returns null if nothing is published: a retry follows, or the outcome is unknown */
-function emailEvent(
-  message: RecordedMessage,
-  type: MessageEventType,
-  occurredAt: Date,
-): PublishedEvent | null {
-  const { accountId, brandId, provider, response, bounce, failure } = message;
+function emailEvent(outcome: EmailOutcome, type: MessageEventType, occurredAt: Date): PublishedEvent | null {
+  const { message, provider, response, bounce, failure } = outcome;
+  const { accountId, brandId, messageId: id } = message;
   const occurrence = { accountId, brandId, occurredAt };
-  const data = emailEventData(message);
+  const data = emailEventData({ ...message, id });
   switch (type) {
     case 'sent':
       return createEvent(emailEvents.sent, { ...occurrence, data: { ...data, provider } });
@@ -168,9 +177,9 @@ function emailEvent(
   }
 }
 
-/** The events of messages whose outcomes were just recorded. */
-export function emailEventsOf(messages: readonly RecordedMessage[], occurredAt: Date): PublishedEvent[] {
-  return messages.flatMap((message) =>
-    message.events.flatMap((type) => emailEvent(message, type, occurredAt) ?? []),
-  );
+/** The events that an outcome publishes. Only transactional email publishes events of its own (interface §6.3). */
+export function emailEventsOf(outcome: EmailOutcome, occurredAt: Date): PublishedEvent[] {
+  const { channel, class: priority } = outcome.message;
+  if (channel !== 'email' || priority !== messageClasses.transactional) return [];
+  return outcome.events.flatMap((type) => emailEvent(outcome, type, occurredAt) ?? []);
 }

@@ -27,6 +27,7 @@ export interface BatchMessage {
   text: string | null;
   headers: Record<string, string> | null;
   tags: Record<string, string> | null;
+  idempotencyKey: string | null;
   segments: number | null;
 }
 
@@ -75,7 +76,8 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
     )
     select id as "messageId", attempt, epoch, uncertain, verdict, account_id as "accountId", brand_id as "brandId", channel, class,
       queued_at as "queuedAt", created_at as "createdAt", to_address as "to", from_address as "from",
-      reply_to as "replyTo", subject, html, text, headers, tags, segments
+      reply_to as "replyTo", subject, html, text, headers, tags,
+      idempotency_key as "idempotencyKey", segments
     from checked order by id`,
     values: [
       request.owner,

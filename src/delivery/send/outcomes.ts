@@ -6,6 +6,7 @@ import {
   messageClasses,
   type MessageStatus,
 } from '../message.ts';
+import type { EmailEventSource } from '../events.ts';
 import type { HandOverOutcome } from '../providers/port.ts';
 import type { BatchMessage } from './batch.ts';
 
@@ -27,6 +28,7 @@ export type MessageEventType = 'sent' | 'delivered' | 'bounced' | 'deferred' | '
 
 /** What to record about one message of a batch. */
 export interface OutcomeRecord {
+  message: EmailEventSource;
   messageId: number;
   attempt: number;
   epoch: number;
@@ -53,6 +55,7 @@ const HOUR_MS = HOUR * 1_000;
 
 function emptyRecord(message: BatchMessage, provider: string | null): OutcomeRecord {
   return {
+    message,
     messageId: message.messageId,
     attempt: message.attempt,
     epoch: message.epoch,

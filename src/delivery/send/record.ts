@@ -1,7 +1,12 @@
 import type pg from 'pg';
-import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
-import type { EventPublisher, QueuedWork } from '../../platform/events/publish.ts';
-import { emailEventsOf, type RecordedMessage } from '../events.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import {
+  type EventPublisher,
+  type Publication,
+  type QueuedWork,
+  toEventRow,
+} from '../../platform/events/publish.ts';
+import { emailEventsOf } from '../events.ts';
 import {
   captureCtes,
   furtherCtes,
@@ -10,7 +15,7 @@ import {
   type Limits,
   reservationColumns,
 } from '../limits/authority.ts';
-import { messageClasses, messageStatuses, statesBefore, statusList } from '../message.ts';
+import { messageStatuses, statesBefore, statusList } from '../message.ts';
 import type { OutcomeRecord } from './outcomes.ts';
 
 /** A batch with the outcomes of all its messages. */
@@ -49,17 +54,29 @@ const countersSql = `, sums as (
   )`;
 
 /**
- * SQL: everything that follows from outcomes, in one statement. Outcomes are facts keyed by message and attempt: they are
- * recorded whichever process owns the queue row by now, and recording them twice changes nothing. Queue rows are looked
- * up by their keys, as in a claim.
- * @param interest SQL over `u`: whether the message's events interest a consumer
+ * SQL: stores the events of outcomes. What the message's row says itself is not stored: that it was sent or delivered,
+ * when, in which attempt, and the provider's response. Most messages therefore have no row in `message_events`.
  */
-const recordSql = (interest: string, table: Limits = limits): string => `
+const messageEventsSql = `
+    insert into message_events (message_id, attempt, type, data)
+    select i."messageId", i.attempt, e.type, jsonb_strip_nulls(jsonb_build_object(
+      'provider', i.provider, 'response', i.response, 'failure', i.failure, 'bounce', i.bounce))
+    from input i cross join unnest(i.events) as e (type)
+    where e.type not in ('sent', 'delivered')
+      or (i."messageId", i.attempt) not in (select id, sent_attempt from updated where sent_attempt is not null)
+    on conflict do nothing`;
+
+/**
+ * SQL: everything that follows from outcomes, in one statement and so in one transaction. Outcomes are facts keyed by
+ * message and attempt: they are recorded whichever process owns the queue row by now, and recording them twice changes
+ * nothing. Queue rows are looked up by their keys, as in a claim.
+ */
+const recordSql = (publication: Publication, table: Limits = limits): string => `
   with input as (
     select * from json_to_recordset($1) as i (
       "messageId" bigint, attempt smallint, epoch int, status text, events text[], queue text, "delaySeconds" int,
       provider text, "providerMessageId" text, response text, failure jsonb, bounce jsonb,
-      suppress boolean, owner bigint)
+      suppress boolean, owner bigint, published json)
   ), intents as (
     delete from handovers h using unnest($2::bigint[], $3::bigint[]) as e (owner, seq)
     where h.owner = e.owner and h.seq = e.seq
@@ -84,27 +101,26 @@ const recordSql = (interest: string, table: Limits = limits): string => `
       delivered_at = case i.status when 'delivered' then coalesce(m.delivered_at, now()) else m.delivered_at end,
       provider = coalesce(i.provider, m.provider),
       provider_message_id = coalesce(i."providerMessageId", m.provider_message_id),
+      sent_attempt = case when i.status in ('sent', 'delivered') then coalesce(m.sent_attempt, i.attempt)
+        else m.sent_attempt end,
+      response = case when i.status in ('sent', 'delivered') and m.sent_attempt is null then i.response
+        else m.response end,
       failure = i.failure, bounce = coalesce(i.bounce, m.bounce), hold = null, updated_at = now()
     from input i
     where m.id = i."messageId" and case i.status
         ${guardSql} end
-    returning m.*, i.suppress, i.response, i.events
-  ), events as (
-    insert into message_events (message_id, attempt, type, data)
-    select i."messageId", i.attempt, e.type, jsonb_strip_nulls(jsonb_build_object(
-      'provider', i.provider, 'response', i.response, 'failure', i.failure, 'bounce', i.bounce))
-    from input i cross join unnest(i.events) as e (type)
-    on conflict do nothing
-  )${suppressionsSql}${countersSql}
-  select u.id, u.account_id as "accountId", u.brand_id as "brandId", u.to_address as "to", u.subject, u.tags,
-    u.idempotency_key as "idempotencyKey", u.provider, u.failure, u.bounce, u.response, u.events
-  from updated u
-  where u.channel = 'email' and u.class = ${messageClasses.transactional} and not u.test and cardinality(u.events) > 0
-    and ${interest}`;
+    returning m.*, i.suppress, i.published
+  ), events as (${messageEventsSql}
+  )${suppressionsSql}${countersSql}, new_events as materialized (
+    select gen_random_uuid() as id, e.*
+    from updated u cross join json_to_recordset(u.published) as e (${publication.columns})
+    where not u.test and ${publication.interest('u.brand_id')}
+  ), ${publication.ctes}
+  select ${publication.counts} as counts`;
 
 /** One row of the statement's input. Absent fields are read as null: most are, and each would be parsed many times. */
 function inputRow(outcome: OutcomeRecord, owner: number) {
-  const { providerMessageId, failure, bounce, suppress, giveBack: _, ...rest } = outcome;
+  const { message: _message, providerMessageId, failure, bounce, suppress, giveBack: _, ...rest } = outcome;
   return {
     ...rest,
     owner,
@@ -119,18 +135,27 @@ function idsOf(outcomes: readonly OutcomeRecord[], matches: (outcome: OutcomeRec
   return outcomes.filter(matches).map(({ messageId }) => messageId);
 }
 
-async function recordIn(
+/** @returns the value of the publication's `counts` */
+async function recordBatches(
   client: Queryable,
   text: string,
   batches: readonly BatchRecord[],
-): Promise<RecordedMessage[]> {
+): Promise<number[]> {
+  const occurredAt = new Date();
   const intents = batches.filter((batch) => batch.seq !== null);
   // All statements lock messages in this order: two senders may know outcomes of the same messages.
-  const input = batches
-    .flatMap((batch) => batch.outcomes.map((outcome) => inputRow(outcome, batch.owner)))
-    .sort((a, b) => a.messageId - b.messageId);
-  const outcomes = batches.flatMap((batch) => batch.outcomes);
-  const { rows } = await client.query<RecordedMessage>({
+  const owned = batches
+    .flatMap(({ owner, outcomes }) => outcomes.map((outcome) => ({ owner, outcome })))
+    .sort((one, other) => one.outcome.messageId - other.outcome.messageId);
+  let published = 0;
+  const input = owned.map(({ owner, outcome }) => {
+    const events = emailEventsOf(outcome, occurredAt).map((event) => toEventRow(event, published++));
+    return events.length === 0
+      ? inputRow(outcome, owner)
+      : { ...inputRow(outcome, owner), published: events };
+  });
+  const outcomes = owned.map(({ outcome }) => outcome);
+  const { rows } = await client.query<{ counts: number[] }>({
     name: 'record_outcomes',
     text,
     values: [
@@ -142,7 +167,7 @@ async function recordIn(
       idsOf(outcomes, ({ queue }) => queue !== 'delete'),
     ],
   });
-  return rows;
+  return rows[0]?.counts ?? [];
 }
 
 export interface BatchRecordingDeps {
@@ -154,17 +179,14 @@ export interface BatchRecordingDeps {
 export type RecordBatches = (batches: readonly BatchRecord[]) => Promise<QueuedWork>;
 
 /**
- * Records batches in one transaction: attempts, message states, events and the work that follows from them, suppressions
+ * Records batches in one statement: attempts, message states, events and the work that follows from them, suppressions
  * and counters, and the end of the intents.
  */
 export function createBatchRecording(
   { pool, events }: BatchRecordingDeps,
   table: Limits = limits,
 ): RecordBatches {
-  const text = recordSql(events.interestSql('u.brand_id'), table);
-  return (batches) =>
-    inTransaction(pool, async (client) => {
-      const messages = await recordIn(client, text, batches);
-      return events.publish(client, emailEventsOf(messages, new Date()));
-    });
+  const { publication } = events;
+  const text = recordSql(publication, table);
+  return async (batches) => publication.queuedWork(await recordBatches(pool, text, batches));
 }

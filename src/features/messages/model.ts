@@ -110,12 +110,10 @@ export async function findMessage(
   return rows[0] ?? null;
 }
 
-/** Finds the events of each attempt, oldest first. */
+/** Finds the stored events of each attempt, in no order. */
 export async function findMessageEvents(client: Queryable, id: number): Promise<MessageEventRow[]> {
-  const order = `array_position(array['sent', 'delivered'], type)`;
   const { rows } = await client.query<MessageEventRow>(
-    `select type, attempt, occurred_at, data from message_events where message_id = $1
-     order by attempt, occurred_at, ${order}`,
+    'select type, attempt, occurred_at, data from message_events where message_id = $1',
     [id],
   );
   return rows;

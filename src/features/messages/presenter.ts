@@ -22,6 +22,10 @@ export interface MessageRow extends Pick<NewMessage, Column> {
   campaign_id?: number | null;
   flow_id?: number | null;
   provider_message_id?: string | null;
+  /** The attempt that the provider accepted. */
+  sent_attempt?: number | null;
+  /** The provider's response to that attempt. */
+  response?: string | null;
   hold?: { reason: HoldReason; until: string | null } | null;
   created_at: Date;
   updated_at: Date;
@@ -102,10 +106,38 @@ export function presentNewMessage(message: NewMessage, written: WrittenMessage):
   return presentMessage({ ...row, ...written, updated_at: written.created_at });
 }
 
+/** The events that are not stored, because the message's row says it all. */
+function eventsOfRow(row: MessageRow, stored: readonly MessageEventRow[]): MessageEventRow[] {
+  const { sent_at: sentAt, delivered_at: deliveredAt, sent_attempt: attempt, provider, response } = row;
+  if (typeof attempt !== 'number') return [];
+  const times = [
+    { type: 'sent', occurred_at: sentAt },
+    { type: 'delivered', occurred_at: deliveredAt },
+  ] as const;
+  const data = { ...(provider ? { provider } : {}), ...(response ? { response } : {}) };
+  return times.flatMap(({ type, occurred_at }) =>
+    occurred_at && !stored.some((event) => event.type === type && event.attempt === attempt)
+      ? [{ type, attempt, occurred_at, data }]
+      : [],
+  );
+}
+
+/** By attempt, then by time. A message is sent before it is delivered, and delivered before all else. */
+function compareEvents(one: MessageEventRow, other: MessageEventRow): number {
+  const rank = ({ type }: MessageEventRow) => (type === 'sent' ? 0 : type === 'delivered' ? 1 : 2);
+  return (
+    one.attempt - other.attempt ||
+    one.occurred_at.getTime() - other.occurred_at.getTime() ||
+    rank(one) - rank(other)
+  );
+}
+
+/** @param stored the events in `message_events` */
 export function presentMessageDetail(
   row: MessageRow & { html: string | null; text: string | null },
-  events: MessageEventRow[],
+  stored: MessageEventRow[],
 ): MessageDetail {
+  const events = [...stored, ...eventsOfRow(row, stored)].sort(compareEvents);
   return {
     ...presentMessage(row),
     html: row.html,

@@ -13,11 +13,11 @@ export const webhookConsumer: EventConsumer = {
   queueSql: `
   webhook_matches as materialized (
     select i.n, i.id as event_id, i.type, w.id as webhook_id, w.generation
-    from input i join webhooks w
+    from new_events i join webhooks w
       on w.enabled and i.type = any(w.events) and w.brand_id = i.brand_id
     union all
     select i.n, i.id, i.type, w.id, w.generation
-    from input i join webhooks w
+    from new_events i join webhooks w
       on w.enabled and i.type = any(w.events) and i.brand_id is null and w.account_id = i.account_id
   ), new_webhook_deliveries as (
     insert into webhook_deliveries (webhook_id, event_id, type, generation)

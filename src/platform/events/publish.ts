@@ -15,8 +15,8 @@ export interface EventConsumer {
    */
   subscriptionsSql: string;
   /**
-   * Common table expressions that queue the work. They read `input (n, id, account_id, brand_id, type, occurred_at, data)`:
-   * the events, numbered in the order in which they were published.
+   * Common table expressions that queue the work. They read `new_events (n, id, account_id, brand_id, type, occurred_at,
+   * data)`: the events, numbered in the order in which they are published.
    */
   queueSql: string;
   /** Which of these expressions has a row, with `event_id`, for each piece of work. */
@@ -26,13 +26,28 @@ export interface EventConsumer {
 /** How much work was queued, by the channel to wake after the commit. */
 export type QueuedWork = ReadonlyMap<WakeChannel, number>;
 
-export interface EventPublisher {
+/**
+ * SQL with which a statement publishes events that follow from its own changes, without a round trip and a transaction
+ * around both. The statement defines the expression `new_events` and appends `ctes` to its own expressions.
+ */
+export interface Publication {
   /**
-   * SQL condition that is true if a consumer may want events of a brand, so that statements need not return what
-   * would be published in vain.
+   * Returns a condition that is true if a consumer may want events of a brand.
    * @param brandId a trusted SQL expression
    */
-  interestSql(brandId: string): string;
+  interest(brandId: string): string;
+  /** The type of the rows of `new_events`, as the column list of a table function. */
+  columns: string;
+  /** Expressions that read `new_events`, write the events that a consumer wants, and queue the work. */
+  ctes: string;
+  /** An expression that the statement must select, for `queuedWork`. */
+  counts: string;
+  /** @param counts the value of that expression */
+  queuedWork(counts: readonly number[]): QueuedWork;
+}
+
+export interface EventPublisher {
+  publication: Publication;
   /**
    * Writes the events that a consumer wants, and the work that follows from them, in the caller's transaction.
    * After the commit, wake the channels that are returned.
@@ -78,23 +93,39 @@ function isWanted(event: PublishedEvent, subscriptions: readonly Subscription[])
   );
 }
 
-/** The consumers decide once more, by what their tables contain now, which events are written. */
-function publishSql(consumers: readonly EventConsumer[]): string {
+function publicationOf(consumers: readonly EventConsumer[]): Publication {
   const wanted = consumers.map(({ workTable }) => `select event_id from ${workTable}`);
   const counts = consumers.map(({ workTable }) => `(select count(*) from ${workTable})`);
-  return `
-  with input as materialized (
-    select gen_random_uuid() as id, i.* from json_to_recordset($1) as i (
-      n int, account_id bigint, brand_id bigint, type text, occurred_at timestamptz, data json)
-  ), ${consumers.map(({ queueSql }) => queueSql).join(', ')}, written as (
-    insert into events (id, account_id, brand_id, type, occurred_at, data)
-    select id, account_id, brand_id, type, occurred_at, data from input
-    where id in (${wanted.join(' union all ')})
-  )
-  select array[${counts.join(', ')}]::int[] as counts`;
+  return {
+    interest(brandId) {
+      const conditions = consumers.map(
+        ({ subscriptionsSql }) =>
+          `exists (select 1 from (${subscriptionsSql}) subscriptions where brand_id = ${brandId})`,
+      );
+      return `(${conditions.join(' or ')})`;
+    },
+    columns: 'n int, account_id bigint, brand_id bigint, type text, occurred_at timestamptz, data json',
+    ctes: `${consumers.map(({ queueSql }) => queueSql).join(', ')}, written_events as (
+      insert into events (id, account_id, brand_id, type, occurred_at, data)
+      select id, account_id, brand_id, type, occurred_at, data from new_events
+      where id in (${wanted.join(' union all ')})
+    )`,
+    counts: `array[${counts.join(', ')}]::int[]`,
+    queuedWork: (queued) => queuedWork(consumers, queued),
+  };
 }
 
-function toRow(event: PublishedEvent, n: number) {
+/** The consumers decide once more, by what their tables contain now, which events are written. */
+function publishSql({ columns, ctes, counts }: Publication): string {
+  return `
+  with new_events as materialized (
+    select gen_random_uuid() as id, i.* from json_to_recordset($1) as i (${columns})
+  ), ${ctes}
+  select ${counts} as counts`;
+}
+
+/** The event as a row of `new_events`, for JSON. @param n its number in the statement */
+export function toEventRow(event: PublishedEvent, n: number) {
   return {
     n,
     account_id: event.accountId,
@@ -117,15 +148,10 @@ function queuedWork(consumers: readonly EventConsumer[], counts: readonly number
 /** @param consumers at least one */
 export function createEventPublisher(consumers: readonly EventConsumer[]): EventPublisher {
   const findText = findSql(consumers);
-  const publishText = publishSql(consumers);
+  const publication = publicationOf(consumers);
+  const publishText = publishSql(publication);
   return {
-    interestSql(brandId) {
-      const conditions = consumers.map(
-        ({ subscriptionsSql }) =>
-          `exists (select 1 from (${subscriptionsSql}) subscriptions where brand_id = ${brandId})`,
-      );
-      return `(${conditions.join(' or ')})`;
-    },
+    publication,
     async publish(client, events) {
       if (events.length === 0) return nothing;
       const subscriptions = await findSubscriptions(client, findText, events);
@@ -134,9 +160,9 @@ export function createEventPublisher(consumers: readonly EventConsumer[]): Event
       const { rows } = await client.query<{ counts: number[] }>({
         name: 'publish_events',
         text: publishText,
-        values: [JSON.stringify(wanted.map(toRow))],
+        values: [JSON.stringify(wanted.map(toEventRow))],
       });
-      return queuedWork(consumers, rows[0]?.counts ?? []);
+      return publication.queuedWork(rows[0]?.counts ?? []);
     },
   };
 }

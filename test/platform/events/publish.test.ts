@@ -19,7 +19,7 @@ function consumerOf(name: 'bell' | 'lamp', channel: EventConsumer['channel']): E
     workTable: `${name}_work`,
     queueSql: `
       ${name}_work as materialized (
-        select i.id as event_id, i.n from input i join ${name}_subscribers s
+        select i.id as event_id, i.n from new_events i join ${name}_subscribers s
           on i.type = any(s.types) and s.brand_id = i.brand_id
       ), ${name}_logged as (
         insert into consumed (consumer, event_id) select '${name}', event_id from ${name}_work order by n
@@ -63,7 +63,7 @@ async function consumed(): Promise<string[]> {
 
 async function isInterested(brandId: number): Promise<boolean | undefined> {
   const { rows } = await test.database.pool.query<{ wanted: boolean }>(
-    `select ${publisher.interestSql('b.id')} as wanted from (select $1::bigint as id) b`,
+    `select ${publisher.publication.interest('b.id')} as wanted from (select $1::bigint as id) b`,
     [brandId],
   );
   return rows[0]?.wanted;
