@@ -30,6 +30,8 @@ export interface Role {
   stop(): Promise<void>;
   /** Returns the last lines of its log. */
   lastLines(): string;
+  /** Returns its whole log. */
+  log(): string;
 }
 
 const START_LIMIT_MS = 60_000;
@@ -82,8 +84,12 @@ class RoleProcess implements Role {
     if (!(await Promise.race([gone, delay(STOP_LIMIT_MS, false, { ref: false })]))) await this.kill();
   }
 
+  log(): string {
+    return readFileSync(this.#log, 'utf8');
+  }
+
   lastLines(): string {
-    return readFileSync(this.#log, 'utf8').trim().split('\n').slice(-20).join('\n');
+    return this.log().trim().split('\n').slice(-20).join('\n');
   }
 
   #spawn(): Life {

@@ -5,6 +5,8 @@ interface Scale {
   events: number;
   seeds: number[];
   engineDownMs: number;
+  /** Database backends killed in place, one after another, while messages are sent. */
+  backends: { messages: number; kills: number; everyMs: number };
   /**
    * Carillon promises that stranded work moves again within 15 s of the restart. Only the full tests check it: they have
    * the machine to themselves, whereas a busy machine must not fail `npm test`.
@@ -13,7 +15,23 @@ interface Scale {
 }
 
 const full = process.env.CRASH_FULL === '1';
+const shortKills = { messages: 1_500, kills: 12, everyMs: 1_200 };
+const fullKills = { messages: 6_000, kills: 14, everyMs: 4_300 };
 
 export const scale: Scale = full
-  ? { messages: 2_000, events: 5_000, seeds: [1, 2, 3], engineDownMs: 60_000, strandedLimitSeconds: 15 }
-  : { messages: 200, events: 500, seeds: [1], engineDownMs: 8_000, strandedLimitSeconds: Infinity };
+  ? {
+      messages: 2_000,
+      events: 5_000,
+      seeds: [1, 2, 3],
+      engineDownMs: 60_000,
+      backends: fullKills,
+      strandedLimitSeconds: 15,
+    }
+  : {
+      messages: 200,
+      events: 500,
+      seeds: [1],
+      engineDownMs: 8_000,
+      backends: shortKills,
+      strandedLimitSeconds: Infinity,
+    };

@@ -43,7 +43,7 @@ export interface CrashStage {
   subscribe(path: string): Promise<number>;
   readonly api: Role;
   readonly worker: Role;
-  readonly senders: readonly [Role, Role];
+  readonly senders: readonly [Role, Role, ...Role[]];
   /** `forget` removes all its data; call it while the engine is down. */
   readonly engine: Restartable & { readonly address: string; forget(): Promise<void> };
   readonly postgres: Restartable & { readCopy<T>(read: (client: pg.Client) => Promise<T>): Promise<T> };
@@ -53,7 +53,7 @@ export interface CrashStage {
 }
 
 const testCaFile = fileURLToPath(new URL('../tls/ca.pem', import.meta.url));
-/** Slow enough that a backlog builds up, and both senders have claims and intents. */
+/** Slow enough that a backlog builds up, and all senders have claims and intents. */
 const SMTP_REPLY_MS = 15;
 const CONNECTIONS_PER_SENDER = 4;
 /** In seconds: the first retries follow soon, and the schedule outlasts every test. */
@@ -114,8 +114,15 @@ async function createWebhook(apiPort: number, apiKey: string, url: string): Prom
   return ((await response.json()) as { id: number }).id;
 }
 
+interface CrashStageOptions {
+  /** Sender processes besides the first two. */
+  furtherSenders?: number;
+  /** How long the SMTP server takes for each mail. */
+  smtpReplyMs?: number;
+}
+
 /** Starts everything. Call `close` in `afterAll`. */
-export async function openCrashStage(): Promise<CrashStage> {
+export async function openCrashStage(options: CrashStageOptions = {}): Promise<CrashStage> {
   const folder = createOpenFolder('carillon-crash-');
   const guard = createGuard();
   const closing: (() => Promise<unknown>)[] = [
@@ -126,7 +133,7 @@ export async function openCrashStage(): Promise<CrashStage> {
     for (const step of closing.splice(0).reverse()) await step();
   };
   try {
-    return await build(folder, guard, closing, close);
+    return await build(folder, guard, closing, close, options);
   } catch (error) {
     await close();
     throw error;
@@ -138,13 +145,14 @@ async function build(
   guard: Guard,
   closing: (() => Promise<unknown>)[],
   close: () => Promise<void>,
+  { furtherSenders = 0, smtpReplyMs = SMTP_REPLY_MS }: CrashStageOptions,
 ): Promise<CrashStage> {
   await mkdir(join(folder, 'home'));
   const postgres = await startDatabase(join(folder, 'postgres'), guard);
   closing.push(postgres.stop);
   const engine = await startWorkflowEngine(join(folder, 'temporal'), guard);
   closing.push(engine.stop);
-  const sink = await startMailSink(SMTP_REPLY_MS);
+  const sink = await startMailSink(smtpReplyMs);
   closing.push(() => sink.close());
   const receiver = await startReceiver();
   closing.push(() => receiver.close());
@@ -176,7 +184,9 @@ async function build(
     });
   const api = roleOf('api', 'api');
   const worker = roleOf('worker', 'worker');
-  const senders: readonly [Role, Role] = [roleOf('sender-1', 'sender'), roleOf('sender-2', 'sender')];
+  const senderOf = (n: number) => roleOf(`sender-${n}`, 'sender');
+  const further = Array.from({ length: furtherSenders }, (_, index) => senderOf(index + 3));
+  const senders = [senderOf(1), senderOf(2), ...further] as const;
   const roles = [api, worker, ...senders];
   closing.push(() => Promise.all(roles.map((role) => role.stop())));
   await Promise.all(roles.map((role) => role.start()));
