@@ -44,7 +44,7 @@ export interface PreparedContent {
   readonly signed: () => SharedSignatureInput;
 }
 
-interface SharedSignatureInput {
+export interface SharedSignatureInput {
   headerNames: readonly string[];
   /** The shared fields in the order of `headerNames`, relaxed, each with CRLF. */
   canonicalHeaders: string;

@@ -19,7 +19,8 @@ export interface ComposeDeps {
   returnPathKey: KeyObject;
   /** Parses a sender's address, with a cache: many messages have the same sender. */
   readSender: (text: string) => ReturnType<typeof parseEmailAddress>;
-  prepare: (content: EmailContent) => PreparedContent;
+  /** Returns a promise for a content that a thread prepares. */
+  prepare: (content: EmailContent) => PreparedContent | Promise<PreparedContent>;
   /** Signers for the domain of a sender. None if signing is off or the relay signs. */
   signersFor: (domain: string) => readonly DkimSigner[];
 }
@@ -32,7 +33,7 @@ function valid(parsed: ReturnType<typeof parseEmailAddress>, what: string): Emai
 /**
  * Composes the email of a message. The result depends on the stored message alone: if the message is handed over again
  * after a crash, the email is the same, byte for byte, including Message-ID and Date.
- * @returns a promise only if the email has to be signed
+ * @returns a promise only if the email has to be signed, or a thread prepares its content
  * @throws Error if the stored message cannot become an email
  */
 export function composeEmail(
@@ -41,7 +42,7 @@ export function composeEmail(
 ): OutgoingEmail | Promise<OutgoingEmail> {
   const from = valid(deps.readSender(message.from ?? ''), 'from');
   const to = valid(parseEmailAddress(message.to), 'to');
-  const prepared = deps.prepare({
+  const content = {
     subject: message.subject ?? '',
     html: message.html,
     text: message.text,
@@ -49,7 +50,19 @@ export function composeEmail(
     replyTo: message.replyTo === null ? null : valid(deps.readSender(message.replyTo), 'reply_to'),
     headers: message.headers ?? {},
     feedbackId: `${message.brandId}:${message.accountId}:transactional:carillon`,
-  });
+  };
+  const address = (prepared: PreparedContent) => addressEmail(message, prepared, from, to, deps);
+  const prepared = deps.prepare(content);
+  return prepared instanceof Promise ? prepared.then(address) : address(prepared);
+}
+
+function addressEmail(
+  message: BatchMessage,
+  prepared: PreparedContent,
+  from: EmailAddress,
+  to: EmailAddress,
+  deps: ComposeDeps,
+): OutgoingEmail | Promise<OutgoingEmail> {
   const built = buildMessage(
     prepared,
     {
@@ -102,21 +115,71 @@ function keyOf({ from, replyTo, subject, html, text, headers, feedbackId }: Emai
   return `${addresses}${part(feedbackId ?? null)}${further.join('')};${part(subject)}${part(html)}${part(text)}`;
 }
 
+/** What may be prepared at once, in the unit of `weightOf`. At the limit it takes about 20 ms at worst. */
+const MAX_WEIGHT_AT_ONCE = 64 * 1024;
+/** Converting HTML to text, and encoding headers in words, take this many times as long as encoding a body. */
+const SLOW_FACTOR = 4;
+/** Longer contents are prepared each time: a key would take milliseconds, and they would evict most of the others. */
+const MAX_CACHED_LENGTH = MAX_CACHE_SIZE / 24;
+
+type Weighed = Pick<EmailContent, 'html' | 'text' | 'headers'>;
+
+function headerLength(headers: Record<string, string>): number {
+  let length = 0;
+  for (const name in headers) length += headers[name]?.length ?? 0;
+  return length;
+}
+
+function lengthOf({ html, text, headers }: Weighed): number {
+  return (html?.length ?? 0) + (text?.length ?? 0) + headerLength(headers);
+}
+
+/** How long a content may take to prepare, in characters of a body. */
+function weightOf(content: Weighed): number {
+  const converted = content.text === null ? (content.html?.length ?? 0) : 0;
+  return lengthOf(content) + SLOW_FACTOR * (headerLength(content.headers) + converted);
+}
+
+/** Whether a thread has to prepare a content, because it would hold the event loop for too long. */
+export function isHeavy(content: Weighed): boolean {
+  return weightOf(content) > MAX_WEIGHT_AT_ONCE;
+}
+
 /**
  * Prepares contents and caches the most recently used, because many messages differ only in their recipient.
- * A content larger than an eighth of the cache is not kept: it would evict most of the others.
+ * @param prepareHeavy prepares a heavy content in a thread. Equal contents that wait for a thread are prepared once.
  */
-export function createContentCache(): (content: EmailContent) => PreparedContent {
+export function createContentCache(
+  prepareHeavy: (content: EmailContent) => Promise<PreparedContent>,
+): (content: EmailContent) => PreparedContent | Promise<PreparedContent> {
   const cache = new LRUCache<string, PreparedContent>({
     max: MAX_CACHED_CONTENTS,
     maxSize: MAX_CACHE_SIZE,
     maxEntrySize: MAX_CACHE_SIZE / 8,
     sizeCalculation: (prepared, key) => 2 * key.length + prepared.remainder.length,
   });
+  const inThreads = new Map<string, Promise<PreparedContent>>();
+
+  function prepareInThread(content: EmailContent, key: string): Promise<PreparedContent> {
+    const known = inThreads.get(key);
+    if (known) return known;
+    const preparing = prepareHeavy(content)
+      .then((prepared) => {
+        cache.set(key, prepared);
+        return prepared;
+      })
+      .finally(() => inThreads.delete(key));
+    inThreads.set(key, preparing);
+    return preparing;
+  }
+
   return (content) => {
+    const heavy = isHeavy(content);
+    if (heavy && lengthOf(content) > MAX_CACHED_LENGTH) return prepareHeavy(content);
     const key = keyOf(content);
     const cached = cache.get(key);
     if (cached) return cached;
+    if (heavy) return prepareInThread(content, key);
     const prepared = prepareContent(content);
     cache.set(key, prepared);
     return prepared;

@@ -2,9 +2,10 @@ import { createSecretKey } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { parseEmailAddress } from '../addresses/email.ts';
 import type { Channel } from '../message.ts';
+import { createPreparePool, type PreparePool, ThreadUnavailableError } from '../mime/prepare-pool.ts';
 import type { EmailProvider, OutgoingEmail, HandOverOutcome, SmsProvider } from '../providers/port.ts';
 import type { BatchMessage } from './batch.ts';
-import { type ComposeDeps, composeEmail, composeSms, createContentCache } from './compose.ts';
+import { type ComposeDeps, composeEmail, composeSms, createContentCache, isHeavy } from './compose.ts';
 
 /** A provider that serves a channel. */
 export interface ProviderChannel {
@@ -25,7 +26,7 @@ interface EmailChannelSettings extends Pick<ComposeDeps, 'mailDomain' | 'signers
 const MAX_CACHED_SENDERS = 1_000;
 const MAX_CACHED_SENDER_CHARACTERS = 1_000_000;
 
-function composeDeps(settings: EmailChannelSettings): ComposeDeps {
+function composeDeps(settings: EmailChannelSettings, threads: PreparePool): ComposeDeps {
   const senders = new LRUCache<string, ReturnType<typeof parseEmailAddress>>({
     max: MAX_CACHED_SENDERS,
     maxSize: MAX_CACHED_SENDER_CHARACTERS,
@@ -37,7 +38,7 @@ function composeDeps(settings: EmailChannelSettings): ComposeDeps {
     ...settings,
     returnPathKey: createSecretKey(settings.returnPathKey),
     readSender: (text) => senders.memo(text),
-    prepare: createContentCache(),
+    prepare: createContentCache(threads.prepare),
   };
 }
 
@@ -57,25 +58,59 @@ async function composeBatch(
   return Promise.all(composing.map((email) => Promise.resolve(email)));
 }
 
+/** The outcome of a message that could not be composed. */
+function notComposed(error: Error): HandOverOutcome {
+  if (error instanceof ThreadUnavailableError) return { kind: 'deferred', response: error.message };
+  return { kind: 'refused', code: 'content_rejected', response: error.message };
+}
+
+async function giveTo(
+  provider: EmailProvider,
+  composed: readonly (OutgoingEmail | Error)[],
+): Promise<HandOverOutcome[]> {
+  const emails = composed.filter((email): email is OutgoingEmail => !(email instanceof Error));
+  const outcomes = emails.length > 0 ? await provider.handOver(emails) : [];
+  let next = 0;
+  return composed.map((email): HandOverOutcome => {
+    if (email instanceof Error) return notComposed(email);
+    return outcomes[next++] ?? { kind: 'unknown', reason: 'the provider reported no outcome' };
+  });
+}
+
+const weighed = ({ html, text, headers }: BatchMessage) => ({ html, text, headers: headers ?? {} });
+
 /** Sends emails through a provider. A message that cannot be composed is refused; the others of its batch are sent. */
 export function createEmailChannel(provider: EmailProvider, settings: EmailChannelSettings): ProviderChannel {
-  const deps = composeDeps(settings);
+  const threads = createPreparePool();
+  const deps = composeDeps(settings, threads);
+
+  /** The others leave first: a thread may take seconds for a heavy message. */
+  async function handOverWithHeavy(batch: readonly BatchMessage[]): Promise<HandOverOutcome[]> {
+    const heavy = new Set(batch.filter((message) => isHeavy(weighed(message))));
+    const composingHeavy = composeBatch([...heavy], deps);
+    const composed = await composeBatch(
+      batch.filter((message) => !heavy.has(message)),
+      deps,
+    );
+    const others = (await giveTo(provider, composed))[Symbol.iterator]();
+    const heavyOutcomes = (await giveTo(provider, await composingHeavy))[Symbol.iterator]();
+    return batch.map(
+      (message) => (heavy.has(message) ? heavyOutcomes : others).next().value as HandOverOutcome,
+    );
+  }
+
   return {
     channel: 'email',
     provider: provider.name,
     concurrency: provider.concurrency,
     async handOver(batch) {
-      const composed = await composeBatch(batch, deps);
-      const emails = composed.filter((email): email is OutgoingEmail => !(email instanceof Error));
-      const outcomes = emails.length > 0 ? await provider.handOver(emails) : [];
-      let next = 0;
-      return composed.map((email): HandOverOutcome => {
-        if (email instanceof Error)
-          return { kind: 'refused', code: 'content_rejected', response: email.message };
-        return outcomes[next++] ?? { kind: 'unknown', reason: 'the provider reported no outcome' };
-      });
+      if (batch.some((message) => isHeavy(weighed(message)))) return handOverWithHeavy(batch);
+      return giveTo(provider, await composeBatch(batch, deps));
     },
-    close: () => provider.close(),
+    async close() {
+      await provider.close();
+      await threads.close();
+    },
   };
 }
 

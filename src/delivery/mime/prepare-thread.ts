@@ -1,0 +1,23 @@
+/** The thread that prepares large contents, one after another (see `prepare-pool.ts`). */
+import { parentPort } from 'node:worker_threads';
+import { type EmailContent, prepareContent, type SharedSignatureInput } from './message.ts';
+
+/** What the thread returns for one content. */
+export type ThreadReply =
+  | { smtpUtf8: boolean; opening: string; remainder: Uint8Array; signed: SharedSignatureInput }
+  | { error: string };
+
+function prepared(content: EmailContent): ThreadReply {
+  try {
+    const { smtpUtf8, opening, remainder, signed } = prepareContent(content);
+    return { smtpUtf8, opening, remainder: new Uint8Array(remainder), signed: signed() };
+  } catch (error) {
+    return { error: (error as Error).message };
+  }
+}
+
+parentPort?.on('message', (content: EmailContent) => {
+  const reply = prepared(content);
+  parentPort?.postMessage(reply, 'remainder' in reply ? [reply.remainder.buffer as ArrayBuffer] : []);
+});
+parentPort?.postMessage('ready');
