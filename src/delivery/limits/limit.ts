@@ -1,6 +1,6 @@
 import type { Config } from '../../config.ts';
 import type { ErrorCode } from '../../errors.ts';
-import type { FailureCode } from '../message.ts';
+import type { Channel, FailureCode } from '../message.ts';
 
 /**
  * A limit on what may be sent. Each limit is one file in this folder and one line of the table in `authority.ts`; the
@@ -63,7 +63,19 @@ export interface Quota {
   per?: string;
 }
 
-/** Refuses a request to send, in the statement that writes its messages. Nothing of the request is written. */
+/** A message as the rules at accept count it. */
+export interface CountedMessage {
+  account_id: number;
+  channel: Channel;
+  test: boolean;
+  segments?: number | null | undefined;
+}
+
+/**
+ * Refuses requests to send. The statement that writes a group of messages decides (`reserve`); if one account has too
+ * many, it writes nothing. The accounts of the group are then looked at (`left`), the messages that do not fit
+ * (`takes`) are refused, and the others written. What `takes` and `left` return must agree with `reserve`.
+ */
 export interface AcceptRule {
   /** The error that the client receives. */
   code: ErrorCode;
@@ -79,6 +91,10 @@ export interface AcceptRule {
    * because PostgreSQL does not evaluate a select that nothing reads.
    */
   refusals: string;
+  /** How much of the limit a message takes. 0: the message does not count. */
+  takes(message: CountedMessage): number;
+  /** SQL over the account `a`: how much of the limit is left, an integer; null: no bound. Takes no lock. */
+  left(setting: Setting): string;
 }
 
 /** Parts of the statement that writes messages. */

@@ -1,18 +1,20 @@
-import type { Limit } from './limit.ts';
+import type { Limit, Setting } from './limit.ts';
 
-/** Emails of a month that accounts send from the sandbox. A message counts when it is accepted, even if it fails later. */
-export const sandboxCap = {
-  name: 'sandbox_cap',
-  title: 'emails from the sandbox in a calendar month (UTC)',
-  settings: (config) => ({ sandbox_monthly_cap: config.SANDBOX_MONTHLY_CAP }),
-  figures: (setting) => `
+const figures = (setting: Setting) => `
     select cap as "limit", used, cap - used as remaining,
       (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc' as resets_at
     from (
       select coalesce(a.sandbox_monthly_cap, ${setting('sandbox_monthly_cap')}) as cap,
         coalesce((
           select used from sandbox_usage
-          where account_id = a.id and month = date_trunc('month', now() at time zone 'utc')::date), 0) as used) s`,
+          where account_id = a.id and month = date_trunc('month', now() at time zone 'utc')::date), 0) as used) s`;
+
+/** Emails of a month that accounts send from the sandbox. A message counts when it is accepted, even if it fails later. */
+export const sandboxCap = {
+  name: 'sandbox_cap',
+  title: 'emails from the sandbox in a calendar month (UTC)',
+  settings: (config) => ({ sandbox_monthly_cap: config.SANDBOX_MONTHLY_CAP }),
+  figures,
   accept: {
     code: 'sandbox_limit_reached',
     message: "the sandbox's sends of this month are used up",
@@ -39,6 +41,9 @@ export const sandboxCap = {
       },
     ],
     refusals: 'sandbox_refusals',
+    takes: ({ channel, test }) => (channel === 'email' && !test ? 1 : 0),
+    left: (setting) =>
+      `case when a.kind = 'customer' then (select remaining from (${figures(setting)}) sandbox) end`,
   },
   status: {
     reason: 'sandbox_limit_reached',

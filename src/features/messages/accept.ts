@@ -5,6 +5,7 @@ import {
   writeMessages,
   type WrittenMessage,
 } from '../../delivery/write-messages.ts';
+import { type Admission, createAdmission, isRefusal } from '../../delivery/limits/admission.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { messageClasses } from '../../delivery/message.ts';
 import { AppError } from '../../errors.ts';
@@ -19,6 +20,9 @@ const ENDPOINT = 'POST /v1/my/messages';
 const LIVE_KEYS = keySpace(ENDPOINT, false);
 const TEST_KEYS = keySpace(ENDPOINT, true);
 const MAX_GROUP = 100;
+const MAX_GROUP_BYTES = 8 * 1024 * 1024;
+/** Other processes may take what was left between the look and the write. Then the group is written in parts. */
+const MAX_LOOKS = 3;
 
 export interface Submission {
   draft: MessageDraft;
@@ -34,7 +38,7 @@ export interface AcceptDeps {
   pool: pg.Pool;
   /** Settings of the limits that may refuse messages. */
   limits: LimitSettings;
-  /** Called after each commit with the messages of the group, including those that were not written. */
+  /** Called after each commit with the messages of the group, some of which may not have been written. */
   onQueued: (drafts: readonly MessageDraft[]) => void;
 }
 
@@ -43,6 +47,20 @@ interface Row extends Submission {
 }
 
 type Result = { ok: true; accepted: Accepted } | { ok: false; error: unknown };
+
+/** A follower's leader failed and the follower has another payload: it has to be submitted again. */
+const AGAIN = Symbol('again');
+
+/** The row of an earlier request with the same key. */
+interface KeptKey {
+  fingerprint: Buffer;
+  status: number;
+  resource_id: number;
+}
+
+interface GroupDeps extends AcceptDeps {
+  admission: Admission;
+}
 
 /**
  * Takes the idempotency keys. Two requests with the same key: the second waits until the first has committed, and
@@ -90,24 +108,38 @@ async function findWritten(client: Queryable, rows: Row[]): Promise<Map<number, 
   return new Map(result.rows.map((row) => [row.id, row]));
 }
 
-/** Finds the message of an earlier request with the same key. */
-async function findReplayed(client: Queryable, row: Row): Promise<Accepted> {
-  const { rows } = await client.query<{ fingerprint: Buffer; status: number; resource_id: number }>(
-    'select fingerprint, status, resource_id from idempotency_keys where brand_id = $1 and endpoint = $2 and key = $3',
-    [row.draft.brand_id, row.draft.test ? TEST_KEYS : LIVE_KEYS, row.idempotencyKey],
+/** Finds the keys that earlier requests took, by one statement. */
+async function findKept(client: Queryable, rows: readonly Row[]): Promise<Map<Row, KeptKey>> {
+  const keyed = rows.filter((row) => row.idempotencyKey !== null);
+  if (keyed.length === 0) return new Map();
+  const result = await client.query<KeptKey & { index: number }>(
+    `select asked.index::int as index, kept.fingerprint, kept.status, kept.resource_id
+     from unnest($1::bigint[], $2::text[], $3::text[]) with ordinality as asked (brand_id, endpoint, key, index)
+     join idempotency_keys kept using (brand_id, endpoint, key)
+     where kept.created_at >= now() - interval '${IDEMPOTENCY_DAYS} days'`,
+    [
+      keyed.map((row) => row.draft.brand_id),
+      keyed.map((row) => (row.draft.test ? TEST_KEYS : LIVE_KEYS)),
+      keyed.map((row) => row.idempotencyKey),
+    ],
   );
-  const kept = rows[0];
-  if (!kept || !row.fingerprint)
-    throw new AppError('unavailable', 'the message could not be written; try again');
-  requireSameFingerprint(kept.fingerprint, row.fingerprint);
-  return { replayed: true, id: kept.resource_id, status: kept.status };
+  return new Map(result.rows.map((kept) => [keyed[kept.index - 1] as Row, kept]));
 }
 
-function replay(client: Queryable, row: Row): Promise<Result> {
-  return findReplayed(client, row).then(
-    (accepted) => ({ ok: true, accepted }),
-    (error: unknown) => ({ ok: false, error }),
-  );
+/** The result of a request that repeats an earlier one. */
+function replay(kept: KeptKey, { fingerprint }: Submission): Result {
+  try {
+    requireSameFingerprint(kept.fingerprint, fingerprint ?? Buffer.alloc(0));
+  } catch (error) {
+    return { ok: false, error };
+  }
+  return { ok: true, accepted: { replayed: true, id: kept.resource_id, status: kept.status } };
+}
+
+/** The result of a message that was not written although nothing refused it: an earlier request took its key. */
+function unwrittenResult(kept: KeptKey | undefined, row: Row): Result {
+  if (kept) return replay(kept, row);
+  return { ok: false, error: new AppError('unavailable', 'the message could not be written; try again') };
 }
 
 function writtenResult(row: Row, written: Map<number, WrittenMessage>): Result | null {
@@ -124,22 +156,46 @@ async function resultsAfterLostConnection(rows: Row[], pool: pg.Pool, cause: unk
   return rows.map((row) => writtenResult(row, written) ?? { ok: false, error });
 }
 
-/** Writes a group in one statement. If the statement fails because of one of the messages, retries in parts. */
-async function acceptGroup(rows: Row[], deps: AcceptDeps): Promise<Result[]> {
-  let written: Map<number, WrittenMessage>;
+/** Decides on the messages of accounts that were refused lately: they replay, are refused, or are written with the rest. */
+async function sortOut(rows: readonly Row[], { pool, admission }: GroupDeps) {
+  const suspects = rows.filter((row) => admission.isSuspect(row.draft.account_id));
+  const kept = await findKept(pool, suspects);
+  const undecided = suspects.filter((row) => !kept.has(row));
+  const refusals = await admission.refuse(undecided.map((row) => row.draft));
+  const fitting = rows.filter((row) => !kept.has(row) && !refusals.has(row.draft));
+  return { kept, refusals, fitting };
+}
+
+/**
+ * Writes a group in one statement. If a limit refuses it, leaves out what does not fit and writes the others, again in
+ * one. If it fails because of one of the messages, retries in parts.
+ */
+async function acceptGroup(rows: Row[], deps: GroupDeps, looks = 0): Promise<Result[]> {
+  const { kept, refusals, fitting } = await sortOut(rows, deps);
+  let written = new Map<number, WrittenMessage>();
   try {
-    written = await write(rows, deps);
+    if (fitting.length > 0) written = await write(fitting, deps);
   } catch (error) {
     if (isConnectionError(error)) return resultsAfterLostConnection(rows, deps.pool, error);
+    if (isRefusal(error)) {
+      deps.admission.suspect(fitting.map((row) => row.draft));
+      if (looks < MAX_LOOKS) return acceptGroup(rows, deps, looks + 1);
+    }
     if (rows.length > 1) return acceptInParts(rows, deps);
     return [{ ok: false, error }];
   }
-  // A message that was not written has a key that an earlier request took.
-  return Promise.all(rows.map(async (row) => writtenResult(row, written) ?? replay(deps.pool, row)));
+  const unwritten = fitting.filter((row) => !written.has(row.id));
+  const found = new Map([...kept, ...(await findKept(deps.pool, unwritten))]);
+  return rows.map((row) => {
+    const error = refusals.get(row.draft);
+    return error
+      ? { ok: false, error }
+      : (writtenResult(row, written) ?? unwrittenResult(found.get(row), row));
+  });
 }
 
-/** Accepts each account's messages alone, then each message, so that an account at its cap does not slow the others. */
-async function acceptInParts(rows: Row[], deps: AcceptDeps): Promise<Result[]> {
+/** Accepts each account's messages alone, then each message, so that one bad message does not fail the others. */
+async function acceptInParts(rows: Row[], deps: GroupDeps): Promise<Result[]> {
   const accounts = Map.groupBy(rows, (row) => row.draft.account_id);
   const parts = accounts.size > 1 ? [...accounts.values()] : rows.map((row) => [row]);
   return inOrder(rows, parts, (part) => acceptGroup(part, deps));
@@ -158,48 +214,83 @@ async function inOrder(
   return rows.map((row) => results.get(row) as Result);
 }
 
-/** Splits off the followers: messages whose key another message of the group has, too. */
-function splitFollowers(rows: Row[]): { leaders: Row[]; followers: Row[] } {
-  const seen = new Set<string>();
-  const leaders: Row[] = [];
-  const followers: Row[] = [];
-  for (const row of rows) {
-    const name =
-      row.idempotencyKey === null ? null : `${row.draft.brand_id}/${row.draft.test}/${row.idempotencyKey}`;
-    if (name !== null && seen.has(name)) followers.push(row);
-    else leaders.push(row);
-    if (name !== null) seen.add(name);
-  }
-  return { leaders, followers };
+/** The name of the key among all brands, or null without a key. */
+function keyName({ draft, idempotencyKey }: Submission): string | null {
+  return idempotencyKey === null ? null : `${draft.brand_id}/${draft.test}/${idempotencyKey}`;
+}
+
+/** Finds the leaders: of the messages with the same key the first, and every message without a key. */
+function findLeaders(rows: readonly Row[]): Map<Row, Row> {
+  const first = new Map<string, Row>();
+  return new Map(
+    rows.map((row) => {
+      const name = keyName(row);
+      if (name === null) return [row, row];
+      if (!first.has(name)) first.set(name, row);
+      return [row, first.get(name) as Row];
+    }),
+  );
+}
+
+/** The result of a follower, by that of its leader. */
+function followerResult(row: Row, leader: Row, result: Result): Result | typeof AGAIN {
+  const same =
+    Buffer.compare(row.fingerprint ?? Buffer.alloc(0), leader.fingerprint ?? Buffer.alloc(0)) === 0;
+  if (!result.ok) return same ? result : AGAIN;
+  const { accepted } = result;
+  const id = accepted.replayed ? accepted.id : accepted.written.id;
+  const status = accepted.replayed ? accepted.status : 201;
+  return replay({ fingerprint: leader.fingerprint as Buffer, status, resource_id: id }, row);
+}
+
+/** Bytes of a message in the statement, roughly. */
+function bytesOf({ html, text, subject, headers, tags }: MessageDraft): number {
+  const small = JSON.stringify([subject, headers, tags]).length;
+  return small + Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '');
 }
 
 /**
  * Accepts messages: each is committed with its queue row and its key before the response.
  *
  * Submissions that arrive together become a group, written by one statement. Of several submissions with the same
- * key, the first leads; its followers are tried after it, one by one, and replay what it wrote.
+ * key, the first leads; its followers replay what became of it. Messages of accounts that have reached a limit are
+ * left out, and for a second refused without asking the database.
  * @returns a function that accepts one submission
  * @throws AppError idempotency_conflict, sandbox_limit_reached, unavailable
  */
 export function createAcceptor(deps: AcceptDeps): (submission: Submission) => Promise<Accepted> {
   const ids = createIdAllocator(deps.pool, MESSAGE_ID_SEQUENCE);
-  const coalescer = createCoalescer<Submission, Result>({
+  const admission = createAdmission(deps.pool, deps.limits);
+  const coalescer = createCoalescer<Submission & { bytes: number }, Result | typeof AGAIN>({
     maxGroupSize: MAX_GROUP,
+    bytes: { of: ({ bytes }) => bytes, max: MAX_GROUP_BYTES },
     // One group at a time: while it commits, the next one gathers, and larger groups cost less per message.
     concurrency: 1,
     run: async (group) => {
       const taken = await ids.take(group.length);
-      const rows = group.map((submission, index) => ({ ...submission, id: taken[index] ?? 0 }));
-      const { leaders, followers } = splitFollowers(rows);
-      const parts = [leaders, ...followers.map((row) => [row])];
-      const results = await inOrder(rows, parts, (part) => acceptGroup(part, deps));
-      deps.onQueued(group.map(({ draft }) => draft));
-      return results;
+      const rows: Row[] = group.map((submission, index) => ({ ...submission, id: taken[index] ?? 0 }));
+      const leaderOf = findLeaders(rows);
+      const leaders = rows.filter((row) => leaderOf.get(row) === row);
+      const accepted = await acceptGroup(leaders, { ...deps, admission });
+      deps.onQueued(leaders.map(({ draft }) => draft));
+      const results = new Map(leaders.map((row, index) => [row, accepted[index] as Result]));
+      return rows.map((row) => {
+        const leader = leaderOf.get(row) as Row;
+        const result = results.get(leader) as Result;
+        return leader === row ? result : followerResult(row, leader, result);
+      });
     },
   });
   return async (submission) => {
-    const result = await coalescer.submit(submission);
-    if (!result.ok) throw result.error;
-    return result.accepted;
+    // A request with a key may repeat an accepted one, whatever its account has left.
+    const refusal = submission.idempotencyKey === null ? admission.knownRefusal(submission.draft) : null;
+    if (refusal) throw refusal;
+    const item = { ...submission, bytes: bytesOf(submission.draft) };
+    for (;;) {
+      const result = await coalescer.submit(item);
+      if (result === AGAIN) continue;
+      if (!result.ok) throw result.error;
+      return result.accepted;
+    }
   };
 }

@@ -8,6 +8,8 @@ export interface Coalescer<Item, Result> {
 
 export interface CoalescerOptions<Item, Result> {
   maxGroupSize: number;
+  /** Ends a group before the item with which it would exceed `max`. A larger item is a group of its own. */
+  bytes?: { of: (item: Item) => number; max: number };
   /** How many groups are written at the same time. */
   concurrency: number;
   /** Writes a group and returns the results in its order. An error fails every item of the group. */
@@ -23,13 +25,25 @@ interface Waiting<Item, Result> {
 export function createCoalescer<Item, Result>(
   options: CoalescerOptions<Item, Result>,
 ): Coalescer<Item, Result> {
-  let waiting: Waiting<Item, Result>[] = [];
+  const waiting: Waiting<Item, Result>[] = [];
   let running = 0;
   let scheduled = false;
 
+  /** How many of the waiting items the next group has. */
+  function nextSize(): number {
+    const { maxGroupSize, bytes } = options;
+    const most = Math.min(waiting.length, maxGroupSize);
+    if (!bytes) return most;
+    let size = 0;
+    for (let total = 0; size < most; size += 1) {
+      total += bytes.of((waiting[size] as Waiting<Item, Result>).item);
+      if (size > 0 && total > bytes.max) break;
+    }
+    return size;
+  }
+
   async function run(): Promise<void> {
-    const group = waiting.slice(0, options.maxGroupSize);
-    waiting = waiting.slice(options.maxGroupSize);
+    const group = waiting.splice(0, nextSize());
     if (group.length === 0) return;
     running += 1;
     const settle = await options.run(group.map((each) => each.item)).then(

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createAdmission } from '../../../src/delivery/limits/admission.ts';
 import { acceptRules, type LimitName, limits, type Limits } from '../../../src/delivery/limits/authority.ts';
 import { readCapacity } from '../../../src/delivery/limits/capacity.ts';
 import type { Limit } from '../../../src/delivery/limits/limit.ts';
@@ -100,6 +101,15 @@ describe.each(named)('the limit %s', (_name, limit) => {
     const { code, message } = limit.accept;
     await expect(accept()).rejects.toMatchObject({ code, message });
     expect(await query('select 1 from messages where account_id = $1', [account.accountId])).toEqual([]);
+  });
+
+  it(limit.accept ? 'has nothing left for the refused message' : 'is not asked what is left', async () => {
+    await apply(limit);
+    const admission = createAdmission(test.database.pool, TEST_LIMITS);
+    const message = { account_id: account.accountId, channel: 'email' as const, test: false };
+    admission.suspect([message]);
+    const refused = await admission.refuse([message]);
+    expect(refused.get(message)?.code).toBe(limit.accept?.code);
   });
 
   it(limit.claim?.effect === 'hold' ? 'holds messages in a claim' : 'lets messages be claimed', async () => {

@@ -65,3 +65,18 @@ it('fails only the callers of the group that failed', async () => {
   (await started(1)).end();
   expect(await next).toBe(6);
 });
+
+it('ends a group before the item with which it would be too large', async () => {
+  const groups: number[][] = [];
+  const coalescer = createCoalescer<number, number>({
+    maxGroupSize: 100,
+    bytes: { of: (item) => item, max: 10 },
+    concurrency: 1,
+    run: async (group) => {
+      groups.push(group);
+      return group;
+    },
+  });
+  await Promise.all([4, 6, 1, 12, 3, 3].map((each) => coalescer.submit(each)));
+  expect(groups).toEqual([[4, 6], [1], [12], [3, 3]]);
+});

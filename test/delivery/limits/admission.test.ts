@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createAdmission } from '../../../src/delivery/limits/admission.ts';
+import { acceptRules } from '../../../src/delivery/limits/authority.ts';
+import type { AcceptRule, CountedMessage } from '../../../src/delivery/limits/limit.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { insertAccount, type QueuedAccount } from '../../support/queued.ts';
+
+/** A limit in money, as a later feature will declare it: an SMS takes 10 for each segment, an email 1. */
+const wallet: AcceptRule = {
+  code: 'spend_cap_reached',
+  message: 'the wallet is empty',
+  sqlstate: 'CL999',
+  accountColumns: [],
+  reserve: () => [],
+  refusals: 'none',
+  takes: ({ channel, segments }) => (channel === 'sms' ? 10 * (segments ?? 1) : 1),
+  left: () => 'a.wallet_balance_cents',
+};
+
+let test: TestDatabase;
+let account: QueuedAccount;
+let nowMs: number;
+beforeAll(async () => {
+  test = await createTestDatabase();
+});
+afterAll(() => test.drop());
+beforeEach(async () => {
+  nowMs = 1_000_000;
+  account = await insertAccount(test.database);
+});
+
+const open = () =>
+  createAdmission(test.database.pool, { sandbox_monthly_cap: 3 }, [...acceptRules, wallet], () => nowMs);
+const balance = (cents: number) =>
+  test.database.pool.query('update accounts set wallet_balance_cents = $2 where id = $1', [
+    account.accountId,
+    cents,
+  ]);
+const email = (): CountedMessage => ({ account_id: account.accountId, channel: 'email', test: false });
+const sms = (): CountedMessage => ({ ...email(), channel: 'sms', segments: 2 });
+
+describe('messages of an account that a limit has refused', () => {
+  it('go until one of the limits has too little left for the next', async () => {
+    await balance(22);
+    const admission = open();
+    const messages = [email(), sms(), sms(), email(), email()];
+    admission.suspect(messages);
+    const refused = await admission.refuse(messages);
+    expect(messages.map((each) => refused.get(each)?.code ?? null)).toEqual([
+      null,
+      null,
+      'spend_cap_reached',
+      null,
+      'spend_cap_reached',
+    ]);
+  });
+
+  it('are refused without a look for a second, if they take more than is left', async () => {
+    await balance(5);
+    const admission = open();
+    expect(admission.knownRefusal(sms())).toBeNull();
+    admission.suspect([sms()]);
+    expect((await admission.refuse([sms()])).size).toBe(1);
+    expect(admission.knownRefusal(sms())?.code).toBe('spend_cap_reached');
+    expect(admission.knownRefusal(email())).toBeNull();
+    nowMs += 1_000;
+    expect(admission.knownRefusal(sms())).toBeNull();
+    expect(admission.isSuspect(account.accountId)).toBe(true);
+    await balance(20);
+    expect((await admission.refuse([sms()])).size).toBe(0);
+  });
+
+  it('are written without a look again after a minute without a refusal', async () => {
+    const admission = open();
+    admission.suspect([email()]);
+    nowMs += 59_999;
+    expect(admission.isSuspect(account.accountId)).toBe(true);
+    nowMs += 1;
+    expect(admission.isSuspect(account.accountId)).toBe(false);
+  });
+});
+
+describe('messages of other accounts', () => {
+  it('are not looked at', async () => {
+    await balance(0);
+    const message = email();
+    expect((await open().refuse([message])).size).toBe(0);
+  });
+});

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type pg from 'pg';
+import { type Accepted, createAcceptor, type Submission } from '../../../src/features/messages/accept.ts';
+import type { MessageDraft } from '../../../src/features/messages/draft.ts';
+import { fingerprintOf } from '../../../src/platform/db/idempotency.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { insertAccount, type QueuedAccount } from '../../support/queued.ts';
+
+const CAP = 10;
+
+let test: TestDatabase;
+let accept: (submission: Submission) => Promise<Accepted>;
+/** The statements of the acceptor, by their first words. */
+let statements: string[];
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+});
+afterAll(() => test.drop());
+beforeEach(() => {
+  statements = [];
+  const { pool } = test.database;
+  const query = (statement: string | pg.QueryConfig, values?: unknown[]) => {
+    const text = typeof statement === 'string' ? statement : statement.text;
+    statements.push(/insert into messages/.test(text) ? 'write' : text.trim().slice(0, 40));
+    return pool.query(statement as string, values);
+  };
+  const counted = new Proxy(pool, {
+    get: (target, name) => (name === 'query' ? query : (Reflect.get(target, name) as unknown)),
+  });
+  accept = createAcceptor({ pool: counted, limits: { sandbox_monthly_cap: CAP }, onQueued: () => undefined });
+});
+
+function submission(account: QueuedAccount, subject = 'Hello', key: string | null = null): Submission {
+  const draft: MessageDraft = {
+    account_id: account.accountId,
+    brand_id: account.brandId,
+    channel: 'email',
+    status: 'queued',
+    test: false,
+    to_address: 'ada@example.com',
+    to_key: 'ada@example.com',
+    from_address: 'shop@example.com',
+    subject,
+    text: 'Hello',
+  };
+  return { draft, idempotencyKey: key, fingerprint: key === null ? null : fingerprintOf(draft) };
+}
+
+/** Submits together. Returns for each `accepted`, `replayed` or the code of its error. */
+async function outcomes(submissions: Submission[]): Promise<string[]> {
+  const results = await Promise.allSettled(submissions.map((each) => accept(each)));
+  return results.map((result) => {
+    if (result.status === 'rejected') return (result.reason as { code: string }).code;
+    return result.value.replayed ? 'replayed' : 'accepted';
+  });
+}
+
+const accounts = (count: number) =>
+  Promise.all(Array.from({ length: count }, () => insertAccount(test.database)));
+
+const times = <T>(count: number, make: (index: number) => T) =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+async function useUp(account: QueuedAccount, left = 0): Promise<void> {
+  await test.database.pool.query(
+    `insert into sandbox_usage (account_id, month, used) values ($1, date_trunc('month', now() at time zone 'utc'), $2)`,
+    [account.accountId, CAP - left],
+  );
+}
+
+async function used(account: QueuedAccount): Promise<unknown> {
+  const { rows } = await test.database.pool.query<{ used: number; messages: number }>(
+    `select used, (select count(*) from messages where account_id = $1) as messages
+     from sandbox_usage where account_id = $1`,
+    [account.accountId],
+  );
+  return rows[0];
+}
+
+it('leaves a capped account out of the group and writes all others in one statement', async () => {
+  const [capped, ...others] = (await accounts(60)) as [QueuedAccount, ...QueuedAccount[]];
+  await useUp(capped);
+  const group = () => [submission(capped), ...others.map((each) => submission(each))];
+  const expected = ['sandbox_limit_reached', ...others.map(() => 'accepted')];
+  expect(await outcomes(group())).toEqual(expected);
+  // The first statement found out; it wrote nothing.
+  expect(statements.filter((each) => each === 'write')).toHaveLength(2);
+  statements = [];
+  expect(await outcomes(group())).toEqual(expected);
+  expect(statements.filter((each) => each === 'write')).toHaveLength(1);
+});
+
+it('accepts as many messages of an account as fit, in the order of their ids', async () => {
+  const [account, other] = (await accounts(2)) as [QueuedAccount, QueuedAccount];
+  await useUp(account, 3);
+  const group = [...times(5, () => submission(account)), submission(other)];
+  const refused = 'sandbox_limit_reached';
+  expect(await outcomes(group)).toEqual(['accepted', 'accepted', 'accepted', refused, refused, 'accepted']);
+  expect(await used(account)).toEqual({ used: CAP, messages: 3 });
+});
+
+it('refuses a flood of a capped account without a statement for each', async () => {
+  const [capped] = (await accounts(1)) as [QueuedAccount];
+  await useUp(capped);
+  await outcomes([submission(capped)]);
+  statements = [];
+  for (let round = 0; round < 50; round += 1) {
+    expect(new Set(await outcomes(times(20, () => submission(capped))))).toEqual(
+      new Set(['sandbox_limit_reached']),
+    );
+  }
+  // At most one look a second, however slow this machine is.
+  expect(statements.length).toBeLessThan(20);
+});
+
+it('does not exceed the cap from two processes at once', async () => {
+  const [account] = (await accounts(1)) as [QueuedAccount];
+  const { pool } = test.database;
+  const limits = { sandbox_monthly_cap: CAP };
+  const processes = times(2, () => createAcceptor({ pool, limits, onQueued: () => undefined }));
+  const results = await Promise.allSettled(
+    times(60, (index) => (processes[index % 2] as typeof accept)(submission(account))),
+  );
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(CAP);
+  expect(await used(account)).toEqual({ used: CAP, messages: CAP });
+});
+
+it('replays a request of a capped account, and keeps no key of a refused one', async () => {
+  const [account] = (await accounts(1)) as [QueuedAccount];
+  expect(await outcomes([submission(account, 'Hello', 'first')])).toEqual(['accepted']);
+  await test.database.pool.query('update accounts set sandbox_monthly_cap = 2 where id = $1', [
+    account.accountId,
+  ]);
+  const group = () =>
+    times(4, (index) => submission(account, 'Hello', index === 0 ? 'first' : `new-${index}`));
+  const refused = 'sandbox_limit_reached';
+  // The replayed request takes no place.
+  expect(await outcomes(group())).toEqual(['replayed', 'accepted', refused, refused]);
+  expect(await outcomes(group())).toEqual(['replayed', 'replayed', refused, refused]);
+  await test.database.pool.query('update accounts set sandbox_monthly_cap = 9 where id = $1', [
+    account.accountId,
+  ]);
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  expect(await outcomes(group())).toEqual(['replayed', 'replayed', 'accepted', 'accepted']);
+});
+
+it('answers the followers of one key together', async () => {
+  const [account] = (await accounts(1)) as [QueuedAccount];
+  const same = times(40, () => submission(account, 'Hello', 'key'));
+  expect(await outcomes(same)).toEqual(['accepted', ...times(39, () => 'replayed')]);
+  expect(statements.length).toBeLessThanOrEqual(2);
+  statements = [];
+  const group = [...same, ...times(40, () => submission(account, 'Another', 'key'))];
+  expect(await outcomes(group)).toEqual([
+    ...times(40, () => 'replayed'),
+    ...times(40, () => 'idempotency_conflict'),
+  ]);
+  expect(statements.filter((each) => each === 'write')).toHaveLength(1);
+  expect(statements.length).toBeLessThanOrEqual(3);
+});
+
+it('tries a follower with another payload again if its leader was refused', async () => {
+  const [account] = (await accounts(1)) as [QueuedAccount];
+  await useUp(account);
+  const sms = submission(account, 'Hello', 'key');
+  const draft: MessageDraft = { ...sms.draft, channel: 'sms', subject: null, segments: 1 };
+  const follower = { ...sms, draft, fingerprint: fingerprintOf(draft) };
+  expect(await outcomes([sms, follower])).toEqual(['sandbox_limit_reached', 'accepted']);
+});
+
+it('bounds a group by its bytes', async () => {
+  const [account] = (await accounts(1)) as [QueuedAccount];
+  const large = () => {
+    const each = submission(account);
+    return { ...each, draft: { ...each.draft, html: 'x'.repeat(2 * 1024 * 1024) } };
+  };
+  expect(await outcomes(times(7, large))).toEqual(times(7, () => 'accepted'));
+  expect(statements.filter((each) => each === 'write')).toHaveLength(3);
+});
