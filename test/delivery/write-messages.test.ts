@@ -75,6 +75,19 @@ describe('writing messages', () => {
     });
   });
 
+  it('notes the size of each content in its queue row', async () => {
+    const [both] = await newEmails(1, { text: 'Grüße' });
+    const [none] = await newEmails(1, { html: null });
+    const [headers] = await newEmails(1, { html: null, headers: { 'X-A': 'b' } });
+    const messages = [both, none, headers].flatMap((message) => message ?? []);
+    await writeMessages(pool, messages, { source });
+    expect(await select('select content_bytes as bytes from send_queue order by message_id')).toEqual([
+      { bytes: '<p>Hi</p>'.length + Buffer.byteLength('Grüße') },
+      { bytes: 0 },
+      { bytes: '{"X-A": "b"}'.length },
+    ]);
+  });
+
   it('takes the class of messages from their source', async () => {
     await writeMessages(pool, await newEmails(1), { source: { class: messageClasses.flow, flow_id: 7 } });
     await writeMessages(pool, await newEmails(1), {

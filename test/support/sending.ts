@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import pino from 'pino';
-import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 import type { DkimSigner } from '../../src/delivery/dkim/sign.ts';
 import { createSmtpProvider } from '../../src/delivery/providers/smtp.ts';
 import { createEmailChannel, type ProviderChannel } from '../../src/delivery/send/hand-over.ts';
@@ -28,13 +28,27 @@ export interface TestSmtpServer {
     mail?: (from: string) => string | null;
     rcpt?: (to: string) => string | null;
     body?: (mail: ReceivedMail) => string | null;
+    /** Whether to end the connection without a reply to RCPT, or in the middle of the body. */
+    drop?: (stage: 'mail' | 'rcpt' | 'body', address: string) => boolean;
   };
   stop(): Promise<void>;
+  /** Ends all connections at once, and stops. */
+  crash(): Promise<void>;
 }
 
 function refusal(text: string): Error {
   const [code, ...rest] = text.split(' ');
   return Object.assign(new Error(rest.join(' ')), { responseCode: Number(code) });
+}
+
+/** A connection of `smtp-server` as it is inside. */
+interface OpenConnection {
+  id: string;
+  _socket: Socket;
+}
+
+function openConnections(server: SMTPServer): OpenConnection[] {
+  return [...(server as unknown as { connections: Set<OpenConnection> }).connections];
 }
 
 /** Starts a real SMTP server that keeps the mails it accepts. */
@@ -43,14 +57,24 @@ export async function startSmtpServer(options: SMTPServerOptions = {}, port = 0)
   const answers: TestSmtpServer['answers'] = {};
   const decide = (answer: string | null | undefined, done: (error?: Error | null) => void) =>
     answer ? done(refusal(answer)) : done();
+  const drops = (stage: 'mail' | 'rcpt' | 'body', address: string, session: SMTPServerSession): boolean => {
+    if (!answers.drop?.(stage, address)) return false;
+    openConnections(server)
+      .find(({ id }) => id === session.id)
+      ?._socket.destroy();
+    return true;
+  };
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
     logger: false,
-    onMailFrom: (address, _session, done) => decide(answers.mail?.(address.address), done),
-    onRcptTo: (address, _session, done) => decide(answers.rcpt?.(address.address), done),
+    onMailFrom: (address, session, done) =>
+      drops('mail', address.address, session) || decide(answers.mail?.(address.address), done),
+    onRcptTo: (address, session, done) =>
+      drops('rcpt', address.address, session) || decide(answers.rcpt?.(address.address), done),
     onData(stream, session, done) {
       const chunks: Buffer[] = [];
+      stream.once('data', () => drops('body', session.envelope.rcptTo[0]?.address ?? '', session));
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
       stream.on('end', () => {
         const { mailFrom, rcptTo } = session.envelope;
@@ -74,6 +98,11 @@ export async function startSmtpServer(options: SMTPServerOptions = {}, port = 0)
     received,
     answers,
     stop: () => new Promise((resolve) => server.close(() => resolve())),
+    crash: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const { _socket: socket } of openConnections(server)) socket.destroy();
+      }),
   };
 }
 
@@ -98,23 +127,31 @@ export const TEST_LIMITS = {
   sandbox_monthly_cap: 100,
 };
 
-/** Starts the send loop as the sender role does, in this process, with an SMTP server on this machine. */
-export async function startTestSender(options: TestSenderOptions): Promise<TestSender> {
-  const databaseOptions = { url: options.url, poolMax: 8, keyedPlans: true };
-  const database = openDatabase(databaseOptions);
-  const waker = createWaker(databaseOptions);
-  const process = await registerProcess(databaseOptions, 'sender', upkeep.processWork);
+/** An email channel to an SMTP server on this machine. */
+export function testEmailChannel(options: {
+  port: number;
+  connections?: number | undefined;
+  signers?: readonly DkimSigner[] | undefined;
+}): ProviderChannel {
   const provider = createSmtpProvider({
     target: { host: '127.0.0.1', port: options.port, security: 'none', clientName: 'mail.test' },
     connections: options.connections ?? 2,
   });
-  const channel =
-    options.channel ??
-    createEmailChannel(provider, {
-      mailDomain: 'mail.test',
-      returnPathKey: Buffer.alloc(32, 1),
-      signersFor: () => options.signers ?? [],
-    });
+  return createEmailChannel(provider, {
+    mailDomain: 'mail.test',
+    returnPathKey: Buffer.alloc(32, 1),
+    signersFor: () => options.signers ?? [],
+  });
+}
+
+/** Starts the send loop as the sender role does, in this process, with an SMTP server on this machine. */
+export async function startTestSender(options: TestSenderOptions): Promise<TestSender> {
+  const databaseOptions = { url: options.url, poolMax: 8, keyedPlans: true };
+  const { port, connections } = options;
+  const database = openDatabase(databaseOptions);
+  const waker = createWaker(databaseOptions);
+  const process = await registerProcess(databaseOptions, 'sender', upkeep.processWork);
+  const channel = options.channel ?? testEmailChannel({ port, connections, signers: options.signers });
   const log = pino({ level: 'silent' });
   const sender = createSender({
     pool: database.pool,

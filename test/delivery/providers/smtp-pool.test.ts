@@ -59,6 +59,9 @@ function email(to: string): OutgoingEmail {
   };
 }
 
+const kindsOf = async (batch: OutgoingEmail[]) =>
+  (await provider.handOver(batch)).map((outcome) => outcome.kind);
+
 async function handOver(batches: number): Promise<string[]> {
   most = 0;
   const outcomes = await Promise.all(
@@ -91,5 +94,51 @@ describe('the connections to a relay', () => {
     delete server.answers.rcpt;
     await handOver(CONNECTIONS);
     expect(most).toBe(CONNECTIONS);
+  });
+});
+
+describe('a connection that the server ends without a reply', () => {
+  it('is lost for the message in transfer; those behind it go over a new connection', async () => {
+    server.answers.drop = (stage, to) => stage === 'rcpt' && to === 'bad@example.com';
+    const batch = ['ada', 'bad', 'eve', 'joe'].map((name) => email(`${name}@example.com`));
+    expect(await kindsOf(batch)).toEqual(['accepted', 'lost', 'accepted', 'accepted']);
+  });
+
+  it('is replaced once for a batch', async () => {
+    server.answers.drop = (stage, to) => stage === 'rcpt' && to === 'bad@example.com';
+    const batch = ['bad', 'ada', 'bad', 'eve'].map((name) => email(`${name}@example.com`));
+    expect(await kindsOf(batch)).toEqual(['lost', 'accepted', 'lost', 'not_tried']);
+  });
+
+  it('counts against no message if it was kept open and was lost before any reply', async () => {
+    let drops = 1;
+    server.answers.drop = (stage) => stage === 'mail' && drops-- > 0;
+    expect(await kindsOf([email('ada@example.com'), email('eve@example.com')])).toEqual([
+      'accepted',
+      'accepted',
+    ]);
+    expect(drops).toBeLessThan(1);
+  });
+
+  it('is lost for the first message of a new connection', async () => {
+    server.answers.drop = (stage) => stage === 'mail';
+    expect(await kindsOf([email('ada@example.com'), email('eve@example.com')])).toEqual([
+      'lost',
+      'not_tried',
+    ]);
+  });
+
+  it('is a fault for those behind if no new connection can be made', async () => {
+    const { port } = server;
+    const stopped = Promise.withResolvers<undefined>();
+    server.answers.drop = (stage) => {
+      if (stage !== 'rcpt') return false;
+      void server.crash().then(() => stopped.resolve(undefined));
+      return false;
+    };
+    const outcomes = await provider.handOver([email('ada@example.com'), email('eve@example.com')]);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['lost', 'fault']);
+    await stopped.promise;
+    server = await startSmtpServer({}, port);
   });
 });
