@@ -52,7 +52,7 @@ export interface ClaimBuffer {
   /** Measures a batch that the provider has worked on. @param ms from its start to its last outcome */
   measure(messages: number, ms: number): void;
   /**
-   * @returns a batch: at most 50 claims, 250 ms of measured work and 8 MiB, fewer if several workers wait; null once
+   * @returns a batch: at most 50 claims, 250 ms of measured work and 8 MiB, fewer if several workers wait and there is enough to share; null once
    *   the buffer is closed
    */
   take(): Promise<Claim[] | null>;
@@ -75,10 +75,10 @@ export function createClaimBuffer(workers: number, budget: ByteBudget = createBy
   const waiting: ((batch: Claim[] | null) => void)[] = [];
   let closed = false;
 
-  /** An equal share for each of `takers`. */
+  /** An equal share for each of `takers`, unless that is too little to be worth a batch. */
   function cutBatch(takers: number): Claim[] {
     const batch = turns.cut({
-      messages: Math.min(pace.batchSize(), Math.ceil(turns.length / takers)),
+      messages: Math.min(pace.batchSize(), Math.max(pace.minShare(), Math.ceil(turns.length / takers))),
       bytes: MAX_BATCH_BYTES,
       turn: pace.turnSize(),
       hasRoom: budget.hasRoom,

@@ -55,6 +55,8 @@ const RETRY_MS = 250;
 const OTHERS_MS = 100;
 const OTHERS_PAUSE_SHARE = 10;
 const MAX_BATCHES_PER_RECORD = 32;
+/** Shortest pause between the starts of two records, in which outcomes gather. */
+const RECORD_INTERVAL_MS = 5;
 
 /**
  * Sends whatever is queued: claim, check and intend, hand over, record. Each provider channel has a buffer of claims
@@ -64,7 +66,8 @@ class SendQueue implements QueueAdapter<Claim> {
   readonly kind = 'send';
   readonly noun = 'messages';
   readonly sweepMs = 2_000;
-  readonly claimIntervalMs = 0;
+  /** At a steady load claims, and so intents, gather messages. A lone message is claimed at once. */
+  readonly claimIntervalMs = 5;
   readonly releaseTries = 8;
   readonly givesBackIn = ['paused', 'draining'] as const;
   readonly loop: QueueLoop & QueueHandle<Claim>;
@@ -93,6 +96,7 @@ class SendQueue implements QueueAdapter<Claim> {
     this.#recordBatches = createBatchRecording(deps);
     this.#recorder = createRecorder({
       noun: 'outcomes',
+      intervalMs: RECORD_INTERVAL_MS,
       maxGroup: MAX_BATCHES_PER_RECORD,
       // A worker waits for its record, so retries must not become rare.
       maxRetryMs: RETRY_MS,

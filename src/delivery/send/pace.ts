@@ -4,6 +4,8 @@ export const MAX_BATCH = 50;
 const MAX_BATCH_MS = 250;
 /** Measured work of one account's turn within a batch. */
 const TURN_MS = 50;
+/** Less measured work than this is not shared between workers: each batch costs the database an intent of its own. */
+const MIN_SHARE_MS = 10;
 /** Claims of a buffer are the work of this time for all workers. */
 const AHEAD_MS = 500;
 const MAX_AHEAD = 1_000;
@@ -18,6 +20,8 @@ export interface Pace {
   measure(messages: number, ms: number): void;
   /** Messages of a batch. */
   batchSize(): number;
+  /** Messages that one worker takes, although others wait, too. */
+  minShare(): number;
   /** Messages that one account may have in a batch before the next account has its turn. */
   turnSize(): number;
   /** Messages that a buffer contains at most, so that all workers are busy for half a second. */
@@ -38,6 +42,7 @@ export function createPace(workers: number): Pace {
       meanMs = meanMs === null ? measured : meanMs + (measured - meanMs) * WEIGHT;
     },
     batchSize: () => within(MAX_BATCH_MS / messageMs(), 1, MAX_BATCH),
+    minShare: () => within(MIN_SHARE_MS / messageMs(), 1, MAX_BATCH),
     turnSize: () => within(TURN_MS / messageMs(), 1, MAX_BATCH),
     ahead: () => within((workers * AHEAD_MS) / messageMs(), Math.min(2 * workers, MAX_AHEAD), MAX_AHEAD),
   };

@@ -15,6 +15,8 @@ export interface RecorderOptions<Item> {
   /** What is recorded, in the plural, for the log: `outcomes`. */
   noun: string;
   maxGroup: number;
+  /** Shortest pause between the starts of two groups. A lone item after a pause starts its group at once. */
+  intervalMs: number;
   /** Longest pause between two tries of an item that the database refuses. */
   maxRetryMs: number;
   /** Records items in one transaction; throws if that failed. */
@@ -71,10 +73,11 @@ function createSetAside<Item>({ noun, commit, maxRetryMs, describe, log }: Recor
 }
 
 export function createRecorder<Item>(options: RecorderOptions<Item>): Recorder<Item> {
-  const { noun, maxGroup, commit, log } = options;
+  const { noun, maxGroup, intervalMs, commit, log } = options;
   const waiting: Item[] = [];
   const setAside = createSetAside(options);
   let running: Promise<void> | null = null;
+  let startedAt = -Infinity;
 
   /** Waits while the database is unavailable. @returns false if the commit failed for another reason */
   async function tryCommit(items: readonly Item[]): Promise<boolean> {
@@ -90,8 +93,17 @@ export function createRecorder<Item>(options: RecorderOptions<Item>): Recorder<I
     }
   }
 
+  /** Waits until the next group may start. A full one does not wait. */
+  async function pace(): Promise<void> {
+    const waitMs = startedAt + intervalMs - performance.now();
+    // Timers are too coarse for less.
+    if (waitMs >= 1 && waiting.length < maxGroup) await sleep(waitMs);
+    startedAt = performance.now();
+  }
+
   async function run(): Promise<void> {
     while (waiting.length > 0) {
+      await pace();
       const group = waiting.splice(0, maxGroup);
       if (await tryCommit(group)) continue;
       // One item that the database refuses must not hold up the others.

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { createRecorder, type Recorder } from '../../../src/platform/queue/recorder.ts';
@@ -23,6 +24,7 @@ beforeEach(() => {
   recorder = createRecorder<number>({
     noun: 'numbers',
     maxGroup: MAX_GROUP,
+    intervalMs: 0,
     maxRetryMs: 500,
     async commit(items) {
       tries.push([...items]);
@@ -41,6 +43,25 @@ function add(...items: number[]): void {
 }
 
 describe('the recorder', () => {
+  it('commits a lone item at once, and gathers those that follow within the interval', async () => {
+    const gathering = createRecorder<number>({
+      noun: 'numbers',
+      maxGroup: 100,
+      intervalMs: 300,
+      maxRetryMs: 500,
+      commit: (items) => Promise.resolve(void groups.push([...items])),
+      describe: (item) => ({ item }),
+      log: pino({ enabled: false }),
+    });
+    gathering.add(1);
+    await eventually(() => expect(groups).toEqual([[1]]));
+    gathering.add(2);
+    await nextTurn();
+    gathering.add(3);
+    await gathering.settled();
+    expect(groups).toEqual([[1], [2, 3]]);
+  });
+
   it('commits items of one turn of the event loop together, in groups of a limited size', async () => {
     add(1, 2, 3, 4, 5);
     await recorder.settled();
@@ -56,6 +77,7 @@ describe('the recorder', () => {
     const slow = createRecorder<number>({
       noun: 'numbers',
       maxGroup: 1,
+      intervalMs: 0,
       maxRetryMs: 500,
       async commit() {
         most = Math.max(most, ++open);

@@ -28,11 +28,14 @@ export interface AttemptRecorderDeps extends RecordRules {
 
 const MAX_RESULTS_PER_COMMIT = 500;
 const MAX_RETRY_MS = 60_000;
+/** Shortest pause between the starts of two commits, in which results gather. */
+const RECORD_INTERVAL_MS = 5;
 
 /** Records attempts in groups; one that the database refuses is retried at ever longer intervals. */
 export function createAttemptRecorder(deps: AttemptRecorderDeps): AttemptRecorder {
   const recorder = createRecorder<DeliveryResult>({
     noun: 'webhook attempts',
+    intervalMs: RECORD_INTERVAL_MS,
     maxGroup: MAX_RESULTS_PER_COMMIT,
     maxRetryMs: MAX_RETRY_MS,
     async commit(results) {
