@@ -8,6 +8,7 @@ import * as handOver from './0007_hand_over.ts';
 import * as sendingLocks from './0008_sending_locks.ts';
 import * as processLocks from './0009_process_locks.ts';
 import * as messageResponse from './0010_message_response.ts';
+import * as messageRanges from './0011_message_ranges.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -21,4 +22,5 @@ export const migrations = [
   sendingLocks,
   processLocks,
   messageResponse,
+  messageRanges,
 ];

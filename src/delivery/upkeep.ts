@@ -1,19 +1,10 @@
 import { batchTask, daysBefore } from '../platform/housekeeping/task.ts';
 import type { Upkeep } from '../platform/housekeeping/upkeep.ts';
+import { messageRanges, messageTables } from './message-ranges.ts';
 import { recoverDeadSender } from './send/dead-process.ts';
 
 /** The allowance counts the last 24 hours. */
 const ALLOWANCE_DAYS = 2;
-
-/** Deletes message bodies after the retention, but never while their message may still be handed over. */
-const messageContents = batchTask(
-  'message_contents',
-  `delete from message_contents where ctid = any (array(
-     select c.ctid from message_contents c
-     where c.created_at < $1 and not exists (select 1 from send_queue q where q.message_id = c.message_id)
-     limit $2))`,
-  (deps, asOf) => daysBefore(asOf, deps.config.MESSAGE_CONTENT_RETENTION_DAYS),
-);
 
 /** Releases suppressions whose end has passed. */
 const expiredSuppressions = batchTask(
@@ -32,7 +23,8 @@ const allowanceBuckets = batchTask(
 );
 
 export const deliveryUpkeep: Upkeep = {
-  tasks: [messageContents, expiredSuppressions, allowanceBuckets],
+  partitions: messageTables,
+  tasks: [messageRanges, expiredSuppressions, allowanceBuckets],
   processWork: [
     {
       ownedSql: (id) =>

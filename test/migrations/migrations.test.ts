@@ -42,4 +42,32 @@ describe('migrations', () => {
     const applied = await Promise.all(Array.from({ length: 20 }, () => migrate(test.url, upkeep.partitions)));
     expect(applied.filter((each) => each.length > 0)).toEqual([names]);
   });
+
+  it('keep messages with their contents and events as they move into partitions and back', async () => {
+    const { pool } = test.database;
+    const rows = async () => {
+      const { rows: found } = await pool.query(
+        `select m.id, m.subject, c.text, e.type from messages m
+         join message_contents c on c.message_id = m.id join message_events e on e.message_id = m.id order by 1`,
+      );
+      return found;
+    };
+    const send = `with m as (insert into messages (account_id, brand_id, channel, status, subject)
+        values (1, 1, 'email', 'sent', $1) returning id),
+      c as (insert into message_contents (message_id, text) select id, $1 from m)
+      insert into message_events (message_id, attempt, type) select id, 1, 'sent' from m`;
+    await migrate(test.url, upkeep.partitions);
+    await rollback(test.url, '0010_message_response');
+    await pool.query(send, ['one']);
+    const [one] = await rows();
+    await migrate(test.url, upkeep.partitions);
+    await pool.query(send, ['two']);
+    const both = [one, { ...one, id: Number(one.id) + 1, subject: 'two', text: 'two' }];
+    expect(await rows()).toEqual(both);
+    await rollback(test.url, '0010_message_response');
+    expect(await rows()).toEqual(both);
+    await pool.query(send, ['three']);
+    expect((await rows()).map((row) => row.id)).toEqual([1, 2, 3]);
+    await migrate(test.url, upkeep.partitions);
+  });
 });

@@ -47,6 +47,7 @@ export interface BatchRequest {
  * @returns the messages whose claims are still valid, with their verdicts; the intent covers those with `send`
  */
 export async function intendBatch(client: Queryable, request: BatchRequest): Promise<BatchMessage[]> {
+  const ids = request.claims.map((claim) => claim.messageId);
   const { rows } = await client.query<BatchMessage>({
     name: 'intend_batch',
     text: `
@@ -66,9 +67,13 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
         q.attempt_count > 0 and exists (
           select 1 from message_events e where e.message_id = m.id and e.type = 'unknown') as uncertain
       from claimed q
-      join messages m on m.id = q.message_id
+      -- The bounds of all ids let PostgreSQL leave out partitions before it opens them.
+      cross join lateral (
+        select * from messages m where m.id = q.message_id and m.id between $6 and $7 offset 0) m
       join locked a on a.id = m.account_id
-      left join message_contents c on c.message_id = m.id
+      left join lateral (
+        select * from message_contents c
+        where c.message_id = q.message_id and c.message_id between $6 and $7 offset 0) c on true
     ), intent as (
       insert into handovers (owner, seq, provider, message_ids, attempts)
       select $1, $2, $3, array_agg(id order by id), array_agg(attempt order by id)
@@ -83,8 +88,11 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
       request.owner,
       request.seq,
       request.provider,
-      request.claims.map((claim) => claim.messageId),
+      ids,
       request.claims.map((claim) => claim.epoch),
+      // Bounds that no id has if there are no claims.
+      Math.min(...ids, Number.MAX_SAFE_INTEGER),
+      Math.max(...ids, 0),
     ],
   });
   return rows;

@@ -11,7 +11,6 @@ import {
   takeCtes,
 } from '../limits/claim-decision.ts';
 import type { Backlog } from '../backlog.ts';
-import { openStatuses, statusList } from '../message.ts';
 
 /** Identifies a claim: the same message claimed again has a higher epoch. */
 export interface ClaimId {
@@ -76,25 +75,20 @@ export function claimSql(table: Limits = limits, name = 'claim_backlog'): string
     update send_queue q set owner = (select id from alive), claim_epoch = q.claim_epoch + 1${reservationsSql(table)}
     where q.message_id = any(array(select message_id from decided where held_by is null))
     returning q.message_id, q.claim_epoch, q.content_bytes, q.connection_losses
-  )${furtherCtes(takeCtes('(select id from account)', table))}, lockable as (
-    -- Use SKIP LOCKED here: a recorder that has locked the message wants its queue row next, which we have locked.
-    select id from messages where id = any(array(select message_id from decided where held_by is not null))
-    order by id for no key update skip locked
+  )${furtherCtes(takeCtes('(select id from account)', table))}, holds as materialized (
+    select jsonb_object_agg(message_id, jsonb_build_object('due', due, 'hold', hold)) as by_id
+    from (${heldSql(table)}) h
+  ), marked as materialized (
+    -- Skips messages that are locked: a recorder that has locked one wants its queue row next, which we have locked.
+    select id from hold_messages((select by_id from holds)) as h (id)
   ), busy as (
     update send_queue q set due_at = now() + ${BUSY_RECHECK}
     where q.message_id = any(array(
-      select message_id from decided where held_by is not null except select id from lockable))
-  ), holds as materialized (
-    select jsonb_object_agg(message_id, jsonb_build_object('due', due, 'hold', hold)) as by_id
-    from (${heldSql(table)}) h
+      select message_id from decided where held_by is not null except select id from marked))
   ), held as (
     update send_queue q
     set due_at = ((select by_id from holds) -> q.message_id::text ->> 'due')::timestamptz
-    where q.message_id = any(array(select id from lockable))
-  ), marked as (
-    update messages m
-    set status = 'held', updated_at = now(), hold = (select by_id from holds) -> m.id::text -> 'hold'
-    where m.id = any(array(select id from lockable)) and m.status in (${statusList(openStatuses)})
+    where q.message_id = any(array(select id from marked))
   )
   select looked_at, message_id, claim_epoch, content_bytes, connection_losses
   from (select count(*)::int as looked_at from decided) d left join claimed on true order by message_id`;

@@ -1,5 +1,6 @@
 import type pg from 'pg';
-import { inTransaction } from '../../platform/db/queryable.ts';
+import { firstMessageId } from '../../delivery/message-ranges.ts';
+import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { HousekeepingTask } from '../../platform/housekeeping/task.ts';
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 
@@ -69,4 +70,51 @@ const messageDailyCounts: HousekeepingTask = {
   },
 };
 
-export const messagesUpkeep: Upkeep = { tasks: [messageDailyCounts] };
+/**
+ * Forgets the counts of messages that retention has dropped. The day in which the first remaining message was accepted
+ * is counted again.
+ */
+const expiredDailyCounts: HousekeepingTask = {
+  name: 'expired_daily_counts',
+  async run({ database }, _asOf, progress) {
+    const firstId = await firstMessageId(database.pool);
+    let total = 0;
+    for (let brandId: number | null = -1; brandId !== null;) {
+      const page: { last_brand_id: number | null; removed: number } = await forgetCounts(
+        database.pool,
+        brandId,
+        firstId,
+      );
+      total += page.removed;
+      brandId = page.last_brand_id;
+      progress();
+    }
+    return total;
+  },
+};
+
+async function forgetCounts(client: Queryable, afterBrandId: number, firstId: number) {
+  const { rows } = await client.query<{ last_brand_id: number | null; removed: number }>(
+    `with page as (
+       select id as brand_id from brands where id > $1 order by id limit $3),
+     expired as (
+       select p.brand_id from page p cross join lateral (
+         select c.last_id from message_daily_counts c where c.brand_id = p.brand_id order by c.day limit 1) oldest
+       where oldest.last_id < $2),
+     removed as (
+       delete from message_daily_counts c using expired e
+       where c.brand_id = e.brand_id and c.last_id < $2 returning 1),
+     recounted as (
+       update message_daily_counts c set count = (
+         select count(*) from messages m where m.brand_id = c.brand_id and m.id between $2 and c.last_id)
+       from expired e cross join lateral (
+         select f.day from message_daily_counts f
+         where f.brand_id = e.brand_id and f.last_id >= $2 order by f.day limit 1) first
+       where c.brand_id = e.brand_id and c.day = first.day)
+     select (select max(brand_id) from page) as last_brand_id, (select count(*) from removed) as removed`,
+    [afterBrandId, firstId, BRANDS_PER_PAGE],
+  );
+  return rows[0] ?? { last_brand_id: null, removed: 0 };
+}
+
+export const messagesUpkeep: Upkeep = { tasks: [messageDailyCounts, expiredDailyCounts] };

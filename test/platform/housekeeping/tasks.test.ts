@@ -82,23 +82,6 @@ describe('housekeeping tasks', () => {
     expect(await query('select key from idempotency_keys')).toEqual([{ key: 'young' }]);
   });
 
-  it('delete bodies after the retention, but not those of queued messages', async () => {
-    const insert = 'insert into message_contents (message_id, text, created_at) values ($1, $2, $3)';
-    await query(insert, [1, 'old', at('02-08T11:00:00')]);
-    await query(insert, [2, 'old and queued', at('02-08T11:00:00')]);
-    await query(insert, [3, 'young', at('02-08T13:00:00')]);
-    await query(
-      `insert into send_queue (message_id, account_id, channel, class, due_at, queued_at)
-       values (2, $1, 'email', 0, now(), now())`,
-      [accountId],
-    );
-    expect(await run('message_contents')).toBe(1);
-    expect(await query('select message_id from message_contents order by 1')).toEqual([
-      { message_id: 2 },
-      { message_id: 3 },
-    ]);
-  });
-
   it('release a suppression once at its end, and never one without an end', async () => {
     const insert = `insert into suppressions (account_id, address_key, reason, expires_at) values ($1, $2, $3, $4)`;
     await query(insert, [accountId, 'a@example.com', 'soft_bounce', at('03-10T11:59:00')]);

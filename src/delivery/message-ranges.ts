@@ -1,0 +1,149 @@
+import type pg from 'pg';
+import {
+  currentRange,
+  makeRangesAhead,
+  RANGE_IDS,
+  type RangedTable,
+  type RangeSpan,
+  rangedPartitions,
+} from '../platform/db/id-ranges.ts';
+import { dropPartition, inMakerTransaction } from '../platform/db/partition-changes.ts';
+import type { Queryable } from '../platform/db/queryable.ts';
+import { daysBefore, type HousekeepingTask } from '../platform/housekeeping/task.ts';
+import { MESSAGE_ID_SEQUENCE } from './write-messages.ts';
+
+/** How long a range is in use. Retention drops whole partitions, so contents are kept up to this much longer. */
+const RANGE_DAYS = 7;
+/** Ranges of a partition of `messages`. More partitions would make every update by a joined id slower. */
+const RANGES_OF_MESSAGES = 8;
+/** A message is committed with an id that was taken up to this much earlier. */
+const LATE_MS = 3_600_000;
+
+const messages: RangedTable = {
+  name: 'messages',
+  sequence: MESSAGE_ID_SEQUENCE,
+  ranges: RANGES_OF_MESSAGES,
+  ahead: 1,
+  storage: 'with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05)',
+};
+
+const messageEvents: RangedTable = {
+  name: 'message_events',
+  sequence: MESSAGE_ID_SEQUENCE,
+  ranges: RANGES_OF_MESSAGES,
+  ahead: 1,
+};
+
+const messageContents: RangedTable = {
+  name: 'message_contents',
+  sequence: MESSAGE_ID_SEQUENCE,
+  ranges: 1,
+  ahead: 3,
+};
+
+/** The tables that grow with each message, in partitions by range of message id. */
+export const messageTables = [messages, messageEvents, messageContents];
+
+/** Returns the lowest id that a message may have: retention has dropped all messages before it. */
+export async function firstMessageId(client: Queryable): Promise<number> {
+  const spans = [...(await rangedPartitions(client, messages)).values()];
+  return Math.min(...spans.map(({ first }) => first)) * RANGE_IDS;
+}
+
+/** Records that the range before `n` is closed and `n` is in use. */
+async function recordOpened(client: Queryable, n: number, openedAt: Date): Promise<void> {
+  await client.query('insert into message_ranges (n, opened_at) values ($1, $2) on conflict do nothing', [
+    n,
+    openedAt,
+  ]);
+  await client.query(
+    'update message_ranges set closed_at = clock_timestamp() where n < $1 and closed_at is null',
+    [n],
+  );
+}
+
+/**
+ * Moves the sequence to the next range if the current one was opened a week ago and has messages. Ids that processes took before
+ * still go to the former range.
+ * @returns whether a range was opened
+ */
+async function openNextRange(client: pg.PoolClient, asOf: Date): Promise<boolean> {
+  let opened = false;
+  await inMakerTransaction(client, async () => {
+    const { rows } = await client.query<{ n: number; opened_at: Date; now: Date }>(
+      `select n, opened_at, clock_timestamp() as now from message_ranges
+       where closed_at is null order by n desc limit 1 for update`,
+    );
+    const open = rows[0];
+    if (!open) return;
+    const current = await currentRange(client, MESSAGE_ID_SEQUENCE);
+    if (current > open.n) {
+      // The range ran out of ids, or the process that moved the sequence did not commit.
+      await recordOpened(client, current, open.opened_at);
+      return;
+    }
+    const unused = (await client.query(`select 1 from ${MESSAGE_ID_SEQUENCE} where not is_called`)).rowCount;
+    if (unused || open.opened_at > daysBefore(asOf, RANGE_DAYS)) return;
+    await client.query('select setval($1, $2, false)', [MESSAGE_ID_SEQUENCE, (open.n + 1) * RANGE_IDS]);
+    await recordOpened(client, open.n + 1, open.now);
+    opened = true;
+  });
+  return opened;
+}
+
+/** Whether messages of the ranges are still to be sent. */
+async function isQueued(client: Queryable, { first, end }: RangeSpan): Promise<boolean> {
+  const { rows } = await client.query<{ queued: boolean }>(
+    `select exists (select 1 from send_queue where message_id >= $1 and message_id < $2)
+       or exists (select 1 from handovers h cross join unnest(h.message_ids) as i (id)
+                  where i.id >= $1 and i.id < $2) as queued`,
+    [first * RANGE_IDS, end * RANGE_IDS],
+  );
+  return rows[0]?.queued ?? true;
+}
+
+/** Drops the partitions all of whose ranges were closed before `before`, unless one of their messages is queued. */
+async function dropClosed(client: pg.PoolClient, table: RangedTable, before: Date): Promise<number> {
+  const { rows } = await client.query<{ kept: number }>(
+    `select min(n) as kept from message_ranges where closed_at is null or closed_at > $1`,
+    [new Date(before.getTime() - LATE_MS)],
+  );
+  const firstKept = rows[0]?.kept ?? 0;
+  let dropped = 0;
+  for (const [name, span] of await rangedPartitions(client, table)) {
+    if (span.end > firstKept) continue;
+    const queued = () => isQueued(client, span);
+    // Checked before anything is locked, so that no query waits for a partition that stays.
+    if (await queued()) continue;
+    if (await dropPartition(client, table.name, name, queued)) dropped += 1;
+  }
+  return dropped;
+}
+
+/**
+ * Opens a range of message ids each week, makes the partitions ahead of it, and drops the partitions that are older
+ * than the retention. Returns the number of changes.
+ */
+export const messageRanges: HousekeepingTask = {
+  name: 'message_ranges',
+  async run({ database, config }, asOf, progress) {
+    const messageDays = config.MESSAGE_RETENTION_DAYS;
+    const contentDays = Math.min(messageDays, config.MESSAGE_CONTENT_RETENTION_DAYS);
+    const client = await database.pool.connect();
+    try {
+      let changes = 0;
+      // Before the range is opened, so that its partitions exist, and after it, so that the next ones do.
+      for (const table of messageTables) changes += (await makeRangesAhead(client, table)).length;
+      if (await openNextRange(client, asOf)) changes += 1;
+      for (const table of messageTables) {
+        changes += (await makeRangesAhead(client, table)).length;
+        const keptDays = table === messageContents ? contentDays : messageDays;
+        changes += await dropClosed(client, table, daysBefore(asOf, keptDays));
+        progress();
+      }
+      return changes;
+    } finally {
+      client.release();
+    }
+  },
+};

@@ -1,0 +1,82 @@
+import { existingPartitions, inMakerTransaction } from './partition-changes.ts';
+import type { Queryable } from './queryable.ts';
+
+/** Ids of one range: a week's, even at 7,000 a second. The ids of more than two million ranges fit into a JavaScript number. */
+export const RANGE_IDS = 2 ** 32;
+
+/**
+ * A table in partitions by range of an id from a sequence. Each partition covers the same number of ranges and is named
+ * after the first. Moving the sequence to the next range from time to time makes a range, and thus a partition, stand
+ * for a span of time.
+ */
+export interface RangedTable {
+  name: string;
+  /** The sequence of the ids. */
+  sequence: string;
+  /** Ranges of one partition. */
+  ranges: number;
+  /** Partitions after the current one. */
+  ahead: number;
+  /** Storage clause of each partition, such as `with (fillfactor = 50)`. */
+  storage?: string;
+}
+
+/** The ranges from `first` to before `end`. */
+export interface RangeSpan {
+  first: number;
+  end: number;
+}
+
+/** Returns the number of the range of the last id that the sequence gave out. */
+export async function currentRange(client: Queryable, sequence: string): Promise<number> {
+  const { rows } = await client.query<{ last_value: number }>(`select last_value from ${sequence}`);
+  return Math.floor((rows[0]?.last_value ?? 0) / RANGE_IDS);
+}
+
+function partitionName(table: RangedTable, first: number): string {
+  return `${table.name}_${first}`;
+}
+
+/** Returns the ranges of each partition, by its name. */
+export async function rangedPartitions(
+  client: Queryable,
+  table: RangedTable,
+): Promise<Map<string, RangeSpan>> {
+  const spans = new Map<string, RangeSpan>();
+  for (const name of await existingPartitions(client, table.name)) {
+    const first = Number(name.slice(table.name.length + 1));
+    if (Number.isInteger(first)) spans.set(name, { first, end: first + table.ranges });
+  }
+  return spans;
+}
+
+async function makePartition(client: Queryable, table: RangedTable, first: number): Promise<boolean> {
+  const name = partitionName(table, first);
+  let made = false;
+  await inMakerTransaction(client, async () => {
+    if ((await existingPartitions(client, table.name)).has(name)) return;
+    await client.query(`create table ${name} (like ${table.name} including all) ${table.storage ?? ''}`);
+    const bounds = `from (${first * RANGE_IDS}) to (${(first + table.ranges) * RANGE_IDS})`;
+    await client.query(`alter table ${table.name} attach partition ${name} for values ${bounds}`);
+    made = true;
+  });
+  return made;
+}
+
+/**
+ * Makes the partition of the current range, if it is missing, and those of the next ranges. Safe to call at any time,
+ * from many processes at once.
+ * @param client one connection, outside a transaction
+ * @returns the names of the new partitions
+ */
+export async function makeRangesAhead(client: Queryable, table: RangedTable): Promise<string[]> {
+  const existing = await existingPartitions(client, table.name);
+  const current = Math.floor((await currentRange(client, table.sequence)) / table.ranges);
+  const made: string[] = [];
+  for (let n = current; n <= current + table.ahead; n++) {
+    const first = n * table.ranges;
+    if (existing.has(partitionName(table, first))) continue;
+    if (await makePartition(client, table, first)) made.push(partitionName(table, first));
+  }
+  return made;
+}
