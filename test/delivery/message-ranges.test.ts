@@ -17,7 +17,6 @@ import {
 } from '../support/sending.ts';
 
 const DAY_MS = 86_400_000;
-const tables = ['messages', 'message_contents', 'message_events'];
 let test: TestDatabase;
 let account: QueuedAccount;
 
@@ -188,14 +187,14 @@ describe('sending with many partitions', () => {
     sender = await startTestSender({ url: test.url, port: server.port });
   };
 
-  it('sends a batch whose messages are in two partitions of each table', async () => {
+  it('sends a batch whose messages are in two partitions', async () => {
     await moveSequenceTo(8 * RANGE_IDS - 20);
     await keepPartitionsOf(test.database.pool, upkeep.partitions);
     await queueEmails(test.database, account, 40);
     await start();
     await eventually(async () => expect(await statusCounts(test.database)).toEqual({ sent: 40 }));
     expect(server.received).toHaveLength(40);
-    for (const table of tables) expect(await placesOf(table)).toHaveLength(2);
+    for (const table of ['messages', 'message_contents']) expect(await placesOf(table)).toHaveLength(2);
   });
 
   it('searches no partition without a message of the batch', async () => {
@@ -227,11 +226,7 @@ describe('sending with many partitions', () => {
         `select relname::text as name from pg_stat_user_tables
          where relname ~ '^message(s|_contents|_events)_\\d+$' and idx_scan > 0 order by 1`,
       );
-      expect(searched.map(({ name }) => name)).toEqual([
-        'message_contents_40',
-        'message_events_40',
-        'messages_40',
-      ]);
+      expect(searched.map(({ name }) => name)).toEqual(['message_contents_40', 'messages_40']);
     });
   });
 });

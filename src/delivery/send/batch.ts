@@ -65,7 +65,8 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
         ${verdictSql()} as verdict,
         -- Looks up events of retried messages only.
         q.attempt_count > 0 and exists (
-          select 1 from message_events e where e.message_id = m.id and e.type = 'unknown') as uncertain
+          select 1 from message_events e
+          where e.message_id = m.id and e.message_id between $6 and $7 and e.type = 'unknown' offset 0) as uncertain
       from claimed q
       -- The bounds of all ids let PostgreSQL leave out partitions before it opens them.
       cross join lateral (
