@@ -4,13 +4,22 @@ import type { ClaimRule, Cte, Limit, Setting } from './limit.ts';
 
 type HoldRule = Extract<ClaimRule, { effect: 'hold' }>;
 
-/** A message that is held until it expires is due just after that, so that the check before hand-over ends it. */
+/**
+ * A held message is due no later than just after it expires, so that the check before hand-over ends it. One that is held
+ * with its backlog is due only then: until that, the release of the backlog makes it due.
+ */
 const EXPIRY = `queued_at + ${MESSAGE_LIFETIME} + interval '1 second'`;
 
 /** Columns that the decision adds to a queue row. */
 const applies = ({ name }: Limit) => `${name}_applies`;
 const takesPlace = ({ name }: Limit) => `${name}_takes_place`;
 const place = ({ name }: Limit) => `${name}_place`;
+
+/** Whether a limit holds all messages of an account: they are then held as a backlog, not each until a time of its own. */
+function holdsBacklog({ claim, condition, quota }: Limit): boolean {
+  if (claim?.effect !== 'hold') return false;
+  return condition ? condition.reads === 'account' : quota?.per === undefined;
+}
 
 const inClaim = (table: Limits) => table.filter(({ claim }) => claim);
 
@@ -75,26 +84,58 @@ export function decidedSql(table: Limits = limits): string {
   return `select q.*, case ${cases.join(' ')} end as held_by from (${weighedSql(table)}) q`;
 }
 
+/** SQL: when the limit ends, and when to look again if that is not known. Either may be null. */
+const endOf = ({ until }: HoldRule) => until ?? 'null::timestamptz';
+const recheckOf = ({ recheck }: HoldRule) => (recheck ? `now() + ${recheck}` : 'null::timestamptz');
+
 /**
- * SQL: the held rows of the expression `decided`: `message_id`, `due` (when to look again) and `hold` (what the client
- * sees).
+ * SQL: the held rows of the expression `decided`: `message_id`, `due` (when to look again), `with_backlog` (whether the
+ * message waits until its backlog is released) and `hold` (what the client sees).
  */
 export function heldSql(table: Limits = limits): string {
-  const cases = (value: (rule: HoldRule) => string | null) =>
-    inClaim(table).flatMap(({ name, claim }) =>
-      claim?.effect === 'hold' ? [`when '${name}' then ${value(claim) ?? 'null'}`] : [],
-    );
+  const holding = inClaim(table).flatMap((limit) =>
+    limit.claim?.effect === 'hold' ? [{ ...limit, claim: limit.claim }] : [],
+  );
+  const cases = (value: (rule: HoldRule) => string) =>
+    holding.map(({ name, claim }) => `when '${name}' then ${value(claim)}`).join(' ');
+  const names = holding.filter(holdsBacklog).map(({ name }) => `'${name}'`);
   const figures = inClaim(table).flatMap(({ name, figures }) => (figures ? [`cross join ${name}`] : []));
   return `
-    select message_id, due,
-      jsonb_build_object('reason', held_by, 'until', case when ends_at is not null then due end) as hold
+    select message_id, with_backlog,
+      case when with_backlog then expires_at else least(coalesce(ends_at, recheck_at), expires_at) end as due,
+      jsonb_build_object('reason', held_by, 'until', case when ends_at is not null then least(ends_at, expires_at) end)
+        as hold
     from (
-      select *, least(coalesce(ends_at, now() + recheck), ${EXPIRY}) as due
-      from (
-        select q.message_id, q.queued_at, q.held_by,
-          case q.held_by ${cases(({ until }) => until).join(' ')} end as ends_at,
-          case q.held_by ${cases(({ recheck }) => recheck ?? null).join(' ')} end as recheck
-        from decided q cross join account a ${figures.join(' ')} where q.held_by is not null) timed) held`;
+      select q.message_id, q.held_by, ${EXPIRY} as expires_at,
+        coalesce(q.held_by in (${['null', ...names].join(', ')}), false) as with_backlog,
+        case q.held_by ${cases(endOf)} end as ends_at,
+        case q.held_by ${cases(recheckOf)} end as recheck_at
+      from decided q cross join account a ${figures.join(' ')} where q.held_by is not null) held`;
+}
+
+/**
+ * SQL: a select of one row for the expression `account`: `recheck_at`, when to look again because a limit holds all
+ * messages of the account (null: none does), and `room`, how many messages the quotas let go. A limit holds for ten
+ * seconds at least. Needs {@link figuresCtes}.
+ */
+export function roomSql(table: Limits = limits): string {
+  const holding = inClaim(table).flatMap((limit) =>
+    limit.claim?.effect === 'hold' && holdsBacklog(limit) ? [{ ...limit, claim: limit.claim }] : [],
+  );
+  const rechecks = holding.map(
+    ({ name, claim, condition, quota }) =>
+      `case when ${condition?.sql ?? 'false'} or ${quota ? `${name}.remaining <= 0` : 'false'}
+        then coalesce(${endOf(claim)}, ${recheckOf(claim)}) end`,
+  );
+  const rooms = holding.flatMap(({ name, quota }) => (quota ? [`${name}.remaining`] : []));
+  const figures = inClaim(table).flatMap(({ name, figures }) => (figures ? [`cross join ${name}`] : []));
+  return `
+    select case when recheck_at is not null then greatest(recheck_at, now() + interval '10 seconds') end as recheck_at,
+      room
+    from (
+      select least(${['null::timestamptz', ...rechecks].join(', ')}) as recheck_at,
+        least(${['2147483647', ...rooms].join(', ')})::int as room
+      from account a ${figures.join(' ')}) r`;
 }
 
 /** Counts the claimed messages in the limits that reserve, once for each message. */

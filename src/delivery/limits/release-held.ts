@@ -1,19 +1,143 @@
-import type { Queryable } from '../../platform/db/queryable.ts';
+import type pg from 'pg';
+import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import type { Backlog } from '../backlog.ts';
+import { furtherCtes, type LimitSettings, settingIn } from './authority.ts';
+import { figuresCtes, roomSql } from './claim-decision.ts';
+
+/** The most messages that one transaction releases. */
+const PAGE = 2_000;
+/** When to look again at what a release has left: it was locked, or found no room. */
+const RECHECK = `interval '10 seconds'`;
 
 /**
- * Makes an account's held messages due at once. Call it in the transaction that resumes the account or raises one of
- * its limits; the next claim holds those again that still have to wait.
+ * SQL: expressions of a `with` clause that have the held backlogs of an account looked at now. They belong into the
+ * statement that resumes the account or raises one of its limits: senders then release the messages in pages, as far as
+ * the limits allow.
+ * @param accountId SQL: the id of the account
  */
-export async function releaseHeld(client: Queryable, accountId: number): Promise<void> {
-  await client.query(
-    `with waiting as (
-       select message_id from send_queue
-       where account_id = $1 and owner is null and due_at > now() order by message_id for update
-     ), released as (
-       update messages m set status = 'queued', hold = null, updated_at = now()
-       from waiting w where m.id = w.message_id and m.status = 'held' returning m.id
-     )
-     update send_queue set due_at = now() where message_id = any(array(select id from released))`,
-    [accountId],
-  );
+export const releaseCtes = (accountId: string): string => `
+  held_backlog as (
+    select channel, class from held_backlogs where account_id = ${accountId} order by channel, class for update
+  ), release as (
+    update held_backlogs h set recheck_at = now(), release_count = null, released_until = null
+    from held_backlog l where h.account_id = ${accountId} and h.channel = l.channel and h.class = l.class
+  )`;
+
+interface HeldBacklog extends Backlog {
+  /** How many messages more may be released; null or 0: to be decided. */
+  releaseCount: number | null;
+  /** The `due_at` of the last message released, as text. */
+  releasedUntil: string | null;
+}
+
+/** Takes the held backlog that has waited longest for a look; other senders skip it. */
+async function takeBacklog(trx: Queryable): Promise<HeldBacklog | undefined> {
+  const { rows } = await trx.query<HeldBacklog>({
+    name: 'take_held_backlog',
+    text: `
+    select channel, class, account_id as "accountId", release_count as "releaseCount",
+      released_until::text as "releasedUntil"
+    from held_backlogs where recheck_at <= now() order by recheck_at limit 1 for update skip locked`,
+  });
+  return rows[0];
+}
+
+const keyOf = ({ accountId, channel, class: priority }: Backlog) => [accountId, channel, priority];
+const THIS_BACKLOG = 'account_id = $1 and channel = $2 and class = $3';
+
+/** Looks how many messages the limits let go, not counting those that are due already. */
+async function decide(trx: Queryable, backlog: HeldBacklog, settings: LimitSettings): Promise<number> {
+  const { rows } = await trx.query<{ count: number | null }>({
+    name: 'decide_held_backlog',
+    text: `
+    with account as materialized (
+      select * from accounts where id = $1
+    )${furtherCtes(figuresCtes(settingIn('$4::jsonb')))}, room as materialized (${roomSql()}
+    ), waiting as (
+      select count(*) as count from (
+        select 1 from send_queue where owner is null and ${THIS_BACKLOG} and due_at <= now()
+        limit (select case when recheck_at is null then greatest(room, 0) else 0 end from room)) due
+    )
+    update held_backlogs set
+      recheck_at = coalesce(room.recheck_at,
+        case when room.room > waiting.count then now() else now() + ${RECHECK} end),
+      release_count = case when room.recheck_at is null and room.room > waiting.count then room.room - waiting.count end,
+      released_until = null
+    from room, waiting where ${THIS_BACKLOG} returning release_count as count`,
+    values: [...keyOf(backlog), JSON.stringify(settings)],
+  });
+  return rows[0]?.count ?? 0;
+}
+
+/**
+ * Makes held messages due, those that were accepted first. Messages that are locked are left to a later look: a recorder
+ * that has locked a message wants its queue row next, which we have locked.
+ */
+async function releasePage(trx: Queryable, backlog: HeldBacklog, count: number): Promise<number> {
+  const { rows } = await trx.query<{ found: number; released: number }>({
+    name: 'release_held_messages',
+    text: `
+    with page as (
+      select message_id, due_at from send_queue
+      where owner is null and ${THIS_BACKLOG} and due_at >= coalesce($4::timestamptz, now()) and due_at > now() and held
+      order by due_at, message_id limit $5 for update skip locked
+    ), lockable as (
+      select id from messages where id = any(array(select message_id from page)) order by id
+      for no key update skip locked
+    ), marked as (
+      update messages m set status = 'queued', hold = null, updated_at = now()
+      where m.id = any(array(select id from lockable)) and m.status = 'held'
+    ), released as (
+      update send_queue q set due_at = q.queued_at, held = false
+      where q.message_id = any(array(select id from lockable)) returning 1
+    ), counted as (
+      select (select count(*)::int from page) as found, (select count(*)::int from released) as released,
+        (select max(due_at) from page) as until
+    ), noted as (
+      update held_backlogs set release_count = release_count - counted.released,
+        released_until = coalesce(counted.until, released_until)
+      from counted where ${THIS_BACKLOG}
+    )
+    select found, released from counted`,
+    values: [...keyOf(backlog), backlog.releasedUntil, Math.min(PAGE, count)],
+  });
+  const { found, released } = rows[0] ?? { found: 0, released: 0 };
+  if (found < PAGE) await endRelease(trx, backlog);
+  return released;
+}
+
+/** Ends a release that found no more, or no more room. The row stays while messages are held. */
+async function endRelease(trx: Queryable, backlog: HeldBacklog): Promise<void> {
+  const { rowCount } = await trx.query({
+    name: 'end_release',
+    text: `
+    update held_backlogs set recheck_at = now() + ${RECHECK}, release_count = null, released_until = null
+    where ${THIS_BACKLOG} and exists (
+      select 1 from send_queue where owner is null and ${THIS_BACKLOG} and due_at > now() and held)`,
+    values: keyOf(backlog),
+  });
+  if (rowCount === 0) await trx.query(`delete from held_backlogs where ${THIS_BACKLOG}`, keyOf(backlog));
+}
+
+/** What one look at the held backlogs did. */
+export interface Release {
+  backlog: Backlog;
+  /** Messages that are due now. */
+  released: number;
+}
+
+/**
+ * Looks at one held backlog whose time has come, and releases up to 2,000 of its messages if the limits let them go. A
+ * release that is cut short goes on where it was committed, in any sender.
+ * @returns null if no backlog is to be looked at
+ */
+export function releaseHeldPage(pool: pg.Pool, settings: LimitSettings): Promise<Release | null> {
+  return inTransaction(pool, async (trx) => {
+    const backlog = await takeBacklog(trx);
+    if (!backlog) return null;
+    const count = backlog.releaseCount || (await decide(trx, backlog, settings));
+    const released = count > 0 ? await releasePage(trx, backlog, count) : 0;
+    const { channel, class: priority, accountId } = backlog;
+    return { backlog: { channel, class: priority, accountId }, released };
+  });
 }

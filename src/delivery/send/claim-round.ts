@@ -14,7 +14,7 @@ const MAX_REMEMBERED = 10_000;
 
 export interface ClaimRound {
   claimed: number;
-  /** Milliseconds until the next message is due; null if none is known. */
+  /** Milliseconds until the next message is due; 0 if messages were held and more may be; null if none is known. */
   nextDueMs: number | null;
 }
 
@@ -66,6 +66,7 @@ export function createClaimRound(
   ): Promise<ClaimRound> {
     await backlogs.refresh();
     let claimed = 0;
+    let holding = false;
     for (const [channel, count] of wanted) {
       const due = [...backlogs.due(channel)]
         .filter((backlog) => !skips(backlog))
@@ -76,7 +77,9 @@ export function createClaimRound(
         const results = await claimBacklogs(pool, requests, settings);
         for (const [index, backlog] of group.entries()) {
           lastServed.set(backlog.name, ++served);
-          if ((results[index]?.lookedAt ?? 0) < quantum) backlogs.emptied(backlog);
+          const { lookedAt = 0, claims = [] } = results[index] ?? {};
+          if (lookedAt < quantum) backlogs.emptied(backlog);
+          else holding ||= claims.length < lookedAt;
         }
         const claims = results.flatMap((result) => result.claims);
         claimed += claims.length;
@@ -85,6 +88,6 @@ export function createClaimRound(
       });
     }
     if (lastServed.size > MAX_REMEMBERED) lastServed.clear();
-    return { claimed, nextDueMs: backlogs.nextLookMs() };
+    return { claimed, nextDueMs: holding ? 0 : backlogs.nextLookMs() };
   };
 }

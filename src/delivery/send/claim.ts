@@ -44,12 +44,15 @@ const ACCOUNT_LOCK = 1_129_468_234;
 /** How soon to look again at a message that has to be held while another transaction changes it. */
 const BUSY_RECHECK = `interval '5 seconds'`;
 
+/** How soon to look whether a limit holds a backlog still: it may have ended while the claim ran. */
+const HOLD_RECHECK = `interval '30 seconds'`;
+
 /** SQL: a field of the prepared statement's parameter, a {@link ClaimRequest} with the settings of the limits. */
 const requested = (field: keyof ClaimRequest, type: string) => `($1 ->> '${field}')::${type}`;
 
 /**
  * SQL: looks at the first due rows of a backlog and claims those that no limit holds. The others become `held`, each
- * until its limit ends. A quota counts a message once, even if it is claimed several times.
+ * until its limit ends, or, if the limit holds the whole account, until the backlog is released. A quota counts a message once, even if it is claimed several times.
  *
  * Rows are written by their keys, never joined: while the statistics of the table say that it is empty, a join walks
  * all of it for each row. What a held row becomes is therefore looked up in `holds`, a map by message id.
@@ -72,11 +75,14 @@ export function claimSql(table: Limits = limits, name = 'claim_backlog'): string
   ), decided as materialized (
     ${decidedSql(table)}
   ), claimed as (
-    update send_queue q set owner = (select id from alive), claim_epoch = q.claim_epoch + 1${reservationsSql(table)}
+    update send_queue q set owner = (select id from alive), claim_epoch = q.claim_epoch + 1,
+      held = false${reservationsSql(table)}
     where q.message_id = any(array(select message_id from decided where held_by is null))
     returning q.message_id, q.claim_epoch, q.content_bytes, q.connection_losses
   )${furtherCtes(takeCtes('(select id from account)', table))}, holds as materialized (
-    select jsonb_object_agg(message_id, jsonb_build_object('due', due, 'hold', hold)) as by_id
+    select jsonb_object_agg(message_id, jsonb_build_object('due', due, 'hold', hold, 'with_backlog', with_backlog))
+        as by_id,
+      bool_or(with_backlog) as with_backlog
     from (${heldSql(table)}) h
   ), marked as materialized (
     -- Skips messages that are locked: a recorder that has locked one wants its queue row next, which we have locked.
@@ -87,8 +93,16 @@ export function claimSql(table: Limits = limits, name = 'claim_backlog'): string
       select message_id from decided where held_by is not null except select id from marked))
   ), held as (
     update send_queue q
-    set due_at = ((select by_id from holds) -> q.message_id::text ->> 'due')::timestamptz
+    set due_at = ((select by_id from holds) -> q.message_id::text ->> 'due')::timestamptz,
+      held = ((select by_id from holds) -> q.message_id::text ->> 'with_backlog')::boolean
     where q.message_id = any(array(select id from marked))
+  ), held_backlog as (
+    insert into held_backlogs as h (account_id, channel, class, recheck_at)
+    select id, ${requested('channel', 'text')}, ${requested('class', 'smallint')}, now() + ${HOLD_RECHECK}
+    from account where (select with_backlog from holds)
+    -- The row is locked even if it stays as it is, so that a release that finds no message does not remove it.
+    on conflict (account_id, channel, class) do update set recheck_at = excluded.recheck_at
+      where h.recheck_at > excluded.recheck_at
   )
   select looked_at, message_id, claim_epoch, content_bytes, connection_losses
   from (select count(*)::int as looked_at from decided) d left join claimed on true order by message_id`;
@@ -182,7 +196,9 @@ export function claimBacklogs(
   settings: LimitSettings,
 ): Promise<BacklogClaim[]> {
   // All claims lock accounts in this order.
-  const ordered = requests.toSorted((one, other) => one.accountId - other.accountId);
+  const ordered = requests.toSorted(
+    (one, other) => one.accountId - other.accountId || one.class - other.class,
+  );
   return onClient(pool, async (client) => {
     // Statements in one string are one transaction: a claim reads the quotas under the lock of the statement before it.
     // Such a string has no parameters.

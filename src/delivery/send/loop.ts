@@ -12,6 +12,7 @@ import {
   type QueueLoop,
   type QueueState,
 } from '../../platform/queue/loop.ts';
+import type { Repeating } from '../../platform/processes/repeat.ts';
 import { createRecorder, type Recorder } from '../../platform/queue/recorder.ts';
 import type { LimitSettings } from '../limits/authority.ts';
 import { messageClasses } from '../message.ts';
@@ -26,6 +27,7 @@ import type { ProviderChannel } from './hand-over.ts';
 import { chargeLosses, countLosses, isSuspect } from './losses.ts';
 import { outcomeRecords } from './outcomes.ts';
 import { type BatchRecord, createBatchRecording, type RecordBatches } from './record.ts';
+import { startReleasing } from './releasing.ts';
 
 export interface SenderDeps {
   pool: pg.Pool;
@@ -79,6 +81,7 @@ class SendQueue implements QueueAdapter<Claim> {
   readonly #recorder: Recorder<PendingRecord>;
   readonly #liveSeqs = new Set<number>();
   #workers: Promise<void>[] = [];
+  #releasing: Repeating | null = null;
   #seq = Date.now() * 1_000;
   /** When to look for other backlogs next, in milliseconds of a monotonic clock. */
   #othersAt = 0;
@@ -120,6 +123,7 @@ class SendQueue implements QueueAdapter<Claim> {
   }
 
   start(): void {
+    this.#releasing = startReleasing(this.#deps);
     this.#workers = this.#channels.flatMap((state) =>
       Array.from({ length: state.channel.concurrency }, () => this.#work(state)),
     );
@@ -196,7 +200,7 @@ class SendQueue implements QueueAdapter<Claim> {
 
   async finish(): Promise<void> {
     for (const { buffer } of this.#channels) buffer.close();
-    await Promise.all(this.#workers);
+    await Promise.all([this.#releasing?.stop(), ...this.#workers]);
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import type { AccountTier } from '../../delivery/limits/capacity.ts';
-import { releaseHeld } from '../../delivery/limits/release-held.ts';
+import { releaseCtes } from '../../delivery/limits/release-held.ts';
 import { sandboxAddress } from '../../delivery/sender-identity.ts';
 import { notFound, invalid, type ValidationErrors } from '../../errors.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
@@ -117,10 +117,8 @@ export async function setAccount(db: Queryable, id: number, settings: OperatorSe
   const { columns, values } = assignments(settings);
   if (columns.length === 0) return findAccount(db, id);
   const set = columns.map((column, index) => `${column} = $${index + 2}`).join(', ');
-  const account = await updateAccount(db, id, set, values);
   // The new settings may let held messages go.
-  await releaseHeld(db, id);
-  return account;
+  return updateAccount(db, id, set, values, { release: true });
 }
 
 /**
@@ -135,34 +133,40 @@ export function pauseSending(db: Queryable, accountId: number, reason: string): 
     accountId,
     'sending_paused_at = coalesce(sending_paused_at, now()), sending_paused_reason = $2',
     [reason],
-    'stop_intents($1)',
+    { stopIntents: true },
   );
 }
 
 /**
- * Resumes sending; held messages are sent at once.
+ * Resumes sending. Senders release the held messages in pages.
  * @throws AppError `not_found`
  */
-export async function resumeSending(db: Queryable, accountId: number): Promise<AccountRow> {
+export function resumeSending(db: Queryable, accountId: number): Promise<AccountRow> {
   const set = 'sending_paused_at = null, sending_paused_reason = null';
-  const account = await updateAccount(db, accountId, set, []);
-  await releaseHeld(db, accountId);
-  return account;
+  return updateAccount(db, accountId, set, [], { release: true });
 }
 
-/** @param lock SQL: a function that is called before the account's row is locked */
+interface AccountUpdate {
+  /** Waits for the intents of the account that are under way. */
+  stopIntents?: true;
+  /** Has senders look which held messages may go now. */
+  release?: true;
+}
+
 async function updateAccount(
   db: Queryable,
   id: number,
   set: string,
   values: unknown[],
-  lock = 'null',
+  { stopIntents, release }: AccountUpdate,
 ): Promise<AccountRow> {
   const { rows } = await db.query<AccountRow>(
-    `with locked as materialized (select ${lock})
-     update accounts set ${set}, updated_at = now()
-     where id = $1 and kind = 'customer' and (select count(*) from locked) = 1
-     returning ${COLUMNS}`,
+    `with stopped as materialized (select ${stopIntents ? 'stop_intents($1)' : 'null'}),
+       updated as (
+         update accounts set ${set}, updated_at = now()
+         where id = $1 and kind = 'customer' and (select count(*) from stopped) = 1 returning ${COLUMNS}
+       )${release ? `, ${releaseCtes('(select id from updated)')}` : ''}
+     select * from updated`,
     [id, ...values],
   );
   if (!rows[0]) throw notFound('account');

@@ -65,8 +65,9 @@ function ruleOf({ reached }: Capacity): StatusRule | undefined {
 async function readQueue(client: Queryable, accountId: number) {
   const { rows } = await client.query<{ queued: number; held: number; next_due_at: Date | null }>(
     `select count(*) as queued, count(*) filter (where m.status = 'held') as held,
-       min(q.due_at) filter (where q.due_at > now()) as next_due_at
-     from (select message_id, due_at from send_queue where account_id = $1 limit 100000) q
+       least(min(q.due_at) filter (where q.due_at > now() and not q.held),
+         (select min(recheck_at) from held_backlogs where account_id = $1 and recheck_at > now())) as next_due_at
+     from (select message_id, due_at, held from send_queue where account_id = $1 limit 100000) q
      join messages m on m.id = q.message_id`,
     [accountId],
   );

@@ -49,8 +49,11 @@ function shownStatus(row: MessageRow): MessageResource['status'] {
   return row.sending && openStatuses.includes(row.status) ? 'sending' : row.status;
 }
 
+/** A held message keeps the time that was known when it was held. Once that has passed, the next is not known. */
 function presentHold(hold: MessageRow['hold']): MessageResource['hold'] {
-  return hold ? { reason: hold.reason, until: hold.until && new Date(hold.until).toISOString() } : null;
+  if (!hold) return null;
+  const until = hold.until === null ? null : new Date(hold.until);
+  return { reason: hold.reason, until: until && until.getTime() > Date.now() ? until.toISOString() : null };
 }
 
 function presentOrigin(row: MessageRow) {

@@ -3,7 +3,7 @@ import { createAdmission } from '../../../src/delivery/limits/admission.ts';
 import { acceptRules, type LimitName, limits, type Limits } from '../../../src/delivery/limits/authority.ts';
 import { readCapacity } from '../../../src/delivery/limits/capacity.ts';
 import type { Limit } from '../../../src/delivery/limits/limit.ts';
-import { releaseHeld } from '../../../src/delivery/limits/release-held.ts';
+import { releaseHeldPage } from '../../../src/delivery/limits/release-held.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import { intendBatch } from '../../../src/delivery/send/batch.ts';
 import { type Claim, claimBacklog } from '../../../src/delivery/send/claim.ts';
@@ -11,6 +11,7 @@ import { refusalRecord } from '../../../src/delivery/send/outcomes.ts';
 import { createBatchRecording } from '../../../src/delivery/send/record.ts';
 import { allocateMessageIds, writeMessages } from '../../../src/delivery/write-messages.ts';
 import { readDeliveryStatus } from '../../../src/features/delivery-status/service.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
@@ -118,15 +119,19 @@ describe.each(named)('the limit %s', (_name, limit) => {
     const claims = await claim();
     const holds = limit.claim?.effect === 'hold';
     expect(claims).toHaveLength(holds ? 0 : 1);
-    const [row] = await query<{ hold: { reason: string; until: string | null } | null; due_at: Date }>(
-      `select hold, due_at from messages join send_queue on message_id = id where messages.account_id = $1`,
+    const [row] = await query<{ hold: { reason: string; until: string | null } | null; at_its_end: boolean }>(
+      `select hold, held and due_at = queued_at + interval '72 hours 1 second' as at_its_end
+       from messages join send_queue on message_id = id where messages.account_id = $1`,
       [account.accountId],
     );
     if (!holds) return expect(row?.hold).toBeNull();
-    const until = limit.claim.until === null ? null : row?.due_at.toISOString();
-    const shown = row?.hold?.until ? new Date(row.hold.until).toISOString() : null;
-    expect([row?.hold?.reason, shown]).toEqual([limit.name, until]);
-    expect(row?.due_at.getTime()).toBeGreaterThan(Date.now());
+    expect([row?.hold?.reason, row?.hold?.until === null]).toEqual([limit.name, limit.claim.until === null]);
+    if (row?.hold?.until) expect(new Date(row.hold.until).getTime()).toBeGreaterThan(Date.now());
+    // The message is due when it expires; until then, one row for the whole backlog is looked at.
+    expect(row?.at_its_end).toBe(true);
+    expect(
+      await query('select channel, class from held_backlogs where account_id = $1', [account.accountId]),
+    ).toEqual([{ channel: 'email', class: 0 }]);
   });
 
   it(limit.handOver ? 'refuses a message before hand-over' : 'refuses nothing before hand-over', async () => {
@@ -183,11 +188,120 @@ it('shows the first limit of the table if an account has reached several', async
   expect(reached).toEqual(table.filter(({ status }) => status).map(({ name }) => name));
 });
 
-it('makes held messages due again at once, and counts nothing that is due already', async () => {
-  await queueEmails(test.database, account, 2);
-  await query(situations.account_paused, [account.accountId]);
-  await claim();
-  await query('update accounts set sending_paused_at = null where id = $1', [account.accountId]);
-  await releaseHeld(test.database.pool, account.accountId);
-  expect(await claim()).toHaveLength(2);
+describe('held messages', () => {
+  const look = () =>
+    query('update held_backlogs set recheck_at = now() where account_id = $1', [account.accountId]);
+  const release = () => releaseHeldPage(test.database.pool, TEST_LIMITS);
+  const pause = (paused: boolean) =>
+    query(`update accounts set sending_paused_at = case when $2 then now() end where id = $1`, [
+      account.accountId,
+      paused,
+    ]);
+  const statuses = () =>
+    query<{ status: string; count: number }>(
+      'select status, count(*) from messages where account_id = $1 group by status order by status',
+      [account.accountId],
+    );
+  const written = () =>
+    query(
+      `select q.xmin::text as queue, m.xmin::text as message from send_queue q join messages m on m.id = q.message_id
+       where q.account_id = $1 order by m.id`,
+      [account.accountId],
+    );
+
+  beforeEach(async () => {
+    await test.database.pool.query('delete from held_backlogs');
+  });
+
+  it('are released once the account is no longer paused', async () => {
+    await queueEmails(test.database, account, 3);
+    await pause(true);
+    await claim();
+    await pause(false);
+    await look();
+    expect(await release()).toMatchObject({ backlog: { accountId: account.accountId }, released: 3 });
+    expect(await statuses()).toEqual([{ status: 'queued', count: 3 }]);
+    expect(await claim()).toHaveLength(3);
+    expect(await query('select 1 from held_backlogs', [])).toEqual([]);
+  });
+
+  it('are not written again while the account stays paused', async () => {
+    await queueEmails(test.database, account, 3);
+    await pause(true);
+    await claim();
+    const before = await written();
+    for (let n = 0; n < 3; n += 1) {
+      await look();
+      expect(await release()).toMatchObject({ released: 0 });
+      await claim();
+    }
+    expect(await written()).toEqual(before);
+    const [row] = await query<{ later: boolean }>(
+      `select recheck_at > now() + interval '1 minute' as later from held_backlogs`,
+      [],
+    );
+    expect(row?.later).toBe(true);
+  });
+
+  it('are released only as far as the allowance has room, those accepted first', async () => {
+    await query('update accounts set allowance_per_day = 2 where id = $1', [account.accountId]);
+    const ids = await queueEmails(test.database, account, 9);
+    expect(await claim()).toHaveLength(2);
+    await query('update accounts set allowance_per_day = 5 where id = $1', [account.accountId]);
+    await look();
+    expect(await release()).toMatchObject({ released: 3 });
+    // The room is taken by messages that are due, though none of them was claimed yet.
+    await look();
+    expect(await release()).toMatchObject({ released: 0 });
+    expect((await claim()).map(({ messageId }) => messageId)).toEqual(ids.slice(2, 5));
+    expect(await statuses()).toEqual([
+      { status: 'held', count: 4 },
+      { status: 'queued', count: 5 },
+    ]);
+  });
+
+  it('are released in pages; each goes on where the one before ended', async () => {
+    await queueEmails(test.database, account, 5_000);
+    await pause(true);
+    for (let n = 0; n < 5; n += 1) {
+      await claimBacklog(
+        test.database.pool,
+        { channel: 'email', ...source, accountId: account.accountId, owner: OWNER, quantum: 1_000 },
+        TEST_LIMITS,
+      );
+    }
+    await pause(false);
+    await look();
+    const released: (number | undefined)[] = [];
+    for (let n = 0; n < 4; n += 1) released.push((await release())?.released);
+    expect(released).toEqual([2_000, 2_000, 1_000, undefined]);
+    expect(await statuses()).toEqual([{ status: 'queued', count: 5_000 }]);
+  });
+
+  it('are left to a later look while another transaction changes them', async () => {
+    const [changed] = await queueEmails(test.database, account, 3);
+    await pause(true);
+    await claim();
+    await pause(false);
+    await look();
+    await inTransaction(test.database.pool, async (client) => {
+      await client.query('select 1 from messages where id = $1 for update', [changed]);
+      expect(await release()).toMatchObject({ released: 2 });
+    });
+    await look();
+    expect(await release()).toMatchObject({ released: 1 });
+  });
+
+  it('expire after 72 hours, though their account is still paused', async () => {
+    await queueEmails(test.database, account, 1);
+    await pause(true);
+    await claim();
+    await query(
+      `update send_queue set queued_at = queued_at - interval '73 hours', due_at = due_at - interval '73 hours'
+       where account_id = $1`,
+      [account.accountId],
+    );
+    const [message] = await intend(await claim());
+    expect(message?.verdict).toBe('expired');
+  });
 });
