@@ -14,7 +14,7 @@ export interface RunningRole {
 
 /** The exports of a module in `src/roles/`. */
 export interface RoleModule {
-  /** Resolves once the role is ready. */
+  /** Resolves once the role is ready. Waits while the database is unavailable. */
   run(config: Config): Promise<RunningRole>;
 }
 
@@ -41,7 +41,13 @@ export async function startRole(role: RoleName, options: { dev: boolean }): Prom
   const requests = takeStopRequests();
   // The supervisor that started this process has ended.
   if (process.connected) process.once('disconnect', () => requests.ask());
+  let ready = false;
+  void requests.first.then(() => {
+    // No work is in progress yet; the role may be waiting for its database.
+    if (!ready) process.exit(0);
+  });
   const running = await (await loadRole(role)).run(config);
+  ready = true;
   process.send?.(READY);
   await requests.first;
   await running.stop();

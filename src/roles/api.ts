@@ -11,6 +11,7 @@ import { createKeyLookup } from '../platform/auth/key-lookup.ts';
 import { createKeyUsage } from '../platform/auth/key-usage.ts';
 import { createSessionTokens } from '../platform/auth/session-token.ts';
 import { type Database, requireConnections, openDatabase } from '../platform/db/database.ts';
+import { createDatabaseWait } from '../platform/db/availability.ts';
 import { createWaker } from '../platform/db/wake.ts';
 import { createEventPublisher } from '../platform/events/publish.ts';
 import { createApp, type AppDeps } from '../platform/http/app.ts';
@@ -143,7 +144,7 @@ export async function startApi(server: ApiServerDeps): Promise<ApiServer> {
 }
 
 /**
- * The `api` role: the HTTP API, and in development the mailbox.
+ * The `api` role: the HTTP API, and in development the mailbox. It waits for the database.
  * @throws ConfigError without `DATABASE_URL` and `APP_SECRET`; the system's error if the port is taken
  */
 export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
@@ -155,8 +156,11 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   try {
     const database = openDatabase(options);
     started.push(() => database.close());
-    await requireConnections(database.pool, poolMax, (facts, message) => log.warn(facts, message));
-    const live = await registerProcess(options, 'api', upkeep.processWork, log);
+    const whenAvailable = createDatabaseWait(DATABASE_URL, log);
+    await whenAvailable(() =>
+      requireConnections(database.pool, poolMax, (facts, message) => log.warn(facts, message)),
+    );
+    const live = await whenAvailable(() => registerProcess(options, 'api', upkeep.processWork, log));
     started.push(() => live.close());
     const server = await startApi({ config, database, log });
     started.push(() => server.stop());

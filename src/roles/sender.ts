@@ -14,6 +14,7 @@ import { createWebhookLoop } from '../features/webhooks/loop/loop.ts';
 import { createLogger } from '../log.ts';
 import { requireConnections, type Database, openDatabase } from '../platform/db/database.ts';
 import { keepPartitionsOf } from '../platform/db/partitions.ts';
+import { createDatabaseWait } from '../platform/db/availability.ts';
 import { createWaker, type Waker } from '../platform/db/wake.ts';
 import { createResolver, type Resolver } from '../platform/dns/resolver.ts';
 import { createEgress } from '../platform/egress/client.ts';
@@ -38,20 +39,23 @@ async function loadSigners(
   return (await loadSigningKeys(deps, config.MAIL_DOMAIN)).map(createDkimSigner);
 }
 
-async function openChannels(
-  config: Config,
-  database: Database,
-  keyring: Keyring,
-  resolver: Resolver,
-): Promise<ProviderChannel[]> {
+interface ChannelDeps {
+  config: Config;
+  database: Database;
+  keyring: Keyring;
+  resolver: Resolver;
+  /** Of the service's own domain. */
+  signers: readonly DkimSigner[];
+}
+
+function openChannels({ config, database, keyring, resolver, signers }: ChannelDeps): ProviderChannel[] {
   const deps = { config, pool: database.pool, resolver };
   const email = createEmailProvider(deps);
   const sms = createSmsProvider(deps);
-  const own = await loadSigners(config, database, keyring);
   const emailChannel = createEmailChannel(email, {
     mailDomain: config.MAIL_DOMAIN,
     returnPathKey: keyring.subkey('return-path').key,
-    signersFor: (domain) => (domain === config.MAIL_DOMAIN.toLowerCase() ? own : []),
+    signersFor: (domain) => (domain === config.MAIL_DOMAIN.toLowerCase() ? signers : []),
   });
   return sms ? [emailChannel, createSmsChannel(sms)] : [emailChannel];
 }
@@ -76,8 +80,8 @@ async function makePartitions({ pool }: Database, log: Logger): Promise<void> {
 }
 
 /**
- * The `sender` role: the send loop and the webhook loop, their lanes in the workflow engine (which may be down),
- * and the reaper of dead processes.
+ * The `sender` role: the send loop and the webhook loop, their lanes in the workflow engine (which may be down), and the
+ * reaper of dead processes. It waits for the database.
  * @throws ConfigError without DATABASE_URL, APP_SECRET and EMAIL_PROVIDER_URL
  */
 export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
@@ -86,31 +90,32 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const poolMax = config.DATABASE_POOL ?? config.SENDER_CONNECTIONS + SPARE_CONNECTIONS;
   const options = { url: DATABASE_URL, poolMax, applicationName: 'carillon sender', keyedPlans: true };
   const database = openDatabase(options);
-  await requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message));
+  const whenAvailable = createDatabaseWait(DATABASE_URL, log);
+  await whenAvailable(() =>
+    requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message)),
+  );
   const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
   const resolver = createResolver(config.DNS_SERVERS);
-  const channels = await openChannels(config, database, keyring, resolver);
-  const process = await registerProcess(options, 'sender', upkeep.processWork, log);
+  const signers = await whenAvailable(() => loadSigners(config, database, keyring));
+  const channels = openChannels({ config, database, keyring, resolver, signers });
+  const process = await whenAvailable(() => registerProcess(options, 'sender', upkeep.processWork, log));
   const waker = createWaker(options);
   const events = createEventPublisher(eventConsumers);
   const sender = openSender(config, database, waker, channels, { process, events, log });
   const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: WEBHOOK_USER_AGENT });
   const webhooks = createWebhookLoop({ config, database, keyring, egress, process, waker, events, log });
-  const reaper = startReaper({
-    pool: database.pool,
-    process,
-    work: upkeep.processWork,
-    waker,
-    log,
-  });
   const loops = [sender, webhooks];
-  const lanes = await attachSender({
-    config,
-    database,
-    loops,
-    createActivities: (own) => createLaneActivities({ database, loops, log, own }),
-    log,
-  });
+  const lanes = await whenAvailable(() =>
+    attachSender({
+      config,
+      database,
+      loops,
+      createActivities: (own) => createLaneActivities({ database, loops, log, own }),
+      log,
+    }),
+  );
+  const { pool } = database;
+  const reaper = startReaper({ pool, process, work: upkeep.processWork, waker, log });
   void makePartitions(database, log);
   sender.start();
   webhooks.start();

@@ -5,6 +5,7 @@ import { eventConsumers } from '../features/events.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
 import { requireConnections, type Database, openDatabase } from '../platform/db/database.ts';
+import { createDatabaseWait } from '../platform/db/availability.ts';
 import { createWaker, type Waker } from '../platform/db/wake.ts';
 import { createResolver } from '../platform/dns/resolver.ts';
 import { createEventPublisher } from '../platform/events/publish.ts';
@@ -79,8 +80,8 @@ function startEngineSync(engine: Engine, database: Database, waker: Waker, log: 
 }
 
 /**
- * The `worker` role: workflows and activities, the dispatcher of the outbox, and the reconciler. It starts and runs
- * without the engine, too, and serves the engine as soon as that is available.
+ * The `worker` role: workflows and activities, the dispatcher of the outbox, and the reconciler. It waits for the
+ * database. It starts and runs without the engine, and serves the engine as soon as that is available.
  * @throws ConfigError without DATABASE_URL, APP_SECRET and TEMPORAL_ADDRESS
  */
 export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
@@ -95,8 +96,11 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const resolver = createResolver(config.DNS_SERVERS);
   const engine = openEngine(config);
   const database = openDatabase(options);
-  await requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message));
-  const process = await registerProcess(options, 'worker', upkeep.processWork, log);
+  const whenAvailable = createDatabaseWait(options.url, log);
+  await whenAvailable(() =>
+    requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message)),
+  );
+  const process = await whenAvailable(() => registerProcess(options, 'worker', upkeep.processWork, log));
   const waker = createWaker(options);
   const sync = startEngineSync(engine, database, waker, log);
   const stopping = new AbortController();

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { LaneActivities, LaneKind, LaneMode } from '../../../workflows/lanes/contract.ts';
 import type { Config } from '../../config.ts';
 import type { Database } from '../db/database.ts';
+import { isConnectionError } from '../db/queryable.ts';
 import { repeat } from '../processes/repeat.ts';
 import { openEngine } from '../temporal/connection.ts';
 import { taskQueues } from '../temporal/contract.ts';
@@ -61,6 +62,8 @@ async function restoreModes({ database, loops, log }: AttachDependencies): Promi
       own.set(loop.kind, lane.n);
       loop.setMode(lane.mode);
     } catch (error) {
+      // The loop of a paused lane must not start, so the caller waits for the database.
+      if (isConnectionError(error)) throw error;
       log.warn({ err: error, lane_kind: loop.kind }, "cannot read the lane's mode");
     }
   };
@@ -72,12 +75,13 @@ async function restoreModes({ database, loops, log }: AttachDependencies): Promi
  * Shows a sender process's loops in the engine and lets operators steer them there: makes sure that there are enough
  * lanes, and attaches one lane to each loop. Returns as soon as the loops have the modes in which their operator left
  * them, so start the loops afterwards. The rest happens in the background; the engine may be unavailable at any time.
- * @throws ConfigError if no engine address is set
+ * @throws ConfigError if no engine address is set; the error of the connection if the database is unavailable
  */
 export async function attachSender(deps: AttachDependencies): Promise<{ stop(): Promise<void> }> {
   const { config, database, loops, log } = deps;
+  const modes = await restoreModes(deps);
   const engine = openEngine(config);
-  const activities = deps.createActivities(await restoreModes(deps));
+  const activities = deps.createActivities(modes);
   const workers = keepWorking({
     config: { ...config, SHUTDOWN_GRACE_SECONDS: 0 },
     log,

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { isConnectionError } from '../db/queryable.ts';
 
 /** Work that repeats until it is stopped. */
 export interface Repeating {
@@ -42,7 +43,9 @@ export function repeat(
     try {
       return await work();
     } catch (error) {
-      options.log.warn({ err: error }, `${options.name} failed: retrying`);
+      // Of an unavailable server, where in our code it was missed says nothing.
+      const facts = isConnectionError(error) ? { reason: (error as Error).message } : { err: error };
+      options.log.warn(facts, `${options.name} failed: retrying`);
       return options.retryMs ?? 1_000;
     }
   };
