@@ -70,6 +70,23 @@ function endOf({ outcome }: MadeAttempt): number {
 }
 
 /**
+ * SQL: whether successful attempts change the row of a webhook.
+ * @param since SQL for the time of {@link unchangedSince}
+ */
+export const changedBySuccess = (since: string) =>
+  `(failing_since is not null or last_success_at is null or last_success_at < ${since})`;
+
+/** Another success that was recorded after this time makes up for those among the attempts. */
+export function unchangedSince(made: readonly MadeAttempt[]): Date {
+  return new Date(Math.max(...made.map(endOf)) - SUCCESS_INTERVAL_MS);
+}
+
+/** Each webhook once. */
+export function webhookIdsOf(made: readonly MadeAttempt[]): number[] {
+  return [...new Set(made.map(({ due }) => due.webhookId))];
+}
+
+/**
  * Locks the webhooks whose rows the attempts change, in the order of their ids. A failure always takes the lock: the
  * workflow takes it, too, before it disarms the webhook, and so cannot miss a retry that is just being recorded.
  */
@@ -78,10 +95,8 @@ export async function lockAttempted(
   made: readonly MadeAttempt[],
 ): Promise<LockedWebhook[]> {
   if (made.length === 0) return [];
-  const idsOf = (delivered: boolean) => [
-    ...new Set(made.filter((each) => each.outcome.delivered === delivered).map((each) => each.due.webhookId)),
-  ];
-  const latest = Math.max(...made.map(endOf));
+  const idsOf = (delivered: boolean) =>
+    webhookIdsOf(made.filter(({ outcome }) => outcome.delivered === delivered));
   const { rows } = await client.query<LockedWebhook>({
     name: 'lock_attempted_webhooks',
     text: `
@@ -90,9 +105,9 @@ export async function lockAttempted(
         warned_at as "warnedAt", recovery_armed as armed, next_wake_at as "nextWakeAt"
       from webhooks
       where id = any($1::bigint[])
-        or (id = any($2::bigint[]) and (failing_since is not null or last_success_at is null or last_success_at < $3))
+        or (id = any($2::bigint[]) and ${changedBySuccess('$3')})
       order by id for no key update`,
-    values: [idsOf(false), idsOf(true), new Date(latest - SUCCESS_INTERVAL_MS)],
+    values: [idsOf(false), idsOf(true), unchangedSince(made)],
   });
   return rows;
 }

@@ -7,8 +7,11 @@ import { recoveryWake } from '../workflow.ts';
 import type { AttemptOutcome, DueDelivery } from './attempt.ts';
 import { disableIfDue } from './failure-limits.ts';
 import {
+  changedBySuccess,
   changeOf,
   lockAttempted,
+  unchangedSince,
+  webhookIdsOf,
   writeChanges,
   type LockedWebhook,
   type MadeAttempt,
@@ -91,13 +94,14 @@ function attemptRecord(
  * Do not add a range of `created_at`: the plan is cached, and would read all deliveries of the range instead of looking up
  * each by its key.
  */
-const recordSql = `
-  with input as (
+const recordSql = (condition = 'true') => `
+  input as (
     select * from json_to_recordset($1) as i (
       delivery_id bigint, created_at timestamptz, attempt smallint, former_generation int, status text,
       next_attempt_at timestamptz, last_error text, response_code smallint, started_at timestamptz, duration_ms int, error text, excerpt text)
+    where ${condition}
   ), unqueued as (
-    delete from webhook_queue where delivery_id = any($2)
+    delete from webhook_queue where delivery_id = any($2) and ${condition}
   ), updated as (
     -- A retry that was requested since the webhook was turned on again still needs its own attempt.
     update webhook_deliveries d set attempt_count = greatest(d.attempt_count, i.attempt),
@@ -111,11 +115,21 @@ const recordSql = `
       and case i.status when 'delivered' then d.status <> 'delivered'
             else d.status in ('pending', 'retrying') and d.attempt_count < i.attempt end
     returning i.*
-  )
-  insert into webhook_attempts
-    (delivery_id, created_at, attempt, started_at, duration_ms, response_code, error, response_excerpt)
-  select delivery_id, created_at, attempt, started_at, duration_ms, response_code, error, excerpt from updated
-  on conflict do nothing`;
+  ), attempts as (
+    insert into webhook_attempts
+      (delivery_id, created_at, attempt, started_at, duration_ms, response_code, error, response_excerpt)
+    select delivery_id, created_at, attempt, started_at, duration_ms, response_code, error, excerpt from updated
+    on conflict do nothing
+  )`;
+
+const recordMadeSql = `with ${recordSql()} select true as recorded`;
+
+/** Records nothing if the row of one of the webhooks has to change. */
+const recordSuccessesSql = `
+  with changing as materialized (
+    select 1 from webhooks where id = any($3::bigint[]) and ${changedBySuccess('$4')} limit 1
+  ), ${recordSql('not exists (select 1 from changing)')}
+  select not exists (select 1 from changing) as recorded`;
 
 function toRow({ outcome, ...record }: AttemptRecord) {
   return {
@@ -136,13 +150,31 @@ function toRow({ outcome, ...record }: AttemptRecord) {
 
 async function recordMade(client: Queryable, records: readonly AttemptRecord[]): Promise<void> {
   if (records.length === 0) return;
+  await client.query({ name: 'record_attempts', text: recordMadeSql, values: inputOf(records) });
+}
+
+function inputOf(records: readonly AttemptRecord[]): [string, number[]] {
   // One order for all processes, so that two that write the same deliveries cannot deadlock.
   const sorted = records.toSorted((one, other) => one.deliveryId - other.deliveryId);
-  await client.query({
-    name: 'record_attempts',
-    text: recordSql,
-    values: [JSON.stringify(sorted.map(toRow)), sorted.map(({ deliveryId }) => deliveryId)],
+  return [JSON.stringify(sorted.map(toRow)), sorted.map(({ deliveryId }) => deliveryId)];
+}
+
+/**
+ * Records successful attempts alone, in one statement: at a healthy endpoint nothing else follows from them.
+ * @returns false if nothing was recorded, because the row of a webhook has to change, too
+ */
+async function recordSuccesses(
+  client: Queryable,
+  made: readonly MadeAttempt[],
+  { schedule }: RecordRules,
+): Promise<boolean> {
+  const input = inputOf(made.map((attempt) => attemptRecord(attempt, undefined, schedule)));
+  const { rows } = await client.query<{ recorded: boolean }>({
+    name: 'record_successes',
+    text: recordSuccessesSql,
+    values: [...input, webhookIdsOf(made), unchangedSince(made)],
   });
+  return rows[0]?.recorded ?? false;
 }
 
 /** A delivery of a removed webhook is deleted: it may have been written while the webhook was being removed. */
@@ -226,5 +258,8 @@ export async function recordAttempts(
   recording: Recording,
   rules: RecordRules,
 ): Promise<Set<WakeChannel>> {
+  const { made, dropped } = recording;
+  const allDelivered = dropped.length === 0 && made.every(({ outcome }) => outcome.delivered);
+  if (allDelivered && (await recordSuccesses(pool, made, rules))) return new Set();
   return inTransaction(pool, (client) => recordIn(client, recording, rules));
 }
