@@ -1,6 +1,6 @@
 /**
- * Groups calls that arrive together into one statement. Items that arrive during a write form the next group, so that
- * no item waits for a timer under load.
+ * Groups calls that arrive together into one statement. Items that arrive during a write, or shortly after its start,
+ * form the next group.
  */
 export interface Coalescer<Item, Result> {
   submit(item: Item): Promise<Result>;
@@ -12,6 +12,11 @@ export interface CoalescerOptions<Item, Result> {
   bytes?: { of: (item: Item) => number; max: number };
   /** How many groups are written at the same time. */
   concurrency: number;
+  /**
+   * Shortest pause between the starts of two groups, in which items gather. A lone item after a pause does not wait, and
+   * neither does a full group.
+   */
+  intervalMs?: number;
   /** Writes a group and returns the results in its order. An error fails every item of the group. */
   run: (group: Item[]) => Promise<Result[]>;
 }
@@ -26,8 +31,11 @@ export function createCoalescer<Item, Result>(
   options: CoalescerOptions<Item, Result>,
 ): Coalescer<Item, Result> {
   const waiting: Waiting<Item, Result>[] = [];
+  const { intervalMs = 0 } = options;
   let running = 0;
   let scheduled = false;
+  let startedAt = -Infinity;
+  let pause: NodeJS.Timeout | null = null;
 
   /** How many of the waiting items the next group has. */
   function nextSize(): number {
@@ -46,26 +54,46 @@ export function createCoalescer<Item, Result>(
     const group = waiting.splice(0, nextSize());
     if (group.length === 0) return;
     running += 1;
+    startedAt = performance.now();
     const settle = await options.run(group.map((each) => each.item)).then(
       (results) => () => group.forEach((each, index) => each.resolve(results[index] as Result)),
       (error: unknown) => () => group.forEach((each) => each.reject(error)),
     );
     running -= 1;
     if (waiting.length === 0) return settle();
+    if (pauseMs() > 0) {
+      schedule();
+      return settle();
+    }
     // Send the next group to the database before the callers of this one run.
     void run();
     setImmediate(settle);
   }
 
+  /** How long the next group has to wait. Timers are too coarse for less than a millisecond. */
+  function pauseMs(): number {
+    const waitMs = startedAt + intervalMs - performance.now();
+    return waitMs >= 1 && waiting.length < options.maxGroupSize ? waitMs : 0;
+  }
+
+  function start(): void {
+    scheduled = false;
+    pause = null;
+    void run();
+    if (waiting.length > 0) schedule();
+  }
+
   function schedule(): void {
-    if (scheduled || running >= options.concurrency) return;
+    if (running >= options.concurrency) return;
+    const waitMs = pauseMs();
+    if (pause && waitMs === 0) {
+      clearTimeout(pause);
+      pause = null;
+    } else if (scheduled) return;
     scheduled = true;
+    if (waitMs > 0) pause = setTimeout(start, waitMs);
     // Wait for the I/O of this turn of the event loop, so that requests read in the same turn form one group.
-    setImmediate(() => {
-      scheduled = false;
-      void run();
-      if (waiting.length > 0) schedule();
-    });
+    else setImmediate(start);
   }
 
   return {

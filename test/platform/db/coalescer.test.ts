@@ -8,11 +8,12 @@ interface Write {
   end: (error?: Error) => void;
 }
 
-function createTestCoalescer(maxGroupSize = 100) {
+function createTestCoalescer(maxGroupSize = 100, intervalMs = 0) {
   const writes: Write[] = [];
   const coalescer = createCoalescer<number, number>({
     maxGroupSize,
     concurrency: 1,
+    intervalMs,
     run: (group) =>
       new Promise((resolve, reject) => {
         const end = (error?: Error) => (error ? reject(error) : resolve(group.map((each) => each * 2)));
@@ -79,4 +80,28 @@ it('ends a group before the item with which it would be too large', async () => 
   });
   await Promise.all([4, 6, 1, 12, 3, 3].map((each) => coalescer.submit(each)));
   expect(groups).toEqual([[4, 6], [1], [12], [3, 3]]);
+});
+
+it('writes a lone item at once, and gathers those that follow within the interval', async () => {
+  const { coalescer, writes, started } = createTestCoalescer(100, 300);
+  const first = coalescer.submit(1);
+  (await started(0)).end();
+  await first;
+  const second = coalescer.submit(2);
+  await nextTurn();
+  const third = coalescer.submit(3);
+  (await started(1)).end();
+  await Promise.all([second, third]);
+  expect(writes.map(({ group }) => group)).toEqual([[1], [2, 3]]);
+});
+
+it('does not keep a full group waiting', async () => {
+  const { coalescer, writes, started } = createTestCoalescer(2, 60_000);
+  const first = coalescer.submit(1);
+  (await started(0)).end();
+  await first;
+  const rest = Promise.all([2, 3].map((each) => coalescer.submit(each)));
+  (await started(1)).end();
+  await rest;
+  expect(writes.map(({ group }) => group)).toEqual([[1], [2, 3]]);
 });
