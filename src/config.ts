@@ -57,6 +57,8 @@ const settings = z.object({
   TRUSTED_PROXIES: networks,
   PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
   DATABASE_URL: z.string().optional(),
+  /** Past a transaction pooler, for connections that keep a session: locks, LISTEN, migrations. */
+  DATABASE_DIRECT_URL: z.string().optional(),
   DATABASE_POOL: z.coerce.number().int().min(2).max(200).optional(),
   POSTGRES_PORT: port.default(54329),
   TEMPORAL_ADDRESS: z.string().optional(),

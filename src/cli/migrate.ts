@@ -11,8 +11,9 @@ export function addMigrateCommand(program: Command): void {
     .description('apply the migrations of this version; safe to run on several hosts at once')
     .addHelpText('after', '\nExample:\n  $ DATABASE_URL=postgres://… carillon migrate')
     .action(async (_options: object, command: Command) => {
-      const { DATABASE_URL } = requireSettings(await commandConfig(), 'DATABASE_URL');
-      const applied = await migrateDatabase(DATABASE_URL, upkeep.partitions);
+      const config = await commandConfig();
+      const { DATABASE_URL } = requireSettings(config, 'DATABASE_URL');
+      const applied = await migrateDatabase(config.DATABASE_DIRECT_URL ?? DATABASE_URL, upkeep.partitions);
       const text = applied.length === 0 ? 'nothing to apply' : `applied ${applied.join(', ')}`;
       print(command, { applied }, text);
     });

@@ -63,7 +63,7 @@ function createShared({ config, database, log }: ApiServerDeps, started: Started
   const tokens = createSessionTokens(keyring);
   const usage = createKeyUsage(pool, log);
   started.push(() => usage.stop());
-  const waker = createWaker({ url: database.url });
+  const waker = createWaker({ url: database.url, directUrl: config.DATABASE_DIRECT_URL });
   started.push(() => waker.close());
   const fleet = createFleetShare(pool, log);
   started.push(async () => fleet.stop());
@@ -151,7 +151,12 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const { DATABASE_URL } = requireSettings(config, 'DATABASE_URL', 'APP_SECRET');
   const log = createLogger(config, 'api');
   const poolMax = config.DATABASE_POOL ?? DEFAULT_POOL;
-  const options = { url: DATABASE_URL, poolMax, applicationName: 'carillon api' };
+  const options = {
+    url: DATABASE_URL,
+    directUrl: config.DATABASE_DIRECT_URL,
+    poolMax,
+    applicationName: 'carillon api',
+  };
   const started: Started = [];
   try {
     const database = openDatabase(options);

@@ -25,8 +25,11 @@ import { startReaper } from '../platform/processes/reaper.ts';
 import type { QueueLoop } from '../platform/queue/loop.ts';
 import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
 
-/** Connections for claims, records and sweeps, besides one for each connection to the provider. */
-const SPARE_CONNECTIONS = 8;
+/**
+ * Connections of the pool. With those outside it a sender has twelve, however many it has to the provider: statements are
+ * short and cover many messages, so more connections would only wait for each other in the database.
+ */
+const POOL = 10;
 
 async function loadSigners(
   config: Config,
@@ -87,8 +90,14 @@ async function makePartitions({ pool }: Database, log: Logger): Promise<void> {
 export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const { DATABASE_URL, APP_SECRET } = requireSettings(config, 'DATABASE_URL', 'APP_SECRET');
   const log = createLogger(config, 'sender');
-  const poolMax = config.DATABASE_POOL ?? config.SENDER_CONNECTIONS + SPARE_CONNECTIONS;
-  const options = { url: DATABASE_URL, poolMax, applicationName: 'carillon sender', keyedPlans: true };
+  const poolMax = config.DATABASE_POOL ?? POOL;
+  const options = {
+    url: DATABASE_URL,
+    directUrl: config.DATABASE_DIRECT_URL,
+    poolMax,
+    applicationName: 'carillon sender',
+    keyedPlans: true,
+  };
   const database = openDatabase(options);
   const whenAvailable = createDatabaseWait(DATABASE_URL, log);
   await whenAvailable(() =>

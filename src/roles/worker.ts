@@ -89,6 +89,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const log = createLogger(config, 'worker');
   const options = {
     url: settings.DATABASE_URL,
+    directUrl: config.DATABASE_DIRECT_URL,
     poolMax: config.DATABASE_POOL ?? POOL,
     applicationName: 'carillon worker',
   };

@@ -228,7 +228,7 @@ export async function supervise(options: SupervisorOptions): Promise<Supervisor>
   };
   try {
     const { databaseUrl, engine } = await provideBoth(state);
-    const applied = await migrateDatabase(databaseUrl, options.partitions);
+    const applied = await migrateDatabase(config.DATABASE_DIRECT_URL ?? databaseUrl, options.partitions);
     if (applied.length > 0) options.log.info({ applied }, 'migrated');
     state.config = { ...config, DATABASE_URL: databaseUrl, TEMPORAL_ADDRESS: engine.address };
     const devFile = config.CARILLON_DEV ? await writeDevFile(state, engine.uiUrl) : null;

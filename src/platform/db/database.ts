@@ -14,6 +14,8 @@ export interface Database {
 
 export interface DatabaseOptions {
   url: string;
+  /** For connections that keep a session, which a transaction pooler at `url` cannot serve; by default `url`. */
+  directUrl?: string | undefined;
   /** The maximum number of connections. */
   poolMax?: number;
   /** Shown in `pg_stat_activity`. */
@@ -44,7 +46,7 @@ const IDLE_IN_TRANSACTION_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 const IDLE_CONNECTION_MS = 30_000;
 
-/** Returns the settings of a connection, for the pool and for connections outside it. */
+/** Returns the settings of a connection of the pool. */
 export function connectionSettings(options: DatabaseOptions): pg.ClientConfig {
   return {
     connectionString: options.url,
@@ -54,6 +56,11 @@ export function connectionSettings(options: DatabaseOptions): pg.ClientConfig {
     keepAlive: true,
     ...(options.keyedPlans ? { options: keyedPlanSettings } : {}),
   };
+}
+
+/** Returns the settings of a connection that keeps a session: an advisory lock of the session, or LISTEN. */
+export function sessionSettings(options: DatabaseOptions): pg.ClientConfig {
+  return connectionSettings({ ...options, url: options.directUrl ?? options.url });
 }
 
 /** Opens a pool. The first connection is made by the first query. */
@@ -69,8 +76,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   return { url: options.url, pool, close: () => pool.end() };
 }
 
-/** Connections outside the pool: for liveness, for listening and for notifying. */
-const DEDICATED_CONNECTIONS = 3;
+/** Connections outside the pool: for liveness, and for LISTEN and NOTIFY. */
+const DEDICATED_CONNECTIONS = 2;
 
 interface Connections {
   /** How many connections PostgreSQL allows, without those reserved for superusers. */

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { connectionSettings, type DatabaseOptions } from './database.ts';
+import { type DatabaseOptions, sessionSettings } from './database.ts';
 
 /** Names a queue on which idle processes wait for work, such as `send`. Lower-case letters. */
 export type WakeChannel = string;
@@ -71,7 +71,7 @@ const listenSql = (channel: WakeChannel): string => `listen ${PREFIX}${channel}`
 
 async function connect(state: State, options: DatabaseOptions): Promise<void> {
   if (state.closed) return;
-  const client = new pg.Client({ ...connectionSettings(options), application_name: 'carillon wake' });
+  const client = new pg.Client({ ...sessionSettings(options), application_name: 'carillon wake' });
   let lost = false;
   const retry = () => {
     // A connection that breaks during a statement reports it twice.

@@ -2,7 +2,7 @@ import os from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
-import { connectionSettings, type DatabaseOptions } from '../db/database.ts';
+import { type DatabaseOptions, sessionSettings } from '../db/database.ts';
 import type { Queryable } from '../db/queryable.ts';
 import type { WakeChannel } from '../db/wake.ts';
 import type { HeartbeatSettings } from './heartbeat.ts';
@@ -139,7 +139,7 @@ export async function registerProcess(
 ): Promise<LiveProcess> {
   const live = new ThreadedProcess(
     {
-      connection: connectionSettings(options),
+      connection: sessionSettings(options),
       role,
       host: os.hostname(),
       pid: process.pid,

@@ -80,3 +80,16 @@ it('looks again within seconds at a message that should be held while another tr
   await claim();
   expect(await waiting()).toEqual([held, held, held]);
 });
+
+it('claims on a connection that has not prepared the claim, as behind a transaction pooler', async () => {
+  const { pool } = test.database;
+  const claimRound = createClaimRound(pool, TEST_LIMITS);
+  const claim = () => claimRound(OWNER, new Map([['email', 100]]), () => undefined);
+  expect(await claim()).toMatchObject({ claimed: 100 });
+  const clients = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()));
+  for (const client of clients) {
+    await client.query('deallocate all');
+    client.release();
+  }
+  expect(await claim()).toMatchObject({ claimed: 100 });
+});

@@ -27,13 +27,13 @@ describe('requireConnections', () => {
 
   it('warns if the connections do not fit beside those that are open', async () => {
     const other = await made.database.pool.connect();
-    const warnings = await warningsOf(limit - 3);
+    const warnings = await warningsOf(limit - 2);
     other.release();
     expect(warnings).toEqual([{ needed: limit, used: expect.any(Number), limit }]);
   });
 
   it('refuses more connections than PostgreSQL allows, and names the setting', async () => {
-    const refused = warningsOf(limit - 2);
+    const refused = warningsOf(limit - 1);
     await expect(refused).rejects.toThrow(ConfigError);
     await expect(refused).rejects.toThrow(
       `this process may open ${limit + 1} connections to PostgreSQL, which allows ${limit}: lower DATABASE_POOL`,
