@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { benchFairness, type FairnessBenchOptions } from './fairness.ts';
 import { describeMachine } from './machine.ts';
 import { benchLive, type LiveBenchOptions } from './live.ts';
 import { benchMessages } from './messages.ts';
@@ -49,6 +50,21 @@ program
     const machine = describeMachine();
     const result = await benchLive(options);
     process.stdout.write(`${JSON.stringify({ bench: 'live', machine, options, ...result }, null, 2)}\n`);
+  });
+
+program
+  .command('fairness')
+  .description('latency of a small account beside the backlog of a large one, with a slow relay')
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
+  .option('--seconds <n>', 'seconds in which the small account posts', Number, 20)
+  .option('--backlog <n>', 'queued messages of the large account', Number, 12_000)
+  .option('--rate <n>', 'requests a second of the small account', Number, 5)
+  .option('--message-ms <n>', 'milliseconds that the relay takes for a message', Number, 50)
+  .option('--connections <n>', 'connections of the sender', Number, 16)
+  .action(async (options: FairnessBenchOptions) => {
+    const machine = describeMachine();
+    const result = await benchFairness(options);
+    process.stdout.write(`${JSON.stringify({ bench: 'fairness', machine, options, ...result }, null, 2)}\n`);
   });
 
 await program.parseAsync();

@@ -54,7 +54,7 @@ interface PendingRecord {
 
 const RETRY_MS = 250;
 /** Pause between two looks for other backlogs while the buffers are full; longer if a look takes long. */
-const OTHERS_MS = 100;
+const OTHERS_MS = 25;
 const OTHERS_PAUSE_SHARE = 10;
 const MAX_BATCHES_PER_RECORD = 32;
 /** Shortest pause between the starts of two records, in which outcomes gather. */
