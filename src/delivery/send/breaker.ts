@@ -52,6 +52,11 @@ export function judgeProvider(
   } else breaker.succeeded();
 }
 
+/** Whether the provider has worked on the message, so that the time it took is a measure. */
+export function hasVerdict({ kind }: HandOverOutcome): boolean {
+  return kind === 'accepted' || kind === 'deferred' || kind === 'bounced' || kind === 'refused';
+}
+
 /** @param clock milliseconds since any moment; tests set it */
 export function createBreaker(clock: () => number = Date.now): Breaker {
   let openUntil: number | null = null;

@@ -1,5 +1,5 @@
 import type { Claim } from './claim.ts';
-import { createPace } from './pace.ts';
+import { createPace, MAX_BATCH } from './pace.ts';
 import { Turns } from './turns.ts';
 
 const MIB = 1_048_576;
@@ -51,6 +51,8 @@ export interface ClaimBuffer {
   add(claims: readonly Claim[]): void;
   /** Measures a batch that the provider has worked on. @param ms from its start to its last outcome */
   measure(messages: number, ms: number): void;
+  /** Whether the provider takes so long that a batch is at most half as large as it may be. */
+  isSlow(): boolean;
   /**
    * @returns a batch: at most 50 claims, 250 ms of measured work and 8 MiB, fewer if several workers wait and there is enough to share; null once
    *   the buffer is closed
@@ -111,6 +113,7 @@ export function createClaimBuffer(workers: number, budget: ByteBudget = createBy
       serve();
     },
     measure: (messages, ms) => pace.measure(messages, ms),
+    isSlow: () => pace.batchSize() <= MAX_BATCH / 2,
     async take() {
       if (closed) return null;
       if (turns.length > 0) {

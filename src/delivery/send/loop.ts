@@ -19,13 +19,14 @@ import { messageClasses } from '../message.ts';
 import type { HandOverOutcome } from '../providers/port.ts';
 import { type BatchMessage, dropUnknownIntents, intendBatch } from './batch.ts';
 import { type Backlogs, createBacklogs } from './backlogs.ts';
-import { type Breaker, createBreaker, judgeProvider } from './breaker.ts';
+import { type Breaker, createBreaker, hasVerdict, judgeProvider } from './breaker.ts';
 import { type ClaimBuffer, createByteBudget, createClaimBuffer } from './claim-buffer.ts';
 import { createClaimRound } from './claim-round.ts';
 import { type Claim, releaseClaims } from './claim.ts';
 import type { ProviderChannel } from './hand-over.ts';
 import { chargeLosses, countLosses, isSuspect } from './losses.ts';
 import { outcomeRecords } from './outcomes.ts';
+import { MAX_BATCH } from './pace.ts';
 import { type BatchRecord, createBatchRecording, type RecordBatches } from './record.ts';
 import { startReleasing } from './releasing.ts';
 
@@ -44,6 +45,12 @@ interface ChannelState {
   channel: ProviderChannel;
   buffer: ClaimBuffer;
   breaker: Breaker;
+}
+
+/** A batch whose outcomes are known. */
+interface HandedOver {
+  /** Resolves when the outcomes are committed. */
+  recorded: Promise<void>;
 }
 
 /** A batch that waits for its record to be committed. */
@@ -207,32 +214,49 @@ class SendQueue implements QueueAdapter<Claim> {
     await Promise.all(this.#channels.map(({ channel }) => channel.close()));
   }
 
+  /**
+   * Hands over one batch after another. With a slow provider it does not wait for the record of a batch, so that the
+   * connection is busy, but has at most two batches, of 50 messages together, whose intents are open.
+   */
   async #work(state: ChannelState): Promise<void> {
-    const { channel, buffer, breaker } = state;
-    for (;;) {
-      const claims = await buffer.take();
-      if (claims === null) return;
+    const { buffer } = state;
+    let recording = { messages: 0, done: Promise.resolve() };
+    for (let claims = await buffer.take(); claims !== null; claims = await buffer.take()) {
+      const batch = claims;
       if (buffer.wanted() > 0) this.loop.wake();
-      try {
-        const leave = breaker.tryEnter();
-        if (leave) await this.#send(state, claims).finally(leave);
-        else await this.loop.giveBack([...claims, ...buffer.drain()]);
-      } catch (error) {
-        this.#deps.log.error({ err: error, provider: channel.provider }, 'batch failed before its intent');
-        await this.loop.giveBack(claims);
-        await sleep(RETRY_MS);
-      } finally {
-        buffer.finish(claims);
-        this.loop.forget(claims);
-      }
+      if (recording.messages + batch.length > MAX_BATCH) await recording.done;
+      const { recorded } = await this.#sendOrGiveBack(state, batch);
+      const done = recorded.finally(() => {
+        buffer.finish(batch);
+        this.loop.forget(batch);
+      });
+      await recording.done;
+      recording = { messages: batch.length, done };
+      if (!buffer.isSlow()) await done;
     }
+    await recording.done;
   }
 
-  async #send(state: ChannelState, claims: Claim[]): Promise<void> {
+  async #sendOrGiveBack(state: ChannelState, claims: Claim[]): Promise<HandedOver> {
+    const { channel, buffer, breaker } = state;
+    try {
+      const leave = breaker.tryEnter();
+      if (leave) return await this.#send(state, claims).finally(leave);
+      await this.loop.giveBack([...claims, ...buffer.drain()]);
+    } catch (error) {
+      this.#deps.log.error({ err: error, provider: channel.provider }, 'batch failed before its intent');
+      await this.loop.giveBack(claims);
+      await sleep(RETRY_MS);
+    }
+    return { recorded: Promise.resolve() };
+  }
+
+  async #send(state: ChannelState, claims: Claim[]): Promise<HandedOver> {
     const { provider } = state.channel;
     const owner = this.#deps.process.id();
-    if (owner === null) return;
+    if (owner === null) return { recorded: Promise.resolve() };
     const seq = ++this.#seq;
+    // The sweep drops intents that are not listed here: those whose commit succeeded but was never confirmed.
     this.#liveSeqs.add(seq);
     try {
       const messages = await intendBatch(this.#deps.pool, { owner, seq, provider, claims });
@@ -242,11 +266,13 @@ class SendQueue implements QueueAdapter<Claim> {
         this.#deps.log.warn({ err: error, provider }, 'lost connections not counted'),
       );
       const records = outcomeRecords(provider, messages, outcomes);
-      if (records.length > 0) await this.#record({ owner, seq, outcomes: records });
+      const recorded =
+        records.length > 0 ? this.#record({ owner, seq, outcomes: records }) : Promise.resolve();
       this.loop.countHandled(leaving.length);
-    } finally {
-      // The sweep drops intents that are not listed here: those whose commit succeeded but was never confirmed.
+      return { recorded: recorded.finally(() => this.#liveSeqs.delete(seq)) };
+    } catch (error) {
       this.#liveSeqs.delete(seq);
+      throw error;
     }
   }
 
@@ -281,11 +307,6 @@ class SendQueue implements QueueAdapter<Claim> {
     for (const { done } of pending) done();
     for (const channel of queued.keys()) this.#deps.waker.wake(channel);
   }
-}
-
-/** Whether the provider has worked on the message, so that the time it took is a measure. */
-function hasVerdict({ kind }: HandOverOutcome): boolean {
-  return kind === 'accepted' || kind === 'deferred' || kind === 'bounced' || kind === 'refused';
 }
 
 /**

@@ -143,7 +143,7 @@ describe('a relay that is restarted while it receives messages', () => {
     server = await startSmtpServer({}, port);
     await untilCounts({ sent: 100 });
     expect(await attemptsOf(account.accountId)).toEqual([{ attempt_count: 1 }]);
-    expect(await query('select distinct type from message_events')).toEqual([{ type: 'sent' }]);
+    expect(await query(`select 1 from message_events where type <> 'sent'`)).toEqual([]);
     expect(first.received.length + server.received.length).toBe(100);
   });
 });
