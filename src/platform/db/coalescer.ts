@@ -27,6 +27,18 @@ interface Waiting<Item, Result> {
   reject: (error: unknown) => void;
 }
 
+/** How many of the waiting items the next group has. */
+function nextSize<Item>(
+  waiting: readonly { item: Item }[],
+  { maxGroupSize, bytes }: Pick<CoalescerOptions<Item, unknown>, 'maxGroupSize' | 'bytes'>,
+): number {
+  const items = waiting.slice(0, maxGroupSize).map(({ item }) => item);
+  if (!bytes) return items.length;
+  let total = 0;
+  const excess = items.findIndex((item, index) => (total += bytes.of(item)) > bytes.max && index > 0);
+  return excess === -1 ? items.length : excess;
+}
+
 export function createCoalescer<Item, Result>(
   options: CoalescerOptions<Item, Result>,
 ): Coalescer<Item, Result> {
@@ -37,21 +49,8 @@ export function createCoalescer<Item, Result>(
   let startedAt = -Infinity;
   let pause: NodeJS.Timeout | null = null;
 
-  /** How many of the waiting items the next group has. */
-  function nextSize(): number {
-    const { maxGroupSize, bytes } = options;
-    const most = Math.min(waiting.length, maxGroupSize);
-    if (!bytes) return most;
-    let size = 0;
-    for (let total = 0; size < most; size += 1) {
-      total += bytes.of((waiting[size] as Waiting<Item, Result>).item);
-      if (size > 0 && total > bytes.max) break;
-    }
-    return size;
-  }
-
   async function run(): Promise<void> {
-    const group = waiting.splice(0, nextSize());
+    const group = waiting.splice(0, nextSize(waiting, options));
     if (group.length === 0) return;
     running += 1;
     startedAt = performance.now();
