@@ -1,0 +1,212 @@
+/**
+ * A stopwatch over every function that sees a client's text: sixteen times the text may take sixteen times as long, not
+ * 256 times. Only ratios are judged, so the test holds on a slow or busy machine.
+ */
+import { Readable } from 'node:stream';
+import type { IncomingMessage } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parseEmailAddress } from '../src/delivery/addresses/email.ts';
+import { parsePhone } from '../src/delivery/addresses/phone.ts';
+import { parseReturnPath } from '../src/delivery/addresses/return-path.ts';
+import { relaxedBodyHash, relaxedField } from '../src/delivery/dkim/canonical.ts';
+import { encodeText } from '../src/delivery/mime/body-encoding.ts';
+import { encodeWords } from '../src/delivery/mime/encoded-words.ts';
+import { formatAddressField, formatTextField } from '../src/delivery/mime/header-fields.ts';
+import { type EmailContent, prepareContent } from '../src/delivery/mime/message.ts';
+import { formatParameterized } from '../src/delivery/mime/parameters.ts';
+import { textFromHtml } from '../src/delivery/mime/text-from-html.ts';
+import { countSegments } from '../src/delivery/sms-segments.ts';
+import { scanData, stuffDots } from '../src/delivery/smtp/message-data.ts';
+import { malformedHeaderErrors, malformedTagErrors } from '../src/features/messages/headers-and-tags.ts';
+import { contentDisposition, safeFilename, sniffContentType } from '../src/features/uploads/file.ts';
+import { previewHtml, readMail } from '../src/local/mailbox/mail-content.ts';
+import { markup } from '../src/local/mailbox/markup.ts';
+import { fingerprintOf } from '../src/platform/db/idempotency.ts';
+import { readJson } from '../src/platform/http/body.ts';
+import { exceededBound } from '../src/platform/http/json-shape.ts';
+import { readMultipart } from '../src/platform/http/multipart.ts';
+import { findUnstorable } from '../src/platform/http/storable.ts';
+import { nearestName, parseWith } from '../src/platform/http/validation.ts';
+import { startTestApi, type TestApi } from './support/api.ts';
+import { brokenTexts, hostileTexts } from './support/hostile-texts.ts';
+
+const KB = 1024;
+const MB = 1024 * KB;
+
+const from = { name: null, address: 'a@b.co', local: 'a', domain: 'b.co', key: '', smtpUtf8: false };
+const prepare = (content: Partial<EmailContent>) =>
+  prepareContent({ subject: 's', html: null, text: 'x', from, replyTo: null, headers: {}, ...content });
+
+function request(type: string, ...chunks: Buffer[]): IncomingMessage {
+  const length = String(Buffer.concat(chunks).length);
+  return Object.assign(Readable.from(chunks), {
+    headers: { 'content-type': type, 'content-length': length },
+  }) as unknown as IncomingMessage;
+}
+
+function multipart(filename: string, file: string): Promise<unknown> {
+  const head = `--b\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\n\r\n`;
+  const body = Buffer.from(`${head}${file}\r\n--b--\r\n`);
+  return readMultipart(request('multipart/form-data; boundary=b', body), {
+    file: 'file',
+    maxFileBytes: 5 * MB,
+  });
+}
+
+/** The functions, with the longest text that reaches each of them, or with a large part of it. */
+const functions: Record<string, [limit: number, run: (text: string) => unknown]> = {
+  formatTextField: [10_000, (text) => formatTextField('X-A', text)],
+  formatAddressField: [1_000, (text) => formatAddressField('From', { ...from, name: text })],
+  formatParameterized: [10_000, (text) => formatParameterized('attachment', { filename: text })],
+  encodeWords: [10_000, (text) => encodeWords(text, 60)],
+  encodeText: [256 * KB, encodeText],
+  textFromHtml: [256 * KB, textFromHtml],
+  'textFromHtml below its limit of tags': [32 * KB, textFromHtml],
+  'prepareContent with text': [256 * KB, (text) => prepare({ text })],
+  'prepareContent with HTML': [256 * KB, (text) => prepare({ html: text, text: '' })],
+  'prepareContent with many headers': [
+    320_000,
+    (text) => {
+      const values = Array.from({ length: 8 }, (_, index) =>
+        text.slice((index * text.length) / 8, ((index + 1) * text.length) / 8),
+      );
+      return prepare({ headers: Object.fromEntries(values.map((value, index) => [`X-${index}`, value])) });
+    },
+  ],
+  relaxedField: [40_000, (text) => relaxedField(`X-A: ${text}`)],
+  relaxedBodyHash: [512 * KB, (text) => relaxedBodyHash(Buffer.from(text, 'latin1'))],
+  scanData: [512 * KB, (text) => scanData(Buffer.from(text, 'latin1'))],
+  stuffDots: [512 * KB, (text) => stuffDots(Buffer.from(text, 'latin1'), text.length)],
+  parseEmailAddress: [1_000, parseEmailAddress],
+  'parseEmailAddress with a name': [1_000, (text) => parseEmailAddress(`"${text}" <a@b.co>`)],
+  'parseEmailAddress with a domain': [1_000, (text) => parseEmailAddress(`a@${text}`)],
+  parsePhone: [1_000, (text) => parsePhone(`+1${text}`)],
+  parseReturnPath: [1_000, (text) => parseReturnPath(Buffer.alloc(32), `b-${text}`)],
+  countSegments: [256 * KB, countSegments],
+  malformedHeaderErrors: [10_000, (text) => malformedHeaderErrors({ [text]: text, 'X-A': text })],
+  malformedTagErrors: [10_000, (text) => malformedTagErrors({ [text]: text })],
+  safeFilename: [16 * KB, safeFilename],
+  contentDisposition: [200, (text) => contentDisposition('attachment', safeFilename(text))],
+  sniffContentType: [512 * KB, (text) => sniffContentType(Buffer.from(text))],
+  'sniffContentType of XML': [512 * KB, (text) => sniffContentType(Buffer.from(`<?xml ${text}`))],
+  'sniffContentType of a ZIP': [512 * KB, (text) => sniffContentType(Buffer.from(`PK\u0003\u0004${text}`))],
+  'sniffContentType of an MP3': [512 * KB, (text) => sniffContentType(Buffer.from(`ID3${text}`))],
+  fingerprintOf: [256 * KB, (text) => fingerprintOf({ html: text, to: text.slice(0, 1_000) })],
+  findUnstorable: [256 * KB, (text) => findUnstorable({ [text]: text }, '', {})],
+  nearestName: [1_000, (text) => nearestName(text, ['html', 'subject', 'template_id'])],
+  exceededBound: [512 * KB, (text) => exceededBound(Buffer.from(text))],
+  'readJson of a text': [
+    256 * KB,
+    (text) => readJson(request('application/json', Buffer.from(JSON.stringify({ text }))), 16 * MB, false),
+  ],
+  'readJson of anything': [
+    256 * KB,
+    (text) => readJson(request('application/json', Buffer.from(text)), 16 * MB, false),
+  ],
+  'readJson with a long type': [16 * KB, (text) => readJson(request(text, Buffer.from('{}')), MB, false)],
+  'readMultipart with a file': [256 * KB, (text) => multipart('a.txt', text)],
+  'readMultipart with a filename': [16 * KB, (text) => multipart(text, 'x')],
+  URLSearchParams: [16 * KB, (text) => Object.fromEntries(new URLSearchParams(text))],
+  'the mailbox page’s escaping': [256 * KB, (text) => markup`${text}`],
+  'the mailbox page’s preview': [
+    32 * KB,
+    async (text) =>
+      previewHtml(await readMail(Buffer.from(`Subject: x\r\nContent-Type: text/html\r\n\r\n${text}`))),
+  ],
+};
+
+/** A text below this time is harmless, however it grows. A slow machine only checks more of them. */
+const HARMLESS_MS = 10;
+const GROWTH = 16;
+/** Linear: 1. Quadratic: 16. The rest is for noise, and for caches that the long text does not fit into. */
+const TOO_MUCH = 7;
+const ROUNDS = 6;
+
+async function millisecondsOf(run: (text: string) => unknown, text: string, times = 1): Promise<number> {
+  const start = performance.now();
+  for (let time = 0; time < times; time += 1) {
+    try {
+      await run(text);
+    } catch {
+      // A refusal has to be fast, too.
+    }
+  }
+  return performance.now() - start;
+}
+
+/**
+ * Compares one long text with as much text in short ones. Both take about as long if the time is linear, so a busy
+ * machine slows both alike.
+ * @returns how many times as long the long text takes, by the best of several runs; 0 if it is harmless
+ */
+async function excessOf(run: (text: string) => unknown, make: (length: number) => string, limit: number) {
+  const long = make(limit);
+  const short = make(Math.floor(limit / GROWTH));
+  let bestLong = Infinity;
+  let bestShort = Infinity;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    bestLong = Math.min(bestLong, await millisecondsOf(run, long));
+    if (bestLong < HARMLESS_MS) return 0;
+    bestShort = Math.min(bestShort, await millisecondsOf(run, short, GROWTH));
+    if (bestLong < bestShort * TOO_MUCH) break;
+  }
+  return bestLong / bestShort;
+}
+
+async function quadraticTexts(run: (text: string) => unknown, limit: number): Promise<string[]> {
+  const found: string[] = [];
+  for (const [name, make] of Object.entries({ ...hostileTexts, ...brokenTexts })) {
+    const excess = await excessOf(run, make, limit);
+    if (excess >= TOO_MUCH) found.push(`${name}: ${excess.toFixed(0)} times`);
+  }
+  return found;
+}
+
+describe('the time for a client’s text grows linearly', () => {
+  it.each(Object.entries(functions))(
+    'in %s',
+    async (_name, [limit, run]) => {
+      expect(await quadraticTexts(run, limit)).toEqual([]);
+    },
+    240_000,
+  );
+});
+
+describe('the time to validate a request grows linearly', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startTestApi();
+  });
+  afterAll(() => api.close());
+
+  it('in every field of every body', async () => {
+    const found: string[] = [];
+    for (const { body, operationId } of api.routes) {
+      if (!body) continue;
+      const fields = Object.keys((body._zod.def as { shape?: object }).shape ?? {});
+      for (const field of fields) {
+        const run = (text: string) =>
+          parseWith(
+            body,
+            { channel: 'email', to: 'a@b.co', subject: 'x', html: 'x', [field]: text },
+            'field',
+          );
+        const quadratic = await quadraticTexts(run, 64 * KB);
+        found.push(...quadratic.map((text) => `${operationId} ${field}: ${text}`));
+      }
+    }
+    expect(found).toEqual([]);
+  }, 600_000);
+
+  it('in every query parameter', async () => {
+    const found: string[] = [];
+    for (const { query, operationId } of api.routes) {
+      for (const field of Object.keys(query?.shape ?? {})) {
+        const run = (text: string) => query && parseWith(query, { [field]: text }, 'query parameter');
+        const quadratic = await quadraticTexts(run, 16 * KB);
+        found.push(...quadratic.map((text) => `${operationId} ${field}: ${text}`));
+      }
+    }
+    expect(found).toEqual([]);
+  }, 600_000);
+});
