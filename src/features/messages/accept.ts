@@ -16,9 +16,9 @@ import { isConnectionError, type Queryable } from '../../platform/db/queryable.t
 import type { MessageDraft } from './draft.ts';
 import { testEvents, testOutcome } from './test-key.ts';
 
-const ENDPOINT = 'POST /v1/my/messages';
-const LIVE_KEYS = keySpace(ENDPOINT, false);
-const TEST_KEYS = keySpace(ENDPOINT, true);
+export const MESSAGES_ENDPOINT = 'POST /v1/my/messages';
+const LIVE_KEYS = keySpace(MESSAGES_ENDPOINT, false);
+const TEST_KEYS = keySpace(MESSAGES_ENDPOINT, true);
 const MAX_GROUP = 100;
 /** At a steady load messages gather for this time. A statement costs as much as the rows of ten messages. */
 const GROUP_INTERVAL_MS = 3;

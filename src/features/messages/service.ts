@@ -11,7 +11,8 @@ import type { Waker } from '../../platform/db/wake.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import { createAcceptor } from './accept.ts';
 import { draftMessage, type MessageDraft } from './draft.ts';
-import { countMessages, findMessage, findMessageEvents, findMessages, type MessageFilters } from './model.ts';
+import { listMessages, type MessageFilters } from './list.ts';
+import { findMessage, findMessageEvents } from './model.ts';
 import {
   type MessageDetail,
   type MessageResource,
@@ -109,10 +110,7 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     },
     async list(tenant, query, page) {
       const filters = filtersOf(query);
-      const [rows, counted] = await Promise.all([
-        findMessages(pool, tenant, filters, page),
-        countMessages(pool, tenant, filters),
-      ]);
+      const { rows, counted } = await listMessages(pool, tenant, filters, page);
       return { messages: rows.map(presentMessage), counted };
     },
     async get(tenant, id) {

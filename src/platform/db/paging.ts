@@ -87,24 +87,25 @@ export function pageOf(
 export interface RowCount {
   total: number;
   estimated?: boolean;
+  /** The page is not full, but older items may match: the search stopped after the item with this id. */
+  continueAfter?: number;
 }
 
 /**
- * Returns the planner's estimate of the number of rows, and at least {@link EXACT_UP_TO}.
+ * Returns the planner's estimate of the number of rows.
  * @param source the SQL that follows `from`, such as `messages m where m.brand_id = $1`
  */
-export async function estimateRows(client: Queryable, source: string, values: unknown[]): Promise<RowCount> {
+export async function plannedRows(client: Queryable, source: string, values: unknown[]): Promise<number> {
   const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>(
     `explain (format json) select 1 from ${source}`,
     values,
   );
-  const planned = rows[0]?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;
-  return { total: Math.max(planned, EXACT_UP_TO), estimated: true };
+  return rows[0]?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;
 }
 
 /**
  * Returns the exact number of rows up to {@link EXACT_UP_TO}, and an estimate beyond.
- * @param source as for {@link estimateRows}
+ * @param source as for {@link plannedRows}
  */
 export async function countRows(client: Queryable, source: string, values: unknown[]): Promise<RowCount> {
   const { rows } = await client.query<{ count: number }>(
@@ -112,5 +113,6 @@ export async function countRows(client: Queryable, source: string, values: unkno
     values,
   );
   const count = rows[0]?.count ?? 0;
-  return count <= EXACT_UP_TO ? { total: count } : estimateRows(client, source, values);
+  if (count <= EXACT_UP_TO) return { total: count };
+  return { total: Math.max(await plannedRows(client, source, values), EXACT_UP_TO), estimated: true };
 }

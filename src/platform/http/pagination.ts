@@ -27,10 +27,8 @@ function links(url: URL, page: Page, rows: Listed[], count: RowCount, totalPages
     const previous = Math.min(page.number - 1, Math.max(totalPages, 1));
     found.push(link(url, { page: String(previous) }, 'prev'));
   }
-  const last = rows.at(-1);
-  if (last && mayHaveMore(page, rows, count)) {
-    found.push(link(url, { page: null, after: String(last.id) }, 'next'));
-  }
+  const last = mayHaveMore(page, rows, count) ? rows.at(-1)?.id : count.continueAfter;
+  if (last !== undefined) found.push(link(url, { page: null, after: String(last) }, 'next'));
   if (page.after === null && totalPages > 0) found.push(link(url, { page: String(totalPages) }, 'last'));
   return found.join(', ');
 }

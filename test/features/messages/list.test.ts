@@ -85,11 +85,13 @@ describe('GET /messages', () => {
       `insert into handovers (owner, seq, provider, message_ids, attempts) values (1, 1, 'smtp', array[$1::bigint], '{1}')`,
       [covered],
     );
+    await api.database.pool.query('update send_queue set owner = 1 where message_id = $1', [covered]);
     const one = await api.request('GET', `/v1/my/messages/${String(covered)}`);
     expect(one.body.status).toBe('sending');
     expect(idsOf(await list('?status=sending'))).toEqual([covered]);
     expect(idsOf(await list('?status=queued&limit=200'))).not.toContain(covered);
     await api.database.pool.query('delete from handovers');
+    await api.database.pool.query('update send_queue set owner = null');
     expect((await list('?status=sending')).list).toHaveLength(0);
   });
 

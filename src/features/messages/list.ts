@@ -1,0 +1,186 @@
+import { openStatuses, statusList } from '../../delivery/message.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import { keySpace } from '../../platform/db/idempotency.ts';
+import { countRows, EXACT_UP_TO, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { MESSAGES_ENDPOINT } from './accept.ts';
+import { findIdSpan, type IdSpan } from './id-span.ts';
+import { messageColumns, sendingSql } from './model.ts';
+import type { MessageRow } from './presenter.ts';
+
+/** The most messages that a filter without an index looks at, newest first. The next page continues after them. */
+export const MAX_LOOKED_AT = 5_000;
+
+export interface MessageFilters {
+  status?: string | undefined;
+  channel?: string | undefined;
+  toKey?: string | undefined;
+  idempotencyKey?: string | undefined;
+  createdAfter?: string | undefined;
+  createdBefore?: string | undefined;
+}
+
+/** SQL conditions over `m`, with their values. */
+interface Conditions {
+  /** Those that an index answers, and the times, which a span of ids answers but for a few messages. */
+  found: string[];
+  /** Those for which messages must be read. */
+  checked: string[];
+  /** Those of `found` come first. */
+  values: unknown[];
+  foundValues: number;
+}
+
+/** SQL: the messages of an account that open intents cover: at most a batch for each connection of the senders. */
+const sendingIdsSql = (accountId: string) => `m.id = any(array(
+  select q.message_id from handovers h cross join unnest(h.message_ids) as i (id)
+  join send_queue q on q.message_id = i.id and q.owner = h.owner and q.account_id = ${accountId}))`;
+
+async function findByKey(client: Queryable, tenant: Tenant, key: string): Promise<number[]> {
+  const { rows } = await client.query<{ id: number }>(
+    'select resource_id as id from idempotency_keys where brand_id = $1 and endpoint = any($2) and key = $3',
+    [tenant.brandId, [keySpace(MESSAGES_ENDPOINT, false), keySpace(MESSAGES_ENDPOINT, true)], key],
+  );
+  return rows.map((row) => row.id);
+}
+
+/** @param keyed the messages of the idempotency key in the filter, if it is kept still */
+function conditionsOf(
+  tenant: Tenant,
+  filters: MessageFilters,
+  span: IdSpan | null,
+  keyed: number[],
+): Conditions {
+  const found = ['m.brand_id = $1'];
+  const checked: string[] = [];
+  const values: unknown[] = [tenant.brandId];
+  const parameter = (value: unknown) => `$${values.push(value)}`;
+  const add = (list: string[], sql: (parameter: string) => string, value: unknown) => {
+    if (value !== undefined) list.push(sql(parameter(value)));
+  };
+  add(found, (key) => `m.to_key = ${key}`, filters.toKey);
+  add(found, (id) => `m.id > ${id}`, span?.after);
+  add(found, (id) => `m.id < ${id}`, span?.before);
+  add(found, (time) => `m.created_at > ${time}`, filters.createdAfter);
+  add(found, (time) => `m.created_at < ${time}`, filters.createdBefore);
+  if (keyed.length > 0) add(found, (ids) => `m.id = any(${ids})`, keyed);
+  if (filters.status === 'sending') add(found, sendingIdsSql, tenant.accountId);
+  const foundValues = values.length;
+
+  if (filters.status === 'sending') checked.push(`m.status in (${statusList(openStatuses)})`);
+  else add(checked, (status) => `m.status = ${status}`, filters.status);
+  if (openStatuses.some((status) => status === filters.status)) checked.push(`not ${sendingSql}`);
+  add(checked, (channel) => `m.channel = ${channel}`, filters.channel);
+  add(checked, (key) => `m.idempotency_key = ${key}`, filters.idempotencyKey);
+  return { found, checked, values, foundValues };
+}
+
+const allOf = (conditions: readonly string[]) => conditions.join(' and ');
+
+/** SQL: the messages to check, newest first, at most {@link MAX_LOOKED_AT}. */
+const lookedAtSql = (found: readonly string[]) =>
+  `(select m.* from messages m where ${allOf(found)} order by m.id desc limit ${MAX_LOOKED_AT})`;
+
+async function findPage(client: Queryable, conditions: Conditions, page: Page): Promise<MessageRow[]> {
+  const { found, checked, values } = conditions;
+  const below = page.after === null ? found : [...found, `m.id < ${page.after}`];
+  const source =
+    checked.length > 0
+      ? `${lookedAtSql(below)} m where ${allOf(checked)}`
+      : `messages m where ${allOf(below)}`;
+  const { rows } = await client.query<MessageRow>(
+    `select ${messageColumns}, ${sendingSql} as sending
+     from (select m.* from ${source} order by m.id desc limit ${page.limit} offset ${page.offset}) m
+     left join message_contents c on c.message_id = m.id order by m.id desc`,
+    values,
+  );
+  return rows;
+}
+
+/** @returns the id of the last message that a page looked at; null if it looked at all that are left */
+async function findEndOfLook(
+  client: Queryable,
+  { found, values, foundValues }: Conditions,
+  page: Page,
+): Promise<number | null> {
+  const below = page.after === null ? found : [...found, `m.id < ${page.after}`];
+  const { rows } = await client.query<{ id: number }>(
+    `select m.id from messages m where ${allOf(below)} order by m.id desc offset ${MAX_LOOKED_AT - 1} limit 1`,
+    values.slice(0, foundValues),
+  );
+  return rows[0]?.id ?? null;
+}
+
+/** Adds the stored counts of closed days to the number of later rows. */
+async function countAll(client: Queryable, tenant: Tenant): Promise<RowCount> {
+  const { rows } = await client.query<{ closed: number; open: number; last_id: number }>(
+    `with closed as (
+       select coalesce(sum(count), 0)::bigint as count, coalesce(max(last_id), 0) as last_id
+       from message_daily_counts where brand_id = $1)
+     select closed.count as closed, closed.last_id, (
+       select count(*) from (
+         select 1 from messages m where m.brand_id = $1 and m.id > closed.last_id limit ${EXACT_UP_TO + 1}) o) as open
+     from closed`,
+    [tenant.brandId],
+  );
+  const { closed, open, last_id: lastId } = rows[0] ?? { closed: 0, open: 0, last_id: 0 };
+  if (open <= EXACT_UP_TO) return { total: closed + open };
+  const planned = await plannedRows(client, 'messages m where m.brand_id = $1 and m.id > $2', [
+    tenant.brandId,
+    lastId,
+  ]);
+  return { total: closed + Math.max(planned, open), estimated: true };
+}
+
+/** Counts what matches among the newest messages; if there are more, assumes that as many match among the others. */
+async function countChecked(client: Queryable, { found, checked, values }: Conditions): Promise<RowCount> {
+  const matches = checked.length > 0 ? `count(*) filter (where ${allOf(checked)})` : 'count(*)';
+  const { rows } = await client.query<{ matched: number; looked_at: number }>(
+    `select ${matches} as matched, count(*) as looked_at from ${lookedAtSql(found)} m`,
+    values,
+  );
+  const { matched, looked_at: lookedAt } = rows[0] ?? { matched: 0, looked_at: 0 };
+  if (lookedAt < MAX_LOOKED_AT) return { total: matched };
+  const planned = await plannedRows(client, `messages m where ${allOf([...found, ...checked])}`, values);
+  return { total: Math.max(planned, matched), estimated: true };
+}
+
+function count(
+  client: Queryable,
+  tenant: Tenant,
+  filters: MessageFilters,
+  conditions: Conditions,
+): Promise<RowCount> {
+  const given = Object.entries(filters).filter(([, value]) => value !== undefined);
+  if (given.length === 0) return countAll(client, tenant);
+  const { found, values } = conditions;
+  const byRecipient = given.every(([name]) => name === 'toKey');
+  return byRecipient
+    ? countRows(client, `messages m where ${allOf(found)}`, values)
+    : countChecked(client, conditions);
+}
+
+/**
+ * Finds one page of a brand's messages, newest first, and counts them. Filters by status, channel and idempotency key
+ * look at {@link MAX_LOOKED_AT} messages at most. If a page is not full then, `continueAfter` of the count is the last
+ * of them, and the total is an estimate.
+ */
+export async function listMessages(
+  client: Queryable,
+  tenant: Tenant,
+  filters: MessageFilters,
+  page: Page,
+): Promise<{ rows: MessageRow[]; counted: RowCount }> {
+  const [span, keyed] = await Promise.all([
+    findIdSpan(client, tenant.brandId, filters),
+    filters.idempotencyKey === undefined ? [] : findByKey(client, tenant, filters.idempotencyKey),
+  ]);
+  const conditions = conditionsOf(tenant, filters, span, keyed);
+  const [rows, counted] = await Promise.all([
+    findPage(client, conditions, page),
+    count(client, tenant, filters, conditions),
+  ]);
+  if (rows.length === page.limit || conditions.checked.length === 0) return { rows, counted };
+  const end = await findEndOfLook(client, conditions, page);
+  return { rows, counted: end === null ? counted : { ...counted, continueAfter: end } };
+}

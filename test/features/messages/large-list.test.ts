@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { listMessages, type MessageFilters } from '../../../src/features/messages/list.ts';
+import type { Tenant } from '../../../src/platform/auth/tenant.ts';
+import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
+import { startTestApi, type TestApi } from '../../support/api.ts';
+
+const MESSAGES = 60_000;
+/** Rows that a list may read whose filter has none: the page, its count and its end look at 5,000 each. */
+const BOUNDED_ROWS = 16_000;
+/** Rows that a list may read whose filter has an index. */
+const FEW_ROWS = 500;
+/** One message a minute; the last is a minute old. */
+const START = Date.now() - MESSAGES * 60_000;
+const timeOf = (n: number) => new Date(START + n * 60_000).toISOString();
+
+let api: TestApi;
+/** One connection, so that the test reads the figures of the lists only. */
+let one: Database;
+let tenant: Tenant;
+let first: number;
+
+beforeAll(async () => {
+  api = await startTestApi();
+  const { pool } = api.database;
+  const { rows } = await pool.query<{ id: number }>(
+    `insert into messages (account_id, brand_id, channel, status, to_address, to_key, created_at)
+     select $1, $2, 'email', case when n = 10 then 'failed' else 'sent' end, 'a@example.com', 'a@example.com',
+       $3::timestamptz + n * interval '1 minute'
+     from generate_series(0, $4 - 1) n returning id`,
+    [api.accountId, api.brandId, new Date(START), MESSAGES],
+  );
+  first = rows[0]?.id ?? 0;
+  await pool.query(
+    `with m as (update messages set idempotency_key = 'order-7' where id = $1 returning brand_id, id)
+     insert into idempotency_keys (brand_id, endpoint, key, fingerprint, status, resource_id)
+     select brand_id, 'POST /v1/my/messages', 'order-7', '\\x00', 201, id from m`,
+    [first + 20],
+  );
+  await pool.query('vacuum analyze messages');
+  one = openDatabase({ url: api.database.url, poolMax: 1 });
+  tenant = { accountId: api.accountId, brandId: api.brandId } as Tenant;
+}, 60_000);
+afterAll(async () => {
+  await one.close();
+  await api.close();
+});
+
+async function rowsRead(): Promise<number> {
+  await one.pool.query('select pg_stat_force_next_flush()');
+  const { rows } = await api.database.pool.query<{ read: number }>(
+    `select sum(seq_tup_read + idx_tup_fetch)::int as read from pg_stat_user_tables where relname ~ '^messages_'`,
+  );
+  return rows[0]?.read ?? 0;
+}
+
+/** Lists the first page. @returns the ids of the page, counted from 0 as the oldest, and the rows that were read */
+async function list(filters: MessageFilters, limit = 25) {
+  const before = await rowsRead();
+  const page = { number: 1, limit, offset: 0, after: null };
+  const { rows, counted } = await listMessages(one.pool, tenant, filters, page);
+  return { found: rows.map(({ id }) => id - first), counted, read: (await rowsRead()) - before };
+}
+
+describe('a list of many messages', () => {
+  it('is read from its newest end', async () => {
+    const { found, read } = await list({}, 2);
+    expect(found).toEqual([MESSAGES - 1, MESSAGES - 2]);
+    expect(read).toBeLessThan(FEW_ROWS);
+  });
+
+  it('finds old dates without reading what is newer', async () => {
+    const { found, counted, read } = await list({ createdAfter: timeOf(99), createdBefore: timeOf(103) });
+    expect(found).toEqual([102, 101, 100]);
+    expect(counted).toEqual({ total: 3 });
+    expect(read).toBeLessThan(FEW_ROWS);
+  });
+
+  it('finds the last messages before a date', async () => {
+    const { found } = await list({ createdBefore: timeOf(1_000) }, 2);
+    expect(found).toEqual([999, 998]);
+  });
+
+  it('finds nothing outside the time of its messages', async () => {
+    expect(await list({ createdBefore: timeOf(-10) })).toMatchObject({ found: [], counted: { total: 0 } });
+    expect(await list({ createdAfter: timeOf(MESSAGES + 10) })).toMatchObject({
+      found: [],
+      counted: { total: 0 },
+    });
+  });
+
+  it('finds an idempotency key by its key', async () => {
+    const { found, counted, read } = await list({ idempotencyKey: 'order-7' });
+    expect(found).toEqual([20]);
+    expect(counted).toEqual({ total: 1 });
+    expect(read).toBeLessThan(FEW_ROWS);
+  });
+
+  it.each<[string, MessageFilters]>([
+    ['a rare status', { status: 'failed' }],
+    ['a common status', { status: 'sent' }],
+    ['a status of the queue', { status: 'queued' }],
+    ['messages under an intent', { status: 'sending' }],
+    ['a rare channel', { channel: 'sms' }],
+    ['an unknown idempotency key', { idempotencyKey: 'none' }],
+    ['a date and a status', { status: 'failed', createdBefore: timeOf(MESSAGES - 10) }],
+  ])('reads a bounded number of messages for %s', async (_name, filters) => {
+    expect((await list(filters)).read).toBeLessThan(BOUNDED_ROWS);
+  });
+
+  it('leads to all that match a rare status by its links, and says that the total is an estimate', async () => {
+    let path: string | undefined = '/v1/my/messages?status=failed';
+    const found: number[] = [];
+    for (let pages = 0; path !== undefined && pages < 20; pages++) {
+      const response: Awaited<ReturnType<typeof api.request>> = await api.request('GET', path);
+      expect(response.headers.get('x-total-count-estimated')).toBe('true');
+      found.push(...response.list.map(({ id }) => Number(id) - first));
+      const next = /<([^>]+)>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
+      path = next === undefined ? undefined : new URL(next).pathname + new URL(next).search;
+    }
+    expect(found).toEqual([10]);
+    expect(path).toBeUndefined();
+  });
+});
