@@ -26,12 +26,17 @@ export interface AccountFigures {
   capacity: Capacity;
 }
 
+/** A brand's oldest messages among which its first one that is not a test is looked for. */
+const MAX_LOOKED_AT = 10_000;
+
 const FIND = `
 select a.id, a.name, a.avatar, a.banner, a.comped, a.auto_topup, a.email_from_name, a.email_from_email,
   a.email_reply_to, a.test_email_recipients, a.onboarding_state, a.capabilities, a.created_at, a.updated_at,
   coalesce(c.email_sent, 0) as email_sent, coalesce(c.sms_sent, 0) as sms_sent, coalesce(c.ai_used, 0) as ai_used,
   (select min(first.created_at) from brands br cross join lateral (
-     select m.created_at from messages m where m.brand_id = br.id and not m.test order by m.id limit 1) first
+     select early.created_at from (
+       select m.id, m.created_at, m.test from messages m where m.brand_id = br.id order by m.id limit ${MAX_LOOKED_AT}) early
+     where not early.test order by early.id limit 1) first
    where br.account_id = a.id) as first_message_at
 from accounts a
 left join account_counters c on c.account_id = a.id

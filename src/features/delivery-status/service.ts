@@ -2,9 +2,13 @@ import { z } from 'zod';
 import { limits, type Limits, type LimitSettings } from '../../delivery/limits/authority.ts';
 import { accountTiers, type Capacity, readCapacity } from '../../delivery/limits/capacity.ts';
 import type { StatusRule } from '../../delivery/limits/limit.ts';
+import { channels, messageClasses } from '../../delivery/message.ts';
 import { sandboxAddress } from '../../delivery/sender-identity.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+
+/** The most waiting messages that are counted. */
+const MAX_COUNTED = 10_000;
 
 const time = z.iso.datetime().nullable();
 
@@ -47,7 +51,7 @@ export const deliveryStatusResource = z.object({
     per_minute: z.int().nullable().meta({ description: 'null: as fast as the provider accepts messages.' }),
     queued: z
       .int()
-      .meta({ description: 'Messages of the account that wait to be sent. At most 100,000 are counted.' }),
+      .meta({ description: 'Messages of the account that wait for a sender. At most 10,000 are counted.' }),
     held: z.int().meta({ description: 'Waiting messages that a limit holds.' }),
     next_due_at: time,
   }),
@@ -62,14 +66,23 @@ function ruleOf({ reached }: Capacity): StatusRule | undefined {
   return (limits as Limits).find(({ name }) => name === reached[0])?.status;
 }
 
+/** Reads the waiting messages by their backlogs, in the order in which they are due, and no more than it counts. */
 async function readQueue(client: Queryable, accountId: number) {
   const { rows } = await client.query<{ queued: number; held: number; next_due_at: Date | null }>(
-    `select count(*) as queued, count(*) filter (where m.status = 'held') as held,
-       least(min(q.due_at) filter (where q.due_at > now() and not q.held),
+    `with waiting as materialized (
+       select q.due_at, q.held
+       from unnest($2::text[]) as c (channel) cross join unnest($3::smallint[]) as p (class)
+       cross join lateral (
+         select s.due_at, s.held from send_queue s
+         where s.owner is null and s.channel = c.channel and s.class = p.class and s.account_id = $1
+         order by s.due_at limit ${MAX_COUNTED}) q
+       limit ${MAX_COUNTED}
+     )
+     select count(*) as queued, count(*) filter (where held) as held,
+       least(min(due_at) filter (where due_at > now() and not held),
          (select min(recheck_at) from held_backlogs where account_id = $1 and recheck_at > now())) as next_due_at
-     from (select message_id, due_at, held from send_queue where account_id = $1 limit 100000) q
-     join messages m on m.id = q.message_id`,
-    [accountId],
+     from waiting`,
+    [accountId, channels, Object.values(messageClasses)],
   );
   return rows[0] ?? { queued: 0, held: 0, next_due_at: null };
 }

@@ -23,7 +23,7 @@ export const sharedHeaders = {
   },
   'X-Total-Count': { description: 'Number of items on all pages.', schema: integer },
   'X-Total-Count-Estimated': {
-    description: '`true` if a filtered list has more than 100,000 items and the total is an estimate.',
+    description: '`true` if there are too many items to count and the total is an estimate.',
     schema: { type: 'string', const: 'true' },
   },
   'X-Total-Pages': { description: 'Number of pages with this `limit`.', schema: integer },

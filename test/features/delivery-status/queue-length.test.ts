@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { findAccountFigures } from '../../../src/features/accounts/model.ts';
+import { readDeliveryStatus } from '../../../src/features/delivery-status/service.ts';
+import type { Tenant } from '../../../src/platform/auth/tenant.ts';
+import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { insertAccount, type QueuedAccount } from '../../support/queued.ts';
+import { TEST_LIMITS } from '../../support/sending.ts';
+
+const QUEUED = 40_000;
+const HELD = 100;
+
+let test: TestDatabase;
+/** One connection, so that the test reads the figures of its statements only. */
+let one: Database;
+let large: QueuedAccount;
+let small: QueuedAccount;
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  one = openDatabase({ url: test.url, poolMax: 1 });
+  large = await insertAccount(test.database);
+  small = await insertAccount(test.database);
+  const queue = `insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, held)
+    select $3::bigint + n, $1, 'email', 0, now() + n * interval '1 second', now(), $4 from generate_series(1, $2) n`;
+  await test.database.pool.query(queue, [large.accountId, QUEUED, 0, false]);
+  await test.database.pool.query(queue, [small.accountId, HELD, QUEUED, true]);
+  await test.database.pool.query('analyze send_queue');
+}, 60_000);
+afterAll(async () => {
+  await one.close();
+  await test.drop();
+});
+
+async function rowsRead(): Promise<number> {
+  await one.pool.query('select pg_stat_force_next_flush()');
+  const { rows } = await test.database.pool.query<{ read: number }>(
+    `select (seq_tup_read + idx_tup_fetch)::int as read from pg_stat_user_tables where relname = 'send_queue'`,
+  );
+  return rows[0]?.read ?? 0;
+}
+
+async function statusOf({ accountId, brandId }: QueuedAccount) {
+  const before = await rowsRead();
+  const tenant = { accountId, brandId } as Tenant;
+  const { pacing } = await readDeliveryStatus(one.pool, tenant, TEST_LIMITS, 'mail.test');
+  return { pacing, read: (await rowsRead()) - before };
+}
+
+it('counts at most 10,000 waiting messages for the status', async () => {
+  const { pacing, read } = await statusOf(large);
+  expect(pacing).toMatchObject({ queued: 10_000, held: 0 });
+  expect(pacing.next_due_at).not.toBeNull();
+  expect(read).toBeLessThanOrEqual(10_000);
+});
+
+it("reads no other account's messages for the status", async () => {
+  const { pacing, read } = await statusOf(small);
+  expect(pacing).toMatchObject({ queued: HELD, held: HELD });
+  expect(read).toBeLessThanOrEqual(2 * HELD);
+});
+
+it('reads nothing of the queue for the account', async () => {
+  const before = await rowsRead();
+  await findAccountFigures(one.pool, large.accountId, TEST_LIMITS);
+  expect((await rowsRead()) - before).toBe(0);
+});
