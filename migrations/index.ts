@@ -10,6 +10,7 @@ import * as processLocks from './0009_process_locks.ts';
 import * as messageResponse from './0010_message_response.ts';
 import * as messageRanges from './0011_message_ranges.ts';
 import * as heldBacklogs from './0012_held_backlogs.ts';
+import * as quotas from './0013_quotas.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -25,4 +26,5 @@ export const migrations = [
   messageResponse,
   messageRanges,
   heldBacklogs,
+  quotas,
 ];

@@ -99,6 +99,8 @@ const settings = z.object({
   SHUTDOWN_GRACE_SECONDS: count(30),
   MESSAGE_CONTENT_RETENTION_DAYS: count(30),
   MESSAGE_RETENTION_DAYS: count(400),
+  /** Of all uploads of one account. */
+  UPLOAD_QUOTA_MB: count(500),
   /** Set by npm. A start by npm ends when npm ends. */
   npm_lifecycle_event: z.string().optional(),
 });

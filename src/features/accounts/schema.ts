@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { accountTiers } from '../../delivery/limits/capacity.ts';
 import { oneLine } from '../../platform/http/fields.ts';
+import { SIGNED_ID } from '../../platform/secrets/signed-id.ts';
 import { brandSchema } from '../brands/schema.ts';
 
 /** The default capabilities of an account; false for features that do not exist yet. */
@@ -63,7 +64,7 @@ const MAX_SIGNED_ID_LENGTH = 200;
 const signedId = z
   .string()
   .max(MAX_SIGNED_ID_LENGTH)
-  .meta({ description: 'A `signed_id` from `POST /uploads`.' });
+  .meta({ pattern: SIGNED_ID.source, description: 'A `signed_id` from `POST /uploads`, of an image.' });
 const email = z
   .string()
   .superRefine((text, context) => {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { oneLine } from '../../platform/http/fields.ts';
+import { SIGNED_ID } from '../../platform/secrets/signed-id.ts';
 
 const MAX_OBJECT_BYTES = 32 * 1024;
 
@@ -16,7 +17,8 @@ const address = z.url({ protocol: /^https?$/ }).max(2_000);
 /** The target of a link in a header or footer: never a script. */
 const target = z
   .url({ protocol: /^(https?|mailto|tel)$/, ...wrongScheme('must be a web, mailto or tel link') })
-  .max(2_000);
+  .max(2_000)
+  .meta({ pattern: '^([hH][tT][tT][pP][sS]?|[mM][aA][iI][lL][tT][oO]|[tT][eE][lL]):' });
 
 const link = z.strictObject({
   url: target,
@@ -41,7 +43,14 @@ export const putBrandBody = z.strictObject({
     .string()
     .max(2_000)
     .nullish()
-    .meta({ description: 'A `signed_id` from `POST /uploads`, or a URL.' }),
+    .meta({
+      anyOf: [
+        { type: 'string', pattern: SIGNED_ID.source },
+        { type: 'string', format: 'uri', pattern: '^[hH][tT][tT][pP][sS]?:' },
+        { type: 'null' },
+      ],
+      description: 'A `signed_id` from `POST /uploads`, or a URL.',
+    }),
   example_copy: z.array(text(5_000)).max(50).nullish(),
   links: z.array(link).max(50).optional(),
   default_header: object.optional(),

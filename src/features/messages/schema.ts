@@ -5,7 +5,8 @@ import { holdReasons } from '../../delivery/limits/authority.ts';
 import { channels, messageStatuses } from '../../delivery/message.ts';
 import { RESERVED_HEADERS_DESCRIPTION } from '../../delivery/mime/reserved-headers.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
-import { oneLine } from '../../platform/http/fields.ts';
+import { ONE_LINE, oneLine } from '../../platform/http/fields.ts';
+import { addressJson, channelRules, emailOnlyFields, SUBJECT_PATTERN } from './channel-rules.ts';
 
 const MAX_CONTENT_BYTES = 2 * 1024 * 1024;
 const MAX_HEADERS = 50;
@@ -14,7 +15,7 @@ const MAX_TAGS = 20;
 const content = z
   .string()
   .refine((text) => Buffer.byteLength(text) <= MAX_CONTENT_BYTES, 'must have at most 2 MB')
-  .meta({ description: 'At most 2 MB of UTF-8.' });
+  .meta({ maxLength: MAX_CONTENT_BYTES, description: 'At most 2 MB of UTF-8.' });
 
 function atMost(max: number, entries: string) {
   return z.refine<Record<string, string>>(
@@ -22,18 +23,6 @@ function atMost(max: number, entries: string) {
     `must have at most ${max} ${entries}`,
   );
 }
-
-const emailOnlyFields = [
-  'subject',
-  'html',
-  'template_id',
-  'from',
-  'from_email',
-  'reply_to',
-  'headers',
-  'tags',
-  'tracking',
-];
 
 type Body = Record<string, unknown>;
 type Report = (field: string, message: string) => void;
@@ -90,6 +79,8 @@ const betweenFields = z.superRefine<unknown>((value, ctx) => {
 betweenFields._zod.def.when = () => true;
 
 const headersDescription = `Extra headers of the email, at most ${MAX_HEADERS}. ${RESERVED_HEADERS_DESCRIPTION}`;
+/** Printable ASCII except the colon, as `draft.ts` checks it. */
+const HEADER_NAME_PATTERN = '^[!-9;-~]{1,76}$';
 const tagsDescription =
   `Your own labels, at most ${MAX_TAGS}, which are part of the message and its events. Email only. Reserved: ` +
   'account_id, brand_id, message_id, campaign_id, flow_id and names that begin with carillon.';
@@ -101,7 +92,7 @@ export const sendMessageBody = z
     to: z.string().min(1).max(1_000).meta({
       description: 'One recipient: an email address, with or without a name, or a phone number in E.164.',
     }),
-    subject: oneLine(998).optional(),
+    subject: oneLine(998).optional().meta({ pattern: SUBJECT_PATTERN }),
     html: content.optional(),
     body: content
       .optional()
@@ -113,26 +104,51 @@ export const sendMessageBody = z
       .min(1)
       .max(1_000)
       .optional()
-      .meta({ description: 'A verified sender identity of the brand, with or without a name.' }),
-    from_email: z.string().min(1).max(1_000).optional().meta({ description: 'The same as `from`.' }),
-    reply_to: z.string().min(1).max(1_000).optional().meta({
-      description:
-        'One address. Email only. The default is the `email_reply_to` of the account, if it is set.',
-    }),
+      .meta({
+        ...addressJson,
+        description: 'A verified sender identity of the brand, with or without a name.',
+      }),
+    from_email: z
+      .string()
+      .min(1)
+      .max(1_000)
+      .optional()
+      .meta({ ...addressJson, description: 'The same as `from`.' }),
+    reply_to: z
+      .string()
+      .min(1)
+      .max(1_000)
+      .optional()
+      .meta({
+        ...addressJson,
+        description:
+          'One address. Email only. The default is the `email_reply_to` of the account, if it is set.',
+      }),
     headers: z
       .record(z.string().max(998), z.string().max(10_000))
       .check(atMost(MAX_HEADERS, 'headers'))
       .optional()
-      .meta({ description: headersDescription }),
+      .meta({
+        maxProperties: MAX_HEADERS,
+        propertyNames: { pattern: HEADER_NAME_PATTERN },
+        additionalProperties: { type: 'string', maxLength: 10_000, pattern: ONE_LINE.source },
+        description: headersDescription,
+      }),
     tags: z
       .record(z.string().min(1).max(64), z.string().max(256))
       .check(atMost(MAX_TAGS, 'tags'))
       .optional()
-      .meta({ description: tagsDescription }),
+      .meta({
+        maxProperties: MAX_TAGS,
+        propertyNames: { minLength: 1, maxLength: 64, pattern: ONE_LINE.source },
+        additionalProperties: { type: 'string', maxLength: 256, pattern: ONE_LINE.source },
+        description: tagsDescription,
+      }),
     tracking: z.strictObject({ opens: z.boolean().optional(), clicks: z.boolean().optional() }).optional(),
   })
   .check(betweenFields)
   .meta({
+    ...channelRules,
     examples: [
       {
         channel: 'email',

@@ -20,6 +20,7 @@ import {
   presentMessageDetail,
   presentNewMessage,
 } from './presenter.ts';
+import { requireTestCapacity } from './test-key.ts';
 import type { ListMessagesQuery, SendMessageBody } from './schema.ts';
 
 export interface MessageServiceDeps {
@@ -97,6 +98,7 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
   return {
     async send(tenant, body, idempotencyKey) {
       const draft = draftMessage(tenant, body, deps.mailDomain);
+      if (draft.test) await requireTestCapacity(pool, tenant.accountId);
       const fingerprint = idempotencyKey === null ? null : fingerprintOf(body);
       const accepted = await accept({ draft, idempotencyKey, fingerprint });
       if (accepted.replayed) {

@@ -1,4 +1,6 @@
 import type { Addition, NewMessage } from '../../delivery/write-messages.ts';
+import { AppError } from '../../errors.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
 
 /** What a test key's message is written with instead of a queue row: its final state and its events. */
 type TestOutcome = Partial<NewMessage> & Pick<NewMessage, 'status'> & { events: string[] };
@@ -31,12 +33,36 @@ export function testOutcome({ channel, to_key: key }: Pick<NewMessage, 'channel'
   return outcomes[local] ?? defaultOutcome;
 }
 
-/** Writes the events of test outcomes. */
+/** Writes the events of test outcomes, and the rows by which test messages are counted and their contents removed. */
 export const testEvents: Addition = {
   name: 'test_events',
   fields: { events: 'text[]' },
   follow: `test_events as (
     insert into message_events (message_id, attempt, type)
     select id, 1, unnest(events) from accepted where test
+  ), test_rows as (
+    insert into test_messages (message_id, account_id) select id, account_id from accepted where test
   )`,
 };
+
+/** Messages that one account may send with test keys on one day, in UTC. */
+export const MAX_TEST_MESSAGES = 1_000;
+
+/**
+ * Checks that the account may send one more message with a test key today.
+ * @throws AppError rate_limited
+ */
+export async function requireTestCapacity(db: Queryable, accountId: number): Promise<void> {
+  const { rows } = await db.query<{ count: number; seconds_left: number }>(
+    `select count(*)::int as count,
+       ceil(extract(epoch from (date_trunc('day', now(), 'UTC') + interval '1 day') - now()))::int as seconds_left
+     from test_messages where account_id = $1 and created_at >= date_trunc('day', now(), 'UTC')`,
+    [accountId],
+  );
+  const { count = 0, seconds_left: secondsLeft = 1 } = rows[0] ?? {};
+  if (count < MAX_TEST_MESSAGES) return;
+  const message = `test keys of an account may send ${MAX_TEST_MESSAGES} messages a day (UTC)`;
+  throw new AppError('rate_limited', message, {
+    headers: { 'Retry-After': String(Math.max(1, secondsLeft)) },
+  });
+}

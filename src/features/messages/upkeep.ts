@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { firstMessageId } from '../../delivery/message-ranges.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
-import type { HousekeepingTask } from '../../platform/housekeeping/task.ts';
+import { batchTask, daysBefore, type HousekeepingTask } from '../../platform/housekeeping/task.ts';
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 
 const HOUR_MS = 3_600_000;
@@ -117,4 +117,20 @@ async function forgetCounts(client: Queryable, afterBrandId: number, firstId: nu
   return rows[0] ?? { last_brand_id: null, removed: 0 };
 }
 
-export const messagesUpkeep: Upkeep = { tasks: [messageDailyCounts, expiredDailyCounts] };
+const TEST_CONTENT_DAYS = 1;
+
+/** Deletes the contents of messages that were sent with test keys more than a day ago. */
+export const testContents = batchTask(
+  'test_contents',
+  `with old as (
+     delete from test_messages where message_id = any (array(
+       select message_id from test_messages where created_at < $1 limit $2 for update skip locked))
+     returning message_id
+   ), removed as (
+     delete from message_contents where message_id = any (array(select message_id from old))
+   )
+   select message_id from old`,
+  (_deps, asOf) => daysBefore(asOf, TEST_CONTENT_DAYS),
+);
+
+export const messagesUpkeep: Upkeep = { tasks: [messageDailyCounts, expiredDailyCounts, testContents] };

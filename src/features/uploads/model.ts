@@ -1,6 +1,7 @@
 import type { ModelObject } from 'objection';
 import { TenantModel, type AccountScope, type BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { USED_SQL } from './references.ts';
 
 class UploadModel extends TenantModel {
   static override readonly tableName = 'uploads';
@@ -40,4 +41,34 @@ export function insertUpload(db: Queryable, scope: BrandScope, upload: NewUpload
 /** @returns null if the account has no such upload */
 export function findUpload(db: Queryable, scope: AccountScope, id: number): Promise<UploadRow | null> {
   return UploadModel.findInAccount(db, scope, id);
+}
+
+/**
+ * Deletes an upload of the account unless an avatar, banner or logo refers to it.
+ * @returns null if it was not deleted
+ */
+export async function deleteUnused(
+  db: Queryable,
+  scope: AccountScope,
+  id: number,
+): Promise<UploadRow | null> {
+  const { rows } = await db.query<UploadRow>(
+    `delete from uploads u where id = $1 and account_id = $2 and not ${USED_SQL} returning ${UploadModel.columns.join(', ')}`,
+    [id, scope.accountId],
+  );
+  return rows[0] ?? null;
+}
+
+/**
+ * Counts the bytes of the account's uploads. Uploads of one account wait here for each other until they commit, so that
+ * several at once cannot exceed the quota together.
+ * @param trx the transaction that inserts the upload
+ */
+export async function bytesUnderLock(trx: Queryable, { accountId }: AccountScope): Promise<number> {
+  await trx.query(`select pg_advisory_xact_lock(hashtextextended('uploads ' || $1::text, 0))`, [accountId]);
+  const { rows } = await trx.query<{ bytes: number }>(
+    'select coalesce(sum(size), 0)::bigint as bytes from uploads where account_id = $1',
+    [accountId],
+  );
+  return Number(rows[0]?.bytes ?? 0);
 }

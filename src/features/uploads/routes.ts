@@ -21,7 +21,7 @@ import { uploadSchema } from './schema.ts';
 import { createUploads, type UploadRow, type Uploads } from './service.ts';
 
 export interface UploadRouteDeps {
-  config: { CARILLON_HOME: string };
+  config: { CARILLON_HOME: string; UPLOAD_QUOTA_MB: number };
   database: Database;
   keyring: Keyring;
 }
@@ -33,6 +33,7 @@ interface UploadParts {
 
 const MAX_FILE_BYTES = 5 * 1024 * 1024;
 const PATH = '/v1/my/uploads';
+const MAX_SIGNED_ID_LENGTH = 64;
 
 type CreateInput = RouteInput<unknown, unknown, unknown, Tenant>;
 
@@ -70,13 +71,33 @@ function createUploadRoute(parts: UploadParts): RouteDefinition {
     summary: 'Upload a file',
     description:
       'Takes one file of at most 5 MB, for example a logo. Use its `signed_id` for `avatar`, `banner` and `logo`. ' +
-      'Browsers display PNG, JPEG, GIF and WebP; all other files are offered for download.',
+      'Browsers display PNG, JPEG, GIF and WebP; all other files are offered for download. Uploads that are not in use ' +
+      'as avatar, banner or logo are removed after 30 days. All uploads of an account together have a quota.',
     auth: 'brand',
     idempotency: 'own',
     body: z.strictObject({}),
     multipart: { file: 'file', maxFileBytes: MAX_FILE_BYTES },
     responses: { 201: { description: 'The upload', schema: uploadSchema } },
     handler: (input) => create(parts, input),
+  });
+}
+
+function removeUploadRoute({ uploads }: UploadParts): RouteDefinition {
+  return defineRoute({
+    method: 'DELETE',
+    path: `${PATH}/:signed_id`,
+    operationId: 'deleteUpload',
+    tag: 'Uploads',
+    summary: 'Remove an uploaded file',
+    description: 'Its URL no longer works. A file in use as avatar, banner or logo is not removed.',
+    auth: 'brand',
+    params: z.object({ signed_id: z.string().max(MAX_SIGNED_ID_LENGTH) }),
+    responses: { 200: { description: 'The removed upload', schema: uploadSchema } },
+    errors: ['conflict'],
+    async handler({ tenant, params, publicUrl }) {
+      const removed = await uploads.remove(tenant, params.signed_id);
+      return { status: 200, body: presentUpload(removed, params.signed_id, publicUrl) };
+    },
   });
 }
 
@@ -97,7 +118,7 @@ function downloadRoute({ uploads }: UploadParts): RouteDefinition {
     summary: 'Fetch an uploaded file',
     description: 'Needs no authentication. The content of a URL never changes.',
     auth: 'none',
-    params: z.object({ signed_id: z.string().max(64) }),
+    params: z.object({ signed_id: z.string().max(MAX_SIGNED_ID_LENGTH) }),
     responses: {
       200: { description: 'The file', schema: null, contentType: '*/*', headers: downloadHeaders },
     },
@@ -121,13 +142,15 @@ function downloadRoute({ uploads }: UploadParts): RouteDefinition {
   });
 }
 
-/** `POST /v1/my/uploads` and `GET /uploads/:signed_id`. */
+/** `POST` and `DELETE /v1/my/uploads`, and `GET /uploads/:signed_id`. */
 export function createUploadRoutes({
   config,
   database: { pool },
   keyring,
 }: UploadRouteDeps): RouteDefinition[] {
   const store = createHomeStore(config.CARILLON_HOME);
-  const uploads = createUploads({ db: pool, store, signedIds: createSignedIds(keyring) });
-  return [createUploadRoute({ pool, uploads }), downloadRoute({ pool, uploads })];
+  const signedIds = createSignedIds(keyring);
+  const quotaBytes = config.UPLOAD_QUOTA_MB * 1024 * 1024;
+  const parts = { pool, uploads: createUploads({ db: pool, store, signedIds, quotaBytes }) };
+  return [createUploadRoute(parts), removeUploadRoute(parts), downloadRoute(parts)];
 }

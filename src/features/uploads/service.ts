@@ -1,10 +1,17 @@
-import { invalid } from '../../errors.ts';
+import { AppError, invalid, notFound } from '../../errors.ts';
 import type { AccountScope, BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { SignedIds } from '../../platform/secrets/signed-id.ts';
 import { newBlobKey, type Blob, type BlobStore } from '../../platform/storage/blob-store.ts';
 import { sniffContentType, safeFilename } from './file.ts';
-import { findUpload, insertUpload, type NewUpload, type UploadRow } from './model.ts';
+import {
+  bytesUnderLock,
+  deleteUnused,
+  findUpload,
+  insertUpload,
+  type NewUpload,
+  type UploadRow,
+} from './model.ts';
 
 export type { UploadRow };
 
@@ -22,8 +29,16 @@ export interface Uploads {
   store(scope: AccountScope, file: ReceivedFile): Promise<NewUpload>;
   /** Removes stored content that got no row. */
   discard(stored: NewUpload): Promise<void>;
-  /** Inserts the row of a stored file. */
+  /**
+   * Inserts the row of a stored file.
+   * @throws AppError validation_error if the account's uploads would exceed the quota
+   */
   add(trx: Queryable, scope: BrandScope, stored: NewUpload): Promise<UploadRow>;
+  /**
+   * Deletes an upload and its content.
+   * @throws AppError not_found; conflict if it is an avatar, banner or logo
+   */
+  remove(scope: AccountScope, signedId: string): Promise<UploadRow>;
   /** @returns null if the account has no such upload */
   find(accountId: number, id: number): Promise<UploadRow | null>;
   /** Returns the id that clients use: the `signed_id` of an upload, and the value of avatar, banner and logo. */
@@ -38,9 +53,13 @@ export interface UploadsDeps {
   db: Queryable;
   store: BlobStore;
   signedIds: SignedIds;
+  /** Bytes of all uploads of one account. */
+  quotaBytes: number;
 }
 
-export function createUploads({ db, store, signedIds }: UploadsDeps): Uploads {
+const MEGABYTE = 1024 * 1024;
+
+export function createUploads({ db, store, signedIds, quotaBytes }: UploadsDeps): Uploads {
   return {
     async store(scope, file) {
       if (file.bytes.length === 0) throw invalid({ file: ['is empty'] });
@@ -54,7 +73,30 @@ export function createUploads({ db, store, signedIds }: UploadsDeps): Uploads {
       return stored;
     },
     discard: (stored) => store.remove(stored.storage_key),
-    add: (trx, scope, stored) => insertUpload(trx, scope, stored),
+    async add(trx, scope, stored) {
+      if ((await bytesUnderLock(trx, scope)) + stored.size > quotaBytes) {
+        const quota = `${Math.floor(quotaBytes / MEGABYTE)} MB`;
+        throw invalid({
+          file: [`exceeds the quota of ${quota} for all uploads of the account; delete some`],
+        });
+      }
+      return insertUpload(trx, scope, stored);
+    },
+    async remove(scope, signedId) {
+      const signed = signedIds.verify('upload', signedId);
+      if (!signed || signed.accountId !== scope.accountId) throw notFound('upload');
+      const removed = await deleteUnused(db, scope, signed.id);
+      if (!removed) {
+        if (!(await findUpload(db, scope, signed.id))) throw notFound('upload');
+        throw new AppError(
+          'conflict',
+          'the upload is in use as avatar, banner or logo; replace it there first',
+        );
+      }
+      // If this fails, housekeeping clears the file, which no row refers to any more.
+      await store.remove(removed.storage_key);
+      return removed;
+    },
     find: (accountId, id) => findUpload(db, { accountId }, id),
     signedIdOf: (upload) => signedIds.sign('upload', { accountId: upload.account_id, id: upload.id }),
     async findSigned(signedId) {

@@ -1,8 +1,9 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { daysBefore, type HousekeepingTask } from '../../platform/housekeeping/task.ts';
+import { batchTask, daysBefore, type HousekeepingTask } from '../../platform/housekeeping/task.ts';
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 import type { BlobStore } from '../../platform/storage/blob-store.ts';
 import { createHomeStore } from '../../platform/storage/local-disk.ts';
+import { USED_SQL } from './references.ts';
 
 /** Far longer than any upload, and far more than the clocks of hosts that share the folder can differ. */
 const ORPHAN_DAYS = 1;
@@ -10,6 +11,16 @@ const ORPHAN_DAYS = 1;
 const ASIDE_DAYS = 30;
 const BATCH_FILES = 1_000;
 const SAMPLE_ROWS = 100;
+
+const UNUSED_DAYS = 30;
+
+/** Deletes uploads that no avatar, banner or logo refers to. Their files are cleared like all files without a row. */
+export const unusedUploads = batchTask(
+  'unused_uploads',
+  `delete from uploads where id = any (array(
+     select u.id from uploads u where u.created_at < $1 and not ${USED_SQL} limit $2))`,
+  (_deps, asOf) => daysBefore(asOf, UNUSED_DAYS),
+);
 
 /** Clears uploaded files whose row was never committed or is gone, and half-written files. */
 export const orphanedFiles: HousekeepingTask = {
@@ -22,7 +33,7 @@ export const orphanedFiles: HousekeepingTask = {
   },
 };
 
-export const uploadsUpkeep: Upkeep = { tasks: [orphanedFiles] };
+export const uploadsUpkeep: Upkeep = { tasks: [unusedUploads, orphanedFiles] };
 
 export interface OrphanSearch {
   db: Queryable;

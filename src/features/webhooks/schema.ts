@@ -13,6 +13,8 @@ const urlField = z
   .min(1)
   .max(MAX_URL_LENGTH)
   .meta({
+    format: 'uri',
+    pattern: '^[hH][tT][tT][pP][sS]:',
     description: 'An HTTPS URL with a public host and without credentials.',
     examples: ['https://example.com/hooks/carillon'],
   });

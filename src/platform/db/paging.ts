@@ -10,7 +10,7 @@ export const EXACT_UP_TO = 100_000;
 /** The largest integer in a path, a query string or `X-Brand-Id`: 15 digits, below `Number.MAX_SAFE_INTEGER`. */
 export const MAX_ID = 999_999_999_999_999;
 /** The integers from 1 to {@link MAX_ID} as text. */
-export const ID_DIGITS = /^[1-9]\d{0,14}$/;
+export const ID_DIGITS = /^[1-9][0-9]{0,14}$/;
 
 /** How OpenAPI describes such an integer. */
 const idJson = { type: 'integer', minimum: 1, maximum: MAX_ID, pattern: undefined } as const;

@@ -20,7 +20,8 @@ export interface Components {
 /** Removes details that zod adds and readers do not need. */
 function tidy(json: JsonObject, side: Side): void {
   for (const [keyword, value] of Object.entries(json)) if (value === undefined) delete json[keyword];
-  if (json.format !== undefined) delete json.pattern;
+  // zod adds its own, long pattern to most formats. Those of URLs are ours: they name the allowed schemes.
+  if (json.format !== undefined && json.format !== 'uri') delete json.pattern;
   if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum;
   if (json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum;
   // Fields may be added within v1, so clients must accept unknown ones.

@@ -22,7 +22,7 @@ const INTRODUCTION = [
   'Every response has the header `X-Request-Id`. Every error has the same shape and a `code` to match on. A known path ' +
     'answers an unsupported method with 405 and `Allow`.',
   'Lists are bare arrays, newest first. Unknown fields and query parameters are refused. Read-only fields of a ' +
-    'resource may be sent back and are ignored.',
+    'resource may be sent back and are ignored. Text must not contain the character NUL.',
   'Within v1, fields and values may be added, but none are removed.',
 ].join('\n\n');
 

@@ -43,6 +43,7 @@ function multipartSchema(route: RouteDefinition, fields: JsonObject): JsonObject
   const { properties = {}, required = [] } = fields as { properties?: JsonObject; required?: string[] };
   const file = {
     type: 'string',
+    minLength: 1,
     contentMediaType: 'application/octet-stream',
     description: `The file, of at most ${multipart.maxFileBytes} bytes.`,
   };

@@ -1,5 +1,5 @@
 import { errorStatus, type ErrorCode } from '../../errors.ts';
-import { MAX_ID } from '../db/paging.ts';
+import { ID_DIGITS } from '../db/paging.ts';
 import type { JsonObject } from './components.ts';
 
 const integer = { type: 'integer' };
@@ -54,7 +54,8 @@ export const sharedParameters = {
     in: 'header',
     description:
       'The brand to use, for logged-in users; by default their first brand. An API key always uses its own brand.',
-    schema: { type: 'integer', minimum: 1, maximum: MAX_ID },
+    // Text, because headers are: as an integer, it would also allow `1.0`, which is refused.
+    schema: { type: 'string', pattern: ID_DIGITS.source },
   },
   RequestId: {
     name: 'X-Request-Id',

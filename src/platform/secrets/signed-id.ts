@@ -18,7 +18,8 @@ export interface SignedIds {
 }
 
 const MAC_BYTES = 16;
-const SHAPE = /^([0-9a-z]{1,11})-([0-9a-z]{1,11})-([\w-]{22})$/;
+/** The shape of every signed id. Part of the OpenAPI description. */
+export const SIGNED_ID = /^([0-9a-z]{1,11})-([0-9a-z]{1,11})-([A-Za-z0-9_-]{22})$/;
 
 function macOf(key: Buffer, purpose: SignedPurpose, row: SignedRow): Buffer {
   const content = JSON.stringify([purpose, row.accountId, row.id]);
@@ -32,7 +33,7 @@ export function createSignedIds(keyring: Pick<Keyring, 'subkey' | 'accepted'>): 
       return `${row.accountId.toString(36)}-${row.id.toString(36)}-${mac.toString('base64url')}`;
     },
     verify(purpose, signedId) {
-      const [, account, id, mac] = SHAPE.exec(signedId) ?? [];
+      const [, account, id, mac] = SIGNED_ID.exec(signedId) ?? [];
       if (account === undefined || id === undefined || mac === undefined) return null;
       const row = { accountId: parseInt(account, 36), id: parseInt(id, 36) };
       const given = Buffer.from(mac, 'base64url');

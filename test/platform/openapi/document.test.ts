@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
+import addFormats from 'ajv-formats';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
 import { errorStatus } from '../../../src/errors.ts';
@@ -84,8 +85,10 @@ describe('the OpenAPI document', () => {
     const integers = parameters
       .map((parameter) => resolved(document, parameter).schema as { type?: string })
       .filter(({ type }) => type === 'integer');
-    expect(integers.length).toBeGreaterThan(20);
+    expect(integers.length).toBeGreaterThan(15);
     for (const schema of integers) expect(schema).toEqual(limits);
+    const { schema } = (document.components.parameters?.BrandId ?? {}) as { schema?: object };
+    expect(schema).toEqual({ type: 'string', pattern: '^[1-9][0-9]{0,14}$' });
     const largest = await api.request('GET', '/v1/my/messages?after=999999999999999&page=999999999999999');
     expect(largest.status).toBe(200);
     for (const tooLarge of ['1000000000000000', '0']) {
@@ -136,6 +139,64 @@ describe('the OpenAPI document', () => {
         expect(JSON.stringify(responses)).not.toContain('"additionalProperties":false');
       }
     }
+  });
+});
+
+describe('the schema of a request', () => {
+  const email = { channel: 'email', to: 'ada@example.com', subject: 'Hi', html: '<p>Hi</p>' };
+  const sms = { channel: 'sms', to: '+14155550123', body: 'Hi' };
+  const messages = '/v1/my/messages';
+  const cases: [rule: string, method: string, path: string, body: object, accepted: boolean][] = [
+    ['an email', 'POST', messages, email, true],
+    ['an email with a blank part', 'POST', messages, { ...email, body: ' ' }, true],
+    ['an email without any content', 'POST', messages, { ...email, html: ' ' }, false],
+    ['an email without a subject', 'POST', messages, { ...email, subject: undefined }, false],
+    ['a blank subject', 'POST', messages, { ...email, subject: ' \u2003' }, false],
+    ['a subject of two lines', 'POST', messages, { ...email, subject: 'a\u0085b' }, false],
+    ['a recipient without @', 'POST', messages, { ...email, to: '0' }, false],
+    ['a sender without @', 'POST', messages, { ...email, from: '0' }, false],
+    ['a reply address without @', 'POST', messages, { ...email, reply_to: '0' }, false],
+    ['variables without a template', 'POST', messages, { ...email, variables: {} }, false],
+    ['a header name with a colon', 'POST', messages, { ...email, headers: { 'a:': 'b' } }, false],
+    ['a header of two lines', 'POST', messages, { ...email, headers: { a: 'b\nc' } }, false],
+    ['a tag of two lines', 'POST', messages, { ...email, tags: { a: 'b\nc' } }, false],
+    ['an SMS', 'POST', messages, sms, true],
+    ['an SMS without text', 'POST', messages, { ...sms, body: ' ' }, false],
+    ['an SMS to an address', 'POST', messages, { ...sms, to: 'ada@example.com' }, false],
+    ['an SMS with a subject', 'POST', messages, { ...sms, subject: 'Hi' }, false],
+    ['an avatar that is no signed id', 'PATCH', '/v1/my/account', { avatar: '' }, false],
+    ['no avatar', 'PATCH', '/v1/my/account', { avatar: null }, true],
+    ['a name of two lines', 'PATCH', '/v1/my/account', { name: 'a\nb' }, false],
+    ['a logo that is no URL', 'PUT', '/v1/my/brand', { logo: 'a' }, false],
+    ['a logo at a URL', 'PUT', '/v1/my/brand', { logo: 'https://example.com/a.png' }, true],
+    ['a link that runs a script', 'PUT', '/v1/my/brand', { links: [{ url: 'javascript:a' }] }, false],
+    [
+      'a webhook without TLS',
+      'POST',
+      '/v1/my/webhooks',
+      { url: 'http://a.test', events: ['email.sent'] },
+      false,
+    ],
+    ['a webhook that is no URL', 'POST', '/v1/my/webhooks', { url: 'a', events: ['email.sent'] }, false],
+  ];
+
+  it.each(cases)('says whether the API accepts %s', async (_rule, method, path, body, accepted) => {
+    const { requestBody } = document.paths[path]?.[method.toLowerCase()] ?? {};
+    const ajv = new Ajv2020({ strict: false });
+    addFormats.default(ajv);
+    const validate = ajv.compile(requestBody?.content['application/json']?.schema ?? false);
+    const sent: unknown = JSON.parse(JSON.stringify(body));
+    expect(validate(sent)).toBe(accepted);
+    expect((await api.request(method, path, { body: sent })).status < 300).toBe(accepted);
+  });
+
+  it('says that an empty file is refused', async () => {
+    const { requestBody } = document.paths['/v1/my/uploads']?.post ?? {};
+    const { properties } = requestBody?.content['multipart/form-data']?.schema ?? {};
+    expect(properties).toMatchObject({ file: { type: 'string', minLength: 1 } });
+    const rawBody = new FormData();
+    rawBody.append('file', new File([], 'empty'));
+    expect((await api.request('POST', '/v1/my/uploads', { rawBody })).status).toBe(422);
   });
 });
 
