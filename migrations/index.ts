@@ -11,6 +11,7 @@ import * as messageResponse from './0010_message_response.ts';
 import * as messageRanges from './0011_message_ranges.ts';
 import * as heldBacklogs from './0012_held_backlogs.ts';
 import * as quotas from './0013_quotas.ts';
+import * as rateLimitBuckets from './0014_rate_limit_buckets.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -27,4 +28,5 @@ export const migrations = [
   messageRanges,
   heldBacklogs,
   quotas,
+  rateLimitBuckets,
 ];

@@ -18,7 +18,8 @@ import { createApp, type AppDeps } from '../platform/http/app.ts';
 import { createHealthRoutes, metricsRoute, createReadinessCheck } from '../platform/http/health.ts';
 import { listen, type Listening } from '../platform/http/listen.ts';
 import { createHttpMetrics } from '../platform/http/middlewares/metrics.ts';
-import { createRateLimiter } from '../platform/http/rate-limiter.ts';
+import { createRateLeases } from '../platform/http/rate-leases.ts';
+import { createRateLimiter, createTokenBuckets } from '../platform/http/rate-limiter.ts';
 import type { RouteDefinition } from '../platform/http/route.ts';
 import { createOpenApiRoutes } from '../platform/openapi/routes.ts';
 import { createFleetShare } from '../platform/processes/fleet.ts';
@@ -67,7 +68,11 @@ function createShared({ config, database, log }: ApiServerDeps, started: Started
   started.push(() => waker.close());
   const fleet = createFleetShare(pool, log);
   started.push(async () => fleet.stop());
-  const rateLimiter = createRateLimiter(() => fleet.processes());
+  const rateLimiter = createRateLimiter(
+    () => fleet.processes(),
+    createTokenBuckets(),
+    createRateLeases(pool),
+  );
   const events = createEventPublisher(eventConsumers);
   const features: FeatureDeps = { config, database, log, keyring, tokens, rateLimiter, waker, events };
   const authenticate = createAuthenticate({ db: pool, keys: createKeyLookup(pool), usage, tokens });

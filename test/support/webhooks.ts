@@ -83,6 +83,8 @@ export interface WebhookLoopOptions {
   schedule?: number[];
   /** Time-out of an attempt instead of 10 s. */
   timeoutMs?: number;
+  /** A registered sender process; by default the loop gets one of its own. */
+  process?: LiveProcess;
 }
 
 function testEgress({ allow, dns, timeoutMs }: WebhookLoopOptions): Egress {
@@ -101,7 +103,8 @@ export async function startWebhookLoop(
   database: Database,
   options: WebhookLoopOptions = {},
 ): Promise<RunningLoop> {
-  const process = await registerProcess({ url: database.url }, 'sender', upkeep.processWork);
+  const process =
+    options.process ?? (await registerProcess({ url: database.url }, 'sender', upkeep.processWork));
   const waker = createWaker({ url: database.url });
   const log = pino({ level: 'silent' });
   const reaper = startReaper({

@@ -275,7 +275,7 @@ export function createAcceptor(deps: AcceptDeps): (submission: Submission) => Pr
       const leaderOf = findLeaders(rows);
       const leaders = rows.filter((row) => leaderOf.get(row) === row);
       const accepted = await acceptGroup(leaders, { ...deps, admission });
-      deps.onQueued(leaders.map(({ draft }) => draft));
+      deps.onQueued(leaders.filter((_, index) => accepted[index]?.ok).map(({ draft }) => draft));
       const results = new Map(leaders.map((row, index) => [row, accepted[index] as Result]));
       return rows.map((row) => {
         const leader = leaderOf.get(row) as Row;

@@ -1,4 +1,5 @@
 import { AppError } from '../../errors.ts';
+import type { RateLeases } from './rate-leases.ts';
 
 /** The state of a bucket after a request; the source of the `RateLimit-*` headers. */
 export interface RateVerdict {
@@ -81,15 +82,17 @@ export function createTokenBuckets(nowMs: () => number = () => performance.now()
 const BURST_SECONDS = 2;
 const LOGINS_PER_MINUTE = 10;
 
+type Headers = Record<string, string>;
+
 export interface RateLimiter {
   /**
    * Counts one request.
    * @param caller unique name of the API key or user
    * @param perSecond limit of the whole fleet; 0 means no limit
-   * @returns the `RateLimit-*` headers of the response
+   * @returns the `RateLimit-*` headers of the response; a promise if the database is asked
    * @throws AppError `rate_limited`, with the same headers and `Retry-After`
    */
-  request(caller: string, perSecond: number): Record<string, string>;
+  request(caller: string, perSecond: number): Headers | Promise<Headers>;
   /**
    * Counts one login attempt against the client's address and against the account it tries.
    * @throws AppError `rate_limited`
@@ -97,7 +100,7 @@ export interface RateLimiter {
   login(address: string, account: string): void;
 }
 
-function limitHeaders(verdict: RateVerdict): Record<string, string> {
+function limitHeaders(verdict: RateVerdict): Headers {
   return {
     'RateLimit-Limit': String(verdict.limit),
     'RateLimit-Remaining': String(verdict.remaining),
@@ -111,21 +114,32 @@ function refuse(verdict: RateVerdict): never {
   });
 }
 
+function headersOrRefusal(verdict: RateVerdict): Headers {
+  return verdict.allowed ? limitHeaders(verdict) : refuse(verdict);
+}
+
 /**
- * Rate limits in the memory of this process, each its share of the fleet's limit.
+ * Rate limits. A process that is alone has them in its memory. Several processes share each caller's limit by leases,
+ * however unevenly the requests reach them. Each has its share of the limit of logins, and of all limits while the
+ * database does not answer.
  * @param processes number of processes that share a limit
  */
 export function createRateLimiter(
   processes: () => number,
   buckets: TokenBuckets = createTokenBuckets(),
+  leases?: RateLeases,
 ): RateLimiter {
+  function takeShare(caller: string, perSecond: number): Headers {
+    const share = perSecond / processes();
+    return headersOrRefusal(buckets.take(caller, share, share * BURST_SECONDS));
+  }
   return {
     request(caller, perSecond) {
       if (perSecond === 0) return {};
-      const share = perSecond / processes();
-      const verdict = buckets.take(caller, share, share * BURST_SECONDS);
-      if (!verdict.allowed) refuse(verdict);
-      return limitHeaders(verdict);
+      if (!leases || processes() === 1) return takeShare(caller, perSecond);
+      const verdict = leases.take(caller, perSecond, perSecond * BURST_SECONDS);
+      if (!(verdict instanceof Promise)) return headersOrRefusal(verdict);
+      return verdict.then(headersOrRefusal, () => takeShare(caller, perSecond));
     },
     login(address, account) {
       const burst = LOGINS_PER_MINUTE / processes();

@@ -3,30 +3,54 @@ import type { Queryable } from '../db/queryable.ts';
 
 const REFRESH_MS = 3_000;
 
-/** Knows how many `api` processes there are, so that each grants its share of a limit. */
+/** Knows how many processes of a role there are, so that each takes its share of what is limited for all together. */
 export interface FleetShare {
   /** At least 1. */
   processes(): number;
+  /**
+   * Splits a whole number among the processes: the shares of all are the whole, or at least 1 each.
+   * @param turn whoever has one more than others differs from turn to turn
+   */
+  share(whole: number, turn: number): number;
   /** Counts now instead of within 3 s. */
   refresh(): Promise<void>;
   stop(): void;
 }
 
-/** Asks the database every three seconds. While it does not answer, the last count stays valid. */
-export function createFleetShare(db: Queryable, log: Logger): FleetShare {
+/**
+ * Asks the database every three seconds. While it does not answer, the last count stays valid.
+ * @param self this process's id
+ */
+export function createFleetShare(
+  db: Queryable,
+  log: Logger,
+  role = 'api',
+  self: () => number | null = () => null,
+): FleetShare {
   let live = 1;
+  let rank = 0;
   async function refresh(): Promise<void> {
     try {
-      const { rows } = await db.query<{ live: number }>(
-        `select count(*)::int as live from processes
-         where role = 'api' and seen_at > now() - interval '15 seconds'`,
+      const { rows } = await db.query<{ live: number; rank: number }>(
+        `select count(*)::int as live, (count(*) filter (where id < $2))::int as rank from processes
+         where role = $1 and seen_at > now() - interval '15 seconds'`,
+        [role, self()],
       );
       live = Math.max(1, rows[0]?.live ?? 1);
+      rank = rows[0]?.rank ?? 0;
     } catch (error) {
-      log.debug({ err: error }, 'cannot count the live api processes');
+      log.debug({ err: error, role }, 'cannot count the live processes');
     }
   }
-  void refresh();
+  const first = refresh();
   const timer = setInterval(() => void refresh(), REFRESH_MS).unref();
-  return { processes: () => live, refresh, stop: () => clearInterval(timer) };
+  return {
+    processes: () => live,
+    share(whole, turn) {
+      const oneMore = (rank + turn) % live < whole % live ? 1 : 0;
+      return Math.max(1, Math.floor(whole / live) + oneMore);
+    },
+    refresh: () => first.then(refresh),
+    stop: () => clearInterval(timer),
+  };
 }

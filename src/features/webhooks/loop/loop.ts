@@ -5,6 +5,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import type { Waker } from '../../../platform/db/wake.ts';
 import type { Egress } from '../../../platform/egress/client.ts';
 import type { EventPublisher } from '../../../platform/events/publish.ts';
+import { createFleetShare, type FleetShare } from '../../../platform/processes/fleet.ts';
 import type { LiveProcess } from '../../../platform/processes/process.ts';
 import {
   type ClaimResult,
@@ -26,7 +27,7 @@ import {
   type OwnedDelivery,
   releaseDeliveries,
 } from './claim.ts';
-import { AttemptSchedule, type ClaimedDelivery, FIRST_CLAIM, TICK_MS } from './schedule.ts';
+import { AttemptSchedule, type ClaimedDelivery, FIRST_CLAIM, MAX_PER_ENDPOINT, TICK_MS } from './schedule.ts';
 
 /**
  * Sorts out the claims whose delivery must not be attempted: the endpoint is deleted, is off or was off since the
@@ -83,7 +84,10 @@ class AttemptQueue implements QueueAdapter<OwnedDelivery> {
   readonly #deps: WebhookLoopDeps;
   readonly #readEndpoints: ReadEndpoints;
   readonly #recorder: AttemptRecorder;
-  readonly #schedule = new AttemptSchedule();
+  readonly #fleet: FleetShare;
+  /** Resolves when the share of this process is known. */
+  readonly #counted: Promise<void>;
+  readonly #schedule = new AttemptSchedule((id) => this.#fleet.share(MAX_PER_ENDPOINT, id));
   readonly #attempts = new Set<Promise<void>>();
   #ticks: NodeJS.Timeout | undefined;
   /** The endpoint after which the next claim begins. */
@@ -102,6 +106,8 @@ class AttemptQueue implements QueueAdapter<OwnedDelivery> {
       log,
       onRecorded: (results) => this.loop.forget(results.map(({ due }) => due)),
     });
+    this.#fleet = createFleetShare(database.pool, log, 'sender', () => deps.process.id());
+    this.#counted = this.#fleet.refresh();
     this.loop = createQueueLoop(this, deps);
   }
 
@@ -121,6 +127,7 @@ class AttemptQueue implements QueueAdapter<OwnedDelivery> {
   /** Claims for the endpoints after those of the last claim. */
   async claim(owner: number): Promise<ClaimResult | null> {
     if (this.loop.registered() >= MAX_CLAIMED) return null;
+    await this.#counted;
     const claimed = await this.#claimFrom(owner, this.#after);
     return { claimed, nextLookMs: this.loop.registered() > 0 ? BUSY_POLL_MS : null };
   }
@@ -152,6 +159,7 @@ class AttemptQueue implements QueueAdapter<OwnedDelivery> {
 
   async finish(): Promise<void> {
     clearInterval(this.#ticks);
+    this.#fleet.stop();
     await Promise.all(this.#attempts);
     await this.#recorder.close();
   }

@@ -5,7 +5,8 @@ import type { Endpoint } from '../attempts/endpoint.ts';
 const FAST_SLOTS = 512;
 /** Concurrent attempts of a process at all slow endpoints together: a tenth of the above. */
 const SLOW_SLOTS = 51;
-const MAX_PER_ENDPOINT = 16;
+/** Concurrent attempts of all processes together at one endpoint. */
+export const MAX_PER_ENDPOINT = 16;
 /** For an endpoint that has not answered yet, so that many dead ones at once take few slots and TLS handshakes. */
 const MAX_PER_UNPROVEN = 1;
 /** For an endpoint whose last {@link TIME_OUTS} attempts timed out. */
@@ -69,15 +70,21 @@ export interface SlowEndpoint {
 }
 
 /**
- * Decides which attempt of a process is the next. Endpoints take turns; each has at most 16 attempts at once, or 2 after
- * 5 time-outs in a row, and all slow endpoints together a tenth of the slots. Nothing here waits or does I/O.
+ * Decides which attempt of a process is the next. Endpoints take turns; each has at most the process's share of 16
+ * attempts at once, or 2 after 5 time-outs in a row, and all slow endpoints together a tenth of the slots. Nothing here waits or does I/O.
  */
 export class AttemptSchedule {
   readonly #endpoints = new Map<number, EndpointState>();
   /** Endpoints that may begin an attempt, in the order of their turns. */
   readonly #turns: Record<Pace, EndpointState[]> = { fast: [], slow: [] };
   readonly #running = { fast: 0, slow: 0 };
+  readonly #shareOf: (endpointId: number) => number;
   #waiting = 0;
+
+  /** @param shareOf this process's share of the attempts at an endpoint */
+  constructor(shareOf: (endpointId: number) => number = () => MAX_PER_ENDPOINT) {
+    this.#shareOf = shareOf;
+  }
 
   /** Deliveries that wait or are being attempted. */
   get size(): number {
@@ -181,8 +188,9 @@ export class AttemptSchedule {
   }
 
   #limit(endpoint: EndpointState): number {
-    if (endpoint.timeOutsInRow >= TIME_OUTS) return MAX_PER_TIMING_OUT;
-    return endpoint.proven ? MAX_PER_ENDPOINT : MAX_PER_UNPROVEN;
+    const share = this.#shareOf(endpoint.id);
+    if (endpoint.timeOutsInRow >= TIME_OUTS) return Math.min(share, MAX_PER_TIMING_OUT);
+    return endpoint.proven ? share : MAX_PER_UNPROVEN;
   }
 
   #target(endpoint: EndpointState): number {

@@ -10,7 +10,14 @@ export function rateLimit(limiter: RateLimiter, defaultPerSecond: number): Middl
   return function rateLimit(ctx, next) {
     const { principal } = ctx.state;
     if (!principal) throw new Error('rateLimit runs after authenticate');
-    ctx.set(limiter.request(principal.rateLimitName, principal.rateLimitPerSecond ?? defaultPerSecond));
-    return next();
+    const headers = limiter.request(
+      principal.rateLimitName,
+      principal.rateLimitPerSecond ?? defaultPerSecond,
+    );
+    const goOn = (found: Record<string, string>) => {
+      ctx.set(found);
+      return next();
+    };
+    return headers instanceof Promise ? headers.then(goOn) : goOn(headers);
   };
 }
