@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { oneLine } from '../../platform/http/fields.ts';
+import { oneLine } from '../../one-line.ts';
 import { SIGNED_ID } from '../../platform/secrets/signed-id.ts';
 
 const MAX_OBJECT_BYTES = 32 * 1024;

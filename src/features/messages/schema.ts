@@ -5,7 +5,7 @@ import { holdReasons } from '../../delivery/limits/authority.ts';
 import { channels, messageStatuses } from '../../delivery/message.ts';
 import { RESERVED_HEADERS_DESCRIPTION } from '../../delivery/mime/reserved-headers.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
-import { ONE_LINE, oneLine } from '../../platform/http/fields.ts';
+import { ONE_LINE, oneLine } from '../../one-line.ts';
 import { addressJson, channelRules, emailOnlyFields, SUBJECT_PATTERN } from './channel-rules.ts';
 
 const MAX_CONTENT_BYTES = 2 * 1024 * 1024;

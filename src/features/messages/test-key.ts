@@ -46,7 +46,7 @@ export const testEvents: Addition = {
 };
 
 /** Messages that one account may send with test keys on one day, in UTC. */
-export const MAX_TEST_MESSAGES = 1_000;
+const MAX_TEST_MESSAGES = 1_000;
 
 /**
  * Checks that the account may send one more message with a test key today.

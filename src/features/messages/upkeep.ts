@@ -120,7 +120,7 @@ async function forgetCounts(client: Queryable, afterBrandId: number, firstId: nu
 const TEST_CONTENT_DAYS = 1;
 
 /** Deletes the contents of messages that were sent with test keys more than a day ago. */
-export const testContents = batchTask(
+const testContents = batchTask(
   'test_contents',
   `with old as (
      delete from test_messages where message_id = any (array(

@@ -15,7 +15,7 @@ const SAMPLE_ROWS = 100;
 const UNUSED_DAYS = 30;
 
 /** Deletes uploads that no avatar, banner or logo refers to. Their files are cleared like all files without a row. */
-export const unusedUploads = batchTask(
+const unusedUploads = batchTask(
   'unused_uploads',
   `delete from uploads where id = any (array(
      select u.id from uploads u where u.created_at < $1 and not ${USED_SQL} limit $2))`,
