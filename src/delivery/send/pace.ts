@@ -5,7 +5,7 @@ const MAX_BATCH_MS = 250;
 /** Measured work of one account's turn within a batch. */
 const TURN_MS = 50;
 /** Less measured work than this is not shared between workers: each batch costs the database an intent of its own. */
-const MIN_SHARE_MS = 10;
+const MIN_SHARE_MS = 50;
 /** Claims of a buffer are the work of this time for all workers. */
 const AHEAD_MS = 500;
 const MAX_AHEAD = 1_000;

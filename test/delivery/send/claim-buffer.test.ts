@@ -87,8 +87,8 @@ describe('the size of a batch', () => {
     expect(await next()).toHaveLength(10);
   });
 
-  it('is at least 10 ms of work, so that a quick provider needs few intents', async () => {
-    learn(1);
+  it('is at least 50 ms of work, so that a quick provider needs few intents', async () => {
+    learn(5);
     const batches = [1, 2, 3, 4].map(() => buffer.take());
     buffer.add(claims(20));
     expect((await Promise.all(batches.slice(0, 2))).map((batch) => batch?.length)).toEqual([10, 10]);
@@ -97,7 +97,7 @@ describe('the size of a batch', () => {
   });
 
   it('is an equal share for each waiting worker', async () => {
-    learn(5);
+    learn(10);
     const batches = [1, 2, 3, 4].map(() => buffer.take());
     buffer.add(claims(20));
     expect((await Promise.all(batches)).map((batch) => batch?.length)).toEqual([5, 5, 5, 5]);
