@@ -5,7 +5,7 @@ import pino from 'pino';
 import { createLaneModeActivities } from '../../activities/lanes.ts';
 import { recordLaneMode } from '../../src/platform/lanes/rows.ts';
 import { installRuntime } from '../../src/platform/temporal/worker.ts';
-import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
+import { laneWorkflowId, type LaneModeActivities } from '../../workflows/lanes/contract.ts';
 import type { LaneState } from '../../workflows/lanes/workflow.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { sharedWorkflowBundle } from '../support/engine.ts';
@@ -20,6 +20,19 @@ let env: TestWorkflowEnvironment;
 let db: TestDatabase;
 let worker: Worker;
 let running: Promise<void>;
+let databaseDown = false;
+
+/** The activities, which fail while the database is unavailable. */
+function unlessDown(activities: LaneModeActivities): LaneModeActivities {
+  const check = async () => {
+    if (databaseDown) throw new Error('connect ECONNREFUSED');
+  };
+  return {
+    openLane: (lane) => check().then(() => activities.openLane(lane)),
+    recordLaneMode: (lane, mode) => check().then(() => activities.recordLaneMode(lane, mode)),
+    forgetLane: (lane) => check().then(() => activities.forgetLane(lane)),
+  };
+}
 
 async function startLane(n: number) {
   return env.client.workflow.start('sendLane', {
@@ -36,7 +49,7 @@ beforeAll(async () => {
     connection: env.nativeConnection,
     taskQueue: 'orchestration',
     workflowBundle: await sharedWorkflowBundle(),
-    activities: createLaneModeActivities({ database: db.database }),
+    activities: unlessDown(createLaneModeActivities({ database: db.database })),
   });
   running = worker.run();
 }, 120_000);
@@ -85,6 +98,23 @@ describe('a lane', () => {
       return rows[0]?.mode === 'paused' && (await handle.query<LaneState>('state')).wanted === null;
     });
   }, 30_000);
+
+  it('keeps a pause that it could not write when it continues as new', async () => {
+    const handle = await startLane(4);
+    const current = env.client.workflow.getHandle(handle.workflowId);
+    await until(async () => (await current.query<LaneState>('state')).mode === 'running');
+    const first = (await handle.describe()).runId;
+    databaseDown = true;
+    await handle.signal('pause');
+    // Time is not skipped while an activity fails and is tried again.
+    await whileStaysAreShort(() => until(async () => (await current.describe()).runId !== first, 200_000));
+    await until(async () => (await current.query<LaneState>('state')).wanted === 'paused');
+    databaseDown = false;
+    await until(async () => {
+      const { rows } = await db.database.pool.query<{ mode: string }>('select mode from lanes where n = 4');
+      return rows[0]?.mode === 'paused';
+    }, 50_000);
+  }, 300_000);
 
   it('ends when it is retired, and deletes its surplus row', async () => {
     const handle = await startLane(3);

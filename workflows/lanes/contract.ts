@@ -24,6 +24,8 @@ export interface LaneReport {
 export interface LaneInput {
   schema: 1;
   n: number;
+  /** Asked for by a signal to the run before, which could not write it into the lane's row. */
+  wanted?: LaneMode;
 }
 
 /** The lane that a process attaches. */

@@ -150,7 +150,7 @@ async function runLane(kind: LaneKind, input: LaneInput): Promise<void> {
     kind,
     n: input.n,
     mode: 'running',
-    wanted: null,
+    wanted: input.wanted ?? null,
     report: null,
     reportedAt: null,
     restarting: false,
@@ -166,7 +166,8 @@ async function runLane(kind: LaneKind, input: LaneInput): Promise<void> {
   steering.cancel();
   await steered;
   if (reason === 'retired') return forgetLane({ kind, n: input.n });
-  await continueAsNew<typeof sendLane>({ schema: 1, n: input.n });
+  const unwritten = lane.wanted === null ? {} : { wanted: lane.wanted };
+  await continueAsNew<typeof sendLane>({ schema: 1, n: input.n, ...unwritten });
 }
 
 function ignoreCancellation(error: unknown): void {

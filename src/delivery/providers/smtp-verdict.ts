@@ -1,5 +1,6 @@
 import type { Bounce } from '../message.ts';
 import { SmtpInputError } from '../smtp/connection-error.ts';
+import { replyCodes } from '../smtp/dialogue.ts';
 import type { SmtpOutcome } from '../smtp/contract.ts';
 import type { SmtpReply } from '../smtp/reply-parser.ts';
 import type { HandOverOutcome } from './port.ts';
@@ -50,7 +51,8 @@ function aboutTheSession(reply: SmtpReply): boolean {
 
 function refused(outcome: Extract<SmtpOutcome, { kind: 'refused' }>): HandOverOutcome {
   const { reply, stage } = outcome;
-  if (stage === 'mail' && aboutTheSession(reply)) return { kind: 'fault', reason: text(reply) };
+  if (stage === 'mail' && aboutTheSession(reply))
+    return { kind: 'fault', reason: `mail refused: ${replyCodes(reply)}` };
   if (reply.code < 500) return { kind: 'deferred', response: text(reply) };
   return stage === 'rcpt' ? refusedRecipient(reply) : refusedMessage(reply);
 }

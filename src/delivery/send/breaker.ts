@@ -45,7 +45,7 @@ export function judgeProvider(
   const fault = outcomes.find((outcome) => outcome.kind === 'fault');
   const lost = outcomes.find((outcome) => outcome.kind === 'lost');
   const accepted = outcomes.some((outcome) => outcome.kind === 'accepted');
-  if (strain?.kind === 'deferred') breaker.strained(strain.response);
+  if (strain?.kind === 'deferred') breaker.strained(codesOf(strain.response));
   else if (fault?.kind === 'fault' && !accepted) breaker.failed(fault.reason);
   else if (lost?.kind === 'lost' && !accepted) {
     if (!suspect || breaker.report().state !== 'closed') breaker.strained(lost.reason);
@@ -55,6 +55,11 @@ export function judgeProvider(
 /** Whether the provider has worked on the message, so that the time it took is a measure. */
 export function hasVerdict({ kind }: HandOverOutcome): boolean {
   return kind === 'accepted' || kind === 'deferred' || kind === 'bounced' || kind === 'refused';
+}
+
+/** The codes at the start of a response: reasons go into logs and to Temporal, and the text may contain anything. */
+function codesOf(response: string): string {
+  return /^\d{3}(?: \d\.\d{1,3}\.\d{1,3})?(?= |$)/.exec(response)?.[0] ?? 'refused';
 }
 
 /** @param clock milliseconds since any moment; tests set it */

@@ -72,8 +72,15 @@ export class Dialogue implements WireListener {
   }
 }
 
-/** The error for a reply with which the handshake cannot go on. */
+/**
+ * The error for a reply with which the handshake cannot go on. Its message has the codes only: it goes into logs and to
+ * Temporal, and a server's text may contain anything, such as credentials or addresses.
+ */
 export function refusal(stage: SmtpStage, reply: SmtpReply): SmtpConnectionError {
-  const said = [reply.code, reply.enhanced, reply.text].filter(Boolean).join(' ');
-  return new SmtpConnectionError(stage, `${stage} refused: ${said}`, { reply });
+  return new SmtpConnectionError(stage, `${stage} refused: ${replyCodes(reply)}`, { reply });
+}
+
+/** The reply's code and, if it has one, its enhanced code, without the server's text. */
+export function replyCodes({ code, enhanced }: SmtpReply): string {
+  return enhanced === null ? String(code) : `${code} ${enhanced}`;
 }
