@@ -3,6 +3,7 @@ import { benchFairness, type FairnessBenchOptions } from './fairness.ts';
 import { describeMachine } from './machine.ts';
 import { benchLive, type LiveBenchOptions } from './live.ts';
 import { benchMessages } from './messages.ts';
+import { benchSize, type SizeBenchOptions } from './size.ts';
 import { benchWebhooks, type WebhooksBenchOptions } from './webhooks.ts';
 
 const program = new Command('npm run bench --').description(
@@ -65,6 +66,21 @@ program
     const machine = describeMachine();
     const result = await benchFairness(options);
     process.stdout.write(`${JSON.stringify({ bench: 'fairness', machine, options, ...result }, null, 2)}\n`);
+  });
+
+program
+  .command('size')
+  .description('the same on an empty and on a large database: accepted/s, drained/s, lists, status, claims')
+  .option('--messages <n>', 'messages sent in the last year', Number, 20_000_000)
+  .option('--accounts <n>', 'accounts that sent them', Number, 10_000)
+  .option('--queued <n>', 'messages that are queued', Number, 500_000)
+  .option('--queued-accounts <n>', 'accounts whose messages these are', Number, 2_000)
+  .option('--content-share <share>', 'share of the messages whose content is still kept', Number, 0.1)
+  .option('--seconds <n>', 'seconds of each measurement', Number, 20)
+  .action(async (options: SizeBenchOptions) => {
+    const machine = describeMachine();
+    const result = await benchSize(options);
+    process.stdout.write(`${JSON.stringify({ bench: 'size', machine, options, ...result }, null, 2)}\n`);
   });
 
 await program.parseAsync();

@@ -24,10 +24,24 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-export async function openStage(): Promise<Stage> {
+async function executeAt(url: string, statement: string): Promise<void> {
+  const database = openDatabase({ url, poolMax: 1 });
+  await database.pool.query(statement);
+  await database.close();
+}
+
+/** @param options.statements whether the server records the cost of each statement, in `pg_stat_statements` */
+export async function openStage(options: { statements?: boolean } = {}): Promise<Stage> {
   const folder = createOpenFolder('carillon-bench-');
   const guard = createGuard();
-  const postgres = await startPostgres({ folder: join(folder, 'postgres'), port: 0, guard });
+  const server = { folder: join(folder, 'postgres'), port: 0, guard };
+  let postgres = await startPostgres(server);
+  if (options.statements) {
+    await executeAt(postgres.url(), `alter system set shared_preload_libraries = 'pg_stat_statements'`);
+    await postgres.stop();
+    postgres = await startPostgres(server);
+    await executeAt(postgres.url(), 'create extension pg_stat_statements');
+  }
   const url = postgres.url();
   await migrate(url, upkeep.partitions);
   const database = openDatabase({ url, poolMax: 4 });

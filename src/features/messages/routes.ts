@@ -25,6 +25,11 @@ export interface MessageRouteDeps {
 
 const tag = 'Messages';
 
+const listDescription =
+  'A page looks at the newest 5,000 messages when it filters by status, channel, or an idempotency key that is ' +
+  'no longer kept. If older messages may match, it has fewer items than `limit`, perhaps none, and the `next` ' +
+  'link of the `Link` header continues the search.';
+
 const sendErrors: ErrorCode[] = [
   'sender_not_verified',
   'reserved_header',
@@ -67,10 +72,7 @@ export function createMessageRoutes({ config, database, waker }: MessageRouteDep
       operationId: 'listMessages',
       tag,
       summary: 'List messages, newest first',
-      description:
-        'A page looks at the newest 5,000 messages when it filters by status, channel, or an idempotency key that is ' +
-        'no longer kept. If older messages may match, it has fewer items than `limit`, perhaps none, and the `next` ' +
-        'link of the `Link` header continues the search.',
+      description: listDescription,
       auth: 'brand',
       query: listMessagesQuery,
       paginated: true,
