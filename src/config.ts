@@ -50,14 +50,14 @@ const settings = z.object({
   XDG_CACHE_HOME: z.string().optional(),
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
-  /** Address of `/metrics`. Without OPS_PORT it is 9464, and a process that finds that port taken goes on without it. */
+  /** Address of `/metrics`. Without OPS_PORT the port is 9464; if it is taken, the process runs without metrics. */
   OPS_HOST: z.string().default('127.0.0.1'),
   OPS_PORT: port.optional(),
   /** Proxies in front of the API whose X-Forwarded-For is trusted. */
   TRUSTED_PROXIES: networks,
   PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
   DATABASE_URL: z.string().optional(),
-  /** Past a transaction pooler, for connections that keep a session: locks, LISTEN, migrations. */
+  /** Leads past a transaction pooler, for connections that keep a session: locks, LISTEN, migrations. */
   DATABASE_DIRECT_URL: z.string().optional(),
   DATABASE_POOL: z.coerce.number().int().min(2).max(200).optional(),
   POSTGRES_PORT: port.default(54329),
@@ -99,7 +99,7 @@ const settings = z.object({
   SHUTDOWN_GRACE_SECONDS: count(30),
   MESSAGE_CONTENT_RETENTION_DAYS: count(30),
   MESSAGE_RETENTION_DAYS: count(400),
-  /** Of all uploads of one account. */
+  /** Size of all uploads of one account, at most. */
   UPLOAD_QUOTA_MB: count(500),
   /** Set by npm. A start by npm ends when npm ends. */
   npm_lifecycle_event: z.string().optional(),

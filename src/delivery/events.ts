@@ -128,7 +128,7 @@ export function emailEventData(message: EmailEventMessage) {
   };
 }
 
-/** A message as the events about its outcome see it. */
+/** What the events about a message's outcome need to know of the message. */
 export interface EmailEventSource {
   messageId: number;
   accountId: number;
@@ -141,7 +141,7 @@ export interface EmailEventSource {
   tags: Record<string, string> | null;
 }
 
-/** An outcome as its events see it. */
+/** What the events of an outcome are made of. */
 interface EmailOutcome {
   message: EmailEventSource;
   events: readonly MessageEventType[];

@@ -12,11 +12,11 @@ import type { Queryable } from '../platform/db/queryable.ts';
 import { daysBefore, type HousekeepingTask } from '../platform/housekeeping/task.ts';
 import { MESSAGE_ID_SEQUENCE } from './write-messages.ts';
 
-/** How long a range is in use. Retention drops whole partitions, so contents are kept up to this much longer. */
+/** Days for which a range is in use. Retention drops whole partitions, so contents are kept up to this much longer. */
 const RANGE_DAYS = 7;
 /** Ranges of a partition of `messages`. More partitions would make every update by a joined id slower. */
 const RANGES_OF_MESSAGES = 8;
-/** A message is committed with an id that was taken up to this much earlier. */
+/** Longest time between taking an id from the sequence and the commit of its message. */
 const LATE_MS = 3_600_000;
 
 const messages: RangedTable = {
@@ -63,8 +63,8 @@ async function recordOpened(client: Queryable, n: number, openedAt: Date): Promi
 }
 
 /**
- * Moves the sequence to the next range if the current one was opened a week ago and has messages. Ids that processes took before
- * still go to the former range.
+ * Moves the sequence to the next range if the current one was opened a week ago and has messages. Ids that processes
+ * have already taken still go to the former range.
  * @returns whether a range was opened
  */
 async function openNextRange(client: pg.PoolClient, asOf: Date): Promise<boolean> {
@@ -91,7 +91,7 @@ async function openNextRange(client: pg.PoolClient, asOf: Date): Promise<boolean
   return opened;
 }
 
-/** Whether messages of the ranges are still to be sent. */
+/** Whether messages of the ranges are queued, or covered by an open intent. */
 async function isQueued(client: Queryable, { first, end }: RangeSpan): Promise<boolean> {
   const { rows } = await client.query<{ queued: boolean }>(
     `select exists (select 1 from send_queue where message_id >= $1 and message_id < $2)
@@ -132,7 +132,7 @@ export const messageRanges: HousekeepingTask = {
     const client = await database.pool.connect();
     try {
       let changes = 0;
-      // Before the range is opened, so that its partitions exist, and after it, so that the next ones do.
+      // Once before the range is opened, so that its partitions exist, and once after, for those of the next range.
       for (const table of messageTables) changes += (await makeRangesAhead(client, table)).length;
       if (await openNextRange(client, asOf)) changes += 1;
       for (const table of messageTables) {

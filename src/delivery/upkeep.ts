@@ -14,7 +14,9 @@ const expiredSuppressions = batchTask(
    and released_at is null`,
 );
 
-/** Deletes buckets of the allowance that are much older than the period it counts. A locked bucket goes the next time. */
+/**
+ * Deletes buckets of the allowance that are much older than the period it counts. A locked bucket goes the next time.
+ */
 const allowanceBuckets = batchTask(
   'allowance_buckets',
   `delete from allowance_buckets where ctid = any (array(

@@ -26,8 +26,8 @@ import type { QueueLoop } from '../platform/queue/loop.ts';
 import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
 
 /**
- * Connections of the pool. With those outside it a sender has twelve, however many it has to the provider: statements are
- * short and cover many messages, so more connections would only wait for each other in the database.
+ * Connections of the pool. With those outside it a sender has twelve, however many it has to the provider: statements
+ * are short and cover many messages, so more connections would only wait for each other in the database.
  */
 const POOL = 10;
 
@@ -83,8 +83,8 @@ async function makePartitions({ pool }: Database, log: Logger): Promise<void> {
 }
 
 /**
- * The `sender` role: the send loop and the webhook loop, their lanes in the workflow engine (which may be down), and the
- * reaper of dead processes. It waits for the database.
+ * The `sender` role: the send loop and the webhook loop, their lanes in the workflow engine (which may be down), and
+ * the reaper of dead processes. It waits for the database.
  * @throws ConfigError without DATABASE_URL, APP_SECRET and EMAIL_PROVIDER_URL
  */
 export async function run(config: Config): Promise<{ stop(): Promise<void> }> {

@@ -58,8 +58,8 @@ export function toolCache(): Promise<string> {
 }
 
 /**
- * Puts the Temporal engine, the time-skipping server and Schemathesis into the cache. On a bare machine this takes minutes, too long
- * for a test's time limit. Processes that ask at the same time wait for the first.
+ * Puts the Temporal engine, the time-skipping server and Schemathesis into the cache. On a bare machine this takes
+ * minutes, too long for a test's time limit. Processes that ask at the same time wait for the first.
  */
 export async function getTools(): Promise<{ cache: string; missing: MissingTools }> {
   const cache = await toolCache();

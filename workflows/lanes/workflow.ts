@@ -100,7 +100,7 @@ function handleMessages(lane: LaneState): void {
   setHandler(stateQuery, () => lane);
 }
 
-/** Writes the modes that operators ask for into the lane's row, one after another. The loop's process reads them there. */
+/** Writes the modes that operators ask for into the lane's row, one after another. The loop's process reads them. */
 async function steer(lane: LaneState): Promise<void> {
   for (;;) {
     await condition(() => lane.wanted !== null, '1 day', { summary: 'until an operator changes the mode' });

@@ -5,7 +5,7 @@ import type { AcceptRule, CountedMessage } from './limit.ts';
 
 /** What is known about an account stays valid for this long. */
 const KNOWN_MS = 1_000;
-/** An account that was refused nothing for this long is written without looking first. */
+/** After this long without a refusal, an account's messages are written again without a look at its limits. */
 const SUSPECT_MS = 60_000;
 const MAX_SUSPECTS = 10_000;
 
@@ -13,18 +13,19 @@ const MAX_SUSPECTS = 10_000;
 type Left = (number | null)[];
 
 interface Suspect {
-  /** Undefined if the database refused more than was left by this. */
+  /** Undefined until it is read: a refusal shows that the figures known so far are wrong. */
   left: Left | undefined;
   readAt: number;
   refusedAt: number;
 }
 
 /**
- * Keeps accounts that have reached a limit out of the statement that writes everybody's messages. The statement itself
- * decides and refuses as a whole; only then are the accounts of the group looked at, and those over a limit remembered.
+ * Keeps accounts that have reached a limit out of the statement that writes the messages of all accounts. That
+ * statement decides, and refuses a group as a whole. Only after a refusal are the accounts of the group looked at and
+ * remembered as suspects.
  */
 export interface Admission {
-  /** The error for a message that does not fit into what its account had left within the last second, else null. */
+  /** The error for a message that takes more than its account had left within the last second, else null. */
   knownRefusal(message: CountedMessage): AppError | null;
   /** Whether {@link Admission.refuse} has to decide on the account's messages before they are written. */
   isSuspect(accountId: number): boolean;
@@ -48,7 +49,7 @@ function leftSql(rules: readonly AcceptRule[]): string {
   return `select a.id, json_build_array(${parts.join(', ')}) as "left" from accounts a where a.id = any($1::bigint[])`;
 }
 
-/** The first rule of which the message takes more than is left. */
+/** The first rule that has less left than the message takes. */
 function exceeded(rules: readonly AcceptRule[], left: Left, message: CountedMessage): AcceptRule | undefined {
   return rules.find((rule, index) => {
     const takes = rule.takes(message);
@@ -121,7 +122,7 @@ export function createAdmission(
     for (const { id, left } of rows) suspects.learn(id, left);
   }
 
-  /** Takes the message's places of what is left, or returns the error if they are not there. */
+  /** Subtracts what the message takes from what is left, or returns the error if that is not enough. */
   function take(suspect: Suspect, message: CountedMessage): AppError | null {
     if (!suspect.left) return null;
     const rule = exceeded(rules, suspect.left, message);

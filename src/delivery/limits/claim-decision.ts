@@ -5,8 +5,8 @@ import type { ClaimRule, Cte, Limit, Setting } from './limit.ts';
 type HoldRule = Extract<ClaimRule, { effect: 'hold' }>;
 
 /**
- * A held message is due no later than just after it expires, so that the check before hand-over ends it. One that is held
- * with its backlog is due only then: until that, the release of the backlog makes it due.
+ * A held message becomes due just after it expires at the latest, so that the check before hand-over ends it. A message
+ * that is held with its backlog has this time as `due_at`; the release of the backlog makes it due earlier.
  */
 const EXPIRY = `queued_at + ${MESSAGE_LIFETIME} + interval '1 second'`;
 
@@ -15,7 +15,7 @@ const applies = ({ name }: Limit) => `${name}_applies`;
 const takesPlace = ({ name }: Limit) => `${name}_takes_place`;
 const place = ({ name }: Limit) => `${name}_place`;
 
-/** Whether a limit holds all messages of an account: they are then held as a backlog, not each until a time of its own. */
+/** Whether a limit holds all messages of an account: then it holds them as a backlog, not each until its own time. */
 function holdsBacklog({ claim, condition, quota }: Limit): boolean {
   if (claim?.effect !== 'hold') return false;
   return condition ? condition.reads === 'account' : quota?.per === undefined;
@@ -59,8 +59,8 @@ function quotaSql(limit: Limit, decided: readonly Limit[], rows: string): string
 }
 
 /**
- * SQL: the rows of the expression `picked`, each with whether each limit applies to it. Conditions come first: a message
- * that one of them holds takes no place in a quota.
+ * SQL: the rows of the expression `picked`, each with whether each limit applies to it. Conditions come first: a
+ * message that one of them holds takes no place in a quota.
  */
 function weighedSql(table: Limits): string {
   const decided = inClaim(table).filter(({ condition }) => condition);
@@ -74,8 +74,8 @@ function weighedSql(table: Limits): string {
 }
 
 /**
- * SQL: the queue rows of the expression `picked`, decided by the first limit of the table that applies to them. `held_by`
- * is its name, or null if the message is claimed.
+ * SQL: the queue rows of the expression `picked`, decided by the first limit of the table that applies to them.
+ * `held_by` is its name, or null if the message is claimed.
  */
 export function decidedSql(table: Limits = limits): string {
   const cases = inClaim(table).map(
@@ -115,8 +115,8 @@ export function heldSql(table: Limits = limits): string {
 
 /**
  * SQL: a select of one row for the expression `account`: `recheck_at`, when to look again because a limit holds all
- * messages of the account (null: none does), and `room`, how many messages the quotas let go. A limit holds for ten
- * seconds at least. Needs {@link figuresCtes}.
+ * messages of the account (null: none does), and `room`, how many messages the quotas let go. A limit holds for at least
+ * ten seconds. Needs {@link figuresCtes}.
  */
 export function roomSql(table: Limits = limits): string {
   const holding = inClaim(table).flatMap((limit) =>

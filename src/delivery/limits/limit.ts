@@ -73,8 +73,8 @@ export interface CountedMessage {
 
 /**
  * Refuses requests to send. The statement that writes a group of messages decides (`reserve`); if one account has too
- * many, it writes nothing. The accounts of the group are then looked at (`left`), the messages that do not fit
- * (`takes`) are refused, and the others written. What `takes` and `left` return must agree with `reserve`.
+ * many, it writes nothing. Then `left` reads what each account of the group has left. The messages that take more
+ * (`takes`) are refused, and the others are written. What `takes` and `left` return must agree with `reserve`.
  */
 export interface AcceptRule {
   /** The error that the client receives. */

@@ -6,12 +6,12 @@ import { figuresCtes, roomSql } from './claim-decision.ts';
 
 /** The most messages that one transaction releases. */
 const PAGE = 2_000;
-/** When to look again at what a release has left: it was locked, or found no room. */
+/** When to look again at messages that a release left held: they were locked, or a limit had no room for them. */
 const RECHECK = `interval '10 seconds'`;
 
 /**
- * SQL: expressions of a `with` clause that have the held backlogs of an account looked at now. They belong into the
- * statement that resumes the account or raises one of its limits: senders then release the messages in pages, as far as
+ * SQL: expressions of a `with` clause that make senders look at the held backlogs of an account now. Add them to the
+ * statement that resumes the account or raises one of its limits. Senders then release the messages in pages, as far as
  * the limits allow.
  * @param accountId SQL: the id of the account
  */
@@ -24,7 +24,7 @@ export const releaseCtes = (accountId: string): string => `
   )`;
 
 interface HeldBacklog extends Backlog {
-  /** How many messages more may be released; null or 0: to be decided. */
+  /** How many more messages may be released; null or 0: to be decided. */
   releaseCount: number | null;
   /** The `due_at` of the last message released, as text. */
   releasedUntil: string | null;
@@ -45,7 +45,7 @@ async function takeBacklog(trx: Queryable): Promise<HeldBacklog | undefined> {
 const keyOf = ({ accountId, channel, class: priority }: Backlog) => [accountId, channel, priority];
 const THIS_BACKLOG = 'account_id = $1 and channel = $2 and class = $3';
 
-/** Looks how many messages the limits let go, not counting those that are due already. */
+/** Decides how many messages the limits let go, not counting those that are due already. */
 async function decide(trx: Queryable, backlog: HeldBacklog, settings: LimitSettings): Promise<number> {
   const { rows } = await trx.query<{ count: number | null }>({
     name: 'decide_held_backlog',
@@ -70,8 +70,9 @@ async function decide(trx: Queryable, backlog: HeldBacklog, settings: LimitSetti
 }
 
 /**
- * Makes held messages due, those that were accepted first. Messages that are locked are left to a later look: a recorder
- * that has locked a message wants its queue row next, which we have locked.
+ * Makes held messages due, beginning with those that were accepted first. Skips messages that are locked and leaves
+ * them to a later look: a recorder that has locked a message wants its queue row next, which this transaction has
+ * locked.
  */
 async function releasePage(trx: Queryable, backlog: HeldBacklog, count: number): Promise<number> {
   const { rows } = await trx.query<{ found: number; released: number }>({
@@ -106,7 +107,10 @@ async function releasePage(trx: Queryable, backlog: HeldBacklog, count: number):
   return released;
 }
 
-/** Ends a release that found no more, or no more room. The row stays while messages are held. */
+/**
+ * Ends a release that found no more messages, or used up what the limits let go. The row stays while messages are
+ * held.
+ */
 async function endRelease(trx: Queryable, backlog: HeldBacklog): Promise<void> {
   const { rowCount } = await trx.query({
     name: 'end_release',
@@ -127,8 +131,8 @@ export interface Release {
 }
 
 /**
- * Looks at one held backlog whose time has come, and releases up to 2,000 of its messages if the limits let them go. A
- * release that is cut short goes on where it was committed, in any sender.
+ * Looks at one held backlog whose `recheck_at` has passed, and releases up to 2,000 of its messages if the limits let
+ * them go. If the sender dies, any other sender continues after the last committed page.
  * @returns null if no backlog is to be looked at
  */
 export function releaseHeldPage(pool: pg.Pool, settings: LimitSettings): Promise<Release | null> {

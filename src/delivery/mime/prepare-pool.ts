@@ -1,6 +1,6 @@
 /**
- * Prepares large contents in threads. What a client sends may take a second to convert and encode, and meanwhile the
- * event loop of a sender must serve its connections, its heartbeat and everyone else's mail.
+ * Prepares large contents in threads. A content may take a second to convert and encode. Meanwhile the event loop of
+ * the sender must serve its connections and the mail of all other accounts.
  */
 import { Worker } from 'node:worker_threads';
 import { InvalidMessageError } from './header-fields.ts';
@@ -31,7 +31,7 @@ export interface PreparePoolOptions {
 
 const THREADS = 2;
 const LIMIT_MS = 5_000;
-/** The limit is counted in steps: if the whole machine stands still, only one step passes. */
+/** Time is counted in steps, so that a pause of the whole machine counts as one step only. */
 const STEPS = 20;
 const MAX_HEAP_MB = 512;
 

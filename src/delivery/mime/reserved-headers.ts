@@ -20,7 +20,7 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'date',
   'message-id',
   'mime-version',
-  // The path of a message: written by the servers that carry it. Delivered-To makes a server report a loop.
+  // The path of a message, written by the servers that carry it. Delivered-To can make a server report a loop.
   'return-path',
   'received',
   'received-spf',

@@ -111,7 +111,10 @@ class SmtpProvider implements EmailProvider {
     }
   }
 
-  /** Sends emails over the slot's connection. If it ends with one of them, those behind it are `not_tried`. */
+  /**
+   * Sends emails over the slot's connection. If the connection ends with one of them, those behind it are
+   * `not_tried`.
+   */
   async #transfer(slot: Slot, batch: readonly OutgoingEmail[]): Promise<HandOverOutcome[]> {
     const kept = slot.connection?.open === true;
     try {

@@ -7,13 +7,13 @@ const WALK_INTERVAL_MS = 500;
 const MAX_WALK_SHARE = 1 / 20;
 
 /**
- * The backlogs with due messages, as far as a sender knows. Most wake-ups name the backlogs that have new messages, so a
- * sender looks only at these and at those that its last claims have not emptied. A walk over all backlogs, at most every
- * half second, finds the rest: retries, messages that other processes gave back, and lost notifications. From a walk a
- * sender also knows when each other backlog will be due; until then it costs nothing.
+ * The backlogs with due messages, as far as a sender knows. Most wake-ups name the backlogs that have new messages,
+ * so a sender looks only at these and at those that its last claims have not emptied. A walk over all backlogs, at
+ * most every half second, finds the rest: retries, messages that other processes gave back, and lost notifications. A
+ * walk also shows when each of the other backlogs will be due; until then the sender does not look at it.
  */
 export interface Backlogs {
-  /** Notes backlogs that have new messages. @param names null: any may have; the next round begins with a walk */
+  /** Notes backlogs that have new messages. @param names null: any backlog may; the next round begins with a walk */
   hint(names: readonly string[] | null): void;
   /** Walks if that is due. */
   refresh(): Promise<void>;
@@ -74,7 +74,7 @@ class KnownBacklogs implements Backlogs {
 
   hint(names: readonly string[] | null): void {
     if (names === null) {
-      // Walks that follow each other take half of the time at most.
+      // Even if walks are requested all the time, they take half of it at most.
       this.#walkAt = Math.min(this.#walkAt, this.#walkedAt + this.#walkMs);
       return;
     }

@@ -33,8 +33,8 @@ const STRAINS_TO_OPEN = 3;
 
 /**
  * Reports to the breaker what a batch shows of its provider: that it works, a fault, or strain.
- * @param suspect the batch is a message that has already lost a connection. If it does again, that says something about
- *   the provider only while the provider is being tested
+ * @param suspect the batch is one message that has already lost a connection. If it loses another, that is evidence
+ *   against the provider only while the provider is being tested
  */
 export function judgeProvider(
   breaker: Breaker,
@@ -52,7 +52,7 @@ export function judgeProvider(
   } else breaker.succeeded();
 }
 
-/** Whether the provider has worked on the message, so that the time it took is a measure. */
+/** Whether the provider has worked on the message, so that its time can be measured. */
 export function hasVerdict({ kind }: HandOverOutcome): boolean {
   return kind === 'accepted' || kind === 'deferred' || kind === 'bounced' || kind === 'refused';
 }

@@ -10,7 +10,7 @@ export const MAX_BYTES_IN_HAND = 64 * MIB;
 
 /** Bounds the bytes of contents that the batches of a process have in memory. Its buffers share it. */
 export interface ByteBudget {
-  /** Whether that much may be taken. Anything may if nothing is taken. */
+  /** Whether so many bytes may be taken. If nothing is taken yet, any number may. */
   hasRoom(bytes: number): boolean;
   take(bytes: number): void;
   giveBack(bytes: number): void;
@@ -35,15 +35,16 @@ export function createByteBudget(limit: number = MAX_BYTES_IN_HAND): ByteBudget 
 }
 
 /**
- * The claims of a provider channel that wait for a worker. They are handed over by class and, within a class, in turn
- * between accounts: a message waits for the batches that were taken before it came, never for another account's backlog.
+ * The claims of a provider channel that wait for a worker. They are handed over by class and, within a class, the
+ * accounts take turns: a message waits for the batches that were taken before it came, never for another account's
+ * backlog.
  */
 export interface ClaimBuffer {
   /** How many more to claim: 0 until the buffer is half empty. A full one has half a second of measured work. */
   wanted(): number;
   /**
-   * How many to claim of backlogs that the buffer does not {@link has | have}, although it has enough of others: these
-   * would wait for a place in it. 0 if it is empty or twice as full as it should be.
+   * How many to claim of backlogs of which the buffer has no claims (see {@link has}), although it has enough of
+   * others: without this, they would wait until it is half empty. 0 if it is empty or twice as full as it should be.
    */
   wantedOfOthers(): number;
   /** Whether it has claims of this backlog. */
@@ -54,8 +55,9 @@ export interface ClaimBuffer {
   /** Whether the provider takes so long that a batch is at most half as large as it may be. */
   isSlow(): boolean;
   /**
-   * @returns a batch: at most 50 claims, 250 ms of measured work and 8 MiB, fewer if several workers wait and there is enough to share; null once
-   *   the buffer is closed
+   * Waits for claims and takes a batch: at most 50 claims, 250 ms of measured work and 8 MiB. Workers that wait share
+   * the claims, if each share is at least 50 ms of work.
+   * @returns null once the buffer is closed
    */
   take(): Promise<Claim[] | null>;
   /** Ends a batch, whatever its outcome: its contents are no longer in memory. */

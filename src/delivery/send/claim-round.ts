@@ -7,7 +7,7 @@ import { type Claim, claimBacklogs } from './claim.ts';
 
 /** Smaller claims cost more than they make a round fairer. */
 const MIN_QUANTUM = 50;
-/** The most backlogs that one transaction claims of. */
+/** Maximum number of backlogs that one transaction claims from. */
 const MAX_GROUP = 16;
 /** The order of service is forgotten if it covers more backlogs than this. */
 const MAX_REMEMBERED = 10_000;
@@ -19,10 +19,10 @@ export interface ClaimRound {
 }
 
 /**
- * Claims of backlogs in order, until enough is claimed. Backlogs with few messages share transactions: a group grows while
- * groups bring less than one backlog may give.
+ * Claims from backlogs in order, until enough is claimed. Backlogs with few messages share transactions: the next group
+ * is larger if a group brought less than one backlog may give.
  * @param wanted messages to claim
- * @param quantum the most to claim of one backlog
+ * @param quantum maximum number of messages to claim from one backlog
  * @param claim claims of a group of backlogs in one transaction; returns the number of messages
  */
 async function claimInGroups(

@@ -44,7 +44,7 @@ const ACCOUNT_LOCK = 1_129_468_234;
 /** How soon to look again at a message that has to be held while another transaction changes it. */
 const BUSY_RECHECK = `interval '5 seconds'`;
 
-/** How soon to look whether a limit holds a backlog still: it may have ended while the claim ran. */
+/** How soon to check whether a limit still holds a backlog: it may have ended while the claim ran. */
 const HOLD_RECHECK = `interval '30 seconds'`;
 
 /** SQL: a field of the prepared statement's parameter, a {@link ClaimRequest} with the settings of the limits. */
@@ -52,7 +52,8 @@ const requested = (field: keyof ClaimRequest, type: string) => `($1 ->> '${field
 
 /**
  * SQL: looks at the first due rows of a backlog and claims those that no limit holds. The others become `held`, each
- * until its limit ends, or, if the limit holds the whole account, until the backlog is released. A quota counts a message once, even if it is claimed several times.
+ * until its limit ends, or, if the limit holds the whole account, until the backlog is released. A quota counts a
+ * message once, even if it is claimed several times.
  *
  * Rows are written by their keys, never joined: while the statistics of the table say that it is empty, a join walks
  * all of it for each row. What a held row becomes is therefore looked up in `holds`, a map by message id.
@@ -108,7 +109,7 @@ export function claimSql(table: Limits = limits, name = 'claim_backlog'): string
   from (select count(*)::int as looked_at from decided) d left join claimed on true order by message_id`;
 }
 
-/** What a claim returns: a row for each claimed message, or one without a message. */
+/** What a claim returns: a row for each claimed message, or, if there is none, one row without a message. */
 interface ClaimedRow {
   looked_at: number;
   message_id: number | null;
@@ -124,12 +125,15 @@ export interface BacklogClaim {
   claims: Claim[];
 }
 
-/** A connection may have been used by another version, through a pooler: another statement has another name. */
+/**
+ * Behind a pooler, another version may have prepared its claim on the connection, so the name depends on the
+ * statement.
+ */
 const STATEMENT = `claim_backlog_${createHash('sha256').update(claimSql()).digest('hex').slice(0, 12)}`;
 
 const NOT_PREPARED = '26000';
 const PREPARED_ALREADY = '42P05';
-/** A pooler may run each try on another connection. */
+/** A pooler may run each try on a different connection. */
 const MAX_TRIES = 5;
 
 /** Errors of PostgreSQL have a code of five characters. */
@@ -137,8 +141,8 @@ const codeOf = (error: unknown) => (error as { code?: string }).code;
 
 /**
  * Runs statements that execute the prepared claim. Planning a claim takes longer than a small claim itself, so each
- * connection plans it once. Behind a pooler only the database knows which connection has: so prepare it if it is missing,
- * in the same string, which runs on one connection.
+ * connection plans it once. Behind a pooler, only the database knows which connections have prepared it. If the claim
+ * is missing, it is prepared in the same string of statements, which runs on one connection.
  */
 async function runPrepared(client: pg.PoolClient, text: string): Promise<{ rows: ClaimedRow[] }[]> {
   const run = async (sql: string) => (await client.query(sql)) as unknown as { rows: ClaimedRow[] }[];
@@ -184,9 +188,9 @@ function backlogClaim(
 }
 
 /**
- * Claims messages of some backlogs for a process, in one transaction. A claim promises nothing and can be taken back. It
- * does not wait until it is on disk, and the database may forget it in a crash: the commit of the intent that covers it
- * writes both.
+ * Claims messages of some backlogs for a process, in one transaction. A claim promises nothing and can be taken back.
+ * Its commit does not wait for the disk, so the database may forget it in a crash. The commit of the intent that covers
+ * it writes both to disk.
  * @returns what was claimed of each backlog, in the order of `requests`. The other messages are `held` in the same
  *   transaction; one that another transaction is changing is looked at again seconds later
  */

@@ -115,11 +115,11 @@ function keyOf({ from, replyTo, subject, html, text, headers, feedbackId }: Emai
   return `${addresses}${part(feedbackId ?? null)}${further.join('')};${part(subject)}${part(html)}${part(text)}`;
 }
 
-/** What may be prepared at once, in the unit of `weightOf`. At the limit it takes about 20 ms at worst. */
+/** The heaviest content that the event loop prepares, in the unit of `weightOf`. It takes about 20 ms at worst. */
 const MAX_WEIGHT_AT_ONCE = 64 * 1024;
-/** Converting HTML to text, and encoding headers in words, take this many times as long as encoding a body. */
+/** How much longer it takes to convert HTML to text, or to encode headers in words, than to encode a body. */
 const SLOW_FACTOR = 4;
-/** Longer contents are prepared each time: a key would take milliseconds, and they would evict most of the others. */
+/** Longer contents are not cached: their keys would take milliseconds, and they would evict most other contents. */
 const MAX_CACHED_LENGTH = MAX_CACHE_SIZE / 24;
 
 type Weighed = Pick<EmailContent, 'html' | 'text' | 'headers'>;

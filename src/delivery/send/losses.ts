@@ -4,8 +4,8 @@ import type { BatchMessage } from './batch.ts';
 import type { Claim } from './claim.ts';
 
 /**
- * A message that loses its connection for the second time has had an attempt: its `lost` becomes `deferred`.
- * @param suspect the batch is a message that has lost a connection before
+ * If a message loses its connection for the second time, it counts as an attempt: `lost` becomes `deferred`.
+ * @param suspect the batch is one message that has lost a connection before
  */
 export function chargeLosses(outcomes: readonly HandOverOutcome[], suspect: boolean): HandOverOutcome[] {
   return outcomes.map((outcome) =>
@@ -13,14 +13,14 @@ export function chargeLosses(outcomes: readonly HandOverOutcome[], suspect: bool
   );
 }
 
-/** Whether the batch is a message that has lost a connection before. Such a message is alone in its batch. */
+/** Whether the batch is one message that has lost a connection before. Such a message is alone in its batch. */
 export function isSuspect(claims: readonly Claim[]): boolean {
   return claims.some(({ losses }) => losses > 0);
 }
 
 /**
  * Counts the lost connections of messages in their queue rows, so that any sender hands them over alone from now on.
- * @param messages with their outcomes, in the same order; the owner still has their claims
+ * @param messages with their outcomes, in the same order; the owner must still have their claims
  */
 export async function countLosses(
   client: Queryable,

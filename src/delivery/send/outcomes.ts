@@ -84,8 +84,8 @@ function failed(record: OutcomeRecord, code: FailureCode, text: string): Outcome
 }
 
 /**
- * Ends a message that may have been sent. It is not known to have failed, so nothing is reported (interface §6.3), and it
- * uses up what it has reserved.
+ * Ends a message that may have been sent. It is not known to have failed, so no event is published (interface §6.3),
+ * and it uses up what it has reserved.
  */
 function endedUnknown(record: OutcomeRecord, code: FailureCode, text: string): OutcomeRecord {
   const message = clip(`an earlier attempt may have sent it; ${text}`);

@@ -1,12 +1,12 @@
 /** The maximum number of messages given to a provider under one intent. */
 export const MAX_BATCH = 50;
-/** Measured work of a batch: other accounts wait for a connection no longer than this. */
+/** Most measured work of a batch: other accounts wait no longer than this for a connection. */
 const MAX_BATCH_MS = 250;
 /** Measured work of one account's turn within a batch. */
 const TURN_MS = 50;
-/** Less measured work than this is not shared between workers: each batch costs the database an intent of its own. */
+/** Least measured work of a worker's share, because each batch costs the database an intent. */
 const MIN_SHARE_MS = 50;
-/** Claims of a buffer are the work of this time for all workers. */
+/** A full buffer has claims for this time of work by all workers. */
 const AHEAD_MS = 500;
 const MAX_AHEAD = 1_000;
 /** Assumed of a provider until its first batch is measured. */
@@ -14,13 +14,13 @@ const FIRST_GUESS_MS = 25;
 /** Weight of the newest batch in the mean. */
 const WEIGHT = 0.2;
 
-/** How long a provider channel takes for a message, and how many messages are given to it at once for that reason. */
+/** Measures how long a provider channel takes for a message, and decides from it how many it gets at once. */
 export interface Pace {
   /** Measures a batch that the provider has worked on. @param ms from its start to its last outcome */
   measure(messages: number, ms: number): void;
-  /** Messages of a batch. */
+  /** Maximum number of messages of a batch. */
   batchSize(): number;
-  /** Messages that one worker takes, although others wait, too. */
+  /** Messages that a worker takes at least, if there are so many, although other workers wait. */
   minShare(): number;
   /** Messages that one account may have in a batch before the next account has its turn. */
   turnSize(): number;

@@ -6,9 +6,9 @@ import { backlogName } from '../backlog.ts';
 import type { LimitSettings } from '../limits/authority.ts';
 import { releaseHeldPage } from '../limits/release-held.ts';
 
-/** Pause while no held backlog is to be looked at. */
+/** Pause if no held backlog has to be looked at. */
 const IDLE_MS = 1_000;
-/** Pause between two pages, for the claims of the same database. */
+/** Pause between two pages, which leaves the database to claims. */
 const BUSY_MS = 5;
 
 export interface ReleasingDeps {

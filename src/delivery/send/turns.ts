@@ -27,7 +27,7 @@ class Batch {
     this.#bounds = bounds;
   }
 
-  /** Whether no further claim belongs to the batch, whichever it is. */
+  /** Whether no further claim may be added to the batch. */
   get full(): boolean {
     return this.claims.length >= this.#bounds.messages || (this.claims[0]?.losses ?? 0) > 0;
   }

@@ -39,14 +39,18 @@ export interface SmtpSubmission {
   smtpUtf8: boolean;
   /** The message has bytes over 127, so BODY=8BITMIME (RFC 6152) is needed. */
   eightBit: boolean;
-  /** The complete message (RFC 5322) with CRLF line ends, not dot-stuffed. Must not change until the outcome is known. */
+  /**
+   * The complete message (RFC 5322) with CRLF line ends, not dot-stuffed. Must not change until the outcome is known.
+   */
   data: Uint8Array;
 }
 
 /** The outcome of one submission. */
 export type SmtpOutcome =
   | { kind: 'accepted'; reply: SmtpReply }
-  /** A verdict on this message, 4xx or 5xx. `connectionLost`: the connection ended with it, or before all its replies. */
+  /**
+   * A verdict on this message, 4xx or 5xx. `connectionLost`: the connection ended with it, or before all its replies.
+   */
   | { kind: 'refused'; stage: 'mail' | 'rcpt' | 'data' | 'body'; reply: SmtpReply; connectionLost: boolean }
   /** The server does not offer what this message needs; nothing was sent. */
   | { kind: 'unsupported'; capability: 'smtputf8' | '8bitmime' | 'size'; message: string }

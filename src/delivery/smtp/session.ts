@@ -199,7 +199,9 @@ export class SmtpSession implements SmtpConnection, WireListener {
     this.#finish(current, { kind: 'refused', stage: 'body', reply, connectionLost: false });
   }
 
-  /** A reply in the middle of a long message. A refusal is for this message, but its remaining bytes are on their way. */
+  /**
+   * A reply in the middle of a long message. A refusal is for this message, but its remaining bytes are on their way.
+   */
   #onEarlyReply(current: Transaction, reply: SmtpReply): void {
     if (reply.code < 400) return this.#violation(reply);
     current.verdict = { stage: 'body', reply };
@@ -292,7 +294,7 @@ export class SmtpSession implements SmtpConnection, WireListener {
     const current = this.#current;
     if (!current) return;
     this.#bodyDue = false;
-    // The server sent 354 although it had refused RCPT. An empty message ends the transaction; its reply does not count.
+    // The server sent 354 although it had refused RCPT. An empty message ends the transaction; its reply is ignored.
     const body = current.verdict
       ? new Uint8Array(0)
       : stuffDots(current.envelope.data, current.envelope.dots);

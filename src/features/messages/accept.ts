@@ -149,7 +149,9 @@ function writtenResult(row: Row, written: Map<number, WrittenMessage>): Result |
   return message ? { ok: true, accepted: { replayed: false, written: message } } : null;
 }
 
-/** The connection was lost before the commit was confirmed: reports as accepted the messages that are in the database. */
+/**
+ * The connection was lost before the commit was confirmed: reports as accepted the messages that are in the database.
+ */
 async function resultsAfterLostConnection(rows: Row[], pool: pg.Pool, cause: unknown): Promise<Result[]> {
   const written = await findWritten(pool, rows).catch(() => {
     throw new AppError('unavailable', 'the database is unavailable; try again', { cause });
@@ -158,7 +160,7 @@ async function resultsAfterLostConnection(rows: Row[], pool: pg.Pool, cause: unk
   return rows.map((row) => writtenResult(row, written) ?? { ok: false, error });
 }
 
-/** Decides on the messages of accounts that were refused lately: they replay, are refused, or are written with the rest. */
+/** Decides which messages of recently refused accounts replay, are refused, or are written with the rest. */
 async function sortOut(rows: readonly Row[], { pool, admission }: GroupDeps) {
   const suspects = rows.filter((row) => admission.isSuspect(row.draft.account_id));
   const kept = await findKept(pool, suspects);

@@ -43,7 +43,9 @@ function address(problems: Problems, field: string, text: string | undefined): E
   return null;
 }
 
-/** The sender, given as `from` or `from_email`. Until domains can be registered, only the sandbox address is allowed. */
+/**
+ * The sender, given as `from` or `from_email`. Until domains can be registered, only the sandbox address is allowed.
+ */
 function sender(problems: Problems, body: SendMessageBody, allowed: string): EmailAddress | null {
   const from = address(problems, 'from', body.from);
   const fromEmail = address(problems, 'from_email', body.from_email);

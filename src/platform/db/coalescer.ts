@@ -13,8 +13,8 @@ export interface CoalescerOptions<Item, Result> {
   /** How many groups are written at the same time. */
   concurrency: number;
   /**
-   * Shortest pause between the starts of two groups, in which items gather. A lone item after a pause does not wait, and
-   * neither does a full group.
+   * Shortest pause between the starts of two groups, in which items gather. A lone item after a pause does not wait,
+   * and neither does a full group.
    */
   intervalMs?: number;
   /** Writes a group and returns the results in its order. An error fails every item of the group. */

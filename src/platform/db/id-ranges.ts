@@ -1,7 +1,7 @@
 import { existingPartitions, inMakerTransaction } from './partition-changes.ts';
 import type { Queryable } from './queryable.ts';
 
-/** Ids of one range: a week's, even at 7,000 a second. The ids of more than two million ranges fit into a JavaScript number. */
+/** Ids of one range: enough for a week at 7,000 a second. Two million ranges fit into a JavaScript number. */
 export const RANGE_IDS = 2 ** 32;
 
 /**

@@ -126,7 +126,8 @@ async function replay(
  * @param request null if the client sent no key: the work runs in a transaction all the same
  * @param create the work
  * @param load the current state of the resource; null if it was removed
- * @throws AppError `idempotency_conflict` if the key belongs to another payload; `not_found` if the resource was removed
+ * @throws AppError `idempotency_conflict` if the key belongs to another payload; `not_found` if the resource was
+ *   removed
  */
 export async function withIdempotency(
   pool: pg.Pool,

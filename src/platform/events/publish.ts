@@ -15,8 +15,8 @@ export interface EventConsumer {
    */
   subscriptionsSql: string;
   /**
-   * Common table expressions that queue the work. They read `new_events (n, id, account_id, brand_id, type, occurred_at,
-   * data)`: the events, numbered in the order in which they are published.
+   * Common table expressions that queue the work. They read `new_events (n, id, account_id, brand_id, type,
+   * occurred_at, data)`: the events, numbered in the order in which they are published.
    */
   queueSql: string;
   /** Which of these expressions has a row, with `event_id`, for each piece of work. */

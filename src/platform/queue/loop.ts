@@ -26,7 +26,7 @@ export type QueueState = Pick<LaneReport, 'inFlight' | 'providers'>;
 /** The result of one look at the queue. */
 export interface ClaimResult {
   claimed: number;
-  /** Longest pause before the next look if nothing was claimed, in milliseconds; null: the idle back-off alone decides. */
+  /** Longest pause in milliseconds before the next look if nothing was claimed; null: only the idle back-off counts. */
   nextLookMs: number | null;
 }
 
@@ -101,7 +101,7 @@ const RETRY_MS = 250;
 const RATE_MS = 1_000;
 const BACKLOG_MS = 10_000;
 
-/** The loop of one process over one queue. It needs PostgreSQL only; a lane in the workflow engine shows and steers it. */
+/** The loop of one process over one queue. It needs PostgreSQL only; a lane in the engine shows and steers it. */
 class Loop<Claim> implements QueueLoop, QueueHandle<Claim> {
   readonly kind: LaneKind;
   readonly #deps: QueueLoopDeps;

@@ -16,8 +16,9 @@ async function connectionsByKind({ database }: CrashStage): Promise<Map<string, 
 }
 
 /**
- * Kills connections of the roles in the database at even intervals: those of heartbeats, and of all other kinds. All are terminated but one in the
- * middle, whose process in the database is killed: the database then ends all others and restarts in place.
+ * Ends database connections of the roles at even intervals: those of heartbeats, and those of all other kinds. One in
+ * the middle is ended by killing its backend, so that the database drops all connections and restarts in place; the
+ * others are terminated.
  * @returns the kinds of those killed
  */
 export async function killBackends(

@@ -8,8 +8,8 @@ interface Scale {
   /** Database backends killed in place, one after another, while messages are sent. */
   backends: { messages: number; kills: number; everyMs: number };
   /**
-   * Carillon promises that stranded work moves again within 15 s of the restart. Only the full tests check it: they have
-   * the machine to themselves, whereas a busy machine must not fail `npm test`.
+   * Carillon promises that stranded work moves again within 15 s of the restart. Only the full tests check it: they
+   * have the machine to themselves, whereas a busy machine must not fail `npm test`.
    */
   strandedLimitSeconds: number;
 }

@@ -22,7 +22,8 @@ import {
  * How long to wait for the next attempt.
  * @param schedule delays in seconds after the first, second … failed attempt (WEBHOOK_RETRY_SCHEDULE)
  * @param attempt number of the attempt that failed, from 1
- * @param retryAfterSeconds the endpoint's `Retry-After`: it can postpone the attempt, at most to the delay of the next step
+ * @param retryAfterSeconds the endpoint's `Retry-After`: it can postpone the attempt, at most by the next
+ *   step's delay
  * @returns seconds; null after the last step
  */
 export function retryDelaySeconds(
@@ -64,7 +65,9 @@ interface AttemptRecord {
   status: 'retrying' | 'delivered' | 'failed';
   nextAttemptAt: Date | null;
   lastError: string | null;
-  /** Set if the webhook was turned off or on since. Then a failure does not end a retry that was requested after that. */
+  /**
+   * Set if the webhook was turned off or on since. Then a failure does not end a retry that was requested after that.
+   */
   formerGeneration?: number;
   outcome: AttemptOutcome;
 }
@@ -91,8 +94,8 @@ function attemptRecord(
  * Records attempts as facts: each once, even if another process owns the queue row by now. A success counts even if the
  * delivery was given up in the meantime; a failure never reverts a success.
  *
- * Do not add a range of `created_at`: the plan is cached, and would read all deliveries of the range instead of looking up
- * each by its key.
+ * Do not add a range of `created_at`: the plan is cached, and would read all deliveries of the range instead of
+ * looking up each by its key.
  */
 const recordSql = (condition = 'true') => `
   input as (
@@ -249,8 +252,8 @@ async function recordIn(
 
 /**
  * Records attempts and everything that follows from them in one transaction: webhook deliveries, attempt rows, the
- * webhooks' health, the removal of the queue rows, outbox rows that wake recovery workflows, and the turning off of webhooks
- * that have failed for three days.
+ * webhooks' health, the removal of the queue rows, outbox rows that wake recovery workflows, and the turning off of
+ * webhooks that have failed for three days.
  * @returns channels to wake after the commit
  */
 export async function recordAttempts(

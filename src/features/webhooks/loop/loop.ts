@@ -182,7 +182,9 @@ class AttemptQueue implements QueueAdapter<OwnedDelivery> {
     return deliveries.length;
   }
 
-  /** Reads the endpoints of claims and schedules them. Gives the claims back if that fails, so that none is left idle. */
+  /**
+   * Reads the endpoints of claims and schedules them. Gives the claims back if that fails, so that none is left idle.
+   */
   async #accept(claimed: readonly WebhookDelivery[]): Promise<void> {
     // A delivery that this process works on can be claimed again after the reaper has released it. The attempt that
     // runs goes on: its record deletes the queue row.

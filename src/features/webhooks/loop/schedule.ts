@@ -5,7 +5,7 @@ import type { Endpoint } from '../attempts/endpoint.ts';
 const FAST_SLOTS = 512;
 /** Concurrent attempts of a process at all slow endpoints together: a tenth of the above. */
 const SLOW_SLOTS = 51;
-/** Concurrent attempts of all processes together at one endpoint. */
+/** Maximum number of concurrent attempts at one endpoint, by all processes together. */
 export const MAX_PER_ENDPOINT = 16;
 /** For an endpoint that has not answered yet, so that many dead ones at once take few slots and TLS handshakes. */
 const MAX_PER_UNPROVEN = 1;
@@ -70,8 +70,9 @@ export interface SlowEndpoint {
 }
 
 /**
- * Decides which attempt of a process is the next. Endpoints take turns; each has at most the process's share of 16
- * attempts at once, or 2 after 5 time-outs in a row, and all slow endpoints together a tenth of the slots. Nothing here waits or does I/O.
+ * Decides which attempt a process makes next. Endpoints take turns; each has at most the process's share of 16
+ * attempts at once, or 2 after 5 time-outs in a row, and all slow endpoints together a tenth of the slots. Nothing
+ * here waits or does I/O.
  */
 export class AttemptSchedule {
   readonly #endpoints = new Map<number, EndpointState>();
