@@ -27,7 +27,7 @@ import { registerProcess } from '../platform/processes/process.ts';
 import { createKeyring } from '../platform/secrets/keyring.ts';
 
 const DEFAULT_POOL = 16;
-/** Used if OPS_PORT is not set. */
+/** The port for operators if OPS_PORT is not set. */
 const DEFAULT_OPS_PORT = 9464;
 
 export interface ApiServerDeps {
@@ -103,8 +103,8 @@ function serve(host: string, port: number, deps: AppDeps): Promise<Listening> {
 }
 
 /**
- * Serves `/metrics` on the port for operators. Several processes of one host may have the same default port: all but
- * the first go on without it.
+ * Serves `/metrics` on the port for operators. If several processes on one host have the default port, only the first
+ * serves metrics.
  * @returns null if OPS_PORT is not set and the default port is taken
  */
 async function serveOperators({ OPS_HOST, OPS_PORT }: Config, deps: AppDeps): Promise<Listening | null> {

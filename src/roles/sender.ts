@@ -47,7 +47,7 @@ interface ChannelDeps {
   database: Database;
   keyring: Keyring;
   resolver: Resolver;
-  /** Of the service's own domain. */
+  /** Signers of the service's own domain. */
   signers: readonly DkimSigner[];
 }
 

@@ -75,7 +75,7 @@ const lines = () => program.output().trim().split('\n');
 const waiting = () => lines().filter((line) => line.includes('waiting for it'));
 
 describe.each(['api', 'worker', 'sender'])('the %s role', (role) => {
-  it('waits for its database, which one log line says', async () => {
+  it('waits for its database and says so in one log line', async () => {
     await start(role);
     await until(() => waiting().length > 0, program.output, START_LIMIT_MS);
     await delay(3_500);

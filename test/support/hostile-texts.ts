@@ -48,7 +48,7 @@ export const hostileTexts: Record<string, (length: number) => string> = {
   'opened objects in JSON': repeated('{"a":'),
 };
 
-/** Texts that no validation lets through to what composes a message. */
+/** Texts that validation refuses, so that they never reach the code that composes a message. */
 export const brokenTexts: Record<string, (length: number) => string> = {
   NUL: repeated('\0'),
   'half surrogate pairs': repeated('\ud800'),

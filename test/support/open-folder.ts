@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * Creates a temporary folder that every user can enter. A database that root starts there has its data in it, as its
- * user can reach them; the data of a database in a folder for root only are elsewhere on the machine.
+ * Creates a temporary folder that every user can enter. A database that root starts there keeps its data in it. If only
+ * root could enter the folder, the data would be elsewhere on the machine.
  * @param parent by default the folder for temporary files
  */
 export function createOpenFolder(prefix: string, parent = tmpdir()): string {

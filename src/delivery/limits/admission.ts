@@ -40,7 +40,7 @@ export interface Admission {
 }
 
 /** Whether an error is the refusal of a limit. */
-export function isRefusal(error: unknown, rules: readonly AcceptRule[] = acceptRules): boolean {
+export function isLimitRefusal(error: unknown, rules: readonly AcceptRule[] = acceptRules): boolean {
   return error instanceof AppError && rules.some(({ code }) => code === error.code);
 }
 

@@ -115,8 +115,8 @@ export function heldSql(table: Limits = limits): string {
 
 /**
  * SQL: a select of one row for the expression `account`: `recheck_at`, when to look again because a limit holds all
- * messages of the account (null: none does), and `room`, how many messages the quotas let go. A limit holds for at least
- * ten seconds. Needs {@link figuresCtes}.
+ * messages of the account (null: none does), and `room`, how many messages the quotas let go. A limit holds for at
+ * least ten seconds. Needs {@link figuresCtes}.
  */
 export function roomSql(table: Limits = limits): string {
   const holding = inClaim(table).flatMap((limit) =>

@@ -26,7 +26,7 @@ export interface AccountFigures {
   capacity: Capacity;
 }
 
-/** A brand's oldest messages among which its first one that is not a test is looked for. */
+/** How many of a brand's oldest messages are searched for the first one that is not a test. */
 const MAX_LOOKED_AT = 10_000;
 
 const FIND = `

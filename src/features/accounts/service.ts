@@ -123,7 +123,7 @@ export async function setAccount(db: Queryable, id: number, settings: OperatorSe
 
 /**
  * Pauses sending: messages of the account are held from now on. Pausing again keeps the time of the first pause.
- * It waits for the intents under way; once it is committed, only messages of these can leave.
+ * It waits for the intents under way. Once the pause is committed, only messages of these intents can leave.
  * @param reason shown to the account
  * @throws AppError `not_found`
  */
@@ -149,7 +149,7 @@ export function resumeSending(db: Queryable, accountId: number): Promise<Account
 interface AccountUpdate {
   /** Waits for the intents of the account that are under way. */
   stopIntents?: true;
-  /** Has senders look which held messages may go now. */
+  /** Makes senders look at once which held messages may go. */
   release?: true;
 }
 

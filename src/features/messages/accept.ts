@@ -5,7 +5,7 @@ import {
   writeMessages,
   type WrittenMessage,
 } from '../../delivery/write-messages.ts';
-import { type Admission, createAdmission, isRefusal } from '../../delivery/limits/admission.ts';
+import { type Admission, createAdmission, isLimitRefusal } from '../../delivery/limits/admission.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { messageClasses } from '../../delivery/message.ts';
 import { AppError } from '../../errors.ts';
@@ -20,10 +20,12 @@ export const MESSAGES_ENDPOINT = 'POST /v1/my/messages';
 const LIVE_KEYS = keySpace(MESSAGES_ENDPOINT, false);
 const TEST_KEYS = keySpace(MESSAGES_ENDPOINT, true);
 const MAX_GROUP = 100;
-/** At a steady load messages gather for this time. A statement costs as much as the rows of ten messages. */
+/**
+ * Under a steady load, messages gather for this long, because a statement costs as much as the rows of ten messages.
+ */
 const GROUP_INTERVAL_MS = 3;
 const MAX_GROUP_BYTES = 8 * 1024 * 1024;
-/** Other processes may take what was left between the look and the write. Then the group is written in parts. */
+/** Other processes may use up what was left before the group is written. After so many tries it is written in parts. */
 const MAX_LOOKS = 3;
 
 export interface Submission {
@@ -172,7 +174,7 @@ async function sortOut(rows: readonly Row[], { pool, admission }: GroupDeps) {
 
 /**
  * Writes a group in one statement. If a limit refuses it, leaves out what does not fit and writes the others, again in
- * one. If it fails because of one of the messages, retries in parts.
+ * one statement. If it fails because of one of the messages, retries in parts.
  */
 async function acceptGroup(rows: Row[], deps: GroupDeps, looks = 0): Promise<Result[]> {
   const { kept, refusals, fitting } = await sortOut(rows, deps);
@@ -181,7 +183,7 @@ async function acceptGroup(rows: Row[], deps: GroupDeps, looks = 0): Promise<Res
     if (fitting.length > 0) written = await write(fitting, deps);
   } catch (error) {
     if (isConnectionError(error)) return resultsAfterLostConnection(rows, deps.pool, error);
-    if (isRefusal(error)) {
+    if (isLimitRefusal(error)) {
       deps.admission.suspect(fitting.map((row) => row.draft));
       if (looks < MAX_LOOKS) return acceptGroup(rows, deps, looks + 1);
     }
@@ -223,7 +225,7 @@ function keyName({ draft, idempotencyKey }: Submission): string | null {
   return idempotencyKey === null ? null : `${draft.brand_id}/${draft.test}/${idempotencyKey}`;
 }
 
-/** Finds the leaders: of the messages with the same key the first, and every message without a key. */
+/** Finds the leaders: the first of the messages with the same key, and every message without a key. */
 function findLeaders(rows: readonly Row[]): Map<Row, Row> {
   const first = new Map<string, Row>();
   return new Map(
@@ -236,7 +238,7 @@ function findLeaders(rows: readonly Row[]): Map<Row, Row> {
   );
 }
 
-/** The result of a follower, by that of its leader. */
+/** The result of a follower, which depends on that of its leader. */
 function followerResult(row: Row, leader: Row, result: Result): Result | typeof AGAIN {
   const same =
     Buffer.compare(row.fingerprint ?? Buffer.alloc(0), leader.fingerprint ?? Buffer.alloc(0)) === 0;

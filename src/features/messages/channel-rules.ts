@@ -1,7 +1,7 @@
 /**
- * What the OpenAPI description says of the rules between the fields of POST /messages; `schema.ts` and `draft.ts` check
- * them. Rules that no JSON Schema can express are missing: which senders, templates and header names are allowed, and
- * the grammar of addresses.
+ * What the OpenAPI description says about the rules between the fields of POST /messages; `schema.ts` and `draft.ts`
+ * check them. Rules that no JSON Schema can express are missing: which senders, templates and header names are
+ * allowed, and the grammar of addresses.
  */
 const NOT_BLANK = { pattern: '\\S' };
 const ADDRESS = { pattern: '@' };
@@ -9,7 +9,7 @@ const E164 = { pattern: '^\\+[1-9][0-9]{6,14}$' };
 /** Ten segments of 153 characters. */
 const MAX_SMS_LENGTH = 1_530;
 
-/** A text of one line that has something to read. */
+/** A text of one line that is not blank. */
 export const SUBJECT_PATTERN =
   '^[^\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]*[^\\x00-\\x20\\x7f-\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff]' +
   '[^\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]*$';

@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** A message may be written this much later than its id is taken, so ids and times differ in order by no more. */
+/** A message may be written this long after its id was taken, so ids and times differ in order by at most this. */
 const DISORDER = `interval '2 minutes'`;
 
 /** The ids of a period, both exclusive. */
@@ -11,7 +11,7 @@ export interface IdSpan {
 
 /**
  * Finds where a time falls among the ids of a brand, by halving: about forty look-ups by key, however many messages
- * there are. Ids follow the order of time, but for {@link DISORDER}.
+ * there are. Ids follow the order of time, up to {@link DISORDER}.
  * @param time SQL
  * @returns `lastBefore`: the last message before the time, or 0; `firstAfter`: the lowest id that is later
  */

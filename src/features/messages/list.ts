@@ -8,7 +8,7 @@ import { findIdSpan, type IdSpan } from './id-span.ts';
 import { messageColumns, sendingSql } from './model.ts';
 import type { MessageRow } from './presenter.ts';
 
-/** The most messages that a filter without an index looks at, newest first. The next page continues after them. */
+/** How many messages a filter without an index looks at, newest first. The next page continues after them. */
 export const MAX_LOOKED_AT = 5_000;
 
 export interface MessageFilters {
@@ -22,12 +22,13 @@ export interface MessageFilters {
 
 /** SQL conditions over `m`, with their values. */
 interface Conditions {
-  /** Those that an index answers, and the times, which a span of ids answers but for a few messages. */
+  /** Conditions that use an index, and those on times: a span of ids leaves only a few messages to compare. */
   found: string[];
-  /** Those for which messages must be read. */
+  /** Conditions that are checked message by message. */
   checked: string[];
-  /** Those of `found` come first. */
+  /** The values of `found` come first. */
   values: unknown[];
+  /** Number of values that `found` uses. */
   foundValues: number;
 }
 
@@ -44,7 +45,7 @@ async function findByKey(client: Queryable, tenant: Tenant, key: string): Promis
   return rows.map((row) => row.id);
 }
 
-/** @param keyed the messages of the idempotency key in the filter, if it is kept still */
+/** @param keyed the messages of the filter's idempotency key, if that key is still kept */
 function conditionsOf(
   tenant: Tenant,
   filters: MessageFilters,
@@ -97,7 +98,7 @@ async function findPage(client: Queryable, conditions: Conditions, page: Page): 
   return rows;
 }
 
-/** @returns the id of the last message that a page looked at; null if it looked at all that are left */
+/** @returns the id of the last message that a page looked at; null if no messages are left after it */
 async function findEndOfLook(
   client: Queryable,
   { found, values, foundValues }: Conditions,

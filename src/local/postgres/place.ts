@@ -38,7 +38,7 @@ function linkTarget(path: string): Promise<string | null> {
   return readlink(path).catch(() => null);
 }
 
-/** Returns the other folder that links to the same data, after somebody copied it, or null. */
+/** Returns the folder that owns the data if `folder` is a copy of it, else null. */
 async function otherOwner(folder: string, target: string): Promise<string | null> {
   const owner = await readFile(join(dirname(target), OWNER), 'utf8').catch(() => folder);
   if (owner === folder || (await linkTarget(join(owner, DATA))) !== target) return null;
@@ -61,9 +61,9 @@ export async function dataFolderOf(folder: string): Promise<string> {
 }
 
 /**
- * Removes the data if they are outside of `folder`. What is in the folder stays, and so do the data of another folder
- * of which this one is a copy.
- * @param end called first unless the data are another folder's; ends a server that uses them
+ * Removes the data if it is outside of `folder`. What is in the folder stays. If the folder is a copy of another one,
+ * the data belongs to that one and stays, too.
+ * @param end called before the data is removed; ends a server that uses it
  */
 export async function removeLinkedData(folder: string, end: () => Promise<void>): Promise<void> {
   const target = await linkTarget(join(folder, DATA));

@@ -10,7 +10,7 @@ function isUnavailable(error: unknown): boolean {
   return isConnectionError(error) || (error as { code?: string }).code === TOO_MANY_CONNECTIONS;
 }
 
-/** Runs a step of a start: again and again while the database is unavailable. */
+/** Runs a step of a start, and repeats it while the database is unavailable. */
 export type WhenAvailable = <T>(step: () => Promise<T>) => Promise<T>;
 
 /**

@@ -27,7 +27,7 @@ interface Waiting<Item, Result> {
   reject: (error: unknown) => void;
 }
 
-/** How many of the waiting items the next group has. */
+/** How many of the waiting items form the next group. */
 function nextSize<Item>(
   waiting: readonly { item: Item }[],
   { maxGroupSize, bytes }: Pick<CoalescerOptions<Item, unknown>, 'maxGroupSize' | 'bytes'>,
@@ -69,7 +69,7 @@ export function createCoalescer<Item, Result>(
     setImmediate(settle);
   }
 
-  /** How long the next group has to wait. Timers are too coarse for less than a millisecond. */
+  /** How long the next group has to wait; 0 for less than a millisecond, for which timers are too coarse. */
   function pauseMs(): number {
     const waitMs = startedAt + intervalMs - performance.now();
     return waitMs >= 1 && waiting.length < options.maxGroupSize ? waitMs : 0;

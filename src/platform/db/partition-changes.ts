@@ -4,7 +4,7 @@ import type { Queryable } from './queryable.ts';
 const PARTITION_LOCK = 7_262_514_118;
 /** Attaching waits for every transaction that uses the default partition, and later transactions wait for it. */
 const LOCK_TIMEOUT = '3s';
-/** Dropping waits for every transaction that uses the table. It may just as well happen an hour later. */
+/** Dropping waits for every transaction that uses the table. If that takes too long, it can be done an hour later. */
 const DROP_LOCK_TIMEOUT = '1s';
 /** lock_not_available, the error after {@link DROP_LOCK_TIMEOUT}. */
 const LOCK_NOT_AVAILABLE = '55P03';

@@ -102,8 +102,7 @@ async function dropOld(client: Queryable, table: DailyTable, asOf: Date): Promis
 
 /**
  * Makes the daily partitions of the next 14 days and drops old ones that are no longer needed; makes the next
- * partitions of tables with ranges of ids. Safe to call at any
- * time, from many processes at once.
+ * partitions of tables with ranges of ids. Safe to call at any time, from many processes at once.
  * @param client one connection, outside a transaction
  * @param asOf the time from which ages and the days ahead are measured
  */

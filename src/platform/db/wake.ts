@@ -11,7 +11,7 @@ export type WakeChannel = string;
 export interface Waker {
   /**
    * Call after the commit, never inside a transaction: NOTIFY serializes commits.
-   * @param hints where the rows are, in words that the listeners of the channel know, without spaces; none: anywhere
+   * @param hints words without spaces that tell the channel's listeners where the rows are; omitted: anywhere
    */
   wake(channel: WakeChannel, hints?: readonly string[]): void;
   /** @returns a function that ends it */
@@ -22,7 +22,7 @@ export interface Waker {
 /** @param hints where the rows are; null: anywhere */
 export type WakeListener = (hints: readonly string[] | null) => void;
 
-/** Of the channels' names in PostgreSQL. */
+/** Prefix of the channels' names in PostgreSQL. */
 const PREFIX = 'carillon_';
 const NOTIFY_INTERVAL_MS = 5;
 /** PostgreSQL allows 7,999 bytes. */

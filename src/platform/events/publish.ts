@@ -27,8 +27,8 @@ export interface EventConsumer {
 export type QueuedWork = ReadonlyMap<WakeChannel, number>;
 
 /**
- * SQL with which a statement publishes events that follow from its own changes, without a round trip and a transaction
- * around both. The statement defines the expression `new_events` and appends `ctes` to its own expressions.
+ * SQL with which a statement publishes the events that follow from its own changes. This saves a round trip, and a
+ * transaction around both. The statement defines the expression `new_events` and appends `ctes` to its own expressions.
  */
 export interface Publication {
   /**

@@ -3,7 +3,7 @@ import type { RateVerdict } from './rate-limiter.ts';
 
 /** A block is this share of a second's tokens, so that a busy caller costs at most ten statements a second. */
 const BLOCK_SECONDS = 0.1;
-/** After an empty bucket it is not asked again for this long. */
+/** A bucket that was found empty is not asked again for this long. */
 const DRY_MS = 100;
 const SWEEP_MS = 60_000;
 
@@ -28,7 +28,7 @@ export interface RateLeases {
   take(caller: string, perSecond: number, burst: number): RateVerdict | Promise<RateVerdict>;
 }
 
-/** Fills the bucket by the time since it was last asked, and takes as much of the block as there is. */
+/** Fills the bucket for the time since it was last asked, and takes a block from it, or as much as there is. */
 const leaseSql = `
   insert into rate_limit_buckets as b (caller, tokens, granted, filled_at)
   values ($1, $3::float8 - $4::float8, $4::float8, clock_timestamp())

@@ -119,9 +119,9 @@ function headersOrRefusal(verdict: RateVerdict): Headers {
 }
 
 /**
- * Rate limits. A process that is alone has them in its memory. Several processes share each caller's limit by leases,
- * however unevenly the requests reach them. Each has its share of the limit of logins, and of all limits while the
- * database does not answer.
+ * Rate limits. A single process keeps them in its memory. Several processes share each caller's limit by leases,
+ * however unevenly the requests reach them. For logins, and for all requests while the database does not answer, each
+ * process allows an equal share of the limit.
  * @param processes number of processes that share a limit
  */
 export function createRateLimiter(

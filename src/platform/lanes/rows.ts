@@ -11,7 +11,7 @@ export interface Lane {
 // A statement that changes several lanes first locks them in the order of kind and number, so that senders cannot
 // deadlock.
 
-/** Adds lanes until each kind has as many as there are senders. Marks surplus ones: a restarted sender may need them. */
+/** Adds lanes until each kind has as many as there are senders. Keeps surplus ones marked, for restarted senders. */
 export async function planLanes(client: Queryable, kind: LaneKind): Promise<void> {
   await client.query(
     `with wanted as (select count(*)::int as lanes from processes where role = 'sender' and ${holdsLockSql('id')}),

@@ -8,8 +8,8 @@ export interface FleetShare {
   /** At least 1. */
   processes(): number;
   /**
-   * Splits a whole number among the processes: the shares of all are the whole, or at least 1 each.
-   * @param turn whoever has one more than others differs from turn to turn
+   * Splits a whole number among the processes: the shares add up to the whole, except that each is at least 1.
+   * @param turn any number; from turn to turn, other processes have a share that is larger by one
    */
   share(whole: number, turn: number): number;
   /** Counts now instead of within 3 s. */

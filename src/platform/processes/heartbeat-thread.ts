@@ -14,7 +14,7 @@ parentPort?.once('message', () => void heartbeat.stop().finally(() => parentPort
 try {
   await heartbeat.start();
 } catch (error) {
-  // Only these two properties tell whether the database is unavailable; the message would lose the second.
+  // These two properties show whether the database is unavailable. Posting the error itself would lose its code.
   const { message, code } = error as Error & { code?: string };
   report({ failed: { message, ...(code === undefined ? {} : { code }) } });
   parentPort?.close();

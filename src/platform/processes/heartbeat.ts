@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { isLockSql, LIVENESS_APPLICATION, LIVENESS_LOCK } from './liveness-lock.ts';
 
-/** What the heartbeat needs to know. It is copied into the heartbeat's thread. */
+/** What the heartbeat needs to know. It is copied to the heartbeat's thread. */
 export interface HeartbeatSettings {
   connection: pg.ClientConfig;
   role: string;
@@ -20,7 +20,7 @@ export interface HeartbeatSettings {
 
 const BEAT_MS = 1_000;
 const RETRY_MS = 250;
-/** The database or the network may drop a connection without a word. It is replaced after this time. */
+/** The database or the network may drop a connection without notice. It is replaced if it is silent this long. */
 const QUERY_LIMIT_MS = 3_000;
 
 interface Connection {

@@ -46,12 +46,12 @@ const PULSE_MS = 1_000;
 const MAX_BEATS_WITHOUT_PULSE = 60;
 const THREAD_RESTART_MS = 250;
 const CLOSE_LIMIT_MS = 5_000;
-/** Of the thread's heap, which needs a tenth of it. */
+/** Limit of the thread's heap, of which it needs a tenth. */
 const threadLimits = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 };
 
 /**
  * The heartbeat's thread, which is restarted if it ends by itself. The heartbeat has a thread of its own so that a busy
- * event loop cannot delay it. The main thread gives it a pulse: a process that is hung forever must not stay alive.
+ * event loop cannot delay it. The main thread gives it a pulse: a process that hangs must not count as alive.
  */
 class ThreadedProcess implements LiveProcess {
   readonly #settings: HeartbeatSettings;

@@ -43,7 +43,7 @@ export function repeat(
     try {
       return await work();
     } catch (error) {
-      // Of an unavailable server, where in our code it was missed says nothing.
+      // If a server is unavailable, the stack says only where our code noticed.
       const facts = isConnectionError(error) ? { reason: (error as Error).message } : { err: error };
       options.log.warn(facts, `${options.name} failed: retrying`);
       return options.retryMs ?? 1_000;

@@ -5,7 +5,7 @@ import type { AcceptRule, CountedMessage } from '../../../src/delivery/limits/li
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { insertAccount, type QueuedAccount } from '../../support/queued.ts';
 
-/** A limit in money, as a later feature will declare it: an SMS takes 10 for each segment, an email 1. */
+/** A limit in money, as a feature may declare it: an SMS takes 10 for each segment, an email 1. */
 const wallet: AcceptRule = {
   code: 'spend_cap_reached',
   message: 'the wallet is empty',
@@ -40,7 +40,7 @@ const email = (): CountedMessage => ({ account_id: account.accountId, channel: '
 const sms = (): CountedMessage => ({ ...email(), channel: 'sms', segments: 2 });
 
 describe('messages of an account that a limit has refused', () => {
-  it('go until one of the limits has too little left for the next', async () => {
+  it('are accepted until one of the limits has too little left for the next', async () => {
     await balance(22);
     const admission = open();
     const messages = [email(), sms(), sms(), email(), email()];
@@ -55,7 +55,7 @@ describe('messages of an account that a limit has refused', () => {
     ]);
   });
 
-  it('are refused without a look for a second, if they take more than is left', async () => {
+  it('are refused for a second without asking the database, if they take more than is left', async () => {
     await balance(5);
     const admission = open();
     expect(admission.knownRefusal(sms())).toBeNull();
@@ -70,7 +70,7 @@ describe('messages of an account that a limit has refused', () => {
     expect((await admission.refuse([sms()])).size).toBe(0);
   });
 
-  it('are written without a look again after a minute without a refusal', async () => {
+  it('are written without asking first after a minute without a refusal', async () => {
     const admission = open();
     admission.suspect([email()]);
     nowMs += 59_999;
@@ -81,7 +81,7 @@ describe('messages of an account that a limit has refused', () => {
 });
 
 describe('messages of other accounts', () => {
-  it('are not looked at', async () => {
+  it('are written without asking what is left', async () => {
     await balance(0);
     const message = email();
     expect((await open().refuse([message])).size).toBe(0);

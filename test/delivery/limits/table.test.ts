@@ -260,7 +260,7 @@ describe('held messages', () => {
     ]);
   });
 
-  it('are released in pages; each goes on where the one before ended', async () => {
+  it('are released in pages, each of which continues where the last one ended', async () => {
     await queueEmails(test.database, account, 5_000);
     await pause(true);
     for (let n = 0; n < 5; n += 1) {
@@ -278,7 +278,7 @@ describe('held messages', () => {
     expect(await statuses()).toEqual([{ status: 'queued', count: 5_000 }]);
   });
 
-  it('are left to a later look while another transaction changes them', async () => {
+  it('are skipped while another transaction changes them, and released later', async () => {
     const [changed] = await queueEmails(test.database, account, 3);
     await pause(true);
     await claim();
@@ -292,7 +292,7 @@ describe('held messages', () => {
     expect(await release()).toMatchObject({ released: 1 });
   });
 
-  it('expire after 72 hours, though their account is still paused', async () => {
+  it('expire after 72 hours even if their account is still paused', async () => {
     await queueEmails(test.database, account, 1);
     await pause(true);
     await claim();

@@ -152,7 +152,7 @@ describe('the order of claims', () => {
     ]);
   });
 
-  it('gives accounts longer turns if the provider is quick, for batches of few accounts cost less', async () => {
+  it('gives accounts longer turns if the provider is quick, because batches of few accounts cost less', async () => {
     learn(5);
     buffer.add([...claims(60, A), ...claims(60, B)]);
     const turns = Array.from({ length: 5 }, (_each, n) => Array.from({ length: 10 }, () => (n % 2 ? B : A)));

@@ -86,7 +86,7 @@ describe.each(['rcpt', 'body'] as const)('a message at whose %s the server ends 
     await query('update message_contents set text = $1', [LARGE]);
   });
 
-  it('is deferred at the second time, and others are sent at once', async () => {
+  it('is deferred the second time, while others are sent at once', async () => {
     await queueEmails(test.database, account, 20, { prefix: 'same' });
     await queueEmails(test.database, other, 20, { prefix: 'other' });
     const { sender: loop } = await start(1);

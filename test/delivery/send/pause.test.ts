@@ -50,7 +50,7 @@ async function countIntents(): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-it('pauses an account within seconds, however many intents overlap, and lets none follow', async () => {
+it('pauses an account within seconds, however many intents overlap, and lets no further intent follow', async () => {
   let seq = 0;
   let answered = false;
   const verdicts: BatchMessage['verdict'][] = [];

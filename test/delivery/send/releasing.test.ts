@@ -45,7 +45,7 @@ async function holdMessages(accountId: number, brandId: number): Promise<void> {
   );
 }
 
-it('releases all mail of a resumed account, while others claim, though a sender that releases dies', async () => {
+it('releases all mail of a resumed account while others claim, even if the releasing sender dies', async () => {
   const { accountId, brandId } = await insertAccount(test.database);
   const other = await insertAccount(test.database);
   await pauseSending(test.database.pool, accountId, 'too many complaints');

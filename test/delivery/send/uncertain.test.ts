@@ -54,7 +54,7 @@ const reason = (code: string) => ({
   message: expect.stringMatching(/^an earlier attempt may have sent it; ./),
 });
 
-describe('a message of which an earlier attempt has an unknown outcome', () => {
+describe('a message with an earlier attempt whose outcome is unknown', () => {
   it('ends as unknown after 72 hours, and email.failed is not sent', async () => {
     await queueUncertain(73);
     const { message, published } = await outcome();
@@ -71,7 +71,7 @@ describe('a message of which an earlier attempt has an unknown outcome', () => {
     expect(published).toEqual([]);
   });
 
-  it('ends as unknown if its address was suppressed since', async () => {
+  it('ends as unknown if its address has been suppressed since', async () => {
     await queueUncertain(1);
     await query(
       `insert into suppressions (account_id, address_key, email, reason) values ($1, 'u0@example.com', 'u0@example.com', 'manual')`,
@@ -90,7 +90,7 @@ describe('a message of which an earlier attempt has an unknown outcome', () => {
     expect(published).toEqual([{ type: 'email.failed' }]);
   });
 
-  it('is sent again otherwise', async () => {
+  it('is sent again if nothing prevents it', async () => {
     await queueUncertain(1);
     const { message, published } = await outcome();
     expect(message).toEqual({ status: 'sent', failure: null });

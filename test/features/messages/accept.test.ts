@@ -100,7 +100,7 @@ it('accepts as many messages of an account as fit, in the order of their ids', a
   expect(await used(account)).toEqual({ used: CAP, messages: 3 });
 });
 
-it('refuses a flood of a capped account without a statement for each', async () => {
+it('refuses many messages of a capped account without a statement for each', async () => {
   const [capped] = (await accounts(1)) as [QueuedAccount];
   await useUp(capped);
   await outcomes([submission(capped)]);

@@ -88,7 +88,7 @@ describe('a list of many messages', () => {
     });
   });
 
-  it('finds an idempotency key by its key', async () => {
+  it('finds an idempotency key by an index', async () => {
     const { found, counted, read } = await list({ idempotencyKey: 'order-7' });
     expect(found).toEqual([20]);
     expect(counted).toEqual({ total: 1 });
@@ -107,7 +107,7 @@ describe('a list of many messages', () => {
     expect((await list(filters)).read).toBeLessThan(BOUNDED_ROWS);
   });
 
-  it('leads to all that match a rare status by its links, and says that the total is an estimate', async () => {
+  it('leads by its links to all messages of a rare status, and marks the total as an estimate', async () => {
     let path: string | undefined = '/v1/my/messages?status=failed';
     const found: number[] = [];
     for (let pages = 0; path !== undefined && pages < 20; pages++) {

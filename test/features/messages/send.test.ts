@@ -392,7 +392,7 @@ describe('an accepted message', () => {
 describe('Idempotency-Key', () => {
   const withKey = (key: string, body: unknown = email) => post(body, { headers: { 'Idempotency-Key': key } });
 
-  it('is another one with a test key: neither replays nor conflicts with that of a live key', async () => {
+  it('of a test key neither replays nor conflicts with that of a live key', async () => {
     const headers = { 'Idempotency-Key': 'test-and-live' };
     const sent = await Promise.all(
       [api.apiKey, api.testApiKey].map((token) =>

@@ -156,7 +156,7 @@ asRoot('a database in a folder that only root can enter', () => {
     startPostgres({ folder: join(closed, name), openFolder, port: 0, guard, sharedBuffersMb: 32 });
 
   it(
-    'takes along data that were made before the folder was closed',
+    'moves the data that was made before the folder was closed',
     async () => {
       chmodSync(closed, 0o755);
       const before = await start('home');

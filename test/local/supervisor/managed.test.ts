@@ -75,7 +75,7 @@ describe('a child process that ends', () => {
     await kept.managed.stop();
   });
 
-  it('is restarted after the longest delay that was asked for', async () => {
+  it('is restarted after at most the configured longest delay', async () => {
     const kept = await keep({ maxDelayMs: 5_000 });
     for (let death = 0; death < 5; death += 1) await kept.liveAndDie(100);
     expect(kept.waits).toEqual([1_000, 2_000, 4_000, 5_000, 5_000]);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => test.drop());
 
-it('keeps the session that shows a process to be alive past the pooler', async () => {
+it('opens the connection of the heartbeat past the pooler', async () => {
   const live = await registerProcess({ url: POOLER, directUrl: test.url }, 'api', []);
   expect(live.id()).not.toBeNull();
   await live.close();

@@ -47,7 +47,7 @@ it('wakes other processes, and merges wake-ups that arrive while a NOTIFY is run
   expect(heard).toEqual(['send', 'webhook', 'send']);
 });
 
-it('passes hints on, merged and each once, and none of them if one wake-up has none', async () => {
+it('merges hints and passes each on once, but none if a wake-up came without hints', async () => {
   const heard: (readonly string[] | null)[] = [];
   listener.listen('send', (hints) => heard.push(hints));
   await delay(100);

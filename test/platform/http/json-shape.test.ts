@@ -22,7 +22,7 @@ describe('exceededBound', () => {
     expect(measure('{"a":'.repeat(MAX_LEVELS + 1))).toBe('levels');
   });
 
-  it('ends with malformed text', () => {
+  it('stops at the end of malformed text', () => {
     for (const json of ['', '"', '"\\', ']]]]', '}{', '["a', '\0']) expect(measure(json)).toBeNull();
   });
 });

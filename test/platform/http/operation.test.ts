@@ -99,7 +99,7 @@ describe('the api process', () => {
     }
   });
 
-  it('serves the API without metrics if the default port for operators is taken, but not if OPS_PORT is', async () => {
+  it('starts without metrics if the default port for operators is taken, but not if OPS_PORT is', async () => {
     const other = net.createServer().listen(9464, '127.0.0.1');
     // Another process may have the port already, which serves as well.
     await new Promise((resolve) => other.once('listening', resolve).once('error', resolve));

@@ -76,7 +76,7 @@ function endOf({ outcome }: MadeAttempt): number {
 export const changedBySuccess = (since: string) =>
   `(failing_since is not null or last_success_at is null or last_success_at < ${since})`;
 
-/** Another success that was recorded after this time makes up for those among the attempts. */
+/** If the webhook's row has a success after this time, those among the attempts need not change it. */
 export function unchangedSince(made: readonly MadeAttempt[]): Date {
   return new Date(Math.max(...made.map(endOf)) - SUCCESS_INTERVAL_MS);
 }
