@@ -15,7 +15,7 @@ export interface Filling {
 
 /** A year of weeks, each of which is a range of ids. */
 const WEEKS = 52;
-/** One of so many messages is of the account whose lists are measured. */
+/** Of so many messages, one belongs to the account whose lists are measured. */
 const OWN_SHARE = 20;
 const BYTES_PER_MESSAGE = 1_500;
 const ROWS_AT_ONCE = 500_000;

@@ -22,7 +22,7 @@ for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
   literalInQ[character.charCodeAt(0)] = 1;
 }
 
-/** Bytes in UTF-8. A lone surrogate is replaced by U+FFFD, which has three, too. */
+/** Bytes of a character in UTF-8. A lone surrogate becomes U+FFFD, which also has three. */
 function utf8Length(codePoint: number): number {
   if (codePoint < 0x80) return 1;
   if (codePoint < 0x800) return 2;

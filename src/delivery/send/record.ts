@@ -54,7 +54,7 @@ const countersSql = `, sums as (
   )`;
 
 /**
- * SQL: stores the events of outcomes. What the message's row says itself is not stored: that it was sent or delivered,
+ * SQL: stores the events of outcomes, except what the message's row shows itself: that it was sent or delivered,
  * when, in which attempt, and the provider's response. Most messages therefore have no row in `message_events`.
  */
 const messageEventsSql = `

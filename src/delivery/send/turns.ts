@@ -85,7 +85,7 @@ export class Turns {
     this.#length += claims.length;
   }
 
-  /** Takes out the next batch. It is empty if nothing waits, or nothing for which there is room. */
+  /** Takes out the next batch. It is empty if nothing waits, or if there is no room for what waits. */
   cut(bounds: BatchBounds): Claim[] {
     const batch = new Batch(bounds);
     for (const { accounts } of this.#classes) {
@@ -106,7 +106,7 @@ export class Turns {
   /**
    * Gives one account after the other its turn. An account that had one goes to the end, where the iteration meets it
    * again. An account whose next message has no room keeps its place.
-   * @returns whether the batch may go on with the next class
+   * @returns whether claims of the next class may be added to the batch
    */
   #cutFrom(accounts: Map<number, Claim[]>, batch: Batch): boolean {
     for (const [accountId, queue] of accounts) {

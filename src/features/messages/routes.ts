@@ -26,9 +26,9 @@ export interface MessageRouteDeps {
 const tag = 'Messages';
 
 const listDescription =
-  'A page looks at the newest 5,000 messages when it filters by status, channel, or an idempotency key that is ' +
-  'no longer kept. If older messages may match, it has fewer items than `limit`, perhaps none, and the `next` ' +
-  'link of the `Link` header continues the search.';
+  'With a filter by status, channel, or an idempotency key that is no longer kept, a page searches 5,000 messages, ' +
+  'newest first. If older ones may match, the page has fewer items than `limit`, perhaps none, and the `next` link ' +
+  'of the `Link` header continues the search.';
 
 const sendErrors: ErrorCode[] = [
   'sender_not_verified',

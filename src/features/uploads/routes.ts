@@ -72,7 +72,7 @@ function createUploadRoute(parts: UploadParts): RouteDefinition {
     description:
       'Takes one file of at most 5 MB, for example a logo. Use its `signed_id` for `avatar`, `banner` and `logo`. ' +
       'Browsers display PNG, JPEG, GIF and WebP; all other files are offered for download. Uploads that are not in use ' +
-      'as avatar, banner or logo are removed after 30 days. All uploads of an account together have a quota.',
+      'as an avatar, banner or logo are removed after 30 days. The uploads of an account have a quota in all.',
     auth: 'brand',
     idempotency: 'own',
     body: z.strictObject({}),
@@ -89,7 +89,8 @@ function removeUploadRoute({ uploads }: UploadParts): RouteDefinition {
     operationId: 'deleteUpload',
     tag: 'Uploads',
     summary: 'Remove an uploaded file',
-    description: 'Its URL no longer works. A file in use as avatar, banner or logo is not removed.',
+    description:
+      'After that, its URL no longer works. An avatar, banner or logo in use cannot be removed: 409.',
     auth: 'brand',
     params: z.object({ signed_id: z.string().max(MAX_SIGNED_ID_LENGTH) }),
     responses: { 200: { description: 'The removed upload', schema: uploadSchema } },

@@ -90,7 +90,7 @@ export function createUploads({ db, store, signedIds, quotaBytes }: UploadsDeps)
         if (!(await findUpload(db, scope, signed.id))) throw notFound('upload');
         throw new AppError(
           'conflict',
-          'the upload is in use as avatar, banner or logo; replace it there first',
+          'the upload is in use as an avatar, banner or logo; replace it there first',
         );
       }
       // If this fails, housekeeping clears the file, which no row refers to any more.

@@ -7,7 +7,7 @@ import { daysBefore, type HousekeepingTask, inBatches } from './task.ts';
 
 const SILENT_PROCESS_DAYS = 1;
 
-/** Keys that are read at once. Each reading passes what earlier ones have deleted, so it is large. */
+/** Keys that are read at once: many, because each read passes over the rows that earlier deletes have left behind. */
 const KEYS_AT_ONCE = 20_000;
 const KEYS_PER_DELETE = 1_000;
 
@@ -17,7 +17,7 @@ interface OldKey {
   key: string;
 }
 
-/** A locked key is in use by a request right now and is skipped. */
+/** Skips locked keys: requests are using them. */
 async function deleteKeys(client: Queryable, keys: OldKey[], before: Date): Promise<number> {
   const { rowCount } = await client.query(
     `with old as (

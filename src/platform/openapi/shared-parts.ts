@@ -46,7 +46,7 @@ export const sharedParameters = {
     description:
       'Makes it safe to repeat the request. With the same key and payload, the response is that of the first request; ' +
       'with another payload it is a 409 `idempotency_conflict`. Keys are kept for 7 days, per brand and endpoint. ' +
-      'Requests with a test key have their own.',
+      'Test keys and live keys have separate idempotency keys.',
     schema: { type: 'string', minLength: 1, maxLength: 128, pattern: '^[ -~]+$' },
   },
   BrandId: {

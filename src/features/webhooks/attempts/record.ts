@@ -22,8 +22,8 @@ import {
  * How long to wait for the next attempt.
  * @param schedule delays in seconds after the first, second … failed attempt (WEBHOOK_RETRY_SCHEDULE)
  * @param attempt number of the attempt that failed, from 1
- * @param retryAfterSeconds the endpoint's `Retry-After`: it can postpone the attempt, at most by the next
- *   step's delay
+ * @param retryAfterSeconds the endpoint's `Retry-After`: it can postpone the attempt to at most the
+ *   delay of the next step
  * @returns seconds; null after the last step
  */
 export function retryDelaySeconds(

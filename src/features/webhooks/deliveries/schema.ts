@@ -35,7 +35,7 @@ export const deliveryResource = z
     }),
     response_code: z.int().nullable().meta({
       description:
-        'HTTP status of the last attempt that got a response. Null if none did, after time-outs for example.',
+        'HTTP status of the last attempt that got a response. Null if none did, for example after time-outs.',
     }),
     attempt_count: z.int().min(0),
     next_attempt_at: when.nullable().meta({ description: 'Set while the status is `retrying`.' }),
