@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import pino from 'pino';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 import type { DkimSigner } from '../../src/delivery/dkim/sign.ts';
+import type { PreparePool } from '../../src/delivery/mime/prepare-pool.ts';
 import { createSmtpProvider } from '../../src/delivery/providers/smtp.ts';
 import { createEmailChannel, type ProviderChannel } from '../../src/delivery/send/hand-over.ts';
 import { createSender } from '../../src/delivery/send/loop.ts';
@@ -132,16 +133,18 @@ export function testEmailChannel(options: {
   port: number;
   connections?: number | undefined;
   signers?: readonly DkimSigner[] | undefined;
+  threads?: PreparePool;
 }): ProviderChannel {
   const provider = createSmtpProvider({
     target: { host: '127.0.0.1', port: options.port, security: 'none', clientName: 'mail.test' },
     connections: options.connections ?? 2,
   });
-  return createEmailChannel(provider, {
+  const settings = {
     mailDomain: 'mail.test',
     returnPathKey: Buffer.alloc(32, 1),
     signersFor: () => options.signers ?? [],
-  });
+  };
+  return createEmailChannel(provider, settings, options.threads);
 }
 
 /** Starts the send loop as the sender role does, in this process, with an SMTP server on this machine. */

@@ -10,10 +10,14 @@ import type { ThreadReply } from './prepare-thread.ts';
 /** No thread could be started. This says nothing about the content. */
 export class ThreadUnavailableError extends Error {}
 
+/** The content took too long. Either it is to blame or a busy machine. */
+export class PrepareTimeoutError extends Error {}
+
 export interface PreparePool {
   /**
    * Prepares a content in a thread. Contents wait in order if all threads are busy.
-   * @throws InvalidMessageError if the content cannot become an email, or takes too long or too much memory
+   * @throws InvalidMessageError if the content cannot become an email, or takes too much memory
+   * @throws PrepareTimeoutError
    * @throws ThreadUnavailableError
    */
   prepare(content: EmailContent): Promise<PreparedContent>;
@@ -110,7 +114,7 @@ class PrepareThread {
       steps += 1;
       if (steps < STEPS) return;
       const worker = this.#worker;
-      this.#lose(new InvalidMessageError(`the content takes longer than ${this.#limitMs} ms to compose`));
+      this.#lose(new PrepareTimeoutError(`the content takes longer than ${this.#limitMs} ms to compose`));
       void worker?.terminate();
     }, this.#limitMs / STEPS);
   }

@@ -25,7 +25,12 @@ export type HandOverOutcome =
   /** Not handed over because of another message of its batch. The message returns to the queue unchanged. */
   | { kind: 'not_tried' }
   /** The message may or may not have arrived. */
-  | { kind: 'unknown'; reason: string };
+  | { kind: 'unknown'; reason: string }
+  /**
+   * Not handed over, because the sender could not compose it. Providers never return it. `final`: no later attempt can
+   * compose it either; else it counts as an attempt and is tried again later.
+   */
+  | { kind: 'not_composed'; final: boolean; response: string };
 
 /** An email for a provider. */
 export interface OutgoingEmail {

@@ -32,7 +32,8 @@ const MAX_BACKOFF_MS = 300_000;
 const STRAINS_TO_OPEN = 3;
 
 /**
- * Reports to the breaker what a batch shows of its provider: that it works, a fault, or strain.
+ * Reports to the breaker what a batch shows of its provider: that it works, a fault, or strain. Messages that could not
+ * be composed show nothing.
  * @param suspect the batch is one message that has already lost a connection. If it loses another, that is evidence
  *   against the provider only while the provider is being tested
  */
@@ -41,6 +42,7 @@ export function judgeProvider(
   outcomes: readonly HandOverOutcome[],
   suspect: boolean,
 ): void {
+  if (outcomes.every(({ kind }) => kind === 'not_composed')) return;
   const strain = outcomes.find((outcome) => outcome.kind === 'deferred' && outcome.connectionLost);
   const fault = outcomes.find((outcome) => outcome.kind === 'fault');
   const lost = outcomes.find((outcome) => outcome.kind === 'lost');

@@ -2,7 +2,12 @@ import { createSecretKey } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { parseEmailAddress } from '../addresses/email.ts';
 import type { Channel } from '../message.ts';
-import { createPreparePool, type PreparePool, ThreadUnavailableError } from '../mime/prepare-pool.ts';
+import {
+  createPreparePool,
+  type PreparePool,
+  PrepareTimeoutError,
+  ThreadUnavailableError,
+} from '../mime/prepare-pool.ts';
 import type { EmailProvider, OutgoingEmail, HandOverOutcome, SmsProvider } from '../providers/port.ts';
 import type { BatchMessage } from './batch.ts';
 import { type ComposeDeps, composeEmail, composeSms, createContentCache, isHeavy } from './compose.ts';
@@ -58,45 +63,59 @@ async function composeBatch(
   return Promise.all(composing.map((email) => Promise.resolve(email)));
 }
 
+/** Until this attempt, the time limit of a thread may be a busy machine's fault; from then on, the content's. */
+const MAX_TIMEOUT_ATTEMPTS = 3;
+
 /** The outcome of a message that could not be composed. */
-function notComposed(error: Error): HandOverOutcome {
-  if (error instanceof ThreadUnavailableError) return { kind: 'deferred', response: error.message };
-  return { kind: 'refused', code: 'content_rejected', response: error.message };
+function notComposed(error: Error, { attempt }: BatchMessage): HandOverOutcome {
+  const temporary =
+    error instanceof ThreadUnavailableError ||
+    (error instanceof PrepareTimeoutError && attempt < MAX_TIMEOUT_ATTEMPTS);
+  return { kind: 'not_composed', final: !temporary, response: error.message };
 }
 
 async function giveTo(
   provider: EmailProvider,
+  batch: readonly BatchMessage[],
   composed: readonly (OutgoingEmail | Error)[],
 ): Promise<HandOverOutcome[]> {
   const emails = composed.filter((email): email is OutgoingEmail => !(email instanceof Error));
   const outcomes = emails.length > 0 ? await provider.handOver(emails) : [];
   let next = 0;
-  return composed.map((email): HandOverOutcome => {
-    if (email instanceof Error) return notComposed(email);
+  return batch.map((message, index): HandOverOutcome => {
+    const email = composed[index];
+    if (email instanceof Error) return notComposed(email, message);
     return outcomes[next++] ?? { kind: 'unknown', reason: 'the provider reported no outcome' };
   });
 }
 
 const weighed = ({ html, text, headers }: BatchMessage) => ({ html, text, headers: headers ?? {} });
 
-/** Sends emails through a provider. A message that cannot be composed is refused; the others of its batch are sent. */
-export function createEmailChannel(provider: EmailProvider, settings: EmailChannelSettings): ProviderChannel {
-  const threads = createPreparePool();
+/**
+ * Sends emails through a provider. A message that cannot be composed is `not_composed`; the others of its batch are sent.
+ * @param threads prepare heavy contents; closed with the channel
+ */
+export function createEmailChannel(
+  provider: EmailProvider,
+  settings: EmailChannelSettings,
+  threads: PreparePool = createPreparePool(),
+): ProviderChannel {
   const deps = composeDeps(settings, threads);
 
   /** The others leave first: a thread may take seconds for a heavy message. */
   async function handOverWithHeavy(batch: readonly BatchMessage[]): Promise<HandOverOutcome[]> {
-    const heavy = new Set(batch.filter((message) => isHeavy(weighed(message))));
-    const composingHeavy = composeBatch([...heavy], deps);
-    const composed = await composeBatch(
-      batch.filter((message) => !heavy.has(message)),
-      deps,
+    const [heavy = [], light = []] = [true, false].map((wanted) =>
+      batch.filter((message) => isHeavy(weighed(message)) === wanted),
     );
-    const others = (await giveTo(provider, composed))[Symbol.iterator]();
-    const heavyOutcomes = (await giveTo(provider, await composingHeavy))[Symbol.iterator]();
-    return batch.map(
-      (message) => (heavy.has(message) ? heavyOutcomes : others).next().value as HandOverOutcome,
-    );
+    const composingHeavy = composeBatch(heavy, deps);
+    const outcomes = new Map<BatchMessage, HandOverOutcome>();
+    const give = async (messages: BatchMessage[], composed: (OutgoingEmail | Error)[]) => {
+      const given = await giveTo(provider, messages, composed);
+      for (const [index, outcome] of given.entries()) outcomes.set(messages[index] as BatchMessage, outcome);
+    };
+    await give(light, await composeBatch(light, deps));
+    await give(heavy, await composingHeavy);
+    return batch.map((message) => outcomes.get(message) as HandOverOutcome);
   }
 
   return {
@@ -105,7 +124,7 @@ export function createEmailChannel(provider: EmailProvider, settings: EmailChann
     concurrency: provider.concurrency,
     async handOver(batch) {
       if (batch.some((message) => isHeavy(weighed(message)))) return handOverWithHeavy(batch);
-      return giveTo(provider, await composeBatch(batch, deps));
+      return giveTo(provider, batch, await composeBatch(batch, deps));
     },
     async close() {
       await provider.close();

@@ -290,7 +290,9 @@ class SendQueue implements QueueAdapter<Claim> {
       outcomes = leaving.map(() => ({ kind: 'unknown', reason: (error as Error).message }));
       this.#deps.log.error({ err: error, provider: channel.provider }, 'provider threw');
     }
-    if (outcomes.every(hasVerdict)) buffer.measure(leaving.length, performance.now() - startedAt);
+    const given = outcomes.filter(({ kind }) => kind !== 'not_composed');
+    if (given.length > 0 && given.every(hasVerdict))
+      buffer.measure(given.length, performance.now() - startedAt);
     judgeProvider(breaker, outcomes, suspect);
     const { state, reason } = breaker.report();
     if (state !== 'closed') this.#deps.log.warn({ provider: channel.provider, reason }, 'provider fault');

@@ -152,6 +152,10 @@ function unclippedRecord(
     case 'lost':
     case 'not_tried':
       return { ...record, queue: 'release' };
+    case 'not_composed':
+      return outcome.final
+        ? ended(message, record, 'content_rejected', outcome.response)
+        : deferred(message, record, outcome.response);
     case 'unknown':
       return unknown(message, record, outcome.reason);
   }

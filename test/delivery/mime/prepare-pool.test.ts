@@ -5,6 +5,7 @@ import {
   createPreparePool,
   type PreparePool,
   type PreparePoolOptions,
+  PrepareTimeoutError,
   ThreadUnavailableError,
 } from '../../../src/delivery/mime/prepare-pool.ts';
 
@@ -51,14 +52,14 @@ describe('the pool of threads', () => {
   const stuckThread = new URL('../../support/stuck-thread.ts', import.meta.url);
 
   it.each([
-    ['exceeds the time limit', 'stuck', 'takes longer than 2000 ms'],
-    ['ends', 'crash', 'the thread ended with 3'],
-  ])('ends a thread that %s, refuses its content and goes on', async (_what, subject, reason) => {
+    ['exceeds the time limit', 'stuck', 'takes longer than 2000 ms', PrepareTimeoutError],
+    ['ends', 'crash', 'the thread ended with 3', InvalidMessageError],
+  ])('ends a thread that %s, refuses its content and goes on', async (_what, subject, reason, type) => {
     open({ threads: 1, limitMs: 2_000, entry: stuckThread });
     const refused = pool.prepare({ ...content, subject });
     const others = ['a', 'b'].map((other) => pool.prepare({ ...content, subject: other }));
     await expect(refused).rejects.toThrow(reason);
-    await expect(refused).rejects.toBeInstanceOf(InvalidMessageError);
+    await expect(refused).rejects.toBeInstanceOf(type);
     expect((await Promise.all(others)).map(({ opening }) => opening)).toEqual(['a', 'b']);
   });
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { messageStatuses, statesBefore, transitions } from '../../../src/delivery/message.ts';
-import { type Breaker, createBreaker } from '../../../src/delivery/send/breaker.ts';
+import { type Breaker, createBreaker, judgeProvider } from '../../../src/delivery/send/breaker.ts';
 import { retryDelaySeconds } from '../../../src/delivery/send/outcomes.ts';
 
 describe('the breaker', () => {
@@ -65,6 +65,16 @@ describe('the breaker', () => {
     breaker.failed('unavailable');
     breaker.failed('unavailable');
     expect(breaker.waitMs()).toBe(1_000);
+  });
+
+  it('stays as it is after a batch of which nothing could be composed', () => {
+    breaker.failed('unavailable');
+    now += 1_000;
+    const leave = breaker.tryEnter();
+    judgeProvider(breaker, [{ kind: 'not_composed', final: true, response: 'too long' }], false);
+    leave?.();
+    expect(breaker.report()).toMatchObject({ state: 'open', reason: 'unavailable' });
+    expect(breaker.tryEnter()).not.toBeNull();
   });
 });
 
