@@ -112,7 +112,10 @@ export interface AcceptStatement {
 export type ClaimRule =
   /** The message is claimed past all other limits and counts in none: the check before hand-over ends it. */
   | { effect: 'pass' }
-  /** The message becomes `held`. It is due again at the given time, but no later than it expires. */
+  /**
+   * The message becomes `held`. It is due again at the given time or, if the limit holds the whole account, when a
+   * sender releases its backlog; but no later than it expires.
+   */
   | {
       effect: 'hold';
       /** SQL over `a`, `q` and the figures: when the limit ends, shown as `hold.until`. null: the end is not known. */

@@ -107,10 +107,7 @@ async function releasePage(trx: Queryable, backlog: HeldBacklog, count: number):
   return released;
 }
 
-/**
- * Ends a release that found no more messages, or used up what the limits let go. The row stays while messages are
- * held.
- */
+/** Ends a release that found no more messages or used up its count. The row stays while messages are held. */
 async function endRelease(trx: Queryable, backlog: HeldBacklog): Promise<void> {
   const { rowCount } = await trx.query({
     name: 'end_release',

@@ -9,10 +9,7 @@ const figures = (setting: Setting) => `
           select used from sandbox_usage
           where account_id = a.id and month = date_trunc('month', now() at time zone 'utc')::date), 0) as used) s`;
 
-/**
- * Emails that an account sends from the sandbox in a month. They count when they are accepted, even if they fail
- * later.
- */
+/** Emails from the sandbox in a month. They count when they are accepted, even if they fail later. */
 export const sandboxCap = {
   name: 'sandbox_cap',
   title: 'emails from the sandbox in a calendar month (UTC)',

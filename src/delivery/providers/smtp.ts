@@ -111,10 +111,7 @@ class SmtpProvider implements EmailProvider {
     }
   }
 
-  /**
-   * Sends emails over the slot's connection. If the connection ends with one of them, those behind it are
-   * `not_tried`.
-   */
+  /** Sends emails over the slot's connection. If it is lost with one of them, those behind it are `not_tried`. */
   async #transfer(slot: Slot, batch: readonly OutgoingEmail[]): Promise<HandOverOutcome[]> {
     const kept = slot.connection?.open === true;
     try {

@@ -1,7 +1,7 @@
 import type { Queryable } from '../db/queryable.ts';
 import type { RateVerdict } from './rate-limiter.ts';
 
-/** A block is this share of a second's tokens, so that a busy caller costs at most ten statements a second. */
+/** A block has the tokens of this time, so that a busy caller costs a process at most ten statements a second. */
 const BLOCK_SECONDS = 0.1;
 /** A bucket that was found empty is not asked again for this long. */
 const DRY_MS = 100;

@@ -10,13 +10,13 @@ const INTERVAL_MS = 2_000;
 /** A process without its lock is dead if it has been silent for this long. Heartbeats come every second. */
 const SILENT_SECONDS = 5;
 /**
- * A process that holds its lock but has been silent for this long is stopped or cut off from the database. Its
- * connection is ended, which frees the lock.
+ * A process that holds its lock but has been silent for this long is suspended, or cut off from the database. The
+ * reaper ends its connection, which frees the lock.
  */
 const CUT_OFF_SECONDS = 15;
 /**
- * After a restart or fail-over of the database, every process has lost its connection. They get this long to connect
- * again, counted from when the reaper's own process did.
+ * After a restart or fail-over of the database, every process has lost its connection. The others get this long to
+ * connect again, counted from when the reaper's own process has.
  */
 const RESUME_SECONDS = 5;
 
@@ -33,8 +33,8 @@ interface Findings {
 }
 
 /**
- * Finds the suspects and refreshes this process's own row: the heartbeat does that, too, but PostgreSQL may refuse it a
- * new connection.
+ * Finds the suspects, and refreshes this process's own row. The heartbeat does that, too, but if it has lost its
+ * connection, PostgreSQL may refuse it a new one.
  */
 async function findSuspects(pool: pg.Pool, self: number): Promise<Findings> {
   const { rows } = await pool.query<Findings>(
