@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { RouteDefinition } from '../../../src/platform/http/route.ts';
 import { errorsOf } from '../../../src/platform/openapi/error-responses.ts';
 import { startTestApi, type TestApi, type TestTenant } from '../../support/api.ts';
+import { addUpload } from '../../support/uploads.ts';
 
 let api: TestApi;
 let routes: RouteDefinition[];
@@ -15,7 +16,8 @@ afterAll(() => api.close());
 /** Text in the resources of the other tenant. It must never appear in a response. */
 const MARK = 'belongs-to-the-other-tenant';
 
-type Maker = (tenant: TestTenant) => Promise<number>;
+/** Returns what the path names the resource by. */
+type Maker = (tenant: TestTenant) => Promise<number | string>;
 
 async function inserted(statement: string, values: unknown[]): Promise<number> {
   const { rows } = await api.database.pool.query<{ id: number }>(statement, values);
@@ -33,6 +35,7 @@ const makers: Record<string, Maker> = {
        values ($1, $2, 'email', 'sent', 'a@b.test', 'a@b.test', $3) returning id`,
       [accountId, brandId, MARK],
     ),
+  '/v1/my/uploads/:signed_id': (tenant) => addUpload(api, 'image/png', tenant),
   '/v1/my/webhooks/:id': ({ accountId, brandId }) =>
     inserted(
       `insert into webhooks (account_id, brand_id, url, events, secret_sealed, secret_last4)
