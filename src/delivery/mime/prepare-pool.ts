@@ -10,7 +10,7 @@ import type { ThreadReply } from './prepare-thread.ts';
 /** No thread could be started. This says nothing about the content. */
 export class ThreadUnavailableError extends Error {}
 
-/** The content took too long. Either it is to blame or a busy machine. */
+/** The content took too long, because of what it contains or because the machine is busy. */
 export class PrepareTimeoutError extends Error {}
 
 export interface PreparePool {

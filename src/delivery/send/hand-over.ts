@@ -63,7 +63,7 @@ async function composeBatch(
   return Promise.all(composing.map((email) => Promise.resolve(email)));
 }
 
-/** Until this attempt, the time limit of a thread may be a busy machine's fault; from then on, the content's. */
+/** A busy machine may be why a thread hits its time limit. From this attempt on, the content is to blame. */
 const MAX_TIMEOUT_ATTEMPTS = 3;
 
 /** The outcome of a message that could not be composed. */
@@ -92,7 +92,8 @@ async function giveTo(
 const weighed = ({ html, text, headers }: BatchMessage) => ({ html, text, headers: headers ?? {} });
 
 /**
- * Sends emails through a provider. A message that cannot be composed is `not_composed`; the others of its batch are sent.
+ * Sends emails through a provider. A message that cannot be composed is `not_composed`; the others of its batch are
+ * sent.
  * @param threads prepare heavy contents; closed with the channel
  */
 export function createEmailChannel(
