@@ -9,7 +9,8 @@ export interface BreakerReport {
 
 /**
  * Stops a sender from using a provider that fails. After a fault nothing is handed over for one second, then two,
- * four … up to five minutes. After each pause one batch tests whether the provider works again.
+ * four … up to five minutes. After each pause one batch tests whether the provider works again. If a connection ends
+ * with a message of that batch, the pause is one second: connecting worked, and another message may be sent.
  */
 export interface Breaker {
   /**
@@ -20,7 +21,10 @@ export interface Breaker {
   tryEnter(): (() => void) | null;
   succeeded(): void;
   failed(reason: string): void;
-  /** Reports a connection that ended with a message; the third in a row opens the breaker. */
+  /**
+   * Reports a connection that ended with a message. The third in a row opens the breaker. In a test it opens the breaker
+   * for another second, and does not count as one more fault: the message may be the cause.
+   */
   strained(reason: string): void;
   /** Milliseconds until a batch may be handed over; 0: now. */
   waitMs(): number;
@@ -35,7 +39,7 @@ const STRAINS_TO_OPEN = 3;
  * Reports to the breaker what a batch shows of its provider: that it works, a fault, or strain. Messages that could not
  * be composed show nothing.
  * @param suspect the batch is one message that has already lost a connection. If it loses another, that is evidence
- *   against the provider only while the provider is being tested
+ *   against the provider only while the provider is being tested, and then weak evidence
  */
 export function judgeProvider(
   breaker: Breaker,
@@ -72,12 +76,20 @@ export function createBreaker(clock: () => number = Date.now): Breaker {
   let strains = 0;
   let reason: string | null = null;
 
-  function failed(because: string): void {
-    // Batches that had begun before the breaker opened fail for the same reason.
-    if (openUntil !== null && !trying && clock() < openUntil) return;
+  function open(because: string, ms: number): void {
     trying = false;
     reason = because;
-    openUntil = clock() + Math.min(FIRST_BACKOFF_MS * 2 ** failures, MAX_BACKOFF_MS);
+    openUntil = clock() + ms;
+  }
+
+  /** Batches that had begun before the breaker opened show nothing new. */
+  function isLate(): boolean {
+    return openUntil !== null && !trying && clock() < openUntil;
+  }
+
+  function failed(because: string): void {
+    if (isLate()) return;
+    open(because, Math.min(FIRST_BACKOFF_MS * 2 ** failures, MAX_BACKOFF_MS));
     failures += 1;
   }
 
@@ -99,8 +111,10 @@ export function createBreaker(clock: () => number = Date.now): Breaker {
     },
     failed,
     strained(because) {
+      if (isLate()) return;
+      if (openUntil !== null) return open(because, FIRST_BACKOFF_MS);
       strains += 1;
-      if (openUntil === null && strains < STRAINS_TO_OPEN) return;
+      if (strains < STRAINS_TO_OPEN) return;
       strains = 0;
       failed(because);
     },

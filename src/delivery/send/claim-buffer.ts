@@ -34,6 +34,9 @@ export function createByteBudget(limit: number = MAX_BYTES_IN_HAND): ByteBudget 
   };
 }
 
+/** If claims have waited so long for any worker to be free, they may be sent sooner by another sender. */
+const STALL_MS = 2_000;
+
 /**
  * The claims of a provider channel that wait for a worker. They are handed over by class and, within a class, the
  * accounts take turns: a message waits for the batches that were taken before it came, never for another account's
@@ -62,6 +65,11 @@ export interface ClaimBuffer {
   take(): Promise<Claim[] | null>;
   /** Ends a batch, whatever its outcome: its contents are no longer in memory. */
   finish(batch: readonly Claim[]): void;
+  /**
+   * Whether all workers are busy and none has taken a batch for two seconds: the provider may not reply for minutes.
+   * Until a worker is free again, the buffer wants no claims, and those in it should be given back.
+   */
+  isStalled(): boolean;
   /** Takes out all claims. */
   drain(): Claim[];
   close(): void;
@@ -69,15 +77,27 @@ export interface ClaimBuffer {
 
 const bytesOf = (claims: readonly Claim[]) => claims.reduce((sum, { bytes }) => sum + bytes, 0);
 
+/** @param ahead claims of a full buffer */
+const wantedNow = (length: number, ahead: number) => (length * 2 < ahead ? ahead - length : 0);
+
+const wantedOfOthersNow = (length: number, ahead: number) =>
+  length > 0 && length < 2 * ahead ? Math.ceil(ahead / 2) : 0;
+
 /**
  * @param workers how many take batches from it
  * @param budget of the process
+ * @param now milliseconds of a monotonic clock
  */
-export function createClaimBuffer(workers: number, budget: ByteBudget = createByteBudget()): ClaimBuffer {
+export function createClaimBuffer(
+  workers: number,
+  budget: ByteBudget = createByteBudget(),
+  now: () => number = () => performance.now(),
+): ClaimBuffer {
   const pace = createPace(workers);
   const turns = new Turns();
   const waiting: ((batch: Claim[] | null) => void)[] = [];
   let closed = false;
+  let tookAt = now();
 
   /** An equal share for each of `takers`, unless that is too little to be worth a batch. */
   function cutBatch(takers: number): Claim[] {
@@ -88,6 +108,7 @@ export function createClaimBuffer(workers: number, budget: ByteBudget = createBy
       hasRoom: budget.hasRoom,
     });
     budget.take(bytesOf(batch));
+    if (batch.length > 0) tookAt = now();
     return batch;
   }
 
@@ -99,16 +120,13 @@ export function createClaimBuffer(workers: number, budget: ByteBudget = createBy
     }
   }
 
+  // A worker that waits is free: then claims wait for room, or there are none.
+  const isStalled = () => waiting.length === 0 && now() - tookAt >= STALL_MS;
+
   budget.onRoom(serve);
   return {
-    wanted() {
-      const ahead = pace.ahead();
-      return turns.length * 2 < ahead ? ahead - turns.length : 0;
-    },
-    wantedOfOthers() {
-      const ahead = pace.ahead();
-      return turns.length > 0 && turns.length < 2 * ahead ? Math.ceil(ahead / 2) : 0;
-    },
+    wanted: () => (isStalled() ? 0 : wantedNow(turns.length, pace.ahead())),
+    wantedOfOthers: () => (isStalled() ? 0 : wantedOfOthersNow(turns.length, pace.ahead())),
     has: (backlog) => turns.has(backlog),
     add(claims) {
       turns.add(claims);
@@ -124,6 +142,7 @@ export function createClaimBuffer(workers: number, budget: ByteBudget = createBy
       }
       return new Promise((resolve) => waiting.push(resolve));
     },
+    isStalled,
     finish: (batch) => budget.giveBack(bytesOf(batch)),
     drain: () => turns.drain(),
     close() {

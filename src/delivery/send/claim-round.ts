@@ -4,13 +4,12 @@ import type { LimitSettings } from '../limits/authority.ts';
 import type { Channel } from '../message.ts';
 import { type Backlogs, createBacklogs, type DueBacklog } from './backlogs.ts';
 import { type Claim, claimBacklogs } from './claim.ts';
+import { createServiceOrder, type ServiceOrder } from './service-order.ts';
 
 /** Smaller claims cost more than they make a round fairer. */
 const MIN_QUANTUM = 50;
 /** Maximum number of backlogs that one transaction claims from. */
 const MAX_GROUP = 16;
-/** The order of service is forgotten if it covers more backlogs than this. */
-const MAX_REMEMBERED = 10_000;
 
 export interface ClaimRound {
   claimed: number;
@@ -47,47 +46,48 @@ async function claimInGroups(
  * longest ago comes first, and each has an equal share of the round.
  * @param backlogs what the sender knows of waiting messages
  * @returns a function that makes one round. `wanted` is the number of messages to claim, by channel; `onClaims`
- *   receives the claims of each transaction as soon as they are made; backlogs that `skips` names are left out
+ *   receives the claims of each transaction as soon as they are made; backlogs that `skips` names are left out. For a
+ *   channel that `isTested` names, it claims from a single backlog, messages that have lost no connection first
  */
 export function createClaimRound(
   pool: pg.Pool,
   settings: LimitSettings,
   backlogs: Backlogs = createBacklogs(pool),
+  order: ServiceOrder = createServiceOrder(),
 ) {
-  const lastServed = new Map<string, number>();
-  let served = 0;
-  const servedAt = (backlog: DueBacklog) => lastServed.get(backlog.name) ?? 0;
-
   return async function claimRound(
     owner: number,
     wanted: ReadonlyMap<string, number>,
     onClaims: (channel: Channel, claims: Claim[]) => void,
     skips: (backlog: Backlog) => boolean = () => false,
+    isTested: (channel: string) => boolean = () => false,
   ): Promise<ClaimRound> {
     await backlogs.refresh();
     let claimed = 0;
     let holding = false;
     for (const [channel, count] of wanted) {
-      const due = [...backlogs.due(channel)]
-        .filter((backlog) => !skips(backlog))
-        .sort((a, b) => a.class - b.class || servedAt(a) - servedAt(b));
-      const quantum = Math.max(MIN_QUANTUM, Math.floor(count / Math.max(1, due.length)));
-      await claimInGroups(due, count, quantum, async (group) => {
+      const test = isTested(channel);
+      const known = [...backlogs.due(channel)].filter((backlog) => !skips(backlog));
+      const due = test ? order.forTest(known) : order.forRound(known);
+      const share = test ? count : Math.floor(count / Math.max(1, due.length));
+      const quantum = Math.max(MIN_QUANTUM, share);
+      await claimInGroups(due, test ? 1 : count, quantum, async (group) => {
         const requests = group.map((backlog) => ({ ...backlog, owner, quantum }));
         const results = await claimBacklogs(pool, requests, settings);
         for (const [index, backlog] of group.entries()) {
-          lastServed.set(backlog.name, ++served);
+          // A test is not the backlog's turn: if the provider works, the backlog is served before one that failed a test.
+          if (!test) order.served(backlog.name);
           const { lookedAt = 0, claims = [] } = results[index] ?? {};
           if (lookedAt < quantum) backlogs.emptied(backlog);
           else holding ||= claims.length < lookedAt;
         }
         const claims = results.flatMap((result) => result.claims);
+        if (test) claims.sort((one, other) => Number(one.losses > 0) - Number(other.losses > 0));
         claimed += claims.length;
         if (claims.length > 0) onClaims(channel as Channel, claims);
         return claims.length;
       });
     }
-    if (lastServed.size > MAX_REMEMBERED) lastServed.clear();
     return { claimed, nextDueMs: holding ? 0 : backlogs.nextLookMs() };
   };
 }

@@ -15,6 +15,7 @@ import {
 import type { Repeating } from '../../platform/processes/repeat.ts';
 import { createRecorder, type Recorder } from '../../platform/queue/recorder.ts';
 import type { LimitSettings } from '../limits/authority.ts';
+import { backlogName } from '../backlog.ts';
 import { messageClasses } from '../message.ts';
 import type { HandOverOutcome } from '../providers/port.ts';
 import { type BatchMessage, dropUnknownIntents, intendBatch } from './batch.ts';
@@ -24,11 +25,12 @@ import { type ClaimBuffer, createByteBudget, createClaimBuffer } from './claim-b
 import { createClaimRound } from './claim-round.ts';
 import { type Claim, releaseClaims } from './claim.ts';
 import type { ProviderChannel } from './hand-over.ts';
-import { chargeLosses, countLosses, isSuspect } from './losses.ts';
+import { chargeLosses, countLosses, endedConnection, isSuspect } from './losses.ts';
 import { outcomeRecords } from './outcomes.ts';
 import { MAX_BATCH } from './pace.ts';
 import { type BatchRecord, createBatchRecording, type RecordBatches } from './record.ts';
 import { startReleasing } from './releasing.ts';
+import { createServiceOrder } from './service-order.ts';
 
 export interface SenderDeps {
   pool: pg.Pool;
@@ -83,6 +85,7 @@ class SendQueue implements QueueAdapter<Claim> {
   readonly #deps: SenderDeps;
   readonly #channels: ChannelState[];
   readonly #backlogs: Backlogs;
+  readonly #order = createServiceOrder();
   readonly #claimRound: ReturnType<typeof createClaimRound>;
   readonly #recordBatches: RecordBatches;
   readonly #recorder: Recorder<PendingRecord>;
@@ -102,7 +105,7 @@ class SendQueue implements QueueAdapter<Claim> {
       breaker: createBreaker(),
     }));
     this.#backlogs = createBacklogs(deps.pool);
-    this.#claimRound = createClaimRound(deps.pool, deps.limits, this.#backlogs);
+    this.#claimRound = createClaimRound(deps.pool, deps.limits, this.#backlogs, this.#order);
     this.#recordBatches = createBatchRecording(deps);
     this.#recorder = createRecorder({
       noun: 'outcomes',
@@ -138,11 +141,13 @@ class SendQueue implements QueueAdapter<Claim> {
 
   /**
    * Fills the buffers that have become half empty. For a full one, it claims only backlogs of which the buffer has no
-   * claims: their messages must not wait until enough of the others have been handed over.
+   * claims: their messages must not wait until enough of the others have been handed over. The claims of a stalled
+   * buffer are given back, so that other senders can send them.
    */
   async claim(owner: number): Promise<ClaimResult | null> {
     const startedAt = performance.now();
     const waitMs = this.#othersAt - startedAt;
+    for (const { buffer } of this.#channels) if (buffer.isStalled()) void this.loop.giveBack(buffer.drain());
     const working = this.#channels.filter(({ breaker }) => breaker.waitMs() === 0);
     const full = working.filter(({ buffer }) => buffer.wanted() === 0 && buffer.wantedOfOthers() > 0);
     const wanted = new Map<string, number>();
@@ -151,8 +156,16 @@ class SendQueue implements QueueAdapter<Claim> {
       if (count > 0) wanted.set(channel.channel, count);
     }
     if (wanted.size === 0) return full.length > 0 ? { claimed: 0, nextLookMs: waitMs } : null;
-    const { claimed, nextDueMs } = await this.#claimRound(owner, wanted, this.#onClaims, (backlog) =>
-      full.some(({ channel, buffer }) => channel.channel === backlog.channel && buffer.has(backlog)),
+    const { claimed, nextDueMs } = await this.#claimRound(
+      owner,
+      wanted,
+      this.#onClaims,
+      (backlog) =>
+        full.some(({ channel, buffer }) => channel.channel === backlog.channel && buffer.has(backlog)),
+      (name) =>
+        working.some(
+          ({ channel, breaker }) => channel.channel === name && breaker.report().state !== 'closed',
+        ),
     );
     if (full.length === 0) return { claimed, nextLookMs: nextDueMs };
     const endedAt = performance.now();
@@ -221,7 +234,7 @@ class SendQueue implements QueueAdapter<Claim> {
   async #work(state: ChannelState): Promise<void> {
     const { buffer } = state;
     let recording = { messages: 0, done: Promise.resolve() };
-    for (let claims = await buffer.take(); claims !== null; claims = await buffer.take()) {
+    for (let claims = await this.#take(buffer); claims !== null; claims = await this.#take(buffer)) {
       const batch = claims;
       if (buffer.wanted() > 0) this.loop.wake();
       if (recording.messages + batch.length > MAX_BATCH) await recording.done;
@@ -235,6 +248,14 @@ class SendQueue implements QueueAdapter<Claim> {
       if (!buffer.isSlow()) await done;
     }
     await recording.done;
+  }
+
+  #take(buffer: ClaimBuffer): Promise<Claim[] | null> {
+    const stalled = buffer.isStalled();
+    const batch = buffer.take();
+    // The buffer gave its claims back, and wants some again now that a worker is free.
+    if (stalled) this.loop.wake();
+    return batch;
   }
 
   async #sendOrGiveBack(state: ChannelState, claims: Claim[]): Promise<HandedOver> {
@@ -294,6 +315,8 @@ class SendQueue implements QueueAdapter<Claim> {
     if (given.length > 0 && given.every(hasVerdict))
       buffer.measure(given.length, performance.now() - startedAt);
     judgeProvider(breaker, outcomes, suspect);
+    for (const message of leaving.filter((_message, index) => endedConnection(outcomes[index])))
+      this.#order.lostConnection(backlogName(message));
     const { state, reason } = breaker.report();
     if (state !== 'closed') this.#deps.log.warn({ provider: channel.provider, reason }, 'provider fault');
     return chargeLosses(outcomes, suspect);

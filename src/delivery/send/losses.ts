@@ -13,6 +13,11 @@ export function chargeLosses(outcomes: readonly HandOverOutcome[], suspect: bool
   );
 }
 
+/** Whether a connection ended with the message. */
+export function endedConnection(outcome: HandOverOutcome | undefined): boolean {
+  return outcome?.kind === 'lost' || (outcome?.kind === 'deferred' && outcome.connectionLost === true);
+}
+
 /** Whether the batch is one message that has lost a connection before. Such a message is alone in its batch. */
 export function isSuspect(claims: readonly Claim[]): boolean {
   return claims.some(({ losses }) => losses > 0);

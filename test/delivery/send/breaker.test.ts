@@ -41,15 +41,25 @@ describe('the breaker', () => {
     expect(breaker.tryEnter()).not.toBeNull();
   });
 
-  it('opens at the third connection in a row that ends with a message, or at the first of a test', () => {
+  it('opens at the third connection in a row that ends with a message', () => {
     breaker.strained('421');
     breaker.strained('421');
     expect(breaker.waitMs()).toBe(0);
     breaker.strained('421');
     expect(breaker.waitMs()).toBe(1_000);
+  });
+
+  it('stays open for only a second, however often the connection of a test ends with a message', () => {
+    breaker.failed('unavailable');
+    for (let n = 0; n < 5; n += 1) {
+      now += breaker.waitMs();
+      breaker.tryEnter();
+      breaker.strained('421');
+      expect(breaker.waitMs()).toBe(1_000);
+    }
     now += 1_000;
     breaker.tryEnter();
-    breaker.strained('421');
+    breaker.failed('unavailable');
     expect(breaker.waitMs()).toBe(2_000);
   });
 

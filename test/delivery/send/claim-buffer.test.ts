@@ -220,3 +220,40 @@ describe('the bytes of a batch', () => {
     expect(await next()).toHaveLength(1);
   });
 });
+
+describe('a buffer none of whose workers ends a batch', () => {
+  let now: number;
+  beforeEach(() => {
+    now = 0;
+    buffer = createClaimBuffer(2, budget, () => now);
+    buffer.add(claims(30));
+  });
+
+  it('stalls after two seconds, and wants claims again once a worker is free', async () => {
+    await next();
+    now = 1_000;
+    await next();
+    now = 2_999;
+    expect(buffer.isStalled()).toBe(false);
+    now = 3_000;
+    expect(buffer.isStalled()).toBe(true);
+    expect(buffer.drain().length).toBeGreaterThan(0);
+    expect([buffer.wanted(), buffer.wantedOfOthers()]).toEqual([0, 0]);
+    const waits = buffer.take();
+    expect(buffer.isStalled()).toBe(false);
+    expect(buffer.wanted()).toBeGreaterThan(0);
+    now = 60_000;
+    expect(buffer.isStalled()).toBe(false);
+    buffer.add(claims(1));
+    expect(await waits).toHaveLength(1);
+    expect(buffer.isStalled()).toBe(false);
+  });
+
+  it('does not stall while one worker still takes batches', async () => {
+    await next();
+    for (now = 1_500; now < 4_500; now += 1_500) {
+      await next();
+      expect(buffer.isStalled()).toBe(false);
+    }
+  });
+});

@@ -1,4 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { backlogName } from '../../../src/delivery/backlog.ts';
+import { createBacklogs } from '../../../src/delivery/send/backlogs.ts';
+import type { Claim } from '../../../src/delivery/send/claim.ts';
+import { createServiceOrder } from '../../../src/delivery/send/service-order.ts';
 import { createClaimRound } from '../../../src/delivery/send/claim-round.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -79,6 +83,64 @@ it('looks again within seconds at a message that should be held while another tr
   await pool.query('update send_queue set due_at = now() where message_id = $1', [changed]);
   await claim();
   expect(await waiting()).toEqual([held, held, held]);
+});
+
+describe('a claim for a test of the provider', () => {
+  const isTested = () => true;
+
+  it('is of one backlog, and not of the one whose message ended a connection last', async () => {
+    const { pool } = test.database;
+    const order = createServiceOrder();
+    const claimRound = createClaimRound(pool, TEST_LIMITS, createBacklogs(pool), order);
+    const claimTwice = async (): Promise<(number | undefined)[]> => {
+      const claimed: (number | undefined)[] = [];
+      for (let n = 0; n < 2; n += 1) {
+        const wanted = new Map([['email', 60]]);
+        const onClaims = (_channel: string, claims: Claim[]) => void claimed.push(claims[0]?.accountId);
+        await claimRound(OWNER, wanted, onClaims, () => false, isTested);
+      }
+      return claimed;
+    };
+    const [one, other] = accounts;
+    order.lostConnection(backlogName({ channel: 'email', class: 0, accountId: one?.accountId ?? 0 }));
+    expect(await claimTwice()).toEqual([other?.accountId, other?.accountId]);
+    order.lostConnection(backlogName({ channel: 'email', class: 0, accountId: other?.accountId ?? 0 }));
+    expect(await claimTwice()).toEqual([one?.accountId, one?.accountId]);
+  });
+
+  it('begins with messages that have lost no connection', async () => {
+    const { pool } = test.database;
+    await pool.query(
+      `update send_queue set connection_losses = 1
+       where message_id in (select message_id from send_queue order by message_id limit 30)`,
+    );
+    const losses: number[] = [];
+    await createClaimRound(pool, TEST_LIMITS)(
+      OWNER,
+      new Map([['email', 60]]),
+      (_channel, claims) => losses.push(...claims.map((claim) => claim.losses)),
+      () => false,
+      isTested,
+    );
+    expect(losses).toEqual([...Array<number>(30).fill(0), ...Array<number>(30).fill(1)]);
+  });
+});
+
+it('serves a backlog whose message ended a connection after the others of its class', () => {
+  const order = createServiceOrder();
+  const backlog = (accountId: number, priority: number) => ({
+    channel: 'email' as const,
+    class: priority,
+    accountId,
+    name: `${priority}/${accountId}`,
+  });
+  const due = [backlog(1, 0), backlog(2, 0), backlog(3, 1)];
+  const names = (backlogs: readonly { name: string }[]) => backlogs.map(({ name }) => name);
+  order.served('0/1');
+  order.served('0/2');
+  order.lostConnection('0/1');
+  expect(names(order.forRound(due))).toEqual(['0/2', '0/1', '1/3']);
+  expect(names(order.forTest(due))).toEqual(['0/2', '1/3', '0/1']);
 });
 
 it('claims on a connection that has not prepared the claim, as behind a transaction pooler', async () => {
