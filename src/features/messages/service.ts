@@ -6,10 +6,10 @@ import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { messageClasses } from '../../delivery/message.ts';
 import { notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
-import { fingerprintOf } from '../../platform/db/idempotency.ts';
+import { fingerprintOf, isKeyTaken } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
-import { createAcceptor } from './accept.ts';
+import { createAcceptor, TEST_KEYS } from './accept.ts';
 import { draftMessage, type MessageDraft } from './draft.ts';
 import { listMessages, type MessageFilters } from './list.ts';
 import { findMessage, findMessageEvents } from './model.ts';
@@ -98,7 +98,12 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
   return {
     async send(tenant, body, idempotencyKey) {
       const draft = draftMessage(tenant, body, deps.mailDomain);
-      if (draft.test) await requireTestCapacity(pool, tenant.accountId);
+      if (draft.test) {
+        const key = idempotencyKey;
+        await requireTestCapacity(pool, tenant.accountId, async () => {
+          return key !== null && isKeyTaken(pool, { brandId: tenant.brandId, endpoint: TEST_KEYS, key });
+        });
+      }
       const fingerprint = idempotencyKey === null ? null : fingerprintOf(body);
       const accepted = await accept({ draft, idempotencyKey, fingerprint });
       if (accepted.replayed) {

@@ -50,9 +50,14 @@ const MAX_TEST_MESSAGES = 1_000;
 
 /**
  * Checks that the account may send one more message with a test key today.
+ * @param isReplay whether the request repeats an accepted one; asked only if the account has reached its limit
  * @throws AppError rate_limited
  */
-export async function requireTestCapacity(db: Queryable, accountId: number): Promise<void> {
+export async function requireTestCapacity(
+  db: Queryable,
+  accountId: number,
+  isReplay: () => Promise<boolean>,
+): Promise<void> {
   const { rows } = await db.query<{ count: number; seconds_left: number }>(
     `select count(*)::int as count,
        ceil(extract(epoch from (date_trunc('day', now(), 'UTC') + interval '1 day') - now()))::int as seconds_left
@@ -60,7 +65,7 @@ export async function requireTestCapacity(db: Queryable, accountId: number): Pro
     [accountId],
   );
   const { count = 0, seconds_left: secondsLeft = 1 } = rows[0] ?? {};
-  if (count < MAX_TEST_MESSAGES) return;
+  if (count < MAX_TEST_MESSAGES || (await isReplay())) return;
   const message = `test keys of an account may send ${MAX_TEST_MESSAGES} messages a day (UTC)`;
   throw new AppError('rate_limited', message, {
     headers: { 'Retry-After': String(Math.max(1, secondsLeft)) },

@@ -109,6 +109,19 @@ async function readKept(pool: Queryable, request: IdempotentRequest): Promise<Ke
   return rows[0] ?? null;
 }
 
+/** Whether an earlier request has taken the key. */
+export async function isKeyTaken(
+  db: Queryable,
+  request: Omit<IdempotentRequest, 'fingerprint'>,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select 1 from idempotency_keys
+     where brand_id = $1 and endpoint = $2 and key = $3 and created_at >= now() - make_interval(days => $4)`,
+    [request.brandId, request.endpoint, request.key, IDEMPOTENCY_DAYS],
+  );
+  return rowCount === 1;
+}
+
 async function replay(
   kept: KeptRow,
   load: (resourceId: number) => Promise<unknown>,

@@ -9,15 +9,17 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-const send = (token: string) =>
+const send = (token: string, idempotencyKey?: string) =>
   api.request('POST', '/v1/my/messages', {
     token,
+    headers: idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey },
     body: { channel: 'email', to: 'ada@example.com', subject: 'Hi', html: '<p>Hi</p>' },
   });
 
 it('accepts 1,000 messages a day of the test keys of one account', async () => {
   const { pool } = api.database;
-  expect((await send(api.testApiKey)).status).toBe(201);
+  const first = await send(api.testApiKey, 'first');
+  expect(first.status).toBe(201);
   await pool.query(
     `insert into test_messages (message_id, account_id, created_at)
      select -n, $1, date_trunc('day', now(), 'UTC') + interval '1 second' * (n % 2 - 1) from generate_series(1, 1998) n`,
@@ -34,6 +36,9 @@ it('accepts 1,000 messages a day of the test keys of one account', async () => {
   const retryAfter = Number(refused.headers.get('retry-after'));
   expect(retryAfter).toBeGreaterThan(0);
   expect(retryAfter).toBeLessThanOrEqual(86_400);
+  expect((await send(api.testApiKey, 'another')).status).toBe(429);
+  const replayed = await send(api.testApiKey, 'first');
+  expect([replayed.status, replayed.body.id]).toEqual([201, first.body.id]);
   expect((await send(api.apiKey)).status).toBe(201);
   expect((await send(api.other.testApiKey)).status).toBe(201);
 });
