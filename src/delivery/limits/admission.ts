@@ -37,6 +37,8 @@ export interface Admission {
    * @returns the errors of those that do not fit
    */
   refuse<Message extends CountedMessage>(messages: readonly Message[]): Promise<Map<Message, AppError>>;
+  /** Reads anew what the accounts have left: messages that {@link Admission.refuse} let pass were not written. */
+  forget(messages: readonly CountedMessage[]): void;
 }
 
 /** Whether an error is the refusal of a limit. */
@@ -90,6 +92,11 @@ class Suspects {
   learn(accountId: number, left: Left): void {
     const suspect = this.#byAccount.get(accountId);
     if (suspect) Object.assign(suspect, { left, readAt: this.#clock() });
+  }
+
+  forget(accountId: number): void {
+    const suspect = this.#byAccount.get(accountId);
+    if (suspect) suspect.left = undefined;
   }
 
   refused(suspect: Suspect): void {
@@ -153,6 +160,9 @@ export function createAdmission(
         if (error) refused.set(message, error);
       }
       return refused;
+    },
+    forget(messages) {
+      for (const message of messages) suspects.forget(message.account_id);
     },
   };
 }

@@ -18,7 +18,7 @@ import { testEvents, testOutcome } from './test-key.ts';
 
 export const MESSAGES_ENDPOINT = 'POST /v1/my/messages';
 const LIVE_KEYS = keySpace(MESSAGES_ENDPOINT, false);
-const TEST_KEYS = keySpace(MESSAGES_ENDPOINT, true);
+export const TEST_KEYS = keySpace(MESSAGES_ENDPOINT, true);
 const MAX_GROUP = 100;
 /**
  * Under a steady load, messages gather for this long, because a statement costs as much as the rows of ten messages.
@@ -182,6 +182,7 @@ async function acceptGroup(rows: Row[], deps: GroupDeps, looks = 0): Promise<Res
   try {
     if (fitting.length > 0) written = await write(fitting, deps);
   } catch (error) {
+    deps.admission.forget(fitting.map((row) => row.draft));
     if (isConnectionError(error)) return resultsAfterLostConnection(rows, deps.pool, error);
     if (isLimitRefusal(error)) {
       deps.admission.suspect(fitting.map((row) => row.draft));
@@ -191,6 +192,7 @@ async function acceptGroup(rows: Row[], deps: GroupDeps, looks = 0): Promise<Res
     return [{ ok: false, error }];
   }
   const unwritten = fitting.filter((row) => !written.has(row.id));
+  deps.admission.forget(unwritten.map((row) => row.draft));
   const found = new Map([...kept, ...(await findKept(deps.pool, unwritten))]);
   return rows.map((row) => {
     const error = refusals.get(row.draft);

@@ -145,6 +145,26 @@ it('replays a request of a capped account, and keeps no key of a refused one', a
   expect(await outcomes(group())).toEqual(['replayed', 'replayed', 'accepted', 'accepted']);
 });
 
+it('counts no place for a message that was not written', async () => {
+  const [account] = (await accounts(1)) as [QueuedAccount];
+  await useUp(account);
+  expect(await outcomes([submission(account)])).toEqual(['sandbox_limit_reached']);
+  await test.database.pool.query('update accounts set sandbox_monthly_cap = $2 where id = $1', [
+    account.accountId,
+    CAP + 2,
+  ]);
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  // PostgreSQL stores no NUL.
+  const [unstorable, ...others] = await outcomes([
+    submission(account, 'Hello\0'),
+    submission(account),
+    submission(account),
+  ]);
+  expect(unstorable).not.toBe('sandbox_limit_reached');
+  expect(others).toEqual(['accepted', 'accepted']);
+  expect(await used(account)).toEqual({ used: CAP + 2, messages: 2 });
+});
+
 it('answers the followers of one key together', async () => {
   const [account] = (await accounts(1)) as [QueuedAccount];
   const same = times(40, () => submission(account, 'Hello', 'key'));
