@@ -179,10 +179,11 @@ export class Heartbeat {
     client.on('end', () => lost.abort());
     try {
       await client.connect();
+      const resumed = this.#id !== null && (await resume(client, this.#id));
+      // The row must be durable: work that the process claims next refers to it.
+      if (!resumed) this.#id = await register(client, this.#settings);
       // A heartbeat need not reach the disk.
       await client.query('set synchronous_commit = off');
-      const resumed = this.#id !== null && (await resume(client, this.#id));
-      if (!resumed) this.#id = await register(client, this.#settings);
     } catch (error) {
       end(client);
       throw error;
