@@ -9,16 +9,29 @@ const PAGE = 2_000;
 /** When to look again at messages that a release left held: they were locked, or a limit had no room for them. */
 const RECHECK = `interval '10 seconds'`;
 
+/** SQL: locks the held backlogs of an account in the order that all statements keep. */
+const lockCte = (accountId: string): string => `
+  held_backlog as (
+    select channel, class from held_backlogs where account_id = ${accountId} order by channel, class for update
+  )`;
+
+/**
+ * SQL: expressions of a `with` clause that end a release that is under way. Add them to the statement that pauses the
+ * account. The messages released so far are held again when a sender claims them.
+ * @param accountId SQL: the id of the account
+ */
+export const endReleaseCtes = (accountId: string): string => `${lockCte(accountId)}, end_release as (
+    update held_backlogs h set release_count = null, released_until = null
+    from held_backlog l where h.account_id = ${accountId} and h.channel = l.channel and h.class = l.class
+  )`;
+
 /**
  * SQL: expressions of a `with` clause that make senders look at the held backlogs of an account now. Add them to the
  * statement that resumes the account or raises one of its limits. Senders then release the messages in pages, as far as
  * the limits allow.
  * @param accountId SQL: the id of the account
  */
-export const releaseCtes = (accountId: string): string => `
-  held_backlog as (
-    select channel, class from held_backlogs where account_id = ${accountId} order by channel, class for update
-  ), release as (
+export const releaseCtes = (accountId: string): string => `${lockCte(accountId)}, release as (
     update held_backlogs h set recheck_at = now(), release_count = null, released_until = null
     from held_backlog l where h.account_id = ${accountId} and h.channel = l.channel and h.class = l.class
   )`;
@@ -69,8 +82,12 @@ async function decide(trx: Queryable, backlog: HeldBacklog, settings: LimitSetti
   return rows[0]?.count ?? 0;
 }
 
+/** SQL: the lowest and the highest id of a page, so that only the partitions between them are searched. */
+const PAGE_SPAN = '(select min(message_id) from page) and (select max(message_id) from page)';
+
 /**
- * Makes held messages due, beginning with those that were accepted first. Skips messages that are locked and leaves
+ * Makes held messages due, beginning with those that were accepted first. Afterwards, the other backlogs that are being
+ * released have their turns. Skips messages that are locked and leaves
  * them to a later look: a recorder that has locked a message wants its queue row next, which this transaction has
  * locked.
  */
@@ -83,11 +100,11 @@ async function releasePage(trx: Queryable, backlog: HeldBacklog, count: number):
       where owner is null and ${THIS_BACKLOG} and due_at >= coalesce($4::timestamptz, now()) and due_at > now() and held
       order by due_at, message_id limit $5 for update skip locked
     ), lockable as (
-      select id from messages where id = any(array(select message_id from page)) order by id
-      for no key update skip locked
+      select id from messages where id = any(array(select message_id from page)) and id between ${PAGE_SPAN}
+      order by id for no key update skip locked
     ), marked as (
       update messages m set status = 'queued', hold = null, updated_at = now()
-      where m.id = any(array(select id from lockable)) and m.status = 'held'
+      where m.id = any(array(select id from lockable)) and m.id between ${PAGE_SPAN} and m.status = 'held'
     ), released as (
       update send_queue q set due_at = q.queued_at, held = false
       where q.message_id = any(array(select id from lockable)) returning 1
@@ -95,7 +112,7 @@ async function releasePage(trx: Queryable, backlog: HeldBacklog, count: number):
       select (select count(*)::int from page) as found, (select count(*)::int from released) as released,
         (select max(due_at) from page) as until
     ), noted as (
-      update held_backlogs set release_count = release_count - counted.released,
+      update held_backlogs set recheck_at = clock_timestamp(), release_count = release_count - counted.released,
         released_until = coalesce(counted.until, released_until)
       from counted where ${THIS_BACKLOG}
     )

@@ -1,7 +1,7 @@
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import type { AccountTier } from '../../delivery/limits/capacity.ts';
-import { releaseCtes } from '../../delivery/limits/release-held.ts';
+import { endReleaseCtes, releaseCtes } from '../../delivery/limits/release-held.ts';
 import { sandboxAddress } from '../../delivery/sender-identity.ts';
 import { notFound, invalid, type ValidationErrors } from '../../errors.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
@@ -123,7 +123,8 @@ export async function setAccount(db: Queryable, id: number, settings: OperatorSe
 
 /**
  * Pauses sending: messages of the account are held from now on. Pausing again keeps the time of the first pause.
- * It waits for the intents under way. Once the pause is committed, only messages of these intents can leave.
+ * It ends a release of held messages, and waits for the intents under way. Once the pause is committed, only messages
+ * of these intents can leave.
  * @param reason shown to the account
  * @throws AppError `not_found`
  */
@@ -133,7 +134,7 @@ export function pauseSending(db: Queryable, accountId: number, reason: string): 
     accountId,
     'sending_paused_at = coalesce(sending_paused_at, now()), sending_paused_reason = $2',
     [reason],
-    { stopIntents: true },
+    { stopSending: true },
   );
 }
 
@@ -147,8 +148,8 @@ export function resumeSending(db: Queryable, accountId: number): Promise<Account
 }
 
 interface AccountUpdate {
-  /** Waits for the intents of the account that are under way. */
-  stopIntents?: true;
+  /** Waits for the intents of the account that are under way, and ends the release of its held messages. */
+  stopSending?: true;
   /** Makes senders look at once which held messages may go. */
   release?: true;
 }
@@ -158,14 +159,15 @@ async function updateAccount(
   id: number,
   set: string,
   values: unknown[],
-  { stopIntents, release }: AccountUpdate,
+  { stopSending, release }: AccountUpdate,
 ): Promise<AccountRow> {
   const { rows } = await db.query<AccountRow>(
-    `with stopped as materialized (select ${stopIntents ? 'stop_intents($1)' : 'null'}),
+    `with stopped as materialized (select ${stopSending ? 'stop_intents($1)' : 'null'}),
        updated as (
          update accounts set ${set}, updated_at = now()
          where id = $1 and kind = 'customer' and (select count(*) from stopped) = 1 returning ${COLUMNS}
-       )${release ? `, ${releaseCtes('(select id from updated)')}` : ''}
+       )${stopSending ? `, ${endReleaseCtes('(select id from updated)')}` : ''}
+       ${release ? `, ${releaseCtes('(select id from updated)')}` : ''}
      select * from updated`,
     [id, ...values],
   );
