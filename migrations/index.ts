@@ -12,6 +12,7 @@ import * as messageRanges from './0011_message_ranges.ts';
 import * as heldBacklogs from './0012_held_backlogs.ts';
 import * as quotas from './0013_quotas.ts';
 import * as rateLimitBuckets from './0014_rate_limit_buckets.ts';
+import * as contentWeight from './0015_content_weight.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -29,4 +30,5 @@ export const migrations = [
   heldBacklogs,
   quotas,
   rateLimitBuckets,
+  contentWeight,
 ];

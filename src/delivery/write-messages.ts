@@ -1,5 +1,6 @@
 import { AppError } from '../errors.ts';
 import type { Queryable } from '../platform/db/queryable.ts';
+import { contentBytesSql, contentWeightSql } from './content-weight.ts';
 import { acceptRules, type LimitSettings, settingIn } from './limits/authority.ts';
 import type { AcceptRule } from './limits/limit.ts';
 import type { Bounce, Channel, FailureCode, MessageClass, messageClasses, MessageStatus } from './message.ts';
@@ -99,10 +100,6 @@ export interface WriteOptions {
   additions?: readonly Addition[];
 }
 
-/** SQL: bytes of a message's content. The texts are in memory here, so that their lengths cost nothing. */
-const contentBytesSql = `coalesce(octet_length(html), 0) + coalesce(octet_length(text), 0)
-      + coalesce(octet_length(headers::text), 0)`;
-
 const messageNames = Object.keys(messageColumns);
 const contentNames = Object.keys(contentColumns);
 
@@ -161,8 +158,11 @@ function statementText(rules: readonly AcceptRule[], additions: readonly Additio
       returning 1
     )`,
     `queued as (
-      insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, content_bytes)
-      select id, account_id, channel, class, now(), now(), ${contentBytesSql} from accepted where status = 'queued'
+      insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, content_bytes,
+        content_weight)
+      select id, account_id, channel, class, now(), now(), ${contentBytesSql},
+        ${contentWeightSql}
+      from accepted where status = 'queued'
       returning 1
     )`,
     ...follows,

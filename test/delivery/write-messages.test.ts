@@ -88,6 +88,19 @@ describe('writing messages', () => {
     ]);
   });
 
+  it('notes in its queue row how heavy each content is to compose', async () => {
+    const [both] = await newEmails(1, { text: 'Grüße' });
+    const [html] = await newEmails(1);
+    const [headers] = await newEmails(1, { html: null, headers: { 'X-A': 'b' } });
+    const messages = [both, html, headers].flatMap((message) => message ?? []);
+    await writeMessages(pool, messages, { source });
+    expect(await select('select content_weight as weight from send_queue order by message_id')).toEqual([
+      { weight: '<p>Hi</p>'.length + Buffer.byteLength('Grüße') },
+      { weight: 5 * '<p>Hi</p>'.length },
+      { weight: 5 * '{"X-A": "b"}'.length },
+    ]);
+  });
+
   it('takes the class of messages from their source', async () => {
     await writeMessages(pool, await newEmails(1), { source: { class: messageClasses.flow, flow_id: 7 } });
     await writeMessages(pool, await newEmails(1), {

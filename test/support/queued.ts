@@ -36,6 +36,8 @@ interface QueueOptions {
   prefix?: string;
   source?: MessageSource;
   queuedHoursAgo?: number;
+  /** Of the nth message. */
+  text?: (n: number) => string;
 }
 
 /** Queues emails as POST /messages does, but against no limit. @returns their ids */
@@ -43,7 +45,7 @@ export async function queueEmails(
   { pool }: Database,
   { accountId, brandId }: QueuedAccount,
   count: number,
-  { prefix = 'u', source = { class: messageClasses.transactional }, queuedHoursAgo }: QueueOptions = {},
+  { prefix = 'u', source = { class: messageClasses.transactional }, queuedHoursAgo, text }: QueueOptions = {},
 ): Promise<number[]> {
   const ids = await allocateMessageIds(pool, count);
   const messages = ids.map((id, n) => ({
@@ -58,7 +60,7 @@ export async function queueEmails(
     from_address: `sandbox-${accountId}@mail.test`,
     subject: `Hello ${n}`,
     html: `<p>Hi ${id}</p>`,
-    text: `Hi ${id}`,
+    text: text?.(n) ?? `Hi ${id}`,
   }));
   for (let written = 0; written < count; written += WRITTEN_AT_ONCE) {
     await writeMessages(pool, messages.slice(written, written + WRITTEN_AT_ONCE), { source });

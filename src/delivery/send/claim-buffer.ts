@@ -1,10 +1,12 @@
 import type { Claim } from './claim.ts';
-import { createPace, MAX_BATCH } from './pace.ts';
-import { Turns } from './turns.ts';
+import { createPace, MAX_BATCH, type Pace } from './pace.ts';
+import { isHeavyClaim, Turns } from './turns.ts';
 
 const MIB = 1_048_576;
 /** Bytes of the contents of one batch. */
 const MAX_BATCH_BYTES = 8 * MIB;
+/** Heavy batches that may be composed at once: as many as there are threads, and at least one worker is left to others. */
+const MAX_HEAVY_BATCHES = 2;
 /** Bytes of all contents that a process has read and not yet recorded. */
 export const MAX_BYTES_IN_HAND = 64 * MIB;
 
@@ -53,16 +55,19 @@ export interface ClaimBuffer {
   /** Whether it has claims of this backlog. */
   has(backlog: { class: number; accountId: number }): boolean;
   add(claims: readonly Claim[]): void;
-  /** Measures a batch that the provider has worked on. @param ms from its start to its last outcome */
+  /** Measures a batch that the provider has worked on. @param ms that the provider took for its messages */
   measure(messages: number, ms: number): void;
   /** Whether the provider takes so long that a batch is at most half as large as it may be. */
   isSlow(): boolean;
   /**
    * Waits for claims and takes a batch: at most 50 claims, 250 ms of measured work and 8 MiB. Workers that wait share
-   * the claims, if each share is at least 50 ms of work.
+   * the claims, if each share is at least 50 ms of work. Heavy claims make batches of their own; at most two of these
+   * are taken and not yet composed, so that the other workers serve the other claims.
    * @returns null once the buffer is closed
    */
   take(): Promise<Claim[] | null>;
+  /** Reports that nothing of a batch remains to be composed: another heavy batch may be taken. */
+  composed(batch: readonly Claim[]): void;
   /** Ends a batch, whatever its outcome: its contents are no longer in memory. */
   finish(batch: readonly Claim[]): void;
   /**
@@ -76,6 +81,32 @@ export interface ClaimBuffer {
 }
 
 const bytesOf = (claims: readonly Claim[]) => claims.reduce((sum, { bytes }) => sum + bytes, 0);
+
+/** The heavy batches that are not yet composed. @param onEnd called when there is one fewer */
+function createHeavyBatches(workers: number, onEnd: () => void) {
+  const max = Math.max(1, Math.min(MAX_HEAVY_BATCHES, workers - 1));
+  const composing = new Set<readonly Claim[]>();
+  return {
+    hasRoom: () => composing.size < max,
+    begin(batch: readonly Claim[]) {
+      if (batch.some(isHeavyClaim)) composing.add(batch);
+    },
+    end(batch: readonly Claim[]) {
+      if (composing.delete(batch)) onEnd();
+    },
+  };
+}
+
+/** @param share of all claims that a worker should take */
+const boundsOf = (pace: Pace, share: number) => ({
+  messages: Math.min(pace.batchSize(), Math.max(pace.minShare(), share)),
+  bytes: MAX_BATCH_BYTES,
+  turn: pace.turnSize(),
+});
+
+/** How many claims count as waiting. Heavy ones, which wait for threads, never keep other accounts out. */
+const waitingIn = (turns: Turns, ahead: number) =>
+  turns.length - turns.heavy + Math.min(turns.heavy, Math.ceil(ahead / 2));
 
 /** @param ahead claims of a full buffer */
 const wantedNow = (length: number, ahead: number) => (length * 2 < ahead ? ahead - length : 0);
@@ -95,6 +126,7 @@ export function createClaimBuffer(
 ): ClaimBuffer {
   const pace = createPace(workers);
   const turns = new Turns();
+  const heavy = createHeavyBatches(workers, serve);
   const waiting: ((batch: Claim[] | null) => void)[] = [];
   let closed = false;
   let tookAt = now();
@@ -102,13 +134,13 @@ export function createClaimBuffer(
   /** An equal share for each of `takers`, unless that is too little to be worth a batch. */
   function cutBatch(takers: number): Claim[] {
     const batch = turns.cut({
-      messages: Math.min(pace.batchSize(), Math.max(pace.minShare(), Math.ceil(turns.length / takers))),
-      bytes: MAX_BATCH_BYTES,
-      turn: pace.turnSize(),
+      ...boundsOf(pace, Math.ceil(turns.length / takers)),
       hasRoom: budget.hasRoom,
+      heavy: heavy.hasRoom(),
     });
     budget.take(bytesOf(batch));
     if (batch.length > 0) tookAt = now();
+    heavy.begin(batch);
     return batch;
   }
 
@@ -125,8 +157,8 @@ export function createClaimBuffer(
 
   budget.onRoom(serve);
   return {
-    wanted: () => (isStalled() ? 0 : wantedNow(turns.length, pace.ahead())),
-    wantedOfOthers: () => (isStalled() ? 0 : wantedOfOthersNow(turns.length, pace.ahead())),
+    wanted: () => (isStalled() ? 0 : wantedNow(waitingIn(turns, pace.ahead()), pace.ahead())),
+    wantedOfOthers: () => (isStalled() ? 0 : wantedOfOthersNow(waitingIn(turns, pace.ahead()), pace.ahead())),
     has: (backlog) => turns.has(backlog),
     add(claims) {
       turns.add(claims);
@@ -143,7 +175,11 @@ export function createClaimBuffer(
       return new Promise((resolve) => waiting.push(resolve));
     },
     isStalled,
-    finish: (batch) => budget.giveBack(bytesOf(batch)),
+    composed: heavy.end,
+    finish(batch) {
+      heavy.end(batch);
+      budget.giveBack(bytesOf(batch));
+    },
     drain: () => turns.drain(),
     close() {
       closed = true;

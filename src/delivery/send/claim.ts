@@ -23,6 +23,8 @@ export interface Claim extends ClaimId {
   class: number;
   /** Bytes of the message's content. */
   bytes: number;
+  /** How long the content may take to compose, see `content-weight.ts`. */
+  weight: number;
   /** How often a connection was lost while the message was transferred. */
   losses: number;
 }
@@ -79,7 +81,7 @@ export function claimSql(table: Limits = limits, name = 'claim_backlog'): string
     update send_queue q set owner = (select id from alive), claim_epoch = q.claim_epoch + 1,
       held = false${reservationsSql(table)}
     where q.message_id = any(array(select message_id from decided where held_by is null))
-    returning q.message_id, q.claim_epoch, q.content_bytes, q.connection_losses
+    returning q.message_id, q.claim_epoch, q.content_bytes, q.content_weight, q.connection_losses
   )${furtherCtes(takeCtes('(select id from account)', table))}, holds as materialized (
     select jsonb_object_agg(message_id, jsonb_build_object('due', due, 'hold', hold, 'with_backlog', with_backlog))
         as by_id,
@@ -105,7 +107,7 @@ export function claimSql(table: Limits = limits, name = 'claim_backlog'): string
     on conflict (account_id, channel, class) do update set recheck_at = excluded.recheck_at
       where h.recheck_at > excluded.recheck_at
   )
-  select looked_at, message_id, claim_epoch, content_bytes, connection_losses
+  select looked_at, message_id, claim_epoch, content_bytes, content_weight, connection_losses
   from (select count(*)::int as looked_at from decided) d left join claimed on true order by message_id`;
 }
 
@@ -115,6 +117,7 @@ interface ClaimedRow {
   message_id: number | null;
   claim_epoch: number;
   content_bytes: number;
+  content_weight: number;
   connection_losses: number;
 }
 
@@ -181,6 +184,7 @@ function backlogClaim(
           accountId,
           class: priority,
           bytes: row.content_bytes,
+          weight: row.content_weight,
           losses: row.connection_losses,
         },
   );

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { type EmailAddress, parseEmailAddress } from '../addresses/email.ts';
 import { returnPathAddress } from '../addresses/return-path.ts';
 import type { DkimSigner } from '../dkim/sign.ts';
+import { isHeavy, lengthOf } from '../content-weight.ts';
 import {
   buildMessage,
   type BuiltMessage,
@@ -115,35 +116,8 @@ function keyOf({ from, replyTo, subject, html, text, headers, feedbackId }: Emai
   return `${addresses}${part(feedbackId ?? null)}${further.join('')};${part(subject)}${part(html)}${part(text)}`;
 }
 
-/** The heaviest content that the event loop prepares, in the unit of `weightOf`. It takes about 20 ms at worst. */
-const MAX_WEIGHT_AT_ONCE = 64 * 1024;
-/** How much longer it takes to convert HTML to text, or to encode headers in words, than to encode a body. */
-const SLOW_FACTOR = 4;
 /** Longer contents are not cached: their keys would take milliseconds, and they would evict most other contents. */
 const MAX_CACHED_LENGTH = MAX_CACHE_SIZE / 24;
-
-type Weighed = Pick<EmailContent, 'html' | 'text' | 'headers'>;
-
-function headerLength(headers: Record<string, string>): number {
-  let length = 0;
-  for (const name in headers) length += headers[name]?.length ?? 0;
-  return length;
-}
-
-function lengthOf({ html, text, headers }: Weighed): number {
-  return (html?.length ?? 0) + (text?.length ?? 0) + headerLength(headers);
-}
-
-/** How long a content may take to prepare, in characters of a body. */
-function weightOf(content: Weighed): number {
-  const converted = content.text === null ? (content.html?.length ?? 0) : 0;
-  return lengthOf(content) + SLOW_FACTOR * (headerLength(content.headers) + converted);
-}
-
-/** Whether a thread has to prepare a content, because it would hold the event loop for too long. */
-export function isHeavy(content: Weighed): boolean {
-  return weightOf(content) > MAX_WEIGHT_AT_ONCE;
-}
 
 /**
  * Prepares contents and caches the most recently used, because many messages differ only in their recipient.

@@ -1,6 +1,7 @@
 import { createSecretKey } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { parseEmailAddress } from '../addresses/email.ts';
+import { isHeavy } from '../content-weight.ts';
 import type { Channel } from '../message.ts';
 import {
   createPreparePool,
@@ -10,7 +11,7 @@ import {
 } from '../mime/prepare-pool.ts';
 import type { EmailProvider, OutgoingEmail, HandOverOutcome, SmsProvider } from '../providers/port.ts';
 import type { BatchMessage } from './batch.ts';
-import { type ComposeDeps, composeEmail, composeSms, createContentCache, isHeavy } from './compose.ts';
+import { type ComposeDeps, composeEmail, composeSms, createContentCache } from './compose.ts';
 
 /** A provider that serves a channel. */
 export interface ProviderChannel {
@@ -18,8 +19,16 @@ export interface ProviderChannel {
   readonly provider: string;
   /** How many batches the provider takes at once. */
   readonly concurrency: number;
-  /** Hands a batch over. Returns one outcome for each message, in the order of the batch. */
-  handOver(batch: readonly BatchMessage[]): Promise<HandOverOutcome[]>;
+  /**
+   * Hands a batch over.
+   * @param onComposed called when nothing remains to be composed, with the milliseconds in which the provider had to
+   *   wait for that. Channels that compose at once need not call it.
+   * @returns one outcome for each message, in the order of the batch
+   */
+  handOver(
+    batch: readonly BatchMessage[],
+    onComposed?: (waitedMs: number) => void,
+  ): Promise<HandOverOutcome[]>;
   close(): Promise<void>;
 }
 
@@ -89,6 +98,22 @@ async function giveTo(
   });
 }
 
+/** Adds up the time until promises are settled. */
+function createStopwatch() {
+  let total = 0;
+  return {
+    ms: () => total,
+    async during<T>(work: Promise<T>): Promise<T> {
+      const startedAt = performance.now();
+      try {
+        return await work;
+      } finally {
+        total += performance.now() - startedAt;
+      }
+    },
+  };
+}
+
 const weighed = ({ html, text, headers }: BatchMessage) => ({ html, text, headers: headers ?? {} });
 
 /**
@@ -104,7 +129,11 @@ export function createEmailChannel(
   const deps = composeDeps(settings, threads);
 
   /** The others leave first: a thread may take seconds for a heavy message. */
-  async function handOverWithHeavy(batch: readonly BatchMessage[]): Promise<HandOverOutcome[]> {
+  async function handOverWithHeavy(
+    batch: readonly BatchMessage[],
+    onComposed: (waitedMs: number) => void,
+  ): Promise<HandOverOutcome[]> {
+    const waited = createStopwatch();
     const [heavy = [], light = []] = [true, false].map((wanted) =>
       batch.filter((message) => isHeavy(weighed(message)) === wanted),
     );
@@ -114,8 +143,10 @@ export function createEmailChannel(
       const given = await giveTo(provider, messages, composed);
       for (const [index, outcome] of given.entries()) outcomes.set(messages[index] as BatchMessage, outcome);
     };
-    await give(light, await composeBatch(light, deps));
-    await give(heavy, await composingHeavy);
+    await give(light, await waited.during(composeBatch(light, deps)));
+    const composed = await waited.during(composingHeavy);
+    onComposed(waited.ms());
+    await give(heavy, composed);
     return batch.map((message) => outcomes.get(message) as HandOverOutcome);
   }
 
@@ -123,9 +154,12 @@ export function createEmailChannel(
     channel: 'email',
     provider: provider.name,
     concurrency: provider.concurrency,
-    async handOver(batch) {
-      if (batch.some((message) => isHeavy(weighed(message)))) return handOverWithHeavy(batch);
-      return giveTo(provider, batch, await composeBatch(batch, deps));
+    async handOver(batch, onComposed = () => undefined) {
+      if (batch.some((message) => isHeavy(weighed(message)))) return handOverWithHeavy(batch, onComposed);
+      const waited = createStopwatch();
+      const composed = await waited.during(composeBatch(batch, deps));
+      onComposed(waited.ms());
+      return giveTo(provider, batch, composed);
     },
     async close() {
       await provider.close();

@@ -282,7 +282,7 @@ class SendQueue implements QueueAdapter<Claim> {
     try {
       const messages = await intendBatch(this.#deps.pool, { owner, seq, provider, claims });
       const leaving = messages.filter((message) => message.verdict === 'send');
-      const outcomes = leaving.length > 0 ? await this.#handOver(state, leaving, isSuspect(claims)) : [];
+      const outcomes = leaving.length > 0 ? await this.#handOver(state, claims, leaving) : [];
       await countLosses(this.#deps.pool, owner, leaving, outcomes).catch((error: unknown) =>
         this.#deps.log.warn({ err: error, provider }, 'lost connections not counted'),
       );
@@ -299,13 +299,18 @@ class SendQueue implements QueueAdapter<Claim> {
 
   async #handOver(
     { channel, breaker, buffer }: ChannelState,
+    claims: Claim[],
     leaving: BatchMessage[],
-    suspect: boolean,
   ): Promise<HandOverOutcome[]> {
+    const suspect = isSuspect(claims);
+    let waitedMs = 0;
     const startedAt = performance.now();
     let outcomes: HandOverOutcome[];
     try {
-      outcomes = await channel.handOver(leaving);
+      outcomes = await channel.handOver(leaving, (ms) => {
+        waitedMs = ms;
+        buffer.composed(claims);
+      });
     } catch (error) {
       // Providers report trouble as outcomes. If one throws, it is unknown what it has sent.
       outcomes = leaving.map(() => ({ kind: 'unknown', reason: (error as Error).message }));
@@ -313,7 +318,7 @@ class SendQueue implements QueueAdapter<Claim> {
     }
     const given = outcomes.filter(({ kind }) => kind !== 'not_composed');
     if (given.length > 0 && given.every(hasVerdict))
-      buffer.measure(given.length, performance.now() - startedAt);
+      buffer.measure(given.length, performance.now() - startedAt - waitedMs);
     judgeProvider(breaker, outcomes, suspect);
     for (const message of leaving.filter((_message, index) => endedConnection(outcomes[index])))
       this.#order.lostConnection(backlogName(message));

@@ -16,7 +16,7 @@ const WEIGHT = 0.2;
 
 /** Measures how long a provider channel takes for a message, and decides from it how many it gets at once. */
 export interface Pace {
-  /** Measures a batch that the provider has worked on. @param ms from its start to its last outcome */
+  /** Measures a batch that the provider has worked on. @param ms that the provider took for its messages */
   measure(messages: number, ms: number): void;
   /** Maximum number of messages of a batch. */
   batchSize(): number;

@@ -1,4 +1,13 @@
+import { MAX_WEIGHT_AT_ONCE } from '../content-weight.ts';
 import type { Claim } from './claim.ts';
+
+/** The weight of a heavy batch: about 0.3 s of a thread at worst. A heavier message makes a batch of its own. */
+const MAX_HEAVY_BATCH = 16 * MAX_WEIGHT_AT_ONCE;
+
+/** Whether a thread has to prepare the message's content. */
+export function isHeavyClaim({ weight }: Claim): boolean {
+  return weight > MAX_WEIGHT_AT_ONCE;
+}
 
 /** Bounds of a batch. */
 export interface BatchBounds {
@@ -9,19 +18,30 @@ export interface BatchBounds {
   turn: number;
   /** Whether contents of this size may be read now. */
   hasRoom: (bytes: number) => boolean;
+  /** Whether a heavy batch may be cut. */
+  heavy: boolean;
 }
 
-/** The waiting claims of a class: a queue for each account, in the order in which the accounts have their turns. */
+/**
+ * The waiting claims of a class: a queue for each account, in the order in which the accounts have their turns. Heavy
+ * claims have queues of their own, see {@link keyOf}.
+ */
 interface ClassQueue {
   class: number;
   accounts: Map<number, Claim[]>;
 }
 
-/** A batch that is being put together. */
+/** An account's heavy claims wait under its negative id, so that its others do not wait for them. */
+function keyOf(claim: Claim): number {
+  return isHeavyClaim(claim) ? -claim.accountId : claim.accountId;
+}
+
+/** A batch that is being put together. Either all of its claims are heavy or none. */
 class Batch {
   readonly claims: Claim[] = [];
   readonly #bounds: BatchBounds;
   #bytes = 0;
+  #weight = 0;
 
   constructor(bounds: BatchBounds) {
     this.#bounds = bounds;
@@ -37,6 +57,14 @@ class Batch {
     return this.claims.length === 0 || (losses === 0 && this.#bytes + bytes <= this.#bounds.bytes);
   }
 
+  /** Whether the claim may be in this batch, as far as weight matters. */
+  takesWeight(claim: Claim): boolean {
+    const [first] = this.claims;
+    if (!isHeavyClaim(claim)) return !first || !isHeavyClaim(first);
+    if (!first) return this.#bounds.heavy;
+    return isHeavyClaim(first) && this.#weight + claim.weight <= MAX_HEAVY_BATCH;
+  }
+
   hasRoomFor({ bytes }: Claim): boolean {
     return this.#bounds.hasRoom(this.#bytes + bytes);
   }
@@ -44,13 +72,14 @@ class Batch {
   add(claim: Claim): void {
     this.claims.push(claim);
     this.#bytes += claim.bytes;
+    this.#weight += claim.weight;
   }
 
   /** Adds the first claims of an account, at most those of one turn. @returns how many */
   addTurn(queue: Claim[]): number {
     let taken = 0;
     for (let next = queue[0]; next && taken < this.#bounds.turn && !this.full; next = queue[0]) {
-      if (!this.suits(next) || !this.hasRoomFor(next)) break;
+      if (!this.suits(next) || !this.takesWeight(next) || !this.hasRoomFor(next)) break;
       this.add(next);
       queue.shift();
       taken += 1;
@@ -63,26 +92,34 @@ class Batch {
 export class Turns {
   #classes: ClassQueue[] = [];
   #length = 0;
+  #heavy = 0;
 
   get length(): number {
     return this.#length;
   }
 
+  /** How many of the claims are heavy. */
+  get heavy(): number {
+    return this.#heavy;
+  }
+
   /** Whether claims of the account wait in this class. */
   has(wanted: { class: number; accountId: number }): boolean {
     return this.#classes.some(
-      (queue) => queue.class === wanted.class && queue.accounts.has(wanted.accountId),
+      ({ class: priority, accounts }) =>
+        priority === wanted.class && (accounts.has(wanted.accountId) || accounts.has(-wanted.accountId)),
     );
   }
 
   add(claims: readonly Claim[]): void {
     for (const claim of claims) {
       const { accounts } = this.#queueOf(claim.class);
-      const queue = accounts.get(claim.accountId);
+      const queue = accounts.get(keyOf(claim));
       if (queue) queue.push(claim);
-      else accounts.set(claim.accountId, [claim]);
+      else accounts.set(keyOf(claim), [claim]);
     }
     this.#length += claims.length;
+    this.#heavy += claims.filter(isHeavyClaim).length;
   }
 
   /** Takes out the next batch. It is empty if nothing waits, or if there is no room for what waits. */
@@ -92,6 +129,7 @@ export class Turns {
       if (!this.#cutFrom(accounts, batch)) break;
     }
     this.#length -= batch.claims.length;
+    this.#heavy -= batch.claims.filter(isHeavyClaim).length;
     return batch.claims;
   }
 
@@ -100,21 +138,24 @@ export class Turns {
     const claims = this.#classes.flatMap(({ accounts }) => [...accounts.values()].flat());
     this.#classes = [];
     this.#length = 0;
+    this.#heavy = 0;
     return claims;
   }
 
   /**
    * Gives one account after the other its turn. An account that had one goes to the end, where the iteration meets it
-   * again. An account whose next message has no room keeps its place.
+   * again. An account whose next message has no room, or is too heavy for this batch, keeps its place.
    * @returns whether claims of the next class may be added to the batch
    */
   #cutFrom(accounts: Map<number, Claim[]>, batch: Batch): boolean {
-    for (const [accountId, queue] of accounts) {
+    for (const [key, queue] of accounts) {
       const [next] = queue;
-      if (batch.full || (next && !batch.suits(next))) return false;
+      if (batch.full) return false;
+      if (next && !batch.takesWeight(next)) continue;
+      if (next && !batch.suits(next)) return false;
       if (batch.addTurn(queue) === 0) continue;
-      accounts.delete(accountId);
-      if (queue.length > 0) accounts.set(accountId, queue);
+      accounts.delete(key);
+      if (queue.length > 0) accounts.set(key, queue);
     }
     return !batch.full;
   }

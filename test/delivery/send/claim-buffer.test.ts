@@ -28,6 +28,7 @@ function claims(count: number, accountId = A, more: Partial<Claim> = {}): Claim[
     accountId,
     class: 0,
     bytes: 1_000,
+    weight: 1_000,
     losses: 0,
     ...more,
   }));
@@ -181,6 +182,71 @@ describe('the order of claims', () => {
     buffer.add([...claims(2, A), ...claims(1, A, { losses: 1 }), ...claims(2, A), ...claims(2, B)]);
     const ids = (await allBatches()).map((batch) => batch.map(({ messageId }) => messageId));
     expect(ids).toEqual([[0, 1, 5, 6], [2], [3, 4]]);
+  });
+});
+
+describe('heavy claims', () => {
+  const heavy = (count: number, accountId = A, weight = 1_000_000) => claims(count, accountId, { weight });
+  const waits = async (batch: Promise<unknown>) =>
+    (await Promise.race([batch, Promise.resolve('waits')])) === 'waits';
+
+  it('make batches of their own, of little weight', async () => {
+    learn(1);
+    buffer.add([...heavy(2), ...claims(2), ...heavy(2, B, 100_000), ...claims(1, B)]);
+    const batches = (await allBatches()).map((batch) =>
+      batch.map(({ accountId, weight }) => [accountId, weight]),
+    );
+    expect(batches).toEqual([
+      [[A, 1_000_000]],
+      [
+        [A, 1_000],
+        [A, 1_000],
+        [B, 1_000],
+      ],
+      [
+        [B, 100_000],
+        [B, 100_000],
+      ],
+      [[A, 1_000_000]],
+    ]);
+  });
+
+  it('have at most two batches that are not yet composed, and others go on meanwhile', async () => {
+    learn(1);
+    buffer.add(heavy(5));
+    const first = await next();
+    await next();
+    const third = buffer.take();
+    const fourth = buffer.take();
+    expect(await waits(third)).toBe(true);
+    buffer.add(claims(3, B));
+    expect(accountsOf((await third) ?? [])).toEqual([B, B, B]);
+    expect(await waits(fourth)).toBe(true);
+    buffer.composed(first);
+    expect(accountsOf((await fourth) ?? [])).toEqual([A]);
+    buffer.finish(first);
+    expect(await waits(buffer.take())).toBe(true);
+  });
+
+  it('have another batch after one that failed before it was composed', async () => {
+    buffer.add(heavy(3));
+    const first = await next();
+    await next();
+    buffer.finish(first);
+    expect(await next()).toHaveLength(1);
+  });
+
+  it('leave a worker to others, if there are two', async () => {
+    buffer = createClaimBuffer(2, budget);
+    buffer.add(heavy(2));
+    await next();
+    expect(await waits(buffer.take())).toBe(true);
+  });
+
+  it('do not keep other accounts out of the buffer, however many wait', () => {
+    learn(1);
+    for (let account = 1; account <= 5; account += 1) buffer.add(heavy(1_000, account));
+    expect([buffer.wanted(), buffer.wantedOfOthers()]).toEqual([0, 500]);
   });
 });
 

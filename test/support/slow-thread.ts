@@ -1,0 +1,6 @@
+/** A thread of the prepare pool that takes 300 ms longer for each content, without work for the processor. */
+import { parentPort } from 'node:worker_threads';
+
+const never = new Int32Array(new SharedArrayBuffer(4));
+parentPort?.on('message', () => void Atomics.wait(never, 0, 0, 300));
+await import('../../src/delivery/mime/prepare-thread.ts');
