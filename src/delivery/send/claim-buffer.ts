@@ -133,11 +133,8 @@ export function createClaimBuffer(
 
   /** An equal share for each of `takers`, unless that is too little to be worth a batch. */
   function cutBatch(takers: number): Claim[] {
-    const batch = turns.cut({
-      ...boundsOf(pace, Math.ceil(turns.length / takers)),
-      hasRoom: budget.hasRoom,
-      heavy: heavy.hasRoom(),
-    });
+    const bounds = boundsOf(pace, Math.ceil(turns.length / takers));
+    const batch = turns.cut({ ...bounds, hasRoom: budget.hasRoom, heavy: heavy.hasRoom() });
     budget.take(bytesOf(batch));
     if (batch.length > 0) tookAt = now();
     heavy.begin(batch);
