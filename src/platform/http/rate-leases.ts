@@ -1,5 +1,5 @@
 import type { Queryable } from '../db/queryable.ts';
-import type { RateVerdict } from './rate-limiter.ts';
+import { type RateVerdict, verdictOf } from './rate-verdict.ts';
 
 /** A block has the tokens of this time, so that a busy caller costs a process at most ten statements a second. */
 const BLOCK_SECONDS = 0.1;
@@ -42,17 +42,6 @@ const leaseSql = `
             + greatest(0, extract(epoch from t.now - b.filled_at)) * $2::float8) as tokens, t.now
           from (select clock_timestamp() as now) t) n) f)
   returning granted, tokens as left`;
-
-function verdict(lease: Lease, allowed: boolean, perSecond: number, burst: number): RateVerdict {
-  const remaining = Math.min(burst, lease.tokens + lease.left);
-  return {
-    allowed,
-    limit: Math.floor(burst),
-    remaining: allowed ? Math.floor(remaining) : 0,
-    resetSeconds: Math.ceil((burst - remaining) / perSecond),
-    retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - remaining) / perSecond)),
-  };
-}
 
 /**
  * @param db may be a pool
@@ -101,7 +90,7 @@ export function createRateLeases(db: Queryable, nowMs: () => number = () => perf
     if (lease.tokens < 1 && !isDry) return null;
     const allowed = lease.tokens >= 1;
     if (allowed) lease.tokens -= 1;
-    return verdict(lease, allowed, perSecond, burst);
+    return verdictOf(Math.min(burst, lease.tokens + lease.left), allowed, perSecond, burst);
   }
 
   async function takeAfterAsking(

@@ -1,17 +1,6 @@
 import { AppError } from '../../errors.ts';
 import type { RateLeases } from './rate-leases.ts';
-
-/** The state of a bucket after a request; the source of the `RateLimit-*` headers. */
-export interface RateVerdict {
-  allowed: boolean;
-  /** Size of the bucket. */
-  limit: number;
-  remaining: number;
-  /** Time until the bucket is full again. */
-  resetSeconds: number;
-  /** Time until the next request is allowed; 0 if this one was. */
-  retryAfterSeconds: number;
-}
+import { type RateVerdict, verdictOf } from './rate-verdict.ts';
 
 interface Bucket {
   tokens: number;
@@ -67,13 +56,7 @@ export function createTokenBuckets(nowMs: () => number = () => performance.now()
       } else refill(bucket, perSecond, burst, now);
       const allowed = bucket.tokens >= 1;
       if (allowed) bucket.tokens -= 1;
-      return {
-        allowed,
-        limit: Math.floor(burst),
-        remaining: Math.floor(bucket.tokens),
-        resetSeconds: Math.ceil((burst - bucket.tokens) / perSecond),
-        retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond)),
-      };
+      return verdictOf(bucket.tokens, allowed, perSecond, burst);
     },
   };
 }

@@ -1,0 +1,26 @@
+/** The state of a bucket after a request; the source of the `RateLimit-*` headers. */
+export interface RateVerdict {
+  allowed: boolean;
+  /** Size of the bucket. */
+  limit: number;
+  remaining: number;
+  /** Time until the bucket is full again. */
+  resetSeconds: number;
+  /** Time until the next request is allowed; 0 if this one was. */
+  retryAfterSeconds: number;
+}
+
+/**
+ * @param tokens that the bucket has left after the request
+ * @param perSecond rate at which the bucket fills
+ * @param burst size of the bucket
+ */
+export function verdictOf(tokens: number, allowed: boolean, perSecond: number, burst: number): RateVerdict {
+  return {
+    allowed,
+    limit: Math.floor(burst),
+    remaining: allowed ? Math.floor(tokens) : 0,
+    resetSeconds: Math.ceil((burst - tokens) / perSecond),
+    retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - tokens) / perSecond)),
+  };
+}
