@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { isLockSql, LIVENESS_APPLICATION, LIVENESS_LOCK } from './liveness-lock.ts';
+import { endLockHolder, LIVENESS_APPLICATION, LIVENESS_LOCK } from './liveness-lock.ts';
 
 /** What the heartbeat needs to know. It is copied to the heartbeat's thread. */
 export interface HeartbeatSettings {
@@ -53,11 +53,7 @@ async function resume(client: pg.Client, id: number): Promise<boolean> {
   // The row first: while it is fresh, no reaper takes the process for dead, even without the lock.
   if (!(await beat(client, id))) return false;
   // The database may not have noticed yet that the former connection is gone.
-  await client.query(
-    `select pg_terminate_backend(l.pid) from pg_locks l join pg_stat_activity a using (pid)
-     where ${isLockSql('$1')} and l.pid <> pg_backend_pid() and a.application_name = $2`,
-    [id, LIVENESS_APPLICATION],
-  );
+  await endLockHolder(client, id);
   await client.query('select pg_advisory_lock($1, $2)', [LIVENESS_LOCK, id]);
   return true;
 }

@@ -1,3 +1,5 @@
+import type { Queryable } from '../db/queryable.ts';
+
 /** First key of the advisory lock that a live process's session holds; the second is the process's id. */
 export const LIVENESS_LOCK = 1_129_468_233;
 
@@ -19,3 +21,12 @@ export const isLockSql = (id: string): string =>
  */
 export const holdsLockSql = (id: string): string => `exists (
   select 1 from pg_locks l where ${isLockSql(id)})`;
+
+/** Ends the connection that holds a process's lock, unless it is the client's own. */
+export async function endLockHolder(client: Queryable, id: number): Promise<void> {
+  await client.query(
+    `select pg_terminate_backend(l.pid) from pg_locks l join pg_stat_activity a using (pid)
+     where ${isLockSql('$1')} and l.pid <> pg_backend_pid() and a.application_name = $2`,
+    [id, LIVENESS_APPLICATION],
+  );
+}

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { inTransaction } from '../db/queryable.ts';
 import type { Waker } from '../db/wake.ts';
-import { holdsLockSql, isLockSql, LIVENESS_APPLICATION, LIVENESS_LOCK } from './liveness-lock.ts';
+import { endLockHolder, holdsLockSql, isLockSql, LIVENESS_LOCK } from './liveness-lock.ts';
 import type { LiveProcess, ProcessWork } from './process.ts';
 import { repeat } from './repeat.ts';
 
@@ -82,14 +82,6 @@ export async function recoverProcess(
   });
 }
 
-async function endConnection(pool: pg.Pool, id: number): Promise<void> {
-  await pool.query(
-    `select pg_terminate_backend(l.pid) from pg_locks l join pg_stat_activity a using (pid)
-     where ${isLockSql('$1')} and a.application_name = $2`,
-    [id, LIVENESS_APPLICATION],
-  );
-}
-
 export interface ReaperDeps {
   pool: pg.Pool;
   /** This process, which is never reaped. */
@@ -116,7 +108,7 @@ export function startReaper({ pool, process, work, waker, log }: ReaperDeps): { 
     const reaped: number[] = [];
     for (const { id, locked } of suspects) {
       if (!settled || !before.has(id)) continue;
-      if (locked) await endConnection(pool, id);
+      if (locked) await endLockHolder(pool, id);
       else if (await recoverProcess(pool, id, work)) reaped.push(id);
     }
     return reaped;
