@@ -8,7 +8,7 @@ import type { EventConsumer } from '../../platform/events/publish.ts';
  */
 export const webhookConsumer: EventConsumer = {
   channel: 'webhook',
-  subscriptionsSql: 'select account_id, brand_id, events as types from webhooks where enabled',
+  subscriptionsSql: 'select brand_id from webhooks where enabled',
   workTable: 'webhook_matches',
   queueSql: `
   webhook_matches as materialized (

@@ -10,8 +10,8 @@ export interface EventConsumer {
   /** Woken after the commit if work was queued. */
   channel: WakeChannel;
   /**
-   * Selects `account_id, brand_id, types` of everything that wants events now. It is run for every batch of messages
-   * that a sender records: rows must be found by an index on the brand, and by one on the account.
+   * Selects the `brand_id` of everything that wants events now. It is run for every batch of messages that a sender
+   * records: rows must be found by an index on the brand.
    */
   subscriptionsSql: string;
   /**
@@ -56,43 +56,6 @@ export interface EventPublisher {
   publish(client: Queryable, events: readonly PublishedEvent[]): Promise<QueuedWork>;
 }
 
-interface Subscription {
-  accountId: number;
-  brandId: number;
-  types: string[];
-}
-
-const nothing: QueuedWork = new Map();
-
-function findSql(consumers: readonly EventConsumer[]): string {
-  const all = consumers.map(({ subscriptionsSql }) => subscriptionsSql).join(' union all ');
-  return `
-    select account_id as "accountId", brand_id as "brandId", types from (${all}) subscriptions
-    where brand_id = any($1::bigint[]) or account_id = any($2::bigint[])`;
-}
-
-/** One index look-up for most calls: their events are rarely of more than one brand, and often nothing wants them. */
-async function findSubscriptions(
-  client: Queryable,
-  text: string,
-  events: readonly PublishedEvent[],
-): Promise<Subscription[]> {
-  const brands = new Set(events.flatMap((event) => event.brandId ?? []));
-  const accounts = new Set(events.flatMap((event) => (event.brandId === null ? event.accountId : [])));
-  const values = [[...brands], [...accounts]];
-  const { rows } = await client.query<Subscription>({ name: 'find_subscriptions', text, values });
-  return rows;
-}
-
-function isWanted(event: PublishedEvent, subscriptions: readonly Subscription[]): boolean {
-  return subscriptions.some(
-    (subscription) =>
-      (event.brandId === null
-        ? subscription.accountId === event.accountId
-        : subscription.brandId === event.brandId) && subscription.types.includes(event.type),
-  );
-}
-
 function publicationOf(consumers: readonly EventConsumer[]): Publication {
   const wanted = consumers.map(({ workTable }) => `select event_id from ${workTable}`);
   const counts = consumers.map(({ workTable }) => `(select count(*) from ${workTable})`);
@@ -116,7 +79,7 @@ function publicationOf(consumers: readonly EventConsumer[]): Publication {
   };
 }
 
-/** The consumers decide once more, by what their tables contain now, which events are written. */
+/** The consumers decide, by what their tables contain now, which events are written. */
 function publishSql({ columns, ctes, counts }: Publication): string {
   return `
   with new_events as materialized (
@@ -148,20 +111,16 @@ function queuedWork(consumers: readonly EventConsumer[], counts: readonly number
 
 /** @param consumers at least one */
 export function createEventPublisher(consumers: readonly EventConsumer[]): EventPublisher {
-  const findText = findSql(consumers);
   const publication = publicationOf(consumers);
   const publishText = publishSql(publication);
   return {
     publication,
     async publish(client, events) {
-      if (events.length === 0) return nothing;
-      const subscriptions = await findSubscriptions(client, findText, events);
-      const wanted = events.filter((event) => isWanted(event, subscriptions));
-      if (wanted.length === 0) return nothing;
+      if (events.length === 0) return new Map();
       const { rows } = await client.query<{ counts: number[] }>({
         name: 'publish_events',
         text: publishText,
-        values: [JSON.stringify(wanted.map(toEventRow))],
+        values: [JSON.stringify(events.map(toEventRow))],
       });
       return publication.queuedWork(rows[0]?.counts ?? []);
     },

@@ -15,7 +15,7 @@ const opened = defineEvent('door.opened', {
 function consumerOf(name: 'bell' | 'lamp', channel: EventConsumer['channel']): EventConsumer {
   return {
     channel,
-    subscriptionsSql: `select account_id, brand_id, types from ${name}_subscribers`,
+    subscriptionsSql: `select brand_id from ${name}_subscribers`,
     workTable: `${name}_work`,
     queueSql: `
       ${name}_work as materialized (
