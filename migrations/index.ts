@@ -13,6 +13,7 @@ import * as heldBacklogs from './0012_held_backlogs.ts';
 import * as quotas from './0013_quotas.ts';
 import * as rateLimitBuckets from './0014_rate_limit_buckets.ts';
 import * as contentWeight from './0015_content_weight.ts';
+import * as sendingIdentities from './0016_sending_identities.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -31,4 +32,5 @@ export const migrations = [
   quotas,
   rateLimitBuckets,
   contentWeight,
+  sendingIdentities,
 ];

@@ -58,9 +58,18 @@ const contentColumns = {
   headers: column<Record<string, string> | null>('jsonb'),
 };
 
+/** Columns of `send_queue` that a writer may give. */
+const queueColumns = {
+  /** The sending domain of the sender's address; null for addresses of the service. */
+  domain_id: column<number | null>('bigint'),
+  /** The named provider; null: the installation's own. */
+  provider_id: column<number | null>('bigint'),
+};
+
 const inputColumns = {
   ...messageColumns,
   ...contentColumns,
+  ...queueColumns,
   /** The bare address that an email without `from_address` is sent from, under the account's sender name. */
   default_from: column<string | null>('text'),
 };
@@ -102,6 +111,7 @@ export interface WriteOptions {
 
 const messageNames = Object.keys(messageColumns);
 const contentNames = Object.keys(contentColumns);
+const queueNames = Object.keys(queueColumns);
 
 /** The account's sender name before the default address, as a quoted string of RFC 5322. */
 const senderSql = `coalesce(i.from_address,
@@ -159,9 +169,9 @@ function statementText(rules: readonly AcceptRule[], additions: readonly Additio
     )`,
     `queued as (
       insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, content_bytes,
-        content_weight)
+        content_weight, ${queueNames.join(', ')})
       select id, account_id, channel, class, now(), now(), ${contentBytesSql},
-        ${contentWeightSql}
+        ${contentWeightSql}, ${queueNames.join(', ')}
       from accepted where status = 'queued'
       returning 1
     )`,

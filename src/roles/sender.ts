@@ -55,12 +55,14 @@ function openChannels({ config, database, keyring, resolver, signers }: ChannelD
   const deps = { config, pool: database.pool, resolver };
   const email = createEmailProvider(deps);
   const sms = createSmsProvider(deps);
+  const referenceKey = keyring.subkey('reference').key;
   const emailChannel = createEmailChannel(email, {
     mailDomain: config.MAIL_DOMAIN,
     returnPathKey: keyring.subkey('return-path').key,
+    referenceKey,
     signersFor: (domain) => (domain === config.MAIL_DOMAIN.toLowerCase() ? signers : []),
   });
-  return sms ? [emailChannel, createSmsChannel(sms)] : [emailChannel];
+  return sms ? [emailChannel, createSmsChannel(sms, referenceKey)] : [emailChannel];
 }
 
 function openSender(

@@ -142,6 +142,7 @@ export function testEmailChannel(options: {
   const settings = {
     mailDomain: 'mail.test',
     returnPathKey: Buffer.alloc(32, 1),
+    referenceKey: Buffer.alloc(32, 2),
     signersFor: () => options.signers ?? [],
   };
   return createEmailChannel(provider, settings, options.threads);

@@ -1,5 +1,5 @@
 import type { Bounce, FailureCode } from '../message.ts';
-import type { BuiltMessage } from '../mime/message.ts';
+import type { BuiltMessage, EmailContent } from '../mime/message.ts';
 
 /** The outcome of one message that was handed to a provider. */
 export type HandOverOutcome =
@@ -45,6 +45,10 @@ export interface OutgoingEmail {
   subject: string;
   /** The client's tags and `account_id`, `brand_id`, `message_id`, for providers that store tags with a message. */
   tags: Record<string, string>;
+  /** Identifies the message in callbacks. Goes into the provider's metadata, where recipients do not see it. */
+  reference: string;
+  /** Its parts, for providers that do not take a complete message. */
+  content: EmailContent;
   /** The complete signed message: the same bytes each time the same email is handed over. */
   built: BuiltMessage;
 }
@@ -71,6 +75,10 @@ export interface OutgoingSms {
   messageId: number;
   /** Counted from 1. (messageId, attempt) identifies this attempt forever. */
   attempt: number;
+  /** The brand's number or alphanumeric sender at this provider; null: the provider's default. */
+  from: string | null;
+  /** Identifies the message in callbacks. */
+  reference: string;
   /** E.164. */
   to: string;
   text: string;

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { type EmailAddress, parseEmailAddress } from '../addresses/email.ts';
+import { messageReference } from '../addresses/reference.ts';
 import { returnPathAddress } from '../addresses/return-path.ts';
 import type { DkimSigner } from '../dkim/sign.ts';
 import { isHeavy, lengthOf } from '../content-weight.ts';
@@ -18,6 +19,8 @@ export interface ComposeDeps {
   /** The domain of Message-ID and return path. */
   mailDomain: string;
   returnPathKey: KeyObject;
+  /** Signs the references that providers keep. */
+  referenceKey: KeyObject;
   /** Parses a sender's address, with a cache: many messages have the same sender. */
   readSender: (text: string) => ReturnType<typeof parseEmailAddress>;
   /** Returns a promise for a content that a thread prepares. */
@@ -52,23 +55,26 @@ export function composeEmail(
     headers: message.headers ?? {},
     feedbackId: `${message.brandId}:${message.accountId}:transactional:carillon`,
   };
-  const address = (prepared: PreparedContent) => addressEmail(message, prepared, from, to, deps);
+  const address = (prepared: PreparedContent) => addressEmail(message, content, prepared, to, deps);
   const prepared = deps.prepare(content);
   return prepared instanceof Promise ? prepared.then(address) : address(prepared);
 }
 
 function addressEmail(
   message: BatchMessage,
+  content: EmailContent,
   prepared: PreparedContent,
-  from: EmailAddress,
   to: EmailAddress,
   deps: ComposeDeps,
 ): OutgoingEmail | Promise<OutgoingEmail> {
+  const { from } = content;
+  // A feedback report returns the Message-ID, often without anything else that identifies the message.
+  const reference = messageReference(deps.referenceKey, message);
   const built = buildMessage(
     prepared,
     {
       to,
-      messageId: `${message.messageId}.${message.accountId}@${deps.mailDomain}`,
+      messageId: `${reference}@${deps.mailDomain}`,
       date: message.createdAt,
     },
     deps.signersFor(from.domain),
@@ -86,15 +92,19 @@ function addressEmail(
       brand_id: String(message.brandId),
       message_id: String(message.messageId),
     },
+    reference,
+    content,
     built: complete,
   });
   return built instanceof Promise ? built.then(outgoing) : outgoing(built);
 }
 
-export function composeSms(message: BatchMessage): OutgoingSms {
+export function composeSms(message: BatchMessage, referenceKey: KeyObject): OutgoingSms {
   return {
     messageId: message.messageId,
     attempt: message.attempt,
+    from: message.from,
+    reference: messageReference(referenceKey, message),
     to: message.to,
     text: message.text ?? '',
     segments: message.segments ?? 1,

@@ -35,6 +35,8 @@ export interface ProviderChannel {
 interface EmailChannelSettings extends Pick<ComposeDeps, 'mailDomain' | 'signersFor'> {
   /** Signs return paths. */
   returnPathKey: Buffer;
+  /** Signs the references that providers keep. */
+  referenceKey: Buffer;
 }
 
 const MAX_CACHED_SENDERS = 1_000;
@@ -51,6 +53,7 @@ function composeDeps(settings: EmailChannelSettings, threads: PreparePool): Comp
   return {
     ...settings,
     returnPathKey: createSecretKey(settings.returnPathKey),
+    referenceKey: createSecretKey(settings.referenceKey),
     readSender: (text) => senders.memo(text),
     prepare: createContentCache(threads.prepare),
   };
@@ -168,13 +171,17 @@ export function createEmailChannel(
   };
 }
 
-/** Sends SMS through a provider. */
-export function createSmsChannel(provider: SmsProvider): ProviderChannel {
+/**
+ * Sends SMS through a provider.
+ * @param referenceKey signs the references that providers keep
+ */
+export function createSmsChannel(provider: SmsProvider, referenceKey: Buffer): ProviderChannel {
+  const key = createSecretKey(referenceKey);
   return {
     channel: 'sms',
     provider: provider.name,
     concurrency: provider.concurrency,
-    handOver: (batch) => provider.handOver(batch.map(composeSms)),
+    handOver: (batch) => provider.handOver(batch.map((message) => composeSms(message, key))),
     close: () => provider.close(),
   };
 }

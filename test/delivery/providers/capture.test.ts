@@ -6,19 +6,18 @@ import {
   createCaptureSmsProvider,
 } from '../../../src/delivery/providers/capture.ts';
 import type { OutgoingEmail } from '../../../src/delivery/providers/port.ts';
+import { outgoingEmail, outgoingSms } from '../../support/outgoing.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
 function email(messageId: number, data: Buffer | string, attempt = 1): OutgoingEmail {
-  return {
+  return outgoingEmail({
     messageId,
     attempt,
     returnPath: `bounces+${messageId}@carillon.localhost`,
     to: `reader${messageId}@example.com`,
-    from: 'hello@carillon.localhost',
     subject: `Número ${messageId} 🔔`,
-    tags: {},
-    built: { data: Buffer.from(data), smtpUtf8: false, eightBit: false },
-  };
+    data,
+  });
 }
 
 describe('the capture providers', () => {
@@ -100,13 +99,7 @@ describe('the capture providers', () => {
 
   it('store SMS as text, in any script', async () => {
     const provider = createCaptureSmsProvider({ pool: made.database.pool });
-    const sms = {
-      messageId: 4,
-      attempt: 1,
-      to: '+4915112345678',
-      text: 'Ihr Code: 1234 — ✓ 你好',
-      segments: 1,
-    };
+    const sms = outgoingSms({ messageId: 4, text: 'Ihr Code: 1234 — ✓ 你好' });
     expect(await provider.handOver([sms])).toEqual([
       expect.objectContaining({ kind: 'accepted', delivered: true }),
     ]);

@@ -4,6 +4,7 @@ import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';
 import type { EmailProvider, OutgoingEmail } from '../../../src/delivery/providers/port.ts';
 import { createSmtpProvider } from '../../../src/delivery/providers/smtp.ts';
 import { startSmtpServer, type TestSmtpServer } from '../../support/sending.ts';
+import { outgoingEmail } from '../../support/outgoing.ts';
 
 const CONNECTIONS = 8;
 /** How long a body takes, so that all batches that may be sent at once are. */
@@ -47,16 +48,7 @@ afterEach(async () => {
 });
 
 function email(to: string): OutgoingEmail {
-  return {
-    messageId: 1,
-    attempt: 1,
-    returnPath: 'bounces@mail.test',
-    to,
-    from: 'hello@mail.test',
-    subject: '',
-    tags: {},
-    built: { data: Buffer.from('Subject: x\r\n\r\nx\r\n'), smtpUtf8: false, eightBit: false },
-  };
+  return outgoingEmail({ returnPath: 'bounces@mail.test', to, from: 'hello@mail.test' });
 }
 
 const kindsOf = async (batch: OutgoingEmail[]) =>

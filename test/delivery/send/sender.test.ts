@@ -29,6 +29,7 @@ import {
   type TestSenderOptions,
   type TestSmtpServer,
 } from '../../support/sending.ts';
+import { parseMessageReference } from '../../../src/delivery/addresses/reference.ts';
 
 let test: TestDatabase;
 let server: TestSmtpServer;
@@ -86,7 +87,11 @@ describe('the send loop', () => {
     const [id] = await queueEmails(test.database, account, 1);
     await start();
     await receivedAtLeast(server, 1);
-    expect(server.received[0]?.raw).toContain(`Message-ID: <${id}.${account.accountId}@mail.test>`);
+    const messageId = /^Message-ID: <(.+)@mail\.test>/m.exec(server.received[0]?.raw ?? '')?.[1] ?? '';
+    expect(parseMessageReference([Buffer.alloc(32, 2)], messageId)).toEqual({
+      accountId: account.accountId,
+      messageId: id,
+    });
     expect(server.received[0]?.from).toMatch(/^b-[0-9a-z]+-[0-9a-z]+-[a-z2-7]{26}@mail\.test$/);
   });
 

@@ -26,7 +26,12 @@ let sender: TestSender;
 const given: OutgoingEmail[] = [];
 beforeAll(async () => {
   test = await createTestDatabase();
-  const settings = { mailDomain: 'mail.test', returnPathKey: Buffer.alloc(32, 1), signersFor: () => [] };
+  const settings = {
+    mailDomain: 'mail.test',
+    returnPathKey: Buffer.alloc(32, 1),
+    referenceKey: Buffer.alloc(32, 2),
+    signersFor: () => [],
+  };
   sender = await startTestSender({
     url: test.url,
     port: 0,

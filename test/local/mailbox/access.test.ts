@@ -4,6 +4,7 @@ import { createCaptureSmsProvider } from '../../../src/delivery/providers/captur
 import { startMailbox } from '../../../src/local/mailbox/server.ts';
 import { openDatabase } from '../../../src/platform/db/database.ts';
 import { openMailbox, send, token, type OpenMailbox } from './mailbox-client.ts';
+import { outgoingSms } from '../../support/outgoing.ts';
 
 const everyPath = [
   '/',
@@ -124,7 +125,7 @@ describe('access to the mailbox', () => {
   describe('clearing', () => {
     beforeEach(async () => {
       const provider = createCaptureSmsProvider({ pool: open.test.database.pool });
-      await provider.handOver([{ messageId: 1, attempt: 1, to: '+4915112345678', text: 'hi', segments: 1 }]);
+      await provider.handOver([outgoingSms({ text: 'hi' })]);
     });
     const kept = async () => (await open.ask('/api/messages')).headers['x-total-count'];
     const own = () => `http://127.0.0.1:${open.mailbox.port}`;

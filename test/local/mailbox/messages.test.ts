@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createCaptureProvider, createCaptureSmsProvider } from '../../../src/delivery/providers/capture.ts';
 import { openMailbox, type OpenMailbox } from './mailbox-client.ts';
+import { outgoingEmail, outgoingSms } from '../../support/outgoing.ts';
 
 const picture = Buffer.from('89504e470d0a1a0a', 'hex').toString('base64');
 
@@ -57,16 +58,7 @@ describe('the mailbox', () => {
 
   async function captureEmail(messageId: number, to: string, subject: string, data: string): Promise<number> {
     await createCaptureProvider({ pool: open.test.database.pool }).handOver([
-      {
-        messageId,
-        attempt: 1,
-        returnPath: 'bounces@carillon.localhost',
-        to,
-        from: 'hello@carillon.localhost',
-        subject,
-        tags: {},
-        built: { data: Buffer.from(data), smtpUtf8: false, eightBit: false },
-      },
+      outgoingEmail({ messageId, to, subject, data }),
     ]);
     return (await open.ask(`/api/messages?message_id=${messageId}`)).body[0].id;
   }
@@ -78,9 +70,7 @@ describe('the mailbox', () => {
     ids.evil = await captureEmail(2, 'reader@example.com', '<img src=x onerror=alert(1)>', evilMail);
     ids.broken = await captureEmail(3, 'broken@example.com', '', `X: ${'y'.repeat(3_000_000)}\r\n\r\n`);
     const sms = createCaptureSmsProvider({ pool: open.test.database.pool });
-    await sms.handOver([
-      { messageId: 4, attempt: 1, to: '+4915112345678', text: 'Code <b>42</b> 你好', segments: 1 },
-    ]);
+    await sms.handOver([outgoingSms({ messageId: 4, text: 'Code <b>42</b> 你好' })]);
     ids.sms = (await open.ask('/api/messages?message_id=4')).body[0].id;
   });
   afterAll(() => open.close());
