@@ -32,7 +32,9 @@ const networks = list.pipe(
 );
 const count = (fallback: number) => z.coerce.number().int().min(0).default(fallback);
 
-const secret = z.string().min(32, 'must be at least 32 characters');
+const secret = z.string().trim().min(32, 'must be at least 32 characters');
+/** Every token from outside is checked with the key of each secret. */
+const MAX_PREVIOUS_SECRETS = 20;
 const mailboxToken = z.string().min(16, 'must be at least 16 characters');
 
 /** Every setting of Carillon. Settings come only from environment variables, and only this file reads `process.env`. */
@@ -78,8 +80,11 @@ const settings = z.object({
   SMS_PROVIDER_URL: z.string().optional(),
   MAIL_DOMAIN: z.string().default('carillon.localhost'),
   SYSTEM_FROM: z.string().optional(),
-  APP_SECRET: secret.optional(),
-  APP_SECRET_PREVIOUS: secret.optional(),
+  APP_SECRET: secret
+    .refine((text) => !text.includes(','), 'must not contain a comma, which separates previous secrets')
+    .optional(),
+  /** Secrets that are still accepted, the latest first. */
+  APP_SECRET_PREVIOUS: list.pipe(z.array(secret).max(MAX_PREVIOUS_SECRETS)),
   DNS_SERVERS: list,
   EGRESS_ALLOW: networks,
   /** Seconds between the attempts of a webhook delivery, separated by commas. */

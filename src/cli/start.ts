@@ -7,7 +7,8 @@ Settings (environment variables; docs/operations.md has the rest):
                        (stored, not sent). Required without --dev.
   SMS_PROVIDER_URL     where text messages are sent
   APP_SECRET           at least 32 characters, from which all keys are derived. Keep it safe; to
-                       change it, set APP_SECRET_PREVIOUS to the old one. Required without --dev.
+                       change it, add the old one to APP_SECRET_PREVIOUS, a list separated by
+                       commas. Required without --dev.
   DATABASE_URL         PostgreSQL 15 or newer; by default an embedded one in CARILLON_HOME
   TEMPORAL_ADDRESS     host:port of Temporal; by default an embedded development server.
                        Also TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS and TEMPORAL_TLS_*_FILE

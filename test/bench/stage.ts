@@ -62,7 +62,7 @@ export async function openStage(options: { statements?: boolean } = {}): Promise
     settings: {
       DATABASE_URL: url,
       PORT: String(apiPort),
-      APP_SECRET: 'a secret of the benchmark, long enough',
+      APP_SECRET: 'a secret of the benchmark that is long enough',
       MAIL_DOMAIN: 'mail.bench.test',
       CARILLON_HOME: folder,
       TEMPORAL_ADDRESS: '127.0.0.1:1',

@@ -62,7 +62,7 @@ async function start(role: string): Promise<void> {
   program = runProgram('src/main.ts', ['start', role], {
     DATABASE_URL: url.href,
     TEMPORAL_ADDRESS: '127.0.0.1:1',
-    APP_SECRET: 'a secret of the tests, long enough',
+    APP_SECRET: 'a secret of the tests that is long enough',
     EMAIL_PROVIDER_URL: 'smtp://127.0.0.1:1?tls=off',
     MAIL_DOMAIN: 'mail.test',
     PORT: '0',

@@ -44,7 +44,7 @@ beforeAll(async () => {
   config = loadConfig({
     TEMPORAL_ADDRESS: own.address,
     DATABASE_URL: db.url,
-    APP_SECRET: 'for tests only, and long enough so',
+    APP_SECRET: 'for tests only but long enough anyway',
     LOG_LEVEL: 'silent',
     SHUTDOWN_GRACE_SECONDS: '5',
   });

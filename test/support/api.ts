@@ -12,7 +12,7 @@ import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { startApi } from '../../src/roles/api.ts';
 import { createTestDatabase } from './database.ts';
 
-export const TEST_SECRET = 'a secret of the tests, long enough';
+export const TEST_SECRET = 'a secret of the tests that is long enough';
 export const TEST_PASSWORD = 'correct horse battery staple';
 
 export interface TestTenant {

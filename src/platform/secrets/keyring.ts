@@ -24,7 +24,7 @@ export interface SealedPlace {
 export interface Keyring {
   /** Returns the key for signing and sealing. */
   subkey(purpose: KeyPurpose): Subkey;
-  /** Returns the keys to accept when checking: the current one, then that of APP_SECRET_PREVIOUS. */
+  /** Returns the keys to accept when checking: the current one, then those of APP_SECRET_PREVIOUS. */
   accepted(purpose: KeyPurpose): Subkey[];
   /** Encrypts a value with AES-256-GCM, bound to `place`. */
   seal(plain: string, place: SealedPlace): string;
@@ -71,8 +71,8 @@ function decrypt(body: Buffer, key: Buffer, place: SealedPlace): string {
  * Derives one subkey per purpose from APP_SECRET, with HKDF-SHA256 (RFC 5869).
  * @param previous accepted for opening and checking, never used for sealing and signing
  */
-export function createKeyring(secret: string, previous?: string): Keyring {
-  const secrets = previous ? [secret, previous] : [secret];
+export function createKeyring(secret: string, previous: readonly string[] = []): Keyring {
+  const secrets = [secret, ...previous];
   const cache = new Map<KeyPurpose, Subkey[]>();
   const accepted = (purpose: KeyPurpose): Subkey[] => {
     const keys =
@@ -95,7 +95,7 @@ export function createKeyring(secret: string, previous?: string): Keyring {
       const where = `${place.table}.${place.column} of row ${place.row}`;
       if (version !== SEALED_VERSION || !key || !body) {
         throw new UnsealError(
-          `${where} was sealed with another APP_SECRET: set APP_SECRET_PREVIOUS to that one`,
+          `${where} was sealed with another APP_SECRET: add that one to APP_SECRET_PREVIOUS`,
         );
       }
       try {

@@ -13,7 +13,7 @@ export interface SignedRow {
 /** Ids that clients can store and send back, but not forge: `<account>-<row>-<128-bit MAC>`. */
 export interface SignedIds {
   sign(purpose: SignedPurpose, row: SignedRow): string;
-  /** @returns null unless the id was signed for this purpose with APP_SECRET or APP_SECRET_PREVIOUS */
+  /** @returns null unless the id was signed for this purpose with APP_SECRET or one of APP_SECRET_PREVIOUS */
   verify(purpose: SignedPurpose, signedId: string): SignedRow | null;
 }
 

@@ -14,7 +14,7 @@ import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { startTestApi, TEST_SECRET, type TestApi } from '../../support/api.ts';
 import { probeRoutes } from '../../support/probe-routes.ts';
 
-const PREVIOUS_SECRET = 'the secret before, also long enough';
+const PREVIOUS_SECRET = 'the secret before that is also long enough';
 
 let api: TestApi;
 beforeAll(async () => {

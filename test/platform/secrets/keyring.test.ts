@@ -3,6 +3,7 @@ import { createKeyring, UnsealError, type SealedPlace } from '../../../src/platf
 
 const first = 'first secret of at least thirty-two characters';
 const second = 'second secret of at least thirty-two characters';
+const third = 'third secret of at least thirty-two characters';
 const place: SealedPlace = { table: 'webhooks', column: 'secret', row: 7, accountId: 3 };
 
 describe('a keyring', () => {
@@ -37,11 +38,20 @@ describe('a keyring', () => {
 
   it('opens values of the previous secret, and seals with the current one', () => {
     const old = createKeyring(first).seal('kept', place);
-    const keyring = createKeyring(second, first);
+    const keyring = createKeyring(second, [first]);
     expect(keyring.open(old, place)).toBe('kept');
     expect(keyring.subkey('jwt')).toEqual(createKeyring(second).subkey('jwt'));
     expect(keyring.accepted('jwt')[1]).toEqual(createKeyring(first).subkey('jwt'));
     expect(() => createKeyring(second).open(old, place)).toThrow(/APP_SECRET_PREVIOUS/);
+  });
+
+  it('opens values of every previous secret', () => {
+    const keyring = createKeyring(third, [second, first]);
+    expect(keyring.open(createKeyring(first).seal('oldest', place), place)).toBe('oldest');
+    expect(keyring.open(createKeyring(second).seal('older', place), place)).toBe('older');
+    expect(keyring.accepted('unsubscribe').map(({ id }) => id)).toEqual(
+      [third, second, first].map((secret) => createKeyring(secret).subkey('unsubscribe').id),
+    );
   });
 
   it('has a different key for each purpose', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { createSignedIds, type SignedPurpose } from '../../../src/platform/secrets/signed-id.ts';
 
-const SECRET = 'a secret of the tests, long enough';
+const SECRET = 'a secret of the tests that is long enough';
 const OLDER = 'an older secret of the tests, also long';
 const row = { accountId: 12, id: 3_456 };
 
@@ -49,7 +49,7 @@ describe('a signed id', () => {
   it('is accepted if signed with the previous APP_SECRET, but not with any other', () => {
     const older = createSignedIds(createKeyring(OLDER)).sign('upload', row);
     expect(ids.verify('upload', older)).toBeNull();
-    const rotated = createSignedIds(createKeyring(SECRET, OLDER));
+    const rotated = createSignedIds(createKeyring(SECRET, [OLDER]));
     expect(rotated.verify('upload', older)).toEqual(row);
     expect(rotated.sign('upload', row)).toBe(ids.sign('upload', row));
   });

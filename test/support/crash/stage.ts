@@ -165,7 +165,7 @@ async function build(
     DATABASE_URL: postgres.url,
     TEMPORAL_ADDRESS: engine.address,
     PORT: String(apiPort),
-    APP_SECRET: 'a secret of the crash tests, long enough',
+    APP_SECRET: 'a secret of the crash tests that is long enough',
     MAIL_DOMAIN: 'mail.crash.test',
     CARILLON_HOME: join(folder, 'home'),
     LOG_LEVEL: 'warn',

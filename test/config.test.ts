@@ -1,0 +1,27 @@
+import { describe, expect, it } from '@jest/globals';
+import { ConfigError, loadConfig } from '../src/config.ts';
+
+const older = 'the secret of last year: thirty-two characters';
+const oldest = 'the secret of the year before: thirty-two characters';
+
+describe('APP_SECRET_PREVIOUS', () => {
+  it('lists secrets, separated by commas', () => {
+    expect(loadConfig({}).APP_SECRET_PREVIOUS).toEqual([]);
+    expect(loadConfig({ APP_SECRET_PREVIOUS: older }).APP_SECRET_PREVIOUS).toEqual([older]);
+    const both = loadConfig({ APP_SECRET_PREVIOUS: ` ${older} ,${oldest}, ` });
+    expect(both.APP_SECRET_PREVIOUS).toEqual([older, oldest]);
+  });
+
+  it('names the entry that is too short', () => {
+    expect(() => loadConfig({ APP_SECRET_PREVIOUS: `${older},short` })).toThrow(
+      new ConfigError('bad settings:\n  APP_SECRET_PREVIOUS.1: must be at least 32 characters'),
+    );
+  });
+
+  it('can list every secret that APP_SECRET accepts', () => {
+    expect(loadConfig({ APP_SECRET: ` ${older}\n` }).APP_SECRET).toBe(older);
+    expect(() => loadConfig({ APP_SECRET: `${older},${oldest}` })).toThrow(
+      /APP_SECRET: must not contain a comma/,
+    );
+  });
+});
