@@ -15,6 +15,12 @@ export interface ProviderDeps {
   egress: Egress;
 }
 
+/** What the provider of one row of `providers` is built from. */
+export interface NamedProviderDeps extends ProviderDeps {
+  /** Its callback URL, with the secret token; null without PUBLIC_URL. For services that take it with each message. */
+  callbackUrl: string | null;
+}
+
 /**
  * A kind of provider that operators add with `carillon provider add`: one file in this folder, and one line in
  * `kinds.ts`. `docs/providers.md` describes it.
@@ -31,7 +37,7 @@ export interface ProviderKind<Settings = unknown, C extends Channel = Channel> {
   readonly secrets: readonly (keyof Settings & string)[];
   /** The hand-over of a message may be repeated: the service takes an idempotency key. */
   readonly repeatable: boolean;
-  create(settings: Settings, deps: ProviderDeps): C extends 'email' ? EmailProvider : SmsProvider;
+  create(settings: Settings, deps: NamedProviderDeps): C extends 'email' ? EmailProvider : SmsProvider;
   /**
    * Checks the credentials without sending anything.
    * @returns null, or what is wrong, for the operator
@@ -98,15 +104,21 @@ export interface ProviderFact {
    * verdict may not.
    */
   suppresses: boolean;
+  /** With `failed`: the service refused the message because the recipient opted out of the brand's messages. */
+  optedOut?: true;
 }
 
 /** An SMS that a recipient sent. */
 export interface InboundSms {
   /** E.164. */
   from: string;
-  /** The number of the brand. */
+  /** The number of the brand: E.164, or a short code. */
   to: string;
+  /** The pool of numbers that `to` belongs to, if the service has such; null: none. */
+  pool: string | null;
   text: string;
+  /** The service itself has read the text as this keyword, and has answered it. */
+  answered: 'stop' | 'start' | 'help' | null;
   providerMessageId: string | null;
 }
 

@@ -12,8 +12,11 @@ export type HandOverOutcome =
   | { kind: 'deferred'; response: string; connectionLost?: true }
   /** A final refusal because of the recipient. The address is suppressed. */
   | { kind: 'bounced'; bounce: Bounce; response: string }
-  /** A final refusal for another reason. It never suppresses the address. */
-  | { kind: 'refused'; code: FailureCode; response: string }
+  /**
+   * A final refusal for another reason. It never suppresses the address. `optedOut`: the reason is that the recipient
+   * opted out of the brand's messages at the service.
+   */
+  | { kind: 'refused'; code: FailureCode; response: string; optedOut?: true }
   /** The provider failed, which says nothing about the message. The message returns to the queue unchanged. */
   | { kind: 'fault'; reason: string }
   /**
