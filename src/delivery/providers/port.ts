@@ -17,8 +17,12 @@ export type HandOverOutcome =
    * opted out of the brand's messages at the service.
    */
   | { kind: 'refused'; code: FailureCode; response: string; optedOut?: true }
-  /** The provider failed, which says nothing about the message. The message returns to the queue unchanged. */
-  | { kind: 'fault'; reason: string }
+  /**
+   * The provider failed, which says nothing about the message. The message returns to the queue unchanged. `reason` is
+   * shown to operators and goes into logs: no secrets, no addresses. `retryAfterMs`: how long the provider asked to
+   * wait.
+   */
+  | { kind: 'fault'; reason: string; retryAfterMs?: number }
   /**
    * The connection was lost while this message was transferred, and the provider certainly does not have it. It returns
    * to the queue unchanged and is handed over alone. When that happens again, it counts as a temporary refusal: one

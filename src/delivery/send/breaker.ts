@@ -20,7 +20,8 @@ export interface Breaker {
    */
   tryEnter(): (() => void) | null;
   succeeded(): void;
-  failed(reason: string): void;
+  /** @param atLeastMs how long the provider asked to wait; no more than five minutes count */
+  failed(reason: string, atLeastMs?: number): void;
   /**
    * Reports a connection that ended with a message. The third in a row opens the breaker. In a test it opens the breaker
    * for another second, and does not count as one more fault: the message may be the cause.
@@ -52,7 +53,7 @@ export function judgeProvider(
   const lost = outcomes.find((outcome) => outcome.kind === 'lost');
   const accepted = outcomes.some((outcome) => outcome.kind === 'accepted');
   if (strain?.kind === 'deferred') breaker.strained(codesOf(strain.response));
-  else if (fault?.kind === 'fault' && !accepted) breaker.failed(fault.reason);
+  else if (fault?.kind === 'fault' && !accepted) breaker.failed(fault.reason, fault.retryAfterMs);
   else if (lost?.kind === 'lost' && !accepted) {
     if (!suspect || breaker.report().state !== 'closed') breaker.strained(lost.reason);
   } else breaker.succeeded();
@@ -87,9 +88,10 @@ export function createBreaker(clock: () => number = Date.now): Breaker {
     return openUntil !== null && !trying && clock() < openUntil;
   }
 
-  function failed(because: string): void {
+  function failed(because: string, atLeastMs = 0): void {
     if (isLate()) return;
-    open(because, Math.min(FIRST_BACKOFF_MS * 2 ** failures, MAX_BACKOFF_MS));
+    const backoffMs = Math.max(FIRST_BACKOFF_MS * 2 ** failures, atLeastMs);
+    open(because, Math.min(backoffMs, MAX_BACKOFF_MS));
     failures += 1;
   }
 

@@ -104,6 +104,7 @@ async function send(parts: Parts, request: EgressRequest): Promise<EgressResult>
   const fail = (why: EgressProblem): EgressResult => ({
     ...why,
     statusCode: null,
+    sent: false,
     durationMs: Math.round(performance.now() - startedAt),
   });
   const target = targetOf(parts, request.url);
@@ -175,13 +176,16 @@ async function followRedirects(parts: Parts, request: EgressRequest): Promise<Eg
   let { url, headers = {} } = request;
   for (let redirects = 0; ; redirects += 1) {
     const leftMs = timeoutMs - (performance.now() - startedAt);
-    if (leftMs <= 0) return { ...problem('timeout'), statusCode: null, durationMs: timeoutMs };
+    if (leftMs <= 0) {
+      return { ...problem('timeout'), statusCode: null, sent: true, durationMs: timeoutMs };
+    }
     const result = await send(parts, { ...request, url, headers, timeoutMs: leftMs });
     const durationMs = Math.round(performance.now() - startedAt);
     const next = follows ? nextUrl(result, url) : null;
     if (!next) return { ...result, durationMs };
-    if (redirects === maxRedirects)
-      return { ...problem('redirects'), statusCode: result.statusCode, durationMs };
+    if (redirects === maxRedirects) {
+      return { ...problem('redirects'), statusCode: result.statusCode, sent: true, durationMs };
+    }
     headers = headersFor(headers, url, next);
     url = next.href;
   }

@@ -19,6 +19,8 @@ export interface EgressResponse {
 export interface EgressFailure extends EgressProblem {
   /** The status of a response that began but was not completed; null without a response. */
   statusCode: number | null;
+  /** Whether the server may have received the request: it had a connection. */
+  sent: boolean;
   durationMs: number;
 }
 
@@ -114,7 +116,12 @@ class Reader implements Dispatcher.DispatchHandler {
 
   fail(why: EgressProblem): void {
     if (!this.#end()) return;
-    this.#resolve({ ...why, statusCode: this.#statusCode, durationMs: this.#durationMs() });
+    this.#resolve({
+      ...why,
+      statusCode: this.#statusCode,
+      sent: this.#connected,
+      durationMs: this.#durationMs(),
+    });
     this.#controller?.abort(new Ended());
   }
 

@@ -23,6 +23,16 @@ describe('the breaker', () => {
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map((seconds) => seconds * 1_000));
   });
 
+  it('stays open for as long as the provider asks, at most five minutes', () => {
+    const busy = { kind: 'fault', reason: 'HTTP 429', retryAfterMs: 7_000 } as const;
+    judgeProvider(breaker, [busy], false);
+    expect(breaker.waitMs()).toBe(7_000);
+    now += 7_000;
+    breaker.tryEnter();
+    judgeProvider(breaker, [{ ...busy, retryAfterMs: 3_600_000 }], false);
+    expect(breaker.waitMs()).toBe(300_000);
+  });
+
   it('lets one batch test the provider, and closes if it works', () => {
     breaker.failed('unavailable');
     now += 1_000;

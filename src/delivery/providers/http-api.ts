@@ -1,0 +1,180 @@
+/** What all providers with an HTTP API share: requests through egress, and what their results mean for a message. */
+import type { Config } from '../../config.ts';
+import type { Egress } from '../../platform/egress/client.ts';
+import type { HandOverOutcome } from './port.ts';
+
+const TIMEOUT_MS = 30_000;
+const MAX_RESPONSE_BYTES = 256 * 1024;
+const MAX_RESPONSE_CHARACTERS = 500;
+/** Requests of one batch at the same time. */
+const PARALLEL = 4;
+const MAX_RETRY_AFTER_MS = 300_000;
+const ERROR_CODE = /^[\w.-]{1,64}$/;
+
+export interface ApiRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  url: string;
+  headers: Record<string, string>;
+  body?: string | Buffer;
+  /** From the look-up to the last byte of the response; 30 s by default. */
+  timeoutMs?: number;
+}
+
+export interface ApiResponse {
+  kind: 'response';
+  status: number;
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The body as JSON; undefined if it is not JSON, is longer than 256 KiB, or was cut off. */
+  json: unknown;
+  /** The beginning of the body, at most 500 characters. */
+  text: string;
+}
+
+/** The result of a request. `reason` contains neither secrets nor addresses. */
+export type ApiResult =
+  | ApiResponse
+  /** The service certainly has not received the request. */
+  | { kind: 'not_sent'; reason: string }
+  /** The service may have received the request, but sent no response. */
+  | { kind: 'no_response'; reason: string };
+
+/** Makes one request. Never throws. It is not repeated, because a service may have acted on it. */
+export async function requestApi(egress: Egress, request: ApiRequest): Promise<ApiResult> {
+  const { timeoutMs = TIMEOUT_MS, ...rest } = request;
+  const result = await egress.request({
+    ...rest,
+    timeoutMs,
+    maxResponseBytes: MAX_RESPONSE_BYTES,
+    repeatable: false,
+  });
+  if (result.ok) {
+    const text = result.body.toString('utf8');
+    return response(result.statusCode, result.headers, result.truncated ? undefined : parseJson(text), text);
+  }
+  // The status is the verdict, even if the body was cut off.
+  if (result.statusCode !== null) return response(result.statusCode, {}, undefined, result.message);
+  return { kind: result.sent ? 'no_response' : 'not_sent', reason: result.message };
+}
+
+function response(status: number, headers: ApiResponse['headers'], json: unknown, text: string): ApiResponse {
+  return { kind: 'response', status, headers, json, text: text.slice(0, MAX_RESPONSE_CHARACTERS) };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** How a service's responses to a hand-over are read. */
+export interface ApiDialect {
+  /** The service's own name, for operators. */
+  title: string;
+  /** Requests have an idempotency key, so an ambiguous one may be made again. */
+  repeatable: boolean;
+  /** The verdict of a 2xx response. */
+  accepted(response: ApiResponse): HandOverOutcome;
+  /** The verdict of any other response. null: {@link outcomeOf} decides by the status alone. */
+  verdict(response: ApiResponse): HandOverOutcome | null;
+  /** The service's name for the error, such as `TooManyRequestsException`, for operators. */
+  errorCode?(response: ApiResponse): string | number | null | undefined;
+}
+
+/**
+ * Translates the result of a request that handed one message over. By status, unless the dialect has a verdict:
+ * 400, 413, 415, 422: the message is refused. 5xx: `unknown`, because the service may have accepted the message first;
+ * `fault` if the request may be repeated under its key. Everything else (401, 403, 404, 429, redirects): a fault.
+ */
+export function outcomeOf(result: ApiResult, dialect: ApiDialect): HandOverOutcome {
+  const { title } = dialect;
+  if (result.kind === 'not_sent') return { kind: 'fault', reason: `${title}: ${result.reason}` };
+  if (result.kind === 'no_response') return ambiguous(`${title}: ${result.reason}`, dialect);
+  if (result.status >= 200 && result.status < 300) return dialect.accepted(result);
+  return dialect.verdict(result) ?? verdictByStatus(result, dialect);
+}
+
+function ambiguous(reason: string, { repeatable }: ApiDialect): HandOverOutcome {
+  return { kind: repeatable ? 'fault' : 'unknown', reason };
+}
+
+function verdictByStatus(result: ApiResponse, dialect: ApiDialect): HandOverOutcome {
+  switch (result.status) {
+    case 400:
+    case 422:
+      return { kind: 'refused', code: 'rejected', response: apiReply(result) };
+    case 413:
+    case 415:
+      return { kind: 'refused', code: 'content_rejected', response: apiReply(result) };
+  }
+  return result.status >= 500 ? ambiguous(apiReason(result, dialect), dialect) : apiFault(result, dialect);
+}
+
+/** The service's words about a message: `400 The From address is not verified.` */
+export function apiReply(result: ApiResponse, text: string = result.text): string {
+  return `${result.status} ${text}`.trim().slice(0, MAX_RESPONSE_CHARACTERS);
+}
+
+/** The fault that a response reports, with the wait that the service asks for. */
+export function apiFault(
+  result: ApiResponse,
+  dialect: Pick<ApiDialect, 'title' | 'errorCode'>,
+): HandOverOutcome {
+  const retryAfterMs = retryAfterOf(result.headers['retry-after'], Date.now());
+  return {
+    kind: 'fault',
+    reason: apiReason(result, dialect),
+    ...(retryAfterMs === null ? {} : { retryAfterMs }),
+  };
+}
+
+/** Reasons go into logs and to Temporal, so they contain codes only: the service's text may name a recipient. */
+function apiReason(
+  result: ApiResponse,
+  { title, errorCode }: Pick<ApiDialect, 'title' | 'errorCode'>,
+): string {
+  const code = String(errorCode?.(result) ?? '');
+  return `${title}: HTTP ${result.status}${ERROR_CODE.test(code) ? ` ${code}` : ''}`;
+}
+
+/** Reads Retry-After (RFC 9110, section 10.2.3). @returns milliseconds, at most five minutes; null if there is none */
+export function retryAfterOf(header: string | string[] | undefined, now: number): number | null {
+  if (typeof header !== 'string') return null;
+  const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now;
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS) : null;
+}
+
+/** How many batches a provider with an HTTP API takes at once, so that it opens at most SENDER_CONNECTIONS connections. */
+export function apiConcurrency(config: Pick<Config, 'SENDER_CONNECTIONS'>): number {
+  return Math.max(1, Math.floor(config.SENDER_CONNECTIONS / PARALLEL));
+}
+
+/**
+ * Creates a function that hands the messages of a batch over one by one, four at a time. After trouble with the service
+ * (`fault`, `unknown`) it starts no others of the batch: they are `not_tried`. After a fault, such as throttling, half as
+ * many are handed over at a time; one more after each batch without trouble.
+ */
+export function createSubmitter<Outgoing>(
+  submit: (message: Outgoing) => Promise<HandOverOutcome>,
+): (batch: readonly Outgoing[]) => Promise<HandOverOutcome[]> {
+  let allowed = PARALLEL;
+  return async (batch) => {
+    const outcomes = batch.map((): HandOverOutcome => ({ kind: 'not_tried' }));
+    let next = 0;
+    let troubled = false;
+    const work = async (): Promise<void> => {
+      while (!troubled && next < batch.length) {
+        const index = next++;
+        const outcome = await submit(batch[index] as Outgoing);
+        outcomes[index] = outcome;
+        if (outcome.kind === 'fault') allowed = Math.max(1, Math.floor(allowed / 2));
+        troubled ||= outcome.kind === 'fault' || outcome.kind === 'unknown';
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(allowed, batch.length) }, work));
+    if (!troubled) allowed = Math.min(PARALLEL, allowed + 1);
+    return outcomes;
+  };
+}

@@ -1,0 +1,9 @@
+import type { ProviderKind } from './kind.ts';
+
+/** Every kind of provider that operators can add. A new one is one file in this folder and one line here. */
+export const providerKinds: readonly ProviderKind[] = [];
+
+/** @returns undefined if there is no such kind */
+export function providerKind(name: string): ProviderKind | undefined {
+  return providerKinds.find((kind) => kind.name === name);
+}
