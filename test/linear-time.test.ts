@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseEmailAddress } from '../src/delivery/addresses/email.ts';
 import { parsePhone } from '../src/delivery/addresses/phone.ts';
 import { parseReturnPath } from '../src/delivery/addresses/return-path.ts';
+import { classifyBounce } from '../src/delivery/bounces.ts';
 import { relaxedBodyHash, relaxedField } from '../src/delivery/dkim/canonical.ts';
 import { encodeText } from '../src/delivery/mime/body-encoding.ts';
 import { encodeWords } from '../src/delivery/mime/encoded-words.ts';
@@ -82,6 +83,11 @@ const functions: Record<string, [limit: number, run: (text: string) => unknown]>
   'parseEmailAddress with a domain': [1_000, (text) => parseEmailAddress(`a@${text}`)],
   parsePhone: [1_000, (text) => parsePhone(`+1${text}`)],
   parseReturnPath: [1_000, (text) => parseReturnPath(Buffer.alloc(32), `b-${text}`)],
+  classifyBounce: [64 * KB, (text) => classifyBounce({ code: 550, enhanced: null, text, stage: 'report' })],
+  'classifyBounce of a temporary refusal': [
+    64 * KB,
+    (text) => classifyBounce({ code: 450, enhanced: '4.2.1', text, stage: 'rcpt' }),
+  ],
   countSegments: [256 * KB, countSegments],
   malformedHeaderErrors: [10_000, (text) => malformedHeaderErrors({ [text]: text, 'X-A': text })],
   malformedTagErrors: [10_000, (text) => malformedTagErrors({ [text]: text })],

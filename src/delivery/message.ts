@@ -69,9 +69,24 @@ export type FailureCode =
   | 'spend_cap_reached'
   | 'canceled';
 
+export const bounceSubtypes = [
+  'no_such_mailbox',
+  'no_such_domain',
+  'bad_address',
+  'moved',
+  'mailbox_disabled',
+  'mailbox_full',
+  'expired',
+  'provider_suppressed',
+  'blocked',
+  'other',
+] as const;
+
+export type BounceSubtype = (typeof bounceSubtypes)[number];
+
 export interface Bounce {
   type: 'hard' | 'soft';
-  subtype: string;
+  subtype: BounceSubtype;
   /** The remote server's reply, at most 500 characters. */
   diagnostic: string;
 }

@@ -7,10 +7,11 @@ export type HandOverOutcome =
   | { kind: 'accepted'; providerMessageId: string | null; response: string; delivered: boolean }
   /**
    * A temporary refusal of this message (4xx). It counts as an attempt and is tried again later. `connectionLost`:
-   * the provider ended the connection with it; three of these in a row open the provider's breaker.
+   * the provider ended the connection with it; three of these in a row open the provider's breaker. `expiresAs`: the
+   * refusal is the recipient's fault, so the message bounces if it is still refused when it expires.
    */
-  | { kind: 'deferred'; response: string; connectionLost?: true }
-  /** A final refusal because of the recipient. The address is suppressed. */
+  | { kind: 'deferred'; response: string; connectionLost?: true; expiresAs?: Bounce }
+  /** A final refusal because of the recipient. A hard bounce suppresses the address. */
   | { kind: 'bounced'; bounce: Bounce; response: string }
   /**
    * A final refusal for another reason. It never suppresses the address. `optedOut`: the reason is that the recipient

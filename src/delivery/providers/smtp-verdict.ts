@@ -1,47 +1,9 @@
-import type { Bounce } from '../message.ts';
+import { classifyBounce, diagnosticOf } from '../bounces.ts';
 import { SmtpInputError } from '../smtp/connection-error.ts';
 import { replyCodes } from '../smtp/dialogue.ts';
 import type { SmtpOutcome } from '../smtp/contract.ts';
 import type { SmtpReply } from '../smtp/reply-parser.ts';
 import type { HandOverOutcome } from './port.ts';
-
-/** Enhanced codes (RFC 3463) that reject the address itself in a reply to RCPT, with the bounce's subtype. */
-const hardBounceCodes: Record<string, string> = {
-  '5.1.1': 'no_such_mailbox',
-  '5.1.2': 'no_such_domain',
-  '5.1.3': 'bad_address',
-  '5.1.6': 'moved',
-  '5.1.10': 'null_mx',
-  '5.2.1': 'mailbox_disabled',
-};
-
-function text(reply: SmtpReply): string {
-  return `${reply.code} ${reply.enhanced ? `${reply.enhanced} ` : ''}${reply.text}`.trim();
-}
-
-function refusedRecipient(reply: SmtpReply): HandOverOutcome {
-  const response = text(reply);
-  const subtype =
-    reply.enhanced === null
-      ? reply.code === 550
-        ? 'no_such_mailbox'
-        : null
-      : hardBounceCodes[reply.enhanced];
-  if (!subtype) return refusedMessage(reply);
-  const bounce: Bounce = { type: 'hard', subtype, diagnostic: response };
-  return { kind: 'bounced', bounce, response };
-}
-
-function refusedMessage(reply: SmtpReply): HandOverOutcome {
-  const response = text(reply);
-  const enhanced = reply.enhanced ?? '';
-  if (enhanced === '5.1.7' || enhanced === '5.1.8')
-    return { kind: 'refused', code: 'sender_rejected', response };
-  if (/^5\.[67]\./.test(enhanced) || enhanced === '5.3.4' || enhanced === '5.2.3' || reply.code === 552) {
-    return { kind: 'refused', code: 'content_rejected', response };
-  }
-  return { kind: 'refused', code: 'rejected', response };
-}
 
 /** Replies to MAIL that are not about the message: the connection ends, or the server accepts no mail from us. */
 function aboutTheSession(reply: SmtpReply): boolean {
@@ -53,15 +15,27 @@ function refused(outcome: Extract<SmtpOutcome, { kind: 'refused' }>): HandOverOu
   const { reply, stage } = outcome;
   if (stage === 'mail' && aboutTheSession(reply))
     return { kind: 'fault', reason: `mail refused: ${replyCodes(reply)}` };
-  if (reply.code < 500) return { kind: 'deferred', response: text(reply) };
-  return stage === 'rcpt' ? refusedRecipient(reply) : refusedMessage(reply);
+  const response = diagnosticOf(reply);
+  const verdict = classifyBounce({ ...reply, stage });
+  if (reply.code < 500) {
+    return verdict.kind === 'bounce'
+      ? { kind: 'deferred', response, expiresAs: verdict.bounce }
+      : { kind: 'deferred', response };
+  }
+  if (verdict.kind === 'bounce') return { kind: 'bounced', bounce: verdict.bounce, response };
+  return { kind: 'refused', code: verdict.kind, response };
 }
 
 /** Translates the outcome of an SMTP submission. Only a reply about the message itself is a verdict on it. */
 export function smtpVerdict(outcome: SmtpOutcome): HandOverOutcome {
   switch (outcome.kind) {
     case 'accepted':
-      return { kind: 'accepted', providerMessageId: null, response: text(outcome.reply), delivered: false };
+      return {
+        kind: 'accepted',
+        providerMessageId: null,
+        response: diagnosticOf(outcome.reply),
+        delivered: false,
+      };
     case 'refused':
       return refused(outcome);
     case 'unsupported': {

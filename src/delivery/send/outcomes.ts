@@ -1,3 +1,4 @@
+import { clipText } from '../bounces.ts';
 import { type Refusal, refusalRule } from '../limits/authority.ts';
 import {
   type Bounce,
@@ -50,7 +51,6 @@ export interface OutcomeRecord {
   giveBack: boolean;
 }
 
-const MAX_TEXT = 500;
 const HOUR_MS = HOUR * 1_000;
 
 function emptyRecord(message: BatchMessage, provider: string | null): OutcomeRecord {
@@ -73,13 +73,8 @@ function emptyRecord(message: BatchMessage, provider: string | null): OutcomeRec
   };
 }
 
-/** Clips a text to 500 characters that PostgreSQL can store: no NUL, no half of a surrogate pair. */
-function clip(text: string): string {
-  return text.slice(0, MAX_TEXT).replaceAll('\0', '').toWellFormed();
-}
-
 function failed(record: OutcomeRecord, code: FailureCode, text: string): OutcomeRecord {
-  const message = clip(text);
+  const message = clipText(text);
   return { ...record, status: 'failed', events: ['failed'], failure: { code, message }, giveBack: true };
 }
 
@@ -88,7 +83,7 @@ function failed(record: OutcomeRecord, code: FailureCode, text: string): Outcome
  * and it uses up what it has reserved.
  */
 function endedUnknown(record: OutcomeRecord, code: FailureCode, text: string): OutcomeRecord {
-  const message = clip(`an earlier attempt may have sent it; ${text}`);
+  const message = clipText(`an earlier attempt may have sent it; ${text}`);
   return { ...record, status: 'unknown', events: ['unknown'], failure: { code, message } };
 }
 
@@ -97,10 +92,26 @@ function ended(message: BatchMessage, record: OutcomeRecord, code: FailureCode, 
   return message.uncertain ? endedUnknown(record, code, text) : failed(record, code, text);
 }
 
-function deferred(message: BatchMessage, record: OutcomeRecord, response: string): OutcomeRecord {
+function bounced(record: OutcomeRecord, bounce: Bounce, response: string): OutcomeRecord {
+  const suppress = bounce.type === 'hard';
+  const clipped = { ...bounce, diagnostic: clipText(bounce.diagnostic) };
+  return { ...record, status: 'bounced', events: ['bounced'], bounce: clipped, suppress, response };
+}
+
+/** @param expiresAs how the message bounces if it cannot be tried again; null: it fails */
+function deferred(
+  message: BatchMessage,
+  record: OutcomeRecord,
+  response: string,
+  expiresAs: Bounce | null = null,
+): OutcomeRecord {
   const delaySeconds = retryDelaySeconds(message.attempt);
   const expiresAt = message.queuedAt.getTime() + MESSAGE_LIFETIME_HOURS * HOUR_MS;
-  if (Date.now() + delaySeconds * 1_000 > expiresAt) return ended(message, record, 'expired', response);
+  if (Date.now() + delaySeconds * 1_000 > expiresAt) {
+    return expiresAs !== null && !message.uncertain
+      ? bounced(record, expiresAs, response)
+      : ended(message, record, 'expired', response);
+  }
   return { ...record, status: 'queued', events: ['deferred'], queue: 'retry', delaySeconds, response };
 }
 
@@ -118,7 +129,7 @@ export function outcomeRecord(
   outcome: HandOverOutcome,
 ): OutcomeRecord {
   const record = unclippedRecord(message, emptyRecord(message, provider), outcome);
-  return { ...record, response: record.response === null ? null : clip(record.response) };
+  return { ...record, response: record.response === null ? null : clipText(record.response) };
 }
 
 function unclippedRecord(
@@ -134,18 +145,9 @@ function unclippedRecord(
         : { ...record, status: 'sent', events: ['sent'], providerMessageId, response };
     }
     case 'deferred':
-      return deferred(message, record, outcome.response);
-    case 'bounced': {
-      const { bounce } = outcome;
-      return {
-        ...record,
-        status: 'bounced',
-        events: ['bounced'],
-        bounce: { ...bounce, diagnostic: clip(bounce.diagnostic) },
-        suppress: bounce.type === 'hard',
-        response: outcome.response,
-      };
-    }
+      return deferred(message, record, outcome.response, outcome.expiresAs);
+    case 'bounced':
+      return bounced(record, outcome.bounce, outcome.response);
     case 'refused':
       return failed(record, outcome.code, outcome.response);
     case 'fault':

@@ -190,7 +190,9 @@ describe('the outcome of a message', () => {
 
   it.each([
     ['550 mailbox unavailable', 'bounced', null],
+    ['550 5.4.1 [u0@example.com]: Recipient address rejected: Access denied.', 'bounced', null],
     ['550 5.7.1 blocked', 'failed', 'content_rejected'],
+    ['550 rejected as spam', 'failed', 'rejected'],
     ['550 5.1.8 bad sender domain', 'failed', 'sender_rejected'],
     ['552 5.3.4 too big', 'failed', 'content_rejected'],
     ['554 5.5.0 no', 'failed', 'rejected'],
@@ -222,6 +224,28 @@ describe('the outcome of a message', () => {
     await query('update send_queue set due_at = now()');
     await untilCounts({ sent: 1 });
     expect(await query('select attempt_count from messages')).toEqual([{ attempt_count: 2 }]);
+  });
+
+  it('is a soft bounce, which does not suppress, if the mailbox is full for good', async () => {
+    server.answers.rcpt = () => '552 5.2.2 mailbox full';
+    await queueEmails(test.database, account, 1);
+    await start();
+    await untilCounts({ bounced: 1 });
+    expect(await query('select bounce from messages')).toMatchObject([
+      { bounce: { type: 'soft', subtype: 'mailbox_full' } },
+    ]);
+    expect(await query('select 1 from suppressions')).toEqual([]);
+  });
+
+  it('is a soft bounce if the recipient was the reason for 72 hours', async () => {
+    server.answers.rcpt = () => '450 4.2.1 mailbox busy';
+    await queueEmails(test.database, account, 1, { queuedHoursAgo: 71 });
+    await query('update send_queue set attempt_count = 5');
+    await start();
+    await untilCounts({ bounced: 1 });
+    expect(await query('select bounce, failure from messages')).toMatchObject([
+      { bounce: { type: 'soft', subtype: 'expired' }, failure: null },
+    ]);
   });
 
   it('keeps a response that is cut within a character', async () => {
