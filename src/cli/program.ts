@@ -6,6 +6,7 @@ import { addAccountCommands } from './account.ts';
 import { addApiKeyCommands } from './api-key.ts';
 import { addDkimCommands } from './dkim.ts';
 import { addMigrateCommand } from './migrate.ts';
+import { addSmsSenderCommands } from './sms-sender.ts';
 import { addStartCommand } from './start.ts';
 import { addUserCommands } from './user.ts';
 
@@ -40,6 +41,7 @@ export function buildProgram(): Command {
   addUserCommands(program);
   addApiKeyCommands(program);
   addDkimCommands(program);
+  addSmsSenderCommands(program);
   return program;
 }
 

@@ -140,7 +140,7 @@ export function createCaptureSmsProvider(deps: { pool: pg.Pool }): SmsProvider {
     attempt: sms.attempt,
     channel: 'sms',
     returnPath: null,
-    from: null,
+    from: sms.from,
     to: sms.to,
     subject: null,
     content: Buffer.from(sms.text),

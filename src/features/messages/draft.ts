@@ -2,6 +2,7 @@ import { type EmailAddress, parseEmailAddress } from '../../delivery/addresses/e
 import { parsePhone } from '../../delivery/addresses/phone.ts';
 import { sandboxAddress } from '../../delivery/sender-identity.ts';
 import { countSegments } from '../../delivery/sms-segments.ts';
+import type { SmsSender } from '../../delivery/sms-senders.ts';
 import type { NewMessage } from '../../delivery/write-messages.ts';
 import { type ErrorCode, invalid, type ValidationErrors } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
@@ -104,7 +105,12 @@ function emailDraft(
   };
 }
 
-function smsDraft(problems: Problems, tenant: Tenant, body: SendMessageBody): MessageDraft {
+function smsDraft(
+  problems: Problems,
+  tenant: Tenant,
+  body: SendMessageBody,
+  sender: SmsSender | null,
+): MessageDraft {
   const phone = parsePhone(body.to);
   if ('error' in phone) problems.add({ to: [phone.error] });
   const text = body.body ?? '';
@@ -113,7 +119,15 @@ function smsDraft(problems: Problems, tenant: Tenant, body: SendMessageBody): Me
     problems.add({ body: [`needs ${segments} segments; the maximum is ${MAX_SEGMENTS}`] });
   }
   const to = 'error' in phone ? '' : phone.e164;
-  return { ...base(tenant, body), to_address: to, to_key: to, text, segments };
+  return {
+    ...base(tenant, body),
+    to_address: to,
+    to_key: to,
+    from_address: sender?.from,
+    provider_id: sender?.providerId,
+    text,
+    segments,
+  };
 }
 
 function base({ accountId, brandId, actor }: Tenant, { channel }: SendMessageBody) {
@@ -129,15 +143,21 @@ function base({ accountId, brandId, actor }: Tenant, { channel }: SendMessageBod
 /**
  * Checks a request against every rule of interface section 4.3 and makes a message of it.
  * @param mailDomain the domain of sandbox addresses
+ * @param smsSender the brand's sender; null: the provider's default
  * @throws AppError that names every invalid field: validation_error, or sender_not_verified, reserved_header or
  *   reserved_tag if there is no ordinary error
  */
-export function draftMessage(tenant: Tenant, body: SendMessageBody, mailDomain: string): MessageDraft {
+export function draftMessage(
+  tenant: Tenant,
+  body: SendMessageBody,
+  mailDomain: string,
+  smsSender: SmsSender | null,
+): MessageDraft {
   const problems = new Problems();
   const draft =
     body.channel === 'email'
       ? emailDraft(problems, tenant, body, mailDomain)
-      : smsDraft(problems, tenant, body);
+      : smsDraft(problems, tenant, body, smsSender);
   problems.throwIfAny();
   return draft;
 }

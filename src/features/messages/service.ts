@@ -4,6 +4,7 @@ import { parsePhone } from '../../delivery/addresses/phone.ts';
 import { backlogName } from '../../delivery/backlog.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { messageClasses } from '../../delivery/message.ts';
+import { createSmsSenders } from '../../delivery/sms-senders.ts';
 import { notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { fingerprintOf, isKeyTaken } from '../../platform/db/idempotency.ts';
@@ -84,6 +85,7 @@ function backlogsOf(drafts: readonly MessageDraft[]): string[] {
 
 export function createMessageService(deps: MessageServiceDeps): MessageService {
   const { pool } = deps;
+  const smsSenderOf = createSmsSenders(pool);
   const accept = createAcceptor({
     ...deps,
     onQueued: (drafts) => deps.waker.wake('send', backlogsOf(drafts)),
@@ -97,7 +99,8 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
 
   return {
     async send(tenant, body, idempotencyKey) {
-      const draft = draftMessage(tenant, body, deps.mailDomain);
+      const smsSender = body.channel === 'sms' ? await smsSenderOf(tenant.brandId) : null;
+      const draft = draftMessage(tenant, body, deps.mailDomain, smsSender);
       if (draft.test) {
         const key = idempotencyKey;
         await requireTestCapacity(pool, tenant.accountId, async () => {
