@@ -33,8 +33,8 @@ export interface ProviderKind<Settings = unknown, C extends Channel = Channel> {
   readonly title: string;
   /** A strict object of credentials and options; `describe()` of each field is the help of its option. */
   readonly settings: z.ZodType<Settings>;
-  /** The settings that are never shown. */
-  readonly secrets: readonly (unknown extends Settings ? string : keyof Settings & string)[];
+  /** The names of the settings that are never shown. */
+  readonly secrets: readonly string[];
   /** The hand-over of a message may be repeated: the service takes an idempotency key. */
   readonly repeatable: boolean;
   create(settings: Settings, deps: NamedProviderDeps): C extends 'email' ? EmailProvider : SmsProvider;

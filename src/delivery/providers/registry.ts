@@ -5,24 +5,25 @@ import { createCaptureProvider, createCaptureSmsProvider } from './capture.ts';
 import type { EmailProvider, SmsProvider } from './port.ts';
 import { createSmtpProvider, smtpTargetFromUrl } from './smtp.ts';
 
-export interface ProviderDeps {
+/** What the providers of the settings are built from. */
+export interface DefaultProviderDeps {
   config: Config;
   pool: pg.Pool;
   resolver: Resolver;
 }
 
 /** Factories by URL scheme. A new provider is one file and one line here. */
-const emailProviders: Record<string, (url: URL, deps: ProviderDeps) => EmailProvider> = {
+const emailProviders: Record<string, (url: URL, deps: DefaultProviderDeps) => EmailProvider> = {
   'capture:': (_url, { pool }) => createCaptureProvider({ pool }),
   'smtp:': smtp,
   'smtps:': smtp,
 };
 
-const smsProviders: Record<string, (url: URL, deps: ProviderDeps) => SmsProvider> = {
+const smsProviders: Record<string, (url: URL, deps: DefaultProviderDeps) => SmsProvider> = {
   'capture:': (_url, { pool }) => createCaptureSmsProvider({ pool }),
 };
 
-function smtp(url: URL, { config, resolver }: ProviderDeps): EmailProvider {
+function smtp(url: URL, { config, resolver }: DefaultProviderDeps): EmailProvider {
   return createSmtpProvider({
     target: smtpTargetFromUrl(url, config.MAIL_DOMAIN),
     connections: config.SENDER_CONNECTIONS,
@@ -32,8 +33,8 @@ function smtp(url: URL, { config, resolver }: ProviderDeps): EmailProvider {
 
 function createFromSetting<Provider>(
   setting: 'EMAIL_PROVIDER_URL' | 'SMS_PROVIDER_URL',
-  factories: Record<string, (url: URL, deps: ProviderDeps) => Provider>,
-  deps: ProviderDeps,
+  factories: Record<string, (url: URL, deps: DefaultProviderDeps) => Provider>,
+  deps: DefaultProviderDeps,
 ): Provider | null {
   const text = deps.config[setting];
   if (text === undefined) return null;
@@ -46,7 +47,7 @@ function createFromSetting<Provider>(
 }
 
 /** @throws ConfigError if EMAIL_PROVIDER_URL is missing or its scheme is unknown */
-export function createEmailProvider(deps: ProviderDeps): EmailProvider {
+export function createEmailProvider(deps: DefaultProviderDeps): EmailProvider {
   const provider = createFromSetting('EMAIL_PROVIDER_URL', emailProviders, deps);
   if (!provider) {
     throw new ConfigError(
@@ -57,7 +58,7 @@ export function createEmailProvider(deps: ProviderDeps): EmailProvider {
 }
 
 /** @returns null if SMS_PROVIDER_URL is not set; SMS then wait */
-export function createSmsProvider(deps: ProviderDeps): SmsProvider | null {
+export function createSmsProvider(deps: DefaultProviderDeps): SmsProvider | null {
   return createFromSetting('SMS_PROVIDER_URL', smsProviders, deps);
 }
 

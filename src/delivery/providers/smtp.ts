@@ -19,15 +19,14 @@ const BUSY_CODES = new Set([450, 451, 452]);
 const tlsModes = { required: 'starttls', opportunistic: 'opportunistic', off: 'none' } as const;
 const parameters = ['tls', 'ca', 'name', 'dkim'];
 
-function urlError(problem: string): ConfigError {
-  return new ConfigError(`EMAIL_PROVIDER_URL: ${problem}`);
-}
+class UrlProblem extends Error {}
 
 function securityOf(url: URL): SmtpTarget['security'] {
   if (url.protocol === 'smtps:') return 'implicit';
   const tls = url.searchParams.get('tls') ?? (url.username ? 'required' : 'opportunistic');
-  if (!Object.hasOwn(tlsModes, tls)) throw urlError(`tls must be one of ${Object.keys(tlsModes).join(', ')}`);
-  if (tls !== 'required' && url.username) throw urlError(`credentials need tls=required, not ${tls}`);
+  if (!Object.hasOwn(tlsModes, tls))
+    throw new UrlProblem(`tls must be one of ${Object.keys(tlsModes).join(', ')}`);
+  if (tls !== 'required' && url.username) throw new UrlProblem(`credentials need tls=required, not ${tls}`);
   return tlsModes[tls as keyof typeof tlsModes];
 }
 
@@ -35,7 +34,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw urlError('write % as %25 in the user name and the password');
+    throw new UrlProblem('write % as %25 in the user name and the password');
   }
 }
 
@@ -43,7 +42,7 @@ function authorityIn(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw urlError(`the file that ca names cannot be read: ${(error as Error).message}`);
+    throw new UrlProblem(`the file that ca names cannot be read: ${(error as Error).message}`);
   }
 }
 
@@ -51,13 +50,27 @@ function authorityIn(file: string): Buffer {
  * Reads `smtp://user:password@host:587?tls=required|opportunistic|off&name=…&ca=file` (`smtps://` for TLS from the
  * first byte).
  * @param clientName the name in EHLO, unless the URL has a `name`
+ * @param setting what the URL was given as, for errors
  * @throws ConfigError that names the problem, never the credentials
  */
-export function smtpTargetFromUrl(url: URL, clientName: string): SmtpTarget {
+export function smtpTargetFromUrl(
+  url: URL,
+  clientName: string,
+  setting: string = 'EMAIL_PROVIDER_URL',
+): SmtpTarget {
+  try {
+    return targetOf(url, clientName);
+  } catch (error) {
+    if (error instanceof UrlProblem) throw new ConfigError(`${setting}: ${error.message}`);
+    throw error;
+  }
+}
+
+function targetOf(url: URL, clientName: string): SmtpTarget {
   const unknown = [...url.searchParams.keys()].find((name) => !parameters.includes(name));
   if (unknown !== undefined)
-    throw urlError(`unknown parameter ${unknown}; known are ${parameters.join(', ')}`);
-  if (url.hostname === '') throw urlError('the URL has no host');
+    throw new UrlProblem(`unknown parameter ${unknown}; known are ${parameters.join(', ')}`);
+  if (url.hostname === '') throw new UrlProblem('the URL has no host');
   const ca = url.searchParams.get('ca');
   const { username, password } = url;
   return {

@@ -1,0 +1,243 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { z } from 'zod';
+import { AppError, invalid, issueMessage, type ValidationErrors } from '../../errors.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { type Keyring, type SealedPlace, UnsealError } from '../../platform/secrets/keyring.ts';
+import type { Channel } from '../message.ts';
+import type { ProviderKind } from './kind.ts';
+import { providerKind, providerKinds } from './kinds.ts';
+
+/** The settings of any kind, by name. */
+export type ProviderSettings = Record<string, unknown>;
+
+/** A provider that an operator added with `carillon provider add`: a row of `providers`. */
+export interface ProviderRow {
+  id: number;
+  name: string;
+  kind: string;
+  channel: Channel;
+  settingsSealed: string;
+  callbackTokenSealed: string;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** A named provider whose settings are read. */
+export interface NamedProvider {
+  id: number;
+  /** Unique; `provider` of its messages. */
+  name: string;
+  channel: Channel;
+  kind: ProviderKind;
+  /** As `kind.settings` parsed them. */
+  settings: ProviderSettings;
+  /** The last part of the path of its callback URL. Knowing it allows reports about its messages. */
+  callbackToken: string;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** A row cannot be used by this process. The message says why, for the operator, and contains no secret. */
+export class UnusableProviderError extends Error {}
+
+/** The names of the providers that the settings define, and words of the command line. */
+const RESERVED_NAMES = ['smtp', 'capture', 'default', 'none'];
+const NAME = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+const TOKEN_BYTES = 32;
+/** A token has 43 characters. Longer texts are not looked up. */
+const MAX_TOKEN_LENGTH = 100;
+const UNIQUE_VIOLATION = '23505';
+
+const COLUMNS = `id, name, kind, channel, settings_sealed as "settingsSealed",
+  callback_token_sealed as "callbackTokenSealed", created_at as "createdAt", updated_at as "updatedAt"`;
+
+function placeOf(column: 'settings_sealed' | 'callback_token_sealed', id: number): SealedPlace {
+  return { table: 'providers', column, row: id, accountId: null };
+}
+
+const digestOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+
+/** What is wrong with settings, by their names. */
+function settingErrors(issues: readonly z.core.$ZodIssue[]): ValidationErrors {
+  const errors: ValidationErrors = {};
+  for (const issue of issues) {
+    const names = issue.code === 'unrecognized_keys' ? issue.keys : [issue.path.join('.') || 'settings'];
+    const message = issue.code === 'unrecognized_keys' ? 'is not a setting of this kind' : issue.message;
+    for (const name of names) errors[name] = [...(errors[name] ?? []), message];
+  }
+  return errors;
+}
+
+/**
+ * Checks the settings of a provider.
+ * @throws AppError validation_error that names every bad setting
+ */
+export function parseProviderSettings(kind: ProviderKind, given: ProviderSettings): ProviderSettings {
+  const parsed = kind.settings.safeParse(given, { error: issueMessage });
+  if (!parsed.success) throw invalid(settingErrors(parsed.error.issues));
+  return parsed.data as ProviderSettings;
+}
+
+/** @throws AppError validation_error if there is no such kind */
+export function requireProviderKind(name: string): ProviderKind {
+  const kind = providerKind(name);
+  if (kind) return kind;
+  const known = providerKinds.map((each) => each.name).join(', ');
+  throw invalid({ kind: [`must be one of: ${known}`] });
+}
+
+function checkName(name: string): void {
+  if (!NAME.test(name)) {
+    throw invalid({ name: ['must have 1 to 63 lower-case letters, digits and hyphens'] });
+  }
+  if (RESERVED_NAMES.includes(name)) throw invalid({ name: ['is reserved'] });
+}
+
+/**
+ * Reads the settings of a row.
+ * @throws UnusableProviderError if its kind is unknown, or its settings cannot be decrypted or are no longer valid
+ */
+export function openProvider(row: ProviderRow, keyring: Keyring): NamedProvider {
+  const { id, name, channel, createdAt, updatedAt } = row;
+  const kind = providerKind(row.kind);
+  if (!kind) throw new UnusableProviderError(`provider ${name}: this version has no kind ${row.kind}`);
+  try {
+    const stored: unknown = JSON.parse(keyring.open(row.settingsSealed, placeOf('settings_sealed', id)));
+    const settings = parseProviderSettings(kind, stored as ProviderSettings);
+    const callbackToken = keyring.open(row.callbackTokenSealed, placeOf('callback_token_sealed', id));
+    return { id, name, channel, kind, settings, callbackToken, createdAt, updatedAt };
+  } catch (error) {
+    if (!(error instanceof UnsealError || error instanceof AppError)) throw error;
+    throw new UnusableProviderError(`provider ${name}: ${error.message}`, { cause: error });
+  }
+}
+
+async function findRow(db: Queryable, condition: string, value: unknown): Promise<ProviderRow | null> {
+  const { rows } = await db.query<ProviderRow>(
+    `select ${COLUMNS} from providers where removed_at is null and ${condition}`,
+    [value],
+  );
+  return rows[0] ?? null;
+}
+
+/** Lists all providers that are not removed, by name. */
+export async function listProviderRows(db: Queryable): Promise<ProviderRow[]> {
+  const { rows } = await db.query<ProviderRow>(
+    `select ${COLUMNS} from providers where removed_at is null order by name`,
+  );
+  return rows;
+}
+
+/**
+ * Finds a provider by its name or its id.
+ * @returns null if there is none, or it was removed
+ */
+export function findProviderRow(db: Queryable, provider: string | number): Promise<ProviderRow | null> {
+  return findRow(db, typeof provider === 'string' ? 'name = $1' : 'id = $1', provider);
+}
+
+/**
+ * Finds a provider by its name or its id.
+ * @returns null if there is none, or it was removed
+ * @throws UnusableProviderError if its settings cannot be read
+ */
+export async function findProvider(
+  db: Queryable,
+  keyring: Keyring,
+  provider: string | number,
+): Promise<NamedProvider | null> {
+  const row = await findProviderRow(db, provider);
+  return row && openProvider(row, keyring);
+}
+
+/**
+ * Finds the provider of a callback URL.
+ * @param kind from the path of the URL
+ * @param token from the path of the URL, as a stranger sent it
+ * @returns null if there is none, or it was removed
+ * @throws UnusableProviderError if its settings cannot be read
+ */
+export async function findProviderByCallback(
+  db: Queryable,
+  keyring: Keyring,
+  kind: string,
+  token: string,
+): Promise<NamedProvider | null> {
+  if (token.length > MAX_TOKEN_LENGTH) return null;
+  const row = await findRow(db, 'callback_digest = $1', digestOf(token));
+  return row?.kind === kind ? openProvider(row, keyring) : null;
+}
+
+export interface NewProvider {
+  name: string;
+  kind: ProviderKind;
+  settings: ProviderSettings;
+}
+
+/**
+ * Adds a provider, with a new callback token.
+ * @throws AppError validation_error if the name or a setting is invalid; conflict if the name is taken
+ */
+export async function addProvider(
+  db: Queryable,
+  keyring: Keyring,
+  { name, kind, settings }: NewProvider,
+): Promise<NamedProvider> {
+  checkName(name);
+  // The settings are stored as they were given, and parsed whenever they are read.
+  const parsed = parseProviderSettings(kind, settings);
+  const token = randomBytes(TOKEN_BYTES).toString('base64url');
+  const { rows } = await db.query<{ id: number }>(
+    `select nextval(pg_get_serial_sequence('providers', 'id')) as id`,
+  );
+  const id = rows[0]?.id as number;
+  const values = [
+    id,
+    name,
+    kind.name,
+    kind.channel,
+    keyring.seal(JSON.stringify(settings), placeOf('settings_sealed', id)),
+    keyring.seal(token, placeOf('callback_token_sealed', id)),
+    digestOf(token),
+  ];
+  try {
+    const added = await db.query<{ createdAt: Date }>(
+      `insert into providers (id, name, kind, channel, settings_sealed, callback_token_sealed, callback_digest)
+       values ($1, $2, $3, $4, $5, $6, $7) returning created_at as "createdAt"`,
+      values,
+    );
+    const createdAt = added.rows[0]?.createdAt as Date;
+    const { channel } = kind;
+    return {
+      id,
+      name,
+      channel,
+      kind,
+      settings: parsed,
+      callbackToken: token,
+      createdAt,
+      updatedAt: createdAt,
+    };
+  } catch (error) {
+    if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error;
+    throw new AppError('conflict', `there is already a provider ${name}`);
+  }
+}
+
+/**
+ * Replaces the settings of a provider. Senders and callbacks use the new ones within seconds.
+ * @throws AppError validation_error if a setting is invalid; not_found if the provider was removed
+ */
+export async function changeProviderSettings(
+  db: Queryable,
+  keyring: Keyring,
+  { id, kind }: Pick<NamedProvider, 'id' | 'kind'>,
+  settings: ProviderSettings,
+): Promise<void> {
+  parseProviderSettings(kind, settings);
+  const { rowCount } = await db.query(
+    `update providers set settings_sealed = $2, updated_at = now() where id = $1 and removed_at is null`,
+    [id, keyring.seal(JSON.stringify(settings), placeOf('settings_sealed', id))],
+  );
+  if (rowCount === 0) throw new AppError('not_found', 'the provider was removed');
+}

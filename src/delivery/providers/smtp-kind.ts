@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { ConfigError } from '../../config.ts';
+import { connectSmtp } from '../smtp/client.ts';
+import type { ProviderDeps, ProviderKind } from './kind.ts';
+import { createSmtpProvider, smtpTargetFromUrl } from './smtp.ts';
+
+const settings = z.strictObject({
+  url: z
+    .url({ protocol: /^smtps?$/, error: 'must be a URL such as smtp://user:password@relay.example.com:587' })
+    .describe('smtp:// or smtps://, with the parameters of EMAIL_PROVIDER_URL'),
+  connections: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('connections of one sender process; by default SENDER_CONNECTIONS'),
+});
+
+type SmtpSettings = z.infer<typeof settings>;
+
+const targetOf = ({ url }: SmtpSettings, { config }: ProviderDeps) =>
+  smtpTargetFromUrl(new URL(url), config.MAIL_DOMAIN, 'url');
+
+/** A named provider that sends by SMTP, as EMAIL_PROVIDER_URL does. */
+export const smtpKind: ProviderKind<SmtpSettings, 'email'> = {
+  name: 'smtp',
+  channel: 'email',
+  title: 'SMTP',
+  settings,
+  secrets: ['url'],
+  repeatable: false,
+  create: (given, deps) =>
+    createSmtpProvider({
+      target: targetOf(given, deps),
+      connections: given.connections ?? deps.config.SENDER_CONNECTIONS,
+      resolver: deps.resolver,
+    }),
+  async check(given, deps) {
+    try {
+      const connection = await connectSmtp(targetOf(given, deps), { lookup: deps.resolver.lookup });
+      await connection.quit();
+      return null;
+    } catch (error) {
+      if (error instanceof ConfigError) return error.message;
+      return `cannot connect and log in: ${(error as Error).message}`;
+    }
+  },
+};
