@@ -135,7 +135,7 @@ export interface EmailEventSource {
   brandId: number;
   channel: Channel;
   class: number;
-  to: string;
+  to: string | null;
   subject: string | null;
   idempotencyKey: string | null;
   tags: Record<string, string> | null;
@@ -171,6 +171,8 @@ function emailEvent(outcome: EmailOutcome, type: MessageEventType, occurredAt: D
       return bounce && createEvent(emailEvents.bounced, { ...occurrence, data: { ...data, bounce } });
     case 'failed':
       return failure && createEvent(emailEvents.failed, { ...occurrence, data: { ...data, failure } });
+    case 'complained':
+      return createEvent(emailEvents.complained, { ...occurrence, data });
     case 'deferred':
     case 'unknown':
       return null;

@@ -1,3 +1,14 @@
+import type { Queryable } from '../platform/db/queryable.ts';
+import {
+  type EventPublisher,
+  type Publication,
+  type QueuedWork,
+  toEventRow,
+} from '../platform/events/publish.ts';
+import { countSentSql, leaveQueueSql, suppressSql } from './effects.ts';
+import { emailEventsOf } from './events.ts';
+import { applyFacts, type FactChange, type ReportedMessage } from './fact-changes.ts';
+import { limits } from './limits/authority.ts';
 import type { Bounce, FailureCode } from './message.ts';
 
 /** Where a report about a message came from. */
@@ -25,4 +36,162 @@ export interface DeliveryFact {
   failure: { code: FailureCode; message: string } | null;
   /** With `bounced` and `complained`: whether the report may suppress the address. */
   suppresses: boolean;
+}
+
+/**
+ * SQL: locks messages in the order of their ids, as recording does, and reads them with the open hand-overs of those
+ * that were not sent before. Most were, so hand-overs are seldom read.
+ */
+const lockSql = `
+  with locked as materialized (
+    select * from messages m where m.id = any($1) and m.id between $2 and $3 order by m.id for no key update
+  ), intended as (
+    select i.message_id, h.provider, i.attempt
+    from handovers h cross join unnest(h.message_ids, h.attempts) as i (message_id, attempt)
+    where (select bool_or(sent_at is null) from locked)
+      and i.message_id = any(array(select id from locked where sent_at is null))
+  )
+  select m.id as "messageId", m.account_id as "accountId", m.brand_id as "brandId", m.channel, m.class, m.status, m.test,
+    m.created_at as "createdAt", m.to_address as "to", m.subject, m.idempotency_key as "idempotencyKey", m.tags,
+    m.attempt_count as "attemptCount", m.provider, m.provider_message_id as "providerMessageId",
+    m.sent_attempt as "sentAttempt", m.sent_at as "sentAt", m.delivered_at as "deliveredAt", m.response, m.failure,
+    m.bounce, null as "bouncedAt", i.provider as "intendedProvider", i.attempt as "intendedAttempt"
+  from locked m
+  left join lateral (
+    select * from intended where message_id = m.id order by attempt desc limit 1) i on true`;
+
+/** SQL: everything that follows from changes of locked messages. `$1` are the changes, `$2` the events to store. */
+const changeSql = (publication: Publication): string => `
+  with input as (
+    select * from json_to_recordset($1) as i (
+      "messageId" bigint, status text, attempt smallint, provider text, "providerMessageId" text, "sentAt" timestamptz,
+      "sentAttempt" smallint, "deliveredAt" timestamptz, response text, failure jsonb, bounce jsonb, "sentNow" boolean,
+      suppress text, published json)
+  )${leaveQueueSql('$3', '$4', limits)}, updated as (
+    update messages m set
+      status = i.status,
+      attempt_count = greatest(m.attempt_count, i.attempt),
+      sent_at = coalesce(m.sent_at, i."sentAt"),
+      delivered_at = coalesce(m.delivered_at, i."deliveredAt"),
+      provider = i.provider, provider_message_id = i."providerMessageId", sent_attempt = i."sentAttempt",
+      response = i.response, failure = i.failure, bounce = i.bounce, hold = null, updated_at = now()
+    from input i where m.id = i."messageId"
+    returning m.*, i."sentNow" as sent_now, i.suppress is not null as suppress, i.suppress as suppression, i.published
+  ), events as (
+    insert into message_events (message_id, attempt, type, occurred_at, data)
+    select e."messageId", e.attempt, e.type, e."occurredAt", jsonb_strip_nulls(jsonb_build_object(
+      'provider', e.provider, 'response', e.response, 'failure', e.failure, 'bounce', e.bounce))
+    from json_to_recordset($2) as e (
+      "messageId" bigint, attempt smallint, type text, "occurredAt" timestamptz, provider text, response text,
+      failure jsonb, bounce jsonb)
+    on conflict do nothing
+  )${suppressSql('u.suppression')}${countSentSql('sent_now')}, new_events as materialized (
+    select gen_random_uuid() as id, e.*
+    from updated u cross join json_to_recordset(u.published) as e (${publication.columns})
+    where ${publication.interest('u.brand_id')}
+  ), ${publication.ctes}
+  select ${publication.counts} as counts`;
+
+/** When hard bounces happened. Facts need it only for a message that bounced and whose delivery is reported now. */
+async function addBounceTimes(
+  client: Queryable,
+  messages: readonly ReportedMessage[],
+  facts: readonly DeliveryFact[],
+): Promise<void> {
+  const delivered = new Set(
+    facts.filter(({ type }) => type === 'delivered').map(({ messageId }) => messageId),
+  );
+  const wanted = messages.filter(({ status, messageId }) => status === 'bounced' && delivered.has(messageId));
+  if (wanted.length === 0) return;
+  const { rows } = await client.query<{ message_id: number; occurred_at: Date }>(
+    `select message_id, max(occurred_at) as occurred_at from message_events
+     where message_id = any($1) and type = 'bounced' group by message_id`,
+    [wanted.map(({ messageId }) => messageId)],
+  );
+  const times = new Map(rows.map((row) => [row.message_id, row.occurred_at]));
+  for (const message of wanted) message.bouncedAt = times.get(message.messageId) ?? null;
+}
+
+async function lockMessages(client: Queryable, facts: readonly DeliveryFact[]): Promise<ReportedMessage[]> {
+  const ids = [...new Set(facts.map(({ messageId }) => messageId))];
+  const { rows } = await client.query<ReportedMessage>({
+    name: 'lock_reported_messages',
+    text: lockSql,
+    // The bounds let PostgreSQL leave out partitions before it opens them.
+    values: [ids, Math.min(...ids), Math.max(...ids)],
+  });
+  await addBounceTimes(client, rows, facts);
+  return rows;
+}
+
+/** @param n the number of events of the statement so far */
+function eventRows({ message, published }: FactChange, n: number) {
+  return published
+    .flatMap(({ type, occurredAt, response }) =>
+      emailEventsOf({ ...message, message, events: [type], response }, occurredAt),
+    )
+    .map((event, index) => toEventRow(event, n + index));
+}
+
+/** The rows of the statement's input. */
+function inputRows(changes: readonly FactChange[]) {
+  let events = 0;
+  return changes.map((change) => {
+    const { message, attempt, sentNow, suppress } = change;
+    const published = eventRows(change, events);
+    events += published.length;
+    const { messageId, status, provider, providerMessageId, sentAt, sentAttempt, deliveredAt } = message;
+    const { response, failure, bounce } = message;
+    return {
+      ...{ messageId, status, attempt, provider, providerMessageId, sentAt, sentAttempt, deliveredAt },
+      ...{ response, failure, bounce, sentNow, suppress },
+      ...(published.length > 0 ? { published } : {}),
+    };
+  });
+}
+
+async function writeChanges(
+  client: Queryable,
+  changes: readonly FactChange[],
+  { publication }: EventPublisher,
+): Promise<QueuedWork> {
+  const changed = changes.filter((change) => change.changed);
+  const stored = changes.flatMap((change) => change.stored);
+  if (changed.length === 0 && stored.length === 0) return new Map();
+  const settled = changed.filter((change) => change.settled);
+  const idsOf = (those: readonly FactChange[]) => those.map(({ message }) => message.messageId);
+  const { rows } = await client.query<{ counts: number[] }>({
+    name: 'record_facts',
+    text: changeSql(publication),
+    values: [
+      JSON.stringify(inputRows(changed)),
+      JSON.stringify(stored),
+      idsOf(settled),
+      idsOf(settled.filter(({ message }) => message.status === 'failed')),
+    ],
+  });
+  return publication.queuedWork(rows[0]?.counts ?? []);
+}
+
+/**
+ * Records reports about messages: states, events and the work that follows from them, suppressions and counters, and
+ * the end of waiting in the queue. Locks the messages first, so that what each fact means is decided on their present
+ * state. Facts may arrive more than once, in any order, and before the record of the hand-over; whichever is first
+ * publishes `email.sent` and counts the message.
+ * @param client inside the caller's transaction; wake the channels of `queued` after the commit
+ * @param facts up to some hundreds; those of one message are applied in the order in which they happened
+ * @returns `recorded`: the number of facts that were believed and not known before
+ */
+export async function recordFacts(
+  client: Queryable,
+  facts: readonly DeliveryFact[],
+  events: EventPublisher,
+): Promise<{ queued: QueuedWork; recorded: number }> {
+  if (facts.length === 0) return { queued: new Map(), recorded: 0 };
+  const messages = await lockMessages(client, facts);
+  const byMessage = Map.groupBy(facts, ({ messageId }) => messageId);
+  const now = new Date();
+  const changes = messages.map((message) => applyFacts(message, byMessage.get(message.messageId) ?? [], now));
+  const queued = await writeChanges(client, changes, events);
+  return { queued, recorded: changes.reduce((sum, change) => sum + change.recorded, 0) };
 }

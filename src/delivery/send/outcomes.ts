@@ -25,7 +25,8 @@ export function retryDelaySeconds(attempt: number): number {
   return Math.min(HOUR * 2 ** (attempt - 1 - FIRST_DELAYS.length), MESSAGE_LIFETIME_HOURS * HOUR);
 }
 
-export type MessageEventType = 'sent' | 'delivered' | 'bounced' | 'deferred' | 'failed' | 'unknown';
+export type MessageEventType =
+  'sent' | 'delivered' | 'bounced' | 'complained' | 'deferred' | 'failed' | 'unknown';
 
 /** What to record about one message of a batch. */
 export interface OutcomeRecord {

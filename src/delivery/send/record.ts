@@ -6,15 +6,9 @@ import {
   type QueuedWork,
   toEventRow,
 } from '../../platform/events/publish.ts';
-import { emailEventsOf } from '../events.ts';
-import {
-  captureCtes,
-  furtherCtes,
-  giveBackCtes,
-  limits,
-  type Limits,
-  reservationColumns,
-} from '../limits/authority.ts';
+import { countSentSql, leaveQueueSql, suppressSql } from '../effects.ts';
+import { emailEvents, emailEventsOf } from '../events.ts';
+import { limits, type Limits } from '../limits/authority.ts';
 import { messageStatuses, statesBefore, statusList } from '../message.ts';
 import type { OutcomeRecord } from './outcomes.ts';
 
@@ -26,32 +20,13 @@ export interface BatchRecord {
   outcomes: OutcomeRecord[];
 }
 
-/** SQL: allows only the transitions of the table of states. */
+/**
+ * SQL: allows only the transitions of the table of states. A message that was sent, as a late report of it may have
+ * shown already, takes no other outcome of a hand-over than its delivery.
+ */
 const guardSql = messageStatuses
   .map((status) => `when '${status}' then m.status in (${statusList(statesBefore(status))})`)
   .join('\n        ');
-
-/** SQL: suppresses the addresses of hard bounces. An address that is suppressed already stays so. */
-const suppressionsSql = `, suppressed as (
-    insert into suppressions (account_id, address_key, email, phone, reason, source_provider, diagnostic)
-    select distinct on (u.account_id, u.to_key) u.account_id, u.to_key,
-      case u.channel when 'email' then u.to_key end, case u.channel when 'sms' then u.to_key end,
-      'hard_bounce', u.provider, left(u.bounce ->> 'diagnostic', 500)
-    from updated u where u.suppress order by u.account_id, u.to_key
-    on conflict (account_id, address_key) where released_at is null do nothing
-  )`;
-
-/** SQL: counts the messages that became `sent` or `delivered`. Counters are locked in the order of the accounts. */
-const countersSql = `, sums as (
-    select account_id, count(*) filter (where channel = 'email') as email, count(*) filter (where channel = 'sms') as sms
-    from updated where status in ('sent', 'delivered') and not test group by account_id
-  ), counters as (
-    select account_id from account_counters where account_id in (select account_id from sums)
-    order by account_id for update
-  ), counted as (
-    update account_counters c set email_sent = c.email_sent + s.email, sms_sent = c.sms_sent + s.sms
-    from sums s join counters using (account_id) where c.account_id = s.account_id
-  )`;
 
 /**
  * SQL: stores the events of outcomes, except what the message's row shows itself: that it was sent or delivered,
@@ -65,6 +40,9 @@ const messageEventsSql = `
     where e.type not in ('sent', 'delivered')
       or (i."messageId", i.attempt) not in (select id, sent_attempt from updated where sent_attempt is not null)
     on conflict do nothing`;
+
+/** SQL over `updated`: this statement has set `sent_at`. Both times are that of its transaction. */
+const sentNowSql = 'sent_at = updated_at';
 
 /**
  * SQL: everything that follows from outcomes, in one statement and so in one transaction. Outcomes are facts keyed by
@@ -80,13 +58,7 @@ const recordSql = (publication: Publication, table: Limits = limits): string => 
   ), intents as (
     delete from handovers h using unnest($2::bigint[], $3::bigint[]) as e (owner, seq)
     where h.owner = e.owner and h.seq = e.seq
-  ), removed as (
-    delete from send_queue where message_id = any($4)
-    returning ${['message_id', 'account_id', ...reservationColumns(table)].join(', ')}
-  )${furtherCtes([
-    ...giveBackCtes('(select * from removed where message_id = any($5)) unsent', table),
-    ...captureCtes('(select * from removed where message_id <> all($5)) used', table),
-  ])}, requeued as (
+  )${leaveQueueSql('$4', '$5', table)}, requeued as (
     update send_queue q set owner = null,
       due_at = case i.queue when 'retry' then now() + make_interval(secs => i."delaySeconds") else q.due_at end,
       attempt_count = case i.queue when 'retry' then greatest(q.attempt_count, i.attempt) else q.attempt_count end
@@ -109,12 +81,13 @@ const recordSql = (publication: Publication, table: Limits = limits): string => 
     from input i
     where m.id = i."messageId" and case i.status
         ${guardSql} end
+      and (m.sent_at is null or i.status = 'delivered')
     returning m.*, i.suppress, i.published
   ), events as (${messageEventsSql}
-  )${suppressionsSql}${countersSql}, new_events as materialized (
+  )${suppressSql("'hard_bounce'")}${countSentSql(sentNowSql)}, new_events as materialized (
     select gen_random_uuid() as id, e.*
     from updated u cross join json_to_recordset(u.published) as e (${publication.columns})
-    where not u.test and ${publication.interest('u.brand_id')}
+    where not u.test and (e.type <> '${emailEvents.sent.type}' or ${sentNowSql}) and ${publication.interest('u.brand_id')}
   ), ${publication.ctes}
   select ${publication.counts} as counts`;
 

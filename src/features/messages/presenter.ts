@@ -109,20 +109,47 @@ export function presentNewMessage(message: NewMessage, written: WrittenMessage):
   return presentMessage({ ...row, ...written, updated_at: written.created_at });
 }
 
-/** The events that are not stored, because the message's row says it all. */
-function eventsOfRow(row: MessageRow, stored: readonly MessageEventRow[]): MessageEventRow[] {
+/**
+ * The events that are not stored, because the message's row says it all. The row has one response: the one to the
+ * attempt that was accepted, or to the delivery if that was reported first.
+ */
+function eventsOfRow(row: MessageRow): MessageEventRow[] {
   const { sent_at: sentAt, delivered_at: deliveredAt, sent_attempt: attempt, provider, response } = row;
   if (typeof attempt !== 'number') return [];
-  const times = [
-    { type: 'sent', occurred_at: sentAt },
-    { type: 'delivered', occurred_at: deliveredAt },
-  ] as const;
-  const data = { ...(provider ? { provider } : {}), ...(response ? { response } : {}) };
-  return times.flatMap(({ type, occurred_at }) =>
-    occurred_at && !stored.some((event) => event.type === type && event.attempt === attempt)
-      ? [{ type, attempt, occurred_at, data }]
-      : [],
-  );
+  const data = provider ? { provider } : {};
+  const withResponse = response ? { ...data, response } : data;
+  const atOnce = sentAt?.getTime() === deliveredAt?.getTime();
+  return [
+    ...(sentAt ? [{ type: 'sent' as const, attempt, occurred_at: sentAt, data: withResponse }] : []),
+    ...(deliveredAt
+      ? [
+          {
+            type: 'delivered' as const,
+            attempt,
+            occurred_at: deliveredAt,
+            data: atOnce ? withResponse : data,
+          },
+        ]
+      : []),
+  ];
+}
+
+/** A stored event says more than the row. But a sender may have recorded it after a report of the provider. */
+function mergeEvents(
+  stored: readonly MessageEventRow[],
+  ofRow: readonly MessageEventRow[],
+): MessageEventRow[] {
+  const same = (one: MessageEventRow, other: MessageEventRow) =>
+    one.type === other.type && one.attempt === other.attempt;
+  return [
+    ...stored.map((event) => {
+      const shown = ofRow.find((other) => same(event, other));
+      return shown && shown.occurred_at < event.occurred_at
+        ? { ...event, occurred_at: shown.occurred_at }
+        : event;
+    }),
+    ...ofRow.filter((event) => !stored.some((other) => same(event, other))),
+  ];
 }
 
 /** By attempt, then by time. A message is sent before it is delivered, and delivered before all else. */
@@ -140,7 +167,7 @@ export function presentMessageDetail(
   row: MessageRow & { html: string | null; text: string | null },
   stored: MessageEventRow[],
 ): MessageDetail {
-  const events = [...stored, ...eventsOfRow(row, stored)].sort(compareEvents);
+  const events = mergeEvents(stored, eventsOfRow(row)).sort(compareEvents);
   return {
     ...presentMessage(row),
     html: row.html,
