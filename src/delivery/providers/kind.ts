@@ -136,6 +136,8 @@ export type CallbackResult =
     }
   /** The service asks to confirm the subscription: the callback feature requests this URL through egress. */
   | { kind: 'confirm'; url: string }
+  /** What the signature needs, such as a certificate, could not be fetched. The response is 503: the service tries again. */
+  | { kind: 'unavailable'; reason: string }
   /** The signature is wrong, or the request is malformed. `reason` goes to the log. */
   | { kind: 'refused'; reason: string };
 
