@@ -51,6 +51,24 @@ const optionalBody = defineRoute({
   handler: ({ body }) => ({ status: 200, body }),
 });
 
+/** Returns what an opaque route receives. */
+const opaque = defineRoute({
+  method: 'POST',
+  path: '/v1/my/probe/opaque',
+  operationId: 'probeOpaque',
+  tag: 'Probe',
+  summary: 'Return the bytes',
+  auth: 'none',
+  idempotency: 'none',
+  opaque: true,
+  maxBodyBytes: 20,
+  responses,
+  handler: ({ bytes, body, query, ctx }) => ({
+    status: 200,
+    body: { bytes: bytes?.toString('latin1'), querystring: ctx.querystring, parsed: [body, query] },
+  }),
+});
+
 const admins = defineRoute({
   method: 'GET',
   path: '/v1/my/probe/admins',
@@ -195,6 +213,7 @@ export const makeUpload = defineIdempotentRoute({
 export const probeRoutes: RouteDefinition[] = [
   echo,
   optionalBody,
+  opaque,
   admins,
   everyRole,
   failing,

@@ -18,6 +18,8 @@ export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, T
   body: Body;
   /** Null except in routes with `multipart`. */
   file: UploadedFile | null;
+  /** The body as received, in opaque routes; null in all others. */
+  bytes: Buffer | null;
   /** Null in routes with `auth: 'none'`. */
   tenant: T;
   requestId: string;
@@ -31,7 +33,10 @@ export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, T
 }
 
 /** The values that the schemas of a route produced. */
-export type ParsedRequest = Pick<RouteInput, 'params' | 'query' | 'body' | 'file' | 'idempotencyKey'>;
+export type ParsedRequest = Pick<
+  RouteInput,
+  'params' | 'query' | 'body' | 'file' | 'bytes' | 'idempotencyKey'
+>;
 
 /**
  * The input of a request; its log and base address are created on first use. A class, because getters in an object
@@ -42,6 +47,7 @@ export class RequestInput implements RouteInput {
   readonly query: unknown;
   readonly body: unknown;
   readonly file: UploadedFile | null;
+  readonly bytes: Buffer | null;
   readonly idempotencyKey: string | null;
   readonly tenant: AccountTenant | null;
   readonly requestId: string;
@@ -55,6 +61,7 @@ export class RequestInput implements RouteInput {
     this.query = parsed.query;
     this.body = parsed.body;
     this.file = parsed.file;
+    this.bytes = parsed.bytes;
     this.idempotencyKey = parsed.idempotencyKey;
     this.tenant = ctx.state.principal?.tenant ?? null;
     this.requestId = ctx.state.requestId;

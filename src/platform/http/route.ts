@@ -60,6 +60,11 @@ interface RouteFacts<Auth extends RouteAuth = RouteAuth> {
   /** Largest JSON body in bytes; 5 MB by default. */
   maxBodyBytes?: number;
   multipart?: MultipartBody;
+  /**
+   * For requests in a form that others define, such as callbacks. Query and body are not parsed: the handler reads
+   * `ctx.querystring` and `input.bytes`, of at most `maxBodyBytes`. The route is not part of the description of the API.
+   */
+  opaque?: true;
   /** Success responses; errors are listed in `errors`. */
   responses: Record<number, RouteResponse>;
   /** Error codes that this route adds to those every route of its kind has. */
@@ -175,8 +180,11 @@ export function defineIdempotentRoute<
 /** The body of a POST that takes none: a field that would be ignored is refused instead. */
 const noFields = z.strictObject({});
 
-function schemasOf(route: Schemas<MaybeObject, MaybeObject, MaybeSchema>, method: HttpMethod) {
-  const takesNone = method === 'POST' && route.body === undefined;
+function schemasOf(
+  route: Schemas<MaybeObject, MaybeObject, MaybeSchema> & { opaque?: true },
+  method: HttpMethod,
+) {
+  const takesNone = method === 'POST' && route.body === undefined && !route.opaque;
   return {
     params: route.params ?? null,
     query: route.query ?? null,

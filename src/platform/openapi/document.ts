@@ -53,10 +53,11 @@ function tagsOf(routes: RouteDefinition[], webhooks: WebhookSection | null): Jso
 }
 
 /**
- * Builds the OpenAPI 3.1 description of the routes from the schemas that also parse requests.
+ * Builds the OpenAPI 3.1 description of the routes from the schemas that also parse requests. Opaque routes are left out.
  * @returns plain JSON values; no two parts share an object
  */
-export function buildOpenApiDocument(routes: RouteDefinition[], options: DocumentOptions): JsonObject {
+export function buildOpenApiDocument(all: RouteDefinition[], options: DocumentOptions): JsonObject {
+  const routes = all.filter((route) => !route.opaque);
   const components = createComponents();
   const errors = createErrorResponses();
   const paths: Record<string, JsonObject> = {};

@@ -157,6 +157,28 @@ describe('a body', () => {
   });
 });
 
+describe('an opaque route', () => {
+  const post = (path: string, init: RequestInit) =>
+    fetch(`http://127.0.0.1:${api.port}/v1/my/probe/opaque${path}`, { method: 'POST', ...init });
+
+  it('receives the bytes and the query as they were sent, of any type', async () => {
+    const answer = await post('?a=1&a=2&%ff', {
+      body: '{"a":\0\xff',
+      headers: { 'Content-Type': 'text/odd' },
+    });
+    expect(await answer.json()).toEqual({
+      bytes: Buffer.from('{"a":\0\xff').toString('latin1'),
+      querystring: 'a=1&a=2&%ff',
+      parsed: [null, {}],
+    });
+  });
+
+  it('refuses a body beyond its limit, and accepts none', async () => {
+    expect((await post('', { body: 'x'.repeat(21) })).status).toBe(413);
+    expect(await (await post('', {})).json()).toMatchObject({ bytes: '' });
+  });
+});
+
 describe('validation', () => {
   it('reports every problem by its path', async () => {
     const answer = await echo({

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { invalid, notFound, type ValidationErrors } from '../../../errors.ts';
-import { DEFAULT_BODY_LIMIT, readJson } from '../body.ts';
+import { DEFAULT_BODY_LIMIT, readBody, readJson } from '../body.ts';
 import type { Middleware } from '../context.ts';
 import { RequestInput, type UploadedFile } from '../input.ts';
 import { readMultipart } from '../multipart.ts';
@@ -22,7 +22,7 @@ function parseParams(route: RouteDefinition, raw: Record<string, string>): unkno
 }
 
 function parseQuery(route: RouteDefinition, search: string): Parsed<unknown> {
-  if (search === '' && !route.query) return { ok: true, value: {} };
+  if (route.opaque || (search === '' && !route.query)) return { ok: true, value: {} };
   const errors: ValidationErrors = {};
   const pairs = [...new URLSearchParams(search)];
   const names = new Set<string>();
@@ -48,24 +48,29 @@ function parseIdempotencyKey(route: RouteDefinition, request: IncomingMessage): 
 interface Payload {
   raw: unknown;
   file: UploadedFile | null;
+  bytes: Buffer | null;
   errors: ValidationErrors;
 }
 
 async function readPayload(route: RouteDefinition, request: IncomingMessage): Promise<Payload> {
   const errors: ValidationErrors = {};
+  const empty = { raw: undefined, file: null, bytes: null, errors };
+  if (route.opaque) {
+    return { ...empty, bytes: await readBody(request, route.maxBodyBytes ?? DEFAULT_BODY_LIMIT) };
+  }
   if (route.multipart) {
     const { fields, file } = await readMultipart(request, route.multipart);
     findUnstorable(fields, '', errors);
-    return { raw: fields, file, errors };
+    return { ...empty, raw: fields, file };
   }
-  if (!route.body) return { raw: undefined, file: null, errors };
+  if (!route.body) return empty;
   const { value, suspect } = await readJson(
     request,
     route.maxBodyBytes ?? DEFAULT_BODY_LIMIT,
     route.bodyOptional,
   );
   if (suspect) findUnstorable(value, '', errors);
-  return { raw: value, file: null, errors };
+  return { ...empty, raw: value };
 }
 
 function parseBody(route: RouteDefinition, payload: Payload): Parsed<unknown> {
@@ -97,6 +102,7 @@ export function validate(route: RouteDefinition, log: Logger, publicUrl: string 
       query: query.value,
       body: body.value,
       file: payload.file,
+      bytes: payload.bytes,
       idempotencyKey: key.value,
     };
     ctx.state.input = new RequestInput(parsed, ctx, log, publicUrl);
