@@ -16,6 +16,7 @@ import { formatAddressField, formatTextField } from '../src/delivery/mime/header
 import { type EmailContent, prepareContent } from '../src/delivery/mime/message.ts';
 import { formatParameterized } from '../src/delivery/mime/parameters.ts';
 import { textFromHtml } from '../src/delivery/mime/text-from-html.ts';
+import { trackHtml } from '../src/delivery/mime/tracked-html.ts';
 import { countSegments } from '../src/delivery/sms-segments.ts';
 import { scanData, stuffDots } from '../src/delivery/smtp/message-data.ts';
 import { malformedHeaderErrors, malformedTagErrors } from '../src/features/messages/headers-and-tags.ts';
@@ -37,6 +38,15 @@ const MB = 1024 * KB;
 const from = { name: null, address: 'a@b.co', local: 'a', domain: 'b.co', key: '', smtpUtf8: false };
 const prepare = (content: Partial<EmailContent>) =>
   prepareContent({ subject: 's', html: null, text: 'x', from, replyTo: null, headers: {}, ...content });
+
+const tracking = {
+  id: 'test',
+  clickPrefix: 'https://t.co/c/',
+  openPrefix: 'https://t.co/o/',
+  tokenOverhead: 39,
+  maxTokenLength: 1_500,
+  ownBases: ['https://t.co'],
+};
 
 function request(type: string, ...chunks: Buffer[]): IncomingMessage {
   const length = String(Buffer.concat(chunks).length);
@@ -65,6 +75,17 @@ const functions: Record<string, [limit: number, run: (text: string) => unknown]>
   'textFromHtml below its limit of tags': [32 * KB, textFromHtml],
   'prepareContent with text': [256 * KB, (text) => prepare({ text })],
   'prepareContent with HTML': [256 * KB, (text) => prepare({ html: text, text: '' })],
+  trackHtml: [256 * KB, (text) => trackHtml(text, {}, tracking)],
+  'trackHtml in an attribute': [256 * KB, (text) => trackHtml(`<a href="${text}">`, {}, tracking)],
+  'trackHtml of a target': [4 * KB, (text) => trackHtml(`<a href="http://a.co/${text}">`, {}, tracking)],
+  'trackHtml with a header': [
+    10_000,
+    (text) => trackHtml('<a href="http://a.co/">', { 'List-Unsubscribe': text }, tracking),
+  ],
+  'prepareContent with tracked links': [
+    256 * KB,
+    (text) => prepare({ html: `<a href="http://a.co/">x</a>${text}`, text: '', tracking }),
+  ],
   'prepareContent with many headers': [
     320_000,
     (text) => {

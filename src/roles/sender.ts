@@ -8,6 +8,8 @@ import { createEmailProvider, createSmsProvider, signsMessages } from '../delive
 import { createEmailChannel, createSmsChannel, type ProviderChannel } from '../delivery/send/hand-over.ts';
 import { createSender } from '../delivery/send/loop.ts';
 import { eventConsumers } from '../features/events.ts';
+import { createLinkTracker } from '../features/tracking/links.ts';
+import { createTrackingTokens } from '../features/tracking/tokens.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { WEBHOOK_USER_AGENT } from '../features/webhooks/attempts/attempt.ts';
 import { createWebhookLoop } from '../features/webhooks/loop/loop.ts';
@@ -60,6 +62,7 @@ function openChannels({ config, database, keyring, resolver, signers }: ChannelD
     mailDomain: config.MAIL_DOMAIN,
     returnPathKey: keyring.subkey('return-path').key,
     referenceKey,
+    links: createLinkTracker(createTrackingTokens(keyring)),
     signersFor: (domain) => (domain === config.MAIL_DOMAIN.toLowerCase() ? signers : []),
   });
   return sms ? [emailChannel, createSmsChannel(sms, referenceKey)] : [emailChannel];

@@ -9,7 +9,8 @@ parentPort?.on('message', ({ subject }: EmailContent) => {
     smtpUtf8: false,
     opening: subject,
     remainder: new Uint8Array(1),
-    signed: { headerNames: [], canonicalHeaders: '', bodyHash: '' },
+    signed: { headerNames: [], canonicalHeaders: '', body: { hash: '' } },
+    tracked: null,
   });
 });
 parentPort?.postMessage('ready');

@@ -16,17 +16,23 @@ export function relaxedField(field: string): string {
   return `${field.slice(0, colon).trimEnd().toLowerCase()}:${value}`;
 }
 
+/** Reduces white space within lines, and removes it before CRLF (RFC 6376 §3.4.4). @param text one byte a character */
+export function squeezeSpace(text: string): string {
+  return text.replace(/[ \t]+/g, ' ').replaceAll(' \r\n', '\r\n');
+}
+
+/** Canonicalizes a body (RFC 6376 §3.4.4). Returns one byte a character. */
+export function relaxedBody(body: Buffer): string {
+  const squeezed = squeezeSpace(body.toString('latin1'));
+  let end = squeezed.endsWith(' ') ? squeezed.length - 1 : squeezed.length;
+  while (squeezed.endsWith('\r\n', end)) end -= 2;
+  return end === 0 ? '' : `${squeezed.slice(0, end)}\r\n`;
+}
+
 /**
- * Hashes a body (RFC 6376 §3.4.4 and §3.7).
+ * Hashes a body (RFC 6376 §3.7).
  * @returns the value of `bh=`: the SHA-256 of the whole body in base64
  */
 export function relaxedBodyHash(body: Buffer): string {
-  const squeezed = body
-    .toString('latin1')
-    .replace(/[ \t]+/g, ' ')
-    .replaceAll(' \r\n', '\r\n');
-  let end = squeezed.endsWith(' ') ? squeezed.length - 1 : squeezed.length;
-  while (squeezed.endsWith('\r\n', end)) end -= 2;
-  const canonical = end === 0 ? '' : `${squeezed.slice(0, end)}\r\n`;
-  return createHash('sha256').update(canonical, 'latin1').digest('base64');
+  return createHash('sha256').update(relaxedBody(body), 'latin1').digest('base64');
 }

@@ -18,14 +18,23 @@ export function encodeText(text: string): EncodedText {
   if (isPlain(normal)) return { transferEncoding: '7bit', content: normal };
   const bytes = Buffer.from(normal);
   const quotedPrintable = encodeQuotedPrintable(bytes);
-  if (quotedPrintable.length <= Math.ceil(bytes.length / 3) * 4 * (78 / 76)) {
+  if (!isShorterInBase64(quotedPrintable, bytes)) {
     return { transferEncoding: 'quoted-printable', content: quotedPrintable.toString('latin1') };
   }
-  return { transferEncoding: 'base64', content: bytes.toString('base64').replace(/.{76}(?=.)/g, '$&\r\n') };
+  return { transferEncoding: 'base64', content: toBase64Lines(bytes) };
+}
+
+export function isShorterInBase64(quotedPrintable: Buffer, bytes: Buffer): boolean {
+  return quotedPrintable.length > Math.ceil(bytes.length / 3) * 4 * (78 / 76);
+}
+
+/** Base64 in lines of 76 characters, which stand for 57 bytes each. The last line has no CRLF. */
+export function toBase64Lines(bytes: Buffer): string {
+  return bytes.toString('base64').replace(/.{76}(?=.)/g, '$&\r\n');
 }
 
 /** Removes NUL and makes line ends CRLF. Lone surrogates stay, because the encoding in UTF-8 replaces them. */
-function normalizeText(text: string): string {
+export function normalizeText(text: string): string {
   const clean = text.includes('\0') ? text.replaceAll('\0', '') : text;
   if (clean.includes('\r')) return clean.replace(/\r\n?|\n/g, '\r\n');
   return clean.includes('\n') ? clean.replaceAll('\n', '\r\n') : clean;
@@ -70,7 +79,7 @@ const maxContentPerLine = 75;
  * Encodes as in RFC 2045 §6.7, and also a dot or `From ` at the start of a line.
  * @param bytes text whose only CR and LF are in CRLF pairs
  */
-function encodeQuotedPrintable(bytes: Buffer): Buffer {
+export function encodeQuotedPrintable(bytes: Buffer): Buffer {
   const output = Buffer.allocUnsafe(bytes.length * 4 + 8);
   let length = 0;
   let column = 0;

@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import type { EmailAddress } from '../addresses/email.ts';
 import { relaxedBodyHash, relaxedField } from '../dkim/canonical.ts';
 import type { DkimSigner } from '../dkim/sign.ts';
-import { encodeText } from './body-encoding.ts';
+import { encodeText, normalizeText } from './body-encoding.ts';
 import {
   InvalidMessageError,
   formatAddressField,
@@ -18,6 +18,16 @@ import {
 import { formatParameterized } from './parameters.ts';
 import { isReservedHeader } from './reserved-headers.ts';
 import { textFromHtml } from './text-from-html.ts';
+import {
+  type CanonicalBody,
+  canonicalizeTracked,
+  encodeTracked,
+  shiftPlaces,
+  type TokenPlaces,
+  trackedBodyHash,
+  writeTokens,
+} from './tracked-body.ts';
+import { type LinkTracking, type TrackedHtml, trackHtml } from './tracked-html.ts';
 
 export interface EmailContent {
   subject: string;
@@ -30,6 +40,15 @@ export interface EmailContent {
   /** Further headers, already validated. If two names differ only in case, the later one counts. */
   headers: Record<string, string>;
   feedbackId?: string;
+  /** How the links in `html` are rewritten; left out: not at all. */
+  tracking?: LinkTracking | null;
+}
+
+/** Where the tokens of a content go. */
+export interface TokenContent {
+  html: TrackedHtml;
+  /** In `PreparedContent.remainder`. */
+  places: TokenPlaces;
 }
 
 /** Made by `prepareContent` for `buildMessage`; opaque to others. */
@@ -42,13 +61,16 @@ export interface PreparedContent {
   readonly remainder: Buffer;
   /** Computed for the first signature, then kept. */
   readonly signed: () => SharedSignatureInput;
+  /** Null if the content has no tokens: the body is the same for all recipients. */
+  readonly tracked: TokenContent | null;
 }
 
 export interface SharedSignatureInput {
   headerNames: readonly string[];
   /** The shared fields in the order of `headerNames`, relaxed, each with CRLF. */
   canonicalHeaders: string;
-  bodyHash: string;
+  /** Of a body with tokens: the body to hash for each recipient. */
+  body: { hash: string } | CanonicalBody;
 }
 
 export interface Recipient {
@@ -57,6 +79,8 @@ export interface Recipient {
   messageId: string;
   /** For the Date field and the signatures. */
   date: Date;
+  /** One for each slot of a content with tokens. */
+  tokens?: readonly string[];
 }
 
 export interface BuiltMessage {
@@ -98,11 +122,19 @@ export function prepareContent(content: EmailContent): PreparedContent {
     opening: `${openingFields.join('\r\n')}\r\n`,
     remainder,
     signed: () =>
-      (signed ??= signatureInput(
-        [...openingFields, ...furtherFields],
-        remainder.subarray(furtherHead.length),
-      )),
+      (signed ??= {
+        ...signedHeaders([...openingFields, ...furtherFields]),
+        body: canonicalBody(remainder.subarray(furtherHead.length), body.places ?? null),
+      }),
+    tracked:
+      body.html && body.places
+        ? { html: body.html, places: shiftPlaces(body.places, furtherHead.length) }
+        : null,
   };
+}
+
+function canonicalBody(body: Buffer, places: TokenPlaces | null): SharedSignatureInput['body'] {
+  return places ? canonicalizeTracked(body, places) : { hash: relaxedBodyHash(body) };
 }
 
 /**
@@ -122,36 +154,48 @@ export function buildMessage(
   ];
   const head = `${prepared.opening}${fields.join('\r\n')}\r\n`;
   const smtpUtf8 = prepared.smtpUtf8 || recipient.to.smtpUtf8;
-  if (signers.length === 0) return assemble(prepared, head, smtpUtf8);
-  return signFields(prepared, fields, recipient.date, signers).then((signatures) =>
-    assemble(prepared, `${signatures}${head}`, smtpUtf8),
+  const { tokens = [] } = recipient;
+  if (signers.length === 0) return assemble(prepared, head, smtpUtf8, tokens);
+  return signFields(prepared, fields, recipient, signers).then((signatures) =>
+    assemble(prepared, `${signatures}${head}`, smtpUtf8, tokens),
   );
 }
 
-function assemble(prepared: PreparedContent, head: string, smtpUtf8: boolean): BuiltMessage {
+function assemble(
+  prepared: PreparedContent,
+  head: string,
+  smtpUtf8: boolean,
+  tokens: readonly string[],
+): BuiltMessage {
   const encoding = smtpUtf8 ? 'utf8' : 'latin1';
   const headLength = smtpUtf8 ? Buffer.byteLength(head) : head.length;
   const data = Buffer.allocUnsafe(headLength + prepared.remainder.length);
   data.write(head, encoding);
   prepared.remainder.copy(data, headLength);
+  if (prepared.tracked) writeTokens(data, headLength, prepared.tracked.places, tokens);
   return { data, smtpUtf8, eightBit: smtpUtf8 };
 }
 
 async function signFields(
   prepared: PreparedContent,
   recipientFields: string[],
-  date: Date,
+  { date, tokens = [] }: Recipient,
   signers: readonly DkimSigner[],
 ): Promise<string> {
-  const shared = prepared.signed();
+  const { headerNames, canonicalHeaders, body } = prepared.signed();
   const ownHeaders = recipientFields.map((field) => `${relaxedField(field)}\r\n`).join('');
-  const input = { ...shared, canonicalHeaders: ownHeaders + shared.canonicalHeaders, signedAt: date };
+  const input = {
+    headerNames,
+    canonicalHeaders: ownHeaders + canonicalHeaders,
+    bodyHash: 'hash' in body ? body.hash : trackedBodyHash(body, tokens),
+    signedAt: date,
+  };
   const signatures = await Promise.all(signers.map((signer) => signer.sign(input)));
   return signatures.map((signature) => `${signature}\r\n`).join('');
 }
 
 /** Lists each oversigned name once more than it occurs, so that adding such a field breaks the signature. */
-function signatureInput(fields: string[], body: Buffer): SharedSignatureInput {
+function signedHeaders(fields: string[]): Omit<SharedSignatureInput, 'body'> {
   const names = [...recipientSignedNames];
   let canonicalHeaders = '';
   for (const field of fields) {
@@ -160,7 +204,7 @@ function signatureInput(fields: string[], body: Buffer): SharedSignatureInput {
     names.push(name);
     canonicalHeaders += `${relaxedField(field)}\r\n`;
   }
-  return { headerNames: [...names, ...oversignedNames], canonicalHeaders, bodyHash: relaxedBodyHash(body) };
+  return { headerNames: [...names, ...oversignedNames], canonicalHeaders };
 }
 
 function formatClientHeaders(headers: Record<string, string>): string[] {
@@ -176,6 +220,10 @@ function formatClientHeaders(headers: Record<string, string>): string[] {
 interface Part {
   fields: string[];
   content: string;
+  /** With tokens only. */
+  html?: TrackedHtml;
+  /** Where they go in `content`. */
+  places?: TokenPlaces;
 }
 
 /** Builds a single part, or text and HTML as alternatives, the richer one last (RFC 2046 §5.1.4). */
@@ -183,7 +231,7 @@ function buildBody(content: EmailContent): Part {
   const html = content.html === null || content.html === '' ? null : content.html;
   const text = content.text ?? (html === null ? '' : textFromHtml(html));
   if (html === null) return endedByCrlf(buildPart(textType, text));
-  const htmlPart = buildPart(htmlType, html);
+  const htmlPart = buildHtmlPart(html, content);
   return text === '' ? endedByCrlf(htmlPart) : buildAlternative([buildPart(textType, text), htmlPart]);
 }
 
@@ -195,19 +243,35 @@ function buildPart(contentType: string, text: string): Part {
   return { fields: [contentType, `Content-Transfer-Encoding: ${transferEncoding}`], content };
 }
 
+function buildHtmlPart(html: string, { headers, tracking }: EmailContent): Part {
+  const tracked = tracking ? trackHtml(normalizeText(html), headers, tracking) : null;
+  if (!tracked) return buildPart(htmlType, html);
+  const { transferEncoding, content, places } = encodeTracked(tracked);
+  const fields = [htmlType, `Content-Transfer-Encoding: ${transferEncoding}`];
+  return { fields, content, html: tracked, places };
+}
+
 function endedByCrlf(part: Part): Part {
   return part.content.endsWith('\r\n') ? part : { ...part, content: `${part.content}\r\n` };
 }
 
-/** The boundary is a hash of the parts: the same content always has the same one, and no part can contain it. */
+/**
+ * The boundary is a hash of the parts: the same content always has the same one, and no part can contain it. Tokens
+ * cannot, either, because they have no equals sign.
+ */
 function buildAlternative(parts: Part[]): Part {
   const contents = parts.map((part) => `${part.content}\0`).join('');
   const boundary = `=_${hash('sha256', contents, 'hex').slice(0, 40)}`;
   const sections = parts.map(
     (part) => `--${boundary}\r\n${part.fields.join('\r\n')}\r\n\r\n${part.content}\r\n`,
   );
-  return {
+  const whole = {
     fields: [`Content-Type: multipart/alternative;\r\n boundary="${boundary}"`],
     content: `${sections.join('')}--${boundary}--\r\n`,
   };
+  const last = parts.at(-1);
+  if (!last?.html || !last.places) return whole;
+  // Its content stands before the CRLF of its section, which is the last.
+  const start = sections.join('').length - 2 - last.content.length;
+  return { ...whole, html: last.html, places: shiftPlaces(last.places, start) };
 }

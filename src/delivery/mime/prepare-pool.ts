@@ -46,9 +46,10 @@ interface Job {
 }
 
 function toPrepared(reply: Exclude<ThreadReply, { error: string }>): PreparedContent {
-  const { smtpUtf8, opening, remainder, signed } = reply;
+  const { smtpUtf8, opening, remainder, signed, tracked } = reply;
   const { buffer, byteOffset, byteLength } = remainder;
-  return { smtpUtf8, opening, remainder: Buffer.from(buffer, byteOffset, byteLength), signed: () => signed };
+  const bytes = Buffer.from(buffer, byteOffset, byteLength);
+  return { smtpUtf8, opening, remainder: bytes, signed: () => signed, tracked };
 }
 
 /** One thread, started when it gets its first job and again after it was ended. */

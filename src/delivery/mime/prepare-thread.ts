@@ -1,16 +1,27 @@
 /** The thread that prepares large contents, one after another (see `prepare-pool.ts`). */
 import { parentPort } from 'node:worker_threads';
-import { type EmailContent, prepareContent, type SharedSignatureInput } from './message.ts';
+import {
+  type EmailContent,
+  prepareContent,
+  type SharedSignatureInput,
+  type TokenContent,
+} from './message.ts';
 
 /** What the thread returns for one content. */
 export type ThreadReply =
-  | { smtpUtf8: boolean; opening: string; remainder: Uint8Array; signed: SharedSignatureInput }
+  | {
+      smtpUtf8: boolean;
+      opening: string;
+      remainder: Uint8Array;
+      signed: SharedSignatureInput;
+      tracked: TokenContent | null;
+    }
   | { error: string };
 
 function prepared(content: EmailContent): ThreadReply {
   try {
-    const { smtpUtf8, opening, remainder, signed } = prepareContent(content);
-    return { smtpUtf8, opening, remainder: new Uint8Array(remainder), signed: signed() };
+    const { smtpUtf8, opening, remainder, signed, tracked } = prepareContent(content);
+    return { smtpUtf8, opening, remainder: new Uint8Array(remainder), signed: signed(), tracked };
   } catch (error) {
     return { error: (error as Error).message };
   }

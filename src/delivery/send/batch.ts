@@ -2,6 +2,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { type Refusal, verdictSql } from '../limits/authority.ts';
 import type { Channel } from '../message.ts';
 import type { ClaimId } from './claim.ts';
+import type { MessageTracking } from './tracked-links.ts';
 
 /** A message of a batch, with what composing it needs. */
 export interface BatchMessage {
@@ -27,6 +28,7 @@ export interface BatchMessage {
   text: string | null;
   headers: Record<string, string> | null;
   tags: Record<string, string> | null;
+  tracking: MessageTracking | null;
   idempotencyKey: string | null;
   segments: number | null;
 }
@@ -82,7 +84,7 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
     )
     select id as "messageId", attempt, epoch, uncertain, verdict, account_id as "accountId", brand_id as "brandId", channel, class,
       queued_at as "queuedAt", created_at as "createdAt", to_address as "to", from_address as "from",
-      reply_to as "replyTo", subject, html, text, headers, tags,
+      reply_to as "replyTo", subject, html, text, headers, tags, tracking,
       idempotency_key as "idempotencyKey", segments
     from checked order by id`,
     values: [

@@ -12,8 +12,10 @@ import {
   type PreparedContent,
   prepareContent,
 } from '../mime/message.ts';
+import { htmlWithTokens, type TrackedHtml } from '../mime/tracked-html.ts';
 import type { OutgoingEmail, OutgoingSms } from '../providers/port.ts';
 import type { BatchMessage } from './batch.ts';
+import type { LinkTracker } from './tracked-links.ts';
 
 export interface ComposeDeps {
   /** The domain of Message-ID and return path. */
@@ -27,6 +29,8 @@ export interface ComposeDeps {
   prepare: (content: EmailContent) => PreparedContent | Promise<PreparedContent>;
   /** Signers for the domain of a sender. None if signing is off or the relay signs. */
   signersFor: (domain: string) => readonly DkimSigner[];
+  /** Left out: no message is tracked. */
+  links?: LinkTracker;
 }
 
 function valid(parsed: ReturnType<typeof parseEmailAddress>, what: string): EmailAddress {
@@ -54,6 +58,7 @@ export function composeEmail(
     replyTo: message.replyTo === null ? null : valid(deps.readSender(message.replyTo), 'reply_to'),
     headers: message.headers ?? {},
     feedbackId: `${message.brandId}:${message.accountId}:transactional:carillon`,
+    tracking: message.html === null ? null : (deps.links?.plan(message) ?? null),
   };
   const address = (prepared: PreparedContent) => addressEmail(message, content, prepared, to, deps);
   const prepared = deps.prepare(content);
@@ -70,12 +75,14 @@ function addressEmail(
   const { from } = content;
   // A feedback report returns the Message-ID, often without anything else that identifies the message.
   const reference = messageReference(deps.referenceKey, message);
+  const tokens = prepared.tracked ? deps.links?.tokens(message, prepared.tracked.html) : undefined;
   const built = buildMessage(
     prepared,
     {
       to,
       messageId: `${reference}@${deps.mailDomain}`,
       date: message.createdAt,
+      ...(tokens ? { tokens } : {}),
     },
     deps.signersFor(from.domain),
   );
@@ -93,10 +100,23 @@ function addressEmail(
       message_id: String(message.messageId),
     },
     reference,
-    content,
+    content: tokens && prepared.tracked ? trackedContent(content, prepared.tracked.html, tokens) : content,
     built: complete,
   });
   return built instanceof Promise ? built.then(outgoing) : outgoing(built);
+}
+
+/** The content with its tracked HTML, which is put together only for providers that do not take a complete message. */
+function trackedContent(
+  content: EmailContent,
+  tracked: TrackedHtml,
+  tokens: readonly string[],
+): EmailContent {
+  let html: string | undefined;
+  return Object.defineProperty({ ...content }, 'html', {
+    enumerable: true,
+    get: () => (html ??= htmlWithTokens(tracked, tokens)),
+  });
 }
 
 export function composeSms(message: BatchMessage, referenceKey: KeyObject): OutgoingSms {
@@ -112,7 +132,10 @@ export function composeSms(message: BatchMessage, referenceKey: KeyObject): Outg
 }
 
 const MAX_CACHED_CONTENTS = 256;
-/** Bytes of the prepared contents, and two for each character of their keys. */
+/**
+ * Bytes of the prepared contents, and two for each character of their keys. A content with tokens also has its HTML, and
+ * the body in canonical form: some four times as much.
+ */
 const MAX_CACHE_SIZE = 4 * 1024 * 1024;
 
 /** Puts its length before each text, so that different contents never have the same key. */
@@ -120,10 +143,11 @@ function part(text: string | null): string {
   return text === null ? '-' : `${text.length}:${text}`;
 }
 
-function keyOf({ from, replyTo, subject, html, text, headers, feedbackId }: EmailContent): string {
+function keyOf(content: EmailContent): string {
+  const { from, replyTo, subject, html, text, headers, feedbackId, tracking } = content;
   const addresses = `${part(from.name)}${part(from.address)}${part(replyTo?.name ?? null)}${part(replyTo?.address ?? null)}`;
   const further = Object.entries(headers).map(([name, value]) => part(name) + part(value));
-  return `${addresses}${part(feedbackId ?? null)}${further.join('')};${part(subject)}${part(html)}${part(text)}`;
+  return `${addresses}${part(feedbackId ?? null)}${part(tracking?.id ?? null)}${further.join('')};${part(subject)}${part(html)}${part(text)}`;
 }
 
 /** Longer contents are not cached: their keys would take milliseconds, and they would evict most other contents. */
@@ -140,7 +164,8 @@ export function createContentCache(
     max: MAX_CACHED_CONTENTS,
     maxSize: MAX_CACHE_SIZE,
     maxEntrySize: MAX_CACHE_SIZE / 8,
-    sizeCalculation: (prepared, key) => 2 * key.length + prepared.remainder.length,
+    sizeCalculation: (prepared, key) =>
+      2 * key.length + prepared.remainder.length * (prepared.tracked ? 4 : 1),
   });
   const inThreads = new Map<string, Promise<PreparedContent>>();
 

@@ -32,7 +32,7 @@ export interface ProviderChannel {
   close(): Promise<void>;
 }
 
-interface EmailChannelSettings extends Pick<ComposeDeps, 'mailDomain' | 'signersFor'> {
+interface EmailChannelSettings extends Pick<ComposeDeps, 'mailDomain' | 'signersFor' | 'links'> {
   /** Signs return paths. */
   returnPathKey: Buffer;
   /** Signs the references that providers keep. */

@@ -1,0 +1,276 @@
+/** Finds the places in an HTML text where tokens for tracking go. All else stays as it is, byte for byte. */
+import { QuoteType, Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
+
+/** How the links of a content are rewritten. Plain data, because a thread may prepare the content. */
+export interface LinkTracking {
+  /** Identifies these settings: contents are cached by it. */
+  id: string;
+  /** Stands before the token of a link, such as `https://links.example.com/c/`. Null: links stay as they are. */
+  clickPrefix: string | null;
+  /** Stands before the token of the pixel. Null: no pixel. */
+  openPrefix: string | null;
+  /** Bytes of a token beside its URL. A token is base64url, so its length follows from that of the URL. */
+  tokenOverhead: number;
+  /** URLs whose token would be longer stay as they are. */
+  maxTokenLength: number;
+  /** Origins, perhaps with a path, whose URLs stay as they are: the service's own pages. */
+  ownBases: readonly string[];
+}
+
+/** A place for a token. */
+export interface TokenSlot {
+  /** 0: the pixel; n: `links[n - 1]`. */
+  link: number;
+  /** Characters of the token. */
+  length: number;
+}
+
+export interface TrackedHtml {
+  /** The HTML around the slots: slot n is between pieces n and n + 1. */
+  pieces: readonly string[];
+  slots: readonly TokenSlot[];
+  /** The different targets, in the order in which they occur. */
+  links: readonly string[];
+}
+
+/** Every link that is rewritten makes the mail longer. Further ones stay as they are. */
+const MAX_REWRITTEN = 1_000;
+/** On an `<a>`, it keeps the link as it is. */
+const OPT_OUT = 'data-no-track';
+const LINK_TAGS = new Set(['a', 'area']);
+/** Their contents are text: a pixel after an unclosed one would be shown as text. */
+const TEXT_TAGS = new Set(['script', 'style', 'title', 'textarea', 'xmp']);
+const LONGEST_NAME = Math.max(
+  ...[...LINK_TAGS, ...TEXT_TAGS, OPT_OUT, 'body', 'href'].map((name) => name.length),
+);
+
+/** The text of an attribute in the source, without quotes, and its value. */
+interface Href {
+  start: number;
+  end: number;
+  value: string;
+}
+
+const isSpace = (code: number) => code === 0x20 || (code >= 0x09 && code <= 0x0d);
+
+/** Finds the links of `<a>` and `<area>`, and where a pixel can be inserted. */
+class Finder implements TokenizerCallbacks {
+  readonly links: Href[] = [];
+  readonly #html: string;
+  #inLinkTag = false;
+  #optedOut = false;
+  #href: Href | null = null;
+  #name = '';
+  #nameEnd = 0;
+  #value = '';
+  /** Where the last complete part of the text ends. */
+  #consumed = 0;
+  #bodyEnd = -1;
+  /** Where an element that contains only text, or a comment, begins that is not closed. */
+  #unclosedAt = -1;
+  #unclosedTag = '';
+
+  constructor(html: string) {
+    this.#html = html;
+    const tokenizer = new Tokenizer({ decodeEntities: true }, this);
+    tokenizer.write(html);
+    tokenizer.end();
+  }
+
+  get pixelAt(): number {
+    if (this.#bodyEnd >= 0) return this.#bodyEnd;
+    return this.#unclosedAt >= 0 ? this.#unclosedAt : this.#consumed;
+  }
+
+  onopentagname(start: number, end: number): void {
+    const name = this.#nameOf(start, end);
+    this.#inLinkTag = LINK_TAGS.has(name);
+    this.#optedOut = false;
+    this.#href = null;
+    if (!TEXT_TAGS.has(name)) return;
+    this.#unclosedAt = start - 1;
+    this.#unclosedTag = name;
+  }
+
+  onattribname(start: number, end: number): void {
+    if (!this.#inLinkTag) return;
+    this.#name = this.#nameOf(start, end);
+    this.#nameEnd = end;
+    this.#value = '';
+    if (this.#name === OPT_OUT) this.#optedOut = true;
+  }
+
+  onattribdata(start: number, end: number): void {
+    if (this.#inLinkTag && this.#name === 'href') this.#value += this.#html.slice(start, end);
+  }
+
+  onattribentity(codePoint: number): void {
+    if (this.#inLinkTag && this.#name === 'href') this.#value += String.fromCodePoint(codePoint);
+  }
+
+  onattribend(quote: QuoteType, end: number): void {
+    // A browser uses the first of several attributes with the same name.
+    if (!this.#inLinkTag || this.#name !== 'href' || this.#href) return;
+    if (quote === QuoteType.NoValue) this.#href = { start: end, end, value: '' };
+    else {
+      const quoted = quote !== QuoteType.Unquoted;
+      this.#href = { start: this.#valueStart(quoted), end: quoted ? end - 1 : end, value: this.#value };
+    }
+  }
+
+  onopentagend(end: number): void {
+    this.#consumed = end + 1;
+    if (this.#href && !this.#optedOut) this.links.push(this.#href);
+    this.#inLinkTag = false;
+    this.#href = null;
+  }
+
+  onselfclosingtag(end: number): void {
+    this.onopentagend(end);
+    this.#unclosedAt = -1;
+  }
+
+  onclosetag(start: number, end: number): void {
+    const name = this.#nameOf(start, end);
+    // The tokenizer skips everything up to this bracket, too.
+    const close = this.#html.indexOf('>', end);
+    if (close >= 0) this.#consumed = close + 1;
+    if (name === 'body') this.#bodyEnd = this.#html.lastIndexOf('<', start);
+    if (name === this.#unclosedTag) this.#unclosedAt = -1;
+  }
+
+  ontext(_start: number, end: number): void {
+    this.#consumed = end;
+  }
+
+  ontextentity(_codePoint: number, end: number): void {
+    this.#consumed = end;
+  }
+
+  oncomment(start: number, end: number, endOffset: number): void {
+    if (endOffset > 0) this.#consumed = end + 1;
+    else this.#unclosedAt = this.#html.lastIndexOf('<', start);
+  }
+
+  oncdata(start: number, end: number, endOffset: number): void {
+    this.oncomment(start, end, endOffset);
+  }
+
+  ondeclaration(_start: number, end: number): void {
+    this.#consumed = end + 1;
+  }
+
+  onprocessinginstruction(_start: number, end: number): void {
+    this.#consumed = end + 1;
+  }
+
+  onend(): void {
+    // Nothing is left to do.
+  }
+
+  #nameOf(start: number, end: number): string {
+    return end - start > LONGEST_NAME ? '' : this.#html.slice(start, end).toLowerCase();
+  }
+
+  #valueStart(quoted: boolean): number {
+    let at = this.#nameEnd;
+    while (isSpace(this.#html.charCodeAt(at))) at += 1;
+    at += 1;
+    while (isSpace(this.#html.charCodeAt(at))) at += 1;
+    return quoted ? at + 1 : at;
+  }
+}
+
+const HTTP = /^https?:\/\//i;
+/** What may stand in a Location header. */
+const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+
+/** The URL as a browser resolves it; null if it is no absolute HTTP URL. */
+function parseTarget(text: string): URL | null {
+  return HTTP.test(text) ? URL.parse(text) : null;
+}
+
+/** The URLs in a List-Unsubscribe header, as a browser resolves them. */
+function unsubscribeUrls(headers: Readonly<Record<string, string>>): Set<string> {
+  const urls = new Set<string>();
+  for (const [name, value] of Object.entries(headers)) {
+    if (name.toLowerCase() !== 'list-unsubscribe') continue;
+    for (const part of value.split('<').slice(1)) {
+      const url = parseTarget(part.slice(0, Math.max(part.indexOf('>'), 0)).trim());
+      if (url) urls.add(url.href);
+    }
+  }
+  return urls;
+}
+
+function isOwn({ href }: URL, bases: readonly string[]): boolean {
+  return bases.some((base) => href === base || href.startsWith(`${base.replace(/\/$/, '')}/`));
+}
+
+const tokenLengthOf = (bytes: number) => Math.ceil((bytes * 4) / 3);
+
+/**
+ * Finds the links to rewrite and the place for the pixel, in linear time. Links that are not absolute HTTP URLs, too
+ * long, our own, or named in the header List-Unsubscribe stay as they are; so do comments and everything malformed.
+ * @param html without NUL
+ * @param headers the message's headers
+ * @returns null if there is nothing to track
+ */
+export function trackHtml(
+  html: string,
+  headers: Readonly<Record<string, string>>,
+  tracking: LinkTracking,
+): TrackedHtml | null {
+  const found = new Finder(html);
+  const kept = unsubscribeUrls(headers);
+  const numbers = new Map<string, number>();
+  const pieces: string[] = [];
+  const slots: TokenSlot[] = [];
+  let done = 0;
+  let before = '';
+  const put = (start: number, end: number, prefix: string, slot: TokenSlot) => {
+    pieces.push(before + html.slice(done, start) + prefix);
+    slots.push(slot);
+    done = end;
+    before = '';
+  };
+
+  /** @returns the slot's link and length, null if the link stays */
+  function slotOf({ value }: Href): TokenSlot | null {
+    if (value.length > 2 * tracking.maxTokenLength) return null;
+    const text = value.trim();
+    const url = parseTarget(text);
+    if (!url || kept.has(url.href) || isOwn(url, tracking.ownBases)) return null;
+    const target = VISIBLE_ASCII.test(text) ? text : url.href;
+    const length = tokenLengthOf(tracking.tokenOverhead + target.length);
+    if (length > tracking.maxTokenLength) return null;
+    const link = numbers.get(target) ?? numbers.size + 1;
+    numbers.set(target, link);
+    return { link, length };
+  }
+
+  const { pixelAt } = found;
+  let pixelDue = tracking.openPrefix !== null;
+  const putPixel = () => {
+    pixelDue = false;
+    const prefix = `<img src="${tracking.openPrefix ?? ''}`;
+    put(pixelAt, pixelAt, prefix, { link: 0, length: tokenLengthOf(tracking.tokenOverhead) });
+    before = '" width="1" height="1" alt="" style="display:block;border:0">';
+  };
+  if (tracking.clickPrefix !== null) {
+    for (const href of found.links) {
+      if (pixelDue && href.start >= pixelAt) putPixel();
+      const slot = slots.length < MAX_REWRITTEN ? slotOf(href) : null;
+      if (slot) put(href.start, href.end, tracking.clickPrefix, slot);
+    }
+  }
+  if (pixelDue) putPixel();
+  if (slots.length === 0) return null;
+  pieces.push(before + html.slice(done));
+  return { pieces, slots, links: [...numbers.keys()] };
+}
+
+/** The HTML with its tokens, by slot. */
+export function htmlWithTokens({ pieces, slots }: TrackedHtml, tokens: readonly string[]): string {
+  return slots.map((_slot, n) => `${pieces[n]}${tokens[n]}`).join('') + (pieces[slots.length] ?? '');
+}

@@ -1,0 +1,97 @@
+/**
+ * The tokens in the links and pixels of tracked mail. A token contains everything that its answer needs, the target
+ * included, so that a redirect reads nothing from the database. Each is as long as its URL demands, whatever the ids.
+ */
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+
+/** What a token stands for. */
+export interface TrackedTarget {
+  accountId: number;
+  messageId: number;
+  /** Counted from 1; 0: the pixel. */
+  link: number;
+  /** How many links of the message have tokens. */
+  links: number;
+  /** Of the link; empty for the pixel. */
+  url: string;
+}
+
+export interface TrackingTokens {
+  /** The id of the key that new messages are pinned to. */
+  readonly keyId: string;
+  /** @returns null if the key is unknown, because its secret was removed */
+  signer(keyId: string): ((target: TrackedTarget) => string) | null;
+  /** @returns null unless the token was made with one of the keys */
+  verify(token: string): TrackedTarget | null;
+}
+
+const VERSION = 1;
+const KEY_ID_BYTES = 4;
+/** Message ids jump by 2^32 each week, so six bytes last for 1,200 years. */
+const ID_BYTES = 6;
+const LINK_BYTES = 2;
+const HEAD_BYTES = 1 + KEY_ID_BYTES + 2 * ID_BYTES + 2 * LINK_BYTES;
+const MAC_BYTES = 16;
+
+/** Bytes of a token beside its URL. */
+export const TOKEN_OVERHEAD = HEAD_BYTES + MAC_BYTES;
+export const MAX_TOKEN_LENGTH = 1_500;
+
+const TOKEN = /^[A-Za-z0-9_-]+$/;
+const HTTP = /^https?:\/\//i;
+
+function macOf(key: KeyObject, content: Buffer): Buffer {
+  return createHmac('sha256', key).update(content).digest().subarray(0, MAC_BYTES);
+}
+
+function encode(keyId: string, key: KeyObject, target: TrackedTarget): string {
+  const bytes = Buffer.allocUnsafe(TOKEN_OVERHEAD + target.url.length);
+  let at = bytes.writeUInt8(VERSION, 0);
+  at += bytes.write(keyId, at, 'hex');
+  at = bytes.writeUIntBE(target.accountId, at, ID_BYTES);
+  at = bytes.writeUIntBE(target.messageId, at, ID_BYTES);
+  at = bytes.writeUIntBE(target.link, at, LINK_BYTES);
+  at = bytes.writeUIntBE(target.links, at, LINK_BYTES);
+  at += bytes.write(target.url, at, 'latin1');
+  macOf(key, bytes.subarray(0, at)).copy(bytes, at);
+  return bytes.toString('base64url');
+}
+
+function decode(content: Buffer): TrackedTarget {
+  let at = 1 + KEY_ID_BYTES;
+  const next = (bytes: number) => content.readUIntBE((at += bytes) - bytes, bytes);
+  return {
+    accountId: next(ID_BYTES),
+    messageId: next(ID_BYTES),
+    link: next(LINK_BYTES),
+    links: next(LINK_BYTES),
+    url: content.toString('latin1', at),
+  };
+}
+
+/** Only what we sign has targets. This check is for the day when that has a bug. */
+function isPlausible({ link, links, url }: TrackedTarget): boolean {
+  return link === 0 ? url === '' : link <= links && HTTP.test(url);
+}
+
+export function createTrackingTokens(keyring: Pick<Keyring, 'subkey' | 'accepted'>): TrackingTokens {
+  const keys = new Map(keyring.accepted('tracking').map(({ id, key }) => [id, createSecretKey(key)]));
+  return {
+    keyId: keyring.subkey('tracking').id,
+    signer(keyId) {
+      const key = keys.get(keyId);
+      return key ? (target) => encode(keyId, key, target) : null;
+    },
+    verify(token) {
+      if (token.length > MAX_TOKEN_LENGTH || !TOKEN.test(token)) return null;
+      const bytes = Buffer.from(token, 'base64url');
+      if (bytes.length < TOKEN_OVERHEAD || bytes[0] !== VERSION) return null;
+      const key = keys.get(bytes.toString('hex', 1, 1 + KEY_ID_BYTES));
+      const content = bytes.subarray(0, -MAC_BYTES);
+      if (!key || !timingSafeEqual(macOf(key, content), bytes.subarray(-MAC_BYTES))) return null;
+      const target = decode(content);
+      return isPlausible(target) ? target : null;
+    },
+  };
+}
