@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import type { CallbackResult, ProviderFact } from './kind.ts';
+
+/** More items than any service sends at once. The rest of a longer list is ignored. */
+const MAX_ITEMS = 5_000;
+const MAX_TEXT = 2_000;
+
+/** A text of a callback, cut at 2,000 characters. */
+export const boundedText = z.string().transform((text) => text.slice(0, MAX_TEXT));
+
+/** Parses a body as JSON. @returns undefined if it is not JSON */
+export function jsonOf(body: Buffer | string): unknown {
+  try {
+    return JSON.parse(body.toString()) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns the time, or `now` if the text is no time or lies in the future */
+export function timeOf(value: string | number | undefined, now: Date): Date {
+  const time = new Date(typeof value === 'number' ? value * 1_000 : (value ?? NaN));
+  return time.getTime() <= now.getTime() ? time : now;
+}
+
+/** What every fact starts from. */
+export const plainFact = { response: null, bounce: null, failure: null, suppresses: false } as const;
+
+/**
+ * Reads the items of a callback.
+ * @param read returns null for an item that is not about the outcome of a message, or that cannot be read
+ */
+export function reports(
+  items: readonly unknown[],
+  read: (item: unknown) => ProviderFact | null,
+): CallbackResult {
+  const facts = items.slice(0, MAX_ITEMS).flatMap((item) => read(item) ?? []);
+  return { kind: 'reports', facts, inbound: [], ignored: items.length - facts.length, onceTokens: [] };
+}

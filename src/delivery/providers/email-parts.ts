@@ -1,0 +1,34 @@
+/** The parts of an email for services that do not take a complete message. */
+import { LRUCache } from 'lru-cache';
+import { isHeavy } from '../content-weight.ts';
+import type { EmailContent } from '../mime/message.ts';
+import { textFromHtml } from '../mime/text-from-html.ts';
+import type { HandOverOutcome, OutgoingEmail } from './port.ts';
+
+/** Most messages of a campaign have the same HTML or differ in every message, so few are kept. */
+const generated = new LRUCache<string, string>({ max: 32, memoMethod: textFromHtml });
+
+/** The text version; generated from HTML unless the conversion would delay other mail. Empty: none. */
+export function textOf({ html, text, headers }: EmailContent): string {
+  if (text !== null || !html) return text ?? '';
+  return isHeavy({ html, text, headers }) ? '' : generated.memo(html);
+}
+
+/**
+ * The message's further headers. The Message-ID is the one of the complete message, by which feedback reports and
+ * replies are recognized.
+ */
+export function headersOf({ content, reference }: OutgoingEmail, mailDomain: string): Record<string, string> {
+  return {
+    ...content.headers,
+    ...(content.feedbackId === undefined ? {} : { 'Feedback-ID': content.feedbackId }),
+    'Message-ID': `<${reference}@${mailDomain}>`,
+  };
+}
+
+/** The refusal of a message with an address that needs SMTPUTF8, for services that do not offer it; else null. */
+export function smtpUtf8Refusal({ built }: OutgoingEmail, title: string): HandOverOutcome | null {
+  if (!built.smtpUtf8) return null;
+  const response = `${title} accepts no address with non-ASCII characters before the @`;
+  return { kind: 'refused', code: 'invalid_recipient', response };
+}

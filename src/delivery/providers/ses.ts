@@ -1,0 +1,167 @@
+import type { OutgoingEmail, EmailProvider, HandOverOutcome } from './port.ts';
+import {
+  type ApiDialect,
+  apiConcurrency,
+  apiFault,
+  apiReply,
+  type ApiResponse,
+  createSubmitter,
+  outcomeOf,
+} from './http-api.ts';
+import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
+import { requestSes, sesErrorCode, sesErrorMessage, sesSettings, type SesSettings } from './ses/api.ts';
+import { sesCallbacks } from './ses/callbacks.ts';
+import { sesDomains } from './ses/domains.ts';
+import { REFERENCE_TAG } from './ses/events.ts';
+import { smtpUtf8Refusal } from './email-parts.ts';
+
+const TITLE = 'Amazon SES';
+const MAX_TAGS = 50;
+const TAG_TEXT = /^[A-Za-z0-9_-]{1,256}$/;
+
+/** Errors that say nothing about the message (https://docs.aws.amazon.com/ses/latest/APIReference-V2/API_SendEmail.html). */
+const faults = new Set([
+  'AccountSuspended',
+  'SendingPaused',
+  'LimitExceeded',
+  'TooManyRequests',
+  'Throttling',
+  'NotFound',
+  'RequestTimeTooSkewed',
+  'ServiceUnavailable',
+]);
+
+const badRecipient =
+  /^(?:missing final '@domain'|local address contains|domain (?:contains|starts|ends)|illegal address)/i;
+
+function accepted(response: ApiResponse): HandOverOutcome {
+  const { MessageId: id } = (response.json ?? {}) as { MessageId?: unknown };
+  if (typeof id !== 'string') return { kind: 'unknown', reason: `${TITLE}: the response has no MessageId` };
+  return { kind: 'accepted', providerMessageId: id, response: String(response.status), delivered: false };
+}
+
+const dialect: ApiDialect = {
+  title: TITLE,
+  repeatable: false,
+  accepted,
+  errorCode: sesErrorCode,
+  verdict(response) {
+    const message = sesErrorMessage(response);
+    const code = sesErrorCode(response);
+    const refused = (as: Extract<HandOverOutcome, { kind: 'refused' }>['code']): HandOverOutcome => ({
+      kind: 'refused',
+      code: as,
+      response: apiReply(response, `${code} ${message}`),
+    });
+    if (faults.has(code)) return apiFault(response, dialect);
+    if (code === 'MailFromDomainNotVerified') return refused('sender_rejected');
+    if (code === 'MessageRejected') {
+      return refused(/not verified|failed the check/i.test(message) ? 'sender_rejected' : 'content_rejected');
+    }
+    if (code !== 'BadRequest') return null;
+    if (badRecipient.test(message)) return refused('invalid_recipient');
+    return refused(/message length|too large/i.test(message) ? 'content_rejected' : 'rejected');
+  },
+};
+
+/** Tags come back in events. SES accepts only some characters, so others of the client's tags are left out. */
+function tagsOf({ reference, tags }: OutgoingEmail) {
+  const fitting = Object.entries(tags).filter(([name, value]) => TAG_TEXT.test(name) && TAG_TEXT.test(value));
+  return [[REFERENCE_TAG, reference], ...fitting.slice(0, MAX_TAGS - 1)].map(([Name, Value]) => ({
+    Name,
+    Value,
+  }));
+}
+
+async function submit(email: OutgoingEmail, settings: SesSettings, { egress }: ProviderDeps) {
+  const refusal = smtpUtf8Refusal(email, TITLE);
+  if (refusal) return refusal;
+  const result = await requestSes(settings, egress, {
+    method: 'POST',
+    path: '/v2/email/outbound-emails',
+    body: {
+      Destination: { ToAddresses: [email.to] },
+      Content: { Raw: { Data: email.built.data.toString('base64') } },
+      EmailTags: tagsOf(email),
+      ...(settings.configuration_set ? { ConfigurationSetName: settings.configuration_set } : {}),
+    },
+  });
+  return outcomeOf(result, dialect);
+}
+
+function createSesProvider(settings: SesSettings, deps: NamedProviderDeps): EmailProvider {
+  return {
+    name: 'ses',
+    concurrency: apiConcurrency(deps.config),
+    handOver: createSubmitter((email: OutgoingEmail) => submit(email, settings, deps)),
+    close: () => Promise.resolve(),
+  };
+}
+
+interface Account {
+  SendingEnabled?: boolean;
+  EnforcementStatus?: string;
+}
+
+interface EventDestinations {
+  EventDestinations?: {
+    Enabled?: boolean;
+    MatchingEventTypes?: string[];
+    SnsDestination?: { TopicArn?: string };
+  }[];
+}
+
+/** Bounces and complaints have to reach the topic, and opens and clicks are not SES's business. */
+function problemWithEvents({ EventDestinations: all = [] }: EventDestinations, settings: SesSettings) {
+  const enabled = all.filter((destination) => destination.Enabled !== false);
+  if (
+    enabled.some(({ MatchingEventTypes: types }) =>
+      types?.some((type) => type === 'OPEN' || type === 'CLICK'),
+    )
+  ) {
+    return 'the configuration set tracks opens or clicks: remove Open and Click from its event destinations';
+  }
+  if (settings.topic_arn === undefined) return null;
+  const events = enabled.filter(({ SnsDestination: sns }) => sns?.TopicArn === settings.topic_arn);
+  const missing = ['DELIVERY', 'BOUNCE', 'COMPLAINT'].filter(
+    (type) => !events.some(({ MatchingEventTypes: types }) => types?.includes(type)),
+  );
+  return missing.length === 0
+    ? null
+    : `the configuration set does not publish ${missing.join(', ')} to topic_arn`;
+}
+
+async function check(settings: SesSettings, { egress }: ProviderDeps): Promise<string | null> {
+  const ask = async (path: string) => {
+    const result = await requestSes(settings, egress, { method: 'GET', path });
+    if (result.kind !== 'response') throw new Error(result.reason);
+    if (result.status !== 200) {
+      throw new Error(`${result.status} ${sesErrorCode(result)}: ${sesErrorMessage(result)}`);
+    }
+    return result.json;
+  };
+  try {
+    const account = (await ask('/v2/email/account')) as Account;
+    if (account.SendingEnabled === false) return 'sending is paused for the AWS account';
+    if (account.EnforcementStatus === 'SHUTDOWN') return 'AWS has suspended sending for the account';
+    if (settings.configuration_set === undefined) return null;
+    const path = `/v2/email/configuration-sets/${settings.configuration_set}/event-destinations`;
+    return problemWithEvents((await ask(path)) as EventDestinations, settings);
+  } catch (error) {
+    return `${TITLE}: ${(error as Error).message}`;
+  }
+}
+
+/** Amazon SES, API v2. It takes complete messages, and has no idempotency keys. */
+export const ses: ProviderKind<SesSettings, 'email'> = {
+  name: 'ses',
+  channel: 'email',
+  title: TITLE,
+  settings: sesSettings,
+  secrets: ['secret_access_key', 'session_token'],
+  repeatable: false,
+  create: createSesProvider,
+  check,
+  domains: sesDomains,
+  callbacks: sesCallbacks,
+};

@@ -1,0 +1,84 @@
+/**
+ * Sending domains at Amazon SES: an identity with Easy DKIM and a MAIL FROM domain
+ * (https://docs.aws.amazon.com/ses/latest/dg/creating-identities.html).
+ */
+import { z } from 'zod';
+import type { ApiResponse } from '../http-api.ts';
+import type { ProviderDeps, ProviderDnsRecord, ProviderDomains } from '../kind.ts';
+import { requestSes, sesErrorCode, sesErrorMessage, type SesSettings } from './api.ts';
+
+const identity = z.object({
+  DkimAttributes: z
+    .object({ Tokens: z.array(z.string()).max(10).default([]), SigningHostedZone: z.string().optional() })
+    .optional(),
+  MailFromAttributes: z.object({ MailFromDomain: z.string().optional() }).optional(),
+});
+
+async function call(
+  settings: SesSettings,
+  { egress }: ProviderDeps,
+  request: Parameters<typeof requestSes>[2],
+  ignored: readonly string[] = [],
+): Promise<ApiResponse> {
+  const result = await requestSes(settings, egress, request);
+  if (result.kind !== 'response') throw new Error(`Amazon SES: ${result.reason}`);
+  const code = sesErrorCode(result);
+  if (result.status >= 300 && !ignored.includes(code)) {
+    throw new Error(`Amazon SES refused: ${[code, sesErrorMessage(result)].filter(Boolean).join(': ')}`);
+  }
+  return result;
+}
+
+const pathOf = (domain: string, rest = '') => `/v2/email/identities/${encodeURIComponent(domain)}${rest}`;
+
+function recordsOf(
+  domain: string,
+  { DkimAttributes: dkim, MailFromAttributes: mailFrom }: z.output<typeof identity>,
+  region: string,
+): ProviderDnsRecord[] {
+  const signing = (dkim?.Tokens ?? []).map((token): ProviderDnsRecord => ({
+    type: 'CNAME',
+    name: `${token}._domainkey.${domain}`,
+    value: `${token}.${dkim?.SigningHostedZone ?? 'dkim.amazonses.com'}`,
+    priority: null,
+    required: true,
+    purpose: 'dkim',
+  }));
+  const name = mailFrom?.MailFromDomain;
+  if (!name) return signing;
+  const bounces = { name, required: false, purpose: 'return_path' } as const;
+  return [
+    ...signing,
+    { ...bounces, type: 'MX', value: `feedback-smtp.${region}.amazonses.com`, priority: 10 },
+    { ...bounces, type: 'TXT', value: 'v=spf1 include:amazonses.com ~all', priority: null },
+  ];
+}
+
+export const sesDomains: ProviderDomains<SesSettings> = {
+  /** SES replaces Message-ID and Date, which Carillon's signatures cover, so only SES can sign. */
+  carillonSigns: false,
+
+  async registerDomain(domain, settings, deps) {
+    const body = { EmailIdentity: domain, DkimSigningAttributes: { NextSigningKeyLength: 'RSA_2048_BIT' } };
+    const create = { method: 'POST', path: '/v2/email/identities', body } as const;
+    await call(settings, deps, create, ['AlreadyExists']);
+    await call(settings, deps, {
+      method: 'PUT',
+      path: pathOf(domain, '/mail-from'),
+      body: { MailFromDomain: `${settings.mail_from}.${domain}`, BehaviorOnMxFailure: 'USE_DEFAULT_VALUE' },
+    });
+    // Bounces and complaints come from the topic. By mail they would go to the From address.
+    await call(settings, deps, {
+      method: 'PUT',
+      path: pathOf(domain, '/feedback'),
+      body: { EmailForwardingEnabled: false },
+    });
+  },
+
+  async dnsRecords(domain, settings, deps) {
+    const { json } = await call(settings, deps, { method: 'GET', path: pathOf(domain) });
+    const parsed = identity.safeParse(json);
+    if (!parsed.success) throw new Error('Amazon SES: the response does not describe an identity');
+    return recordsOf(domain, parsed.data, settings.region);
+  },
+};
