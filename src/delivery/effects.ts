@@ -22,22 +22,6 @@ export function leaveQueueSql(ids: string, unsent: string, table: Limits): strin
 }
 
 /**
- * SQL: suppresses the addresses of the messages in `updated` that have `suppress`. An address that is suppressed already
- * stays so.
- * @param reason SQL over `updated u`
- */
-export function suppressSql(reason: string): string {
-  return `, suppressed as (
-    insert into suppressions (account_id, address_key, email, phone, reason, source_provider, diagnostic)
-    select distinct on (u.account_id, u.to_key) u.account_id, u.to_key,
-      case u.channel when 'email' then u.to_key end, case u.channel when 'sms' then u.to_key end,
-      ${reason}, u.provider, left(u.bounce ->> 'diagnostic', 500)
-    from updated u where u.suppress and u.to_key is not null order by u.account_id, u.to_key
-    on conflict (account_id, address_key) where released_at is null do nothing
-  )`;
-}
-
-/**
  * SQL: counts the messages in `updated` whose `sent_at` the statement has set. Counters are locked in the order of the
  * accounts.
  * @param sentNow SQL over `updated`: whether the statement has set it

@@ -3,6 +3,7 @@ import type { EmailEventSource } from './events.ts';
 import type { DeliveryFact } from './facts.ts';
 import { type Bounce, type MessageStatus, openStatuses, transitions } from './message.ts';
 import type { MessageEventType } from './send/outcomes.ts';
+import type { SuppressionReason } from './suppressions.ts';
 
 /** A message as the database has it, locked. */
 export interface ReportedMessage extends EmailEventSource {
@@ -43,8 +44,6 @@ export interface PublishedFact {
   occurredAt: Date;
   response: string | null;
 }
-
-export type SuppressionReason = 'hard_bounce' | 'soft_bounce' | 'complaint';
 
 /** What facts change. */
 export interface FactChange {
@@ -164,7 +163,8 @@ function bounced(step: Step): boolean {
   message.bouncedAt = at;
   store(step, 'bounced');
   publish(step, 'bounced');
-  if (fact.suppresses) change.suppress ??= bounce.type === 'hard' ? 'hard_bounce' : 'soft_bounce';
+  if (fact.suppresses && bounce.type === 'hard') change.suppress = 'hard_bounce';
+  if (fact.suppresses) change.suppress ??= 'soft_bounce';
   const deliveredLater = message.deliveredAt !== null && message.deliveredAt > at;
   if (!deliveredLater) move(message, 'bounced');
   return true;

@@ -5,11 +5,12 @@ import {
   type QueuedWork,
   toEventRow,
 } from '../platform/events/publish.ts';
-import { countSentSql, leaveQueueSql, suppressSql } from './effects.ts';
+import { countSentSql, leaveQueueSql } from './effects.ts';
 import { emailEventsOf } from './events.ts';
 import { applyFacts, type FactChange, type ReportedMessage } from './fact-changes.ts';
 import { limits } from './limits/authority.ts';
 import type { Bounce, FailureCode } from './message.ts';
+import { suppressionCtes } from './suppressions.ts';
 
 /** Where a report about a message came from. */
 export type FactSource =
@@ -60,13 +61,20 @@ const lockSql = `
   left join lateral (
     select * from intended where message_id = m.id order by attempt desc limit 1) i on true`;
 
+/** SQL: what the changes say about addresses. */
+const addressReportsSql = `
+    select u.account_id, u.to_key as address_key, u.channel, u.suppression as reason, u.provider as source_provider,
+      case when u.suppression <> 'complaint' then u.bounce ->> 'diagnostic' end as diagnostic,
+      u.bounced_at as occurred_at
+    from updated u where u.suppression is not null`;
+
 /** SQL: everything that follows from changes of locked messages. `$1` are the changes, `$2` the events to store. */
 const changeSql = (publication: Publication): string => `
   with input as (
     select * from json_to_recordset($1) as i (
       "messageId" bigint, status text, attempt smallint, provider text, "providerMessageId" text, "sentAt" timestamptz,
       "sentAttempt" smallint, "deliveredAt" timestamptz, response text, failure jsonb, bounce jsonb, "sentNow" boolean,
-      suppress text, published json)
+      suppress text, "bouncedAt" timestamptz, published json)
   )${leaveQueueSql('$3', '$4', limits)}, updated as (
     update messages m set
       status = i.status,
@@ -76,7 +84,7 @@ const changeSql = (publication: Publication): string => `
       provider = i.provider, provider_message_id = i."providerMessageId", sent_attempt = i."sentAttempt",
       response = i.response, failure = i.failure, bounce = i.bounce, hold = null, updated_at = now()
     from input i where m.id = i."messageId"
-    returning m.*, i."sentNow" as sent_now, i.suppress is not null as suppress, i.suppress as suppression, i.published
+    returning m.*, i."sentNow" as sent_now, i.suppress as suppression, i."bouncedAt" as bounced_at, i.published
   ), events as (
     insert into message_events (message_id, attempt, type, occurred_at, data)
     select e."messageId", e.attempt, e.type, e."occurredAt", jsonb_strip_nulls(jsonb_build_object(
@@ -85,7 +93,7 @@ const changeSql = (publication: Publication): string => `
       "messageId" bigint, attempt smallint, type text, "occurredAt" timestamptz, provider text, response text,
       failure jsonb, bounce jsonb)
     on conflict do nothing
-  )${suppressSql('u.suppression')}${countSentSql('sent_now')}, new_events as materialized (
+  )${suppressionCtes(addressReportsSql)}${countSentSql('sent_now')}, new_events as materialized (
     select gen_random_uuid() as id, e.*
     from updated u cross join json_to_recordset(u.published) as e (${publication.columns})
     where ${publication.interest('u.brand_id')}
@@ -144,7 +152,7 @@ function inputRows(changes: readonly FactChange[]) {
     const { response, failure, bounce } = message;
     return {
       ...{ messageId, status, attempt, provider, providerMessageId, sentAt, sentAttempt, deliveredAt },
-      ...{ response, failure, bounce, sentNow, suppress },
+      ...{ response, failure, bounce, sentNow, suppress, bouncedAt: suppress && message.bouncedAt },
       ...(published.length > 0 ? { published } : {}),
     };
   });

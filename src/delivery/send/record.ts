@@ -6,10 +6,12 @@ import {
   type QueuedWork,
   toEventRow,
 } from '../../platform/events/publish.ts';
-import { countSentSql, leaveQueueSql, suppressSql } from '../effects.ts';
+import { recipientKey } from '../addresses/recipient.ts';
+import { countSentSql, leaveQueueSql } from '../effects.ts';
 import { emailEvents, emailEventsOf } from '../events.ts';
 import { limits, type Limits } from '../limits/authority.ts';
 import { messageStatuses, statesBefore, statusList } from '../message.ts';
+import { suppressionCtes } from '../suppressions.ts';
 import type { OutcomeRecord } from './outcomes.ts';
 
 /** A batch with the outcomes of all its messages. */
@@ -27,6 +29,19 @@ export interface BatchRecord {
 const guardSql = messageStatuses
   .map((status) => `when '${status}' then m.status in (${statusList(statesBefore(status))})`)
   .join('\n        ');
+
+/**
+ * SQL: reports about addresses. A hard bounce counts whatever state the message is in, but not if a late report has
+ * shown that an earlier attempt was accepted. A soft bounce counts once: only the first record of an outcome changes the
+ * message.
+ */
+const addressReportsSql = `
+    select i."accountId" as account_id, i."addressKey" as address_key, i.channel, 'hard_bounce' as reason,
+      i.provider as source_provider, i.bounce ->> 'diagnostic' as diagnostic, now() as occurred_at
+    from input i where i.suppress and not was_sent(i."messageId")
+    union all
+    select u.account_id, u.to_key, u.channel, 'soft_bounce', u.provider, u.bounce ->> 'diagnostic', now()
+    from updated u where u.status = 'bounced' and u.bounce ->> 'type' = 'soft'`;
 
 /**
  * SQL: stores the events of outcomes, except what the message's row shows itself: that it was sent or delivered,
@@ -54,7 +69,7 @@ const recordSql = (publication: Publication, table: Limits = limits): string => 
     select * from json_to_recordset($1) as i (
       "messageId" bigint, attempt smallint, epoch int, status text, events text[], queue text, "delaySeconds" int,
       provider text, "providerMessageId" text, response text, failure jsonb, bounce jsonb,
-      suppress boolean, owner bigint, published json)
+      suppress boolean, "accountId" bigint, "addressKey" text, channel text, owner bigint, published json)
   ), intents as (
     delete from handovers h using unnest($2::bigint[], $3::bigint[]) as e (owner, seq)
     where h.owner = e.owner and h.seq = e.seq
@@ -82,9 +97,9 @@ const recordSql = (publication: Publication, table: Limits = limits): string => 
     where m.id = i."messageId" and case i.status
         ${guardSql} end
       and (m.sent_at is null or i.status = 'delivered')
-    returning m.*, i.suppress, i.published
+    returning m.*, i.published
   ), events as (${messageEventsSql}
-  )${suppressSql("'hard_bounce'")}${countSentSql(sentNowSql)}, new_events as materialized (
+  )${suppressionCtes(addressReportsSql)}${countSentSql(sentNowSql)}, new_events as materialized (
     select gen_random_uuid() as id, e.*
     from updated u cross join json_to_recordset(u.published) as e (${publication.columns})
     where not u.test and (e.type <> '${emailEvents.sent.type}' or ${sentNowSql}) and ${publication.interest('u.brand_id')}
@@ -93,14 +108,15 @@ const recordSql = (publication: Publication, table: Limits = limits): string => 
 
 /** One row of the statement's input. Absent fields are read as null: most are, and each would be parsed many times. */
 function inputRow(outcome: OutcomeRecord, owner: number) {
-  const { message: _message, providerMessageId, failure, bounce, suppress, giveBack: _, ...rest } = outcome;
+  const { message, providerMessageId, failure, bounce, suppress, giveBack: _, ...rest } = outcome;
+  const { accountId, channel } = message;
   return {
     ...rest,
     owner,
     ...(providerMessageId === null ? {} : { providerMessageId }),
     ...(failure ? { failure } : {}),
     ...(bounce ? { bounce } : {}),
-    ...(suppress ? { suppress } : {}),
+    ...(suppress ? { suppress, accountId, channel, addressKey: recipientKey(channel, message.to) } : {}),
   };
 }
 

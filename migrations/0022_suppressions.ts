@@ -1,0 +1,55 @@
+/** One row for each suppressed address, the count of soft bounces, and the fence between suppressions and intents. */
+export const name = '0022_suppressions';
+
+export const up = `
+-- An address has one row, which a new suppression replaces once the former one has ended.
+delete from suppressions s using suppressions newer
+where newer.account_id = s.account_id and newer.address_key = s.address_key
+  and (newer.released_at is null, newer.id) > (s.released_at is null, s.id);
+drop index suppressions_active;
+create unique index suppressions_address on suppressions (account_id, address_key);
+
+create function address_without_tag(address_key text) returns text language sql immutable strict parallel safe as $$
+  select case when address_key ~ '^[^"+@][^"+@]*\\+[^"@]*@' then regexp_replace(address_key, '\\+[^@]*@', '@')
+    else address_key end
+$$;
+comment on function address_without_tag is 'ada@x.org for ada+news@x.org; any other key unchanged';
+alter table suppressions
+  add column untagged_key text not null generated always as (address_without_tag(address_key)) stored;
+comment on column suppressions.untagged_key is 'compared instead of address_key with SUPPRESS_PLUS_ADDRESSES';
+create index suppressions_untagged on suppressions (account_id, untagged_key);
+
+create table soft_bounces (
+  account_id bigint not null references accounts on delete cascade,
+  address_key text not null,
+  count smallint not null,
+  last_at timestamptz not null default now(),
+  primary key (account_id, address_key)
+);
+comment on table soft_bounces is 'soft bounces in a row; from the third, the address is suppressed for a time';
+create index soft_bounces_age on soft_bounces (last_at);
+
+-- Functions, not subqueries of the statement that records outcomes: that would open every partition of messages each time.
+create function reached_since(account bigint, address text, since timestamptz) returns boolean
+language plpgsql stable as $$
+begin
+  return exists (
+    select 1 from brands b join messages m on m.brand_id = b.id and m.to_key = address
+    where b.account_id = account and greatest(m.delivered_at, m.opened_at, m.clicked_at) > since);
+end $$;
+comment on function reached_since is 'whether a message to the address was delivered, opened or clicked since then';
+
+create function was_sent(message bigint) returns boolean language plpgsql stable as $$
+begin
+  return exists (select 1 from messages m where m.id = message and m.sent_at is not null);
+end $$;
+`;
+
+export const down = `
+drop function was_sent, reached_since;
+drop table soft_bounces;
+alter table suppressions drop column untagged_key;
+drop function address_without_tag;
+drop index suppressions_address;
+create unique index suppressions_active on suppressions (account_id, address_key) where released_at is null;
+`;

@@ -1,0 +1,113 @@
+import { createHmac } from 'node:crypto';
+import type { Queryable } from '../platform/db/queryable.ts';
+import type { Keyring } from '../platform/secrets/keyring.ts';
+import { recipientKey } from './addresses/recipient.ts';
+import type { Channel } from './message.ts';
+
+/** How a recipient unsubscribed. */
+export type OptOutSource = 'one_click' | 'sms_stop' | 'provider' | 'manual';
+
+/** A recipient of a brand. */
+export interface OptOutAddress {
+  brandId: number;
+  channel: Channel;
+  /** An email address, or a phone number in E.164 form. */
+  address: string;
+}
+
+export interface OptOut {
+  accountId: number;
+  source: OptOutSource;
+  /** The message that was answered, if it is known. */
+  messageId: number | null;
+}
+
+type OptOutKeys = Pick<Keyring, 'subkey' | 'accepted'>;
+
+function hashWith(key: Buffer, { brandId, channel, address }: OptOutAddress): Buffer | null {
+  const normalized = recipientKey(channel, address);
+  if (normalized === null) return null;
+  return createHmac('sha256', key).update(`opt-out:${brandId}:${channel}:${normalized}`).digest();
+}
+
+/**
+ * Returns the HMAC under which an opt-out of the address is stored.
+ * @returns null if the text is no address of the channel
+ */
+export function optOutHash(keyring: OptOutKeys, address: OptOutAddress): Buffer | null {
+  return hashWith(keyring.subkey('opt-out').key, address);
+}
+
+/** The HMACs under every accepted secret: an opt-out may have been stored under any of them. */
+function acceptedHashes(keyring: OptOutKeys, address: OptOutAddress): Buffer[] {
+  return keyring.accepted('opt-out').flatMap(({ key }) => hashWith(key, address) ?? []);
+}
+
+/**
+ * Records that a recipient unsubscribed from a brand. An opt-out that is in force keeps its time and source.
+ * @param hash from {@link optOutHash}, or from a token that was signed with it
+ * @returns whether the recipient was subscribed before
+ */
+export async function recordHashedOptOut(
+  db: Queryable,
+  hash: Buffer,
+  optOut: OptOut & Pick<OptOutAddress, 'brandId' | 'channel'>,
+): Promise<boolean> {
+  const { accountId, brandId, channel, source, messageId } = optOut;
+  const { rowCount } = await db.query(
+    `insert into opt_outs as o (brand_id, channel, address_hash, account_id, source, message_id)
+     values ($1, $2, $3, $4, $5, $6)
+     on conflict (brand_id, channel, address_hash) do update set
+       source = excluded.source, message_id = excluded.message_id, opted_out_at = now(), ended_at = null
+     where o.ended_at is not null`,
+    [brandId, channel, hash, accountId, source, messageId],
+  );
+  return rowCount === 1;
+}
+
+/**
+ * Records that a recipient unsubscribed from a brand. Opt-outs outlive contacts and messages, so that only an HMAC of
+ * the address is stored.
+ * @returns whether the recipient was subscribed before; false also if the text is no address of the channel
+ */
+export async function recordOptOut(
+  db: Queryable,
+  keyring: OptOutKeys,
+  optOut: OptOut & OptOutAddress,
+): Promise<boolean> {
+  const hash = optOutHash(keyring, optOut);
+  if (hash === null || (await isOptedOut(db, keyring, optOut))) return false;
+  return recordHashedOptOut(db, hash, optOut);
+}
+
+/**
+ * Ends the opt-out of a recipient who subscribed again.
+ * @returns whether there was one
+ */
+export async function endOptOut(
+  db: Queryable,
+  keyring: OptOutKeys,
+  address: OptOutAddress,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update opt_outs set ended_at = now()
+     where brand_id = $1 and channel = $2 and address_hash = any($3) and ended_at is null`,
+    [address.brandId, address.channel, acceptedHashes(keyring, address)],
+  );
+  return (rowCount ?? 0) > 0;
+}
+
+/** Whether the recipient unsubscribed from the brand and has not subscribed again. */
+export async function isOptedOut(
+  db: Queryable,
+  keyring: OptOutKeys,
+  address: OptOutAddress,
+): Promise<boolean> {
+  const { rows } = await db.query<{ found: boolean }>(
+    `select exists (
+       select 1 from opt_outs
+       where brand_id = $1 and channel = $2 and address_hash = any($3) and ended_at is null) as found`,
+    [address.brandId, address.channel, acceptedHashes(keyring, address)],
+  );
+  return rows[0]?.found ?? false;
+}
