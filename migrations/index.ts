@@ -14,6 +14,7 @@ import * as quotas from './0013_quotas.ts';
 import * as rateLimitBuckets from './0014_rate_limit_buckets.ts';
 import * as contentWeight from './0015_content_weight.ts';
 import * as sendingIdentities from './0016_sending_identities.ts';
+import * as domains from './0017_domains.ts';
 import * as suppressions from './0022_suppressions.ts';
 import * as smsSenders from './0023_sms_senders.ts';
 
@@ -35,6 +36,7 @@ export const migrations = [
   rateLimitBuckets,
   contentWeight,
   sendingIdentities,
+  domains,
   suppressions,
   smsSenders,
 ];

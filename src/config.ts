@@ -79,6 +79,8 @@ const settings = z.object({
   EMAIL_PROVIDER_URL: z.string().optional(),
   SMS_PROVIDER_URL: z.string().optional(),
   MAIL_DOMAIN: z.string().default('carillon.localhost'),
+  /** The host that receives mail for MAIL_DOMAIN and for the return paths of domains; MAIL_DOMAIN by default. */
+  MAIL_HOST: z.string().optional(),
   SYSTEM_FROM: z.string().optional(),
   APP_SECRET: secret
     .refine((text) => !text.includes(','), 'must not contain a comma, which separates previous secrets')

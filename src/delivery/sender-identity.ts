@@ -1,5 +1,7 @@
+import { LRUCache } from 'lru-cache';
 import { ConfigError, type Config } from '../config.ts';
-import { parseEmailAddress } from './addresses/email.ts';
+import type { Queryable } from '../platform/db/queryable.ts';
+import { type EmailAddress, parseEmailAddress } from './addresses/email.ts';
 
 /**
  * The address that an account may send from without a domain of its own.
@@ -7,6 +9,99 @@ import { parseEmailAddress } from './addresses/email.ts';
  */
 export function sandboxAddress(accountId: number, mailDomain: string): string {
   return `sandbox-${accountId}@${mailDomain.toLowerCase()}`;
+}
+
+/** What a message from an address at a verified domain is sent as and through. */
+export interface SenderIdentity {
+  domainId: number;
+  /** The named provider of the domain; null: the one of EMAIL_PROVIDER_URL. */
+  providerId: number | null;
+}
+
+/** The senders of one brand, as they were within the last second. */
+export interface BrandSenders {
+  /** @returns `sandbox` for the account's sandbox address; null if the address is no verified sender of the brand */
+  resolve(address: Pick<EmailAddress, 'key' | 'domain'>): SenderIdentity | 'sandbox' | null;
+  /** The bare address of an email that names no sender: the account's own if it is verified, else the sandbox. */
+  readonly defaultAddress: string;
+  readonly defaultIdentity: SenderIdentity | 'sandbox';
+}
+
+interface Scope {
+  accountId: number;
+  brandId: number;
+}
+
+/** Resolves senders of brands. */
+export interface SenderIdentities {
+  /**
+   * Reads the brand's senders, at most once a second. A domain that was lost in that second still counts as verified:
+   * the limit `domain_unverified` holds its mail.
+   */
+  ofBrand(scope: Scope): Promise<BrandSenders>;
+}
+
+const KNOWN_MS = 1_000;
+const MAX_KNOWN = 10_000;
+
+interface Row {
+  email_from_email: string | null;
+  domains: { id: number; name: string; provider_id: number | null }[] | null;
+}
+
+async function readRow(db: Queryable, { accountId, brandId }: Scope): Promise<Row> {
+  const { rows } = await db.query<Row>({
+    name: 'brand_senders',
+    text: `
+    select a.email_from_email,
+      (select json_agg(json_build_object('id', d.id, 'name', d.name, 'provider_id', d.provider_id))
+       from domains d where d.brand_id = $2 and d.account_id = a.id and d.status = 'verified') as domains
+    from accounts a where a.id = $1`,
+    values: [accountId, brandId],
+  });
+  return rows[0] ?? { email_from_email: null, domains: null };
+}
+
+function sendersOf({ accountId }: Scope, mailDomain: string, row: Row): BrandSenders {
+  const sandbox = sandboxAddress(accountId, mailDomain);
+  const byDomain = new Map(
+    (row.domains ?? []).map(({ id, name, provider_id }): [string, SenderIdentity] => [
+      name,
+      { domainId: id, providerId: provider_id },
+    ]),
+  );
+  const resolve: BrandSenders['resolve'] = ({ key, domain }) =>
+    key === sandbox ? 'sandbox' : (byDomain.get(domain) ?? null);
+  const own = parseEmailAddress(row.email_from_email ?? '');
+  const identity = 'error' in own ? null : resolve(own);
+  if ('error' in own || identity === null) {
+    return { resolve, defaultAddress: sandbox, defaultIdentity: 'sandbox' };
+  }
+  return { resolve, defaultAddress: own.address, defaultIdentity: identity };
+}
+
+/**
+ * Reads the senders of a brand.
+ * @param mailDomain the setting MAIL_DOMAIN
+ */
+export async function readSenders(db: Queryable, scope: Scope, mailDomain: string): Promise<BrandSenders> {
+  return sendersOf(scope, mailDomain, await readRow(db, scope));
+}
+
+/**
+ * @param db may be a pool
+ * @param mailDomain the setting MAIL_DOMAIN
+ */
+export function createSenderIdentities(db: Queryable, mailDomain: string): SenderIdentities {
+  const cache = new LRUCache<number, BrandSenders, Scope>({
+    max: MAX_KNOWN,
+    ttl: KNOWN_MS,
+    // Brands belong to one account, so their id is enough of a key. Requests that miss at once share one query.
+    fetchMethod: (_brandId, _stale, { context: scope }) => readSenders(db, scope, mailDomain),
+  });
+  return {
+    ofBrand: (scope) => cache.forceFetch(scope.brandId, { context: scope }),
+  };
 }
 
 /**

@@ -10,6 +10,7 @@ import type { Keyring } from '../platform/secrets/keyring.ts';
 import { createAccountRoutes } from './accounts/routes.ts';
 import { createBrandRoutes } from './brands/routes.ts';
 import { createDeliveryRoutes } from './delivery-status/routes.ts';
+import { createDomainRoutes } from './domains/routes.ts';
 import { createMessageRoutes } from './messages/routes.ts';
 import { createUploadRoutes } from './uploads/routes.ts';
 import { createAuthRoutes } from './users/routes.ts';
@@ -41,6 +42,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createMessageRoutes(deps),
     ...createDeliveryRoutes(deps),
     ...createUploadRoutes(deps),
+    ...createDomainRoutes(deps),
     ...createWebhookRoutes(deps),
   ];
 }

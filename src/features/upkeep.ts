@@ -1,6 +1,7 @@
 import { deliveryUpkeep } from '../delivery/upkeep.ts';
 import { dailyPartitions, deadProcesses, idempotencyKeys } from '../platform/housekeeping/tasks.ts';
 import { gatherUpkeep } from '../platform/housekeeping/upkeep.ts';
+import { domainsUpkeep } from './domains/upkeep.ts';
 import { messagesUpkeep } from './messages/upkeep.ts';
 import { uploadsUpkeep } from './uploads/upkeep.ts';
 import { webhooksUpkeep } from './webhooks/upkeep.ts';
@@ -15,6 +16,7 @@ export const upkeep = gatherUpkeep([
   messagesUpkeep,
   { tasks: [deadProcesses] },
   webhooksUpkeep,
+  domainsUpkeep,
   uploadsUpkeep,
   { tasks: [dailyPartitions] },
 ]);

@@ -31,15 +31,17 @@ export function resolved(document: OpenApi, node: Json): Json {
 /** Dotted paths of the fields of `value` that the schema does not describe, at any depth. */
 function undocumented(document: OpenApi, schema: Json, value: unknown, path: string): string[] {
   const { properties, items, additionalProperties, allOf, anyOf, oneOf } = resolved(document, schema);
+  const alternatives = [allOf, anyOf, oneOf]
+    .flatMap((each) => (each ?? []) as Json[])
+    .map((each) => resolved(document, each));
   if (Array.isArray(value)) {
-    return value.flatMap((each, index) =>
-      undocumented(document, (items ?? {}) as Json, each, `${path}.${index}`),
-    );
+    // A list that may be null has its items in an alternative.
+    const described = (items ?? alternatives.find((each) => each.items)?.items ?? {}) as Json;
+    return value.flatMap((each, index) => undocumented(document, described, each, `${path}.${index}`));
   }
   if (typeof value !== 'object' || value === null) return [];
-  const alternatives = [allOf, anyOf, oneOf].flatMap((each) => (each ?? []) as Json[]);
   const known = { ...(properties as Json | undefined) };
-  for (const each of alternatives) Object.assign(known, resolved(document, each).properties);
+  for (const each of alternatives) Object.assign(known, each.properties);
   return Object.entries(value).flatMap(([name, inner]) => {
     const described = known[name] ?? additionalProperties;
     if (described === undefined) return [`${path}.${name}`];

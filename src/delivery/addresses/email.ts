@@ -123,7 +123,11 @@ function canonicalLocal(local: string): string | null {
   return quotable.test(content) ? `"${content.replace(/["\\]/g, '\\$&')}"` : null;
 }
 
-function canonicalDomain(domain: string): string | AddressError {
+/**
+ * Reads a domain name, in U-labels or A-labels.
+ * @returns the name in A-labels and lower case, or the problem of an address at it
+ */
+export function canonicalDomain(domain: string): string | AddressError {
   if (domain.startsWith('[')) return { error: 'must have a domain name after the @, not an IP address' };
   const ascii = toAsciiDomain(domain);
   const labels = ascii.split('.');

@@ -2,6 +2,8 @@ import type { Config } from '../../config.ts';
 import { accountPaused } from './account-paused.ts';
 import { allowance } from './allowance.ts';
 import { contentMissing } from './content-missing.ts';
+import { domainDeleted } from './domain-deleted.ts';
+import { domainUnverified } from './domain-unverified.ts';
 import { expired } from './expired.ts';
 import { gone } from './gone.ts';
 import type { AcceptRule, Cte, Limit, Setting } from './limit.ts';
@@ -15,7 +17,9 @@ import { suppressed } from './suppressed.ts';
 export const limits = [
   gone,
   expired,
+  domainDeleted,
   accountPaused,
+  domainUnverified,
   allowance,
   sandboxCap,
   suppressed,

@@ -69,6 +69,8 @@ export interface CountedMessage {
   channel: Channel;
   test: boolean;
   segments?: number | null | undefined;
+  /** The sending domain; null: an address of the service. */
+  domain_id?: number | null | undefined;
 }
 
 /**
@@ -99,7 +101,10 @@ export interface AcceptRule {
 
 /** Parts of the statement that writes messages. */
 export interface AcceptStatement {
-  /** The table of messages to write: `account_id`, `channel`, `class`, `test`, `segments`, and the `accountColumns`. */
+  /**
+   * The table of messages to write: `account_id`, `channel`, `class`, `test`, `segments`, `domain_id`, and the
+   * `accountColumns`.
+   */
   messages: string;
   /**
    * SQL: a condition that is true, and known only when all rows are written. Counters wait for it: a counter's row

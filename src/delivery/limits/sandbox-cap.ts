@@ -9,7 +9,10 @@ const figures = (setting: Setting) => `
           select used from sandbox_usage
           where account_id = a.id and month = date_trunc('month', now() at time zone 'utc')::date), 0) as used) s`;
 
-/** Emails from the sandbox in a month. They count when they are accepted, even if they fail later. */
+/**
+ * Emails from the sandbox address in a month. They count when they are accepted, even if they fail later. Mail from a
+ * domain of the account counts nothing.
+ */
 export const sandboxCap = {
   name: 'sandbox_cap',
   title: 'emails from the sandbox in a calendar month (UTC)',
@@ -26,7 +29,8 @@ export const sandboxCap = {
         sql: `
           insert into sandbox_usage as u (account_id, month, used)
           select account_id, date_trunc('month', now() at time zone 'utc')::date, count(*)
-          from ${messages} where not test and channel = 'email' and kind = 'customer' and ${written}
+          from ${messages} where not test and channel = 'email' and domain_id is null and kind = 'customer'
+            and ${written}
           group by 1 order by 1
           on conflict (account_id, month) do update set used = u.used + excluded.used
           returning account_id, used`,
@@ -41,14 +45,16 @@ export const sandboxCap = {
       },
     ],
     refusals: 'sandbox_refusals',
-    takes: ({ channel, test }) => (channel === 'email' && !test ? 1 : 0),
+    takes: ({ channel, test, domain_id }) => (channel === 'email' && !test && !domain_id ? 1 : 0),
     left: (setting) =>
       `case when a.kind = 'customer' then (select remaining from (${figures(setting)}) sandbox) end`,
   },
   status: {
     reason: 'sandbox_limit_reached',
     state: 'limited',
-    reached: 'sandbox_cap.remaining <= 0',
+    // An account with a verified domain does not need the sandbox.
+    reached: `sandbox_cap.remaining <= 0 and not exists (
+      select 1 from domains d where d.account_id = a.id and d.status = 'verified')`,
     remediation: 'The sandbox has no sends left this month; register and verify a sending domain.',
   },
 } as const satisfies Limit;

@@ -68,3 +68,12 @@ export function signsMessages(config: Config): boolean {
   if (text === undefined || !URL.canParse(text)) return true;
   return new URL(text).searchParams.get('dkim') !== 'off';
 }
+
+/** The name of the provider of EMAIL_PROVIDER_URL, as the API shows it. */
+export function defaultEmailProvider({
+  EMAIL_PROVIDER_URL: text,
+}: Pick<Config, 'EMAIL_PROVIDER_URL'>): string {
+  if (text === undefined || !URL.canParse(text)) return 'default';
+  const scheme = new URL(text).protocol.slice(0, -1);
+  return scheme === 'smtps' ? 'smtp' : scheme;
+}

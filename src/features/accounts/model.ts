@@ -23,6 +23,8 @@ export interface AccountFigures {
   ai_used: number;
   /** The first message of any brand of the account, not counting test messages. */
   first_message_at: Date | null;
+  /** Whether any domain of the account is verified. */
+  domain_verified: boolean;
   capacity: Capacity;
 }
 
@@ -37,7 +39,8 @@ select a.id, a.name, a.avatar, a.banner, a.comped, a.auto_topup, a.email_from_na
      select early.created_at from (
        select m.id, m.created_at, m.test from messages m where m.brand_id = br.id order by m.id limit ${MAX_LOOKED_AT}) early
      where not early.test order by early.id limit 1) first
-   where br.account_id = a.id) as first_message_at
+   where br.account_id = a.id) as first_message_at,
+  exists (select 1 from domains d where d.account_id = a.id and d.status = 'verified') as domain_verified
 from accounts a
 left join account_counters c on c.account_id = a.id
 where a.id = $1`;

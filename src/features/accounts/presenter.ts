@@ -13,8 +13,6 @@ import {
 export interface AccountParts {
   figures: AccountFigures;
   brand: Brand | null;
-  /** Whether any of the account's domains is verified. */
-  domainVerified: boolean;
   /** Returns the signed id of a stored image reference. */
   showImage: (reference: string | null) => string | null;
 }
@@ -36,11 +34,11 @@ function stepTimes({ figures, brand }: AccountParts): StepTimes {
   return times;
 }
 
-function sandboxOf({ figures, domainVerified }: AccountParts, mailDomain: string) {
+function sandboxOf({ figures }: AccountParts, mailDomain: string) {
   const { limit, remaining } = figures.capacity.figures.sandbox_cap;
   return {
-    using_sandbox: !domainVerified,
-    sandbox_email: domainVerified ? null : sandboxAddress(figures.id, mailDomain),
+    using_sandbox: !figures.domain_verified,
+    sandbox_email: figures.domain_verified ? null : sandboxAddress(figures.id, mailDomain),
     sandbox_monthly_cap: limit,
     sandbox_sends_remaining: remaining,
   };
@@ -77,7 +75,7 @@ function billingOf(figures: AccountFigures): AccountView['billing'] {
  * @param mailDomain the domain of the sandbox address
  */
 export function presentAccount(parts: AccountParts, mailDomain: string): AccountView {
-  const { figures, brand, domainVerified, showImage } = parts;
+  const { figures, brand, showImage } = parts;
   const { capacity } = figures;
   const sandbox = sandboxOf(parts, mailDomain);
   const onboarding = presentOnboarding(stepTimes(parts));
@@ -91,8 +89,8 @@ export function presentAccount(parts: AccountParts, mailDomain: string): Account
     account_tier: capacity.tier,
     onboarding_state: Object.fromEntries(done),
     onboarding,
-    domain_verified: domainVerified,
-    can_send: !isBlocked(capacity) && (domainVerified || sandbox.sandbox_sends_remaining > 0),
+    domain_verified: figures.domain_verified,
+    can_send: !isBlocked(capacity) && (figures.domain_verified || sandbox.sandbox_sends_remaining > 0),
     ...sandbox,
     capabilities: capabilitiesOf(figures.capabilities),
     spend_cap_monthly_cents: capacity.spendCapMonthlyCents,

@@ -41,8 +41,6 @@ export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
     const parts = {
       figures,
       brand: brand && presentBrand(brand, publicUrl),
-      // Domains cannot be registered yet.
-      domainVerified: false,
       showImage: (reference: string | null) => images.show(figures.id, reference),
     };
     return presentAccount(parts, mailDomain);
@@ -68,8 +66,8 @@ export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
       tag,
       summary: 'Change the account',
       description:
-        'A field left out stays as it is; null clears it. `email_from_email` must be a verified sender identity: ' +
-        'until a domain is verified, only `sandbox_email` is.',
+        'A field left out stays as it is; null clears it. `email_from_email` must be a verified sender identity: an ' +
+        'address at a verified domain of the account, or its sandbox address.',
       auth: 'account',
       body: patchAccountBody,
       readOnlyFields: accountReadOnlyFields,

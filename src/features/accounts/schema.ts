@@ -14,7 +14,7 @@ const defaultCapabilities = {
   validation: false,
   inboxes: false,
   webhooks: true,
-  custom_domains: false,
+  custom_domains: true,
   mcp: false,
 };
 

@@ -205,7 +205,7 @@ export function createAccountProfile(deps: ProfileDeps): AccountProfile {
       const errors: ValidationErrors = {};
       const changes = { ...textChanges(body), ...(await imageChanges(deps, tenant, body, errors)) };
       if (Object.keys(errors).length > 0) throw invalid(errors);
-      requireVerifiedSender(deps, tenant, changes.email_from_email);
+      await requireVerifiedSender(deps, tenant, changes.email_from_email);
       await updateProfile(deps.db, tenant.accountId, changes);
       return find(tenant);
     },
@@ -254,10 +254,19 @@ async function imageChanges(
   return changes;
 }
 
-/** Until domains can be registered, the sandbox address is the only verified sender. */
-function requireVerifiedSender(deps: ProfileDeps, tenant: AccountTenant, address: unknown): void {
+/** An address at a verified domain of any of the account's brands, or the sandbox address. */
+async function requireVerifiedSender(
+  deps: ProfileDeps,
+  tenant: AccountTenant,
+  address: unknown,
+): Promise<void> {
   if (typeof address !== 'string') return;
   if (address.toLowerCase() === sandboxAddress(tenant.accountId, deps.mailDomain)) return;
+  const { rowCount } = await deps.db.query(
+    `select 1 from domains where account_id = $1 and name = $2 and status = 'verified'`,
+    [tenant.accountId, address.slice(address.lastIndexOf('@') + 1)],
+  );
+  if (rowCount) return;
   throw invalid({ email_from_email: ['is not a verified sender of this account'] }, 'sender_not_verified');
 }
 

@@ -3,7 +3,7 @@ import { limits, type Limits, type LimitSettings } from '../../delivery/limits/a
 import { accountTiers, type Capacity, readCapacity } from '../../delivery/limits/capacity.ts';
 import type { StatusRule } from '../../delivery/limits/limit.ts';
 import { channels, messageClasses } from '../../delivery/message.ts';
-import { sandboxAddress } from '../../delivery/sender-identity.ts';
+import { readSenders } from '../../delivery/sender-identity.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
@@ -97,9 +97,10 @@ export async function readDeliveryStatus(
   settings: LimitSettings,
   mailDomain: string,
 ): Promise<DeliveryStatus> {
-  const [capacity, queue] = await Promise.all([
+  const [capacity, queue, senders] = await Promise.all([
     readCapacity(client, tenant.accountId, settings),
     readQueue(client, tenant.accountId),
+    readSenders(client, tenant, mailDomain),
   ]);
   const { allowance, sandbox_cap: sandbox } = capacity.figures;
   const rule = ruleOf(capacity);
@@ -118,7 +119,7 @@ export async function readDeliveryStatus(
       spend_cap_monthly_cents: capacity.spendCapMonthlyCents,
       wallet_balance_cents: capacity.walletBalanceCents,
     },
-    exact_sender: { email: sandboxAddress(tenant.accountId, mailDomain), verified: true, ...none },
+    exact_sender: { email: senders.defaultAddress, verified: true, ...none },
     brand_subdomain: { name: null, ...none },
     pacing: {
       per_minute: null,

@@ -1,31 +1,52 @@
 import { z } from 'zod';
 import { defineEvent, idField, testField } from '../../platform/events/define.ts';
 
+/** A DNS record as clients see it. All values are strings. */
+export const domainRecordSchema = z.object({
+  record_type: z.enum(['TXT', 'CNAME', 'MX']),
+  name: z.string().meta({ description: 'The complete name.' }),
+  value: z.string(),
+  priority: z.string().meta({ description: 'Of an MX record; empty for others.' }),
+  valid: z
+    .enum(['true', 'false', 'unknown'])
+    .meta({ description: '`unknown`: not checked yet, or the name servers did not answer.' }),
+  required: z.enum(['true', 'false']).meta({ description: '`true`: the domain is not verified without it.' }),
+  found: z
+    .string()
+    .optional()
+    .meta({ description: 'With `valid: "false"`: what is there instead; empty if nothing is.' }),
+});
+
+export type DomainRecordView = z.output<typeof domainRecordSchema>;
+
 const domain = z.object({
   domain_id: idField,
   name: z.string(),
-  records: z.array(
-    z.object({
-      record_type: z.string(),
-      name: z.string(),
-      value: z.string(),
-      valid: z.string().meta({ description: '`true`, `false` or `unknown`.' }),
-    }),
-  ),
+  records: z.array(domainRecordSchema),
   test: testField,
 });
 
-const domainSample = (valid: string) => () => ({
+const domainSample = (valid: 'true' | 'false' | 'unknown') => () => ({
   domain_id: null,
   name: 'example.com',
   records: [
     {
-      record_type: 'TXT',
-      name: 'carillon._domainkey.example.com',
+      record_type: 'TXT' as const,
+      name: 'crl-7-rsa._domainkey.example.com',
       value: 'v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A',
+      priority: '',
       valid,
+      required: 'true' as const,
+      ...(valid === 'false' ? { found: '' } : {}),
     },
-    { record_type: 'TXT', name: '_dmarc.example.com', value: 'v=DMARC1; p=none', valid: 'true' },
+    {
+      record_type: 'TXT' as const,
+      name: '_dmarc.example.com',
+      value: 'v=DMARC1; p=none',
+      priority: '',
+      valid: 'true' as const,
+      required: 'false' as const,
+    },
   ],
   test: true as const,
 });

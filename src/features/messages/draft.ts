@@ -1,6 +1,6 @@
 import { type EmailAddress, parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
-import { sandboxAddress } from '../../delivery/sender-identity.ts';
+import type { BrandSenders, SenderIdentity } from '../../delivery/sender-identity.ts';
 import { countSegments } from '../../delivery/sms-segments.ts';
 import type { SmsSender } from '../../delivery/sms-senders.ts';
 import type { NewMessage } from '../../delivery/write-messages.ts';
@@ -44,24 +44,31 @@ function address(problems: Problems, field: string, text: string | undefined): E
   return null;
 }
 
-/**
- * The sender, given as `from` or `from_email`. Until domains can be registered, only the sandbox address is allowed.
- */
-function sender(problems: Problems, body: SendMessageBody, allowed: string): EmailAddress | null {
+interface Sender {
+  /** null: the request names none. */
+  address: EmailAddress | null;
+  identity: SenderIdentity | 'sandbox';
+}
+
+/** The sender, given as `from` or `from_email`, or the brand's default. */
+function sender(problems: Problems, body: SendMessageBody, senders: BrandSenders): Sender {
   const from = address(problems, 'from', body.from);
   const fromEmail = address(problems, 'from_email', body.from_email);
   if (from && fromEmail && from.key !== fromEmail.key) {
     problems.add({ from_email: ['differs from `from`; give only one of them'] });
   }
+  let identity: Sender['identity'] | undefined;
   for (const [field, given] of [
     ['from', from],
     ['from_email', fromEmail],
   ] as const) {
-    if (given && given.key !== allowed) {
+    if (!given) continue;
+    const found = senders.resolve(given);
+    identity ??= found ?? undefined;
+    if (found === null)
       problems.add({ [field]: ['is not a verified sender of this brand'] }, 'sender_not_verified');
-    }
   }
-  return from ?? fromEmail;
+  return { address: from ?? fromEmail, identity: identity ?? senders.defaultIdentity };
 }
 
 function checkHeadersAndTags(problems: Problems, { headers = {}, tags = {} }: SendMessageBody): void {
@@ -80,11 +87,10 @@ function emailDraft(
   problems: Problems,
   tenant: Tenant,
   body: SendMessageBody,
-  mailDomain: string,
+  senders: BrandSenders,
 ): MessageDraft {
   const to = address(problems, 'to', body.to);
-  const sandbox = sandboxAddress(tenant.accountId, mailDomain);
-  const from = sender(problems, body, sandbox);
+  const { address: from, identity } = sender(problems, body, senders);
   address(problems, 'reply_to', body.reply_to);
   checkHeadersAndTags(problems, body);
   if (body.template_id !== undefined)
@@ -94,7 +100,8 @@ function emailDraft(
     to_address: body.to.trim(),
     to_key: to?.key ?? '',
     from_address: from === null ? null : (body.from ?? body.from_email ?? '').trim(),
-    default_from: sandbox,
+    default_from: senders.defaultAddress,
+    ...(identity === 'sandbox' ? {} : { domain_id: identity.domainId, provider_id: identity.providerId }),
     reply_to: body.reply_to?.trim(),
     subject: body.subject,
     html: unlessBlank(body.html),
@@ -142,22 +149,21 @@ function base({ accountId, brandId, actor }: Tenant, { channel }: SendMessageBod
 
 /**
  * Checks a request against every rule of interface section 4.3 and makes a message of it.
- * @param mailDomain the domain of sandbox addresses
- * @param smsSender the brand's sender; null: the provider's default
+ * @param senders of an email: those of the tenant's brand
+ * @param smsSender of an SMS: the brand's sender; null: the provider's default
  * @throws AppError that names every invalid field: validation_error, or sender_not_verified, reserved_header or
  *   reserved_tag if there is no ordinary error
  */
 export function draftMessage(
   tenant: Tenant,
   body: SendMessageBody,
-  mailDomain: string,
+  senders: BrandSenders | null,
   smsSender: SmsSender | null,
 ): MessageDraft {
   const problems = new Problems();
-  const draft =
-    body.channel === 'email'
-      ? emailDraft(problems, tenant, body, mailDomain)
-      : smsDraft(problems, tenant, body, smsSender);
+  const draft = senders
+    ? emailDraft(problems, tenant, body, senders)
+    : smsDraft(problems, tenant, body, smsSender);
   problems.throwIfAny();
   return draft;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import { acceptRules, limitSettings } from '../../delivery/limits/authority.ts';
+import { createSenderIdentities } from '../../delivery/sender-identity.ts';
 import type { ErrorCode } from '../../errors.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Waker } from '../../platform/db/wake.ts';
@@ -42,7 +43,7 @@ export function createMessageRoutes({ config, database, waker }: MessageRouteDep
   const messages = createMessageService({
     pool: database.pool,
     waker,
-    mailDomain: config.MAIL_DOMAIN,
+    identities: createSenderIdentities(database.pool, config.MAIL_DOMAIN),
     limits: limitSettings(config),
   });
   return [

@@ -4,6 +4,7 @@ import { parsePhone } from '../../delivery/addresses/phone.ts';
 import { backlogName } from '../../delivery/backlog.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { messageClasses } from '../../delivery/message.ts';
+import type { SenderIdentities } from '../../delivery/sender-identity.ts';
 import { createSmsSenders } from '../../delivery/sms-senders.ts';
 import { notFound } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
@@ -27,7 +28,7 @@ import type { ListMessagesQuery, SendMessageBody } from './schema.ts';
 export interface MessageServiceDeps {
   pool: pg.Pool;
   waker: Waker;
-  mailDomain: string;
+  identities: SenderIdentities;
   limits: LimitSettings;
 }
 
@@ -99,8 +100,9 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
 
   return {
     async send(tenant, body, idempotencyKey) {
+      const senders = body.channel === 'email' ? await deps.identities.ofBrand(tenant) : null;
       const smsSender = body.channel === 'sms' ? await smsSenderOf(tenant.brandId) : null;
-      const draft = draftMessage(tenant, body, deps.mailDomain, smsSender);
+      const draft = draftMessage(tenant, body, senders, smsSender);
       if (draft.test) {
         const key = idempotencyKey;
         await requireTestCapacity(pool, tenant.accountId, async () => {

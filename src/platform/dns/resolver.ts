@@ -26,6 +26,13 @@ export class ResolveError extends Error {
   }
 }
 
+/** A mail exchange of a name. */
+export interface MxRecord {
+  /** As the name server wrote it. */
+  exchange: string;
+  priority: number;
+}
+
 /** Resolves names. Every look-up of Carillon goes through a resolver. */
 export interface Resolver {
   /**
@@ -33,6 +40,12 @@ export interface Resolver {
    * @throws ResolveError
    */
   resolveAddresses(host: string, options?: { timeoutMs?: number }): Promise<ResolvedAddress[]>;
+  /** Returns TXT records, the strings of each joined. Follows CNAME records. @throws ResolveError */
+  resolveTxt(name: string): Promise<string[]>;
+  /** Returns MX records. Follows CNAME records. @throws ResolveError */
+  resolveMx(name: string): Promise<MxRecord[]>;
+  /** Returns the target of a CNAME record. @throws ResolveError */
+  resolveCname(name: string): Promise<string[]>;
   /** Has the signature of `dns.lookup`, for clients that accept one. */
   lookup: net.LookupFunction;
 }
@@ -86,6 +99,40 @@ async function askServers(client: DnsPromises, host: string): Promise<ResolvedAd
   throw new ResolveError(reasons.every(isAbsent) ? 'not_found' : 'unavailable', host, reasons[0]);
 }
 
+/** Recursive name servers follow chains themselves, and give up earlier. */
+const MAX_CNAMES = 8;
+
+/** Asks for records of a name. If it has only a CNAME record, asks for those of the target. */
+async function askFollowing<T>(
+  client: DnsPromises,
+  name: string,
+  ask: (client: DnsPromises, name: string) => Promise<T[]>,
+): Promise<T[]> {
+  let at = name;
+  for (let hops = 0; hops <= MAX_CNAMES; hops += 1) {
+    const answer = await answerOf(name, ask(client, at));
+    if (answer !== 'no data') return answer;
+    const [target] = listOf(await answerOf(name, client.resolveCname(at)));
+    if (target === undefined) throw new ResolveError('not_found', name);
+    at = target;
+  }
+  throw new ResolveError('unavailable', name);
+}
+
+/** @throws ResolveError if there is no such name, or no answer */
+async function answerOf<T>(name: string, asking: Promise<T[]>): Promise<T[] | 'no data'> {
+  try {
+    return await asking;
+  } catch (error) {
+    if ((error as { code?: string }).code === dns.NODATA) return 'no data';
+    throw new ResolveError(isAbsent(error) ? 'not_found' : 'unavailable', name, error);
+  }
+}
+
+function listOf<T>(answer: T[] | 'no data'): T[] {
+  return answer === 'no data' ? [] : answer;
+}
+
 function lookupWith(resolve: Resolver['resolveAddresses']): net.LookupFunction {
   return (host, options, callback) => {
     const family = Number(options.family ?? 0);
@@ -105,9 +152,13 @@ function lookupWith(resolve: Resolver['resolveAddresses']): net.LookupFunction {
 /**
  * @param servers addresses of name servers, optionally with ports (DNS_SERVERS). If empty, the system's name servers are
  *   used, but not its hosts file, and `lookup` is the system's own.
+ * @param options.recordTimeoutMs time for the records of one name
  * @throws TypeError (ERR_INVALID_IP_ADDRESS) if an entry is not an address
  */
-export function createResolver(servers: readonly string[]): Resolver {
+export function createResolver(
+  servers: readonly string[],
+  { recordTimeoutMs = TIMEOUT_MS }: { recordTimeoutMs?: number } = {},
+): Resolver {
   // Report a bad setting at the start, not at the first look-up.
   if (servers.length > 0) new DnsPromises().setServers(servers);
   const resolveAddresses: Resolver['resolveAddresses'] = async (host, options = {}) => {
@@ -116,8 +167,17 @@ export function createResolver(servers: readonly string[]): Resolver {
     if (LOCALHOST.test(host)) return localAddresses;
     return withDeadline(host, options.timeoutMs ?? TIMEOUT_MS, servers, (client) => askServers(client, host));
   };
+  const records = <T>(name: string, ask: (client: DnsPromises, at: string) => Promise<T[]>) =>
+    withDeadline(name, recordTimeoutMs, servers, (client) => askFollowing(client, name, ask));
   return {
     resolveAddresses,
+    resolveTxt: (name) =>
+      records(name, async (client, at) => (await client.resolveTxt(at)).map((strings) => strings.join(''))),
+    resolveMx: (name) => records(name, (client, at) => client.resolveMx(at)),
+    resolveCname: (name) =>
+      withDeadline(name, recordTimeoutMs, servers, async (client) =>
+        listOf(await answerOf(name, client.resolveCname(name))),
+      ),
     lookup: servers.length > 0 ? lookupWith(resolveAddresses) : dns.lookup,
   };
 }

@@ -29,6 +29,7 @@ const INTRODUCTION = [
 /** Descriptions of tags. A tag may have none. */
 const tagDescriptions: Record<string, string> = {
   Messages: 'One email or SMS per request.',
+  Domains: 'Domains that a brand sends from.',
   Webhooks: 'Endpoints that receive events.',
   Uploads: 'Files such as logos and avatars.',
   Operation: 'For operators of the service.',

@@ -54,7 +54,7 @@ describe('GET /v1/my/account', () => {
         validation: false,
         inboxes: false,
         webhooks: true,
-        custom_domains: false,
+        custom_domains: true,
         mcp: false,
       },
       spend_cap_monthly_cents: null,

@@ -145,6 +145,13 @@ describe('GET /delivery/status', () => {
       'delete from sandbox_usage',
     ],
     [
+      'limited',
+      'domain_unverified',
+      `insert into domains (account_id, brand_id, name, status, lost_at, return_path_host, tracking_host)
+       select account_id, id, 'lost.test', 'failed', now(), 'r', 't' from brands where account_id = $1`,
+      'delete from domains',
+    ],
+    [
       'blocked',
       'account_paused',
       'update accounts set sending_paused_at = now() where id = $1',

@@ -1,0 +1,25 @@
+import { MESSAGE_LIFETIME_HOURS } from '../message.ts';
+import type { Limit } from './limit.ts';
+
+/** SQL: a look-up by key for each message of a domain, and none for others. */
+const status = '(select d.status from domains d where d.id = q.domain_id)';
+
+/**
+ * A sending domain that has lost its verification. It is checked again with the intent. When the domain verifies, its
+ * workflow releases the messages; the interval is for messages that the release had to leave out.
+ */
+export const domainUnverified = {
+  name: 'domain_unverified',
+  title: "the sender's domain has lost its verification",
+  queueColumns: ['domain_id'],
+  condition: { reads: 'queue', sql: `${status} <> 'verified'` },
+  claim: { effect: 'hold', until: null, recheck: `interval '6 hours'` },
+  handOver: { effect: 'release' },
+  status: {
+    reason: 'domain_unverified',
+    state: 'limited',
+    reached: `exists (
+      select 1 from domains d where d.account_id = a.id and d.status = 'failed' and d.lost_at is not null)`,
+    remediation: `A sending domain has lost its verification; publish its DNS records again. Its messages wait, at most ${MESSAGE_LIFETIME_HOURS} hours.`,
+  },
+} as const satisfies Limit;

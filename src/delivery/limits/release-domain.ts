@@ -1,0 +1,56 @@
+import { backlogName } from '../backlog.ts';
+import { type MessageClass, messageClasses } from '../message.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+
+/** The most messages that one statement releases. */
+const PAGE = 2_000;
+
+/** SQL: the lowest and the highest id of a page, so that only the partitions between them are searched. */
+const PAGE_SPAN = '(select min(message_id) from page) and (select max(message_id) from page)';
+
+/** What one page of a release did. */
+export interface DomainRelease {
+  /** Messages that are due now. 0: none is left. */
+  released: number;
+  /** The names of their backlogs, to wake senders with. */
+  backlogs: string[];
+}
+
+/**
+ * Makes a page of messages due that the limit `domain_unverified` holds. Senders then claim them, and the limits decide
+ * again. Skips messages that are locked: a recorder that has locked one wants its queue row next, which this statement
+ * has locked. The limit looks at such a message again after some hours.
+ * @param domainId may be a domain that no longer exists
+ */
+export async function releaseDomainPage(
+  db: Queryable,
+  { accountId, domainId }: { accountId: number; domainId: number },
+): Promise<DomainRelease> {
+  const { rows } = await db.query<{ class: MessageClass; count: number }>({
+    name: 'release_domain_messages',
+    text: `
+    with page as (
+      select message_id, class from send_queue q
+      where owner is null and channel = 'email' and class = any($3::smallint[]) and account_id = $1 and due_at > now()
+        and domain_id = $2 and exists (
+          select 1 from messages m
+          where m.id = q.message_id and m.status = 'held' and m.hold ->> 'reason' = 'domain_unverified')
+      order by due_at limit ${PAGE} for update skip locked
+    ), lockable as (
+      select id from messages where id = any(array(select message_id from page)) and id between ${PAGE_SPAN}
+      order by id for no key update skip locked
+    ), marked as (
+      update messages m set status = 'queued', hold = null, updated_at = now()
+      where m.id = any(array(select id from lockable)) and m.id between ${PAGE_SPAN} and m.status = 'held'
+    ), released as (
+      update send_queue q set due_at = q.queued_at
+      where q.message_id = any(array(select id from lockable)) returning class
+    )
+    select class, count(*)::int as count from released group by class`,
+    values: [accountId, domainId, Object.values(messageClasses)],
+  });
+  return {
+    released: rows.reduce((sum, { count }) => sum + count, 0),
+    backlogs: rows.map((row) => backlogName({ channel: 'email', class: row.class, accountId })),
+  };
+}

@@ -1,0 +1,261 @@
+import type { ModelObject } from 'objection';
+import type { ProviderDnsRecord } from '../../delivery/providers/kind.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import { TenantModel } from '../../platform/db/model.ts';
+import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { RecordChecks } from './check.ts';
+import type { DomainStatus } from './schema.ts';
+import type { DomainState } from './transitions.ts';
+
+export class DomainModel extends TenantModel {
+  static override readonly tableName = 'domains';
+  static override readonly columns = [
+    'id',
+    'account_id',
+    'brand_id',
+    'name',
+    'provider_id',
+    'status',
+    'return_path_host',
+    'tracking_host',
+    'provider_records',
+    'carillon_signs',
+    'checks',
+    'checking_since',
+    'verified_at',
+    'lost_at',
+    'taken_over',
+    'failing_since',
+    'failing_count',
+    'unanswered_since',
+    'degraded_at',
+    'release_due',
+    'checked_at',
+    'next_check_at',
+    'created_at',
+  ];
+  static override readonly jsonColumns = ['checks', 'provider_records'];
+
+  declare account_id: number;
+  declare brand_id: number;
+  declare name: string;
+  declare provider_id: number | null;
+  declare status: DomainStatus;
+  declare return_path_host: string;
+  declare tracking_host: string;
+  declare provider_records: ProviderDnsRecord[] | null;
+  declare carillon_signs: boolean;
+  declare checks: RecordChecks;
+  declare ed25519_valid: boolean;
+  declare checking_since: Date;
+  declare verified_at: Date | null;
+  declare lost_at: Date | null;
+  declare taken_over: boolean;
+  declare failing_since: Date | null;
+  declare failing_count: number;
+  declare unanswered_since: Date | null;
+  declare degraded_at: Date | null;
+  declare release_due: boolean;
+  declare checked_at: Date | null;
+  declare next_check_at: Date;
+  declare engine_expected_by: Date;
+  declare created_at: Date;
+  declare updated_at: Date;
+}
+
+export type DomainRow = ModelObject<DomainModel>;
+
+/** What a domain's records are made from beside its row. */
+interface Related {
+  domain_id: number;
+  provider: string | null;
+  keys: { selector: string; algorithm: 'rsa' | 'ed25519'; public_key: string }[];
+}
+
+export type DomainRelated = Omit<Related, 'domain_id'>;
+
+/** @returns null if there is no email provider of this name */
+export async function findProviderId(db: Queryable, name: string): Promise<number | null> {
+  const { rows } = await db.query<{ id: number }>(
+    `select id from providers where name = $1 and channel = 'email' and removed_at is null`,
+    [name],
+  );
+  return rows[0]?.id ?? null;
+}
+
+export async function nextDomainId(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ id: number }>(
+    `select nextval(pg_get_serial_sequence('domains', 'id')) as id`,
+  );
+  return rows[0]?.id ?? 0;
+}
+
+/** @returns null if the brand has a domain of this name */
+export async function insertDomain(
+  db: Queryable,
+  tenant: Tenant,
+  row: Pick<DomainRow, 'id' | 'name' | 'provider_id' | 'return_path_host' | 'tracking_host'>,
+): Promise<DomainRow | null> {
+  const { rows } = await db.query<DomainRow>(
+    `insert into domains (id, account_id, brand_id, name, provider_id, return_path_host, tracking_host)
+     values ($1, $2, $3, $4, $5, $6, $7) on conflict (brand_id, name) do nothing
+     returning ${DomainModel.columns.join(', ')}`,
+    [
+      row.id,
+      tenant.accountId,
+      tenant.brandId,
+      row.name,
+      row.provider_id,
+      row.return_path_host,
+      row.tracking_host,
+    ],
+  );
+  return rows[0] ?? null;
+}
+
+export async function findDomain(db: Queryable, tenant: Tenant, id: number): Promise<DomainRow | null> {
+  const [row] = await DomainModel.ofBrand(db, tenant).where('id', id).select(DomainModel.columns);
+  return row ?? null;
+}
+
+/** What decides whether a brand may have a new domain. */
+export async function findRoom(
+  db: Queryable,
+  { accountId, brandId }: Tenant,
+  name: string,
+): Promise<{ capabilities: Record<string, unknown>; taken: boolean; count: number }> {
+  const { rows } = await db.query<{ capabilities: Record<string, unknown>; taken: boolean; count: number }>(
+    `select a.capabilities, coalesce(bool_or(d.name = $3), false) as taken, count(d.id) as count
+     from accounts a left join domains d on d.account_id = a.id and d.brand_id = $2
+     where a.id = $1 group by a.id`,
+    [accountId, brandId, name],
+  );
+  return rows[0] ?? { capabilities: {}, taken: false, count: 0 };
+}
+
+/** Newest first. */
+export async function findDomains(db: Queryable, tenant: Tenant, page: Page): Promise<DomainRow[]> {
+  const query = DomainModel.ofBrand(db, tenant).select(DomainModel.columns).orderBy('id', 'desc');
+  if (page.after !== null) void query.where('id', '<', page.after);
+  return query.limit(page.limit).offset(page.offset);
+}
+
+export function countDomains(db: Queryable, { brandId }: Tenant): Promise<RowCount> {
+  return countRows(db, 'domains d where d.brand_id = $1', [brandId]);
+}
+
+export async function deleteDomain(db: Queryable, tenant: Tenant, id: number): Promise<DomainRow | null> {
+  const rows = await DomainModel.ofBrand(db, tenant).where('id', id).delete().returning(DomainModel.columns);
+  return rows[0] ?? null;
+}
+
+/** For the watch, which works for all tenants. */
+export async function findById(db: Queryable, id: number): Promise<DomainRow | null> {
+  const [row] = await DomainModel.on(db).where('id', id).select(DomainModel.columns);
+  return row ?? null;
+}
+
+/** Reads all claims of a name, and locks them until the transaction ends. */
+export async function lockClaims(trx: Queryable, name: string): Promise<DomainRow[]> {
+  return DomainModel.on(trx).where('name', name).orderBy('id').forUpdate().select(DomainModel.columns);
+}
+
+/** How late the workflow may be before the reconciler checks that it is running. */
+const ENGINE_GRACE = `interval '10 minutes'`;
+
+/**
+ * Stores what a check has made of a domain. A domain that becomes verified releases the mail that waits for it.
+ * @param trx a transaction that has locked the row
+ */
+export async function saveCheck(
+  trx: Queryable,
+  id: number,
+  state: DomainState,
+  { checks, checkedAt, nextCheckAt }: { checks: RecordChecks; checkedAt: Date | null; nextCheckAt: Date },
+): Promise<DomainRow> {
+  const { rows } = await trx.query<DomainRow>(
+    `update domains set release_due = release_due or (status <> 'verified' and $2 = 'verified'),
+       status = $2, checking_since = $3, verified_at = $4, lost_at = $5, taken_over = $6, failing_since = $7,
+       failing_count = $8, unanswered_since = $9, degraded_at = $10, checks = $11, ed25519_valid = $12,
+       checked_at = $13, next_check_at = $14, engine_expected_by = $14 + ${ENGINE_GRACE}, updated_at = now()
+     where id = $1 returning ${DomainModel.columns.join(', ')}`,
+    [
+      id,
+      state.status,
+      state.checkingSince,
+      state.verifiedAt,
+      state.lostAt,
+      state.takenOver,
+      state.failingSince,
+      state.failingCount,
+      state.unansweredSince,
+      state.degradedAt,
+      JSON.stringify(checks),
+      checks.dkim_ed25519?.valid === 'true',
+      checkedAt,
+      nextCheckAt,
+    ],
+  );
+  return rows[0] as DomainRow;
+}
+
+/** Notes that the mail which waited for the domain is released. */
+export async function endRelease(db: Queryable, id: number): Promise<void> {
+  await db.query('update domains set release_due = false where id = $1 and release_due', [id]);
+}
+
+/** Stores what the named provider of a domain asks for, unless it is stored already. */
+export async function saveProviderRecords(
+  db: Queryable,
+  id: number,
+  { records, carillonSigns }: { records: readonly ProviderDnsRecord[]; carillonSigns: boolean },
+): Promise<void> {
+  await db.query(
+    `update domains set provider_records = $2, carillon_signs = $3, updated_at = now()
+     where id = $1 and provider_id is not null and provider_records is null`,
+    [id, JSON.stringify(records), carillonSigns],
+  );
+}
+
+/** Completes the step `domain` of the account's onboarding, once. */
+export async function completeDomainStep(trx: Queryable, accountId: number, at: Date): Promise<void> {
+  await trx.query(
+    `update accounts set onboarding_state = onboarding_state || jsonb_build_object(
+       'domain', jsonb_build_object('completed_at', $2::text))
+     where id = $1 and not onboarding_state ? 'domain'`,
+    [accountId, at.toISOString()],
+  );
+}
+
+/** The provider's name and the public keys of domains, by id. */
+export async function findRelated(
+  db: Queryable,
+  ids: readonly number[],
+): Promise<Map<number, DomainRelated>> {
+  const { rows } = await db.query<Related>(
+    `select d.id as domain_id, p.name as provider,
+       (select coalesce(json_agg(json_build_object(
+          'selector', k.selector, 'algorithm', k.algorithm, 'public_key', k.public_key) order by k.id), '[]')
+        from dkim_keys k where k.domain_id = d.id and k.retired_at is null) as keys
+     from domains d left join providers p on p.id = d.provider_id where d.id = any($1::bigint[])`,
+    [ids],
+  );
+  return new Map(rows.map(({ domain_id, ...related }) => [domain_id, related]));
+}
+
+/**
+ * Makes the next check due. A domain that was just checked waits for some seconds, so that a client that asks all the
+ * time does not load the name servers.
+ * @returns null if the brand has no such domain
+ */
+export async function hastenCheck(db: Queryable, tenant: Tenant, id: number): Promise<DomainRow | null> {
+  const { rows } = await db.query<DomainRow>(
+    `update domains set
+       next_check_at = least(next_check_at, greatest(now(), checked_at + interval '15 seconds')),
+       engine_expected_by = least(engine_expected_by, now() + interval '1 minute'), updated_at = now()
+     where id = $1 and account_id = $2 and brand_id = $3 returning ${DomainModel.columns.join(', ')}`,
+    [id, tenant.accountId, tenant.brandId],
+  );
+  return rows[0] ?? null;
+}

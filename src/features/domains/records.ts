@@ -1,0 +1,131 @@
+import { getDomain } from 'tldts';
+import type { DkimRecord } from '../../delivery/dkim/keys.ts';
+import type { ProviderDnsRecord } from '../../delivery/providers/kind.ts';
+
+/** The hosts of the installation that records of domains lead to. */
+export interface ServiceHosts {
+  /** MAIL_DOMAIN: its SPF record lists the hosts that mail leaves from. */
+  mailDomain: string;
+  /** Receives bounces. */
+  mailHost: string;
+  /** The host of PUBLIC_URL, which serves opens and clicks; null: PUBLIC_URL is not set, or has no host name. */
+  publicHost: string | null;
+}
+
+/** How a record is checked; a record of a provider is `exact`. */
+export type RecordRule = 'dkim' | 'mx' | 'spf' | 'dmarc' | 'cname' | 'exact';
+
+/** A DNS record that a domain needs, or may have. */
+export interface DomainRecord {
+  /** Names the record among those of its domain. Stored, so it never changes. */
+  key: string;
+  type: 'TXT' | 'CNAME' | 'MX';
+  name: string;
+  value: string;
+  /** Of an MX record. */
+  priority: number | null;
+  required: boolean;
+  rule: RecordRule;
+  /** Names that are asked instead if the name has no such record. */
+  fallbacks: readonly string[];
+}
+
+/** What the records of a domain are made from. */
+export interface RecordSource {
+  name: string;
+  returnPathHost: string;
+  trackingHost: string;
+  /** Whether Carillon's own signature survives the provider. */
+  carillonSigns: boolean;
+  /** The records of a named provider. */
+  providerRecords: readonly ProviderDnsRecord[];
+}
+
+/** The keys of a domain as DNS records. */
+export interface DomainKeys {
+  rsa: DkimRecord;
+  ed25519: DkimRecord;
+}
+
+const MX_PRIORITY = 10;
+
+/** The host under a sending domain that links of its mail lead to. */
+export function trackingHostOf(domain: string): string {
+  return `links.${domain}`;
+}
+
+function dkim(key: string, { name, value }: DkimRecord, required: boolean): DomainRecord {
+  return { key, type: 'TXT', name, value, priority: null, required, rule: 'dkim', fallbacks: [] };
+}
+
+/** Our own return path. A provider that has one of its own sets it on the messages that it sends. */
+function returnPath({ returnPathHost: name }: RecordSource, hosts: ServiceHosts): DomainRecord[] {
+  const shared = { name, required: true, fallbacks: [] };
+  const value = `v=spf1 include:${hosts.mailDomain} ~all`;
+  return [
+    {
+      ...shared,
+      key: 'return_path_mx',
+      type: 'MX',
+      value: hosts.mailHost,
+      priority: MX_PRIORITY,
+      rule: 'mx',
+    },
+    { ...shared, key: 'return_path_spf', type: 'TXT', value, priority: null, rule: 'spf' },
+  ];
+}
+
+/** A policy of the organizational domain applies to its subdomains, too (RFC 7489 §6.6.3). */
+function dmarc(name: string): DomainRecord {
+  const organization = getDomain(name, { allowPrivateDomains: true });
+  return {
+    key: 'dmarc',
+    type: 'TXT',
+    name: `_dmarc.${name}`,
+    value: 'v=DMARC1; p=none',
+    priority: null,
+    required: false,
+    rule: 'dmarc',
+    fallbacks: organization !== null && organization !== name ? [`_dmarc.${organization}`] : [],
+  };
+}
+
+function tracking({ trackingHost: name }: RecordSource, { publicHost }: ServiceHosts): DomainRecord[] {
+  if (publicHost === null) return [];
+  const shared = { priority: null, required: false, rule: 'cname', fallbacks: [] } as const;
+  return [{ ...shared, key: 'tracking', type: 'CNAME', name, value: publicHost }];
+}
+
+function providerRecord(record: ProviderDnsRecord): DomainRecord {
+  const { type, name, value, priority, required } = record;
+  const rules = { TXT: value.startsWith('v=spf1') ? 'spf' : 'exact', CNAME: 'cname', MX: 'mx' } as const;
+  // The name, because a provider may list its records in any order.
+  return {
+    key: `provider:${type}:${name}`,
+    type,
+    name,
+    value,
+    priority,
+    required,
+    rule: rules[type],
+    fallbacks: [],
+  };
+}
+
+/**
+ * Lists the records of a domain: those that verify it, then the optional ones. The RSA key is always among the former:
+ * it alone shows whose claim the DNS proves.
+ */
+export function recordsOf(source: RecordSource, keys: DomainKeys, hosts: ServiceHosts): DomainRecord[] {
+  const provider = source.providerRecords.map(providerRecord);
+  const ownReturnPath = !source.providerRecords.some(({ purpose }) => purpose === 'return_path');
+  const all = [
+    dkim('dkim_rsa', keys.rsa, true),
+    ...(ownReturnPath ? returnPath(source, hosts) : []),
+    ...provider,
+    ...(source.carillonSigns ? [dkim('dkim_ed25519', keys.ed25519, false)] : []),
+    dmarc(source.name),
+    ...tracking(source, hosts),
+  ];
+  return [...all.filter(({ required }) => required), ...all.filter(({ required }) => !required)];
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { idParam, pageQuery } from '../../platform/db/paging.ts';
+import { domainRecordSchema } from './events.ts';
+import { MAX_TYPED_LENGTH } from './name.ts';
+
+export const domainStatuses = ['pending', 'verified', 'failed'] as const;
+
+export type DomainStatus = (typeof domainStatuses)[number];
+
+export const createDomainBody = z.strictObject({
+  domain: z.strictObject({
+    name: z
+      .string()
+      .min(1)
+      .max(MAX_TYPED_LENGTH)
+      .meta({
+        description: 'A domain or subdomain whose DNS you control. International names may have any form.',
+        examples: ['example.com', 'mail.bücher.example'],
+      }),
+    provider: z.string().min(1).max(100).optional().meta({
+      description: 'The name of a provider that an operator has added; by default the default provider.',
+    }),
+  }),
+});
+
+export const domainParams = z.strictObject({ id: idParam });
+export const listDomainsQuery = z.strictObject(pageQuery);
+
+const time = z.iso.datetime();
+
+export const domainResource = z
+  .object({
+    id: z.int(),
+    name: z.string().meta({ description: 'In A-labels and lower case.' }),
+    provider: z.string(),
+    status: z.enum(domainStatuses).meta({
+      description:
+        '`pending`: not verified yet. `verified`: every address at the domain is a sender of the brand. `failed`: the ' +
+        'records were not found, or are gone; a later check may still verify the domain.',
+    }),
+    dns_records: z
+      .array(domainRecordSchema)
+      .nullable()
+      .meta({ description: 'The records to publish. null: the provider has not named its records yet.' }),
+    verified_at: time.nullable(),
+    created_at: time,
+  })
+  .meta({ id: 'Domain' });
+
+export type CreateDomainBody = z.output<typeof createDomainBody>;
+export type DomainResource = z.output<typeof domainResource>;

@@ -1,0 +1,193 @@
+import type pg from 'pg';
+import { generateDomainKeys, insertDomainKeys } from '../../delivery/dkim/keys.ts';
+import { returnPathHostOf } from '../../delivery/addresses/return-path-host.ts';
+import type { DkimKey } from '../../delivery/dkim/sign.ts';
+import { AppError, invalid, notFound } from '../../errors.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import type { Page, RowCount } from '../../platform/db/paging.ts';
+import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import type { Waker } from '../../platform/db/wake.ts';
+import { appendToOutbox } from '../../platform/outbox/append.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { capabilitiesOf } from '../accounts/schema.ts';
+import {
+  countDomains,
+  deleteDomain,
+  type DomainRow,
+  findDomain,
+  findDomains,
+  findProviderId,
+  findRelated,
+  findRoom,
+  hastenCheck,
+  insertDomain,
+  nextDomainId,
+} from './model.ts';
+import { parseDomainName } from './name.ts';
+import { type DomainPresentation, presentDomain } from './presenter.ts';
+import { trackingHostOf } from './records.ts';
+import type { CreateDomainBody, DomainResource } from './schema.ts';
+import { watchStart, watchWake } from './workflow.ts';
+
+const MAX_DOMAINS_PER_BRAND = 200;
+
+export interface DomainManagerDeps {
+  pool: pg.Pool;
+  keyring: Keyring;
+  waker: Pick<Waker, 'wake'>;
+  /** From `ownHosts`. */
+  own: readonly string[];
+  presentation: DomainPresentation;
+}
+
+/** A domain that passed every check, with its keys, ready to be inserted. */
+export interface PreparedDomain {
+  id: number;
+  name: string;
+  providerId: number | null;
+  keys: DkimKey[];
+}
+
+export interface DomainManager {
+  /**
+   * Checks a new domain and makes its keys, which takes a while: call it before the transaction.
+   * @throws AppError validation_error; forbidden; conflict if the brand has the domain already
+   */
+  prepare(tenant: Tenant, body: CreateDomainBody): Promise<PreparedDomain>;
+  /** @param trx the caller's transaction @throws AppError conflict */
+  create(trx: Queryable, tenant: Tenant, prepared: PreparedDomain): Promise<DomainResource>;
+  list(tenant: Tenant, page: Page): Promise<{ domains: DomainResource[]; count: RowCount }>;
+  /** @throws AppError not_found */
+  get(tenant: Tenant, id: number): Promise<DomainResource>;
+  /** Asks the workflow to check the records now. @throws AppError not_found */
+  recheck(tenant: Tenant, id: number): Promise<DomainResource>;
+  /** @throws AppError not_found */
+  remove(tenant: Tenant, id: number): Promise<DomainResource>;
+}
+
+function conflict(name: string): AppError {
+  return new AppError('conflict', `this brand has the domain ${name} already`);
+}
+
+const watched = (row: DomainRow) => ({ id: row.id, accountId: row.account_id, brandId: row.brand_id });
+
+/**
+ * Makes keys one domain at a time: a process has few threads, which also sign and hash, and a client that creates domains
+ * all the time must not take them all.
+ */
+function createKeyMaker(): typeof generateDomainKeys {
+  let last: Promise<unknown> = Promise.resolve();
+  return (domain) => {
+    const made = last.then(() => generateDomainKeys(domain));
+    last = made.catch(() => undefined);
+    return made;
+  };
+}
+
+function createPrepare({ pool, own, presentation }: DomainManagerDeps): DomainManager['prepare'] {
+  const makeKeys = createKeyMaker();
+
+  async function providerOf(name: string | undefined): Promise<number | null> {
+    if (name === undefined || name === presentation.defaultProvider) return null;
+    const id = await findProviderId(pool, name);
+    if (id === null) throw invalid({ 'domain.provider': ['is not the name of an email provider'] });
+    return id;
+  }
+
+  return async (tenant, { domain }) => {
+    const parsed = parseDomainName(domain.name, own);
+    if ('error' in parsed) throw invalid({ 'domain.name': [parsed.error] });
+    const { name } = parsed;
+    const providerId = await providerOf(domain.provider);
+    const { capabilities, taken, count } = await findRoom(pool, tenant, name);
+    if (!capabilitiesOf(capabilities).custom_domains) {
+      throw new AppError('forbidden', 'this account may not register domains');
+    }
+    if (taken) throw conflict(name);
+    if (count >= MAX_DOMAINS_PER_BRAND) {
+      throw invalid({
+        'domain.name': [`is one too many: a brand has at most ${MAX_DOMAINS_PER_BRAND} domains`],
+      });
+    }
+    const id = await nextDomainId(pool);
+    return { id, name, providerId, keys: await makeKeys({ id, name }) };
+  };
+}
+
+async function presentAll(
+  db: Queryable,
+  rows: readonly DomainRow[],
+  presentation: DomainPresentation,
+): Promise<DomainResource[]> {
+  const related = await findRelated(
+    db,
+    rows.map(({ id }) => id),
+  );
+  return rows.map((row) => {
+    const own = related.get(row.id);
+    if (!own) throw notFound('domain');
+    return presentDomain({ row, related: own }, presentation);
+  });
+}
+
+async function insertWithKeys(
+  trx: Queryable,
+  keyring: Keyring,
+  tenant: Tenant,
+  { id, name, providerId, keys }: PreparedDomain,
+): Promise<DomainRow> {
+  const row = await insertDomain(trx, tenant, {
+    id,
+    name,
+    provider_id: providerId,
+    return_path_host: returnPathHostOf(name),
+    tracking_host: trackingHostOf(name),
+  });
+  if (!row) throw conflict(name);
+  await insertDomainKeys({ db: trx, keyring }, { id, name, accountId: tenant.accountId }, keys);
+  await appendToOutbox(trx, { kind: 'start', ...watchStart(watched(row)) });
+  return row;
+}
+
+export function createDomainManager(deps: DomainManagerDeps): DomainManager {
+  const { pool, keyring, waker, presentation } = deps;
+
+  async function present(db: Queryable, row: DomainRow | null): Promise<DomainResource> {
+    if (!row) throw notFound('domain');
+    const [domain] = await presentAll(db, [row], presentation);
+    return domain as DomainResource;
+  }
+
+  return {
+    prepare: createPrepare(deps),
+    create: async (trx, tenant, prepared) =>
+      present(trx, await insertWithKeys(trx, keyring, tenant, prepared)),
+    async list(tenant, page) {
+      const [rows, count] = await Promise.all([findDomains(pool, tenant, page), countDomains(pool, tenant)]);
+      return { domains: await presentAll(pool, rows, presentation), count };
+    },
+    get: async (tenant, id) => present(pool, await findDomain(pool, tenant, id)),
+    async recheck(tenant, id) {
+      const domain = await inTransaction(pool, async (trx) => {
+        const row = await hastenCheck(trx, tenant, id);
+        if (row) await appendToOutbox(trx, watchWake(watched(row)));
+        return present(trx, row);
+      });
+      waker.wake('outbox');
+      return domain;
+    },
+    async remove(tenant, id) {
+      const domain = await inTransaction(pool, async (trx) => {
+        // The keys go with the row, so present it first.
+        const shown = await present(trx, await findDomain(trx, tenant, id));
+        const row = await deleteDomain(trx, tenant, id);
+        if (!row) throw notFound('domain');
+        // The workflow ends, and makes the mail that waits for the domain fail.
+        await appendToOutbox(trx, watchWake(watched(row)));
+        return shown;
+      });
+      waker.wake('outbox');
+      return domain;
+    },
+  };
+}

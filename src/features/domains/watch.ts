@@ -1,0 +1,188 @@
+import type pg from 'pg';
+import { releaseDomainPage } from '../../delivery/limits/release-domain.ts';
+import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import type { Waker } from '../../platform/db/wake.ts';
+import type { Resolver } from '../../platform/dns/resolver.ts';
+import { createEvent } from '../../platform/events/define.ts';
+import type { EventPublisher, QueuedWork } from '../../platform/events/publish.ts';
+import { appendToOutbox } from '../../platform/outbox/append.ts';
+import { type RecordChecks, checkRecords, verdictOf } from './check.ts';
+import { domainEvents } from './events.ts';
+import {
+  completeDomainStep,
+  type DomainRow,
+  endRelease,
+  findById,
+  findRelated,
+  lockClaims,
+  saveCheck,
+  saveProviderRecords,
+} from './model.ts';
+import { type LoadedDomain, presentRecords, recordsOfDomain } from './presenter.ts';
+import type { DomainRecord, ServiceHosts } from './records.ts';
+import { afterCheck, type DomainChange, type DomainState, lose, nextCheck } from './transitions.ts';
+import { watchWake } from './workflow.ts';
+
+export interface DomainWatchDeps {
+  pool: pg.Pool;
+  resolver: Resolver;
+  events: EventPublisher;
+  waker: Pick<Waker, 'wake'>;
+  hosts: ServiceHosts;
+}
+
+/** What is known of a domain after a check. */
+export interface CheckedDomain {
+  row: DomainRow;
+  /** The required records that are not right, by key. */
+  problems: { key: string; valid: 'false' | 'unknown' }[];
+}
+
+export interface DomainWatch {
+  /**
+   * Checks the records of a domain if that is due, and records what follows.
+   * @param force check even if it is not due
+   * @returns null if the domain was deleted
+   */
+  check(domainId: number, asOf: Date, force: boolean): Promise<CheckedDomain | null>;
+  /** Registers a domain with its named provider, and stores the records that the provider asks for. */
+  register(domainId: number): Promise<void>;
+  /** Releases a page of the mail that waits for the domain. @returns whether nothing is left */
+  release(domain: { domainId: number; accountId: number }): Promise<boolean>;
+}
+
+function stateOf(row: DomainRow): DomainState {
+  return {
+    status: row.status,
+    checkingSince: row.checking_since,
+    verifiedAt: row.verified_at,
+    lostAt: row.lost_at,
+    failingSince: row.failing_since,
+    failingCount: row.failing_count,
+    unansweredSince: row.unanswered_since,
+    degradedAt: row.degraded_at,
+    takenOver: row.taken_over,
+  };
+}
+
+async function load(db: Queryable, domainId: number): Promise<LoadedDomain | null> {
+  const row = await findById(db, domainId);
+  const related = (await findRelated(db, [domainId])).get(domainId);
+  return row && related ? { row, related } : null;
+}
+
+function problemsOf(records: readonly DomainRecord[], checks: RecordChecks): CheckedDomain['problems'] {
+  return records
+    .filter(({ required }) => required)
+    .flatMap(({ key }) => {
+      const valid = checks[key]?.valid ?? 'unknown';
+      return valid === 'true' ? [] : [{ key, valid }];
+    });
+}
+
+/** What one look at the name servers has shown. */
+interface Look {
+  domain: LoadedDomain;
+  records: readonly DomainRecord[];
+  checks: RecordChecks;
+  asOf: Date;
+}
+
+async function publish(
+  trx: Queryable,
+  events: EventPublisher,
+  row: DomainRow,
+  change: DomainChange,
+  { asOf, records, checks }: Pick<Look, 'asOf' | 'records' | 'checks'>,
+): Promise<QueuedWork> {
+  const { account_id: accountId, brand_id: brandId } = row;
+  const data = { domain_id: row.id, name: row.name, records: presentRecords(records, checks) };
+  return events.publish(trx, [
+    createEvent(domainEvents[change], { accountId, brandId, occurredAt: asOf, data }),
+  ]);
+}
+
+/** Another claim has proved the name: its former owner loses it in the same transaction. */
+async function takeFrom(
+  trx: Queryable,
+  { events, hosts }: DomainWatchDeps,
+  holder: DomainRow,
+  asOf: Date,
+): Promise<QueuedWork> {
+  const state = { ...lose(stateOf(holder), asOf), takenOver: true };
+  const row = await saveCheck(trx, holder.id, state, {
+    checks: holder.checks,
+    checkedAt: holder.checked_at,
+    nextCheckAt: nextCheck(state, asOf),
+  });
+  await appendToOutbox(trx, watchWake({ id: row.id, accountId: row.account_id, brandId: row.brand_id }));
+  const related = (await findRelated(trx, [row.id])).get(row.id) ?? { provider: null, keys: [] };
+  const records = recordsOfDomain({ row, related }, hosts);
+  return publish(trx, events, row, 'verificationLost', { asOf, records, checks: row.checks });
+}
+
+/** What a check has changed. */
+interface Recorded {
+  row: DomainRow;
+  queued: QueuedWork[];
+}
+
+/** Locks all claims of the name, so that two of them cannot prove it at once. @returns null if the domain is gone */
+async function record(trx: Queryable, deps: DomainWatchDeps, look: Look): Promise<Recorded | null> {
+  const { domain, records, checks, asOf } = look;
+  const claims = await lockClaims(trx, domain.row.name);
+  const row = claims.find(({ id }) => id === domain.row.id);
+  if (!row) return null;
+  // Another run of this activity has recorded a check since.
+  if (row.checked_at?.getTime() !== domain.row.checked_at?.getTime()) return { row, queued: [] };
+  const holder = claims.find(({ id, status }) => status === 'verified' && id !== row.id);
+  const before = stateOf(row);
+  // A key that has left the DNS and comes back is a new proof.
+  if (checks.dkim_rsa?.valid === 'false') before.takenOver = false;
+  const verdict = verdictOf(records, checks);
+  const barred = verdict === 'passed' && holder !== undefined && before.takenOver;
+  const { state, change, nextCheckAt } = afterCheck(before, barred ? 'refused' : verdict, asOf);
+  const queued: QueuedWork[] = [];
+  if (change === 'verified' && holder) queued.push(await takeFrom(trx, deps, holder, asOf));
+  const saved = await saveCheck(trx, row.id, state, { checks, checkedAt: asOf, nextCheckAt });
+  if (change === 'verified') await completeDomainStep(trx, row.account_id, asOf);
+  if (change) queued.push(await publish(trx, deps.events, saved, change, look));
+  return { row: saved, queued };
+}
+
+async function check(
+  deps: DomainWatchDeps,
+  domainId: number,
+  asOf: Date,
+  force: boolean,
+): Promise<CheckedDomain | null> {
+  const { pool, resolver, waker, hosts } = deps;
+  const domain = await load(pool, domainId);
+  if (!domain) return null;
+  const records = recordsOfDomain(domain, hosts);
+  if (!force && domain.row.next_check_at > asOf) {
+    return { row: domain.row, problems: problemsOf(records, domain.row.checks) };
+  }
+  const checks = await checkRecords(resolver, records);
+  const recorded = await inTransaction(pool, (trx) => record(trx, deps, { domain, records, checks, asOf }));
+  if (!recorded) return null;
+  waker.wake('outbox');
+  for (const channel of recorded.queued.flatMap((work) => [...work.keys()])) waker.wake(channel);
+  return { row: recorded.row, problems: problemsOf(records, recorded.row.checks) };
+}
+
+export function createDomainWatch(deps: DomainWatchDeps): DomainWatch {
+  const { pool, waker } = deps;
+  return {
+    check: (domainId, asOf, force) => check(deps, domainId, asOf, force),
+    async register(domainId) {
+      await saveProviderRecords(pool, domainId, { records: [], carillonSigns: true });
+    },
+    async release(domain) {
+      const { released, backlogs } = await releaseDomainPage(pool, domain);
+      if (released > 0) waker.wake('send', backlogs);
+      else await endRelease(pool, domain.domainId);
+      return released === 0;
+    },
+  };
+}

@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createSenderIdentities } from '../../../src/delivery/sender-identity.ts';
+import { startTestApi, type TestApi, type TestTenant } from '../../support/api.ts';
+import { insertVerifiedDomain } from '../../support/domains.ts';
+
+let api: TestApi;
+let domainId: number;
+
+beforeAll(async () => {
+  api = await startTestApi({ env: { SANDBOX_MONTHLY_CAP: '2' } });
+  domainId = await insertVerifiedDomain(api.database, api, 'acme.example');
+  await insertVerifiedDomain(api.database, api.other, 'other.example');
+  await api.database.pool.query(
+    `insert into domains (account_id, brand_id, name, return_path_host, tracking_host)
+     values ($1, $2, 'pending.example', 'r', 't')`,
+    [api.accountId, api.brandId],
+  );
+});
+afterAll(() => api.close());
+beforeEach(() => api.database.pool.query('delete from sandbox_usage'));
+
+const send = (from?: string, further: object = {}) =>
+  api.request('POST', '/v1/my/messages', {
+    body: { channel: 'email', to: 'ada@example.com', subject: 'Hi', body: 'Hi', from, ...further },
+  });
+
+const queued = async (id: unknown) =>
+  (
+    await api.database.pool.query<{ domain_id: number | null; provider_id: number | null }>(
+      'select domain_id, provider_id from send_queue where message_id = $1',
+      [id],
+    )
+  ).rows[0];
+
+const patch = (body: object) => api.request('PATCH', '/v1/my/account', { body });
+
+/** Knows nothing from before. */
+const defaultSender = async ({ accountId, brandId }: TestTenant) =>
+  (await createSenderIdentities(api.database.pool, 'mail.test').ofBrand({ accountId, brandId }))
+    .defaultAddress;
+
+describe('an address at a verified domain', () => {
+  it.each(['ada@acme.example', 'Ada Lovelace <Ada@ACME.example>', '"any body"@acme.example'])(
+    'is a sender of the brand: %s',
+    async (from) => {
+      const { status, body } = await send(from);
+      expect([status, body.from]).toEqual([201, from]);
+      expect(await queued(body.id)).toEqual({ domain_id: domainId, provider_id: null });
+    },
+  );
+
+  it('is a sender in `from_email`, too', async () => {
+    const { status, body } = await send(undefined, { from_email: 'ada@acme.example' });
+    expect(status).toBe(201);
+    expect(await queued(body.id)).toMatchObject({ domain_id: domainId });
+  });
+
+  it.each([
+    'ada@sub.acme.example',
+    'ada@example',
+    'ada@pending.example',
+    'ada@other.example',
+    'sandbox-999@mail.test',
+    'ada@mail.test',
+  ])('is not %s', async (from) => {
+    const { status, body } = await send(from);
+    expect([status, body.code]).toEqual([
+      422,
+      from === 'ada@example' ? 'validation_error' : 'sender_not_verified',
+    ]);
+  });
+
+  it('sends through the provider of its domain', async () => {
+    const { rows } = await api.database.pool.query<{ id: number }>(
+      `insert into providers (name, kind, channel, settings_sealed, callback_token_sealed, callback_digest)
+       values ('eu', 'ses', 'email', '', '', 'a') returning id`,
+    );
+    const id = await insertVerifiedDomain(api.database, api.other, 'eu.example', rows[0]?.id);
+    const { body } = await api.request('POST', '/v1/my/messages', {
+      token: api.other.testApiKey,
+      body: { channel: 'email', to: 'ada@example.com', subject: 'Hi', body: 'Hi', from: 'ada@eu.example' },
+    });
+    expect(body.status).toBe('delivered');
+    const live = createSenderIdentities(api.database.pool, 'mail.test');
+    const senders = await live.ofBrand(api.other);
+    expect(senders.resolve({ key: 'ada@eu.example', domain: 'eu.example' })).toEqual({
+      domainId: id,
+      providerId: rows[0]?.id,
+    });
+  });
+});
+
+describe('the sandbox', () => {
+  it('counts only messages from its own address', async () => {
+    const sandbox = `sandbox-${api.accountId}@mail.test`;
+    for (let n = 0; n < 3; n += 1) expect((await send('ada@acme.example')).status).toBe(201);
+    expect((await send(sandbox)).status).toBe(201);
+    const { body } = await api.request('GET', '/v1/my/account');
+    expect([body.sandbox_monthly_cap, body.sandbox_sends_remaining]).toEqual([2, 1]);
+    expect((await send(sandbox)).status).toBe(201);
+    expect((await send(sandbox)).body.code).toBe('sandbox_limit_reached');
+    expect((await send('ada@acme.example')).status).toBe(201);
+  });
+
+  it('is not shown as a limit of an account with a verified domain', async () => {
+    await api.database.pool.query('update accounts set sandbox_monthly_cap = 0 where id = $1', [
+      api.accountId,
+    ]);
+    expect((await api.request('GET', '/v1/my/delivery/status')).body).toMatchObject({
+      state: 'open',
+      reason: null,
+    });
+    await api.database.pool.query('update accounts set sandbox_monthly_cap = null where id = $1', [
+      api.accountId,
+    ]);
+  });
+});
+
+describe('a message without a sender', () => {
+  it('comes from the account’s address if that is verified for the brand', async () => {
+    expect(await defaultSender(api)).toBe(`sandbox-${api.accountId}@mail.test`);
+    expect((await patch({ email_from_email: 'news@acme.example', email_from_name: 'Acme' })).status).toBe(
+      200,
+    );
+    expect(await defaultSender(api)).toBe('news@acme.example');
+    // What the process knows is at most a second old.
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    const { body } = await send();
+    expect(body.from).toBe('"Acme" <news@acme.example>');
+    expect(await queued(body.id)).toMatchObject({ domain_id: domainId });
+    expect((await api.request('GET', '/v1/my/delivery/status')).body).toMatchObject({
+      exact_sender: { email: 'news@acme.example', verified: true },
+    });
+  });
+
+  it('comes from the sandbox once the domain is lost', async () => {
+    const set = (status: string) =>
+      api.database.pool.query('update domains set status = $2 where id = $1', [domainId, status]);
+    await set('failed');
+    expect(await defaultSender(api)).toBe(`sandbox-${api.accountId}@mail.test`);
+    await set('verified');
+    expect(await defaultSender(api)).toBe('news@acme.example');
+  });
+});
+
+describe('the account', () => {
+  it('takes only a verified address as its sender', async () => {
+    for (const address of ['ada@pending.example', 'ada@other.example', 'ada@sub.acme.example']) {
+      const { status, body } = await patch({ email_from_email: address });
+      expect([status, body.code]).toEqual([422, 'sender_not_verified']);
+    }
+    expect((await patch({ email_from_email: 'ada@acme.example' })).status).toBe(200);
+  });
+
+  it('shows that it has a verified domain', async () => {
+    expect((await api.request('GET', '/v1/my/account')).body).toMatchObject({
+      domain_verified: true,
+      using_sandbox: false,
+      sandbox_email: null,
+      can_send: true,
+    });
+    await api.database.pool.query(`update domains set status = 'failed' where id = $1`, [domainId]);
+    const { body } = await api.request('GET', '/v1/my/account');
+    expect(body).toMatchObject({
+      domain_verified: false,
+      using_sandbox: true,
+      sandbox_email: `sandbox-${api.accountId}@mail.test`,
+    });
+    await api.database.pool.query(`update domains set status = 'verified' where id = $1`, [domainId]);
+  });
+});
