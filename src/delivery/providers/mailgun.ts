@@ -1,0 +1,117 @@
+import {
+  type ApiDialect,
+  apiConcurrency,
+  apiFault,
+  apiReply,
+  type ApiResponse,
+  createSubmitter,
+  outcomeOf,
+} from './http-api.ts';
+import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
+import {
+  type FormField,
+  type MailgunSettings,
+  mailgunMessage,
+  mailgunSettings,
+  requestMailgun,
+} from './mailgun/api.ts';
+import { mailgunCallbacks, REFERENCE_VARIABLE } from './mailgun/callbacks.ts';
+import { mailgunDomains } from './mailgun/domains.ts';
+import type { EmailProvider, HandOverOutcome, OutgoingEmail } from './port.ts';
+
+const TITLE = 'Mailgun';
+
+/** Switches Mailgun's own tracking off, which would rewrite links and add a pixel. */
+const TRACKING_OFF: readonly FormField[] = [
+  ['o:tracking', 'no'],
+  ['o:tracking-clicks', 'no'],
+  ['o:tracking-opens', 'no'],
+];
+
+function accepted(response: ApiResponse): HandOverOutcome {
+  const { id } = (response.json ?? {}) as { id?: unknown };
+  if (typeof id !== 'string') return { kind: 'unknown', reason: `${TITLE}: the response has no id` };
+  // Events have the id without angle brackets.
+  const providerMessageId = id.replace(/^<|>$/g, '');
+  return { kind: 'accepted', providerMessageId, response: String(response.status), delivered: false };
+}
+
+/**
+ * Mailgun has no error codes, only texts. A domain that is unknown or not verified concerns its own mail alone, so it
+ * must not stop the mail of other domains as a fault would.
+ */
+const dialect: ApiDialect = {
+  title: TITLE,
+  repeatable: false,
+  accepted,
+  verdict(response) {
+    const message = mailgunMessage(response);
+    const refused = (code: Extract<HandOverOutcome, { kind: 'refused' }>['code']): HandOverOutcome => ({
+      kind: 'refused',
+      code,
+      response: apiReply(response, message),
+    });
+    switch (response.status) {
+      case 400:
+        if (/\bto\b.{0,40} is not a valid address/i.test(message)) return refused('invalid_recipient');
+        if (/\bfrom\b.{0,40} is not a valid address/i.test(message)) return refused('sender_rejected');
+        return refused('rejected');
+      case 403:
+        return /domain .{0,300}(?:unverified|requires dns|test purposes)/i.test(message)
+          ? refused('sender_rejected')
+          : null;
+      case 404:
+        return /domain not found/i.test(message) ? refused('sender_rejected') : apiFault(response, dialect);
+    }
+    return null;
+  },
+};
+
+/** Variables are visible to recipients in X-Mailgun-Variables, so the client's tags stay here. */
+async function submit(email: OutgoingEmail, settings: MailgunSettings, { egress }: ProviderDeps) {
+  const { domain } = email.content.from;
+  const result = await requestMailgun(settings, egress, {
+    method: 'POST',
+    path: `/v3/${encodeURIComponent(domain)}/messages.mime`,
+    form: [
+      ['to', email.to],
+      [`v:${REFERENCE_VARIABLE}`, email.reference],
+      ...TRACKING_OFF,
+      ['message', email.built.data],
+    ],
+  });
+  return outcomeOf(result, dialect);
+}
+
+function createMailgunProvider(settings: MailgunSettings, deps: NamedProviderDeps): EmailProvider {
+  return {
+    name: 'mailgun',
+    concurrency: apiConcurrency(deps.config),
+    handOver: createSubmitter((email: OutgoingEmail) => submit(email, settings, deps)),
+    close: () => Promise.resolve(),
+  };
+}
+
+async function check(settings: MailgunSettings, { egress }: ProviderDeps): Promise<string | null> {
+  const result = await requestMailgun(settings, egress, { method: 'GET', path: '/v4/domains?limit=1' });
+  if (result.kind !== 'response') return `${TITLE}: ${result.reason}`;
+  if (result.status === 200) return null;
+  if (result.status === 401 || result.status === 403) {
+    return `${TITLE} refuses the API key; it must be one of the account, in the region ${settings.region}`;
+  }
+  return `${TITLE}: ${result.status} ${mailgunMessage(result)}`;
+}
+
+/** Mailgun. It takes complete messages, and has no idempotency keys. */
+export const mailgun: ProviderKind<MailgunSettings, 'email'> = {
+  name: 'mailgun',
+  channel: 'email',
+  title: TITLE,
+  settings: mailgunSettings,
+  secrets: ['api_key', 'webhook_signing_key'],
+  repeatable: false,
+  create: createMailgunProvider,
+  check,
+  domains: mailgunDomains,
+  callbacks: mailgunCallbacks,
+};

@@ -1,0 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Waits until the next request may be made. */
+export type Pace = () => Promise<void>;
+
+/**
+ * Spreads requests evenly, for services that allow few in a second. Requests that come together form a line.
+ * @param clock milliseconds of a clock that never goes back, and how to wait; for tests
+ */
+export function createPace(
+  perSecond: number,
+  clock: { now(): number; wait(ms: number): Promise<unknown> } = {
+    now: () => performance.now(),
+    wait: sleep,
+  },
+): Pace {
+  const intervalMs = 1_000 / perSecond;
+  let next = 0;
+  return async () => {
+    const now = clock.now();
+    const at = Math.max(now, next);
+    next = at + intervalMs;
+    if (at > now) await clock.wait(at - now);
+  };
+}

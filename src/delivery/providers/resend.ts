@@ -1,0 +1,145 @@
+import type { EmailAddress } from '../addresses/email.ts';
+import { headersOf, smtpUtf8Refusal, textOf } from './email-parts.ts';
+import {
+  type ApiDialect,
+  apiConcurrency,
+  apiReply,
+  type ApiResponse,
+  createSubmitter,
+  outcomeOf,
+} from './http-api.ts';
+import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
+import { createPace } from './pace.ts';
+import type { EmailProvider, HandOverOutcome, OutgoingEmail } from './port.ts';
+import {
+  requestResend,
+  resendErrorName,
+  resendMessage,
+  type ResendSettings,
+  resendSettings,
+} from './resend/api.ts';
+import { REFERENCE_TAG, resendCallbacks } from './resend/callbacks.ts';
+import { resendDomains } from './resend/domains.ts';
+
+const TITLE = 'Resend';
+const MAX_TAGS = 50;
+/** What Resend allows in the name and the value of a tag. */
+const TAG_TEXT = /^[A-Za-z0-9_-]{1,256}$/;
+
+function accepted(response: ApiResponse): HandOverOutcome {
+  const { id } = (response.json ?? {}) as { id?: unknown };
+  if (typeof id !== 'string') return { kind: 'unknown', reason: `${TITLE}: the response has no id` };
+  return { kind: 'accepted', providerMessageId: id, response: String(response.status), delivered: false };
+}
+
+/** The error codes of https://resend.com/docs/api-reference/errors. All others are judged by their status. */
+const dialect: ApiDialect = {
+  title: TITLE,
+  repeatable: true,
+  accepted,
+  errorCode: resendErrorName,
+  verdict(response) {
+    const name = resendErrorName(response);
+    const message = resendMessage(response);
+    const refused = (code: Extract<HandOverOutcome, { kind: 'refused' }>['code']): HandOverOutcome => ({
+      kind: 'refused',
+      code,
+      response: apiReply(response, `${name} ${message}`),
+    });
+    switch (name) {
+      case 'invalid_from_address':
+        return refused('sender_rejected');
+      case 'validation_error':
+        if (/\bdomain\b.{0,300}\bnot verified\b|only send testing emails/i.test(message))
+          return refused('sender_rejected');
+        return /`to`/.test(message) ? refused('invalid_recipient') : refused('rejected');
+      case 'security_error':
+        return refused('content_rejected');
+      // The first request with this key is still being processed. The next attempt learns what became of it.
+      case 'concurrent_idempotent_requests':
+        return { kind: 'deferred', response: apiReply(response, name) };
+      // Another request with this key has been accepted, perhaps by an earlier version of Carillon: a callback tells.
+      case 'invalid_idempotent_request':
+        return { kind: 'unknown', reason: `${TITLE}: ${name}` };
+      default:
+        return null;
+    }
+  },
+};
+
+function addressText({ name, address }: EmailAddress): string {
+  return name === null ? address : `"${name.replace(/["\\]/g, '\\$&')}" <${address}>`;
+}
+
+/** Tags come back in events. Resend accepts only some characters, so others of the client's tags are left out. */
+function tagsOf({ reference, tags }: OutgoingEmail): { name: string; value: string }[] {
+  const fitting = Object.entries(tags).filter(([name, value]) => TAG_TEXT.test(name) && TAG_TEXT.test(value));
+  return [[REFERENCE_TAG, reference] as const, ...fitting.slice(0, MAX_TAGS - 1)].map(([name, value]) => ({
+    name,
+    value,
+  }));
+}
+
+/**
+ * The key is the message's, not the attempt's: a message that may have arrived is handed over again as the next attempt,
+ * and must not arrive twice. Resend remembers the keys of accepted requests for a day.
+ */
+async function submit(email: OutgoingEmail, settings: ResendSettings, { config, egress }: ProviderDeps) {
+  const refusal = smtpUtf8Refusal(email, TITLE);
+  if (refusal) return refusal;
+  const { content } = email;
+  const result = await requestResend(settings, egress, {
+    method: 'POST',
+    path: '/emails',
+    headers: { 'idempotency-key': email.reference },
+    body: {
+      from: addressText(content.from),
+      to: [email.to],
+      subject: content.subject,
+      ...(content.replyTo ? { reply_to: [addressText(content.replyTo)] } : {}),
+      ...(content.html ? { html: content.html } : {}),
+      text: textOf(content),
+      headers: headersOf(email, config.MAIL_DOMAIN),
+      tags: tagsOf(email),
+    },
+  });
+  return outcomeOf(result, dialect);
+}
+
+function createResendProvider(settings: ResendSettings, deps: NamedProviderDeps): EmailProvider {
+  const pace = createPace(settings.requests_per_second);
+  return {
+    name: 'resend',
+    concurrency: apiConcurrency(deps.config),
+    handOver: createSubmitter(async (email: OutgoingEmail) => {
+      await pace();
+      return submit(email, settings, deps);
+    }),
+    close: () => Promise.resolve(),
+  };
+}
+
+async function check(settings: ResendSettings, { egress }: ProviderDeps): Promise<string | null> {
+  const result = await requestResend(settings, egress, { method: 'GET', path: '/domains?limit=1' });
+  if (result.kind !== 'response') return `${TITLE}: ${result.reason}`;
+  if (result.status === 200) return null;
+  const name = resendErrorName(result);
+  if (name === 'restricted_api_key')
+    return 'the API key may only send; it needs full access to manage domains';
+  if (result.status === 401 || name === 'invalid_api_key') return `${TITLE} refuses the API key`;
+  return `${TITLE}: ${result.status} ${resendMessage(result)}`;
+}
+
+/** Resend. It takes the parts of a message, and idempotency keys. */
+export const resend: ProviderKind<ResendSettings, 'email'> = {
+  name: 'resend',
+  channel: 'email',
+  title: TITLE,
+  settings: resendSettings,
+  secrets: ['api_key', 'webhook_secret'],
+  repeatable: true,
+  create: createResendProvider,
+  check,
+  domains: resendDomains,
+  callbacks: resendCallbacks,
+};
