@@ -15,6 +15,7 @@ import * as rateLimitBuckets from './0014_rate_limit_buckets.ts';
 import * as contentWeight from './0015_content_weight.ts';
 import * as sendingIdentities from './0016_sending_identities.ts';
 import * as domains from './0017_domains.ts';
+import * as callbackTokens from './0019_callback_tokens.ts';
 import * as suppressions from './0022_suppressions.ts';
 import * as smsSenders from './0023_sms_senders.ts';
 
@@ -37,6 +38,7 @@ export const migrations = [
   contentWeight,
   sendingIdentities,
   domains,
+  callbackTokens,
   suppressions,
   smsSenders,
 ];

@@ -9,6 +9,7 @@ import type { RouteDefinition } from '../platform/http/route.ts';
 import type { Keyring } from '../platform/secrets/keyring.ts';
 import { createAccountRoutes } from './accounts/routes.ts';
 import { createBrandRoutes } from './brands/routes.ts';
+import { createCallbackRoutes } from './callbacks/routes.ts';
 import { createDeliveryRoutes } from './delivery-status/routes.ts';
 import { createDomainRoutes } from './domains/routes.ts';
 import { createMessageRoutes } from './messages/routes.ts';
@@ -43,6 +44,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createDeliveryRoutes(deps),
     ...createUploadRoutes(deps),
     ...createDomainRoutes(deps),
+    ...createCallbackRoutes(deps),
     ...createWebhookRoutes(deps),
   ];
 }

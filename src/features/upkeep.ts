@@ -2,6 +2,7 @@ import { deliveryUpkeep } from '../delivery/upkeep.ts';
 import { dailyPartitions, deadProcesses, idempotencyKeys } from '../platform/housekeeping/tasks.ts';
 import { gatherUpkeep } from '../platform/housekeeping/upkeep.ts';
 import { domainsUpkeep } from './domains/upkeep.ts';
+import { callbacksUpkeep } from './callbacks/upkeep.ts';
 import { messagesUpkeep } from './messages/upkeep.ts';
 import { uploadsUpkeep } from './uploads/upkeep.ts';
 import { webhooksUpkeep } from './webhooks/upkeep.ts';
@@ -18,5 +19,6 @@ export const upkeep = gatherUpkeep([
   webhooksUpkeep,
   domainsUpkeep,
   uploadsUpkeep,
+  callbacksUpkeep,
   { tasks: [dailyPartitions] },
 ]);

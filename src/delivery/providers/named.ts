@@ -18,6 +18,8 @@ export interface ProviderRow {
   channel: Channel;
   settingsSealed: string;
   callbackTokenSealed: string;
+  /** SHA-256 of the callback token, see {@link callbackDigest}. */
+  callbackDigest: Buffer;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -49,13 +51,17 @@ const MAX_TOKEN_LENGTH = 100;
 const UNIQUE_VIOLATION = '23505';
 
 const COLUMNS = `id, name, kind, channel, settings_sealed as "settingsSealed",
-  callback_token_sealed as "callbackTokenSealed", created_at as "createdAt", updated_at as "updatedAt"`;
+  callback_token_sealed as "callbackTokenSealed", callback_digest as "callbackDigest",
+  created_at as "createdAt", updated_at as "updatedAt"`;
 
 function placeOf(column: 'settings_sealed' | 'callback_token_sealed', id: number): SealedPlace {
   return { table: 'providers', column, row: id, accountId: null };
 }
 
-const digestOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+/** What a callback token is looked up by. */
+export function callbackDigest(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
 
 /** What is wrong with settings, by their names. */
 function settingErrors(issues: readonly z.core.$ZodIssue[]): ValidationErrors {
@@ -164,7 +170,7 @@ export async function findProviderByCallback(
   token: string,
 ): Promise<NamedProvider | null> {
   if (token.length > MAX_TOKEN_LENGTH) return null;
-  const row = await findRow(db, 'callback_digest = $1', digestOf(token));
+  const row = await findRow(db, 'callback_digest = $1', callbackDigest(token));
   return row?.kind === kind ? openProvider(row, keyring) : null;
 }
 
@@ -198,7 +204,7 @@ export async function addProvider(
     kind.channel,
     keyring.seal(JSON.stringify(settings), placeOf('settings_sealed', id)),
     keyring.seal(token, placeOf('callback_token_sealed', id)),
-    digestOf(token),
+    callbackDigest(token),
   ];
   try {
     const added = await db.query<{ createdAt: Date }>(

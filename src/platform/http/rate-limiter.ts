@@ -64,6 +64,7 @@ export function createTokenBuckets(nowMs: () => number = () => performance.now()
 /** A bucket has room for this many seconds of requests. */
 const BURST_SECONDS = 2;
 const LOGINS_PER_MINUTE = 10;
+const UNKNOWN_SECRETS_PER_MINUTE = 60;
 
 type Headers = Record<string, string>;
 
@@ -81,6 +82,11 @@ export interface RateLimiter {
    * @throws AppError `rate_limited`
    */
   login(address: string, account: string): void;
+  /**
+   * Counts one request with an unknown secret in its path, against the client's address.
+   * @throws AppError `rate_limited`
+   */
+  unknownSecret(address: string): void;
 }
 
 function limitHeaders(verdict: RateVerdict): Headers {
@@ -103,7 +109,7 @@ function headersOrRefusal(verdict: RateVerdict): Headers {
 
 /**
  * Rate limits. A single process keeps them in its memory. Several processes share each caller's limit by leases,
- * however unevenly the requests reach them. For logins, and for all requests while the database does not answer, each
+ * however unevenly the requests reach them. For logins and unknown secrets, and for all requests while the database does not answer, each
  * process allows an equal share of the limit.
  * @param processes number of processes that share a limit
  */
@@ -116,6 +122,11 @@ export function createRateLimiter(
     const share = perSecond / processes();
     return headersOrRefusal(buckets.take(caller, share, share * BURST_SECONDS));
   }
+  function takePerMinute(caller: string, perMinute: number): void {
+    const burst = perMinute / processes();
+    const verdict = buckets.take(caller, burst / 60, burst);
+    if (!verdict.allowed) refuse(verdict);
+  }
   return {
     request(caller, perSecond) {
       if (perSecond === 0) return {};
@@ -125,11 +136,10 @@ export function createRateLimiter(
       return verdict.then(headersOrRefusal, () => takeShare(caller, perSecond));
     },
     login(address, account) {
-      const burst = LOGINS_PER_MINUTE / processes();
       for (const caller of [`login from ${address}`, `login of ${account}`]) {
-        const verdict = buckets.take(caller, burst / 60, burst);
-        if (!verdict.allowed) refuse(verdict);
+        takePerMinute(caller, LOGINS_PER_MINUTE);
       }
     },
+    unknownSecret: (address) => takePerMinute(`secret from ${address}`, UNKNOWN_SECRETS_PER_MINUTE),
   };
 }

@@ -1,0 +1,133 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { type DeliveryFact, recordFacts } from '../../delivery/facts.ts';
+import { createCoalescer } from '../../platform/db/coalescer.ts';
+import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import type { Waker } from '../../platform/db/wake.ts';
+import type { EventPublisher } from '../../platform/events/publish.ts';
+
+/** What to record of one callback, or of a part of it. */
+export interface ReportedFacts {
+  providerId: number;
+  facts: readonly DeliveryFact[];
+  /** Digests of the tokens that may be used once. */
+  tokens: readonly Buffer[];
+  /** SHA-256 of the body that the tokens came with. */
+  bodyDigest: Buffer;
+}
+
+/** `reused`: a token came with another body before, so nothing was recorded. */
+export type Recorded = 'recorded' | 'reused';
+
+export interface CallbackRecordingDeps {
+  pool: pg.Pool;
+  events: EventPublisher;
+  waker: Pick<Waker, 'wake'>;
+  log: Logger;
+}
+
+/** Callbacks that arrive together are recorded by one transaction of at most this many facts. */
+const MAX_FACTS = 300;
+const MAX_CALLBACKS = 300;
+const CONCURRENCY = 2;
+const INTERVAL_MS = 2;
+
+/** PostgreSQL: data exceptions, and violated constraints. No repetition of the statement would succeed. */
+const FINAL = /^2[23]/;
+
+const isFinal = (error: unknown) => FINAL.test((error as { code?: string }).code ?? '');
+
+/**
+ * Uses up the tokens of callbacks. A token may come again with the body that it came with first: the provider repeats a
+ * callback whose response it did not receive.
+ * @returns those whose token was used before with another body
+ */
+async function useTokens(
+  client: Queryable,
+  callbacks: readonly ReportedFacts[],
+): Promise<Set<ReportedFacts>> {
+  const used = callbacks.flatMap((callback) => callback.tokens.map((token) => ({ callback, token })));
+  if (used.length === 0) return new Set();
+  const providers = used.map(({ callback }) => callback.providerId);
+  const tokens = used.map(({ token }) => token);
+  await client.query(
+    `insert into callback_tokens (provider_id, token_digest, body_digest)
+     select * from unnest($1::bigint[], $2::bytea[], $3::bytea[]) as t (provider_id, token_digest, body_digest)
+     order by 1, 2 on conflict do nothing`,
+    [providers, tokens, used.map(({ callback }) => callback.bodyDigest)],
+  );
+  const { rows } = await client.query<{ body_digest: Buffer }>(
+    `select t.body_digest
+     from unnest($1::bigint[], $2::bytea[]) with ordinality as u (provider_id, token_digest, n)
+     join callback_tokens t using (provider_id, token_digest) order by u.n`,
+    [providers, tokens],
+  );
+  const reused = used.filter(({ callback }, n) => !rows[n]?.body_digest.equals(callback.bodyDigest));
+  return new Set(reused.map(({ callback }) => callback));
+}
+
+/** Records the facts of callbacks that arrive together in one transaction. */
+export function createCallbackRecording({ pool, events, waker, log }: CallbackRecordingDeps) {
+  async function recordTogether(callbacks: readonly ReportedFacts[]): Promise<Recorded[]> {
+    const { results, queued } = await inTransaction(pool, async (client) => {
+      const reused = await useTokens(client, callbacks);
+      const facts = callbacks.flatMap((each) => (reused.has(each) ? [] : each.facts));
+      return {
+        queued: (await recordFacts(client, facts, events)).queued,
+        results: callbacks.map((each): Recorded => (reused.has(each) ? 'reused' : 'recorded')),
+      };
+    });
+    for (const channel of queued.keys()) waker.wake(channel);
+    return results;
+  }
+
+  /** If the database refuses the data of one fact, the others are recorded without it. */
+  async function record(callbacks: readonly ReportedFacts[]): Promise<Recorded[]> {
+    try {
+      return await recordTogether(callbacks);
+    } catch (error) {
+      if (!isFinal(error)) throw error;
+      const [only] = callbacks;
+      if (callbacks.length > 1) return await recordEach(callbacks);
+      if (only && only.facts.length > 1) {
+        return (await recordEach(only.facts.map((fact) => ({ ...only, facts: [fact] })))).slice(0, 1);
+      }
+      log.error({ err: error, message_id: only?.facts[0]?.messageId }, 'report of a provider not recorded');
+      return ['recorded'];
+    }
+  }
+
+  async function recordEach(callbacks: readonly ReportedFacts[]): Promise<Recorded[]> {
+    const results: Recorded[] = [];
+    for (const callback of callbacks) results.push(...(await record([callback])));
+    return results;
+  }
+
+  const coalescer = createCoalescer<ReportedFacts, Recorded>({
+    maxGroupSize: MAX_CALLBACKS,
+    bytes: { of: ({ facts }) => facts.length, max: MAX_FACTS },
+    concurrency: CONCURRENCY,
+    intervalMs: INTERVAL_MS,
+    run: record,
+  });
+
+  return {
+    /**
+     * Records the facts of a callback. Resolves after the commit.
+     * @throws the error of PostgreSQL if it is unavailable: the provider then repeats the callback
+     */
+    async record(callback: ReportedFacts): Promise<Recorded> {
+      const { facts } = callback;
+      // The tokens decide about all facts, so these stay together.
+      if (callback.tokens.length > 0 || facts.length <= MAX_FACTS) return coalescer.submit(callback);
+      const parts = Array.from({ length: Math.ceil(facts.length / MAX_FACTS) }, (_, n) => ({
+        ...callback,
+        facts: facts.slice(n * MAX_FACTS, (n + 1) * MAX_FACTS),
+      }));
+      await Promise.all(parts.map((part) => coalescer.submit(part)));
+      return 'recorded';
+    },
+  };
+}
+
+export type CallbackRecording = ReturnType<typeof createCallbackRecording>;

@@ -1,0 +1,107 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { NamedProvider } from '../../delivery/providers/named.ts';
+import { notFound } from '../../errors.ts';
+import { clientNetwork, createClientAddress } from '../../platform/auth/client-address.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { Waker } from '../../platform/db/wake.ts';
+import { createResolver } from '../../platform/dns/resolver.ts';
+import { createEgress } from '../../platform/egress/client.ts';
+import type { EventPublisher } from '../../platform/events/publish.ts';
+import type { RateLimiter } from '../../platform/http/rate-limiter.ts';
+import {
+  defineRoute,
+  type RawResult,
+  type RouteDefinition,
+  type RouteInput,
+} from '../../platform/http/route.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { createCallbackProviders } from './providers.ts';
+import { createCallbackRecording } from './recording.ts';
+import { type CallbackReply, createCallbacks } from './service.ts';
+
+export interface CallbackRouteDeps {
+  config: { TRUSTED_PROXIES: string[]; DNS_SERVERS: string[]; EGRESS_ALLOW: string[] };
+  database: Database;
+  log: Logger;
+  keyring: Keyring;
+  rateLimiter: RateLimiter;
+  waker: Waker;
+  events: EventPublisher;
+}
+
+const MAX_BODY_BYTES = 1024 * 1024;
+const USER_AGENT = 'Carillon-Callbacks/1';
+
+const params = z.strictObject({ kind: z.string(), token: z.string() });
+type CallbackInput = RouteInput<z.output<typeof params>>;
+
+const responses = { 200: { description: 'Everything is recorded', schema: null } };
+const facts = {
+  path: '/callbacks/:kind/:token',
+  tag: 'Callbacks',
+  auth: 'none',
+  opaque: true,
+  params,
+  maxBodyBytes: MAX_BODY_BYTES,
+  responses,
+} as const;
+
+const rawReply = (raw: CallbackReply): RawResult => ({ status: 200, raw });
+
+/** The callback URLs of named providers. Each provider sends its reports there. */
+export function createCallbackRoutes(deps: CallbackRouteDeps): RouteDefinition[] {
+  const { config, database, log, keyring, rateLimiter, waker, events } = deps;
+  const { pool } = database;
+  const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
+  const egress = createEgress({
+    resolver: createResolver(config.DNS_SERVERS),
+    allow: config.EGRESS_ALLOW,
+    userAgent: USER_AGENT,
+  });
+  const providers = createCallbackProviders(pool, keyring, log);
+  const recording = createCallbackRecording({ pool, events, waker, log });
+  const callbacks = createCallbacks({ keyring, egress, recording, log });
+
+  /**
+   * Only wrong tokens count against the limit: all customers of a service share its addresses, and none of them can use
+   * up the limit for us.
+   * @throws AppError not_found, rate_limited
+   */
+  async function providerOf({ params: { kind, token }, ctx }: CallbackInput): Promise<NamedProvider> {
+    const provider = await providers.find(kind, token);
+    if (provider?.kind.callbacks) return provider;
+    rateLimiter.unknownSecret(clientNetwork(clientAddress(ctx.req)));
+    throw notFound('callback');
+  }
+
+  async function take(input: CallbackInput, provider: NamedProvider): Promise<RawResult> {
+    const { ctx, publicUrl, bytes } = input;
+    const url = `${publicUrl}${ctx.path}${ctx.search}`;
+    const request = { headers: ctx.req.headers, body: bytes ?? Buffer.alloc(0), url, now: new Date() };
+    return rawReply(await callbacks.take(provider, request));
+  }
+
+  return [
+    defineRoute({
+      ...facts,
+      method: 'POST',
+      operationId: 'takeCallback',
+      summary: 'Report of a provider',
+      idempotency: 'none',
+      handler: async (input) => take(input, await providerOf(input)),
+    }),
+    defineRoute({
+      ...facts,
+      method: 'GET',
+      operationId: 'takeCallbackQuery',
+      summary: 'Report of a provider in a query, or a check of the URL',
+      async handler(input) {
+        const provider = await providerOf(input);
+        // Some services look whether the URL exists before they use it.
+        const isCheck = input.ctx.method === 'HEAD' || input.ctx.querystring === '';
+        return isCheck ? rawReply({ contentType: 'text/plain', body: '' }) : take(input, provider);
+      },
+    }),
+  ];
+}

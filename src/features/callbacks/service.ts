@@ -1,0 +1,108 @@
+import { createHash, createSecretKey } from 'node:crypto';
+import type { Logger } from 'pino';
+import { parseMessageReference } from '../../delivery/addresses/reference.ts';
+import type { DeliveryFact } from '../../delivery/facts.ts';
+import type { CallbackRequest, CallbackResult, ProviderFact } from '../../delivery/providers/kind.ts';
+import type { NamedProvider } from '../../delivery/providers/named.ts';
+import { AppError, notFound } from '../../errors.ts';
+import type { Egress } from '../../platform/egress/client.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import type { CallbackRecording } from './recording.ts';
+
+export interface CallbackDeps {
+  keyring: Keyring;
+  /** For certificates, and to confirm subscriptions. */
+  egress: Egress;
+  recording: CallbackRecording;
+  log: Logger;
+}
+
+/** The response that the service expects. */
+export interface CallbackReply {
+  contentType: string;
+  body: string;
+}
+
+type Reports = Extract<CallbackResult, { kind: 'reports' }>;
+
+const EMPTY: CallbackReply = { contentType: 'text/plain', body: '' };
+
+const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest();
+
+/** What providers send to the callback URLs. */
+export interface Callbacks {
+  /**
+   * Takes a callback. Resolves when everything in it is committed.
+   * @throws AppError not_found if the provider has no callbacks; forbidden if the callback is not genuine; unavailable if
+   *   it could not be checked or confirmed
+   */
+  take(provider: NamedProvider, request: CallbackRequest): Promise<CallbackReply>;
+}
+
+export function createCallbacks({ keyring, egress, recording, log }: CallbackDeps): Callbacks {
+  const keys = keyring.accepted('reference').map(({ key }) => createSecretKey(key));
+
+  /** @returns null if the fact has no genuine reference: it is about mail that Carillon did not send */
+  function deliveryFact(provider: string, fact: ProviderFact): DeliveryFact | null {
+    const { reference, ...rest } = fact;
+    const message = reference === null ? null : parseMessageReference(keys, reference);
+    return message && { ...rest, ...message, source: { kind: 'callback', provider } };
+  }
+
+  async function record(
+    { id, name }: NamedProvider,
+    { body }: CallbackRequest,
+    reports: Reports,
+  ): Promise<void> {
+    const facts = reports.facts.flatMap((fact) => deliveryFact(name, fact) ?? []);
+    log.debug(
+      {
+        provider: name,
+        facts: facts.length,
+        foreign: reports.facts.length - facts.length,
+        ignored: reports.ignored,
+      },
+      'callback received',
+    );
+    if (facts.length === 0 && reports.onceTokens.length === 0) return;
+    const tokens = reports.onceTokens.map(sha256);
+    const recorded = await recording.record({ providerId: id, facts, tokens, bodyDigest: sha256(body) });
+    if (recorded === 'reused') throw refused(name, 'its token was used before');
+  }
+
+  function refused(provider: string, reason: string): AppError {
+    log.warn({ provider, reason }, 'callback refused');
+    return new AppError('forbidden', 'the callback is not genuine');
+  }
+
+  /** The kind has checked that the host is the service's. A redirect could lead elsewhere and is not followed. */
+  async function confirm(provider: string, url: string): Promise<void> {
+    if (URL.parse(url)?.protocol !== 'https:')
+      throw refused(provider, 'the confirmation is not an https URL');
+    const result = await egress.request({ url, method: 'GET' });
+    const ok = result.ok && result.statusCode >= 200 && result.statusCode < 300;
+    log.info({ provider, status_code: result.statusCode, confirmed: ok }, 'callback subscription requested');
+    if (!ok) throw new AppError('unavailable', 'the subscription could not be confirmed; try again');
+  }
+
+  return {
+    async take(provider, request) {
+      const { kind, settings, name } = provider;
+      if (!kind.callbacks) throw notFound('callback');
+      const result = await kind.callbacks.parseCallback(request, settings, egress);
+      switch (result.kind) {
+        case 'refused':
+          throw refused(name, result.reason);
+        case 'unavailable':
+          log.warn({ provider: name, reason: result.reason }, 'callback not checked');
+          throw new AppError('unavailable', 'the callback cannot be checked right now; try again');
+        case 'confirm':
+          await confirm(name, result.url);
+          return EMPTY;
+        case 'reports':
+          await record(provider, request, result);
+          return result.response ?? EMPTY;
+      }
+    },
+  };
+}

@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import pino from 'pino';
+import { z } from 'zod';
+import { messageReference } from '../../src/delivery/addresses/reference.ts';
+import type {
+  CallbackRequest,
+  CallbackResult,
+  ProviderFact,
+  ProviderKind,
+} from '../../src/delivery/providers/kind.ts';
+import type { NamedProvider } from '../../src/delivery/providers/named.ts';
+import { createCallbackRecording } from '../../src/features/callbacks/recording.ts';
+import { type Callbacks, createCallbacks } from '../../src/features/callbacks/service.ts';
+import type { Database } from '../../src/platform/db/database.ts';
+import type { Egress } from '../../src/platform/egress/client.ts';
+import { createKeyring } from '../../src/platform/secrets/keyring.ts';
+import { TEST_SECRET } from './api.ts';
+import { testEvents } from './events.ts';
+
+/** A report in a callback of the service below. */
+export interface TestItem {
+  reference: string | null;
+  type: ProviderFact['type'];
+  id?: string;
+  response?: string;
+}
+
+const bounce = { type: 'hard', subtype: 'no_such_mailbox', diagnostic: '550 5.1.1 unknown' } as const;
+
+function factOf({ reference, type, id, response }: TestItem): ProviderFact {
+  return {
+    reference,
+    providerMessageId: id ?? null,
+    type,
+    occurredAt: new Date(),
+    response: response ?? null,
+    bounce: type === 'bounced' ? bounce : null,
+    failure: type === 'failed' ? { code: 'rejected', message: 'dropped' } : null,
+    suppresses: true,
+  };
+}
+
+/** A service that signs its callbacks with the word `genuine`. */
+const testKind: ProviderKind = {
+  name: 'test',
+  channel: 'email',
+  title: 'Test',
+  settings: z.strictObject({}),
+  secrets: [],
+  repeatable: false,
+  create() {
+    throw new Error('sends nothing');
+  },
+  check: () => Promise.resolve(null),
+  callbacks: {
+    parseCallback({ headers, body }): Promise<CallbackResult> {
+      if (headers['x-signature'] !== 'genuine') return Promise.resolve({ kind: 'refused', reason: 'wrong' });
+      const {
+        items = [],
+        token,
+        confirm,
+        unavailable,
+      } = JSON.parse(body.toString('utf8')) as {
+        items?: TestItem[];
+        token?: string;
+        confirm?: string;
+        unavailable?: string;
+      };
+      if (confirm !== undefined) return Promise.resolve({ kind: 'confirm', url: confirm });
+      if (unavailable !== undefined) return Promise.resolve({ kind: 'unavailable', reason: unavailable });
+      const onceTokens = token === undefined ? [] : [token];
+      return Promise.resolve({
+        kind: 'reports',
+        facts: items.map(factOf),
+        inbound: [],
+        ignored: 0,
+        onceTokens,
+      });
+    },
+  },
+};
+
+/** A named provider of that service. */
+export function testProvider(name: string, id = 1): NamedProvider {
+  const callbackToken = createHash('sha256').update(name).digest('hex');
+  const at = new Date();
+  return {
+    id,
+    name,
+    channel: 'email',
+    kind: testKind,
+    settings: {},
+    callbackToken,
+    createdAt: at,
+    updatedAt: at,
+  };
+}
+
+/** A callback of that service. */
+export function testCallback(body: unknown, signature = 'genuine'): CallbackRequest {
+  return {
+    headers: { 'x-signature': signature },
+    body: Buffer.from(JSON.stringify(body)),
+    url: 'https://mail.test/callbacks/test/x',
+    now: new Date(),
+  };
+}
+
+const keyring = createKeyring(TEST_SECRET);
+
+/** The reference of a message, as a provider returns it. */
+export function testReference(accountId: number, messageId: number): string {
+  return messageReference(keyring.subkey('reference').key, { accountId, messageId });
+}
+
+/** Takes callbacks as the api role does. */
+export function testCallbacks({ pool }: Database, egress: Egress): Callbacks {
+  const log = pino({ level: 'silent' });
+  const waker = { wake: () => undefined };
+  const recording = createCallbackRecording({ pool, events: testEvents, waker, log });
+  return createCallbacks({ keyring, egress, recording, log });
+}
