@@ -43,9 +43,49 @@ create function was_sent(message bigint) returns boolean language plpgsql stable
 begin
   return exists (select 1 from messages m where m.id = message and m.sent_at is not null);
 end $$;
+
+alter table accounts add column recipients_changed_at timestamptz;
+comment on column accounts.recipients_changed_at is
+  'when the API last suppressed or unsubscribed a recipient, within five seconds; see await_intents';
+create index suppressions_ending on suppressions (account_id, id)
+  where released_at is not null or expires_at is not null;
+
+-- Volatile: each call sees what is committed, not only what its statement saw when it began.
+create function is_suppressed(account bigint, address text, untagged boolean) returns boolean language plpgsql as $$
+begin
+  return exists (
+    select 1 from suppressions s where s.account_id = account and s.address_key = address
+      and s.released_at is null and (s.expires_at is null or s.expires_at > clock_timestamp()))
+  or (untagged and exists (
+    select 1 from suppressions s where s.account_id = account and s.untagged_key = address_without_tag(address)
+      and s.released_at is null and (s.expires_at is null or s.expires_at > clock_timestamp())));
+end $$;
+
+-- An intent under way has a shared lock on its accounts, see accounts_to_send. Waiting for the transactions that have it
+-- now stops no other intent, as waiting for an exclusive lock would.
+create function await_intents(account bigint) returns void language plpgsql as $$
+declare
+  under_way text[] := array(
+    select l.virtualtransaction from pg_locks l
+    where l.locktype = 'advisory' and l.granted and l.mode = 'ShareLock' and l.objsubid = 2
+      and l.database = (select oid from pg_database where datname = current_database())
+      and l.classid = 1129468235 and l.objid = (account % 256)::oid and l.pid <> pg_backend_pid());
+begin
+  while exists (
+    select 1 from pg_locks l where l.locktype = 'advisory' and l.classid = 1129468235 and l.granted
+      and l.virtualtransaction = any(under_way))
+  loop
+    perform pg_sleep(0.002);
+  end loop;
+end $$;
+comment on function await_intents is
+  'waits for the intents of the account that are under way; those that begin meanwhile are not waited for';
 `;
 
 export const down = `
+drop function await_intents, is_suppressed;
+drop index suppressions_ending;
+alter table accounts drop column recipients_changed_at;
 drop function was_sent, reached_since;
 drop table soft_bounces;
 alter table suppressions drop column untagged_key;

@@ -97,6 +97,8 @@ const settings = z.object({
     .pipe(z.array(z.number().positive()).min(1)),
   /** Requests per second for one API key, over all API processes; the burst is twice this. 0 means no limit. */
   RATE_LIMIT_PER_KEY: count(100),
+  /** Treat `ada+news@example.com` and `ada@example.com` as one recipient in suppressions and opt-outs. */
+  SUPPRESS_PLUS_ADDRESSES: flag,
   SANDBOX_MONTHLY_CAP: count(100),
   ALLOWANCE_FREE: count(1_000),
   ALLOWANCE_PAID: count(50_000),

@@ -13,7 +13,7 @@ export const MAX_DIAGNOSTIC = 500;
 
 /** SQL: whether the suppression has ended. @param row SQL: the name of the row */
 export function endedSql(row: string): string {
-  return `(${row}.released_at is not null or ${row}.expires_at <= now())`;
+  return `(${row}.released_at is not null or coalesce(${row}.expires_at, 'infinity') <= now())`;
 }
 
 /**

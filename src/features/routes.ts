@@ -13,6 +13,7 @@ import { createCallbackRoutes } from './callbacks/routes.ts';
 import { createDeliveryRoutes } from './delivery-status/routes.ts';
 import { createDomainRoutes } from './domains/routes.ts';
 import { createMessageRoutes } from './messages/routes.ts';
+import { createSuppressionRoutes } from './suppressions/routes.ts';
 import { createUploadRoutes } from './uploads/routes.ts';
 import { createAuthRoutes } from './users/routes.ts';
 import { createWebhookRoutes } from './webhooks/routes.ts';
@@ -42,6 +43,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createBrandRoutes(deps),
     ...createMessageRoutes(deps),
     ...createDeliveryRoutes(deps),
+    ...createSuppressionRoutes(deps),
     ...createUploadRoutes(deps),
     ...createDomainRoutes(deps),
     ...createCallbackRoutes(deps),

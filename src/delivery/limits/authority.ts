@@ -70,7 +70,7 @@ export function furtherCtes(ctes: readonly Cte[]): string {
 
 /**
  * SQL: `send`, or the name of the first limit that refuses the message. It is part of the statement that writes the
- * intent, so that no message leaves on facts older than its intent. Needs `a`, `q`, `m` and `c`.
+ * intent, so that no message leaves on facts older than its intent. Needs `a`, `q`, `m`, `c` and `settings`.
  */
 export function verdictSql(table: Limits = limits): string {
   const refusals = table

@@ -11,6 +11,7 @@ import type { Channel, FailureCode } from '../message.ts';
  * - `a`: the account, a row of `accounts`
  * - `q`: the queue row, of `send_queue`; a claim reads `message_id`, `queued_at` and the `queueColumns` of the limits
  * - `m`: the message, of `messages`, and `c`, its content, of `message_contents`: before hand-over only
+ * - `settings`, with `plus_addresses`: before hand-over only
  * - the limit's own name: its figures, in a claim and in the status
  */
 export interface Limit {

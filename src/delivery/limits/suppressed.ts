@@ -1,15 +1,26 @@
 import type { Limit } from './limit.ts';
 
-/** A recipient that the account must not write to. */
+/** SQL: an active suppression. @param matches SQL over `s` and `m` */
+const suppressedSql = (matches: string) => `exists (
+      select 1 from suppressions s
+      where s.account_id = m.account_id and ${matches} and s.released_at is null
+        and (s.expires_at is null or s.expires_at > now()))`;
+
+/**
+ * A recipient that the account must not write to. The statement may have begun before a suppression was committed, and
+ * may have waited for its locks since. If the API has just suppressed an address of the account, each message is
+ * therefore checked once more as of now; see `recipient-fence.ts`.
+ */
 export const suppressed = {
   name: 'suppressed',
   title: "the recipient's address is suppressed",
+  settings: (config) => ({ suppress_plus_addresses: config.SUPPRESS_PLUS_ADDRESSES ? 1 : 0 }),
   condition: {
     reads: 'message',
-    sql: `exists (
-      select 1 from suppressions s
-      where s.account_id = m.account_id and s.address_key = m.to_key and s.released_at is null
-        and (s.expires_at is null or s.expires_at > now()))`,
+    sql: `(${suppressedSql('s.address_key = m.to_key')}
+      or (settings.plus_addresses and ${suppressedSql('s.untagged_key = address_without_tag(m.to_key)')})
+      or (a.recipients_changed_at > now() - interval '10 seconds'
+        and is_suppressed(m.account_id, m.to_key, settings.plus_addresses)))`,
   },
   handOver: { effect: 'fail', code: 'suppressed', message: 'the address is suppressed' },
 } as const satisfies Limit;

@@ -39,6 +39,8 @@ export interface BatchRequest {
   seq: number;
   provider: string;
   claims: readonly ClaimId[];
+  /** Whether a suppression of `ada@example.com` also covers `ada+news@example.com`, and the other way round. */
+  plusAddresses?: boolean;
 }
 
 /**
@@ -69,7 +71,7 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
         q.attempt_count > 0 and exists (
           select 1 from message_events e
           where e.message_id = m.id and e.message_id between $6 and $7 and e.type = 'unknown' offset 0) as uncertain
-      from claimed q
+      from claimed q cross join (select $8::boolean as plus_addresses) settings
       -- The bounds of all ids let PostgreSQL leave out partitions before it opens them.
       cross join lateral (
         select * from messages m where m.id = q.message_id and m.id between $6 and $7 offset 0) m
@@ -96,6 +98,7 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
       // Bounds that no id has if there are no claims.
       Math.min(...ids, Number.MAX_SAFE_INTEGER),
       Math.max(...ids, 0),
+      request.plusAddresses ?? false,
     ],
   });
   return rows;

@@ -280,7 +280,9 @@ class SendQueue implements QueueAdapter<Claim> {
     // The sweep drops intents that are not listed here: those whose commit succeeded but was never confirmed.
     this.#liveSeqs.add(seq);
     try {
-      const messages = await intendBatch(this.#deps.pool, { owner, seq, provider, claims });
+      const plusAddresses = this.#deps.limits.suppress_plus_addresses === 1;
+      const request = { owner, seq, provider, claims, plusAddresses };
+      const messages = await intendBatch(this.#deps.pool, request);
       const leaving = messages.filter((message) => message.verdict === 'send');
       const outcomes = leaving.length > 0 ? await this.#handOver(state, claims, leaving) : [];
       await countLosses(this.#deps.pool, owner, leaving, outcomes).catch((error: unknown) =>

@@ -55,8 +55,8 @@ export interface CreatedResult {
   status: number;
   body: unknown;
   resourceId: number;
-  /** Called after the commit, for wake-up hints. A replay does not call it. */
-  afterCommit?: () => void;
+  /** Called after the commit and awaited, for wake-up hints and fences. A replay does not call it. */
+  afterCommit?: () => void | Promise<void>;
 }
 
 export interface IdempotentResult {
@@ -155,7 +155,7 @@ export async function withIdempotency(
     return result;
   });
   if (created) {
-    created.afterCommit?.();
+    await created.afterCommit?.();
     return { status: created.status, body: created.body, replayed: false };
   }
   if (!request) throw new Error('unreachable: without a key the work is always done');

@@ -41,6 +41,12 @@ const makers: Record<string, Maker> = {
        values ($1, $2, 'email', 'sent', 'a@b.test', 'a@b.test', $3) returning id`,
       [accountId, brandId, MARK],
     ),
+  '/v1/my/suppressions/:id': ({ accountId }) =>
+    inserted(
+      `insert into suppressions (account_id, address_key, email, reason) values ($1, $2, $2, 'manual')
+       on conflict (account_id, address_key) do update set reason = 'manual' returning id`,
+      [accountId, `a@${MARK}.test`],
+    ),
   '/v1/my/uploads/:signed_id': (tenant) => addUpload(api, 'image/png', tenant),
   '/v1/my/webhooks/:id': ({ accountId, brandId }) =>
     inserted(

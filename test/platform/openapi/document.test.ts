@@ -218,6 +218,10 @@ describe('responses', () => {
     ['GET', '/v1/my/messages', '/v1/my/messages', undefined],
     ['GET', '/v1/my/messages/999999999', '/v1/my/messages/{id}', undefined],
     ['POST', '/v1/my/messages', '/v1/my/messages', { channel: 'pigeon' }],
+    ['POST', '/v1/my/suppressions', '/v1/my/suppressions', { email: 'ada@example.com' }],
+    ['GET', '/v1/my/suppressions', '/v1/my/suppressions', undefined],
+    ['DELETE', '/v1/my/suppressions/999999999', '/v1/my/suppressions/{id}', undefined],
+    ['POST', '/v1/my/suppressions/bulk', '/v1/my/suppressions/bulk', { add: ['bob@example.com', 'no'] }],
   ];
 
   it.each(asked)(

@@ -1,0 +1,54 @@
+import type pg from 'pg';
+
+/** Keeps batches from leaving on an outdated view of who may receive mail. */
+export interface RecipientFence {
+  /**
+   * Call it after the commit of a suppression or an opt-out, and before the response. Once it resolves, only batches
+   * whose intents were written before can still leave for the recipient.
+   *
+   * It stops no sender. It marks the account, so that intents whose statement began before the commit check their
+   * recipients once more when they have their lock; and it waits for the intents that have their lock already.
+   */
+  wait(accountId: number): Promise<void>;
+}
+
+async function fence(pool: pg.Pool, accountId: number): Promise<void> {
+  // An intent's statement compares this time with its own start, less ten seconds: the mark may be five seconds old.
+  await pool.query(
+    `update accounts set recipients_changed_at = clock_timestamp()
+     where id = $1 and coalesce(recipients_changed_at, '-infinity') < clock_timestamp() - interval '5 seconds'`,
+    [accountId],
+  );
+  await pool.query('select await_intents($1)', [accountId]);
+}
+
+interface Rounds {
+  current: Promise<void>;
+  /** Begins when the current one has ended; callers who come meanwhile share it. */
+  next: Promise<void> | null;
+}
+
+/** Callers of one account share a round of waiting, so that many suppressions at once cost little. */
+export function createRecipientFence(pool: pg.Pool): RecipientFence {
+  const byAccount = new Map<number, Rounds>();
+
+  function begin(accountId: number): Promise<void> {
+    const current = fence(pool, accountId).finally(() => {
+      if (byAccount.get(accountId)?.next === null) byAccount.delete(accountId);
+    });
+    byAccount.set(accountId, { current, next: null });
+    return current;
+  }
+
+  return {
+    wait(accountId) {
+      const rounds = byAccount.get(accountId);
+      if (!rounds) return begin(accountId);
+      rounds.next ??= rounds.current.then(
+        () => begin(accountId),
+        () => begin(accountId),
+      );
+      return rounds.next;
+    },
+  };
+}

@@ -1,0 +1,143 @@
+import type { Channel } from '../../delivery/message.ts';
+import { endedSql, type SuppressionReason, suppressionUpsertSql } from '../../delivery/suppressions.ts';
+import type { AccountScope } from '../../platform/db/model.ts';
+import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+
+/** A row of `suppressions`, without the columns that only delivery reads. */
+export interface SuppressionRow {
+  id: number;
+  account_id: number;
+  address_key: string;
+  email: string | null;
+  phone: string | null;
+  reason: SuppressionReason;
+  source_provider: string | null;
+  diagnostic: string | null;
+  active: boolean;
+  expires_at: Date | null;
+  created_at: Date;
+}
+
+const COLUMNS = `s.id, s.account_id, s.address_key, s.email, s.phone, s.reason, s.source_provider, s.diagnostic,
+  not ${endedSql('s')} as active, s.expires_at, s.created_at`;
+
+/** An address to suppress by hand. */
+export interface ManualSuppression {
+  channel: Channel;
+  key: string;
+  diagnostic: string | null;
+  expiresAt: Date | null;
+}
+
+/**
+ * Suppresses addresses by hand.
+ * @returns the rows that were written; an address is absent if a suppression that lasts as long is active
+ */
+export async function suppress(
+  db: Queryable,
+  { accountId }: AccountScope,
+  given: readonly ManualSuppression[],
+): Promise<SuppressionRow[]> {
+  const { rows } = await db.query<SuppressionRow>(
+    `${suppressionUpsertSql(`
+      select $1::bigint as account_id, i.key as address_key, i.channel, 'manual' as reason,
+        null::text as source_provider, i.diagnostic, i."expiresAt" as expires_at
+      from json_to_recordset($2) as i (channel text, key text, diagnostic text, "expiresAt" timestamptz)`)}
+     returning ${COLUMNS}`,
+    [accountId, JSON.stringify(given)],
+  );
+  return rows;
+}
+
+/** Finds the rows of addresses, active or not. */
+export async function findByKeys(
+  db: Queryable,
+  { accountId }: AccountScope,
+  keys: readonly string[],
+): Promise<SuppressionRow[]> {
+  const { rows } = await db.query<SuppressionRow>(
+    `select ${COLUMNS} from suppressions s where s.account_id = $1 and s.address_key = any($2)`,
+    [accountId, keys],
+  );
+  return rows;
+}
+
+/** @returns null if the account has no such suppression */
+export async function findSuppression(
+  db: Queryable,
+  { accountId }: AccountScope,
+  id: number,
+): Promise<SuppressionRow | null> {
+  const { rows } = await db.query<SuppressionRow>(
+    `select ${COLUMNS} from suppressions s where s.account_id = $1 and s.id = $2`,
+    [accountId, id],
+  );
+  return rows[0] ?? null;
+}
+
+/**
+ * Ends active suppressions and forgets the soft bounces of their addresses. Rows are locked in the order of addresses.
+ * @returns the rows that were active
+ */
+export async function endSuppressions(
+  db: Queryable,
+  { accountId }: AccountScope,
+  keys: readonly string[],
+): Promise<SuppressionRow[]> {
+  const { rows } = await db.query<SuppressionRow>(
+    `with found as (
+       select id, address_key from suppressions s
+       where account_id = $1 and address_key = any($2) and not ${endedSql('s')}
+       order by address_key for update
+     ), forgotten as (
+       delete from soft_bounces where account_id = $1 and address_key in (select address_key from found)
+     )
+     update suppressions s set released_at = now() from found where s.id = found.id returning ${COLUMNS}`,
+    [accountId, keys],
+  );
+  return rows;
+}
+
+/** The filters of a list. A key of null matches nothing. */
+export interface SuppressionFilters {
+  keys: readonly (string | null)[];
+  reason: SuppressionReason | undefined;
+  sourceProvider: string | undefined;
+  active: boolean;
+}
+
+function conditionsOf({ accountId }: AccountScope, filters: SuppressionFilters) {
+  const values: unknown[] = [accountId];
+  const parameter = (value: unknown) => `$${values.push(value)}`;
+  const conditions = ['s.account_id = $1'];
+  for (const key of filters.keys) conditions.push(`s.address_key = ${parameter(key)}`);
+  if (filters.reason !== undefined) conditions.push(`s.reason = ${parameter(filters.reason)}`);
+  if (filters.sourceProvider !== undefined) {
+    conditions.push(`s.source_provider = ${parameter(filters.sourceProvider)}`);
+  }
+  if (filters.active) conditions.push(`not ${endedSql('s')}`);
+  // The first part is that of the partial index.
+  else conditions.push(`(s.released_at is not null or s.expires_at is not null) and ${endedSql('s')}`);
+  return { where: conditions.join(' and '), values };
+}
+
+/** Newest first. */
+export async function findSuppressions(
+  db: Queryable,
+  scope: AccountScope,
+  filters: SuppressionFilters,
+  page: Page,
+): Promise<{ rows: SuppressionRow[]; count: RowCount }> {
+  const { where, values } = conditionsOf(scope, filters);
+  const below = page.after === null ? '' : `and s.id < ${page.after}`;
+  const [{ rows }, count] = await Promise.all([
+    db.query<SuppressionRow>(
+      `select ${COLUMNS} from suppressions s where ${where} ${below}
+       order by s.id desc limit ${page.limit} offset ${page.offset}`,
+      values,
+    ),
+    countRows(db, `suppressions s where ${where}`, values),
+  ]);
+  return { rows, count };
+}

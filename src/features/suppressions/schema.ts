@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { suppressionReasons, MAX_DIAGNOSTIC } from '../../delivery/suppressions.ts';
+import { oneLine } from '../../one-line.ts';
+import { idParam, pageQuery } from '../../platform/db/paging.ts';
+
+/** Items of one bulk request, those to add and those to remove together. */
+export const MAX_BULK_ITEMS = 10_000;
+const MAX_ADDRESS_LENGTH = 320;
+const MAX_PROVIDER_LENGTH = 100;
+
+const when = z.iso.datetime();
+
+export const suppressionSchema = z
+  .object({
+    id: z.int(),
+    account_id: z.int(),
+    email: z.string().nullable(),
+    phone: z.string().nullable(),
+    reason: z.enum(suppressionReasons),
+    source_provider: z
+      .string()
+      .nullable()
+      .meta({ description: 'The provider that reported the bounce or complaint; null: suppressed by hand.' }),
+    diagnostic: z.string().nullable(),
+    active: z.boolean(),
+    expires_at: when.nullable().meta({ description: 'Null: it does not end by itself.' }),
+    created_at: when,
+  })
+  .meta({ id: 'Suppression' });
+export type Suppression = z.infer<typeof suppressionSchema>;
+
+const address = z.string().max(MAX_ADDRESS_LENGTH);
+const email = address.meta({ description: 'An email address. Its case does not matter.' });
+const phone = address.meta({ description: 'A phone number in E.164 form.' });
+
+export const createSuppressionBody = z
+  .strictObject({
+    email: email.optional(),
+    phone: phone.optional(),
+    reason: z.literal('manual').optional().meta({ description: 'Clients can suppress by hand only.' }),
+    diagnostic: oneLine(MAX_DIAGNOSTIC).nullish().meta({ description: 'A note of your own.' }),
+    expires_at: z.iso
+      .datetime({ offset: true })
+      .nullish()
+      .meta({ description: 'When the suppression ends by itself; it must be in the future.' }),
+  })
+  .superRefine((body, context) => {
+    if ((body.email === undefined) !== (body.phone === undefined)) return;
+    context.addIssue({ code: 'custom', path: ['email'], message: 'give either email or phone' });
+  });
+export type CreateSuppressionBody = z.output<typeof createSuppressionBody>;
+
+/** A client may send a suppression back as it received it. */
+export const suppressionReadOnlyFields = ['id', 'account_id', 'source_provider', 'active', 'created_at'];
+
+export const suppressionParams = z.strictObject({ id: idParam });
+
+export const listSuppressionsQuery = z.strictObject({
+  ...pageQuery,
+  email: email.optional(),
+  phone: phone.optional(),
+  reason: z.enum(suppressionReasons).optional(),
+  source_provider: z.string().max(MAX_PROVIDER_LENGTH).optional(),
+  active: z
+    .enum(['true', 'false'])
+    .optional()
+    .meta({ description: '`false` lists those that have ended. By default only active ones are listed.' }),
+});
+export type ListSuppressionsQuery = z.output<typeof listSuppressionsQuery>;
+
+const items = z
+  .array(address)
+  .default([])
+  .meta({ description: 'Email addresses, and phone numbers in E.164 form.' });
+
+export const bulkSuppressionsBody = z
+  .strictObject({ add: items, remove: items })
+  .superRefine(({ add, remove }, context) => {
+    if (add.length + remove.length <= MAX_BULK_ITEMS) return;
+    context.addIssue({
+      code: 'custom',
+      path: ['add'],
+      message: `with remove has more than ${MAX_BULK_ITEMS} items`,
+    });
+  });
+export type BulkSuppressionsBody = z.output<typeof bulkSuppressionsBody>;
+
+export const bulkStatuses = ['added', 'already_there', 'removed', 'not_found', 'invalid'] as const;
+
+export const bulkResultsSchema = z.object({
+  results: z.array(
+    z.object({
+      input: z.string(),
+      status: z.enum(bulkStatuses),
+      suppression_id: z.int().nullable(),
+      reason: z.string().nullable().meta({ description: 'Why an item is `invalid`.' }),
+    }),
+  ),
+});
+export type BulkResult = z.infer<typeof bulkResultsSchema>['results'][number];

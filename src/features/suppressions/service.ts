@@ -1,0 +1,190 @@
+import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { parsePhone } from '../../delivery/addresses/phone.ts';
+import { recipientKey } from '../../delivery/addresses/recipient.ts';
+import type { Channel } from '../../delivery/message.ts';
+import { invalid, notFound } from '../../errors.ts';
+import type { AccountTenant } from '../../platform/auth/tenant.ts';
+import type { Page, RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import {
+  endSuppressions,
+  findByKeys,
+  findSuppression,
+  findSuppressions,
+  suppress,
+  type SuppressionRow,
+} from './model.ts';
+import type {
+  BulkResult,
+  BulkSuppressionsBody,
+  CreateSuppressionBody,
+  ListSuppressionsQuery,
+  Suppression,
+} from './schema.ts';
+
+export function presentSuppression(row: SuppressionRow): Suppression {
+  return {
+    id: row.id,
+    account_id: row.account_id,
+    email: row.email,
+    phone: row.phone,
+    reason: row.reason,
+    source_provider: row.source_provider,
+    diagnostic: row.diagnostic,
+    active: row.active,
+    expires_at: row.expires_at?.toISOString() ?? null,
+    created_at: row.created_at.toISOString(),
+  };
+}
+
+/** Lists the suppressions of an account, newest first. */
+export async function listSuppressions(
+  db: Queryable,
+  tenant: AccountTenant,
+  query: ListSuppressionsQuery,
+  page: Page,
+): Promise<{ suppressions: Suppression[]; count: RowCount }> {
+  const keys = [
+    ...(query.email === undefined ? [] : [recipientKey('email', query.email)]),
+    ...(query.phone === undefined ? [] : [recipientKey('sms', query.phone)]),
+  ];
+  const { rows, count } = await findSuppressions(
+    db,
+    tenant,
+    { keys, reason: query.reason, sourceProvider: query.source_provider, active: query.active !== 'false' },
+    page,
+  );
+  return { suppressions: rows.map(presentSuppression), count };
+}
+
+/** @returns null if the account has no such suppression */
+export async function loadSuppression(
+  db: Queryable,
+  tenant: AccountTenant,
+  id: number,
+): Promise<Suppression | null> {
+  const row = await findSuppression(db, tenant, id);
+  return row && presentSuppression(row);
+}
+
+interface Recipient {
+  channel: Channel;
+  key: string;
+}
+
+function recipientOf(body: CreateSuppressionBody): Recipient {
+  if (body.phone !== undefined) {
+    const phone = parsePhone(body.phone);
+    if ('error' in phone) throw invalid({ phone: [phone.error] });
+    return { channel: 'sms', key: phone.e164 };
+  }
+  const email = parseEmailAddress(body.email ?? '');
+  if ('error' in email) throw invalid({ email: [email.error] });
+  return { channel: 'email', key: email.key };
+}
+
+/**
+ * Suppresses an address by hand. If a suppression that lasts as long is active, it stays as it is.
+ * @param trx the caller's transaction; afterwards wait for the recipient fence
+ * @throws AppError validation_error
+ */
+export async function createSuppression(
+  trx: Queryable,
+  tenant: AccountTenant,
+  body: CreateSuppressionBody,
+): Promise<{ suppression: Suppression; created: boolean }> {
+  const recipient = recipientOf(body);
+  const expiresAt = body.expires_at ? new Date(body.expires_at) : null;
+  if (expiresAt && expiresAt <= new Date()) throw invalid({ expires_at: ['must be in the future'] });
+  const given = { ...recipient, diagnostic: body.diagnostic ?? null, expiresAt };
+  const [written] = await suppress(trx, tenant, [given]);
+  const [row] = written ? [written] : await findByKeys(trx, tenant, [recipient.key]);
+  if (!row) throw notFound('suppression');
+  return { suppression: presentSuppression(row), created: written !== undefined };
+}
+
+/**
+ * Ends a suppression. One that has ended stays as it is.
+ * @throws AppError not_found
+ */
+export async function endSuppression(db: Queryable, tenant: AccountTenant, id: number): Promise<Suppression> {
+  const found = await findSuppression(db, tenant, id);
+  if (!found) throw notFound('suppression');
+  const [ended] = await endSuppressions(db, tenant, [found.address_key]);
+  return presentSuppression(ended ?? found);
+}
+
+type ParsedItem = { input: string } & (Recipient | { error: string });
+
+function parseItem(input: string): ParsedItem {
+  if (input.trimStart().startsWith('+') && !input.includes('@')) {
+    const phone = parsePhone(input);
+    return 'error' in phone ? { input, error: phone.error } : { input, channel: 'sms', key: phone.e164 };
+  }
+  const email = parseEmailAddress(input);
+  return 'error' in email ? { input, error: email.error } : { input, channel: 'email', key: email.key };
+}
+
+/** @throws AppError validation_error */
+function refuseOverlap(add: readonly ParsedItem[], remove: readonly ParsedItem[]): void {
+  const added = new Set(add.flatMap((item) => ('key' in item ? [item.key] : [])));
+  const both = remove.find((item) => 'key' in item && added.has(item.key));
+  if (both) throw invalid({ remove: [`has an address that is also in add: ${both.input}`] });
+}
+
+const invalidResult = (input: string, reason: string): BulkResult => ({
+  ...{ input, status: 'invalid', suppression_id: null, reason },
+});
+
+/** @param ids of the addresses that changed; later items of the same address find it changed already */
+function resultsOf(
+  items: readonly ParsedItem[],
+  changed: BulkResult['status'],
+  unchanged: BulkResult['status'],
+  changedIds: ReadonlyMap<string, number>,
+  knownIds: ReadonlyMap<string, number>,
+): BulkResult[] {
+  const seen = new Set<string>();
+  return items.map((item) => {
+    if ('error' in item) return invalidResult(item.input, item.error);
+    const { input, key } = item;
+    const isChange = changedIds.has(key) && !seen.has(key);
+    seen.add(key);
+    const suppression_id = changedIds.get(key) ?? knownIds.get(key) ?? null;
+    return { input, status: isChange ? changed : unchanged, suppression_id, reason: null };
+  });
+}
+
+const idsByKey = (rows: readonly SuppressionRow[]) => new Map(rows.map((row) => [row.address_key, row.id]));
+
+/**
+ * Suppresses and releases many addresses. Additions and removals commit separately, each in the order of addresses, so
+ * that two requests cannot deadlock; if the second fails, the request may be repeated.
+ * @returns a result for each item, those of `add` first
+ * @throws AppError validation_error if an address is in both arrays
+ */
+export async function changeSuppressions(
+  db: Queryable,
+  tenant: AccountTenant,
+  body: BulkSuppressionsBody,
+): Promise<BulkResult[]> {
+  const add = body.add.map(parseItem);
+  const remove = body.remove.map(parseItem);
+  refuseOverlap(add, remove);
+  const additions = new Map(
+    add.flatMap((item) =>
+      'key' in item
+        ? [[item.key, { channel: item.channel, key: item.key, diagnostic: null, expiresAt: null }]]
+        : [],
+    ),
+  );
+  const added = idsByKey(additions.size > 0 ? await suppress(db, tenant, [...additions.values()]) : []);
+  const unchanged = [...additions.keys()].filter((key) => !added.has(key));
+  const known = idsByKey(unchanged.length > 0 ? await findByKeys(db, tenant, unchanged) : []);
+  const removals = [...new Set(remove.flatMap((item) => ('key' in item ? [item.key] : [])))];
+  const removed = idsByKey(removals.length > 0 ? await endSuppressions(db, tenant, removals) : []);
+  return [
+    ...resultsOf(add, 'added', 'already_there', added, known),
+    ...resultsOf(remove, 'removed', 'not_found', removed, new Map()),
+  ];
+}
