@@ -103,7 +103,7 @@ const functions: Record<string, [limit: number, run: (text: string) => unknown]>
   'parseEmailAddress with a name': [1_000, (text) => parseEmailAddress(`"${text}" <a@b.co>`)],
   'parseEmailAddress with a domain': [1_000, (text) => parseEmailAddress(`a@${text}`)],
   parsePhone: [1_000, (text) => parsePhone(`+1${text}`)],
-  parseReturnPath: [1_000, (text) => parseReturnPath(Buffer.alloc(32), `b-${text}`)],
+  parseReturnPath: [1_000, (text) => parseReturnPath([Buffer.alloc(32)], `b-${text}`)],
   classifyBounce: [64 * KB, (text) => classifyBounce({ code: 550, enhanced: null, text, stage: 'report' })],
   'classifyBounce of a temporary refusal': [
     64 * KB,

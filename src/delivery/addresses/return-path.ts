@@ -38,15 +38,20 @@ export function returnPathAddress(
   return `b-${accountId.toString(36)}-${messageId.toString(36)}-${mac(key, accountId, messageId)}@${mailDomain}`;
 }
 
-/** @returns the message that bounced, or null if the local part is not a genuine return path */
+/**
+ * Reads a return path.
+ * @param keys every subkey `return-path` that is still accepted
+ * @returns the message that bounced, or null if the local part is not a genuine return path
+ */
 export function parseReturnPath(
-  key: Buffer,
+  keys: readonly (Buffer | KeyObject)[],
   localPart: string,
 ): { accountId: number; messageId: number } | null {
   const match = /^b-([0-9a-z]{1,11})-([0-9a-z]{1,11})-([a-z2-7]{26})$/.exec(localPart.toLowerCase());
   if (!match?.[1] || !match[2] || !match[3]) return null;
   const accountId = parseInt(match[1], 36);
   const messageId = parseInt(match[2], 36);
-  const genuine = timingSafeEqual(Buffer.from(match[3]), Buffer.from(mac(key, accountId, messageId)));
+  const given = Buffer.from(match[3]);
+  const genuine = keys.some((key) => timingSafeEqual(given, Buffer.from(mac(key, accountId, messageId))));
   return genuine ? { accountId, messageId } : null;
 }

@@ -22,7 +22,7 @@ export async function developmentSettings(config: Config, home: string): Promise
 
 /** Returns the settings that the supervisor passes to its roles, as environment variables. */
 export function asVariables(config: Config): Partial<Record<keyof Config, string>> {
-  const { PORT, MAILBOX_PORT, CARILLON_HOME, CARILLON_DEV, EGRESS_ALLOW } = config;
+  const { PORT, MAILBOX_PORT, MAIL_PORT, CARILLON_HOME, CARILLON_DEV, EGRESS_ALLOW } = config;
   const texts = {
     DATABASE_URL: config.DATABASE_URL,
     TEMPORAL_ADDRESS: config.TEMPORAL_ADDRESS,
@@ -40,5 +40,6 @@ export function asVariables(config: Config): Partial<Record<keyof Config, string
     EGRESS_ALLOW: EGRESS_ALLOW.join(','),
     PORT: String(PORT),
     MAILBOX_PORT: String(MAILBOX_PORT),
+    MAIL_PORT: String(MAIL_PORT),
   };
 }

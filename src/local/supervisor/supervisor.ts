@@ -123,12 +123,14 @@ function localUrl(config: Config): string {
   return `http://${everywhere ? '127.0.0.1' : config.HOST}:${config.PORT}`;
 }
 
-type PortSetting = 'PORT' | 'MAILBOX_PORT' | 'POSTGRES_PORT' | 'TEMPORAL_PORT' | 'TEMPORAL_UI_PORT';
+type PortSetting =
+  'PORT' | 'MAIL_PORT' | 'MAILBOX_PORT' | 'POSTGRES_PORT' | 'TEMPORAL_PORT' | 'TEMPORAL_UI_PORT';
 
 /** Checks the ports before anything starts: building the engine may take minutes, too late to report a taken port. */
 async function claimOwnPorts(config: Config, home: Home): Promise<Config> {
   await Promise.all([endLeftoverPostgres(home.path('postgres')), endLeftoverEngine(home.path('temporal'))]);
-  const settings: PortSetting[] = ['PORT'];
+  const settings: PortSetting[] = ['PORT', 'MAIL_PORT'];
+  const hosts: Partial<Record<PortSetting, string>> = { PORT: config.HOST, MAIL_PORT: config.MAIL_HOST };
   if (config.CARILLON_DEV) settings.push('MAILBOX_PORT');
   if (!config.DATABASE_URL) settings.push('POSTGRES_PORT');
   if (!config.TEMPORAL_ADDRESS) settings.push('TEMPORAL_PORT', 'TEMPORAL_UI_PORT');
@@ -136,7 +138,7 @@ async function claimOwnPorts(config: Config, home: Home): Promise<Config> {
     settings.map((setting) => ({
       setting,
       port: config[setting],
-      host: setting === 'PORT' ? config.HOST : undefined,
+      host: hosts[setting],
     })),
   );
   const claimed = {

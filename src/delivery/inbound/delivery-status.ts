@@ -1,0 +1,85 @@
+import type { Refusal } from '../bounces.ts';
+import { type Fields, readFieldBlocks } from './fields.ts';
+
+/** What a delivery status notification says of a message. */
+export interface DeliveryStatus {
+  /** `unchanged`: delayed, relayed or expanded, which are no outcome. */
+  outcome: 'failed' | 'delivered' | 'unchanged';
+  /** Of the recipient that the outcome is about. */
+  refusal: Refusal;
+  /** The ENVID of the hand-over (RFC 3461 §4.4). */
+  envelopeId: string | null;
+}
+
+const ENHANCED = /^\s*([245]\.\d{1,3}\.\d{1,3})\b/;
+/** A reply inside a text, with its enhanced code. */
+const REPLY = /(?:^|[\s:;,(<])([45]\d\d)[ -](?:([245]\.\d{1,3}\.\d{1,3})(?: |$))?/;
+const REFUSED_COMMAND = /(?:in reply to|after)(?: pipelined)? (rcpt|mail|end of data|data)\b/i;
+const stages: Record<string, Refusal['stage']> = {
+  rcpt: 'rcpt',
+  mail: 'mail',
+  data: 'data',
+  'end of data': 'body',
+};
+
+function stageOf(text: string): Refusal['stage'] {
+  const command = REFUSED_COMMAND.exec(text)?.[1]?.toLowerCase() ?? '';
+  return stages[command] ?? 'report';
+}
+
+/** Removes the codes that begin every further line of a reply, which a report has joined. */
+function withoutRepeatedCodes(text: string, code: string, enhanced: string | undefined): string {
+  const prefixes = enhanced === undefined ? [] : [`${code}-${enhanced} `, `${code} ${enhanced} `];
+  return [...prefixes, `${code}-`].reduce((rest, prefix) => rest.replaceAll(` ${prefix}`, ' '), text);
+}
+
+/**
+ * Reads the words of a server in a report.
+ * @param status the enhanced code of the report itself, if it has one
+ */
+export function refusalIn(text: string, status: string | null): Refusal {
+  const stage = stageOf(text);
+  const reply = REPLY.exec(text);
+  const [whole = '', code = '', enhanced] = reply ?? [];
+  // The status says least where the reporting server made it up: x.0.0, or 4.4.7 for a reply that was repeated.
+  const statusSaysLittle = status === null || /\.0\.0$|\.4\.7$/.test(status);
+  return {
+    code: reply === null ? null : Number(code),
+    enhanced: statusSaysLittle ? (enhanced ?? status) : status,
+    text:
+      reply === null
+        ? text.trim()
+        : withoutRepeatedCodes(text.slice(reply.index + whole.length), code, enhanced).trim(),
+    stage,
+  };
+}
+
+const outcomes: Record<string, DeliveryStatus['outcome']> = { failed: 'failed', delivered: 'delivered' };
+/** A report about several recipients is about the one with the weightiest outcome: a message of ours has only one. */
+const weights = { failed: 2, delivered: 1, unchanged: 0 };
+
+function statusOf(fields: Fields, envelopeId: string | null): DeliveryStatus | null {
+  const action = /^[a-z]+/i.exec(fields.get('action') ?? '')?.[0].toLowerCase();
+  if (action === undefined) return null;
+  const status = ENHANCED.exec(fields.get('status') ?? '')?.[1] ?? null;
+  const [, words = ''] = /^[^;]{0,100};(.*)$/s.exec(fields.get('diagnostic-code') ?? '') ?? [];
+  const outcome = outcomes[action] ?? 'unchanged';
+  // A success that is called failed, or the opposite, is a mistake of the reporting server.
+  const contradicts = status !== null && (outcome === 'failed') === status.startsWith('2.');
+  return {
+    outcome: contradicts ? 'unchanged' : outcome,
+    refusal: refusalIn(words.trim(), status),
+    envelopeId,
+  };
+}
+
+/**
+ * Reads a `message/delivery-status` part (RFC 3464).
+ * @returns null if it names no recipient
+ */
+export function readDeliveryStatus(text: string): DeliveryStatus | null {
+  const blocks = readFieldBlocks(text);
+  const envelopeId = blocks.find((block) => block.has('original-envelope-id'))?.get('original-envelope-id');
+  const statuses = blocks.flatMap((block) => statusOf(block, envelopeId ?? null) ?? []);
+  return statuses.sort((one, other) => weights[other.outcome] - weights[one.outcome])[0] ?? null;
+}

@@ -1,0 +1,171 @@
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Logger } from 'pino';
+import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
+import { createConnectionLimits } from './connections.ts';
+import { type InboundRecipient, findRecipient, type MailKeys } from './recipients.ts';
+import type { RecordReport } from './record-reports.ts';
+import { reportFacts } from './report-facts.ts';
+import { type InboundMail, MAX_READ_BYTES, readReport } from './report.ts';
+
+export interface MailListenerOptions {
+  host: string;
+  /** 0: a free port. */
+  port: number;
+  /** `MAIL_DOMAIN`: the name in the greeting, and the domain of the operator's mailboxes. */
+  mailDomain: string;
+  keys: MailKeys;
+  record: RecordReport;
+  /** PEM; null: no STARTTLS. */
+  tls: { key: string; cert: string } | null;
+  /** How long {@link MailListener.stop} waits for mails in progress. */
+  graceMs: number;
+  log: Logger;
+  limits?: Partial<ListenerLimits>;
+}
+
+export interface ListenerLimits {
+  /** Of a message. A bounce may return the complete message; only its beginning is kept in memory. */
+  bytes: number;
+  connections: number;
+  /** Of one IPv4 address, or of one IPv6 /64. */
+  connectionsPerNetwork: number;
+  recipients: number;
+  /** Without a byte from the client. */
+  idleMs: number;
+  lifetimeMs: number;
+}
+
+const DEFAULT_LIMITS: ListenerLimits = {
+  bytes: 32 * 1024 * 1024,
+  connections: 200,
+  connectionsPerNetwork: 20,
+  recipients: 20,
+  idleMs: 60_000,
+  lifetimeMs: 15 * 60_000,
+};
+
+export interface MailListener {
+  port: number;
+  /** Refuses new connections, finishes the mails in progress, and closes. */
+  stop(): Promise<void>;
+}
+
+function refusal(responseCode: number, text: string): Error {
+  return Object.assign(new Error(text), { responseCode });
+}
+
+/** Reads a message to its end and keeps its beginning. */
+async function readHead(stream: SMTPServerDataStream): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let kept = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    if (kept >= MAX_READ_BYTES) continue;
+    chunks.push(chunk);
+    kept += chunk.length;
+  }
+  return Buffer.concat(chunks).subarray(0, MAX_READ_BYTES);
+}
+
+interface Received {
+  mail: InboundMail;
+  recipients: InboundRecipient[];
+}
+
+async function process({ mail, recipients }: Received, options: MailListenerOptions): Promise<void> {
+  const { keys, record, log } = options;
+  const report = await readReport(mail);
+  const facts = reportFacts(report, recipients, keys, new Date());
+  const recorded = await record(facts);
+  log.info(
+    {
+      report: report.kind,
+      ...(report.kind === 'none' ? { reason: report.reason } : {}),
+      mailboxes: recipients.map((one) => (one.kind === 'mailbox' ? one.name : one.kind)),
+      message_ids: facts.map(({ messageId }) => messageId),
+      recorded,
+    },
+    'mail received',
+  );
+}
+
+function envelopeOf(session: SMTPServerSession, { mailDomain, keys }: MailListenerOptions) {
+  const { mailFrom, rcptTo } = session.envelope;
+  const recipients = rcptTo.flatMap(({ address }) => findRecipient(address, mailDomain, keys) ?? []);
+  const feedbackLoop = recipients.some((one) => one.kind === 'mailbox' && one.name === 'fbl');
+  return { envelopeFrom: mailFrom === false ? '' : mailFrom.address, recipients, feedbackLoop };
+}
+
+/** Accepts a message once everything that it reports is committed. */
+async function receive(
+  stream: SMTPServerDataStream,
+  session: SMTPServerSession,
+  options: MailListenerOptions,
+): Promise<void> {
+  const head = await readHead(stream);
+  if (stream.sizeExceeded) throw refusal(552, '5.3.4 the message is too large');
+  const { recipients, ...envelope } = envelopeOf(session, options);
+  try {
+    await process({ mail: { head, ...envelope }, recipients }, options);
+  } catch (error) {
+    options.log.warn({ err: error }, 'mail not recorded; its sender tries again');
+    throw refusal(451, '4.3.0 the report cannot be recorded now; try again later');
+  }
+}
+
+function createServer(options: MailListenerOptions, limits: ListenerLimits): SMTPServer {
+  const { mailDomain, keys, tls } = options;
+  const connections = createConnectionLimits({
+    perNetwork: limits.connectionsPerNetwork,
+    lifetimeMs: limits.lifetimeMs,
+  });
+  const server = new SMTPServer({
+    name: mailDomain,
+    banner: 'Carillon',
+    // Nobody logs in: mail is only taken for addresses of ours, so there is nothing to relay.
+    disabledCommands: tls === null ? ['AUTH', 'STARTTLS'] : ['AUTH'],
+    ...(tls ?? {}),
+    size: limits.bytes,
+    maxClients: limits.connections,
+    maxRecipients: limits.recipients,
+    socketTimeout: limits.idleMs,
+    closeTimeout: options.graceMs,
+    disableReverseLookup: true,
+    lenientAddressParsing: true,
+    hideENHANCEDSTATUSCODES: true,
+    logger: false,
+    onConnect: (session, done) =>
+      connections.exceeded(session.remoteAddress)
+        ? done(refusal(421, '4.7.0 too many connections from your network'))
+        : done(),
+    onRcptTo: ({ address }, _session, done) =>
+      findRecipient(address, mailDomain, keys)
+        ? done()
+        : done(refusal(550, '5.1.1 there is no such mailbox here')),
+    onData: (stream, session, done) =>
+      void receive(stream, session, options).then(
+        () => done(null, '2.0.0 recorded'),
+        (error: Error) => done(error),
+      ),
+  });
+  server.server.on('connection', (socket: Socket) => connections.admit(socket));
+  return server;
+}
+
+/**
+ * Listens for mail to the addresses of this installation, and to no other. A message is accepted once everything that it
+ * reports is committed; while the database is unavailable, senders are asked to try again (451).
+ * @throws the system's error if the port is taken
+ */
+export async function startMailListener(options: MailListenerOptions): Promise<MailListener> {
+  const server = createServer(options, { ...DEFAULT_LIMITS, ...options.limits });
+  // Also for connections that clients break, which is no trouble of ours.
+  server.on('error', (error: Error) => options.log.debug({ err: error }, 'smtp connection'));
+  const listening = once(server.server, 'listening');
+  server.listen(options.port, options.host);
+  await listening;
+  return {
+    port: (server.server.address() as AddressInfo).port,
+    stop: () => new Promise((done) => server.close(() => done())),
+  };
+}

@@ -1,0 +1,45 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import type { ReferencedMessage } from '../addresses/reference.ts';
+import { parseReturnPath } from '../addresses/return-path.ts';
+
+/** Mailboxes at MAIL_DOMAIN that take mail for the operator: RFC 2142, and one for feedback loops. */
+const mailboxes = ['fbl', 'abuse', 'postmaster'] as const;
+
+export type OperatorMailbox = (typeof mailboxes)[number];
+
+/** Whom a mail is for. */
+export type InboundRecipient =
+  { kind: 'return_path'; message: ReferencedMessage } | { kind: 'mailbox'; name: OperatorMailbox };
+
+/** Every key with which an address or a reference may have been made. */
+export interface MailKeys {
+  returnPaths: readonly KeyObject[];
+  references: readonly KeyObject[];
+}
+
+export function mailKeys(keyring: Keyring): MailKeys {
+  const keysFor = (purpose: 'return-path' | 'reference') =>
+    keyring.accepted(purpose).map(({ key }) => createSecretKey(key));
+  return { returnPaths: keysFor('return-path'), references: keysFor('reference') };
+}
+
+/**
+ * Finds whom an address of ours is for.
+ *
+ * A return path counts at any host. Its MAC shows that it is genuine, and mail to a host that does not lead here never
+ * arrives. So reports about a domain that was deleted since are still taken, and the database need not be asked.
+ * @param mailDomain `MAIL_DOMAIN`
+ * @returns null if mail to the address is refused
+ */
+export function findRecipient(address: string, mailDomain: string, keys: MailKeys): InboundRecipient | null {
+  const at = address.lastIndexOf('@');
+  const local = address.slice(0, at === -1 ? undefined : at).toLowerCase();
+  const message = parseReturnPath(keys.returnPaths, local);
+  if (message !== null) return at === -1 ? null : { kind: 'return_path', message };
+  const name = mailboxes.find((each) => each === local);
+  // RFC 5321 §4.5.1: `postmaster` without a domain is this server's.
+  const isOurs =
+    at === -1 ? name === 'postmaster' : address.slice(at + 1).toLowerCase() === mailDomain.toLowerCase();
+  return name !== undefined && isOurs ? { kind: 'mailbox', name } : null;
+}

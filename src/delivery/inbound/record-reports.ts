@@ -1,0 +1,66 @@
+import type pg from 'pg';
+import { createCoalescer } from '../../platform/db/coalescer.ts';
+import { inTransaction, isConnectionError } from '../../platform/db/queryable.ts';
+import type { Waker } from '../../platform/db/wake.ts';
+import type { EventPublisher } from '../../platform/events/publish.ts';
+import { type DeliveryFact, recordFacts } from '../facts.ts';
+
+export interface ReportRecordingDeps {
+  pool: pg.Pool;
+  waker: Waker;
+  events: EventPublisher;
+}
+
+/**
+ * Records what a mail reports.
+ * @returns the number of facts that were not known before
+ * @throws the database's error; then nothing is recorded, or it is not known whether it was
+ */
+export type RecordReport = (facts: readonly DeliveryFact[]) => Promise<number>;
+
+const MAX_GROUP = 100;
+const GROUPS_AT_ONCE = 2;
+
+type Settled = { recorded: number } | { error: unknown };
+
+/** Mails that arrive together are recorded in one transaction. */
+export function createReportRecording({ pool, waker, events }: ReportRecordingDeps): RecordReport {
+  async function record(facts: readonly DeliveryFact[]): Promise<number> {
+    const { queued, recorded } = await inTransaction(pool, (client) => recordFacts(client, facts, events));
+    for (const channel of queued.keys()) waker.wake(channel);
+    return recorded;
+  }
+
+  async function recordGroup(group: (readonly DeliveryFact[])[]): Promise<Settled[]> {
+    try {
+      const recorded = await record(group.flat());
+      // The count of a group is credited to its first mail; it only goes to the log.
+      return group.map((_facts, index) => ({ recorded: index === 0 ? recorded : 0 }));
+    } catch (error) {
+      if (group.length === 1 || isConnectionError(error)) return group.map(() => ({ error }));
+    }
+    // One mail must not fail the others: each is recorded alone.
+    const settled: Settled[] = [];
+    for (const facts of group) {
+      settled.push(
+        await record(facts).then(
+          (recorded) => ({ recorded }),
+          (error: unknown) => ({ error }),
+        ),
+      );
+    }
+    return settled;
+  }
+
+  const coalescer = createCoalescer<readonly DeliveryFact[], Settled>({
+    maxGroupSize: MAX_GROUP,
+    concurrency: GROUPS_AT_ONCE,
+    run: recordGroup,
+  });
+  return async (facts) => {
+    if (facts.length === 0) return 0;
+    const settled = await coalescer.submit(facts);
+    if ('error' in settled) throw settled.error;
+    return settled.recorded;
+  };
+}

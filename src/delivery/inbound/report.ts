@@ -1,0 +1,158 @@
+import PostalMime, { type Attachment, type Email } from 'postal-mime';
+import type { Refusal } from '../bounces.ts';
+import { readDeliveryStatus } from './delivery-status.ts';
+import { type Fields, readFieldBlocks } from './fields.ts';
+import { readNonStandardBounce } from './non-standard.ts';
+
+/** What a mail says about a message. Who may say it is checked by the MAC of the address or of a reference. */
+export type MailReport =
+  | { kind: 'failed'; refusal: Refusal; references: string[] }
+  | { kind: 'delivered'; response: string; references: string[] }
+  | { kind: 'complaint'; references: string[] }
+  /** The mail changes nothing; `reason` goes to the log. */
+  | { kind: 'none'; reason: 'no_outcome' | 'no_complaint' | 'no_report' | 'auto_reply' | 'unreadable' };
+
+/** A mail as it arrived. */
+export interface InboundMail {
+  /** The beginning of the message, at most {@link MAX_READ_BYTES}. */
+  head: Buffer;
+  /** The envelope's sender; empty for the null return path. */
+  envelopeFrom: string;
+  /** The mail came to the address for feedback loops. */
+  feedbackLoop: boolean;
+}
+
+/** What follows is not read: reports begin with what they report, and end with the message that they return. */
+export const MAX_READ_BYTES = 128 * 1024;
+const MAX_TEXT = 64 * 1024;
+const MAX_DEPTH = 8;
+const MAX_HEADER_BYTES = 64 * 1024;
+/** Lines that may begin a part. What follows is not read either. */
+const MAX_DELIMITERS = 200;
+/** Names of fields with a reference, in the header of the returned message and in feedback reports. */
+const referenceFields = [
+  'original-envelope-id',
+  'original-message-id',
+  'message-id',
+  'x-original-message-id',
+  'return-path',
+  'original-mail-from',
+];
+/** RFC 5965 §7.3, and what large providers use. `not-spam` and the reports of authentication are no complaints. */
+const complaintTypes = new Set(['abuse', 'fraud', 'opt-out', 'opt-out-list']);
+
+/** Cuts off what is too deep or too much, before it is parsed. */
+function bounded(raw: Buffer): Buffer {
+  let at = -1;
+  for (let count = 0; count < MAX_DELIMITERS; count += 1) {
+    at = raw.indexOf('\n--', at + 1, 'latin1');
+    if (at === -1 || at >= MAX_READ_BYTES) return raw.subarray(0, MAX_READ_BYTES);
+  }
+  return raw.subarray(0, at + 1);
+}
+
+function textOf({ content }: Attachment): string {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : Buffer.from(content as ArrayBuffer);
+  return bytes.subarray(0, MAX_TEXT).toString('utf8');
+}
+
+/** The text between `<` and `@`, or all of it: the reference in a Message-ID, the local part of a return path. */
+function referenceIn(value: string): string {
+  return (
+    /^[^<>]{0,200}<([^<>@\s]{1,200})[@>]/.exec(value)?.[1] ?? /^[^<>@\s]{1,200}/.exec(value.trim())?.[0] ?? ''
+  );
+}
+
+function referencesIn(blocks: readonly (Fields | undefined)[]): string[] {
+  const values = blocks.flatMap((block) => referenceFields.flatMap((name) => block?.get(name) ?? []));
+  return values.map(referenceIn).filter((reference) => reference !== '');
+}
+
+function partOf(mail: Email, ...types: string[]): Attachment | undefined {
+  return mail.attachments.find(({ mimeType }) => types.includes(mimeType));
+}
+
+/** The header of the message that a report returns. */
+function returnedHeader(mail: Email): Fields | undefined {
+  const part = partOf(
+    mail,
+    'message/rfc822',
+    'text/rfc822-headers',
+    'message/global',
+    'message/global-headers',
+  );
+  return part && readFieldBlocks(textOf(part), 1)[0];
+}
+
+/**
+ * Older signs of an answering machine. `Auto-Submitted: auto-replied` (RFC 3834) is none here: bounces have it, too. An
+ * answer without any of these signs is in none of the forms that bounces have.
+ */
+function isAutoReply(header: Fields): boolean {
+  const signs = ['x-autoreply', 'x-autorespond', 'x-autoresponse', 'x-autorespond-to'];
+  return header.get('precedence')?.toLowerCase() === 'auto_reply' || signs.some((name) => header.has(name));
+}
+
+/** RFC 5321 §4.5.5: a bounce has the null return path. Some old servers give their own address instead. */
+function isBounceSender(envelopeFrom: string): boolean {
+  return envelopeFrom === '' || /^(?:mailer-daemon|postmaster|#)@/i.test(envelopeFrom);
+}
+
+function deliveryReport(mail: Email, part: Attachment): MailReport {
+  const status = readDeliveryStatus(textOf(part));
+  if (status === null) return { kind: 'none', reason: 'unreadable' };
+  const { outcome, refusal, envelopeId } = status;
+  const references = [
+    ...(envelopeId === null ? [] : [referenceIn(envelopeId)]),
+    ...referencesIn([returnedHeader(mail)]),
+  ];
+  switch (outcome) {
+    case 'failed':
+      return { kind: 'failed', refusal, references };
+    case 'delivered':
+      return { kind: 'delivered', response: refusal.text || (refusal.enhanced ?? ''), references };
+    case 'unchanged':
+      return { kind: 'none', reason: 'no_outcome' };
+  }
+}
+
+function feedbackReport(mail: Email, part: Attachment): MailReport {
+  const fields = readFieldBlocks(textOf(part), 1)[0];
+  const type = fields?.get('feedback-type')?.trim().toLowerCase() ?? '';
+  if (!complaintTypes.has(type)) return { kind: 'none', reason: 'no_complaint' };
+  return { kind: 'complaint', references: referencesIn([returnedHeader(mail), fields]) };
+}
+
+function readParsed(mail: Email, { envelopeFrom, feedbackLoop }: InboundMail): MailReport {
+  const status = partOf(mail, 'message/delivery-status', 'message/global-delivery-status');
+  if (status) return deliveryReport(mail, status);
+  const feedback = partOf(mail, 'message/feedback-report');
+  if (feedback) return feedbackReport(mail, feedback);
+  const returned = returnedHeader(mail);
+  // Outlook.com's junk mail reports attach the message and nothing else.
+  if (feedbackLoop && returned) return { kind: 'complaint', references: referencesIn([returned]) };
+  const header: Fields = new Map(mail.headers.toReversed().map(({ key, value }) => [key, value]));
+  if (isAutoReply(header)) return { kind: 'none', reason: 'auto_reply' };
+  if (!isBounceSender(envelopeFrom)) return { kind: 'none', reason: 'no_report' };
+  const refusal = readNonStandardBounce((mail.text ?? '').slice(0, MAX_TEXT), header);
+  return refusal
+    ? { kind: 'failed', refusal, references: referencesIn([returned]) }
+    : { kind: 'none', reason: 'no_report' };
+}
+
+/**
+ * Reads a mail as a delivery status notification (RFC 3464), a feedback report (RFC 5965), or one of the common bounces
+ * that are older than both. Never throws: a mail that cannot be read changes nothing.
+ */
+export async function readReport(inbound: InboundMail): Promise<MailReport> {
+  try {
+    const mail = await PostalMime.parse(bounded(inbound.head), {
+      forceRfc822Attachments: true,
+      maxNestingDepth: MAX_DEPTH,
+      maxHeadersSize: MAX_HEADER_BYTES,
+    });
+    return readParsed(mail, inbound);
+  } catch {
+    return { kind: 'none', reason: 'unreadable' };
+  }
+}

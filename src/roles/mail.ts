@@ -1,0 +1,85 @@
+import { readFile } from 'node:fs/promises';
+import { type Config, ConfigError, requireSettings } from '../config.ts';
+import { type MailListenerOptions, startMailListener } from '../delivery/inbound/listener.ts';
+import { mailKeys } from '../delivery/inbound/recipients.ts';
+import { createReportRecording } from '../delivery/inbound/record-reports.ts';
+import { eventConsumers } from '../features/events.ts';
+import { upkeep } from '../features/upkeep.ts';
+import { createLogger } from '../log.ts';
+import { createDatabaseWait } from '../platform/db/availability.ts';
+import { openDatabase, requireConnections } from '../platform/db/database.ts';
+import { createWaker } from '../platform/db/wake.ts';
+import { createEventPublisher } from '../platform/events/publish.ts';
+import { registerProcess } from '../platform/processes/process.ts';
+import { createKeyring } from '../platform/secrets/keyring.ts';
+
+/** Mails that arrive together are recorded in one transaction, two of which run at a time. */
+const POOL = 4;
+
+async function readPem(setting: 'MAIL_TLS_CERT_FILE' | 'MAIL_TLS_KEY_FILE', file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new ConfigError(`${setting} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+async function readTls(config: Config): Promise<MailListenerOptions['tls']> {
+  const { MAIL_TLS_CERT_FILE: cert, MAIL_TLS_KEY_FILE: key } = config;
+  if (cert === undefined && key === undefined) return null;
+  if (cert === undefined || key === undefined)
+    throw new ConfigError('MAIL_TLS_CERT_FILE and MAIL_TLS_KEY_FILE need each other');
+  return {
+    cert: await readPem('MAIL_TLS_CERT_FILE', cert),
+    key: await readPem('MAIL_TLS_KEY_FILE', key),
+  };
+}
+
+/**
+ * The `mail` role: takes bounces and complaints by SMTP. It waits for the database; while that is unavailable later,
+ * servers are asked to try again.
+ * @throws ConfigError without DATABASE_URL and APP_SECRET; the system's error if the port is taken
+ */
+export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
+  const { DATABASE_URL, APP_SECRET } = requireSettings(config, 'DATABASE_URL', 'APP_SECRET');
+  const log = createLogger(config, 'mail');
+  const tls = await readTls(config);
+  const options = {
+    url: DATABASE_URL,
+    directUrl: config.DATABASE_DIRECT_URL,
+    poolMax: config.DATABASE_POOL ?? POOL,
+    applicationName: 'carillon mail',
+    keyedPlans: true,
+  };
+  const database = openDatabase(options);
+  const whenAvailable = createDatabaseWait(DATABASE_URL, log);
+  await whenAvailable(() =>
+    requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message)),
+  );
+  const live = await whenAvailable(() => registerProcess(options, 'mail', upkeep.processWork, log));
+  const waker = createWaker(options);
+  const listener = await startMailListener({
+    host: config.MAIL_HOST,
+    port: config.MAIL_PORT,
+    mailDomain: config.MAIL_DOMAIN,
+    keys: mailKeys(createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS)),
+    record: createReportRecording({
+      pool: database.pool,
+      waker,
+      events: createEventPublisher(eventConsumers),
+    }),
+    tls,
+    graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000,
+    log,
+  });
+  log.info({ host: config.MAIL_HOST, port: listener.port, starttls: tls !== null }, 'mail listens');
+  return {
+    async stop() {
+      await listener.stop();
+      await live.close();
+      await waker.close();
+      await database.close();
+      log.info('mail stopped');
+    },
+  };
+}

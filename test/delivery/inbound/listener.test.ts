@@ -1,0 +1,272 @@
+import { readFileSync } from 'node:fs';
+import net from 'node:net';
+import { once } from 'node:events';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ListenerLimits, MailListener } from '../../../src/delivery/inbound/listener.ts';
+import { createTestTenant, type TestTenant } from '../../support/api.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { eventually } from '../../support/eventually.ts';
+import { deliver, startTestListener } from '../../support/inbound.ts';
+import { queueEmails, statusCounts } from '../../support/queued.ts';
+import {
+  attachedComplaint,
+  autoReply,
+  deliveryStatus,
+  feedbackReport,
+  qmailBounce,
+  type ReportedMail,
+} from '../../support/reports.ts';
+import {
+  receivedAtLeast,
+  startSmtpServer,
+  startTestSender,
+  type TestSender,
+  type TestSmtpServer,
+} from '../../support/sending.ts';
+import { startTcpGate } from '../../support/tcp-gate.ts';
+import { addWebhook } from '../../support/webhooks.ts';
+
+let test: TestDatabase;
+let relay: TestSmtpServer;
+let sender: TestSender;
+let tenant: TestTenant;
+let listener: MailListener;
+
+beforeEach(async () => {
+  test = await createTestDatabase({ poolMax: 4 });
+  relay = await startSmtpServer();
+  tenant = await createTestTenant(test.database, 'Acme');
+  sender = await startTestSender({ url: test.url, port: relay.port });
+  listener = await startTestListener(test.url);
+});
+afterEach(async () => {
+  await listener.stop();
+  await sender.stop();
+  await relay.stop();
+  await test.drop();
+});
+
+const query = <Row extends object>(text: string, values: unknown[] = []) =>
+  test.database.pool.query<Row>(text, values).then((result) => result.rows);
+const untilCounts = (expected: Record<string, number>) =>
+  eventually(async () => expect(await statusCounts(test.database)).toEqual(expected));
+
+/** Sends an email to ann@…, and returns what the recipient's server knows of it. */
+async function sendOne(prefix = 'ann'): Promise<ReportedMail> {
+  const before = relay.received.length;
+  await queueEmails(test.database, tenant, 1, { prefix });
+  await receivedAtLeast(relay, before + 1);
+  const { from, to, raw } = relay.received[before] ?? { from: '', to: '', raw: '' };
+  return { returnPath: from, to, messageId: /^Message-ID: <(.+)>/m.exec(raw)?.[1] ?? '' };
+}
+
+const report = (mail: ReportedMail, data: string) => deliver(listener.port, { to: mail.returnPath, data });
+
+describe('a bounce that is mailed to the return path', () => {
+  it('makes the message bounced, publishes the event, and suppresses the address for the next message', async () => {
+    await addWebhook(test.database, tenant, 'https://hooks.example.test', ['email.bounced']);
+    const mail = await sendOne();
+    await untilCounts({ sent: 1 });
+    expect(await report(mail, deliveryStatus(mail))).toBe('250 2.0.0');
+    await untilCounts({ bounced: 1 });
+    const bounce = { type: 'hard', subtype: 'no_such_mailbox', diagnostic: '550 5.1.1 User unknown' };
+    expect(await query('select bounce from messages')).toEqual([{ bounce }]);
+    expect(await query(`select type, data -> 'bounce' as bounce from events`)).toEqual([
+      { type: 'email.bounced', bounce },
+    ]);
+    expect(await query('select address_key, reason from suppressions')).toEqual([
+      { address_key: 'ann0@example.com', reason: 'hard_bounce' },
+    ]);
+    await queueEmails(test.database, tenant, 1, { prefix: 'ann' });
+    await untilCounts({ bounced: 1, failed: 1 });
+    expect(await query(`select failure ->> 'code' as code from messages where status = 'failed'`)).toEqual([
+      { code: 'suppressed' },
+    ]);
+    expect(relay.received).toHaveLength(1);
+  });
+
+  it('counts once, however often and in whatever form it is mailed', async () => {
+    await addWebhook(test.database, tenant, 'https://hooks.example.test', ['email.bounced']);
+    const mail = await sendOne();
+    const reports = [
+      deliveryStatus(mail),
+      deliveryStatus(mail),
+      qmailBounce(mail, 'Sorry, no mailbox here by that name. (#5.1.1)'),
+    ];
+    const replies = await Promise.all(reports.map((data) => report(mail, data)));
+    expect(replies).toEqual(['250 2.0.0', '250 2.0.0', '250 2.0.0']);
+    expect(await query('select count(*) from events')).toEqual([{ count: 1 }]);
+    expect(await query('select count(*) from suppressions')).toEqual([{ count: 1 }]);
+  });
+
+  it('does not suppress the address if the mailbox is full or the message was refused as spam', async () => {
+    const [full, spam] = [await sendOne('full'), await sendOne('spam')];
+    await report(full, deliveryStatus(full, { status: '5.2.2', diagnostic: 'smtp; 552 5.2.2 mailbox full' }));
+    await report(spam, deliveryStatus(spam, { status: '5.7.1', diagnostic: 'smtp; 550 5.7.1 spam' }));
+    await untilCounts({ bounced: 2 });
+    expect(
+      await query(
+        `select bounce ->> 'type' as type, bounce ->> 'subtype' as subtype from messages order by id`,
+      ),
+    ).toEqual([
+      { type: 'soft', subtype: 'mailbox_full' },
+      { type: 'soft', subtype: 'blocked' },
+    ]);
+    expect(await query('select 1 from suppressions')).toEqual([]);
+  });
+
+  it('changes nothing if it reports a delay, or if a machine answers', async () => {
+    const mail = await sendOne();
+    await untilCounts({ sent: 1 });
+    expect(await report(mail, deliveryStatus(mail, { action: 'delayed', status: '4.4.1' }))).toBe(
+      '250 2.0.0',
+    );
+    expect(await report(mail, autoReply('Auto-Submitted: auto-replied\n'))).toBe('250 2.0.0');
+    await untilCounts({ sent: 1 });
+  });
+});
+
+describe('a success report', () => {
+  it('makes the message delivered', async () => {
+    const mail = await sendOne();
+    await untilCounts({ sent: 1 });
+    const fields = { action: 'delivered', status: '2.0.0', diagnostic: 'smtp; 250 Ok' };
+    expect(await report(mail, deliveryStatus(mail, fields))).toBe('250 2.0.0');
+    await untilCounts({ delivered: 1 });
+  });
+});
+
+describe('a complaint', () => {
+  it.each([
+    ['a feedback report', 'fbl@mail.test', feedbackReport],
+    ['a feedback report to abuse', 'abuse@mail.test', feedbackReport],
+    ['an attached message', 'fbl@mail.test', attachedComplaint],
+  ])('in %s is found by the Message-ID and suppresses the address', async (_form, to, write) => {
+    const mail = await sendOne();
+    expect(await deliver(listener.port, { to, from: 'feedback@example.net', data: write(mail) })).toBe(
+      '250 2.0.0',
+    );
+    await untilCounts({ complained: 1 });
+    expect(await query('select reason from suppressions')).toEqual([{ reason: 'complaint' }]);
+  });
+
+  it('is not believed without a genuine reference', async () => {
+    const mail = await sendOne();
+    await untilCounts({ sent: 1 });
+    const forged = {
+      ...mail,
+      messageId: mail.messageId.replace(/-.{22}@/, `-${'A'.repeat(22)}@`),
+      returnPath: mail.returnPath.replace(/-.{26}@/, `-${'a'.repeat(26)}@`),
+    };
+    expect(await deliver(listener.port, { to: 'fbl@mail.test', data: feedbackReport(forged) })).toBe(
+      '250 2.0.0',
+    );
+    await untilCounts({ sent: 1 });
+    expect(await query('select 1 from suppressions')).toEqual([]);
+  });
+});
+
+describe('the listener', () => {
+  it('refuses every address that is not its own, before the message', async () => {
+    const mail = await sendOne();
+    const forged = mail.returnPath.replace(/.@/, (end) => (end.startsWith('a') ? 'e@' : 'a@'));
+    const to = [forged, 'ann@example.com', 'ann@mail.test', 'fbl@example.com', 'b-1-1-x@mail.test', 'fbl'];
+    for (const address of to) {
+      expect([address, await deliver(listener.port, { to: address, data: 'x' })]).toEqual([
+        address,
+        expect.stringMatching(/^5/),
+      ]);
+    }
+    for (const address of [
+      mail.returnPath.toUpperCase(),
+      'Postmaster@MAIL.TEST',
+      'postmaster',
+      'abuse@mail.test',
+    ])
+      expect(await deliver(listener.port, { to: address, data: 'x' })).toBe('250 2.0.0');
+  });
+
+  it('asks to try again while the database is unavailable, and then takes the report', async () => {
+    const mail = await sendOne();
+    await untilCounts({ sent: 1 });
+    const url = new URL(test.url);
+    const gate = await startTcpGate({ host: url.hostname, port: Number(url.port) });
+    const behind = new URL(test.url);
+    behind.hostname = '127.0.0.1';
+    behind.port = String(gate.port);
+    const gated = await startTestListener(behind.href);
+    gate.shut();
+    const bounce = { to: mail.returnPath, data: deliveryStatus(mail) };
+    expect(await deliver(gated.port, bounce)).toBe('451 4.3.0');
+    expect(await statusCounts(test.database)).toEqual({ sent: 1 });
+    gate.open();
+    await eventually(async () => expect(await deliver(gated.port, bounce)).toBe('250 2.0.0'));
+    // No waiting here: the reply means that the report is committed.
+    expect(await statusCounts(test.database)).toEqual({ bounced: 1 });
+    await gated.stop();
+    await gate.close();
+  });
+
+  it('records the reports of others if one of a group fails', async () => {
+    const [one, other] = [await sendOne('one'), await sendOne('other')];
+    await query(`create function refuse() returns trigger language plpgsql as $$ begin raise 'no'; end $$`);
+    await query(
+      `create trigger refuse before update on messages for each row
+       when (new.status = 'bounced' and new.to_key like 'one%') execute function refuse()`,
+    );
+    const replies = await Promise.all([one, other].map((mail) => report(mail, deliveryStatus(mail))));
+    expect(replies).toEqual(['451 4.3.0', '250 2.0.0']);
+  });
+
+  async function limited(limits: Partial<ListenerLimits>, run: (port: number) => Promise<void>) {
+    const other = await startTestListener(test.url, { limits });
+    await run(other.port).finally(() => other.stop());
+  }
+  const greeting = async (port: number) => {
+    const socket = net.connect(port, '127.0.0.1');
+    const [line] = (await once(socket, 'data')) as [Buffer];
+    return { socket, line: line.toString() };
+  };
+
+  it('refuses a message that is too large', () =>
+    limited({ bytes: 10_000 }, async (port) => {
+      const data = 'x'.repeat(20_000);
+      expect(await deliver(port, { to: 'postmaster@mail.test', data })).not.toMatch(/^250/);
+    }));
+
+  it('limits the connections of one network', () =>
+    limited({ connectionsPerNetwork: 2 }, async (port) => {
+      const first = [await greeting(port), await greeting(port)];
+      expect(first.map(({ line }) => line.slice(0, 3))).toEqual(['220', '220']);
+      const third = await greeting(port);
+      expect(third.line).toMatch(/^421 /);
+      for (const { socket } of [...first, third]) socket.destroy();
+      await eventually(async () => {
+        const { socket, line } = await greeting(port);
+        socket.destroy();
+        expect(line).toMatch(/^220 /);
+      });
+    }));
+
+  it('ends a connection after its lifetime, even if the client goes on talking', () =>
+    limited({ lifetimeMs: 300 }, async (port) => {
+      const { socket } = await greeting(port);
+      const talking = setInterval(() => socket.write('NOOP\r\n'), 20);
+      socket.on('error', () => undefined);
+      await once(socket, 'close');
+      clearInterval(talking);
+    }));
+
+  it('offers STARTTLS with a certificate, and only then', async () => {
+    const file = (name: string) =>
+      readFileSync(new URL(`../../support/smtp/tls/${name}`, import.meta.url), 'utf8');
+    const tls = { key: file('server.key'), cert: file('server.pem') };
+    const secure = await startTestListener(test.url, { tls });
+    const mail = { to: 'postmaster@mail.test', data: 'x' };
+    const target = { security: 'starttls', tls: { ca: file('ca.pem'), servername: 'localhost' } } as const;
+    expect(await deliver(secure.port, mail, target)).toBe('250 2.0.0');
+    expect(await deliver(secure.port, mail)).toBe('250 2.0.0');
+    await expect(deliver(listener.port, mail, target)).rejects.toThrow('does not offer STARTTLS');
+    await secure.stop();
+  });
+});

@@ -1,0 +1,270 @@
+import { describe, expect, it } from '@jest/globals';
+import { reportedBounce } from '../../../src/delivery/bounces.ts';
+import { type InboundMail, readReport } from '../../../src/delivery/inbound/report.ts';
+import {
+  attachedComplaint,
+  autoReply,
+  deliveryStatus,
+  eximBounce,
+  exchangeBounce,
+  feedbackReport,
+  qmailBounce,
+  sendmailBounce,
+  type StatusFields,
+} from '../../support/reports.ts';
+
+const mail = {
+  messageId: '7-21i3v9-AAAAAAAAAAAAAAAAAAAAAA@mail.test',
+  returnPath: 'b-7-21i3v9-aaaaaaaaaaaaaaaaaaaaaaaaaa@mail.test',
+  to: 'ann@example.com',
+};
+const reference = '7-21i3v9-AAAAAAAAAAAAAAAAAAAAAA';
+const returnPath = 'b-7-21i3v9-aaaaaaaaaaaaaaaaaaaaaaaaaa';
+
+const read = (raw: string | Buffer, inbound: Partial<InboundMail> = {}) =>
+  readReport({ head: Buffer.from(raw), envelopeFrom: '', feedbackLoop: false, ...inbound });
+
+async function bounceIn(raw: string, inbound: Partial<InboundMail> = {}): Promise<string> {
+  const report = await read(raw, inbound);
+  if (report.kind !== 'failed') return report.kind;
+  const { bounce, suppresses } = reportedBounce(report.refusal);
+  return `${bounce.type} ${bounce.subtype}${suppresses ? '' : ', not counted'}`;
+}
+
+describe('a delivery status notification', () => {
+  it.each<[string, StatusFields]>([
+    ['hard no_such_mailbox', {}],
+    // Postfix joins the lines of a reply, and adds the command.
+    [
+      'hard no_such_mailbox',
+      {
+        diagnostic:
+          'smtp; 550-5.1.1 The email account that you tried to reach does not exist.\n    Please try 550-5.1.1 double-checking it. 550 5.1.1\n    https://support.google.com/mail/?p=NoSuchUser (in reply to RCPT TO command)',
+      },
+    ],
+    ['hard no_such_mailbox', { status: '5.0.0', diagnostic: 'smtp; 550 5.1.1 no such user' }],
+    ['hard no_such_mailbox', { status: '5.0.0', diagnostic: 'smtp; 550 No Such User Here' }],
+    ['hard no_such_mailbox', { status: '5.0.0', diagnostic: 'smtp; 550 no (in reply to RCPT TO command)' }],
+    [
+      'soft other, not counted',
+      { status: '5.0.0', diagnostic: 'smtp; 550 no (in reply to end of DATA command)' },
+    ],
+    [
+      'soft blocked, not counted',
+      { status: '5.0.0', diagnostic: 'smtp; 550 rejected as spam (in reply to RCPT TO command)' },
+    ],
+    [
+      'hard no_such_mailbox',
+      { status: '5.1.10', diagnostic: 'smtp;550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found' },
+    ],
+    [
+      'hard no_such_mailbox',
+      { status: '5.4.1', diagnostic: 'smtp;550 5.4.1 Recipient address rejected: Access denied.' },
+    ],
+    ['soft mailbox_full', { status: '5.2.2', diagnostic: 'x-unix; over quota' }],
+    [
+      'soft mailbox_full',
+      { status: '4.4.7', diagnostic: 'smtp; 452 4.2.2 The recipient’s inbox is out of storage space' },
+    ],
+    ['soft expired', { status: '4.4.7', diagnostic: 'smtp; 450 4.2.1 Mailbox busy' }],
+    [
+      'soft expired, not counted',
+      {
+        status: '4.4.1',
+        diagnostic: 'X-Postfix; connect to mx.example.com[192.0.2.2]:25: Connection timed out',
+      },
+    ],
+    [
+      'soft no_such_domain',
+      {
+        status: '5.4.4',
+        diagnostic:
+          'X-Postfix; Host or domain name not found. Name service error for name=example.invalid type=A: Host not found',
+      },
+    ],
+    [
+      'soft blocked, not counted',
+      { status: '5.7.1', diagnostic: 'smtp; 550 5.7.1 blocked using zen.spamhaus.org' },
+    ],
+    ['hard no_such_mailbox', { status: '5.1.1 (bad destination)', diagnostic: 'nonsense' }],
+  ])('is %s: %j', async (expected, fields) => {
+    expect(await bounceIn(deliveryStatus(mail, fields))).toBe(expected);
+  });
+
+  it.each(['delayed', 'relayed', 'expanded', 'Delayed (will retry)', 'unheard-of'])(
+    'changes nothing if the action is %s',
+    async (action) => {
+      const fields = { action, status: '4.4.1', diagnostic: 'smtp; 421 try later' };
+      expect(await read(deliveryStatus(mail, fields))).toEqual({ kind: 'none', reason: 'no_outcome' });
+    },
+  );
+
+  it('changes nothing if action and status contradict each other', async () => {
+    expect(await bounceIn(deliveryStatus(mail, { status: '2.0.0' }))).toBe('none');
+    expect(await bounceIn(deliveryStatus(mail, { action: 'delivered' }))).toBe('none');
+  });
+
+  it('reports a delivery', async () => {
+    const fields = { action: 'delivered', status: '2.0.0', diagnostic: 'smtp; 250 2.0.0 Ok: queued as 9' };
+    expect(await read(deliveryStatus(mail, fields))).toMatchObject({ kind: 'delivered' });
+  });
+
+  it('is about the recipient that failed if it has several', async () => {
+    const further = 'Final-Recipient: rfc822; list@example.com\nAction: expanded\nStatus: 2.0.0\n';
+    expect(await bounceIn(deliveryStatus(mail, { further }))).toBe('hard no_such_mailbox');
+    const failed = 'Final-Recipient: rfc822; b@example.com\nAction: failed\nStatus: 5.2.2\n';
+    expect(
+      await bounceIn(deliveryStatus(mail, { action: 'delayed', status: '4.2.0', further: failed })),
+    ).toBe('soft mailbox_full');
+  });
+
+  it('names its message by ENVID, Message-ID and return path', async () => {
+    const perMessage = `Original-Envelope-Id: ${reference}\n`;
+    expect(await read(deliveryStatus(mail, { perMessage }))).toMatchObject({
+      references: [reference, reference, returnPath],
+    });
+  });
+
+  it('is read in base64 and from a multipart/mixed', async () => {
+    const status = Buffer.from('Reporting-MTA: dns; x\r\n\r\nAction: failed\r\nStatus: 5.1.1\r\n').toString(
+      'base64',
+    );
+    const raw = `Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: message/delivery-status\r\nContent-Transfer-Encoding: base64\r\n\r\n${status}\r\n--b--\r\n`;
+    expect(await bounceIn(raw)).toBe('hard no_such_mailbox');
+  });
+
+  it('is not taken from a message that somebody attached', async () => {
+    const attached = deliveryStatus(mail);
+    const raw = `Content-Type: multipart/mixed; boundary=outer\r\n\r\n--outer\r\nContent-Type: message/rfc822\r\n\r\n${attached}\r\n--outer--\r\n`;
+    expect(await bounceIn(raw)).toBe('none');
+  });
+});
+
+describe('a feedback report', () => {
+  it.each(['abuse', 'fraud', 'opt-out', 'Abuse'])('is a complaint if its type is %s', async (type) => {
+    expect(await read(feedbackReport(mail, type))).toEqual({
+      kind: 'complaint',
+      references: [reference, returnPath, returnPath],
+    });
+  });
+
+  it.each(['not-spam', 'auth-failure', 'virus', 'dmarc', ''])(
+    'is no complaint if its type is %p',
+    async (type) => {
+      expect(await read(feedbackReport(mail, type))).toEqual({ kind: 'none', reason: 'no_complaint' });
+    },
+  );
+
+  it('may be an attached message, but only at the address for feedback loops', async () => {
+    const raw = attachedComplaint(mail);
+    expect(await read(raw, { feedbackLoop: true, envelopeFrom: 'staff@hotmail.com' })).toEqual({
+      kind: 'complaint',
+      references: [reference, returnPath],
+    });
+    expect(await bounceIn(raw)).toBe('none');
+  });
+});
+
+describe('a bounce in an old form', () => {
+  it.each([
+    ['hard no_such_mailbox', qmailBounce(mail, 'Sorry, no mailbox here by that name. (#5.1.1)')],
+    [
+      'soft mailbox_full',
+      qmailBounce(
+        mail,
+        '192.0.2.2 does not like recipient.\nRemote host said: 552 5.2.2 mailbox full\nGiving up on 192.0.2.2.',
+      ),
+    ],
+    [
+      'soft no_such_domain',
+      qmailBounce(mail, "Sorry, I couldn't find any host named example.invalid. No such host (#5.4.4)"),
+    ],
+    ['hard no_such_mailbox', eximBounce(mail, 'Unrouteable address')],
+    [
+      'hard no_such_mailbox',
+      eximBounce(
+        mail,
+        `SMTP error from remote mail server after RCPT TO:<${mail.to}>:\n    host mx.example.com [192.0.2.2]: 550 5.1.1 User unknown`,
+      ),
+    ],
+    [
+      'soft blocked, not counted',
+      eximBounce(
+        mail,
+        'SMTP error from remote mail server after end of data:\n    host mx.example.com [192.0.2.2]: 550 High probability of spam',
+      ),
+    ],
+    [
+      'hard no_such_mailbox',
+      exchangeBounce(
+        mail,
+        'The e-mail account does not exist at the organization this message was sent to.\n            <mx.example.com #5.1.1>',
+      ),
+    ],
+    ['soft mailbox_full', exchangeBounce(mail, '<mx.example.com #5.2.2 smtp;550 5.2.2 mailbox full>')],
+    ['hard no_such_mailbox', sendmailBounce(mail, '550 5.1.1 User unknown')],
+  ])('is %s: %#', async (expected, raw) => {
+    expect(await bounceIn(raw)).toBe(expected);
+    expect(await bounceIn(raw, { envelopeFrom: 'MAILER-DAEMON@mx.example.com' })).toBe(expected);
+  });
+
+  it('does not count if a person sent it', async () => {
+    const raw = qmailBounce(mail, 'Sorry, no mailbox here by that name. (#5.1.1)');
+    expect(await bounceIn(raw, { envelopeFrom: 'ann@example.com' })).toBe('none');
+  });
+
+  it('is no warning of a delay', async () => {
+    const raw = eximBounce(mail, 'Delay reason: 450 4.2.1 busy').replace(/^X-Failed-Recipients.*\r\n/m, '');
+    expect(await bounceIn(raw)).toBe('none');
+  });
+});
+
+describe('an answering machine', () => {
+  it.each([
+    'Auto-Submitted: auto-replied\n',
+    'Precedence: auto_reply\n',
+    'X-Autoreply: yes\n',
+    'X-Autorespond: out\n',
+    '',
+  ])('changes nothing: %j', async (header) => {
+    for (const envelopeFrom of ['', 'ann@example.com']) {
+      const raw = autoReply(
+        header,
+        'My server said: 550 5.1.1 User unknown. The following address(es) failed:\n\n  x',
+      );
+      expect(await bounceIn(raw, { envelopeFrom })).toBe('none');
+    }
+  });
+});
+
+describe('a mail that cannot be read', () => {
+  it.each([
+    ['is empty', ''],
+    ['is binary', Buffer.from([0, 255, 254, 13, 10, 0, 200])],
+    [
+      'is nested too deeply',
+      Array.from(
+        { length: 50 },
+        (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\r\n\r\n--b${n}\r\n`,
+      ).join(''),
+    ],
+    ['has a huge header', `${'X-A: b\r\n'.repeat(20_000)}\r\n`],
+    ['has a report without fields', 'Content-Type: message/delivery-status\r\n\r\n\r\n'],
+    [
+      'has a field without an end',
+      `Content-Type: message/delivery-status\r\n\r\nAction:${'x'.repeat(20_000)}`,
+    ],
+  ])('changes nothing if it %s', async (_name, raw) => {
+    expect((await read(raw)).kind).toBe('none');
+  });
+
+  it('is read only at its beginning', async () => {
+    const late = deliveryStatus(mail).replace('This is a MIME-encapsulated message.', 'x\r\n'.repeat(60_000));
+    expect(await bounceIn(late)).toBe('none');
+    const manyParts = deliveryStatus(mail).replace(
+      'This is a MIME-encapsulated message.',
+      '--x\r\n'.repeat(300),
+    );
+    expect(await bounceIn(manyParts)).toBe('none');
+  });
+});

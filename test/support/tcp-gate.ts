@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import net, { type AddressInfo, type Socket } from 'node:net';
+
+/** A TCP proxy in front of a server, with which a test makes the server unavailable. */
+export interface TcpGate {
+  port: number;
+  /** Ends all connections, and every new one at once. */
+  shut(): void;
+  open(): void;
+  close(): Promise<void>;
+}
+
+export async function startTcpGate(target: { host: string; port: number }): Promise<TcpGate> {
+  const sockets = new Set<Socket>();
+  let isOpen = true;
+  const keep = (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined).once('close', () => sockets.delete(socket));
+  };
+  const server = net.createServer((client) => {
+    keep(client);
+    if (!isOpen) return void client.destroy();
+    const upstream = net.connect(target);
+    keep(upstream);
+    client.pipe(upstream).pipe(client);
+    client.once('close', () => upstream.destroy());
+    upstream.once('close', () => client.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const shut = () => {
+    isOpen = false;
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    shut,
+    open: () => void (isOpen = true),
+    async close() {
+      shut();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
