@@ -1,4 +1,4 @@
-# One image for every role: docker run … carillon start api | start worker | start sender | migrate | …
+# One image for every role: docker run … carillon start api | start worker | start sender | start mail | migrate | …
 FROM node:24-slim
 
 WORKDIR /app
@@ -13,10 +13,10 @@ COPY activities activities
 COPY migrations migrations
 RUN ln -s /app/src/main.ts /usr/local/bin/carillon && install -d -o node -g node /data
 
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 CARILLON_HOME=/data
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 MAIL_LISTEN_HOST=0.0.0.0 MAIL_PORT=2525 CARILLON_HOME=/data
 USER node
 VOLUME /data
-EXPOSE 3000
+EXPOSE 3000 2525
 # Node receives the signals itself, so that a role can finish its work.
 ENTRYPOINT ["node", "/app/src/main.ts"]
 CMD ["start", "api"]

@@ -76,7 +76,7 @@ const settings = z.object({
   /** The password of the mailbox page; `--dev` generates and stores one. */
   MAILBOX_TOKEN: mailboxToken.optional(),
   /** Where the mail role listens. Port 25 of MAIL_DOMAIN's MX leads there. */
-  MAIL_HOST: z.string().default('127.0.0.1'),
+  MAIL_LISTEN_HOST: z.string().default('127.0.0.1'),
   MAIL_PORT: port.default(2525),
   /** PEM of a certificate for MAIL_DOMAIN and of its key; with both, the mail role offers STARTTLS. */
   MAIL_TLS_CERT_FILE: z.string().optional(),

@@ -14,6 +14,8 @@ Settings (environment variables; docs/operations.md has the rest):
                        Also TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, TEMPORAL_TLS and TEMPORAL_TLS_*_FILE
   PUBLIC_URL           public URL of the API
   MAIL_DOMAIN          domain of Message-IDs, return paths and sandbox senders
+  MAIL_LISTEN_HOST, MAIL_PORT
+                       where bounces and complaints are taken (127.0.0.1, 2525)
   HOST, PORT           where the API listens (127.0.0.1, 3000)
   POSTGRES_PORT, TEMPORAL_PORT, TEMPORAL_UI_PORT, MAILBOX_PORT
                        ports of the embedded servers (54329, 7233, 8233, 8025); 0 picks a free one

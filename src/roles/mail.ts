@@ -59,7 +59,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const live = await whenAvailable(() => registerProcess(options, 'mail', upkeep.processWork, log));
   const waker = createWaker(options);
   const listener = await startMailListener({
-    host: config.MAIL_HOST,
+    host: config.MAIL_LISTEN_HOST,
     port: config.MAIL_PORT,
     mailDomain: config.MAIL_DOMAIN,
     keys: mailKeys(createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS)),
@@ -72,7 +72,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000,
     log,
   });
-  log.info({ host: config.MAIL_HOST, port: listener.port, starttls: tls !== null }, 'mail listens');
+  log.info({ host: config.MAIL_LISTEN_HOST, port: listener.port, starttls: tls !== null }, 'mail listens');
   return {
     async stop() {
       await listener.stop();

@@ -34,6 +34,7 @@ describe('carillon start <role>', () => {
       EMAIL_PROVIDER_URL: 'capture:',
       CARILLON_HOME: home,
       PORT: '0',
+      MAIL_PORT: '0',
       ...settings,
     });
     programs.push(program);

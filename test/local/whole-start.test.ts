@@ -14,6 +14,7 @@ describe('carillon start --dev', () => {
     program = runProgram('src/main.ts', ['start', '--dev'], {
       CARILLON_HOME: folder,
       PORT: '0',
+      MAIL_PORT: '0',
       POSTGRES_PORT: '0',
       TEMPORAL_PORT: '0',
       TEMPORAL_UI_PORT: '0',
@@ -85,7 +86,7 @@ describe('carillon start --dev', () => {
 
   it('stops everything at SIGTERM', async () => {
     const pids = Object.values(dev.pids).filter((pid) => pid !== null);
-    expect(pids).toHaveLength(5);
+    expect(pids).toHaveLength(6);
     program.child.kill('SIGTERM');
     expect(await program.ended).toBe(0);
     expect(pids.filter(isAlive)).toEqual([]);

@@ -66,6 +66,7 @@ async function start(role: string): Promise<void> {
     EMAIL_PROVIDER_URL: 'smtp://127.0.0.1:1?tls=off',
     MAIL_DOMAIN: 'mail.test',
     PORT: '0',
+    MAIL_PORT: '0',
     OPS_PORT: '0',
     LOG_FORMAT: 'json',
   });
@@ -74,7 +75,7 @@ async function start(role: string): Promise<void> {
 const lines = () => program.output().trim().split('\n');
 const waiting = () => lines().filter((line) => line.includes('waiting for it'));
 
-describe.each(['api', 'worker', 'sender'])('the %s role', (role) => {
+describe.each(['api', 'worker', 'sender', 'mail'])('the %s role', (role) => {
   it('waits for its database and says so in one log line', async () => {
     await start(role);
     await until(() => waiting().length > 0, program.output, START_LIMIT_MS);

@@ -130,7 +130,10 @@ type PortSetting =
 async function claimOwnPorts(config: Config, home: Home): Promise<Config> {
   await Promise.all([endLeftoverPostgres(home.path('postgres')), endLeftoverEngine(home.path('temporal'))]);
   const settings: PortSetting[] = ['PORT', 'MAIL_PORT'];
-  const hosts: Partial<Record<PortSetting, string>> = { PORT: config.HOST, MAIL_PORT: config.MAIL_HOST };
+  const hosts: Partial<Record<PortSetting, string>> = {
+    PORT: config.HOST,
+    MAIL_PORT: config.MAIL_LISTEN_HOST,
+  };
   if (config.CARILLON_DEV) settings.push('MAILBOX_PORT');
   if (!config.DATABASE_URL) settings.push('POSTGRES_PORT');
   if (!config.TEMPORAL_ADDRESS) settings.push('TEMPORAL_PORT', 'TEMPORAL_UI_PORT');

@@ -56,6 +56,7 @@ describe('--dev', () => {
       TEMPORAL_ADDRESS: '127.0.0.1:7',
       PORT: '4000',
       MAILBOX_PORT: '4001',
+      MAIL_PORT: '4002',
     };
     const settings = await developmentSettings(loadConfig(env), home);
     expect(loadConfig(asVariables(settings))).toEqual(settings);

@@ -63,6 +63,7 @@ asRoot('a checkout that only root can enter', () => {
     const { PATH, HOME, CARILLON_CACHE, XDG_CACHE_HOME } = process.env;
     const ports = {
       PORT: '0',
+      MAIL_PORT: '0',
       POSTGRES_PORT: '0',
       TEMPORAL_PORT: '0',
       TEMPORAL_UI_PORT: '0',

@@ -17,6 +17,7 @@ const folder = createOpenFolder('carillon-supervisor-');
 const home = join(folder, 'home');
 const freePorts = {
   PORT: '0',
+  MAIL_PORT: '0',
   POSTGRES_PORT: '0',
   TEMPORAL_PORT: '0',
   TEMPORAL_UI_PORT: '0',
@@ -92,8 +93,8 @@ describe('a running installation', () => {
       'mailbox_url',
       'pids',
     ]);
-    expect(first.pids.mail).toBeNull();
-    expect(alivePids(first.pids)).toHaveLength(5);
+    expect(first.pids.mail).not.toBeNull();
+    expect(alivePids(first.pids)).toHaveLength(6);
     expect(first.base_url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   });
 
