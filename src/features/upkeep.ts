@@ -4,6 +4,7 @@ import { gatherUpkeep } from '../platform/housekeeping/upkeep.ts';
 import { domainsUpkeep } from './domains/upkeep.ts';
 import { callbacksUpkeep } from './callbacks/upkeep.ts';
 import { messagesUpkeep } from './messages/upkeep.ts';
+import { smsUpkeep } from './sms/upkeep.ts';
 import { uploadsUpkeep } from './uploads/upkeep.ts';
 import { webhooksUpkeep } from './webhooks/upkeep.ts';
 
@@ -20,5 +21,6 @@ export const upkeep = gatherUpkeep([
   domainsUpkeep,
   uploadsUpkeep,
   callbacksUpkeep,
+  smsUpkeep,
   { tasks: [dailyPartitions] },
 ]);

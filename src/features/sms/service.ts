@@ -10,6 +10,7 @@ import {
   type SmsSenderRow,
 } from './model.ts';
 
+export { handleInboundSms, type InboundSmsDeps, type InboundSmsOutcome } from './inbound.ts';
 export type { SmsSenderRow };
 
 const MAX_HELP_SEGMENTS = 2;

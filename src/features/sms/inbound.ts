@@ -1,0 +1,138 @@
+import type pg from 'pg';
+import { parsePhone } from '../../delivery/addresses/phone.ts';
+import { backlogName } from '../../delivery/backlog.ts';
+import { isLimitRefusal } from '../../delivery/limits/admission.ts';
+import type { LimitSettings } from '../../delivery/limits/authority.ts';
+import { messageClasses } from '../../delivery/message.ts';
+import { endOptOut, optOutHash, recordOptOut } from '../../delivery/opt-outs.ts';
+import type { InboundSms } from '../../delivery/providers/kind.ts';
+import { countSegments } from '../../delivery/sms-segments.ts';
+import { allocateMessageIds, writeMessages } from '../../delivery/write-messages.ts';
+import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import type { Waker } from '../../platform/db/wake.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { readKeyword, type SmsKeyword } from './keywords.ts';
+import { type AddressedSender, claimHelpAnswer, findAddressedSender, insertKeyword } from './model.ts';
+
+export interface InboundSmsDeps {
+  pool: pg.Pool;
+  keyring: Keyring;
+  waker: Pick<Waker, 'wake'>;
+  limits: LimitSettings;
+}
+
+/** What an inbound SMS has changed; all others have changed nothing. */
+export type InboundSmsOutcome =
+  | 'opted_out'
+  | 'opted_in'
+  /** HELP is answered. */
+  | 'answered'
+  | 'no_answer'
+  /** It was handled before. */
+  | 'repeated'
+  | 'no_keyword'
+  /** No brand has the number, or the sender is not a phone number. */
+  | 'unknown_number';
+
+/** An inbound SMS with a keyword, and the brand that it was sent to. */
+interface Request {
+  deps: InboundSmsDeps;
+  providerId: number | null;
+  sender: AddressedSender;
+  from: string;
+}
+
+const addressOf = ({ sender, from }: Request) =>
+  ({ brandId: sender.brand_id, channel: 'sms', address: from }) as const;
+
+async function writeHelp(
+  trx: Queryable,
+  { deps, providerId, sender, from }: Request,
+  text: string,
+): Promise<void> {
+  const [id = 0] = await allocateMessageIds(trx, 1);
+  const message = {
+    id,
+    account_id: sender.account_id,
+    brand_id: sender.brand_id,
+    channel: 'sms' as const,
+    status: 'queued' as const,
+    test: false,
+    segments: countSegments(text).segments,
+    to_address: from,
+    to_key: from,
+    from_address: sender.sender,
+    provider_id: providerId,
+    text,
+  };
+  await writeMessages(trx, [message], {
+    source: { class: messageClasses.transactional },
+    limits: deps.limits,
+  });
+}
+
+/** Answers HELP with the brand's text, at most once a minute and number. */
+async function answerHelp(trx: Queryable, request: Request): Promise<InboundSmsOutcome> {
+  const { help_text: text, brand_id: brandId } = request.sender;
+  const hash = optOutHash(request.deps.keyring, addressOf(request));
+  if (text === null || hash === null || !(await claimHelpAnswer(trx, brandId, hash))) return 'no_answer';
+  await writeHelp(trx, request, text);
+  return 'answered';
+}
+
+async function obey(trx: Queryable, request: Request, keyword: SmsKeyword): Promise<InboundSmsOutcome> {
+  const { keyring } = request.deps;
+  switch (keyword) {
+    case 'stop': {
+      const optOut = { accountId: request.sender.account_id, source: 'sms_stop', messageId: null } as const;
+      await recordOptOut(trx, keyring, { ...addressOf(request), ...optOut });
+      return 'opted_out';
+    }
+    case 'start':
+      await endOptOut(trx, keyring, addressOf(request));
+      return 'opted_in';
+    case 'help':
+      return answerHelp(trx, request);
+  }
+}
+
+/**
+ * Handles an SMS that a recipient sent: STOP records an opt-out from the brand of the number, START ends it, and HELP is
+ * answered by the brand's help text, unless the provider has answered it. Any other text changes nothing, and no text is
+ * stored. A message that the provider delivers again changes nothing.
+ * @param provider the named provider whose callback it came with; it is genuine
+ * @throws the error of PostgreSQL if it is unavailable: the provider then repeats the callback
+ */
+export async function handleInboundSms(
+  deps: InboundSmsDeps,
+  provider: { id: number | null },
+  sms: InboundSms,
+): Promise<InboundSmsOutcome> {
+  const senders = sms.pool === null ? [sms.to] : [sms.to, sms.pool];
+  const sender = await findAddressedSender(deps.pool, provider.id, senders);
+  const from = parsePhone(sms.from);
+  if (!sender || 'error' in from) return 'unknown_number';
+  const keyword = sms.answered ?? readKeyword(sms.text, sender.keywords);
+  if (keyword === null) return 'no_keyword';
+  const request = { deps, providerId: provider.id, sender, from: from.e164 };
+  const outcome = await inTransaction(deps.pool, async (trx): Promise<InboundSmsOutcome> => {
+    const { providerMessageId } = sms;
+    const given = { providerId: provider.id, brandId: sender.brand_id, keyword };
+    if (providerMessageId !== null && !(await insertKeyword(trx, { ...given, providerMessageId })))
+      return 'repeated';
+    if (sms.answered === 'help') return 'no_answer';
+    return obey(trx, request, keyword);
+  }).catch((error: unknown): InboundSmsOutcome => {
+    if (isLimitRefusal(error)) return 'no_answer';
+    throw error;
+  });
+  if (outcome === 'answered') {
+    const backlog = {
+      channel: 'sms',
+      class: messageClasses.transactional,
+      accountId: sender.account_id,
+    } as const;
+    deps.waker.wake('send', [backlogName(backlog)]);
+  }
+  return outcome;
+}
