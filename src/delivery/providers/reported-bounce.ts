@@ -1,10 +1,12 @@
-import { classifyBounce, clipText, diagnosticOf, type Refusal, reportedBounce } from '../bounces.ts';
+import { classifyBounce, clipText, type Refusal, reportedBounce } from '../bounces.ts';
 import type { Bounce, BounceSubtype } from '../message.ts';
 
 /** What a service reports about a bounce. */
 export interface ServiceBounce {
-  /** The remote server's words, such as `smtp; 550 5.1.1 user unknown`, or the service's. */
+  /** The remote server's words, such as `smtp; 550 5.1.1 user unknown`. Empty: the service does not report them. */
   text: string;
+  /** The service's words. They are shown if there are no others, and never judged: they may name several reasons. */
+  summary?: string;
   /** The enhanced code, if the service reports it apart from the words. */
   status: string | null;
   /** The service's own judgement. */
@@ -37,9 +39,11 @@ export interface JudgedBounce {
  */
 export function judgeBounce(reported: ServiceBounce): JudgedBounce {
   const refusal = refusalOf(reported);
-  const judged = reportedBounce(refusal);
-  const undecided = classifyBounce(refusal).kind === 'rejected' && judged.bounce.subtype === 'other';
-  return undecided && reported.permanent ? serviceBounce('hard', 'other', diagnosticOf(refusal)) : judged;
+  const { bounce, suppresses } = reportedBounce(refusal);
+  const diagnostic = bounce.diagnostic || clipText(reported.summary ?? '');
+  const undecided = classifyBounce(refusal).kind === 'rejected' && bounce.subtype === 'other';
+  if (undecided && reported.permanent) return serviceBounce('hard', 'other', diagnostic);
+  return { bounce: { ...bounce, diagnostic }, suppresses };
 }
 
 /** A bounce that the service has classified itself. A hard one suppresses the address unless `suppresses` is false. */

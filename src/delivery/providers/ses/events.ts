@@ -80,7 +80,7 @@ function bounceOf({
   }
   if (bounceSubType === 'MailboxFull') return serviceBounce('soft', 'mailbox_full', text);
   if (transientSubtypes.has(bounceSubType)) return serviceBounce('soft', 'other', text);
-  return judgeBounce({ text: diagnosticCode ?? '', status: status ?? null, permanent });
+  return judgeBounce({ text: diagnosticCode ?? '', summary: text, status: status ?? null, permanent });
 }
 
 type Report = Pick<ProviderFact, 'type'> & Partial<ProviderFact> & { at: string | undefined };
