@@ -58,6 +58,8 @@ export interface FactChange {
   /** The last attempt that the facts are about. */
   attempt: number;
   suppress: SuppressionReason | null;
+  /** The recipient opted out of the brand's messages at the provider. */
+  optedOut: boolean;
   stored: FactEvent[];
   published: PublishedFact[];
   /** How many facts counted. */
@@ -186,6 +188,7 @@ function failed(step: Step): boolean {
   showSent(step, null);
   move(change.message, 'failed');
   change.message.failure = fact.failure;
+  change.optedOut ||= fact.optedOut === true;
   store(step, 'failed');
   publish(step, 'failed');
   return true;
@@ -246,6 +249,7 @@ export function applyFacts(before: ReportedMessage, facts: readonly DeliveryFact
     settled: false,
     attempt: before.attemptCount,
     suppress: null,
+    optedOut: false,
     stored: [],
     published: [],
     recorded: 0,

@@ -37,6 +37,18 @@ export interface DeliveryFact {
   failure: { code: FailureCode; message: string } | null;
   /** With `bounced` and `complained`: whether the report may suppress the address. */
   suppresses: boolean;
+  /** With `failed`: the provider refused the message because the recipient opted out of the brand's messages. */
+  optedOut?: true;
+}
+
+/** What facts changed. */
+export interface RecordedFacts {
+  /** Wake its channels after the commit. */
+  queued: QueuedWork;
+  /** The number of facts that were believed and not known before. */
+  recorded: number;
+  /** The messages whose recipients opted out at the provider. The caller records the opt-outs. */
+  optedOut: ReportedMessage[];
 }
 
 /**
@@ -186,20 +198,23 @@ async function writeChanges(
  * the end of waiting in the queue. Locks the messages first, so that what each fact means is decided on their present
  * state. Facts may arrive more than once, in any order, and before the record of the hand-over; whichever is first
  * publishes `email.sent` and counts the message.
- * @param client inside the caller's transaction; wake the channels of `queued` after the commit
+ * @param client inside the caller's transaction
  * @param facts up to some hundreds; those of one message are applied in the order in which they happened
- * @returns `recorded`: the number of facts that were believed and not known before
  */
 export async function recordFacts(
   client: Queryable,
   facts: readonly DeliveryFact[],
   events: EventPublisher,
-): Promise<{ queued: QueuedWork; recorded: number }> {
-  if (facts.length === 0) return { queued: new Map(), recorded: 0 };
+): Promise<RecordedFacts> {
+  if (facts.length === 0) return { queued: new Map(), recorded: 0, optedOut: [] };
   const messages = await lockMessages(client, facts);
   const byMessage = Map.groupBy(facts, ({ messageId }) => messageId);
   const now = new Date();
   const changes = messages.map((message) => applyFacts(message, byMessage.get(message.messageId) ?? [], now));
   const queued = await writeChanges(client, changes, events);
-  return { queued, recorded: changes.reduce((sum, change) => sum + change.recorded, 0) };
+  return {
+    queued,
+    recorded: changes.reduce((sum, change) => sum + change.recorded, 0),
+    optedOut: changes.filter((change) => change.optedOut).map(({ message }) => message),
+  };
 }

@@ -23,11 +23,12 @@ export interface TestItem {
   type: ProviderFact['type'];
   id?: string;
   response?: string;
+  optedOut?: true;
 }
 
 const bounce = { type: 'hard', subtype: 'no_such_mailbox', diagnostic: '550 5.1.1 unknown' } as const;
 
-function factOf({ reference, type, id, response }: TestItem): ProviderFact {
+function factOf({ reference, type, id, response, optedOut }: TestItem): ProviderFact {
   return {
     reference,
     providerMessageId: id ?? null,
@@ -37,6 +38,7 @@ function factOf({ reference, type, id, response }: TestItem): ProviderFact {
     bounce: type === 'bounced' ? bounce : null,
     failure: type === 'failed' ? { code: 'rejected', message: 'dropped' } : null,
     suppresses: true,
+    ...(optedOut && { optedOut }),
   };
 }
 
@@ -117,6 +119,6 @@ export function testReference(accountId: number, messageId: number): string {
 export function testCallbacks({ pool }: Database, egress: Egress): Callbacks {
   const log = pino({ level: 'silent' });
   const waker = { wake: () => undefined };
-  const recording = createCallbackRecording({ pool, events: testEvents, waker, log });
+  const recording = createCallbackRecording({ pool, keyring, events: testEvents, waker, log });
   return createCallbacks({ keyring, egress, recording, log });
 }

@@ -1,10 +1,12 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type DeliveryFact, recordFacts } from '../../delivery/facts.ts';
+import { recordOptOut } from '../../delivery/opt-outs.ts';
 import { createCoalescer } from '../../platform/db/coalescer.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { EventPublisher } from '../../platform/events/publish.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
 
 /** What to record of one callback, or of a part of it. */
 export interface ReportedFacts {
@@ -21,6 +23,8 @@ export type Recorded = 'recorded' | 'reused';
 
 export interface CallbackRecordingDeps {
   pool: pg.Pool;
+  /** For opt-outs. */
+  keyring: Keyring;
   events: EventPublisher;
   waker: Pick<Waker, 'wake'>;
   log: Logger;
@@ -67,13 +71,19 @@ async function useTokens(
 }
 
 /** Records the facts of callbacks that arrive together in one transaction. */
-export function createCallbackRecording({ pool, events, waker, log }: CallbackRecordingDeps) {
+export function createCallbackRecording({ pool, keyring, events, waker, log }: CallbackRecordingDeps) {
   async function recordTogether(callbacks: readonly ReportedFacts[]): Promise<Recorded[]> {
     const { results, queued } = await inTransaction(pool, async (client) => {
       const reused = await useTokens(client, callbacks);
       const facts = callbacks.flatMap((each) => (reused.has(each) ? [] : each.facts));
+      const { queued, optedOut } = await recordFacts(client, facts, events);
+      for (const { accountId, brandId, channel, to, messageId } of optedOut) {
+        if (to === null) continue;
+        const optOut = { accountId, brandId, channel, address: to, messageId, source: 'provider' } as const;
+        await recordOptOut(client, keyring, optOut);
+      }
       return {
-        queued: (await recordFacts(client, facts, events)).queued,
+        queued,
         results: callbacks.map((each): Recorded => (reused.has(each) ? 'reused' : 'recorded')),
       };
     });

@@ -60,7 +60,7 @@ export function createCallbackRoutes(deps: CallbackRouteDeps): RouteDefinition[]
     userAgent: USER_AGENT,
   });
   const providers = createCallbackProviders(pool, keyring, log);
-  const recording = createCallbackRecording({ pool, events, waker, log });
+  const recording = createCallbackRecording({ pool, keyring, events, waker, log });
   const callbacks = createCallbacks({ keyring, egress, recording, log });
 
   /**

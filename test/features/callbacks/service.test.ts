@@ -162,6 +162,15 @@ describe('a report in a callback', () => {
     expect(await query('select 1 from suppressions')).toEqual([]);
   });
 
+  it('that the recipient opted out at the provider opts out of the brand, if it counts', async () => {
+    const [id = 0] = await sent(1);
+    const optOuts = () => query('select brand_id, source, message_id from opt_outs where ended_at is null');
+    await take({ items: [report(id, { type: 'failed', optedOut: true })] }, testProvider('other', 2));
+    expect(await optOuts()).toEqual([]);
+    await take({ items: [report(id, { type: 'failed', optedOut: true })] });
+    expect(await optOuts()).toEqual([{ brand_id: tenant.brandId, source: 'provider', message_id: id }]);
+  });
+
   it('of another account’s message changes nothing, even with the name of its provider', async () => {
     const [id = 0] = await sent(1);
     const other = await createTestTenant(test.database, 'Other');
