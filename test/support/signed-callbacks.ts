@@ -1,0 +1,64 @@
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
+import { addProvider, type NamedProvider, requireProviderKind } from '../../src/delivery/providers/named.ts';
+import type { Queryable } from '../../src/platform/db/queryable.ts';
+import { createKeyring } from '../../src/platform/secrets/keyring.ts';
+import { TEST_SECRET } from './api.ts';
+
+const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const MAILGUN_KEY = 'signing-0123456789abcdef';
+
+/** The settings with which the callbacks below are genuine. */
+export const callbackSettings: Record<string, Record<string, unknown>> = {
+  sendgrid: {
+    api_key: 'SG.0123456789.abcdefghijkl',
+    verification_key: publicKey.export({ format: 'der', type: 'spki' }).toString('base64'),
+  },
+  mailgun: { api_key: 'key-0123456789abcdef', webhook_signing_key: MAILGUN_KEY },
+};
+
+/** Adds a named provider, as `carillon provider add` does. */
+export function addTestProvider(db: Queryable, name: string, kind: string): Promise<NamedProvider> {
+  const settings = callbackSettings[kind] ?? {};
+  return addProvider(db, createKeyring(TEST_SECRET), { name, kind: requireProviderKind(kind), settings });
+}
+
+/** What a service sends to a callback URL. */
+export interface SignedCallback {
+  body: string;
+  headers: Record<string, string>;
+}
+
+/** Events of SendGrid, each with the reference of its message. */
+export function sendgridCallback(events: readonly { event: string; reference: string }[]): SignedCallback {
+  const timestamp = String(Math.floor(Date.now() / 1_000));
+  const body = JSON.stringify(
+    events.map(({ reference, ...event }) => ({
+      ...event,
+      timestamp: Number(timestamp),
+      sg_message_id: 'abc.recvd-1',
+      carillon_reference: reference,
+    })),
+  );
+  const signature = sign('sha256', Buffer.from(timestamp + body), privateKey).toString('base64');
+  return {
+    body,
+    headers: {
+      'content-type': 'application/json',
+      'x-twilio-email-event-webhook-timestamp': timestamp,
+      'x-twilio-email-event-webhook-signature': signature,
+    },
+  };
+}
+
+/** An event of Mailgun. Its signature covers the token, but not the event. */
+export function mailgunCallback(token: string, event: string, reference: string): SignedCallback {
+  const timestamp = String(Math.floor(Date.now() / 1_000));
+  const signature = createHmac('sha256', MAILGUN_KEY)
+    .update(timestamp + token)
+    .digest('hex');
+  const data = { event, timestamp: Number(timestamp), 'user-variables': { carillon: reference } };
+  return {
+    body: JSON.stringify({ signature: { timestamp, token, signature }, 'event-data': data }),
+    headers: { 'content-type': 'application/json' },
+  };
+}
