@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { Queryable } from '../platform/db/queryable.ts';
 import type { Keyring } from '../platform/secrets/keyring.ts';
-import { recipientKey } from './addresses/recipient.ts';
+import { recipientKey, withoutTag } from './addresses/recipient.ts';
 import type { Channel } from './message.ts';
 
 /** How a recipient unsubscribed. */
@@ -13,6 +13,8 @@ export interface OptOutAddress {
   channel: Channel;
   /** An email address, or a phone number in E.164 form. */
   address: string;
+  /** Whether `ada+news@example.com` and `ada@example.com` are one recipient: the setting SUPPRESS_PLUS_ADDRESSES. */
+  plusAddresses?: boolean;
 }
 
 export interface OptOut {
@@ -24,45 +26,52 @@ export interface OptOut {
 
 type OptOutKeys = Pick<Keyring, 'subkey' | 'accepted'>;
 
-function hashWith(key: Buffer, { brandId, channel, address }: OptOutAddress): Buffer | null {
-  const normalized = recipientKey(channel, address);
-  if (normalized === null) return null;
-  return createHmac('sha256', key).update(`opt-out:${brandId}:${channel}:${normalized}`).digest();
+/** The forms of the address under which it may be stored, that of the address itself first. */
+function keysOf({ channel, address, plusAddresses = false }: OptOutAddress): string[] {
+  const key = recipientKey(channel, address);
+  if (key === null) return [];
+  return plusAddresses ? [...new Set([key, withoutTag(key)])] : [key];
+}
+
+function hashWith(secret: Buffer, key: string, { brandId, channel }: OptOutAddress): Buffer {
+  return createHmac('sha256', secret).update(`opt-out:${brandId}:${channel}:${key}`).digest();
 }
 
 /**
- * Returns the HMAC under which an opt-out of the address is stored.
- * @returns null if the text is no address of the channel
+ * Returns the HMACs to store an opt-out under, that of the address itself first. It is stored under each of them, so that
+ * it stays in force if the setting changes.
  */
-export function optOutHash(keyring: OptOutKeys, address: OptOutAddress): Buffer | null {
-  return hashWith(keyring.subkey('opt-out').key, address);
+export function optOutHashes(keyring: OptOutKeys, address: OptOutAddress): Buffer[] {
+  const { key: secret } = keyring.subkey('opt-out');
+  return keysOf(address).map((key) => hashWith(secret, key, address));
 }
 
 /** The HMACs under every accepted secret: an opt-out may have been stored under any of them. */
 function acceptedHashes(keyring: OptOutKeys, address: OptOutAddress): Buffer[] {
-  return keyring.accepted('opt-out').flatMap(({ key }) => hashWith(key, address) ?? []);
+  const keys = keysOf(address);
+  return keyring.accepted('opt-out').flatMap(({ key }) => keys.map((each) => hashWith(key, each, address)));
 }
 
 /**
  * Records that a recipient unsubscribed from a brand. An opt-out that is in force keeps its time and source.
- * @param hash from {@link optOutHash}, or from a token that was signed with it
+ * @param hashes from {@link optOutHashes}, perhaps by way of a signed token
  * @returns whether the recipient was subscribed before
  */
 export async function recordHashedOptOut(
   db: Queryable,
-  hash: Buffer,
+  hashes: readonly Buffer[],
   optOut: OptOut & Pick<OptOutAddress, 'brandId' | 'channel'>,
 ): Promise<boolean> {
   const { accountId, brandId, channel, source, messageId } = optOut;
   const { rowCount } = await db.query(
     `insert into opt_outs as o (brand_id, channel, address_hash, account_id, source, message_id)
-     values ($1, $2, $3, $4, $5, $6)
+     select $1, $2, h.hash, $4, $5, $6 from unnest($3::bytea[]) as h (hash) order by h.hash
      on conflict (brand_id, channel, address_hash) do update set
        source = excluded.source, message_id = excluded.message_id, opted_out_at = now(), ended_at = null
      where o.ended_at is not null`,
-    [brandId, channel, hash, accountId, source, messageId],
+    [brandId, channel, hashes, accountId, source, messageId],
   );
-  return rowCount === 1;
+  return (rowCount ?? 0) > 0;
 }
 
 /**
@@ -75,9 +84,8 @@ export async function recordOptOut(
   keyring: OptOutKeys,
   optOut: OptOut & OptOutAddress,
 ): Promise<boolean> {
-  const hash = optOutHash(keyring, optOut);
-  if (hash === null || (await isOptedOut(db, keyring, optOut))) return false;
-  return recordHashedOptOut(db, hash, optOut);
+  if (await isOptedOut(db, keyring, optOut)) return false;
+  return recordHashedOptOut(db, optOutHashes(keyring, optOut), optOut);
 }
 
 /**

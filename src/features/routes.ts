@@ -14,6 +14,7 @@ import { createDeliveryRoutes } from './delivery-status/routes.ts';
 import { createDomainRoutes } from './domains/routes.ts';
 import { createMessageRoutes } from './messages/routes.ts';
 import { createSuppressionRoutes } from './suppressions/routes.ts';
+import { createUnsubscribeRoutes } from './unsubscribe/routes.ts';
 import { createUploadRoutes } from './uploads/routes.ts';
 import { createAuthRoutes } from './users/routes.ts';
 import { createWebhookRoutes } from './webhooks/routes.ts';
@@ -44,6 +45,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createMessageRoutes(deps),
     ...createDeliveryRoutes(deps),
     ...createSuppressionRoutes(deps),
+    ...createUnsubscribeRoutes(deps),
     ...createUploadRoutes(deps),
     ...createDomainRoutes(deps),
     ...createCallbackRoutes(deps),

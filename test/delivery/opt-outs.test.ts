@@ -70,3 +70,14 @@ it('finds no opt-out for a text that is not an address', async () => {
   expect(await recordOptOut(pool(), keyring, { ...email('not an address'), ...how() })).toBe(false);
   expect(await isOptedOut(pool(), keyring, email('not an address'))).toBe(false);
 });
+
+it('covers addresses with and without a tag if the setting says so, and keeps them covered', async () => {
+  const tagged = { ...email('tag+news@example.com'), ...how() };
+  await recordOptOut(pool(), keyring, { ...tagged, plusAddresses: true });
+  expect(await isOptedOut(pool(), keyring, { ...email('tag@example.com'), plusAddresses: true })).toBe(true);
+  expect(await isOptedOut(pool(), keyring, { ...email('tag+shop@example.com'), plusAddresses: true })).toBe(
+    true,
+  );
+  expect(await isOptedOut(pool(), keyring, email('tag+news@example.com'))).toBe(true);
+  expect(await isOptedOut(pool(), keyring, email('tag+shop@example.com'))).toBe(false);
+});

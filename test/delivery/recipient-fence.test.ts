@@ -135,6 +135,14 @@ describe('a suppression', () => {
   });
 });
 
+/** Makes every intent take some time between its check and its commit, so that many suppressions fall into it. */
+const slowIntents = () =>
+  test.database.pool.query(
+    `create function slow_intent() returns trigger language plpgsql as $$
+     begin perform pg_sleep(0.03); return new; end $$;
+     create trigger slow_intent before insert on handovers for each row execute function slow_intent()`,
+  );
+
 /** What the database knew of the message when its suppression was confirmed. */
 async function mayStillLeave(address: string): Promise<boolean> {
   const { rows } = await test.database.pool.query<{ may: boolean }>(
@@ -149,6 +157,7 @@ it('lets nothing leave after it is confirmed that was not intended before, while
   const count = 1_500;
   const server = await startSmtpServer();
   await queueEmails(test.database, account, count);
+  await slowIntents();
   const senders = await Promise.all([1, 2].map(() => startTestSender({ url: test.url, port: server.port })));
   const stopped: string[] = [];
   try {

@@ -17,3 +17,8 @@ export function recipientKey(channel: Channel, address: string | null): string |
   const email = parseEmailAddress(address);
   return 'error' in email ? null : email.key;
 }
+
+/** `ada@x.org` for the key `ada+news@x.org`; any other key unchanged. The SQL function `address_without_tag` agrees. */
+export function withoutTag(key: string): string {
+  return key.replace(/^([^"+@]+)\+[^"@]*@/, '$1@');
+}

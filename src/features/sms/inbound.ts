@@ -4,7 +4,7 @@ import { backlogName } from '../../delivery/backlog.ts';
 import { isLimitRefusal } from '../../delivery/limits/admission.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { messageClasses } from '../../delivery/message.ts';
-import { endOptOut, optOutHash, recordOptOut } from '../../delivery/opt-outs.ts';
+import { endOptOut, optOutHashes, recordOptOut } from '../../delivery/opt-outs.ts';
 import type { InboundSms } from '../../delivery/providers/kind.ts';
 import { countSegments } from '../../delivery/sms-segments.ts';
 import { allocateMessageIds, writeMessages } from '../../delivery/write-messages.ts';
@@ -74,8 +74,8 @@ async function writeHelp(
 /** Answers HELP with the brand's text, at most once a minute and number. */
 async function answerHelp(trx: Queryable, request: Request): Promise<InboundSmsOutcome> {
   const { help_text: text, brand_id: brandId } = request.sender;
-  const hash = optOutHash(request.deps.keyring, addressOf(request));
-  if (text === null || hash === null || !(await claimHelpAnswer(trx, brandId, hash))) return 'no_answer';
+  const [hash] = optOutHashes(request.deps.keyring, addressOf(request));
+  if (text === null || hash === undefined || !(await claimHelpAnswer(trx, brandId, hash))) return 'no_answer';
   await writeHelp(trx, request, text);
   return 'answered';
 }

@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto';
+import type { RawResult } from '../../platform/http/route.ts';
+
+/** What a page shows of the brand. */
+export interface PageBrand {
+  company_name: string | null;
+  brand_color: string | null;
+  text_color: string | null;
+  bg_color: string | null;
+}
+
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escape(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
+}
+
+const COLOR = /^#[0-9a-fA-F]{6}$/;
+const colorOr = (given: string | null, otherwise: string) =>
+  given !== null && COLOR.test(given) ? given : otherwise;
+
+/** Relative luminance (WCAG 2.2). @param color `#` and six hexadecimal digits */
+function luminance(color: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+    const part = parseInt(color.slice(at, at + 2), 16) / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+function contrast(one: string, other: string): number {
+  const [low = 0, high = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05);
+}
+
+/** The least contrast of text (WCAG 2.2, 1.4.3). */
+const MIN_CONTRAST = 4.5;
+
+/** A colour of text that can be read on the background, whatever the brand has chosen. */
+function readable(wanted: string, background: string): string {
+  if (contrast(wanted, background) >= MIN_CONTRAST) return wanted;
+  return contrast('#000000', background) >= contrast('#ffffff', background) ? '#000000' : '#ffffff';
+}
+
+function styleOf(brand: PageBrand): string {
+  const background = colorOr(brand.bg_color, '#ffffff');
+  const text = readable(colorOr(brand.text_color, '#1a1a1a'), background);
+  const button = colorOr(brand.brand_color, '#1f4fbf');
+  return `
+    body { margin: 0; background: ${background}; color: ${text}; font: 1.125rem/1.5 system-ui, sans-serif; }
+    main { max-width: 32rem; margin: 15vh auto; padding: 0 1.5rem; }
+    h1 { font-size: 1.5rem; line-height: 1.25; }
+    strong { overflow-wrap: anywhere; }
+    button { min-height: 3rem; padding: 0 1.5rem; border: 2px solid ${text}; border-radius: 0.25rem;
+      background: ${button}; color: ${readable('#ffffff', button)}; font: inherit; cursor: pointer; }
+    button:focus-visible { outline: 3px solid ${text}; outline-offset: 3px; }
+  `;
+}
+
+const SECURITY_HEADERS = {
+  'Cache-Control': 'no-store',
+  'Referrer-Policy': 'no-referrer',
+  'X-Robots-Tag': 'noindex',
+};
+
+function page(status: number, brand: PageBrand, title: string, content: string): RawResult {
+  const style = styleOf(brand);
+  const styleHash = createHash('sha256').update(style).digest('base64');
+  const body = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escape(title)}</title>
+<style>${style}</style>
+</head>
+<body>
+<main>
+<h1>${escape(title)}</h1>
+${content}
+</main>
+</body>
+</html>
+`;
+  return {
+    status,
+    raw: { contentType: 'text/html; charset=utf-8', body },
+    headers: {
+      ...SECURITY_HEADERS,
+      'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+    },
+  };
+}
+
+/** `a•••@example.com`: enough to recognize an address that one knows, and no more. */
+export function maskAddress(address: string): string {
+  const at = address.lastIndexOf('@');
+  const first = [...address.slice(0, at)][0] ?? '';
+  return `${first}•••${address.slice(at)}`;
+}
+
+const nameOf = ({ company_name: name }: PageBrand) => name ?? 'this sender';
+
+/** @param address null if it is no longer known */
+function recipient(address: string | null): string {
+  return address === null ? 'You' : `<strong>${escape(maskAddress(address))}</strong>`;
+}
+
+/** Asks whether to unsubscribe. Its form posts to its own address. */
+export function askPage(brand: PageBrand, address: string | null): RawResult {
+  const who = address === null ? '' : ` to ${recipient(address)}`;
+  return page(
+    200,
+    brand,
+    `Unsubscribe from ${nameOf(brand)}?`,
+    `<p>${escape(nameOf(brand))} will send no more newsletters${who}. Receipts and other messages about your account may
+still arrive.</p>
+<form method="post"><button type="submit">Unsubscribe</button></form>`,
+  );
+}
+
+/** Confirms. */
+export function donePage(brand: PageBrand, address: string | null): RawResult {
+  const verb = address === null ? 'are' : 'is';
+  return page(
+    200,
+    brand,
+    'You are unsubscribed',
+    `<p role="status">${recipient(address)} ${verb} unsubscribed from ${escape(nameOf(brand))}. You can close this page.</p>`,
+  );
+}
+
+/** The page for a link that was not made here, or was changed on its way. It shows no brand. */
+export function unknownPage(): RawResult {
+  const plain: PageBrand = { company_name: null, brand_color: null, text_color: null, bg_color: null };
+  return page(
+    404,
+    plain,
+    'This link does not work',
+    '<p>It may be incomplete. Open it from the email once more, or answer the email and ask to be removed.</p>',
+  );
+}
