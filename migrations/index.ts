@@ -16,6 +16,7 @@ import * as contentWeight from './0015_content_weight.ts';
 import * as sendingIdentities from './0016_sending_identities.ts';
 import * as domains from './0017_domains.ts';
 import * as callbackTokens from './0019_callback_tokens.ts';
+import * as tracking from './0020_tracking.ts';
 import * as suppressions from './0022_suppressions.ts';
 import * as smsSenders from './0023_sms_senders.ts';
 
@@ -39,6 +40,7 @@ export const migrations = [
   sendingIdentities,
   domains,
   callbackTokens,
+  tracking,
   suppressions,
   smsSenders,
 ];

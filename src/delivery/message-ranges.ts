@@ -34,6 +34,14 @@ const messageEvents: RangedTable = {
   ahead: 1,
 };
 
+/** First opens and clicks. */
+const messageInteractions: RangedTable = {
+  name: 'message_interactions',
+  sequence: MESSAGE_ID_SEQUENCE,
+  ranges: RANGES_OF_MESSAGES,
+  ahead: 1,
+};
+
 const messageContents: RangedTable = {
   name: 'message_contents',
   sequence: MESSAGE_ID_SEQUENCE,
@@ -42,7 +50,7 @@ const messageContents: RangedTable = {
 };
 
 /** The tables that grow with each message, in partitions by range of message id. */
-export const messageTables = [messages, messageEvents, messageContents];
+export const messageTables = [messages, messageEvents, messageInteractions, messageContents];
 
 /** Returns the lowest id that a message may have: retention has dropped all messages before it. */
 export async function firstMessageId(client: Queryable): Promise<number> {

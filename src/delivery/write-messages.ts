@@ -42,6 +42,7 @@ const messageColumns = {
   campaign_id: column<number | null>('bigint'),
   flow_id: column<number | null>('bigint'),
   tags: column<Record<string, string> | null>('jsonb'),
+  /** Given: what the client wants. Written: how the message is tracked, as {@link TrackingDefaults} decide. */
   tracking: column<{ opens?: boolean | undefined; clicks?: boolean | undefined } | null>('jsonb'),
   idempotency_key: column<string | null>('text'),
   provider: column<string | null>('text'),
@@ -87,7 +88,16 @@ export interface WrittenMessage {
   id: number;
   from_address: string | null;
   reply_to: string | null;
+  tracking: { opens?: boolean; clicks?: boolean } | null;
   created_at: Date;
+}
+
+/** What the tracking of new messages is pinned to. */
+export interface TrackingDefaults {
+  /** PUBLIC_URL without a trailing slash; null: only mail of domains with a tracking host of their own is tracked. */
+  publicUrl: string | null;
+  /** The id of the key that signs links. */
+  keyId: string;
 }
 
 /** SQL that a caller adds to the statement, and the fields of each message that only this SQL reads. */
@@ -106,6 +116,8 @@ export interface WriteOptions {
   source: MessageSource;
   /** Settings of the limits, which count the messages and may refuse them. Left out: no limit counts them. */
   limits?: LimitSettings;
+  /** Left out: no message is tracked. */
+  tracking?: TrackingDefaults;
   additions?: readonly Addition[];
 }
 
@@ -122,7 +134,33 @@ const senderSql = `coalesce(i.from_address,
 const replyToSql = `coalesce(i.reply_to, case i.channel when 'email' then a.email_reply_to end)`;
 
 /** Columns of `messages` that take the value of another column of `accepted`. */
-const acceptedNames: Readonly<Record<string, string>> = { from_address: 'sender', reply_to: 'reply_address' };
+const acceptedNames: Readonly<Record<string, string>> = {
+  from_address: 'sender',
+  reply_to: 'reply_address',
+  tracking: 'tracked',
+};
+
+/**
+ * SQL: how an email is tracked. Brand and message must both want it, there must be HTML, and a host for the links.
+ * Mail from an address of the service has no click links: anyone could make redirects under its name.
+ * @param defaults the parameter with the {@link TrackingDefaults}; null: no message is tracked
+ */
+function trackedSql(defaults: string | null): string {
+  const off = `case i.channel when 'email' then '{"opens": false, "clicks": false}'::jsonb end`;
+  if (defaults === null) return off;
+  return `case when i.channel = 'email' and coalesce(i.html, '') <> '' then (
+      select case when w.opens or w.clicks
+        then jsonb_build_object('opens', w.opens, 'clicks', w.clicks, 'host', w.host, 'key', ${defaults}->>'keyId')
+        else jsonb_build_object('opens', false, 'clicks', false) end
+      from (
+        select h.host,
+          h.host is not null and b.track_opens and coalesce((i.tracking->>'opens')::boolean, true) as opens,
+          h.host is not null and b.track_clicks and coalesce((i.tracking->>'clicks')::boolean, true)
+            and i.domain_id is not null as clicks
+        from brands b, (select ${defaults}->>'publicUrl' as host) h where b.id = i.brand_id
+      ) w
+    ) else ${off} end`;
+}
 
 function inputShape(additions: readonly Addition[]): string {
   const declared = Object.entries(inputColumns).map(([name, { sqlType }]) => `"${name}" ${sqlType}`);
@@ -136,7 +174,11 @@ function inputShape(additions: readonly Addition[]): string {
  * The statement's parts in the order in which they lock rows. The counters of the limits come last: a request of the
  * same account in another process waits for them until this transaction ends.
  */
-function statementText(rules: readonly AcceptRule[], additions: readonly Addition[]): string {
+function statementText(
+  rules: readonly AcceptRule[],
+  additions: readonly Addition[],
+  defaults: string | null,
+): string {
   const admits = additions.flatMap(({ admit }) => admit ?? []);
   const follows = additions.flatMap(({ follow }) => follow ?? []);
   const conditions = admits.map(({ condition }) => `(${condition})`);
@@ -153,14 +195,15 @@ function statementText(rules: readonly AcceptRule[], additions: readonly Additio
     `input as (select * from json_to_recordset($1) as i (${inputShape(additions)}))`,
     ...admits.map(({ cte }) => cte),
     `accepted as (
-      select i.*, ${senderSql} as sender, ${replyToSql} as reply_address${[...accountColumns].map((name) => `, a.${name}`).join('')}
+      select i.*, ${senderSql} as sender, ${replyToSql} as reply_address,
+        ${trackedSql(defaults)} as tracked${[...accountColumns].map((name) => `, a.${name}`).join('')}
       from input i join accounts a on a.id = i.account_id
       ${conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''}
     )`,
     `written as (
       insert into messages (${messageNames.join(', ')})
       select ${messageNames.map((name) => acceptedNames[name] ?? name).join(', ')} from accepted
-      returning id, from_address, reply_to, created_at
+      returning id, from_address, reply_to, tracking, created_at
     )`,
     `contents as (
       insert into message_contents (message_id, ${contentNames.join(', ')})
@@ -180,18 +223,24 @@ function statementText(rules: readonly AcceptRule[], additions: readonly Additio
   ];
   // PostgreSQL evaluates a CTE that raises an error only if the outer query reads it.
   const refusals = rules.map(({ refusals: name }) => `, (select count(refused) from ${name})`);
-  return `with ${ctes.join(', ')} select id, from_address, reply_to, created_at${refusals.join('')} from written`;
+  return `with ${ctes.join(', ')} select id, from_address, reply_to, tracking, created_at${refusals.join('')} from written`;
 }
 
 const statements = new Map<string, { name: string; text: string }>();
 
 /** The statement without the parts that no message needs: an empty part costs as much as a message does. */
-function statementOf(rules: readonly AcceptRule[], additions: readonly Addition[]) {
-  const parts = [...additions.map((addition) => addition.name), ...(rules.length > 0 ? ['limits'] : [])];
+function statementOf(rules: readonly AcceptRule[], additions: readonly Addition[], tracked: boolean) {
+  const limited = rules.length > 0;
+  const parts = [
+    ...additions.map((addition) => addition.name),
+    ...(limited ? ['limits'] : []),
+    ...(tracked ? ['tracking'] : []),
+  ];
   const name = ['write_messages', ...parts].join('+');
   const known = statements.get(name);
   if (known) return known;
-  const statement = { name, text: statementText(rules, additions) };
+  const defaults = tracked ? `$${limited ? 3 : 2}::jsonb` : null;
+  const statement = { name, text: statementText(rules, additions, defaults) };
   statements.set(name, statement);
   return statement;
 }
@@ -218,13 +267,16 @@ function errorOf(error: unknown): unknown {
 export async function writeMessages(
   client: Queryable,
   messages: readonly NewMessage[],
-  { source, limits, additions = [] }: WriteOptions,
+  { source, limits, tracking, additions = [] }: WriteOptions,
 ): Promise<Map<number, WrittenMessage>> {
   const input = JSON.stringify(messages.map((message) => ({ ...message, ...source })));
   try {
     const { rows } = await client.query<WrittenMessage>({
-      ...statementOf(limits ? acceptRules : [], additions),
-      values: limits ? [input, JSON.stringify(limits)] : [input],
+      ...statementOf(limits ? acceptRules : [], additions, tracking !== undefined),
+      values: [
+        input,
+        ...[limits, tracking].flatMap((settings) => (settings ? [JSON.stringify(settings)] : [])),
+      ],
     });
     return new Map(rows.map((row) => [row.id, row]));
   } catch (error) {

@@ -4,6 +4,7 @@ import type { SessionTokens } from '../platform/auth/session-token.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { Waker } from '../platform/db/wake.ts';
 import type { EventPublisher } from '../platform/events/publish.ts';
+import type { HttpMetrics } from '../platform/http/middlewares/metrics.ts';
 import type { RateLimiter } from '../platform/http/rate-limiter.ts';
 import type { RouteDefinition } from '../platform/http/route.ts';
 import type { Keyring } from '../platform/secrets/keyring.ts';
@@ -15,6 +16,7 @@ import { createDomainRoutes } from './domains/routes.ts';
 import { createMessageRoutes } from './messages/routes.ts';
 import { createSuppressionRoutes } from './suppressions/routes.ts';
 import { createUnsubscribeRoutes } from './unsubscribe/routes.ts';
+import { createTrackingRoutes } from './tracking/routes.ts';
 import { createUploadRoutes } from './uploads/routes.ts';
 import { createAuthRoutes } from './users/routes.ts';
 import { createWebhookRoutes } from './webhooks/routes.ts';
@@ -31,6 +33,8 @@ export interface FeatureDeps {
   waker: Waker;
   /** Publishes a feature's events inside its transaction. */
   events: EventPublisher;
+  /** Adds a counter to `/metrics`. */
+  counter: HttpMetrics['counter'];
 }
 
 /**
@@ -46,6 +50,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createDeliveryRoutes(deps),
     ...createSuppressionRoutes(deps),
     ...createUnsubscribeRoutes(deps),
+    ...createTrackingRoutes(deps),
     ...createUploadRoutes(deps),
     ...createDomainRoutes(deps),
     ...createCallbackRoutes(deps),

@@ -5,6 +5,7 @@ import { domainsUpkeep } from './domains/upkeep.ts';
 import { callbacksUpkeep } from './callbacks/upkeep.ts';
 import { messagesUpkeep } from './messages/upkeep.ts';
 import { smsUpkeep } from './sms/upkeep.ts';
+import { trackingUpkeep } from './tracking/upkeep.ts';
 import { uploadsUpkeep } from './uploads/upkeep.ts';
 import { webhooksUpkeep } from './webhooks/upkeep.ts';
 
@@ -19,6 +20,7 @@ export const upkeep = gatherUpkeep([
   { tasks: [deadProcesses] },
   webhooksUpkeep,
   domainsUpkeep,
+  trackingUpkeep,
   uploadsUpkeep,
   callbacksUpkeep,
   smsUpkeep,

@@ -74,9 +74,20 @@ function createShared({ config, database, log }: ApiServerDeps, started: Started
     createRateLeases(pool),
   );
   const events = createEventPublisher(eventConsumers);
-  const features: FeatureDeps = { config, database, log, keyring, tokens, rateLimiter, waker, events };
-  const authenticate = createAuthenticate({ db: pool, keys: createKeyLookup(pool), usage, tokens });
   const metrics = createHttpMetrics(pool);
+  const { counter } = metrics;
+  const features: FeatureDeps = {
+    config,
+    database,
+    log,
+    keyring,
+    tokens,
+    rateLimiter,
+    waker,
+    events,
+    counter,
+  };
+  const authenticate = createAuthenticate({ db: pool, keys: createKeyLookup(pool), usage, tokens });
   return { features, app: { config, pool, log, authenticate, rateLimiter, metrics } };
 }
 

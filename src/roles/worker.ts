@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { type ActivityDependencies, createActivities } from '../../activities/index.ts';
 import { type Config, requireSettings } from '../config.ts';
 import { eventConsumers } from '../features/events.ts';
+import { startDecisions } from '../features/tracking/loop.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
 import { requireConnections, type Database, openDatabase } from '../platform/db/database.ts';
@@ -106,6 +107,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const sync = startEngineSync(engine, database, waker, log);
   const stopping = new AbortController();
   const events = createEventPublisher(eventConsumers);
+  const decisions = startDecisions({ pool: database.pool, events, waker, log });
   const workers = startWorkers({
     config,
     database,
@@ -121,7 +123,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   return {
     async stop() {
       stopping.abort();
-      await Promise.all([sync.stop(), workers.stop()]);
+      await Promise.all([sync.stop(), decisions.stop(), workers.stop()]);
       await process.close();
       await waker.close();
       await engine.close();

@@ -6,6 +6,7 @@ import type { DkimSigner } from '../../src/delivery/dkim/sign.ts';
 import type { PreparePool } from '../../src/delivery/mime/prepare-pool.ts';
 import { createSmtpProvider } from '../../src/delivery/providers/smtp.ts';
 import { createEmailChannel, type ProviderChannel } from '../../src/delivery/send/hand-over.ts';
+import type { LinkTracker } from '../../src/delivery/send/tracked-links.ts';
 import { createSender } from '../../src/delivery/send/loop.ts';
 import { upkeep } from '../../src/features/upkeep.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
@@ -133,6 +134,7 @@ export function testEmailChannel(options: {
   port: number;
   connections?: number | undefined;
   signers?: readonly DkimSigner[] | undefined;
+  links?: LinkTracker | undefined;
   threads?: PreparePool;
 }): ProviderChannel {
   const provider = createSmtpProvider({
@@ -144,6 +146,7 @@ export function testEmailChannel(options: {
     returnPathKey: Buffer.alloc(32, 1),
     referenceKey: Buffer.alloc(32, 2),
     signersFor: () => options.signers ?? [],
+    ...(options.links ? { links: options.links } : {}),
   };
   return createEmailChannel(provider, settings, options.threads);
 }

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import {
   type Addition,
   MESSAGE_ID_SEQUENCE,
+  type TrackingDefaults,
   writeMessages,
   type WrittenMessage,
 } from '../../delivery/write-messages.ts';
@@ -42,6 +43,7 @@ export interface AcceptDeps {
   pool: pg.Pool;
   /** Settings of the limits that may refuse messages. */
   limits: LimitSettings;
+  tracking: TrackingDefaults;
   /** Called after each commit with the messages of the group, some of which may not have been written. */
   onQueued: (drafts: readonly MessageDraft[]) => void;
 }
@@ -89,7 +91,10 @@ const idempotencyKeys: Addition = {
   },
 };
 
-async function write(rows: Row[], { pool, limits }: AcceptDeps): Promise<Map<number, WrittenMessage>> {
+async function write(
+  rows: Row[],
+  { pool, limits, tracking }: AcceptDeps,
+): Promise<Map<number, WrittenMessage>> {
   const messages = rows.map(({ id, draft, idempotencyKey, fingerprint }) => ({
     ...draft,
     ...(draft.test ? testOutcome(draft) : {}),
@@ -101,12 +106,12 @@ async function write(rows: Row[], { pool, limits }: AcceptDeps): Promise<Map<num
   if (rows.some((row) => row.idempotencyKey !== null)) additions.push(idempotencyKeys);
   if (rows.some((row) => row.draft.test)) additions.push(testEvents);
   const source = { class: messageClasses.transactional };
-  return writeMessages(pool, messages, { source, limits, additions });
+  return writeMessages(pool, messages, { source, limits, tracking, additions });
 }
 
 async function findWritten(client: Queryable, rows: Row[]): Promise<Map<number, WrittenMessage>> {
   const result = await client.query<WrittenMessage>(
-    'select id, from_address, reply_to, created_at from messages where id = any($1::bigint[])',
+    'select id, from_address, reply_to, tracking, created_at from messages where id = any($1::bigint[])',
     [rows.map((row) => row.id)],
   );
   return new Map(result.rows.map((row) => [row.id, row]));

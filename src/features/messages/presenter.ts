@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { HoldReason } from '../../delivery/limits/authority.ts';
 import { openStatuses } from '../../delivery/message.ts';
 import type { NewMessage, WrittenMessage } from '../../delivery/write-messages.ts';
+import type { Interaction } from '../tracking/service.ts';
 import type { messageDetail, messageResource } from './schema.ts';
 
 export type MessageResource = z.input<typeof messageResource>;
@@ -162,12 +163,21 @@ function compareEvents(one: MessageEventRow, other: MessageEventRow): number {
   );
 }
 
+/** Opens and clicks belong to the attempt that was accepted. */
+function presentInteraction(row: MessageRow, interaction: Interaction): MessageEventRow {
+  const { type, occurredAt, url, userAgent } = interaction;
+  const data = { ...(url === null ? {} : { url }), ...(userAgent === null ? {} : { user_agent: userAgent }) };
+  return { type, attempt: row.sent_attempt ?? 1, occurred_at: occurredAt, data };
+}
+
 /** @param stored the events in `message_events` */
 export function presentMessageDetail(
   row: MessageRow & { html: string | null; text: string | null },
   stored: MessageEventRow[],
+  interactions: readonly Interaction[] = [],
 ): MessageDetail {
-  const events = mergeEvents(stored, eventsOfRow(row)).sort(compareEvents);
+  const done = interactions.map((interaction) => presentInteraction(row, interaction));
+  const events = [...mergeEvents(stored, eventsOfRow(row)), ...done].sort(compareEvents);
   return {
     ...presentMessage(row),
     html: row.html,

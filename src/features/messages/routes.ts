@@ -7,6 +7,7 @@ import type { Database } from '../../platform/db/database.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { paginate } from '../../platform/http/pagination.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import {
   listMessagesQuery,
@@ -16,12 +17,13 @@ import {
   messageResource,
   sendMessageBody,
 } from './schema.ts';
-import { createMessageService } from './service.ts';
+import { createMessageService, type MessageService } from './service.ts';
 
 export interface MessageRouteDeps {
   config: Config;
   database: Database;
   waker: Waker;
+  keyring: Keyring;
 }
 
 const tag = 'Messages';
@@ -38,14 +40,22 @@ const sendErrors: ErrorCode[] = [
   ...acceptRules.map(({ code }) => code),
 ];
 
-/** POST /messages, GET /messages, GET /messages/:id. */
-export function createMessageRoutes({ config, database, waker }: MessageRouteDeps): RouteDefinition[] {
-  const messages = createMessageService({
+function messageService({ config, database, waker, keyring }: MessageRouteDeps): MessageService {
+  return createMessageService({
     pool: database.pool,
     waker,
     identities: createSenderIdentities(database.pool, config.MAIL_DOMAIN),
     limits: limitSettings(config),
+    tracking: {
+      publicUrl: config.PUBLIC_URL?.replace(/\/+$/, '') ?? null,
+      keyId: keyring.subkey('tracking').id,
+    },
   });
+}
+
+/** POST /messages, GET /messages, GET /messages/:id. */
+export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
+  const messages = messageService(deps);
   return [
     defineRoute({
       method: 'POST',

@@ -213,7 +213,11 @@ export const messageResource = z
     flow_id: z.int().nullable(),
     tags: strings,
     headers: strings,
-    tracking: z.object({ opens: z.boolean().nullable(), clicks: z.boolean().nullable() }),
+    tracking: z
+      .object({ opens: z.boolean().nullable(), clicks: z.boolean().nullable() })
+      .meta({
+        description: 'Whether the message is tracked, decided when it was accepted. Null for an SMS.',
+      }),
     idempotency_key: z.string().nullable(),
     provider: z.string().nullable(),
     provider_message_id: z.string().nullable(),
@@ -241,7 +245,17 @@ export const messageDetail = messageResource
     text: z.string().nullable(),
     events: z.array(
       z.object({
-        type: z.enum(['sent', 'delivered', 'bounced', 'complained', 'deferred', 'failed', 'unknown']),
+        type: z.enum([
+          'sent',
+          'delivered',
+          'bounced',
+          'complained',
+          'deferred',
+          'failed',
+          'unknown',
+          'opened',
+          'clicked',
+        ]),
         attempt: z.int(),
         occurred_at: z.iso.datetime(),
         data: z.record(z.string(), z.unknown()),

@@ -7,10 +7,12 @@ import { messageClasses } from '../../delivery/message.ts';
 import type { SenderIdentities } from '../../delivery/sender-identity.ts';
 import { createSmsSenders } from '../../delivery/sms-senders.ts';
 import { notFound } from '../../errors.ts';
+import type { TrackingDefaults } from '../../delivery/write-messages.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { fingerprintOf, isKeyTaken } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
+import { findInteractions } from '../tracking/service.ts';
 import { createAcceptor, TEST_KEYS } from './accept.ts';
 import { draftMessage, type MessageDraft } from './draft.ts';
 import { listMessages, type MessageFilters } from './list.ts';
@@ -30,6 +32,7 @@ export interface MessageServiceDeps {
   waker: Waker;
   identities: SenderIdentities;
   limits: LimitSettings;
+  tracking: TrackingDefaults;
 }
 
 export interface SendResult {
@@ -128,7 +131,11 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     async get(tenant, id) {
       const row = await findMessage(pool, tenant, id);
       if (!row) throw notFound('message');
-      return presentMessageDetail(row, await findMessageEvents(pool, id));
+      const [events, interactions] = await Promise.all([
+        findMessageEvents(pool, id),
+        findInteractions(pool, id),
+      ]);
+      return presentMessageDetail(row, events, interactions);
     },
   };
 }

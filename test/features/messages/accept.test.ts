@@ -7,6 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { insertAccount, type QueuedAccount } from '../../support/queued.ts';
 
 const CAP = 10;
+const tracking = { publicUrl: null, keyId: '00000000' };
 
 let test: TestDatabase;
 let accept: (submission: Submission) => Promise<Accepted>;
@@ -28,7 +29,12 @@ beforeEach(() => {
   const counted = new Proxy(pool, {
     get: (target, name) => (name === 'query' ? query : (Reflect.get(target, name) as unknown)),
   });
-  accept = createAcceptor({ pool: counted, limits: { sandbox_monthly_cap: CAP }, onQueued: () => undefined });
+  accept = createAcceptor({
+    pool: counted,
+    limits: { sandbox_monthly_cap: CAP },
+    tracking,
+    onQueued: () => undefined,
+  });
 });
 
 function submission(account: QueuedAccount, subject = 'Hello', key: string | null = null): Submission {
@@ -118,7 +124,7 @@ it('does not exceed the cap from two processes at once', async () => {
   const [account] = (await accounts(1)) as [QueuedAccount];
   const { pool } = test.database;
   const limits = { sandbox_monthly_cap: CAP };
-  const processes = times(2, () => createAcceptor({ pool, limits, onQueued: () => undefined }));
+  const processes = times(2, () => createAcceptor({ pool, limits, tracking, onQueued: () => undefined }));
   const results = await Promise.allSettled(
     times(60, (index) => (processes[index % 2] as typeof accept)(submission(account))),
   );

@@ -337,7 +337,7 @@ describe('an accepted message', () => {
       flow_id: null,
       tags: { a: 'b' },
       headers: { 'X-A': 'b' },
-      tracking: { opens: false, clicks: null },
+      tracking: { opens: false, clicks: false },
       idempotency_key: null,
       provider: null,
       provider_message_id: null,

@@ -1,11 +1,13 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { requestFacts, type Middleware } from '../context.ts';
 
 export interface HttpMetrics {
   /** @param route the path pattern, never the path itself; `unknown` if no route matches */
   observe(method: string, route: string, status: number, seconds: number): void;
+  /** Adds a counter of a feature. @returns a function that adds to it */
+  counter(name: string, help: string): (count: number) => void;
   /** All metrics in Prometheus' text format. */
   text(): Promise<{ contentType: string; body: string }>;
 }
@@ -50,6 +52,10 @@ export function createHttpMetrics(pool: pg.Pool): HttpMetrics {
         series.set(key, one);
       }
       one.observe(seconds);
+    },
+    counter(name, help) {
+      const counter = new Counter({ name, help, registers: [registry] });
+      return (count) => counter.inc(count);
     },
     async text() {
       return { contentType: registry.contentType, body: await registry.metrics() };

@@ -1,0 +1,77 @@
+import { isbot } from 'isbot';
+
+/** A request for a pixel or link. */
+export interface Fetch {
+  method: string;
+  userAgent: string;
+  /** The headers `Sec-Purpose` and `Purpose`: a browser sets them if it fetches a page that the user may want next. */
+  purpose: string;
+  /** Whether the pixel was fetched, and not a link. */
+  pixel: boolean;
+}
+
+/** Why a fetch counts as it does. `all_links` is found later: every link of the message was fetched within 10 s. */
+export type FetchReason =
+  | 'head'
+  | 'prefetch'
+  | 'no_user_agent'
+  | 'scanner'
+  | 'bot'
+  | 'image_proxy'
+  | 'mail_app'
+  | 'privacy_proxy'
+  | 'all_links';
+
+export interface FetchVerdict {
+  isBot: boolean;
+  /** Null: a browser. */
+  reason: FetchReason | null;
+  /** Whether it may be the first open or click of a person. */
+  mayBeHuman: boolean;
+  /** No later fetch can show that it was a machine. */
+  isCertain: boolean;
+}
+
+/** They fetch a pixel when a person opens the mail. */
+const IMAGE_PROXY = /googleimageproxy|yahoomailproxy/i;
+/** Mail programs that `isbot` does not know as browsers. */
+const MAIL_APP =
+  /^(?:outlook-(?:ios|android)|superhuman|airmail|spark|yahoomobile|thunderbird|bluemail|microsoft office\/)/i;
+/** Apple's Mail Privacy Protection fetches the images of every mail, opened or not. */
+const PRIVACY_PROXY = 'Mozilla/5.0';
+/** Products that fetch what a mail links to before a person sees it. Those that name themselves bots are left to `isbot`. */
+const SCANNER = new RegExp(
+  [
+    'barracuda|mimecast|proofpoint|symantec|messagelabs|forcepoint|websense|sophos|fireeye|trellix|trend ?micro',
+    'bitdefender|cisco|ironport|cloudmark|zscaler|fortinet|fortiguard|kaspersky|mcafee|avanan|checkpoint|ironscales',
+    'existence discovery|safelinks|msoffice.*protocol|bingpreview|skypeuripreview|google-safety|googlesafety',
+    'headless|phantomjs|puppeteer|playwright|selenium|urlscan|virustotal|palo ?alto|netcraft|cyren|area1|vipre',
+  ].join('|'),
+  'i',
+);
+
+const machine = (reason: FetchReason): FetchVerdict => ({
+  isBot: true,
+  reason,
+  mayBeHuman: false,
+  isCertain: true,
+});
+
+/** Judges a fetch by itself. Whether all links were fetched together, as scanners do, shows only later. */
+export function judgeFetch({ method, userAgent, purpose, pixel }: Fetch): FetchVerdict {
+  if (method === 'HEAD') return machine('head');
+  if (/prefetch|prerender|preview/i.test(purpose)) return machine('prefetch');
+  if (userAgent === '') return machine('no_user_agent');
+  if (userAgent === PRIVACY_PROXY) {
+    return { isBot: false, reason: 'privacy_proxy', mayBeHuman: false, isCertain: true };
+  }
+  if (pixel && IMAGE_PROXY.test(userAgent)) {
+    return { isBot: false, reason: 'image_proxy', mayBeHuman: true, isCertain: true };
+  }
+  if (SCANNER.test(userAgent)) return machine('scanner');
+  if (pixel && MAIL_APP.test(userAgent)) {
+    return { isBot: false, reason: 'mail_app', mayBeHuman: true, isCertain: false };
+  }
+  if (isbot(userAgent)) return machine('bot');
+  return { isBot: false, reason: null, mayBeHuman: true, isCertain: false };
+}

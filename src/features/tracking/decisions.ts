@@ -1,0 +1,225 @@
+/** Decides which fetches were the first open or click of a person, and publishes the events. */
+import type pg from 'pg';
+import { messageClasses } from '../../delivery/message.ts';
+import { type EmailEventMessage, emailEventData } from '../../delivery/events.ts';
+import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import { createEvent, type PublishedEvent } from '../../platform/events/define.ts';
+import type { EventPublisher, QueuedWork } from '../../platform/events/publish.ts';
+import { BURST_SECONDS, findBurst, type LinkFetch } from './bursts.ts';
+import { trackingEvents } from './events.ts';
+
+/** Fetches that are decided in one transaction. */
+const BATCH = 500;
+/** Fetches are evidence for others for this long. */
+const EVIDENCE_SECONDS = 60;
+const CLEANED_AT_ONCE = 5_000;
+
+interface DueFetch {
+  message_id: number;
+  account_id: number;
+  link: number;
+  links: number;
+  /** Whole seconds since 1970. */
+  second: number;
+  url: string | null;
+  user_agent: string | null;
+}
+
+interface Burst {
+  message_id: number;
+  from: number;
+  to: number;
+}
+
+export interface DecisionDeps {
+  pool: pg.Pool;
+  events: EventPublisher;
+}
+
+export interface Decided {
+  fetches: number;
+  /** Wake these channels. */
+  queued: QueuedWork;
+}
+
+/** Locks due fetches that no other worker is deciding. */
+async function takeDue(client: Queryable, asOf: Date): Promise<DueFetch[]> {
+  const { rows } = await client.query<DueFetch>({
+    name: 'take_due_fetches',
+    text: `
+    select message_id, account_id, link, links, extract(epoch from fetched_at)::float8 as second, url, user_agent
+    from tracking_fetches where due_at <= $1 order by due_at limit ${BATCH} for update skip locked`,
+    values: [asOf],
+  });
+  return rows;
+}
+
+/** Finds when the links of the messages were fetched around that time, by message and in order. */
+async function findEvidence(
+  client: Queryable,
+  due: readonly DueFetch[],
+): Promise<ReadonlyMap<number, LinkFetch[]>> {
+  const several = due.filter(({ links }) => links > 1);
+  if (several.length === 0) return new Map();
+  const seconds = several.map(({ second }) => second);
+  const { rows } = await client.query<LinkFetch & { message_id: number }>({
+    name: 'find_fetches',
+    text: `
+    select message_id, link, extract(epoch from fetched_at)::float8 as second from tracking_fetches
+    where message_id = any($1) and link > 0 and fetched_at between to_timestamp($2) and to_timestamp($3)
+    order by fetched_at`,
+    values: [
+      [...new Set(several.map((each) => each.message_id))],
+      Math.min(...seconds) - BURST_SECONDS,
+      Math.max(...seconds) + BURST_SECONDS,
+    ],
+  });
+  return Map.groupBy(rows, (row) => row.message_id);
+}
+
+interface First extends EmailEventMessage {
+  link: number;
+  occurred_at: Date;
+  url: string | null;
+  user_agent: string | null;
+  account_id: number;
+  brand_id: number;
+  channel: string;
+  class: number;
+  test: boolean;
+}
+
+/**
+ * SQL: stores the first open and click of each link. The key of `message_interactions` decides that it is the first, also
+ * if two workers have fetches of the same link. Messages are locked in the order of their ids, as by senders.
+ */
+const storeFirstsSql = `
+  with input as (
+    select * from json_to_recordset($1) as i (
+      message_id bigint, account_id bigint, link smallint, second float8, url text, user_agent text)
+  ), mails as materialized (
+    select m.* from messages m where m.id = any($2) and m.id between $3 and $4 order by m.id for no key update
+  ), firsts as (
+    insert into message_interactions (message_id, link, occurred_at, url, user_agent)
+    select distinct on (i.message_id, i.link) i.message_id, i.link, to_timestamp(i.second), i.url, i.user_agent
+    from input i join mails m on m.id = i.message_id and m.account_id = i.account_id
+    order by i.message_id, i.link, i.second
+    on conflict do nothing
+    returning *
+  ), changes as (
+    select message_id, min(occurred_at) filter (where link = 0) as opened_at,
+      min(occurred_at) filter (where link > 0) as clicked_at
+    from firsts group by message_id
+  ), updated as (
+    update messages m set opened_at = coalesce(m.opened_at, c.opened_at),
+      clicked_at = coalesce(m.clicked_at, c.clicked_at), updated_at = now()
+    from changes c where m.id = c.message_id and m.id between $3 and $4
+  )
+  select f.link, f.occurred_at, f.url, f.user_agent, m.id, m.account_id, m.brand_id, m.channel, m.class, m.test,
+    m.to_address as "to", m.subject, m.idempotency_key as "idempotencyKey", m.tags
+  from firsts f join mails m on m.id = f.message_id order by m.id, f.link`;
+
+async function storeFirsts(client: Queryable, human: readonly DueFetch[]): Promise<First[]> {
+  if (human.length === 0) return [];
+  const ids = human.map((each) => each.message_id);
+  const { rows } = await client.query<First>({
+    name: 'store_first_interactions',
+    text: storeFirstsSql,
+    values: [JSON.stringify(human), ids, Math.min(...ids), Math.max(...ids)],
+  });
+  return rows;
+}
+
+/** Only transactional email publishes events of its own (interface §6.3). */
+function eventOf(first: First): PublishedEvent | null {
+  if (first.channel !== 'email' || first.class !== messageClasses.transactional || first.test) return null;
+  const { account_id: accountId, brand_id: brandId, occurred_at: occurredAt, user_agent, url } = first;
+  const occurrence = { accountId, brandId, occurredAt };
+  const data = { ...emailEventData(first), user_agent };
+  return first.link === 0
+    ? createEvent(trackingEvents.opened, { ...occurrence, data })
+    : createEvent(trackingEvents.clicked, { ...occurrence, data: { ...data, url: url ?? '' } });
+}
+
+/** Marks the hits of bursts. */
+async function markBursts(client: Queryable, bursts: readonly Burst[]): Promise<void> {
+  if (bursts.length === 0) return;
+  await client.query({
+    name: 'mark_bursts',
+    text: `
+    update tracking_hits h set is_bot = true, reason = 'all_links'
+    from json_to_recordset($1) as b (message_id bigint, "from" float8, "to" float8)
+    where h.message_id = b.message_id and not h.is_bot and h.reason is distinct from 'image_proxy'
+      and h.created_at >= to_timestamp(b."from") and h.created_at < to_timestamp(b."to" + 1)
+      and h.created_at between to_timestamp($2) and to_timestamp($3)`,
+    values: [
+      JSON.stringify(bursts),
+      Math.min(...bursts.map(({ from }) => from)),
+      Math.max(...bursts.map(({ to }) => to)) + 1,
+    ],
+  });
+}
+
+/** Keeps what is evidence for other fetches, and deletes the rest. */
+async function finish(client: Queryable, due: readonly DueFetch[]): Promise<void> {
+  await client.query({
+    name: 'finish_fetches',
+    text: `
+    with input as (
+      select * from json_to_recordset($1) as i (message_id bigint, link smallint, links smallint, second float8)
+    ), deleted as (
+      delete from tracking_fetches f using input i
+      where f.message_id = i.message_id and f.link = i.link and f.fetched_at = to_timestamp(i.second)
+        and (i.link = 0 or i.links < 2)
+    )
+    update tracking_fetches f set due_at = null from input i
+    where f.message_id = i.message_id and f.link = i.link and f.fetched_at = to_timestamp(i.second)
+      and i.link > 0 and i.links > 1`,
+    values: [JSON.stringify(due)],
+  });
+}
+
+function judge(due: readonly DueFetch[], evidence: ReadonlyMap<number, LinkFetch[]>) {
+  const human: DueFetch[] = [];
+  const bursts = new Map<string, Burst>();
+  for (const fetch of due) {
+    const { message_id, second, links } = fetch;
+    const burst = findBurst(second, links, evidence.get(message_id) ?? []);
+    if (burst) bursts.set(`${message_id} ${burst.from} ${burst.to}`, { message_id, ...burst });
+    else human.push(fetch);
+  }
+  return { human, bursts: [...bursts.values()] };
+}
+
+/**
+ * Decides one batch of fetches that are due, in one transaction: who fetched them, the first open and clicks of each
+ * message, and their events. If the process dies, nothing has happened and another worker decides them.
+ */
+export async function decideFetches({ pool, events }: DecisionDeps, asOf: Date): Promise<Decided> {
+  return inTransaction(pool, async (client) => {
+    const due = await takeDue(client, asOf);
+    if (due.length === 0) return { fetches: 0, queued: new Map() };
+    const { human, bursts } = judge(due, await findEvidence(client, due));
+    const firsts = await storeFirsts(client, human);
+    const queued = await events.publish(
+      client,
+      firsts.flatMap((first) => eventOf(first) ?? []),
+    );
+    await markBursts(client, bursts);
+    await finish(client, due);
+    return { fetches: due.length, queued };
+  });
+}
+
+/** Deletes fetches that are evidence no more. Returns whether there may be more of them. */
+export async function forgetFetches(client: Queryable, asOf: Date): Promise<boolean> {
+  const { rowCount } = await client.query({
+    name: 'forget_fetches',
+    text: `
+    delete from tracking_fetches where ctid = any (array(
+      select ctid from tracking_fetches where due_at is null and fetched_at < $1
+      limit ${CLEANED_AT_ONCE} for update skip locked))`,
+    values: [new Date(asOf.getTime() - EVIDENCE_SECONDS * 1_000)],
+  });
+  return (rowCount ?? 0) === CLEANED_AT_ONCE;
+}

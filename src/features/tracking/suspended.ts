@@ -1,0 +1,57 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { Queryable } from '../../platform/db/queryable.ts';
+
+/** After this time, the next request has the accounts read again; it does not wait for them. */
+const FRESH_MS = 3_000;
+/** After this time, requests wait for them. */
+const MAX_AGE_MS = 10_000;
+const MAX_WAIT_MS = 1_000;
+
+async function readPaused(client: Queryable): Promise<ReadonlySet<number>> {
+  const { rows } = await client.query<{ id: number }>(
+    'select id from accounts where sending_paused_at is not null',
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/**
+ * Knows which accounts are paused: their links are dead. All requests of three seconds share one query, and while the
+ * database is unavailable, the last known answer counts.
+ * @returns whether the account is paused
+ */
+export function createSuspendedAccounts(pool: pg.Pool, log: Logger): (accountId: number) => Promise<boolean> {
+  let paused: ReadonlySet<number> = new Set();
+  let readAt = -Infinity;
+  let reading: Promise<void> | null = null;
+
+  function read(): Promise<void> {
+    reading ??= readPaused(pool)
+      .then(
+        (ids) => {
+          paused = ids;
+          readAt = performance.now();
+        },
+        (error: unknown) => {
+          // Asked again in three seconds, and not by each request.
+          readAt = performance.now() - MAX_AGE_MS + FRESH_MS;
+          log.warn({ err: error }, 'paused accounts could not be read');
+        },
+      )
+      .finally(() => (reading = null));
+    return reading;
+  }
+
+  return async (accountId) => {
+    const age = performance.now() - readAt;
+    if (age > FRESH_MS) {
+      const done = read();
+      if (age > MAX_AGE_MS) {
+        let timer: NodeJS.Timeout | undefined;
+        await Promise.race([done, new Promise((resolve) => (timer = setTimeout(resolve, MAX_WAIT_MS)))]);
+        clearTimeout(timer);
+      }
+    }
+    return paused.has(accountId);
+  };
+}
