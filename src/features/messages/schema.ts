@@ -213,11 +213,9 @@ export const messageResource = z
     flow_id: z.int().nullable(),
     tags: strings,
     headers: strings,
-    tracking: z
-      .object({ opens: z.boolean().nullable(), clicks: z.boolean().nullable() })
-      .meta({
-        description: 'Whether the message is tracked, decided when it was accepted. Null for an SMS.',
-      }),
+    tracking: z.object({ opens: z.boolean().nullable(), clicks: z.boolean().nullable() }).meta({
+      description: 'Whether the message is tracked, decided when it was accepted. Null for an SMS.',
+    }),
     idempotency_key: z.string().nullable(),
     provider: z.string().nullable(),
     provider_message_id: z.string().nullable(),
