@@ -350,6 +350,18 @@ describe('the order of reports and of our own record', () => {
     expect(await outcome(id)).toEqual(before);
   });
 
+  it('does not publish email.sent again if the hand-over shows the delivery', async () => {
+    const id = await queueOne();
+    const own = await intend({ ...accepted, delivered: true });
+    await record(fact(id, 'accepted'));
+    await own();
+    expect(await outcome(id)).toMatchObject({
+      status: 'delivered',
+      published: ['email.delivered', 'email.sent'],
+      counted: 1,
+    });
+  });
+
   it('does not let a refusal of a repeated hand-over replace what a report has shown', async () => {
     const id = await unknownOne();
     const second = await intend({ kind: 'bounced', bounce: hard, response: '550 no' }, PROVIDER, 2);

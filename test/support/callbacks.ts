@@ -5,12 +5,13 @@ import { messageReference } from '../../src/delivery/addresses/reference.ts';
 import type {
   CallbackRequest,
   CallbackResult,
+  InboundSms,
   ProviderFact,
   ProviderKind,
 } from '../../src/delivery/providers/kind.ts';
 import type { NamedProvider } from '../../src/delivery/providers/named.ts';
 import { createCallbackRecording } from '../../src/features/callbacks/recording.ts';
-import { type Callbacks, createCallbacks } from '../../src/features/callbacks/service.ts';
+import { type CallbackDeps, type Callbacks, createCallbacks } from '../../src/features/callbacks/service.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import type { Egress } from '../../src/platform/egress/client.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
@@ -62,11 +63,13 @@ const testKind: ProviderKind = {
         token,
         confirm,
         unavailable,
+        inbound = [],
       } = JSON.parse(body.toString('utf8')) as {
         items?: TestItem[];
         token?: string;
         confirm?: string;
         unavailable?: string;
+        inbound?: InboundSms[];
       };
       if (confirm !== undefined) return Promise.resolve({ kind: 'confirm', url: confirm });
       if (unavailable !== undefined) return Promise.resolve({ kind: 'unavailable', reason: unavailable });
@@ -74,7 +77,7 @@ const testKind: ProviderKind = {
       return Promise.resolve({
         kind: 'reports',
         facts: items.map(factOf),
-        inbound: [],
+        inbound,
         ignored: 0,
         onceTokens,
       });
@@ -115,10 +118,17 @@ export function testReference(accountId: number, messageId: number): string {
   return messageReference(keyring.subkey('reference').key, { accountId, messageId });
 }
 
-/** Takes callbacks as the api role does. */
-export function testCallbacks({ pool }: Database, egress: Egress): Callbacks {
+/**
+ * Takes callbacks as the api role does.
+ * @param takeSms handles inbound SMS; by default none may come
+ */
+export function testCallbacks(
+  { pool }: Database,
+  egress: Egress,
+  takeSms: CallbackDeps['takeSms'] = () => Promise.reject(new Error('an inbound SMS')),
+): Callbacks {
   const log = pino({ level: 'silent' });
   const waker = { wake: () => undefined };
   const recording = createCallbackRecording({ pool, keyring, events: testEvents, waker, log });
-  return createCallbacks({ keyring, egress, recording, log });
+  return createCallbacks({ keyring, egress, recording, takeSms, log });
 }

@@ -28,17 +28,10 @@ export interface SignedCallback {
   headers: Record<string, string>;
 }
 
-/** Events of SendGrid, each with the reference of its message. */
-export function sendgridCallback(events: readonly { event: string; reference: string }[]): SignedCallback {
+/** Signs whatever content as SendGrid does. */
+export function signAsSendgrid(content: unknown): SignedCallback {
   const timestamp = String(Math.floor(Date.now() / 1_000));
-  const body = JSON.stringify(
-    events.map(({ reference, ...event }) => ({
-      ...event,
-      timestamp: Number(timestamp),
-      sg_message_id: 'abc.recvd-1',
-      carillon_reference: reference,
-    })),
-  );
+  const body = JSON.stringify(content);
   const signature = sign('sha256', Buffer.from(timestamp + body), privateKey).toString('base64');
   return {
     body,
@@ -50,15 +43,31 @@ export function sendgridCallback(events: readonly { event: string; reference: st
   };
 }
 
-/** An event of Mailgun. Its signature covers the token, but not the event. */
-export function mailgunCallback(token: string, event: string, reference: string): SignedCallback {
+/** Events of SendGrid, each with the reference of its message. */
+export function sendgridCallback(events: readonly { event: string; reference: string }[]): SignedCallback {
+  return signAsSendgrid(
+    events.map(({ reference, ...event }) => ({
+      ...event,
+      timestamp: Math.floor(Date.now() / 1_000),
+      sg_message_id: 'abc.recvd-1',
+      carillon_reference: reference,
+    })),
+  );
+}
+
+/** Signs a token as Mailgun does, which does not cover the event. */
+export function signAsMailgun(token: string, event: unknown): SignedCallback {
   const timestamp = String(Math.floor(Date.now() / 1_000));
   const signature = createHmac('sha256', MAILGUN_KEY)
     .update(timestamp + token)
     .digest('hex');
-  const data = { event, timestamp: Number(timestamp), 'user-variables': { carillon: reference } };
   return {
-    body: JSON.stringify({ signature: { timestamp, token, signature }, 'event-data': data }),
+    body: JSON.stringify({ signature: { timestamp, token, signature }, 'event-data': event }),
     headers: { 'content-type': 'application/json' },
   };
+}
+
+export function mailgunCallback(token: string, event: string, reference: string): SignedCallback {
+  const timestamp = Math.floor(Date.now() / 1_000);
+  return signAsMailgun(token, { event, timestamp, 'user-variables': { carillon: reference } });
 }

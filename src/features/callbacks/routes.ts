@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { NamedProvider } from '../../delivery/providers/named.ts';
+import type { Config } from '../../config.ts';
+import { limitSettings } from '../../delivery/limits/authority.ts';
 import { notFound } from '../../errors.ts';
 import { clientNetwork, createClientAddress } from '../../platform/auth/client-address.ts';
 import type { Database } from '../../platform/db/database.ts';
@@ -16,12 +18,13 @@ import {
   type RouteInput,
 } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { handleInboundSms } from '../sms/service.ts';
 import { createCallbackProviders } from './providers.ts';
 import { createCallbackRecording } from './recording.ts';
 import { type CallbackReply, createCallbacks } from './service.ts';
 
 export interface CallbackRouteDeps {
-  config: { TRUSTED_PROXIES: string[]; DNS_SERVERS: string[]; EGRESS_ALLOW: string[] };
+  config: Config;
   database: Database;
   log: Logger;
   keyring: Keyring;
@@ -61,7 +64,14 @@ export function createCallbackRoutes(deps: CallbackRouteDeps): RouteDefinition[]
   });
   const providers = createCallbackProviders(pool, keyring, log);
   const recording = createCallbackRecording({ pool, keyring, events, waker, log });
-  const callbacks = createCallbacks({ keyring, egress, recording, log });
+  const inbound = { pool, keyring, waker, limits: limitSettings(config) };
+  const callbacks = createCallbacks({
+    keyring,
+    egress,
+    recording,
+    takeSms: (provider, sms) => handleInboundSms(inbound, provider, sms),
+    log,
+  });
 
   /**
    * Only wrong tokens count against the limit: all customers of a service share its addresses, and none of them can use

@@ -2,7 +2,12 @@ import { createHash, createSecretKey } from 'node:crypto';
 import type { Logger } from 'pino';
 import { parseMessageReference } from '../../delivery/addresses/reference.ts';
 import type { DeliveryFact } from '../../delivery/facts.ts';
-import type { CallbackRequest, CallbackResult, ProviderFact } from '../../delivery/providers/kind.ts';
+import type {
+  CallbackRequest,
+  CallbackResult,
+  InboundSms,
+  ProviderFact,
+} from '../../delivery/providers/kind.ts';
 import type { NamedProvider } from '../../delivery/providers/named.ts';
 import { AppError, notFound } from '../../errors.ts';
 import type { Egress } from '../../platform/egress/client.ts';
@@ -14,6 +19,8 @@ export interface CallbackDeps {
   /** For certificates, and to confirm subscriptions. */
   egress: Egress;
   recording: CallbackRecording;
+  /** Handles an SMS that a recipient sent. Repeating it changes nothing. */
+  takeSms: (provider: NamedProvider, sms: InboundSms) => Promise<unknown>;
   log: Logger;
 }
 
@@ -39,7 +46,7 @@ export interface Callbacks {
   take(provider: NamedProvider, request: CallbackRequest): Promise<CallbackReply>;
 }
 
-export function createCallbacks({ keyring, egress, recording, log }: CallbackDeps): Callbacks {
+export function createCallbacks({ keyring, egress, recording, takeSms, log }: CallbackDeps): Callbacks {
   const keys = keyring.accepted('reference').map(({ key }) => createSecretKey(key));
 
   /** @returns null if the fact has no genuine reference: it is about mail that Carillon did not send */
@@ -49,11 +56,8 @@ export function createCallbacks({ keyring, egress, recording, log }: CallbackDep
     return message && { ...rest, ...message, source: { kind: 'callback', provider } };
   }
 
-  async function record(
-    { id, name }: NamedProvider,
-    { body }: CallbackRequest,
-    reports: Reports,
-  ): Promise<void> {
+  async function record(provider: NamedProvider, { body }: CallbackRequest, reports: Reports): Promise<void> {
+    const { id, name } = provider;
     const facts = reports.facts.flatMap((fact) => deliveryFact(name, fact) ?? []);
     log.debug(
       {
@@ -64,10 +68,12 @@ export function createCallbacks({ keyring, egress, recording, log }: CallbackDep
       },
       'callback received',
     );
-    if (facts.length === 0 && reports.onceTokens.length === 0) return;
-    const tokens = reports.onceTokens.map(sha256);
-    const recorded = await recording.record({ providerId: id, facts, tokens, bodyDigest: sha256(body) });
-    if (recorded === 'reused') throw refused(name, 'its token was used before');
+    if (facts.length > 0 || reports.onceTokens.length > 0) {
+      const tokens = reports.onceTokens.map(sha256);
+      const recorded = await recording.record({ providerId: id, facts, tokens, bodyDigest: sha256(body) });
+      if (recorded === 'reused') throw refused(name, 'its token was used before');
+    }
+    for (const sms of reports.inbound) await takeSms(provider, sms);
   }
 
   function refused(provider: string, reason: string): AppError {

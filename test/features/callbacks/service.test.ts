@@ -80,6 +80,19 @@ describe('a callback', () => {
     expect(await transactions()).toBeLessThan(20);
   });
 
+  it('gives each inbound SMS to its handler, and fails if the handler fails', async () => {
+    const sms = { from: '+14155550123', to: '+14155550100', pool: null, text: 'STOP', answered: null };
+    const inbound = ['a', 'b'].map((providerMessageId) => ({ ...sms, providerMessageId }));
+    const taken: unknown[] = [];
+    const taking = testCallbacks(test.database, api.deps.egress, (from, each) => {
+      taken.push([from.name, each]);
+      return taken.length < 3 ? Promise.resolve() : Promise.reject(new Error('unavailable'));
+    });
+    await taking.take(provider, testCallback({ inbound }));
+    expect(taken).toEqual(inbound.map((each) => ['relay', each]));
+    await expect(taking.take(provider, testCallback({ inbound }))).rejects.toThrow('unavailable');
+  });
+
   it('is refused if its signature is wrong, and changes nothing', async () => {
     const [id = 0] = await sent(1);
     const wrong = callbacks.take(provider, testCallback({ items: [report(id)] }, 'forged'));
