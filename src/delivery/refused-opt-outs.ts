@@ -34,30 +34,3 @@ export function createOptOutRecording(
     }
   };
 }
-
-interface ReportedMessage extends Omit<RefusedMessage, 'to'> {
-  /** null: the contact has been deleted. */
-  to: string | null;
-}
-
-/**
- * Records the opt-outs of recipients whose messages a provider reported as refused for that reason. A report counts only
- * if the provider has the message.
- * @param provider its name
- */
-export async function recordReportedOptOuts(
-  db: Queryable,
-  keyring: Keyring,
-  provider: string,
-  messageIds: readonly number[],
-): Promise<void> {
-  if (messageIds.length === 0) return;
-  const { rows } = await db.query<ReportedMessage>(
-    `select id as "messageId", account_id as "accountId", brand_id as "brandId", channel, to_address as "to"
-     from messages where id = any($1) and id between $2 and $3 and provider = $4 order by id`,
-    [messageIds, Math.min(...messageIds), Math.max(...messageIds), provider],
-  );
-  for (const { to, ...message } of rows) {
-    if (to !== null) await recordOptOut(db, keyring, { ...message, address: to, source: 'provider' });
-  }
-}
