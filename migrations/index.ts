@@ -15,6 +15,7 @@ import * as rateLimitBuckets from './0014_rate_limit_buckets.ts';
 import * as contentWeight from './0015_content_weight.ts';
 import * as sendingIdentities from './0016_sending_identities.ts';
 import * as domains from './0017_domains.ts';
+import * as providerRouting from './0018_provider_routing.ts';
 import * as callbackTokens from './0019_callback_tokens.ts';
 import * as tracking from './0020_tracking.ts';
 import * as suppressions from './0022_suppressions.ts';
@@ -39,6 +40,7 @@ export const migrations = [
   contentWeight,
   sendingIdentities,
   domains,
+  providerRouting,
   callbackTokens,
   tracking,
   suppressions,

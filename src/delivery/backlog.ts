@@ -1,22 +1,37 @@
 import { type Channel, channels } from './message.ts';
 
-/** Waiting messages of one account, channel and class. A sender is fair between backlogs. */
-export interface Backlog {
+/** `provider_id` of messages that go to the provider of EMAIL_PROVIDER_URL or SMS_PROVIDER_URL. */
+export const DEFAULT_PROVIDER = 0;
+
+/** The part of the queue that waits for one provider. */
+export interface QueueShare {
   channel: Channel;
+  /** The id of a named provider, or {@link DEFAULT_PROVIDER}. */
+  providerId: number;
+}
+
+/** Waiting messages of one account, channel, class and provider. A sender is fair between backlogs. */
+export interface Backlog extends QueueShare {
   class: number;
   accountId: number;
 }
 
-/** Names a backlog in a notification, as `email/0/17`. */
-export function backlogName({ channel, class: priority, accountId }: Backlog): string {
-  return `${channel}/${priority}/${accountId}`;
+/** Names a share, as `email` for the default provider, or `email:3`. */
+export function shareName({ channel, providerId }: QueueShare): string {
+  return providerId === DEFAULT_PROVIDER ? channel : `${channel}:${providerId}`;
+}
+
+/** Names a backlog in a notification, as `email/0/17`, or `email:3/0/17` if it waits for a named provider. */
+export function backlogName(backlog: Backlog): string {
+  return `${shareName(backlog)}/${backlog.class}/${backlog.accountId}`;
 }
 
 /** @returns null if the text names no backlog: another version may have written it */
 export function parseBacklogName(text: string): Backlog | null {
-  const [name, priority, accountId, ...rest] = text.split('/');
+  const [share = '', priority, accountId, ...rest] = text.split('/');
+  const [name, providerId = DEFAULT_PROVIDER, ...more] = share.split(':');
   const channel = channels.find((each) => each === name);
-  const numbers = [Number(priority), Number(accountId)];
-  if (!channel || rest.length > 0 || !numbers.every(Number.isSafeInteger)) return null;
-  return { channel, class: numbers[0] ?? 0, accountId: numbers[1] ?? 0 };
+  const numbers = [Number(priority), Number(accountId), Number(providerId)] as const;
+  if (!channel || rest.length > 0 || more.length > 0 || !numbers.every(Number.isSafeInteger)) return null;
+  return { channel, class: numbers[0], accountId: numbers[1], providerId: numbers[2] };
 }

@@ -1,5 +1,6 @@
 import { AppError } from '../errors.ts';
 import type { Queryable } from '../platform/db/queryable.ts';
+import { DEFAULT_PROVIDER } from './backlog.ts';
 import { contentBytesSql, contentWeightSql } from './content-weight.ts';
 import { acceptRules, type LimitSettings, settingIn } from './limits/authority.ts';
 import type { AcceptRule } from './limits/limit.ts';
@@ -63,7 +64,7 @@ const contentColumns = {
 const queueColumns = {
   /** The sending domain of the sender's address; null for addresses of the service. */
   domain_id: column<number | null>('bigint'),
-  /** The named provider; null: the installation's own. */
+  /** The named provider of its domain or SMS sender; null: the account's first, or the default. */
   provider_id: column<number | null>('bigint'),
 };
 
@@ -90,6 +91,8 @@ export interface WrittenMessage {
   reply_to: string | null;
   tracking: { opens?: boolean; clicks?: boolean } | null;
   created_at: Date;
+  /** The provider whose share of the queue the message waits in; null if it is not queued. */
+  provider_id: number | null;
 }
 
 /** What the tracking of new messages is pinned to. */
@@ -123,7 +126,6 @@ export interface WriteOptions {
 
 const messageNames = Object.keys(messageColumns);
 const contentNames = Object.keys(contentColumns);
-const queueNames = Object.keys(queueColumns);
 
 /** The account's sender name before the default address, as a quoted string of RFC 5322. */
 const senderSql = `coalesce(i.from_address,
@@ -132,6 +134,13 @@ const senderSql = `coalesce(i.from_address,
 
 /** Where replies go: the address in the message, else the account's. */
 const replyToSql = `coalesce(i.reply_to, case i.channel when 'email' then a.email_reply_to end)`;
+
+/** The provider that sends the message: another one of the account if the first one fails. */
+const routeSql = `case
+      when case i.channel when 'email' then a.email_provider_ids else a.sms_provider_ids end is null
+        then coalesce(i.provider_id, ${DEFAULT_PROVIDER})
+      else choose_provider(i.channel, i.provider_id,
+        case i.channel when 'email' then a.email_provider_ids else a.sms_provider_ids end) end`;
 
 /** Columns of `messages` that take the value of another column of `accepted`. */
 const acceptedNames: Readonly<Record<string, string>> = {
@@ -195,7 +204,7 @@ function statementText(
     `input as (select * from json_to_recordset($1) as i (${inputShape(additions)}))`,
     ...admits.map(({ cte }) => cte),
     `accepted as (
-      select i.*, ${senderSql} as sender, ${replyToSql} as reply_address,
+      select i.*, ${senderSql} as sender, ${replyToSql} as reply_address, ${routeSql} as route,
         ${trackedSql(defaults)} as tracked${[...accountColumns].map((name) => `, a.${name}`).join('')}
       from input i join accounts a on a.id = i.account_id
       ${conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''}
@@ -212,18 +221,20 @@ function statementText(
     )`,
     `queued as (
       insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, content_bytes,
-        content_weight, ${queueNames.join(', ')})
+        content_weight, domain_id, provider_id)
       select id, account_id, channel, class, now(), now(), ${contentBytesSql},
-        ${contentWeightSql}, ${queueNames.join(', ')}
+        ${contentWeightSql}, domain_id, route
       from accepted where status = 'queued'
-      returning 1
+      returning message_id, provider_id
     )`,
     ...follows,
     ...reservations.map(({ name, sql }) => `${name} as (${sql})`),
   ];
   // PostgreSQL evaluates a CTE that raises an error only if the outer query reads it.
   const refusals = rules.map(({ refusals: name }) => `, (select count(refused) from ${name})`);
-  return `with ${ctes.join(', ')} select id, from_address, reply_to, tracking, created_at${refusals.join('')} from written`;
+  return `with ${ctes.join(', ')}
+    select id, from_address, reply_to, tracking, created_at, provider_id${refusals.join('')}
+    from written left join queued on message_id = id`;
 }
 
 const statements = new Map<string, { name: string; text: string }>();

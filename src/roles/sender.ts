@@ -5,8 +5,15 @@ import { ensureSigningKeys, loadSigningKeys } from '../delivery/dkim/keys.ts';
 import { createDkimSigner, type DkimSigner } from '../delivery/dkim/sign.ts';
 import { limitSettings } from '../delivery/limits/authority.ts';
 import { createEmailProvider, createSmsProvider, signsMessages } from '../delivery/providers/registry.ts';
-import { createEmailChannel, createSmsChannel, type ProviderChannel } from '../delivery/send/hand-over.ts';
+import {
+  createEmailChannel,
+  createSmsChannel,
+  type EmailChannelSettings,
+  type ProviderChannel,
+} from '../delivery/send/hand-over.ts';
 import { createSender } from '../delivery/send/loop.ts';
+import { createNamedChannels, type NamedChannels } from '../delivery/send/named-channel.ts';
+import { createFollowProviders } from '../delivery/send/named-shares.ts';
 import { eventConsumers } from '../features/events.ts';
 import { createLinkTracker } from '../features/tracking/links.ts';
 import { createTrackingTokens } from '../features/tracking/tokens.ts';
@@ -19,7 +26,7 @@ import { keepPartitionsOf } from '../platform/db/partitions.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
 import { createWaker, type Waker } from '../platform/db/wake.ts';
 import { createResolver, type Resolver } from '../platform/dns/resolver.ts';
-import { createEgress } from '../platform/egress/client.ts';
+import { createEgress, type Egress } from '../platform/egress/client.ts';
 import { createEventPublisher } from '../platform/events/publish.ts';
 import { attachSender } from '../platform/lanes/attach.ts';
 import { registerProcess } from '../platform/processes/process.ts';
@@ -32,6 +39,9 @@ import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
  * are short and cover many messages, so more connections would only wait for each other in the database.
  */
 const POOL = 10;
+
+/** Of requests to the APIs of providers. */
+const PROVIDER_USER_AGENT = 'Carillon/1';
 
 async function loadSigners(
   config: Config,
@@ -49,33 +59,53 @@ interface ChannelDeps {
   database: Database;
   keyring: Keyring;
   resolver: Resolver;
+  egress: Egress;
   /** Signers of the service's own domain. */
   signers: readonly DkimSigner[];
 }
 
-function openChannels({ config, database, keyring, resolver, signers }: ChannelDeps): ProviderChannel[] {
+interface Channels {
+  /** Of the providers of the settings. */
+  defaults: ProviderChannel[];
+  named: NamedChannels;
+}
+
+function openChannels({ config, database, keyring, resolver, egress, signers }: ChannelDeps): Channels {
   const deps = { config, pool: database.pool, resolver };
   const email = createEmailProvider(deps);
   const sms = createSmsProvider(deps);
   const referenceKey = keyring.subkey('reference').key;
-  const emailChannel = createEmailChannel(email, {
+  const settings: EmailChannelSettings = {
     mailDomain: config.MAIL_DOMAIN,
     returnPathKey: keyring.subkey('return-path').key,
     referenceKey,
     links: createLinkTracker(createTrackingTokens(keyring)),
     signersFor: (domain) => (domain === config.MAIL_DOMAIN.toLowerCase() ? signers : []),
-  });
-  return sms ? [emailChannel, createSmsChannel(sms, referenceKey)] : [emailChannel];
+  };
+  const emailChannel = createEmailChannel(email, settings);
+  return {
+    defaults: sms ? [emailChannel, createSmsChannel(sms, referenceKey)] : [emailChannel],
+    named: createNamedChannels({ keyring, providers: { ...deps, egress }, settings }),
+  };
 }
 
 function openSender(
   config: Config,
   database: Database,
   waker: Waker,
-  channels: ProviderChannel[],
+  { defaults, named }: Channels,
   rest: Pick<Parameters<typeof createSender>[0], 'process' | 'events' | 'log'>,
 ): QueueLoop {
-  return createSender({ pool: database.pool, waker, channels, limits: limitSettings(config), ...rest });
+  const { pool } = database;
+  const followProviders = createFollowProviders({ pool, open: named.open, log: rest.log });
+  return createSender({
+    pool,
+    waker,
+    channels: defaults,
+    followProviders,
+    limits: limitSettings(config),
+    ...rest,
+  });
 }
 
 /** Makes partitions at the start, in case housekeeping, which does it hourly, has not run for two weeks. */
@@ -111,12 +141,13 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
   const resolver = createResolver(config.DNS_SERVERS);
   const signers = await whenAvailable(() => loadSigners(config, database, keyring));
-  const channels = openChannels({ config, database, keyring, resolver, signers });
+  const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: WEBHOOK_USER_AGENT });
+  const apis = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: PROVIDER_USER_AGENT });
+  const channels = openChannels({ config, database, keyring, resolver, egress: apis, signers });
   const process = await whenAvailable(() => registerProcess(options, 'sender', upkeep.processWork, log));
   const waker = createWaker(options);
   const events = createEventPublisher(eventConsumers);
   const sender = openSender(config, database, waker, channels, { process, events, log });
-  const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: WEBHOOK_USER_AGENT });
   const webhooks = createWebhookLoop({ config, database, keyring, egress, process, waker, events, log });
   const loops = [sender, webhooks];
   const lanes = await whenAvailable(() =>
@@ -133,11 +164,15 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   void makePartitions(database, log);
   sender.start();
   webhooks.start();
-  log.info({ provider: channels.map(({ channel, provider }) => `${channel}:${provider}`) }, 'sender started');
+  log.info(
+    { provider: channels.defaults.map(({ channel, provider }) => `${channel}:${provider}`) },
+    'sender started',
+  );
   return {
     async stop() {
       await lanes.stop();
       await Promise.all([sender.stop(), webhooks.stop()]);
+      await channels.named.close();
       await reaper.stop();
       await process.close();
       await waker.close();

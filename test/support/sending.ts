@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import pino from 'pino';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
+import { DEFAULT_PROVIDER } from '../../src/delivery/backlog.ts';
 import type { DkimSigner } from '../../src/delivery/dkim/sign.ts';
 import type { PreparePool } from '../../src/delivery/mime/prepare-pool.ts';
 import { createSmtpProvider } from '../../src/delivery/providers/smtp.ts';
@@ -128,6 +129,22 @@ export const TEST_LIMITS = {
   allowance_trusted: 1_000_000,
   sandbox_monthly_cap: 100,
 };
+
+/** An email channel whose provider refuses each message temporarily, once `answered` resolves. */
+export function slowChannel(answered: Promise<unknown>, providerId = DEFAULT_PROVIDER): ProviderChannel {
+  return {
+    channel: 'email',
+    providerId,
+    provider: 'slow',
+    reportSeconds: 0,
+    concurrency: 2,
+    async handOver(batch) {
+      await answered;
+      return batch.map(() => ({ kind: 'deferred', response: '450 later' }));
+    },
+    close: () => Promise.resolve(),
+  };
+}
 
 /** An email channel to an SMTP server on this machine. */
 export function testEmailChannel(options: {

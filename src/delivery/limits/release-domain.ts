@@ -26,7 +26,7 @@ export async function releaseDomainPage(
   db: Queryable,
   { accountId, domainId }: { accountId: number; domainId: number },
 ): Promise<DomainRelease> {
-  const { rows } = await db.query<{ class: MessageClass; count: number }>({
+  const { rows } = await db.query<{ class: MessageClass; providerId: number; count: number }>({
     name: 'release_domain_messages',
     text: `
     with page as (
@@ -44,13 +44,13 @@ export async function releaseDomainPage(
       where m.id = any(array(select id from lockable)) and m.id between ${PAGE_SPAN} and m.status = 'held'
     ), released as (
       update send_queue q set due_at = q.queued_at
-      where q.message_id = any(array(select id from lockable)) returning class
+      where q.message_id = any(array(select id from lockable)) returning class, provider_id
     )
-    select class, count(*)::int as count from released group by class`,
+    select class, provider_id as "providerId", count(*)::int as count from released group by class, provider_id`,
     values: [accountId, domainId, Object.values(messageClasses)],
   });
   return {
     released: rows.reduce((sum, { count }) => sum + count, 0),
-    backlogs: rows.map((row) => backlogName({ channel: 'email', class: row.class, accountId })),
+    backlogs: rows.map((row) => backlogName({ channel: 'email', accountId, ...row })),
   };
 }

@@ -12,7 +12,8 @@ const RECHECK = `interval '10 seconds'`;
 /** SQL: locks the held backlogs of an account in the order that all statements keep. */
 const lockCte = (accountId: string): string => `
   held_backlog as (
-    select channel, class from held_backlogs where account_id = ${accountId} order by channel, class for update
+    select channel, class, provider_id from held_backlogs where account_id = ${accountId}
+    order by channel, class, provider_id for update
   )`;
 
 /**
@@ -23,6 +24,7 @@ const lockCte = (accountId: string): string => `
 export const endReleaseCtes = (accountId: string): string => `${lockCte(accountId)}, end_release as (
     update held_backlogs h set release_count = null, released_until = null
     from held_backlog l where h.account_id = ${accountId} and h.channel = l.channel and h.class = l.class
+      and h.provider_id = l.provider_id
   )`;
 
 /**
@@ -34,6 +36,7 @@ export const endReleaseCtes = (accountId: string): string => `${lockCte(accountI
 export const releaseCtes = (accountId: string): string => `${lockCte(accountId)}, release as (
     update held_backlogs h set recheck_at = now(), release_count = null, released_until = null
     from held_backlog l where h.account_id = ${accountId} and h.channel = l.channel and h.class = l.class
+      and h.provider_id = l.provider_id
   )`;
 
 interface HeldBacklog extends Backlog {
@@ -48,15 +51,20 @@ async function takeBacklog(trx: Queryable): Promise<HeldBacklog | undefined> {
   const { rows } = await trx.query<HeldBacklog>({
     name: 'take_held_backlog',
     text: `
-    select channel, class, account_id as "accountId", release_count as "releaseCount",
+    select channel, class, account_id as "accountId", provider_id as "providerId", release_count as "releaseCount",
       released_until::text as "releasedUntil"
     from held_backlogs where recheck_at <= now() order by recheck_at limit 1 for update skip locked`,
   });
   return rows[0];
 }
 
-const keyOf = ({ accountId, channel, class: priority }: Backlog) => [accountId, channel, priority];
-const THIS_BACKLOG = 'account_id = $1 and channel = $2 and class = $3';
+const keyOf = ({ accountId, channel, class: priority, providerId }: Backlog) => [
+  accountId,
+  channel,
+  priority,
+  providerId,
+];
+const THIS_BACKLOG = 'account_id = $1 and channel = $2 and class = $3 and provider_id = $4';
 
 /** Decides how many messages the limits let go, not counting those that are due already. */
 async function decide(trx: Queryable, backlog: HeldBacklog, settings: LimitSettings): Promise<number> {
@@ -65,7 +73,7 @@ async function decide(trx: Queryable, backlog: HeldBacklog, settings: LimitSetti
     text: `
     with account as materialized (
       select * from accounts where id = $1
-    )${furtherCtes(figuresCtes(settingIn('$4::jsonb')))}, room as materialized (${roomSql()}
+    )${furtherCtes(figuresCtes(settingIn('$5::jsonb')))}, room as materialized (${roomSql()}
     ), waiting as (
       select count(*) as count from (
         select 1 from send_queue where owner is null and ${THIS_BACKLOG} and due_at <= now()
@@ -97,8 +105,8 @@ async function releasePage(trx: Queryable, backlog: HeldBacklog, count: number):
     text: `
     with page as (
       select message_id, due_at from send_queue
-      where owner is null and ${THIS_BACKLOG} and due_at >= coalesce($4::timestamptz, now()) and due_at > now() and held
-      order by due_at, message_id limit $5 for update skip locked
+      where owner is null and ${THIS_BACKLOG} and due_at >= coalesce($5::timestamptz, now()) and due_at > now() and held
+      order by due_at, message_id limit $6 for update skip locked
     ), lockable as (
       select id from messages where id = any(array(select message_id from page)) and id between ${PAGE_SPAN}
       order by id for no key update skip locked
@@ -155,7 +163,7 @@ export function releaseHeldPage(pool: pg.Pool, settings: LimitSettings): Promise
     if (!backlog) return null;
     const count = backlog.releaseCount || (await decide(trx, backlog, settings));
     const released = count > 0 ? await releasePage(trx, backlog, count) : 0;
-    const { channel, class: priority, accountId } = backlog;
-    return { backlog: { channel, class: priority, accountId }, released };
+    const { channel, class: priority, accountId, providerId } = backlog;
+    return { backlog: { channel, class: priority, accountId, providerId }, released };
   });
 }

@@ -231,6 +231,19 @@ export async function addProvider(
 }
 
 /**
+ * Returns the URL to which the service reports. It is a secret.
+ * @param publicUrl the setting PUBLIC_URL
+ * @returns null if the service has no callbacks, or PUBLIC_URL is not set
+ */
+export function callbackUrlOf(
+  { kind, callbackToken }: Pick<NamedProvider, 'kind' | 'callbackToken'>,
+  publicUrl: string | undefined,
+): string | null {
+  if (!kind.callbacks || publicUrl === undefined) return null;
+  return `${publicUrl.replace(/\/+$/, '')}/callbacks/${kind.name}/${callbackToken}`;
+}
+
+/**
  * Replaces the settings of a provider. Senders and callbacks use the new ones within seconds.
  * @throws AppError validation_error if a setting is invalid; not_found if the provider was removed
  */

@@ -35,6 +35,7 @@ export const smtpKind: ProviderKind<SmtpSettings, 'email'> = {
       target: targetOf(given, deps),
       connections: given.connections ?? deps.config.SENDER_CONNECTIONS,
       resolver: deps.resolver,
+      ...(new URL(given.url).searchParams.get('dkim') === 'off' ? { signing: 'provider' } : {}),
     }),
   async check(given, deps) {
     try {

@@ -10,6 +10,8 @@ export interface SmtpProviderOptions {
   target: SmtpTarget;
   /** The maximum number of connections. */
   connections: number;
+  /** `provider`: the relay signs. */
+  signing?: EmailProvider['signing'];
   resolver?: Resolver;
 }
 
@@ -95,6 +97,7 @@ interface Slot {
 class SmtpProvider implements EmailProvider {
   readonly name = 'smtp';
   readonly concurrency: number;
+  readonly signing?: 'provider';
   readonly #options: SmtpProviderOptions;
   readonly #free: Slot[];
   readonly #waiting: ((slot: Slot) => void)[] = [];
@@ -105,6 +108,7 @@ class SmtpProvider implements EmailProvider {
   constructor(options: SmtpProviderOptions) {
     this.#options = options;
     this.concurrency = options.connections;
+    if (options.signing) this.signing = options.signing;
     this.#allowed = options.connections;
     this.#free = Array.from({ length: options.connections }, () => ({ connection: null, timer: null }));
   }

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { type Backlog, backlogName, parseBacklogName } from '../backlog.ts';
+import { type Backlog, backlogName, parseBacklogName, shareName } from '../backlog.ts';
 
 /** Shortest time between two walks. Wake-ups name new work, so a walk finds only what they have missed. */
 const WALK_INTERVAL_MS = 500;
@@ -17,8 +17,8 @@ export interface Backlogs {
   hint(names: readonly string[] | null): void;
   /** Walks if that is due. */
   refresh(): Promise<void>;
-  /** The backlogs of a channel that may have due messages. */
-  due(channel: string): Iterable<DueBacklog>;
+  /** The backlogs of a share of the queue that may have due messages. @param share as `shareName` returns it */
+  due(share: string): Iterable<DueBacklog>;
   /** Forgets a backlog that a claim has emptied, unless a hint named it after the claim began. */
   emptied(backlog: DueBacklog): void;
   /** Milliseconds until the next look is worthwhile; null if nothing is known to be waiting. */
@@ -40,15 +40,16 @@ async function walk(client: Queryable): Promise<(Backlog & { waitMs: number })[]
     name: 'find_backlogs',
     text: `
     with recursive backlog as (
-      (select channel, class, account_id, due_at from send_queue where owner is null
-       order by channel, class, account_id, due_at limit 1)
+      (select channel, class, account_id, provider_id, due_at from send_queue where owner is null
+       order by channel, class, account_id, provider_id, due_at limit 1)
       union all
       select next.* from backlog b cross join lateral (
-        select channel, class, account_id, due_at from send_queue
-        where owner is null and (channel, class, account_id) > (b.channel, b.class, b.account_id)
-        order by channel, class, account_id, due_at limit 1) next
+        select channel, class, account_id, provider_id, due_at from send_queue
+        where owner is null
+          and (channel, class, account_id, provider_id) > (b.channel, b.class, b.account_id, b.provider_id)
+        order by channel, class, account_id, provider_id, due_at limit 1) next
     )
-    select channel, class, account_id as "accountId",
+    select channel, class, account_id as "accountId", provider_id as "providerId",
       (extract(epoch from due_at - now()) * 1000)::float8 as "waitMs"
     from backlog`,
   });
@@ -113,19 +114,19 @@ class KnownBacklogs implements Backlogs {
     }
   }
 
-  due(channel: string): Iterable<DueBacklog> {
+  due(share: string): Iterable<DueBacklog> {
     const now = this.#now();
     for (let next = this.#later.at(-1); next && next.dueAt <= now; next = this.#later.at(-1)) {
       this.#later.pop();
       this.#add(next);
     }
-    return this.#due.get(channel)?.values() ?? [];
+    return this.#due.get(share)?.values() ?? [];
   }
 
   emptied(backlog: DueBacklog): void {
-    const ofChannel = this.#due.get(backlog.channel);
+    const ofShare = this.#due.get(shareName(backlog));
     // A hint or a walk since then has put another object in its place.
-    if (ofChannel?.get(backlog.name) === backlog) ofChannel.delete(backlog.name);
+    if (ofShare?.get(backlog.name) === backlog) ofShare.delete(backlog.name);
   }
 
   nextLookMs(): number | null {
@@ -133,11 +134,12 @@ class KnownBacklogs implements Backlogs {
     return next ? Math.max(0, next.dueAt - this.#now()) : null;
   }
 
-  #add({ channel, class: priority, accountId }: Backlog): void {
-    const backlog = { channel, class: priority, accountId };
+  #add({ channel, class: priority, accountId, providerId }: Backlog): void {
+    const backlog = { channel, class: priority, accountId, providerId };
+    const share = shareName(backlog);
     const name = backlogName(backlog);
-    const ofChannel = this.#due.get(channel) ?? new Map<string, DueBacklog>();
-    this.#due.set(channel, ofChannel.set(name, { ...backlog, name }));
+    const ofShare = this.#due.get(share) ?? new Map<string, DueBacklog>();
+    this.#due.set(share, ofShare.set(name, { ...backlog, name }));
   }
 }
 

@@ -18,6 +18,7 @@ export interface BatchMessage {
   brandId: number;
   channel: Channel;
   class: number;
+  providerId: number;
   queuedAt: Date;
   createdAt: Date;
   to: string;
@@ -38,6 +39,8 @@ export interface BatchRequest {
   /** Identifies the intent among those of the owner. The owner chooses it and never uses it again. */
   seq: number;
   provider: string;
+  /** How long a message waits for a report before it is handed over again if this process dies; by default 0. */
+  reportSeconds?: number;
   claims: readonly ClaimId[];
   /** Whether a suppression of `ada@example.com` also covers `ada+news@example.com`, and the other way round. */
   plusAddresses?: boolean;
@@ -65,7 +68,7 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
     ), locked as materialized (
       select * from accounts_to_send(array(select distinct account_id from claimed))
     ), checked as (
-      select m.*, q.claim_epoch as epoch, q.attempt_count + 1 as attempt, q.queued_at, c.html, c.text, c.headers,
+      select m.*, q.claim_epoch as epoch, q.attempt_count + 1 as attempt, q.queued_at, q.provider_id, c.html, c.text, c.headers,
         ${verdictSql()} as verdict,
         -- Looks up events of retried messages only.
         q.attempt_count > 0 and exists (
@@ -80,12 +83,12 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
         select * from message_contents c
         where c.message_id = q.message_id and c.message_id between $6 and $7 offset 0) c on true
     ), intent as (
-      insert into handovers (owner, seq, provider, message_ids, attempts)
-      select $1, $2, $3, array_agg(id order by id), array_agg(attempt order by id)
+      insert into handovers (owner, seq, provider, message_ids, attempts, report_seconds)
+      select $1, $2, $3, array_agg(id order by id), array_agg(attempt order by id), $9
       from checked where verdict = 'send' having count(*) > 0
     )
     select id as "messageId", attempt, epoch, uncertain, verdict, account_id as "accountId", brand_id as "brandId", channel, class,
-      queued_at as "queuedAt", created_at as "createdAt", to_address as "to", from_address as "from",
+      provider_id as "providerId", queued_at as "queuedAt", created_at as "createdAt", to_address as "to", from_address as "from",
       reply_to as "replyTo", subject, html, text, headers, tags, tracking,
       idempotency_key as "idempotencyKey", segments
     from checked order by id`,
@@ -99,6 +102,7 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
       Math.min(...ids, Number.MAX_SAFE_INTEGER),
       Math.max(...ids, 0),
       request.plusAddresses ?? false,
+      request.reportSeconds ?? 0,
     ],
   });
   return rows;

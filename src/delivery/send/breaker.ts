@@ -29,6 +29,8 @@ export interface Breaker {
   strained(reason: string): void;
   /** Milliseconds until a batch may be handed over; 0: now. */
   waitMs(): number;
+  /** Milliseconds since the breaker opened, however often it was tested since; 0 while it is closed. */
+  openMs(): number;
   report(): BreakerReport;
 }
 
@@ -52,11 +54,20 @@ export function judgeProvider(
   const fault = outcomes.find((outcome) => outcome.kind === 'fault');
   const lost = outcomes.find((outcome) => outcome.kind === 'lost');
   const accepted = outcomes.some((outcome) => outcome.kind === 'accepted');
+  const unknown = outcomes.find((outcome) => outcome.kind === 'unknown');
   if (strain?.kind === 'deferred') breaker.strained(codesOf(strain.response));
   else if (fault?.kind === 'fault' && !accepted) breaker.failed(fault.reason, fault.retryAfterMs);
   else if (lost?.kind === 'lost' && !accepted) {
     if (!suspect || breaker.report().state !== 'closed') breaker.strained(lost.reason);
+  } else if (unknown?.kind === 'unknown' && !outcomes.some(hasVerdict)) {
+    judgeSilence(breaker, unknown.reason);
   } else breaker.succeeded();
+}
+
+/** The provider answered nothing of a batch. It may be slow with one message, so the third such batch opens the breaker. */
+function judgeSilence(breaker: Breaker, reason: string): void {
+  if (breaker.report().state === 'closed') breaker.strained(reason);
+  else breaker.failed(reason);
 }
 
 /** Whether the provider has worked on the message, so that its time can be measured. */
@@ -72,6 +83,7 @@ function codesOf(response: string): string {
 /** @param clock milliseconds since any moment; tests set it */
 export function createBreaker(clock: () => number = Date.now): Breaker {
   let openUntil: number | null = null;
+  let openedAt: number | null = null;
   let failures = 0;
   let trying = false;
   let strains = 0;
@@ -80,6 +92,7 @@ export function createBreaker(clock: () => number = Date.now): Breaker {
   function open(because: string, ms: number): void {
     trying = false;
     reason = because;
+    openedAt ??= clock();
     openUntil = clock() + ms;
   }
 
@@ -106,6 +119,7 @@ export function createBreaker(clock: () => number = Date.now): Breaker {
     },
     succeeded() {
       openUntil = null;
+      openedAt = null;
       failures = 0;
       strains = 0;
       trying = false;
@@ -124,6 +138,7 @@ export function createBreaker(clock: () => number = Date.now): Breaker {
       if (openUntil === null) return 0;
       return trying ? FIRST_BACKOFF_MS : Math.max(0, openUntil - clock());
     },
+    openMs: () => (openedAt === null ? 0 : clock() - openedAt),
     report() {
       if (openUntil === null) return { state: 'closed', reason: null, retryAt: null };
       const state = trying ? 'half_open' : 'open';

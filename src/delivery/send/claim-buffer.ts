@@ -16,12 +16,12 @@ export interface ByteBudget {
   hasRoom(bytes: number): boolean;
   take(bytes: number): void;
   giveBack(bytes: number): void;
-  /** Calls the listener whenever bytes were given back. */
-  onRoom(listener: () => void): void;
+  /** Calls the listener whenever bytes were given back. @returns a function that ends this */
+  onRoom(listener: () => void): () => void;
 }
 
 export function createByteBudget(limit: number = MAX_BYTES_IN_HAND): ByteBudget {
-  const listeners: (() => void)[] = [];
+  const listeners = new Set<() => void>();
   let taken = 0;
   return {
     hasRoom: (bytes) => taken === 0 || taken + bytes <= limit,
@@ -32,7 +32,33 @@ export function createByteBudget(limit: number = MAX_BYTES_IN_HAND): ByteBudget 
       taken -= bytes;
       for (const listener of listeners) listener();
     },
-    onRoom: (listener) => void listeners.push(listener),
+    onRoom(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+/**
+ * A part of the budget for one of several providers: at most half, so that one that hangs leaves room to the others.
+ * Each may always take one batch.
+ */
+export function partOf(budget: ByteBudget, limit: number = MAX_BYTES_IN_HAND / 2): ByteBudget {
+  const own = createByteBudget(limit);
+  let taken = 0;
+  return {
+    hasRoom: (bytes) => taken === 0 || (own.hasRoom(bytes) && budget.hasRoom(bytes)),
+    take(bytes) {
+      taken += bytes;
+      own.take(bytes);
+      budget.take(bytes);
+    },
+    giveBack(bytes) {
+      taken -= bytes;
+      own.giveBack(bytes);
+      budget.giveBack(bytes);
+    },
+    onRoom: (listener) => budget.onRoom(listener),
   };
 }
 
@@ -118,13 +144,14 @@ const wantedOfOthersNow = (length: number, ahead: number) =>
  * @param workers how many take batches from it
  * @param budget of the process
  * @param now milliseconds of a monotonic clock
+ * @param pace of the provider
  */
 export function createClaimBuffer(
   workers: number,
   budget: ByteBudget = createByteBudget(),
   now: () => number = () => performance.now(),
+  pace: Pace = createPace(workers),
 ): ClaimBuffer {
-  const pace = createPace(workers);
   const turns = new Turns();
   const heavy = createHeavyBatches(workers, serve);
   const waiting: ((batch: Claim[] | null) => void)[] = [];
@@ -152,7 +179,7 @@ export function createClaimBuffer(
   // A worker that waits is free: then claims wait for room, or there are none.
   const isStalled = () => waiting.length === 0 && now() - tookAt >= STALL_MS;
 
-  budget.onRoom(serve);
+  const unlisten = budget.onRoom(serve);
   return {
     wanted: () => (isStalled() ? 0 : wantedNow(waitingIn(turns, pace.ahead()), pace.ahead())),
     wantedOfOthers: () => (isStalled() ? 0 : wantedOfOthersNow(waitingIn(turns, pace.ahead()), pace.ahead())),
@@ -180,6 +207,7 @@ export function createClaimBuffer(
     drain: () => turns.drain(),
     close() {
       closed = true;
+      unlisten();
       for (const resolve of waiting.splice(0)) resolve(null);
     },
   };

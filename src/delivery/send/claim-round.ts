@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import type { Backlog } from '../backlog.ts';
 import type { LimitSettings } from '../limits/authority.ts';
-import type { Channel } from '../message.ts';
 import { type Backlogs, createBacklogs, type DueBacklog } from './backlogs.ts';
 import { type Claim, claimBacklogs } from './claim.ts';
 import { createServiceOrder, type ServiceOrder } from './service-order.ts';
@@ -45,9 +44,10 @@ async function claimInGroups(
  * Claims fairly: transactional messages before flows before campaigns; within a class, the backlog that was served
  * longest ago comes first, and each has an equal share of the round.
  * @param backlogs what the sender knows of waiting messages
- * @returns a function that makes one round. `wanted` is the number of messages to claim, by channel; `onClaims`
- *   receives the claims of each transaction as soon as they are made; backlogs that `skips` names are left out. For a
- *   channel that `isTested` names, it claims from a single backlog, messages that have lost no connection first
+ * @returns a function that makes one round. `wanted` is the number of messages to claim, by share of the queue (see
+ *   `shareName`); `onClaims` receives the claims of each transaction as soon as they are made; backlogs that `skips`
+ *   names are left out. For a share that `isTested` names, it claims from a single backlog, messages that have lost no
+ *   connection first
  */
 export function createClaimRound(
   pool: pg.Pool,
@@ -58,19 +58,19 @@ export function createClaimRound(
   return async function claimRound(
     owner: number,
     wanted: ReadonlyMap<string, number>,
-    onClaims: (channel: Channel, claims: Claim[]) => void,
+    onClaims: (share: string, claims: Claim[]) => void,
     skips: (backlog: Backlog) => boolean = () => false,
-    isTested: (channel: string) => boolean = () => false,
+    isTested: (share: string) => boolean = () => false,
   ): Promise<ClaimRound> {
     await backlogs.refresh();
     let claimed = 0;
     let holding = false;
-    for (const [channel, count] of wanted) {
-      const test = isTested(channel);
-      const known = [...backlogs.due(channel)].filter((backlog) => !skips(backlog));
+    for (const [share, count] of wanted) {
+      const test = isTested(share);
+      const known = [...backlogs.due(share)].filter((backlog) => !skips(backlog));
       const due = test ? order.forTest(known) : order.forRound(known);
-      const share = test ? count : Math.floor(count / Math.max(1, due.length));
-      const quantum = Math.max(MIN_QUANTUM, share);
+      const equal = test ? count : Math.floor(count / Math.max(1, due.length));
+      const quantum = Math.max(MIN_QUANTUM, equal);
       await claimInGroups(due, test ? 1 : count, quantum, async (group) => {
         const requests = group.map((backlog) => ({ ...backlog, owner, quantum }));
         const results = await claimBacklogs(pool, requests, settings);
@@ -84,7 +84,7 @@ export function createClaimRound(
         const claims = results.flatMap((result) => result.claims);
         if (test) claims.sort((one, other) => Number(one.losses > 0) - Number(other.losses > 0));
         claimed += claims.length;
-        if (claims.length > 0) onClaims(channel as Channel, claims);
+        if (claims.length > 0) onClaims(share, claims);
         return claims.length;
       });
     }

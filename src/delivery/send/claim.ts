@@ -10,7 +10,7 @@ import {
   reservationsSql,
   takeCtes,
 } from '../limits/claim-decision.ts';
-import type { Backlog } from '../backlog.ts';
+import { type Backlog, DEFAULT_PROVIDER } from '../backlog.ts';
 
 /** Identifies a claim: the same message claimed again has a higher epoch. */
 export interface ClaimId {
@@ -30,7 +30,9 @@ export interface Claim extends ClaimId {
 }
 
 /** Which messages to claim, and for which process. */
-export interface ClaimRequest extends Backlog {
+export interface ClaimRequest extends Omit<Backlog, 'providerId'> {
+  /** By default the provider of the settings. */
+  providerId?: number;
   /** Id of the process, in `processes`. */
   owner: number;
   /** The number of messages to look at. */
@@ -70,7 +72,8 @@ export function claimSql(table: Limits = limits, name = 'claim_backlog'): string
   )${furtherCtes(figuresCtes(settingIn(`($1 -> 'settings')`), table))}, picked as (
     select ${queueColumnsSql(table)} from send_queue
     where owner is null and channel = ${requested('channel', 'text')} and class = ${requested('class', 'smallint')}
-      and account_id = ${requested('accountId', 'bigint')} and due_at <= now()
+      and account_id = ${requested('accountId', 'bigint')} and provider_id = ${requested('providerId', 'bigint')}
+      and due_at <= now()
       -- The fence: a process that was taken for dead claims nothing, and the reaper waits for a claim that has begun.
       and (select id from alive) is not null
     order by due_at, message_id limit ${requested('quantum', 'int')}
@@ -100,11 +103,12 @@ export function claimSql(table: Limits = limits, name = 'claim_backlog'): string
       held = ((select by_id from holds) -> q.message_id::text ->> 'with_backlog')::boolean
     where q.message_id = any(array(select id from marked))
   ), held_backlog as (
-    insert into held_backlogs as h (account_id, channel, class, recheck_at)
-    select id, ${requested('channel', 'text')}, ${requested('class', 'smallint')}, now() + ${HOLD_RECHECK}
+    insert into held_backlogs as h (account_id, channel, class, provider_id, recheck_at)
+    select id, ${requested('channel', 'text')}, ${requested('class', 'smallint')}, ${requested('providerId', 'bigint')},
+      now() + ${HOLD_RECHECK}
     from account where (select with_backlog from holds)
     -- The row is locked even if it stays as it is, so that a release that finds no message does not remove it.
-    on conflict (account_id, channel, class) do update set recheck_at = excluded.recheck_at
+    on conflict (account_id, channel, class, provider_id) do update set recheck_at = excluded.recheck_at
       where h.recheck_at > excluded.recheck_at
   )
   select looked_at, message_id, claim_epoch, content_bytes, content_weight, connection_losses
@@ -165,8 +169,9 @@ async function runPrepared(client: pg.PoolClient, text: string): Promise<{ rows:
 
 /** SQL: the lock of an account, and the claim that reads its quotas under it. */
 function claimText(client: pg.PoolClient, request: ClaimRequest, settings: LimitSettings): string {
-  const { channel, class: priority, accountId, owner, quantum } = request;
-  const parameters = JSON.stringify({ channel, class: priority, accountId, owner, quantum, settings });
+  const { channel, class: priority, accountId, providerId = DEFAULT_PROVIDER, owner, quantum } = request;
+  const fields = { channel, class: priority, accountId, providerId, owner, quantum };
+  const parameters = JSON.stringify({ ...fields, settings });
   return `select pg_advisory_xact_lock(${ACCOUNT_LOCK}, ${accountId % 2_147_483_647});
     execute ${STATEMENT}(${client.escapeLiteral(parameters)})`;
 }
@@ -205,7 +210,10 @@ export function claimBacklogs(
 ): Promise<BacklogClaim[]> {
   // All claims lock accounts in this order.
   const ordered = requests.toSorted(
-    (one, other) => one.accountId - other.accountId || one.class - other.class,
+    (one, other) =>
+      one.accountId - other.accountId ||
+      one.class - other.class ||
+      (one.providerId ?? DEFAULT_PROVIDER) - (other.providerId ?? DEFAULT_PROVIDER),
   );
   return onClient(pool, async (client) => {
     // Statements in one string are one transaction: a claim reads the quotas under the lock of the statement before it.

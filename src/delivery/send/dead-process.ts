@@ -8,7 +8,7 @@ const { transactional } = messageClasses;
  * Recovers the messages of a dead sender, inside the reaper's transaction. Messages that it had only claimed go back to
  * the queue unchanged. Messages of its intents may have been sent: they become `unknown`. Of these, transactional ones
  * are handed over again, with the same bytes, because a duplicate is better than a lost password reset; campaign and
- * flow messages are not.
+ * flow messages are not. If the provider sends reports, they wait for one first.
  *
  * Only messages whose queue rows the process still owns are changed. The others of its intents were given back before
  * they were handed over, because the reply to the intent's commit was lost; another sender may be sending them now.
@@ -24,9 +24,9 @@ export async function recoverDeadSender(client: Queryable, processId: number): P
   );
   await client.query(
     `with ended_intents as (
-       delete from handovers where owner = $1 returning message_ids, attempts
+       delete from handovers where owner = $1 returning message_ids, attempts, report_seconds
      ), intents as (
-       select i.message_id, i.attempt from ended_intents e
+       select i.message_id, i.attempt, e.report_seconds from ended_intents e
        cross join unnest(e.message_ids, e.attempts) as i (message_id, attempt)
      ), owned as (
        select message_id from send_queue
@@ -37,7 +37,7 @@ export async function recoverDeadSender(client: Queryable, processId: number): P
          attempt_count = greatest(m.attempt_count, i.attempt)
        from intents i join owned using (message_id)
        where m.id = i.message_id and m.status in (${statusList(openStatuses)})
-       returning m.id, m.class, i.attempt
+       returning m.id, m.class, i.attempt, i.report_seconds
      ), events as (
        insert into message_events (message_id, attempt, type, data)
        select id, attempt, 'unknown', '{"reason": "the sender died before the outcome was known"}' from marked
@@ -46,8 +46,9 @@ export async function recoverDeadSender(client: Queryable, processId: number): P
        delete from send_queue
        where owner = $1 and message_id = any(array(select id from marked where class <> ${transactional})) returning *
      )${furtherCtes(captureCtes('removed'))}
-     -- due_at stays: messages that were stranded go before later ones.
-     update send_queue q set owner = null, attempt_count = m.attempt
+     -- Without a wait, due_at stays: messages that were stranded go before later ones.
+     update send_queue q set owner = null, attempt_count = m.attempt,
+       due_at = case when m.report_seconds > 0 then now() + make_interval(secs => m.report_seconds) else q.due_at end
      from marked m
      where q.message_id = m.id and q.owner = $1
        and q.message_id = any(array(select id from marked where class = ${transactional}))`,

@@ -1,8 +1,8 @@
 import { createSecretKey } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { parseEmailAddress } from '../addresses/email.ts';
+import { DEFAULT_PROVIDER, type QueueShare } from '../backlog.ts';
 import { isHeavy } from '../content-weight.ts';
-import type { Channel } from '../message.ts';
 import {
   createPreparePool,
   type PreparePool,
@@ -13,10 +13,17 @@ import type { EmailProvider, OutgoingEmail, HandOverOutcome, SmsProvider } from 
 import type { BatchMessage } from './batch.ts';
 import { type ComposeDeps, composeEmail, composeSms, createContentCache } from './compose.ts';
 
-/** A provider that serves a channel. */
-export interface ProviderChannel {
-  readonly channel: Channel;
+/** A provider that serves a share of the queue. */
+export interface ProviderChannel extends QueueShare {
+  /** The name of a named provider, or the kind of the provider of the settings. */
   readonly provider: string;
+  /**
+   * How long a message whose outcome is unknown waits for a report before it is handed over again: 0 if the provider
+   * sends no reports, or repeating is safe.
+   */
+  readonly reportSeconds: number;
+  /** Messages that the provider takes a second from this process; absent: as many as it can. */
+  readonly maxPerSecond?: number;
   /** How many batches the provider takes at once. */
   readonly concurrency: number;
   /**
@@ -32,7 +39,17 @@ export interface ProviderChannel {
   close(): Promise<void>;
 }
 
-interface EmailChannelSettings extends Pick<ComposeDeps, 'mailDomain' | 'signersFor' | 'links'> {
+/** What a channel serves, if that is not the share of the default provider. */
+export type NamedShare = Pick<ProviderChannel, 'providerId' | 'provider' | 'reportSeconds'>;
+
+/** The share of the provider of EMAIL_PROVIDER_URL or SMS_PROVIDER_URL. */
+const defaultShare = ({ name }: { name: string }): NamedShare => ({
+  providerId: DEFAULT_PROVIDER,
+  provider: name,
+  reportSeconds: 0,
+});
+
+export interface EmailChannelSettings extends Pick<ComposeDeps, 'mailDomain' | 'signersFor' | 'links'> {
   /** Signs return paths. */
   returnPathKey: Buffer;
   /** Signs the references that providers keep. */
@@ -123,11 +140,13 @@ const weighed = ({ html, text, headers }: BatchMessage) => ({ html, text, header
  * Sends emails through a provider. A message that cannot be composed is `not_composed`; the others of its batch are
  * sent.
  * @param threads prepare heavy contents; closed with the channel
+ * @param share by default that of the provider of the settings
  */
 export function createEmailChannel(
   provider: EmailProvider,
   settings: EmailChannelSettings,
   threads: PreparePool = createPreparePool(),
+  share: NamedShare = defaultShare(provider),
 ): ProviderChannel {
   const deps = composeDeps(settings, threads);
 
@@ -155,8 +174,9 @@ export function createEmailChannel(
 
   return {
     channel: 'email',
-    provider: provider.name,
+    ...share,
     concurrency: provider.concurrency,
+    ...(provider.maxPerSecond === undefined ? {} : { maxPerSecond: provider.maxPerSecond }),
     async handOver(batch, onComposed = () => undefined) {
       if (batch.some((message) => isHeavy(weighed(message)))) return handOverWithHeavy(batch, onComposed);
       const waited = createStopwatch();
@@ -174,13 +194,19 @@ export function createEmailChannel(
 /**
  * Sends SMS through a provider.
  * @param referenceKey signs the references that providers keep
+ * @param share by default that of the provider of the settings
  */
-export function createSmsChannel(provider: SmsProvider, referenceKey: Buffer): ProviderChannel {
+export function createSmsChannel(
+  provider: SmsProvider,
+  referenceKey: Buffer,
+  share: NamedShare = defaultShare(provider),
+): ProviderChannel {
   const key = createSecretKey(referenceKey);
   return {
     channel: 'sms',
-    provider: provider.name,
+    ...share,
     concurrency: provider.concurrency,
+    ...(provider.maxPerSecond === undefined ? {} : { maxPerSecond: provider.maxPerSecond }),
     handOver: (batch) => provider.handOver(batch.map((message) => composeSms(message, key))),
     close: () => provider.close(),
   };

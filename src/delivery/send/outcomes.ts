@@ -116,20 +116,30 @@ function deferred(
   return { ...record, status: 'queued', events: ['deferred'], queue: 'retry', delaySeconds, response };
 }
 
-function unknown(message: BatchMessage, record: OutcomeRecord, reason: string): OutcomeRecord {
+function unknown(
+  message: BatchMessage,
+  record: OutcomeRecord,
+  reason: string,
+  reportSeconds: number,
+): OutcomeRecord {
   // A transactional message is handed over again, byte for byte. All others wait for a late report, such as a bounce.
   const queue = message.class === messageClasses.transactional ? 'retry' : 'delete';
-  const delaySeconds = message.attempt === 1 ? 1 : retryDelaySeconds(message.attempt - 1);
+  const retrySeconds = message.attempt === 1 ? 1 : retryDelaySeconds(message.attempt - 1);
+  const delaySeconds = Math.max(retrySeconds, reportSeconds);
   return { ...record, status: 'unknown', events: ['unknown'], queue, delaySeconds, response: reason };
 }
 
-/** Returns what to record about a message for the outcome that its provider reported. */
+/**
+ * Returns what to record about a message for the outcome that its provider reported.
+ * @param reportSeconds how long a message whose outcome is unknown waits for a report before it is handed over again
+ */
 export function outcomeRecord(
   message: BatchMessage,
   provider: string,
   outcome: HandOverOutcome,
+  reportSeconds = 0,
 ): OutcomeRecord {
-  const record = unclippedRecord(message, emptyRecord(message, provider), outcome);
+  const record = unclippedRecord(message, emptyRecord(message, provider), outcome, reportSeconds);
   return { ...record, response: record.response === null ? null : clipText(record.response) };
 }
 
@@ -137,6 +147,7 @@ function unclippedRecord(
   message: BatchMessage,
   record: OutcomeRecord,
   outcome: HandOverOutcome,
+  reportSeconds: number,
 ): OutcomeRecord {
   switch (outcome.kind) {
     case 'accepted': {
@@ -160,25 +171,32 @@ function unclippedRecord(
         ? ended(message, record, 'content_rejected', outcome.response)
         : deferred(message, record, outcome.response);
     case 'unknown':
-      return unknown(message, record, outcome.reason);
+      return unknown(message, record, outcome.reason, reportSeconds);
   }
 }
 
 /**
  * Returns what to record about the messages of a batch.
  * @param outcomes of the messages whose verdict is `send`, in their order
+ * @param reportSeconds see {@link outcomeRecord}
  */
 export function outcomeRecords(
   provider: string,
   messages: readonly BatchMessage[],
   outcomes: readonly HandOverOutcome[],
+  reportSeconds = 0,
 ): OutcomeRecord[] {
   const refused = messages.flatMap((message) =>
     message.verdict === 'send' ? [] : [refusalRecord(message, message.verdict)],
   );
   const handedOver = messages.filter((message) => message.verdict === 'send');
   const recorded = handedOver.map((message, index) =>
-    outcomeRecord(message, provider, outcomes[index] ?? { kind: 'unknown', reason: 'no outcome' }),
+    outcomeRecord(
+      message,
+      provider,
+      outcomes[index] ?? { kind: 'unknown', reason: 'no outcome' },
+      reportSeconds,
+    ),
   );
   return [...refused, ...recorded];
 }

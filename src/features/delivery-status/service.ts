@@ -75,7 +75,7 @@ async function readQueue(client: Queryable, accountId: number) {
        cross join lateral (
          select s.due_at, s.held from send_queue s
          where s.owner is null and s.channel = c.channel and s.class = p.class and s.account_id = $1
-         order by s.due_at limit ${MAX_COUNTED}) q
+         order by s.provider_id, s.due_at limit ${MAX_COUNTED}) q
        limit ${MAX_COUNTED}
      )
      select count(*) as queued, count(*) filter (where held) as held,

@@ -6,6 +6,7 @@ import {
   writeMessages,
   type WrittenMessage,
 } from '../../delivery/write-messages.ts';
+import { DEFAULT_PROVIDER } from '../../delivery/backlog.ts';
 import { type Admission, createAdmission, isLimitRefusal } from '../../delivery/limits/admission.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { messageClasses } from '../../delivery/message.ts';
@@ -45,7 +46,13 @@ export interface AcceptDeps {
   limits: LimitSettings;
   tracking: TrackingDefaults;
   /** Called after each commit with the messages of the group, some of which may not have been written. */
-  onQueued: (drafts: readonly MessageDraft[]) => void;
+  onQueued: (messages: readonly QueuedMessage[]) => void;
+}
+
+export interface QueuedMessage {
+  draft: MessageDraft;
+  /** The provider whose share of the queue it waits in. */
+  providerId: number;
 }
 
 interface Row extends Submission {
@@ -111,7 +118,8 @@ async function write(
 
 async function findWritten(client: Queryable, rows: Row[]): Promise<Map<number, WrittenMessage>> {
   const result = await client.query<WrittenMessage>(
-    'select id, from_address, reply_to, tracking, created_at from messages where id = any($1::bigint[])',
+    `select id, from_address, reply_to, tracking, created_at, null as provider_id
+     from messages where id = any($1::bigint[])`,
     [rows.map((row) => row.id)],
   );
   return new Map(result.rows.map((row) => [row.id, row]));
@@ -227,6 +235,12 @@ async function inOrder(
   return rows.map((row) => results.get(row) as Result);
 }
 
+function queuedMessage(draft: MessageDraft, result: Result | undefined): QueuedMessage | null {
+  if (!result?.ok) return null;
+  const { accepted } = result;
+  return { draft, providerId: (accepted.replayed ? null : accepted.written.provider_id) ?? DEFAULT_PROVIDER };
+}
+
 /** The name of the key among all brands, or null without a key. */
 function keyName({ draft, idempotencyKey }: Submission): string | null {
   return idempotencyKey === null ? null : `${draft.brand_id}/${draft.test}/${idempotencyKey}`;
@@ -286,7 +300,7 @@ export function createAcceptor(deps: AcceptDeps): (submission: Submission) => Pr
       const leaderOf = findLeaders(rows);
       const leaders = rows.filter((row) => leaderOf.get(row) === row);
       const accepted = await acceptGroup(leaders, { ...deps, admission });
-      deps.onQueued(leaders.filter((_, index) => accepted[index]?.ok).map(({ draft }) => draft));
+      deps.onQueued(leaders.flatMap(({ draft }, index) => queuedMessage(draft, accepted[index]) ?? []));
       const results = new Map(leaders.map((row, index) => [row, accepted[index] as Result]));
       return rows.map((row) => {
         const leader = leaderOf.get(row) as Row;

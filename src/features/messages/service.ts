@@ -13,8 +13,8 @@ import { fingerprintOf, isKeyTaken } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import { findInteractions } from '../tracking/service.ts';
-import { createAcceptor, TEST_KEYS } from './accept.ts';
-import { draftMessage, type MessageDraft } from './draft.ts';
+import { createAcceptor, type QueuedMessage, TEST_KEYS } from './accept.ts';
+import { draftMessage } from './draft.ts';
 import { listMessages, type MessageFilters } from './list.ts';
 import { findMessage, findMessageEvents } from './model.ts';
 import {
@@ -78,11 +78,11 @@ function filtersOf(query: ListMessagesQuery): MessageFilters {
 }
 
 /** Names the backlogs of messages that wait to be sent. */
-function backlogsOf(drafts: readonly MessageDraft[]): string[] {
-  const names = drafts
-    .filter(({ test }) => !test)
-    .map(({ channel, account_id: accountId }) =>
-      backlogName({ channel, class: messageClasses.transactional, accountId }),
+function backlogsOf(messages: readonly QueuedMessage[]): string[] {
+  const names = messages
+    .filter(({ draft }) => !draft.test)
+    .map(({ draft: { channel, account_id: accountId }, providerId }) =>
+      backlogName({ channel, class: messageClasses.transactional, accountId, providerId }),
     );
   return [...new Set(names)];
 }
@@ -92,7 +92,7 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
   const smsSenderOf = createSmsSenders(pool);
   const accept = createAcceptor({
     ...deps,
-    onQueued: (drafts) => deps.waker.wake('send', backlogsOf(drafts)),
+    onQueued: (messages) => deps.waker.wake('send', backlogsOf(messages)),
   });
 
   async function findStored(tenant: Tenant, id: number): Promise<MessageResource> {

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
-import { backlogName } from '../../delivery/backlog.ts';
+import { backlogName, DEFAULT_PROVIDER } from '../../delivery/backlog.ts';
 import { isLimitRefusal } from '../../delivery/limits/admission.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { messageClasses } from '../../delivery/message.ts';
@@ -131,6 +131,7 @@ export async function handleInboundSms(
       channel: 'sms',
       class: messageClasses.transactional,
       accountId: sender.account_id,
+      providerId: provider.id ?? DEFAULT_PROVIDER,
     } as const;
     deps.waker.wake('send', [backlogName(backlog)]);
   }

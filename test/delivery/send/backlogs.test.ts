@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { backlogName } from '../../../src/delivery/backlog.ts';
+import { backlogName, DEFAULT_PROVIDER } from '../../../src/delivery/backlog.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import { createBacklogs } from '../../../src/delivery/send/backlogs.ts';
 import { createClaimRound } from '../../../src/delivery/send/claim-round.ts';
@@ -35,6 +35,7 @@ const email = () => ({
   channel: 'email' as const,
   class: messageClasses.transactional,
   accountId: account.accountId,
+  providerId: DEFAULT_PROVIDER,
 });
 const wanted = new Map([['email', 100]]);
 const dueAccounts = (backlogs: ReturnType<typeof createBacklogs>) =>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { backlogName } from '../../../src/delivery/backlog.ts';
+import { backlogName, DEFAULT_PROVIDER } from '../../../src/delivery/backlog.ts';
 import { createBacklogs } from '../../../src/delivery/send/backlogs.ts';
 import type { Claim } from '../../../src/delivery/send/claim.ts';
 import { createServiceOrder } from '../../../src/delivery/send/service-order.ts';
@@ -36,6 +36,14 @@ async function claimedOf({ accountId }: QueuedAccount): Promise<Record<string, n
   );
   return Object.fromEntries(rows.map((row) => [row.channel, row.count]));
 }
+
+const nameOf = (account: QueuedAccount | undefined) =>
+  backlogName({
+    channel: 'email',
+    class: 0,
+    accountId: account?.accountId ?? 0,
+    providerId: DEFAULT_PROVIDER,
+  });
 
 it('claims no more than is wanted, and an equal share of each backlog', async () => {
   const claimRound = createClaimRound(test.database.pool, TEST_LIMITS);
@@ -102,9 +110,9 @@ describe('a claim for a test of the provider', () => {
       return claimed;
     };
     const [one, other] = accounts;
-    order.lostConnection(backlogName({ channel: 'email', class: 0, accountId: one?.accountId ?? 0 }));
+    order.lostConnection(nameOf(one));
     expect(await claimTwice()).toEqual([other?.accountId, other?.accountId]);
-    order.lostConnection(backlogName({ channel: 'email', class: 0, accountId: other?.accountId ?? 0 }));
+    order.lostConnection(nameOf(other));
     expect(await claimTwice()).toEqual([one?.accountId, one?.accountId]);
   });
 
@@ -132,6 +140,7 @@ it('serves a backlog whose message ended a connection after the others of its cl
     channel: 'email' as const,
     class: priority,
     accountId,
+    providerId: DEFAULT_PROVIDER,
     name: `${priority}/${accountId}`,
   });
   const due = [backlog(1, 0), backlog(2, 0), backlog(3, 1)];

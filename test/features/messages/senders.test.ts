@@ -45,7 +45,7 @@ describe('an address at a verified domain', () => {
     async (from) => {
       const { status, body } = await send(from);
       expect([status, body.from]).toEqual([201, from]);
-      expect(await queued(body.id)).toEqual({ domain_id: domainId, provider_id: null });
+      expect(await queued(body.id)).toEqual({ domain_id: domainId, provider_id: 0 });
     },
   );
 

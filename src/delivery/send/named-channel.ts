@@ -1,0 +1,55 @@
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { createPreparePool } from '../mime/prepare-pool.ts';
+import type { ProviderDeps } from '../providers/kind.ts';
+import { callbackUrlOf, type NamedProvider, openProvider, type ProviderRow } from '../providers/named.ts';
+import type { EmailProvider, SmsProvider } from '../providers/port.ts';
+import {
+  createEmailChannel,
+  createSmsChannel,
+  type EmailChannelSettings,
+  type NamedShare,
+  type ProviderChannel,
+} from './hand-over.ts';
+
+/** How long a message whose outcome is unknown waits for a callback about it. */
+const REPORT_SECONDS = 120;
+
+export interface NamedChannelDeps {
+  keyring: Keyring;
+  providers: ProviderDeps;
+  /** For emails. */
+  settings: EmailChannelSettings;
+}
+
+/** Opens the channels of named providers. */
+export interface NamedChannels {
+  /** @throws UnusableProviderError if this process cannot use the row */
+  open(row: ProviderRow): ProviderChannel;
+  /** Ends what the channels share. They must be closed. */
+  close(): Promise<void>;
+}
+
+function shareOf({ id, name, kind }: NamedProvider): NamedShare {
+  const reports = kind.callbacks !== undefined && !kind.repeatable;
+  return { providerId: id, provider: name, reportSeconds: reports ? REPORT_SECONDS : 0 };
+}
+
+export function createNamedChannels({ keyring, providers, settings }: NamedChannelDeps): NamedChannels {
+  const threads = createPreparePool();
+  const sharedThreads = { prepare: threads.prepare, close: () => Promise.resolve() };
+  return {
+    open(row) {
+      const named = openProvider(row, keyring);
+      const callbackUrl = callbackUrlOf(named, providers.config.PUBLIC_URL);
+      const provider = named.kind.create(named.settings, { ...providers, callbackUrl });
+      const share = shareOf(named);
+      if (named.channel === 'sms')
+        return createSmsChannel(provider as SmsProvider, settings.referenceKey, share);
+      const email = provider as EmailProvider;
+      const signs = named.kind.domains?.carillonSigns !== false && email.signing !== 'provider';
+      const own = signs ? settings : { ...settings, signersFor: () => [] };
+      return createEmailChannel(email, own, sharedThreads, share);
+    },
+    close: () => threads.close(),
+  };
+}

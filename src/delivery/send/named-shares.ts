@@ -1,0 +1,84 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
+import { shareName } from '../backlog.ts';
+import { listProviderRows, type ProviderRow, UnusableProviderError } from '../providers/named.ts';
+import type { Backlogs } from './backlogs.ts';
+import type { ProviderChannel } from './hand-over.ts';
+import type { Shares } from './shares.ts';
+
+/** How soon a sender notices that a provider was added, changed or removed. */
+const FOLLOW_MS = 2_000;
+
+/** Keeps the shares of a sender up to date with the named providers, until it is stopped. */
+export type FollowProviders = (shares: Shares, backlogs: Backlogs) => Repeating;
+
+export const noNamedProviders: FollowProviders = () => ({
+  wake: () => undefined,
+  stop: () => Promise.resolve(),
+});
+
+export interface FollowDeps {
+  pool: pg.Pool;
+  /** @throws UnusableProviderError if this process cannot use the row, and ConfigError if its settings are wrong */
+  open(row: ProviderRow): ProviderChannel;
+  log: Logger;
+}
+
+/** What is open of a row. A row whose settings changed has another version. */
+interface Followed {
+  version: number;
+  share: string;
+  /** Why it cannot be used; null if it is. */
+  problem: string | null;
+}
+
+const labelOf = ({ channel, name }: ProviderRow) => `${channel}:${name}`;
+
+/**
+ * Opens the channels of named providers, and looks every two seconds which were added, changed or removed. A provider
+ * that cannot be opened is shown to operators; its messages wait.
+ */
+export function createFollowProviders({ pool, open, log }: FollowDeps): FollowProviders {
+  return (shares) => {
+    const followed = new Map<number, Followed>();
+
+    function openRow(row: ProviderRow): void {
+      const share = shareName({ channel: row.channel, providerId: row.id });
+      const version = row.updatedAt.getTime();
+      try {
+        shares.add(open(row));
+        followed.set(row.id, { version, share, problem: null });
+        log.info({ provider: row.name, kind: row.kind }, 'provider opened');
+      } catch (error) {
+        shares.remove(share);
+        const problem =
+          error instanceof UnusableProviderError ? error.message : 'it could not be opened: see the log';
+        followed.set(row.id, { version, share, problem });
+        log.error({ err: error, provider: row.name, kind: row.kind }, 'provider cannot be used');
+      }
+    }
+
+    function apply(rows: readonly ProviderRow[]): void {
+      const ids = new Set(rows.map(({ id }) => id));
+      for (const [id, { share }] of followed) {
+        if (ids.has(id)) continue;
+        followed.delete(id);
+        shares.remove(share);
+      }
+      for (const row of rows) {
+        if (followed.get(row.id)?.version !== row.updatedAt.getTime()) openRow(row);
+      }
+      const problems = rows.map((row) => [labelOf(row), followed.get(row.id)?.problem ?? null] as const);
+      shares.setUnusable(new Map(problems.flatMap(([name, problem]) => (problem ? [[name, problem]] : []))));
+    }
+
+    return repeat(
+      async () => {
+        apply(await listProviderRows(pool));
+        return FOLLOW_MS;
+      },
+      { log, name: 'looking for named providers', retryMs: FOLLOW_MS },
+    );
+  };
+}

@@ -1,0 +1,201 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { LiveProcess } from '../../platform/processes/process.ts';
+import type { QueueHandle } from '../../platform/queue/loop.ts';
+import { backlogName, shareName } from '../backlog.ts';
+import type { LimitSettings } from '../limits/authority.ts';
+import type { HandOverOutcome } from '../providers/port.ts';
+import { type BatchMessage, intendBatch } from './batch.ts';
+import { type Breaker, createBreaker, hasVerdict, judgeProvider } from './breaker.ts';
+import { type ByteBudget, type ClaimBuffer, createClaimBuffer } from './claim-buffer.ts';
+import type { Claim } from './claim.ts';
+import type { ProviderChannel } from './hand-over.ts';
+import { chargeLosses, countLosses, endedConnection, isSuspect } from './losses.ts';
+import { outcomeRecords } from './outcomes.ts';
+import { createPace, MAX_BATCH } from './pace.ts';
+import { createRate, type Rate } from './rate.ts';
+import type { BatchRecord } from './record.ts';
+import type { ServiceOrder } from './service-order.ts';
+
+/** Pause after an error before the intent. */
+const RETRY_MS = 250;
+
+/** What all shares of a sender have in common. */
+export interface ShareDeps {
+  pool: pg.Pool;
+  process: LiveProcess;
+  limits: LimitSettings;
+  loop: QueueHandle<Claim>;
+  order: ServiceOrder;
+  intents: Intents;
+  /** Resolves when the batch's outcomes are committed, however long the database is unavailable. */
+  record(batch: BatchRecord): Promise<void>;
+  log: Logger;
+}
+
+/** The numbers of the intents that a process is working on. */
+export interface Intents {
+  /** Takes a number that this process never used before. */
+  begin(): number;
+  end(seq: number): void;
+  live(): number[];
+}
+
+export function createIntents(): Intents {
+  const seqs = new Set<number>();
+  let last = Date.now() * 1_000;
+  return {
+    begin() {
+      seqs.add(++last);
+      return last;
+    },
+    end: (seq) => void seqs.delete(seq),
+    live: () => [...seqs],
+  };
+}
+
+/** A batch whose outcomes are known. */
+interface HandedOver {
+  /** Resolves when the outcomes are committed. */
+  recorded: Promise<void>;
+}
+
+/**
+ * A provider with its share of the queue: the claims that wait for it, as many workers as it takes batches at once, and
+ * the breaker that stops handing over while it fails. Shares have nothing else in common, so a provider that fails or
+ * hangs stops only its own messages.
+ */
+export class ProviderShare {
+  readonly name: string;
+  readonly channel: ProviderChannel;
+  readonly buffer: ClaimBuffer;
+  readonly breaker: Breaker = createBreaker();
+  readonly #deps: ShareDeps;
+  readonly #rate: Rate;
+  #workers: Promise<void>[] = [];
+
+  constructor(channel: ProviderChannel, budget: ByteBudget, deps: ShareDeps) {
+    this.name = shareName(channel);
+    this.channel = channel;
+    const { concurrency, maxPerSecond } = channel;
+    const now = () => performance.now();
+    this.buffer = createClaimBuffer(concurrency, budget, now, createPace(concurrency, maxPerSecond));
+    this.#rate = createRate(maxPerSecond);
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#workers = Array.from({ length: this.channel.concurrency }, () => this.#work());
+  }
+
+  /** Resolves when the batches that are handed over now are recorded. The claims in the buffer must have been drained. */
+  async finish(): Promise<void> {
+    this.buffer.close();
+    await Promise.all(this.#workers);
+  }
+
+  /**
+   * Hands over one batch after another. With a slow provider it does not wait for the record of a batch, so that the
+   * connection is busy, but has at most two batches, of 50 messages together, whose intents are open.
+   */
+  async #work(): Promise<void> {
+    const { buffer } = this;
+    const { loop } = this.#deps;
+    let recording = { messages: 0, done: Promise.resolve() };
+    for (let claims = await this.#take(); claims !== null; claims = await this.#take()) {
+      const batch = claims;
+      if (buffer.wanted() > 0) loop.wake();
+      if (recording.messages + batch.length > MAX_BATCH) await recording.done;
+      const { recorded } = await this.#sendOrGiveBack(batch);
+      const done = recorded.finally(() => {
+        buffer.finish(batch);
+        loop.forget(batch);
+      });
+      await recording.done;
+      recording = { messages: batch.length, done };
+      if (!buffer.isSlow()) await done;
+    }
+    await recording.done;
+  }
+
+  #take(): Promise<Claim[] | null> {
+    const { buffer } = this;
+    const stalled = buffer.isStalled();
+    const batch = buffer.take();
+    // The buffer gave its claims back, and wants some again now that a worker is free.
+    if (stalled) this.#deps.loop.wake();
+    return batch;
+  }
+
+  async #sendOrGiveBack(claims: Claim[]): Promise<HandedOver> {
+    const { channel, buffer, breaker } = this;
+    const { loop, log } = this.#deps;
+    const waitMs = this.#rate.reserve(claims.length);
+    if (waitMs > 0) await sleep(waitMs);
+    try {
+      const leave = breaker.tryEnter();
+      if (leave) return await this.#send(claims).finally(leave);
+      await loop.giveBack([...claims, ...buffer.drain()]);
+    } catch (error) {
+      log.error({ err: error, provider: channel.provider }, 'batch failed before its intent');
+      await loop.giveBack(claims);
+      await sleep(RETRY_MS);
+    }
+    return { recorded: Promise.resolve() };
+  }
+
+  async #send(claims: Claim[]): Promise<HandedOver> {
+    const { provider, reportSeconds } = this.channel;
+    const { pool, limits, intents, log, loop, record } = this.#deps;
+    const owner = this.#deps.process.id();
+    if (owner === null) return { recorded: Promise.resolve() };
+    // The sweep drops intents that are not live: those whose commit succeeded but was never confirmed.
+    const seq = intents.begin();
+    try {
+      const plusAddresses = limits.suppress_plus_addresses === 1;
+      const request = { owner, seq, provider, reportSeconds, claims, plusAddresses };
+      const messages = await intendBatch(pool, request);
+      const leaving = messages.filter((message) => message.verdict === 'send');
+      const outcomes = leaving.length > 0 ? await this.#handOver(claims, leaving) : [];
+      await countLosses(pool, owner, leaving, outcomes).catch((error: unknown) =>
+        log.warn({ err: error, provider }, 'lost connections not counted'),
+      );
+      const records = outcomeRecords(provider, messages, outcomes, reportSeconds);
+      const recorded = records.length > 0 ? record({ owner, seq, outcomes: records }) : Promise.resolve();
+      loop.countHandled(leaving.length);
+      return { recorded: recorded.finally(() => intents.end(seq)) };
+    } catch (error) {
+      intents.end(seq);
+      throw error;
+    }
+  }
+
+  async #handOver(claims: Claim[], leaving: BatchMessage[]): Promise<HandOverOutcome[]> {
+    const { channel, breaker, buffer } = this;
+    const { log, order } = this.#deps;
+    const suspect = isSuspect(claims);
+    let waitedMs = 0;
+    const startedAt = performance.now();
+    let outcomes: HandOverOutcome[];
+    try {
+      outcomes = await channel.handOver(leaving, (ms) => {
+        waitedMs = ms;
+        buffer.composed(claims);
+      });
+    } catch (error) {
+      // Providers report trouble as outcomes. If one throws, it is unknown what it has sent.
+      outcomes = leaving.map(() => ({ kind: 'unknown', reason: 'the provider file threw an error' }));
+      log.error({ err: error, provider: channel.provider }, 'provider threw');
+    }
+    const given = outcomes.filter(({ kind }) => kind !== 'not_composed');
+    if (given.length > 0 && given.every(hasVerdict))
+      buffer.measure(given.length, performance.now() - startedAt - waitedMs);
+    judgeProvider(breaker, outcomes, suspect);
+    for (const message of leaving.filter((_message, index) => endedConnection(outcomes[index])))
+      order.lostConnection(backlogName(message));
+    const { state, reason } = breaker.report();
+    if (state !== 'closed') log.warn({ provider: channel.provider, reason }, 'provider fault');
+    return chargeLosses(outcomes, suspect);
+  }
+}
