@@ -1,4 +1,4 @@
-import type { OutgoingEmail, EmailProvider, HandOverOutcome } from './port.ts';
+import { smtpUtf8Refusal } from './email-parts.ts';
 import {
   type ApiDialect,
   apiConcurrency,
@@ -9,11 +9,12 @@ import {
   outcomeOf,
 } from './http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
+import { createPace } from './pace.ts';
+import type { EmailProvider, HandOverOutcome, OutgoingEmail } from './port.ts';
 import { requestSes, sesErrorCode, sesErrorMessage, sesSettings, type SesSettings } from './ses/api.ts';
 import { sesCallbacks } from './ses/callbacks.ts';
 import { sesDomains } from './ses/domains.ts';
 import { REFERENCE_TAG } from './ses/events.ts';
-import { smtpUtf8Refusal } from './email-parts.ts';
 
 const TITLE = 'Amazon SES';
 const MAX_TAGS = 50;
@@ -90,10 +91,15 @@ async function submit(email: OutgoingEmail, settings: SesSettings, { egress }: P
 }
 
 function createSesProvider(settings: SesSettings, deps: NamedProviderDeps): EmailProvider {
+  const rate = settings.requests_per_second;
+  const pace = rate === undefined ? () => Promise.resolve() : createPace(rate);
   return {
     name: 'ses',
     concurrency: apiConcurrency(deps.config),
-    handOver: createSubmitter((email: OutgoingEmail) => submit(email, settings, deps)),
+    handOver: createSubmitter(async (email: OutgoingEmail) => {
+      await pace();
+      return submit(email, settings, deps);
+    }),
     close: () => Promise.resolve(),
   };
 }

@@ -32,6 +32,12 @@ export const sesSettings = z.strictObject({
     )
     .optional()
     .describe('ARN of the only SNS topic whose notifications are believed'),
+  requests_per_second: z.coerce
+    .number()
+    .min(0.1)
+    .max(10_000)
+    .optional()
+    .describe('emails that each sender process sends in a second; all of them share the sending rate of SES'),
   mail_from: z
     .string()
     .regex(label, 'must be a single label, such as ses')

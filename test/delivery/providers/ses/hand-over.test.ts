@@ -110,6 +110,17 @@ describe('a message for Amazon SES', () => {
   });
 });
 
+describe('the rate of Amazon SES', () => {
+  it('is not exceeded if the settings name it', async () => {
+    const startedAt = performance.now();
+    const batch = Array.from({ length: 6 }, () => outgoingEmail());
+    await provider({ requests_per_second: '20' }).handOver(batch);
+    // The first goes out at once. A timer may fire a moment too early.
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(240);
+    expect(api.requests).toHaveLength(6);
+  });
+});
+
 describe('an error of Amazon SES', () => {
   it.each([
     [400, 'MessageRejected', 'Email address is not verified.', 'refused', 'sender_rejected'],
