@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs';
 import { ConfigError } from '../../config.ts';
 import type { Resolver } from '../../platform/dns/resolver.ts';
 import { connectSmtp } from '../smtp/client.ts';
-import type { SmtpConnection, SmtpOutcome, SmtpTarget } from '../smtp/contract.ts';
+import {
+  type RequestedReports,
+  requestedReports,
+  type SmtpConnection,
+  type SmtpOutcome,
+  type SmtpTarget,
+} from '../smtp/contract.ts';
 import type { HandOverOutcome, EmailProvider, OutgoingEmail } from './port.ts';
 import { smtpVerdict } from './smtp-verdict.ts';
 
@@ -19,7 +25,7 @@ const IDLE_CLOSE_MS = 60_000;
 const BUSY_CODES = new Set([450, 451, 452]);
 
 const tlsModes = { required: 'starttls', opportunistic: 'opportunistic', off: 'none' } as const;
-const parameters = ['tls', 'ca', 'name', 'dkim'];
+const parameters = ['tls', 'ca', 'name', 'dkim', 'dsn'];
 
 class UrlProblem extends Error {}
 
@@ -30,6 +36,13 @@ function securityOf(url: URL): SmtpTarget['security'] {
     throw new UrlProblem(`tls must be one of ${Object.keys(tlsModes).join(', ')}`);
   if (tls !== 'required' && url.username) throw new UrlProblem(`credentials need tls=required, not ${tls}`);
   return tlsModes[tls as keyof typeof tlsModes];
+}
+
+function reportsOf(url: URL): RequestedReports {
+  const text = url.searchParams.get('dsn') ?? 'failure';
+  const reports = requestedReports.find((each) => each === text);
+  if (reports === undefined) throw new UrlProblem(`dsn must be one of ${requestedReports.join(', ')}`);
+  return reports;
 }
 
 function decoded(part: string): string {
@@ -49,8 +62,8 @@ function authorityIn(file: string): Buffer {
 }
 
 /**
- * Reads `smtp://user:password@host:587?tls=required|opportunistic|off&name=…&ca=file` (`smtps://` for TLS from the
- * first byte).
+ * Reads `smtp://user:password@host:587?tls=required|opportunistic|off&name=…&ca=file&dsn=failure|success|off`
+ * (`smtps://` for TLS from the first byte).
  * @param clientName the name in EHLO, unless the URL has a `name`
  * @param setting what the URL was given as, for errors
  * @throws ConfigError that names the problem, never the credentials
@@ -80,6 +93,7 @@ function targetOf(url: URL, clientName: string): SmtpTarget {
     port: url.port === '' ? (url.protocol === 'smtps:' ? 465 : 587) : Number(url.port),
     security: securityOf(url),
     clientName: url.searchParams.get('name') ?? clientName,
+    reports: reportsOf(url),
     ...(username === '' ? {} : { auth: { user: decoded(username), pass: decoded(password) } }),
     ...(ca === null ? {} : { tls: { ca: authorityIn(ca) } }),
   };
@@ -133,7 +147,8 @@ class SmtpProvider implements EmailProvider {
     const kept = slot.connection?.open === true;
     try {
       const connection = await this.#connect(slot);
-      const outcomes = await Promise.all(batch.map((email) => send(connection, email)));
+      const { reports = 'failure' } = this.#options.target;
+      const outcomes = await Promise.all(batch.map((email) => send(connection, email, reports)));
       this.#adapt(outcomes);
       return verdicts(outcomes, kept);
     } catch (error) {
@@ -199,9 +214,14 @@ class SmtpProvider implements EmailProvider {
   }
 }
 
-function send(connection: SmtpConnection, email: OutgoingEmail): Promise<SmtpOutcome> {
+function send(
+  connection: SmtpConnection,
+  email: OutgoingEmail,
+  kind: RequestedReports,
+): Promise<SmtpOutcome> {
   const { data, smtpUtf8, eightBit } = email.built;
-  return connection.send({ from: email.returnPath, to: email.to, smtpUtf8, eightBit, data });
+  const reports = { kind, envelopeId: email.reference };
+  return connection.send({ from: email.returnPath, to: email.to, smtpUtf8, eightBit, data, reports });
 }
 
 /**

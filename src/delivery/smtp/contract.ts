@@ -1,6 +1,14 @@
 import type { SmtpConnectionError } from './connection-error.ts';
 import type { SmtpReply } from './reply-parser.ts';
 
+/**
+ * The delivery status notifications (RFC 3461) to ask for, if the server offers them. `failure`: of bounces, with the
+ * header only; `success`: also of deliveries; `off`: as the server likes.
+ */
+export const requestedReports = ['failure', 'success', 'off'] as const;
+
+export type RequestedReports = (typeof requestedReports)[number];
+
 export interface SmtpTarget {
   /** A host name or an IP address. */
   host: string;
@@ -16,6 +24,8 @@ export interface SmtpTarget {
   allowPlaintextAuth?: boolean;
   /** The name in EHLO: this machine's name, or an address literal. */
   clientName: string;
+  /** `failure` by default. */
+  reports?: RequestedReports;
   tls?: {
     /** PEM of the trusted authorities, instead of the well-known ones. */
     ca?: string | Buffer;
@@ -37,6 +47,8 @@ export interface SmtpSubmission {
   to: string;
   /** SMTPUTF8 (RFC 6531) is needed: UTF-8 in an address or a header. */
   smtpUtf8: boolean;
+  /** The reports to ask for, and an id that they return. Not written if the server does not offer DSN. */
+  reports?: { kind: RequestedReports; envelopeId: string };
   /** The message has bytes over 127, so BODY=8BITMIME (RFC 6152) is needed. */
   eightBit: boolean;
   /**

@@ -9,6 +9,8 @@ const QUOTED_ADDRESS = /^(?:[!#-;=?-[\]-~\x80-\uffff]|"(?:[ !#-[\]-~\x80-\uffff]
 const NON_ASCII = /[^\x00-\x7f]/;
 /** C1 controls, and separators that some software takes for line ends. */
 const INVISIBLE = /[\x80-\x9f\u2028\u2029]/;
+/** What xtext (RFC 3461 §4) need not encode; an ENVID has at most 100 characters. */
+const PLAIN_ENVELOPE_ID = /^[!-*,-<>-~]{1,100}$/;
 /** RFC 5321 §4.5.3.1.3, brackets excluded. */
 const MAX_ADDRESS_BYTES = 254;
 
@@ -41,12 +43,24 @@ export function createEnvelope(
   const size = offered.size === null ? '' : ` SIZE=${data.length}`;
   const body = submission.eightBit ? ' BODY=8BITMIME' : '';
   const utf8 = smtpUtf8 ? ' SMTPUTF8' : '';
+  const { mail, rcpt } = reportParameters(submission, offered);
   return {
-    mail: `MAIL FROM:<${from}>${size}${body}${utf8}\r\n`,
-    rcpt: `RCPT TO:<${to}>\r\n`,
+    mail: `MAIL FROM:<${from}>${size}${body}${utf8}${mail}\r\n`,
+    rcpt: `RCPT TO:<${to}>${rcpt}\r\n`,
     data,
     dots: scan.dots,
   };
+}
+
+/** The parameters of RFC 3461. Without NOTIFY, servers also report delays and may return the complete message. */
+function reportParameters(
+  { reports }: SmtpSubmission,
+  { dsn }: SmtpCapabilities,
+): { mail: string; rcpt: string } {
+  if (!dsn || !reports || reports.kind === 'off') return { mail: '', rcpt: '' };
+  const id = PLAIN_ENVELOPE_ID.test(reports.envelopeId) ? ` ENVID=${reports.envelopeId}` : '';
+  const notify = reports.kind === 'success' ? 'SUCCESS,FAILURE' : 'FAILURE';
+  return { mail: ` RET=HDRS${id}`, rcpt: ` NOTIFY=${notify}` };
 }
 
 function addressProblem(which: string, address: string, smtpUtf8: boolean): string | null {

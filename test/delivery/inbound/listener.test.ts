@@ -115,6 +115,17 @@ describe('a bounce that is mailed to the return path', () => {
     expect(await query('select 1 from suppressions')).toEqual([]);
   });
 
+  it('is found by the envelope id if the relay mails it to another address', async () => {
+    const mail = await sendOne();
+    const perMessage = `Original-Envelope-Id: ${mail.messageId.split('@')[0]}\n`;
+    const data = deliveryStatus(
+      { ...mail, messageId: 'x@relay.test', returnPath: 'x@relay.test' },
+      { perMessage },
+    );
+    expect(await deliver(listener.port, { to: 'postmaster@mail.test', data })).toBe('250 2.0.0');
+    await untilCounts({ bounced: 1 });
+  });
+
   it('changes nothing if it reports a delay, or if a machine answers', async () => {
     const mail = await sendOne();
     await untilCounts({ sent: 1 });

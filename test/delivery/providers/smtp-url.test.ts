@@ -23,7 +23,9 @@ describe('the URL of a relay', () => {
     ['smtp://a%40b.test:p%2F%3A@relay.test', { auth: { user: 'a@b.test', pass: 'p/:' } }],
     ['smtps://relay.test', { port: 465, security: 'implicit' }],
     ['smtp://[2001:db8::1]:2525', { host: '2001:db8::1', port: 2525 }],
-    ['smtp://relay.test?dkim=off', { security: 'opportunistic' }],
+    ['smtp://relay.test?dkim=off', { security: 'opportunistic', reports: 'failure' }],
+    ['smtp://relay.test?dsn=success', { reports: 'success' }],
+    ['smtp://relay.test?dsn=off', { reports: 'off' }],
   ])('%s', (url, expected) => {
     expect(target(url)).toMatchObject(expected);
   });
@@ -34,7 +36,8 @@ describe('the URL of a relay', () => {
     ['smtp://u:secret@relay.test?tls=opportunistic', 'credentials need tls=required, not opportunistic'],
     ['smtp://u:secret%@relay.test', 'write % as %25 in the user name and the password'],
     ['smtp://relay.test?ca=/no/such/file.pem', 'the file that ca names cannot be read: ENOENT'],
-    ['smtp://relay.test?tsl=off', 'unknown parameter tsl; known are tls, ca, name, dkim'],
+    ['smtp://relay.test?tsl=off', 'unknown parameter tsl; known are tls, ca, name, dkim, dsn'],
+    ['smtp://relay.test?dsn=on', 'dsn must be one of failure, success, off'],
     ['smtp:relay.test', 'the URL has no host'],
   ])('%s is refused with a message that does not contain the password', (url, words) => {
     const read = () => target(url);

@@ -36,6 +36,26 @@ describe('an envelope', () => {
     ]);
   });
 
+  it('asks for reports, with the header only, if the server offers them', () => {
+    const failure = { kind: 'failure', envelopeId: '1-2-Ab_-' } as const;
+    expect(commands({ data, reports: failure })).toEqual([
+      'MAIL FROM:<bounce+1@example.com> SIZE=7 RET=HDRS ENVID=1-2-Ab_-\r\n',
+      'RCPT TO:<recipient1@example.net> NOTIFY=FAILURE\r\n',
+    ]);
+    expect(commands({ data, reports: { ...failure, kind: 'success' } })[1]).toBe(
+      'RCPT TO:<recipient1@example.net> NOTIFY=SUCCESS,FAILURE\r\n',
+    );
+    const plain = ['MAIL FROM:<bounce+1@example.com> SIZE=7\r\n', 'RCPT TO:<recipient1@example.net>\r\n'];
+    expect(commands({ data, reports: { ...failure, kind: 'off' } })).toEqual(plain);
+    expect(commands({ data, reports: failure }, { ...all, dsn: false })).toEqual(plain);
+  });
+
+  it.each(['a b', 'a+b', 'a=b', 'ä', 'a\r\nRSET', ''])('leaves out the envelope id %j', (envelopeId) => {
+    expect(commands({ data, reports: { kind: 'failure', envelopeId } })[0]).toBe(
+      'MAIL FROM:<bounce+1@example.com> SIZE=7 RET=HDRS\r\n',
+    );
+  });
+
   it('has a null return path if the sender is empty', () => {
     expect(commands({ from: '', data }, nothing)[0]).toBe('MAIL FROM:<>\r\n');
   });

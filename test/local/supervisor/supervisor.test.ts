@@ -261,7 +261,7 @@ describe('an installation that is asked to stop', () => {
 describe('an installation that cannot start', () => {
   afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-  it.each(['PORT', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT', 'MAILBOX_PORT'])(
+  it.each(['PORT', 'POSTGRES_PORT', 'TEMPORAL_PORT', 'TEMPORAL_UI_PORT', 'MAILBOX_PORT', 'MAIL_PORT'])(
     'reports in one line that the port of %s is taken',
     async (setting) => {
       const taken = createServer().listen(0, '127.0.0.1');
