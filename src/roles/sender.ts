@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { createLaneActivities } from '../../activities/lanes.ts';
 import { type Config, requireSettings } from '../config.ts';
+import { createSendingDomains } from '../delivery/dkim/domain-signers.ts';
 import { ensureSigningKeys, loadSigningKeys } from '../delivery/dkim/keys.ts';
 import { createDkimSigner, type DkimSigner } from '../delivery/dkim/sign.ts';
 import { limitSettings } from '../delivery/limits/authority.ts';
@@ -54,6 +55,21 @@ async function loadSigners(
   return (await loadSigningKeys(deps, config.MAIL_DOMAIN)).map(createDkimSigner);
 }
 
+/**
+ * Messages from a domain are signed with its own keys.
+ * @param signsDomains false: the relay signs
+ */
+function createSignersFor(
+  config: Config,
+  own: readonly DkimSigner[],
+  signsDomains: boolean,
+): EmailChannelSettings['signersFor'] {
+  return (domain, sending) => {
+    if (sending) return signsDomains ? sending.signers : [];
+    return domain === config.MAIL_DOMAIN.toLowerCase() ? own : [];
+  };
+}
+
 interface ChannelDeps {
   config: Config;
   database: Database;
@@ -80,12 +96,17 @@ function openChannels({ config, database, keyring, resolver, egress, signers }: 
     returnPathKey: keyring.subkey('return-path').key,
     referenceKey,
     links: createLinkTracker(createTrackingTokens(keyring)),
-    signersFor: (domain) => (domain === config.MAIL_DOMAIN.toLowerCase() ? signers : []),
+    domains: createSendingDomains(database.pool, keyring),
+    signersFor: createSignersFor(config, signers, signsMessages(config)),
   };
   const emailChannel = createEmailChannel(email, settings);
   return {
     defaults: sms ? [emailChannel, createSmsChannel(sms, referenceKey)] : [emailChannel],
-    named: createNamedChannels({ keyring, providers: { ...deps, egress }, settings }),
+    named: createNamedChannels({
+      keyring,
+      providers: { ...deps, egress },
+      settings: { ...settings, signersFor: createSignersFor(config, signers, true) },
+    }),
   };
 }
 

@@ -1,6 +1,8 @@
 import { returnPathHostOf } from '../../src/delivery/addresses/return-path-host.ts';
+import { selectorsOf } from '../../src/delivery/dkim/keys.ts';
 import { trackingHostOf } from '../../src/features/domains/records.ts';
 import type { Database } from '../../src/platform/db/database.ts';
+import type { TestDnsServer } from './dns/server.ts';
 
 /** Inserts a verified domain without keys. @returns its id */
 export async function insertVerifiedDomain(
@@ -16,4 +18,40 @@ export async function insertVerifiedDomain(
     [accountId, brandId, name, providerId ?? null, returnPathHostOf(name), trackingHostOf(name)],
   );
   return rows[0]?.id ?? 0;
+}
+
+/** Inserts a pending domain with keys that nothing can sign with. @param at its beginning; by default now */
+export async function insertPendingDomain(
+  { pool }: Database,
+  { accountId, brandId }: { accountId: number; brandId: number },
+  name: string,
+  at = new Date(),
+): Promise<number> {
+  const { rows } = await pool.query<{ id: number }>(
+    `insert into domains (account_id, brand_id, name, return_path_host, tracking_host, checking_since, next_check_at)
+     values ($1, $2, $3, $4, $5, $6, $6::timestamptz + interval '1 minute') returning id`,
+    [accountId, brandId, name, returnPathHostOf(name), trackingHostOf(name), at],
+  );
+  const id = rows[0]?.id ?? 0;
+  for (const [algorithm, selector] of Object.entries(selectorsOf(id))) {
+    await pool.query(
+      `insert into dkim_keys (account_id, domain_id, domain, selector, algorithm, private_key_sealed, public_key)
+       values ($1, $2, $3, $4, $5, 'x', $6)`,
+      [accountId, id, name, selector, algorithm, `${algorithm}${id}`],
+    );
+  }
+  return id;
+}
+
+/** The required records of a domain of {@link insertPendingDomain}, as they have to be in the DNS. */
+export function rightRecords(id: number, name: string): TestDnsServer['zone'] {
+  const { rsa, ed25519 } = selectorsOf(id);
+  return {
+    [`${rsa}._domainkey.${name}`]: { TXT: [`v=DKIM1; k=rsa; p=rsa${id}`] },
+    [`${ed25519}._domainkey.${name}`]: { TXT: [`v=DKIM1; k=ed25519; p=ed25519${id}`] },
+    [returnPathHostOf(name)]: {
+      TXT: ['v=spf1 include:mail.test ~all'],
+      MX: [{ exchange: 'mail.test', preference: 10 }],
+    },
+  };
 }

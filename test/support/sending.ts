@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import pino from 'pino';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
 import { DEFAULT_PROVIDER } from '../../src/delivery/backlog.ts';
+import type { SendingDomain, SendingDomains } from '../../src/delivery/dkim/domain-signers.ts';
 import type { DkimSigner } from '../../src/delivery/dkim/sign.ts';
 import type { PreparePool } from '../../src/delivery/mime/prepare-pool.ts';
 import { createSmtpProvider } from '../../src/delivery/providers/smtp.ts';
@@ -120,6 +121,7 @@ export interface TestSenderOptions {
   port: number;
   connections?: number;
   signers?: readonly DkimSigner[];
+  domains?: SendingDomains;
   channel?: ProviderChannel;
 }
 
@@ -152,6 +154,7 @@ export function testEmailChannel(options: {
   connections?: number | undefined;
   signers?: readonly DkimSigner[] | undefined;
   links?: LinkTracker | undefined;
+  domains?: SendingDomains | undefined;
   threads?: PreparePool;
 }): ProviderChannel {
   const provider = createSmtpProvider({
@@ -162,7 +165,8 @@ export function testEmailChannel(options: {
     mailDomain: 'mail.test',
     returnPathKey: Buffer.alloc(32, 1),
     referenceKey: Buffer.alloc(32, 2),
-    signersFor: () => options.signers ?? [],
+    signersFor: (_domain: string, sending: SendingDomain | null) => sending?.signers ?? options.signers ?? [],
+    ...(options.domains ? { domains: options.domains } : {}),
     ...(options.links ? { links: options.links } : {}),
   };
   return createEmailChannel(provider, settings, options.threads);
@@ -175,7 +179,9 @@ export async function startTestSender(options: TestSenderOptions): Promise<TestS
   const database = openDatabase(databaseOptions);
   const waker = createWaker(databaseOptions);
   const process = await registerProcess(databaseOptions, 'sender', upkeep.processWork);
-  const channel = options.channel ?? testEmailChannel({ port, connections, signers: options.signers });
+  const channel =
+    options.channel ??
+    testEmailChannel({ port, connections, signers: options.signers, domains: options.domains });
   const log = pino({ level: 'silent' });
   const sender = createSender({
     pool: database.pool,

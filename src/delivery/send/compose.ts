@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { type EmailAddress, parseEmailAddress } from '../addresses/email.ts';
 import { messageReference } from '../addresses/reference.ts';
 import { returnPathAddress } from '../addresses/return-path.ts';
+import { type SendingDomain, SendingDomainError, type SendingDomains } from '../dkim/domain-signers.ts';
 import type { DkimSigner } from '../dkim/sign.ts';
 import { isHeavy, lengthOf } from '../content-weight.ts';
 import {
@@ -18,7 +19,7 @@ import type { BatchMessage } from './batch.ts';
 import type { LinkTracker } from './tracked-links.ts';
 
 export interface ComposeDeps {
-  /** The domain of Message-ID and return path. */
+  /** The domain of Message-ID, and of the return path of messages from the service's own addresses. */
   mailDomain: string;
   returnPathKey: KeyObject;
   /** Signs the references that providers keep. */
@@ -27,10 +28,24 @@ export interface ComposeDeps {
   readSender: (text: string) => ReturnType<typeof parseEmailAddress>;
   /** Returns a promise for a content that a thread prepares. */
   prepare: (content: EmailContent) => PreparedContent | Promise<PreparedContent>;
-  /** Signers for the domain of a sender. None if signing is off or the relay signs. */
-  signersFor: (domain: string) => readonly DkimSigner[];
+  /**
+   * Signers for the domain of a sender. None if signing is off or the relay signs.
+   * @param sending the account's domain that the message is sent from; null: an address of the service
+   */
+  signersFor: (domain: string, sending: SendingDomain | null) => readonly DkimSigner[];
+  /** Left out: messages can only be sent from addresses of the service. */
+  domains?: SendingDomains;
   /** Left out: no message is tracked. */
   links?: LinkTracker;
+}
+
+function sendingDomainOf(
+  { domainId }: BatchMessage,
+  { domains }: ComposeDeps,
+): SendingDomain | Promise<SendingDomain> | null {
+  if (domainId === null) return null;
+  if (!domains) throw new SendingDomainError('this channel has no sending domains');
+  return domains.find(domainId);
 }
 
 function valid(parsed: ReturnType<typeof parseEmailAddress>, what: string): EmailAddress {
@@ -60,16 +75,26 @@ export function composeEmail(
     feedbackId: `${message.brandId}:${message.accountId}:transactional:carillon`,
     tracking: message.html === null ? null : (deps.links?.plan(message) ?? null),
   };
-  const address = (prepared: PreparedContent) => addressEmail(message, content, prepared, to, deps);
   const prepared = deps.prepare(content);
-  return prepared instanceof Promise ? prepared.then(address) : address(prepared);
+  const sending = sendingDomainOf(message, deps);
+  if (prepared instanceof Promise || sending instanceof Promise) {
+    return Promise.all([prepared, sending]).then(([ready, domain]) =>
+      addressEmail(message, { content, prepared: ready, to, sending: domain }, deps),
+    );
+  }
+  return addressEmail(message, { content, prepared, to, sending }, deps);
+}
+
+interface AddressedEmail {
+  content: EmailContent;
+  prepared: PreparedContent;
+  to: EmailAddress;
+  sending: SendingDomain | null;
 }
 
 function addressEmail(
   message: BatchMessage,
-  content: EmailContent,
-  prepared: PreparedContent,
-  to: EmailAddress,
+  { content, prepared, to, sending }: AddressedEmail,
   deps: ComposeDeps,
 ): OutgoingEmail | Promise<OutgoingEmail> {
   const { from } = content;
@@ -84,12 +109,12 @@ function addressEmail(
       date: message.createdAt,
       ...(tokens ? { tokens } : {}),
     },
-    deps.signersFor(from.domain),
+    deps.signersFor(from.domain, sending),
   );
   const outgoing = (complete: BuiltMessage): OutgoingEmail => ({
     messageId: message.messageId,
     attempt: message.attempt,
-    returnPath: returnPathAddress(deps.returnPathKey, message, deps.mailDomain),
+    returnPath: returnPathAddress(deps.returnPathKey, message, sending?.returnPathHost ?? deps.mailDomain),
     to: `${to.local}@${to.domain}`,
     from: `${from.local}@${from.domain}`,
     subject: message.subject ?? '',

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { parseEmailAddress } from '../addresses/email.ts';
 import { DEFAULT_PROVIDER, type QueueShare } from '../backlog.ts';
 import { isHeavy } from '../content-weight.ts';
+import { SendingDomainError } from '../dkim/domain-signers.ts';
 import {
   createPreparePool,
   type PreparePool,
@@ -49,7 +50,10 @@ const defaultShare = ({ name }: { name: string }): NamedShare => ({
   reportSeconds: 0,
 });
 
-export interface EmailChannelSettings extends Pick<ComposeDeps, 'mailDomain' | 'signersFor' | 'links'> {
+export interface EmailChannelSettings extends Pick<
+  ComposeDeps,
+  'mailDomain' | 'signersFor' | 'domains' | 'links'
+> {
   /** Signs return paths. */
   returnPathKey: Buffer;
   /** Signs the references that providers keep. */
@@ -99,6 +103,7 @@ const MAX_TIMEOUT_ATTEMPTS = 3;
 function notComposed(error: Error, { attempt }: BatchMessage): HandOverOutcome {
   const temporary =
     error instanceof ThreadUnavailableError ||
+    error instanceof SendingDomainError ||
     (error instanceof PrepareTimeoutError && attempt < MAX_TIMEOUT_ATTEMPTS);
   return { kind: 'not_composed', final: !temporary, response: error.message };
 }

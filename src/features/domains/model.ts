@@ -175,10 +175,10 @@ export async function saveCheck(
   { checks, checkedAt, nextCheckAt }: { checks: RecordChecks; checkedAt: Date | null; nextCheckAt: Date },
 ): Promise<DomainRow> {
   const { rows } = await trx.query<DomainRow>(
-    `update domains set release_due = release_due or (status <> 'verified' and $2 = 'verified'),
-       status = $2, checking_since = $3, verified_at = $4, lost_at = $5, taken_over = $6, failing_since = $7,
+    `update domains set release_due = release_due or (status <> 'verified' and $2::text = 'verified'),
+       status = $2::text, checking_since = $3, verified_at = $4, lost_at = $5, taken_over = $6, failing_since = $7,
        failing_count = $8, unanswered_since = $9, degraded_at = $10, checks = $11, ed25519_valid = $12,
-       checked_at = $13, next_check_at = $14, engine_expected_by = $14 + ${ENGINE_GRACE}, updated_at = now()
+       checked_at = $13, next_check_at = $14::timestamptz, engine_expected_by = $14::timestamptz + ${ENGINE_GRACE}, updated_at = now()
      where id = $1 returning ${DomainModel.columns.join(', ')}`,
     [
       id,

@@ -122,7 +122,9 @@ async function askFollowing<T>(
 /** @throws ResolveError if there is no such name, or no answer */
 async function answerOf<T>(name: string, asking: Promise<T[]>): Promise<T[] | 'no data'> {
   try {
-    return await asking;
+    const found = await asking;
+    // The answer of a server that does not follow a CNAME record is empty.
+    return found.length > 0 ? found : 'no data';
   } catch (error) {
     if ((error as { code?: string }).code === dns.NODATA) return 'no data';
     throw new ResolveError(isAbsent(error) ? 'not_found' : 'unavailable', name, error);
