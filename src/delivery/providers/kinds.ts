@@ -6,6 +6,7 @@ import { sendgrid } from './sendgrid.ts';
 import { ses } from './ses.ts';
 import { smtpKind } from './smtp-kind.ts';
 import { twilio } from './twilio.ts';
+import { vonage } from './vonage.ts';
 
 /** Every kind of provider that operators can add. A new one is one file in this folder and one line here. */
 export const providerKinds: readonly ProviderKind[] = [
@@ -16,6 +17,7 @@ export const providerKinds: readonly ProviderKind[] = [
   mailgun,
   resend,
   twilio,
+  vonage,
 ];
 
 /** @returns undefined if there is no such kind */

@@ -1,0 +1,116 @@
+import {
+  type ApiDialect,
+  apiConcurrency,
+  apiFault,
+  apiReply,
+  type ApiResponse,
+  createSubmitter,
+  outcomeOf,
+} from './http-api.ts';
+import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
+import type { HandOverOutcome, OutgoingSms, SmsProvider } from './port.ts';
+import { refusedSms } from './sms-failure.ts';
+import {
+  createVonageToken,
+  requestVonage,
+  vonageMessage,
+  vonageProblem,
+  type VonageSettings,
+  vonageSettings,
+  type VonageToken,
+  vonageVerdicts,
+} from './vonage/api.ts';
+import { vonageCallbacks } from './vonage/callbacks.ts';
+
+const TITLE = 'Vonage';
+
+function accepted(response: ApiResponse): HandOverOutcome {
+  const { message_uuid: id } = (response.json ?? {}) as { message_uuid?: unknown };
+  if (typeof id !== 'string')
+    return { kind: 'unknown', reason: `${TITLE}: the response has no message_uuid` };
+  return { kind: 'accepted', providerMessageId: id, response: String(response.status), delivered: false };
+}
+
+const dialect: ApiDialect = {
+  title: TITLE,
+  repeatable: false,
+  accepted,
+  errorCode: ({ json }) => vonageProblem(json).code,
+  verdict(response) {
+    const { code } = vonageProblem(response.json);
+    const verdict = code === null ? undefined : vonageVerdicts.get(code);
+    if (!verdict) return null;
+    return (
+      refusedSms(verdict, apiReply(response, `${code} ${vonageMessage(response)}`)) ??
+      apiFault(response, dialect)
+    );
+  },
+};
+
+/** Vonage takes numbers in E.164 form without the plus. */
+const withoutPlus = (number: string) => number.replace(/^\+/, '');
+
+interface Session {
+  settings: VonageSettings;
+  token: VonageToken;
+  deps: ProviderDeps;
+}
+
+async function submit(sms: OutgoingSms, { settings, token, deps }: Session): Promise<HandOverOutcome> {
+  const from = sms.from ?? settings.from;
+  if (from === undefined) {
+    const response = 'the brand has no SMS sender, and the provider has no default one';
+    return { kind: 'refused', code: 'sender_rejected', response };
+  }
+  const result = await requestVonage(settings, token, deps.egress, {
+    method: 'POST',
+    path: '/v1/messages',
+    body: {
+      channel: 'sms',
+      message_type: 'text',
+      to: withoutPlus(sms.to),
+      from: withoutPlus(from),
+      text: sms.text,
+      client_ref: sms.reference,
+    },
+  });
+  return outcomeOf(result, dialect);
+}
+
+function createVonageProvider(settings: VonageSettings, deps: NamedProviderDeps): SmsProvider {
+  const session = { settings, token: createVonageToken(settings), deps };
+  return {
+    name: 'vonage',
+    concurrency: apiConcurrency(deps.config),
+    handOver: createSubmitter((sms: OutgoingSms) => submit(sms, session)),
+    close: () => Promise.resolve(),
+  };
+}
+
+/** Asks for a message without a recipient, which Vonage refuses with 422 if the credentials are right. */
+async function check(settings: VonageSettings, { egress }: ProviderDeps): Promise<string | null> {
+  const result = await requestVonage(settings, createVonageToken(settings), egress, {
+    method: 'POST',
+    path: '/v1/messages',
+    body: { channel: 'sms', message_type: 'text' },
+  });
+  if (result.kind !== 'response') return `${TITLE}: ${result.reason}`;
+  if (result.status === 400 || result.status === 422) return null;
+  if (result.status === 401 || result.status === 403) {
+    return `${TITLE} refuses the application id and private key, or the application lacks the capability Messages`;
+  }
+  return `${TITLE}: ${result.status} ${vonageMessage(result)}`;
+}
+
+/** Vonage, Messages API v1. It has no idempotency keys. */
+export const vonage: ProviderKind<VonageSettings, 'sms'> = {
+  name: 'vonage',
+  channel: 'sms',
+  title: TITLE,
+  settings: vonageSettings,
+  secrets: ['private_key', 'signature_secret'],
+  repeatable: false,
+  create: createVonageProvider,
+  check,
+  callbacks: vonageCallbacks,
+};
