@@ -77,6 +77,11 @@ create table tracking_addresses (truncated_before timestamptz not null);
 comment on table tracking_addresses is 'one row: up to when the addresses in tracking_hits are truncated';
 insert into tracking_addresses values (now());
 
+alter table domains add column tracking_ok_at timestamptz, add column tracking_probe_at timestamptz;
+comment on column domains.tracking_ok_at is
+  'since when our probe of tracking_host succeeds; null: links of new mail lead to PUBLIC_URL';
+comment on column domains.tracking_probe_at is 'when the host is probed next; null: at once if its record is right';
+
 create index accounts_paused on accounts (id) where sending_paused_at is not null;
 comment on column messages.tracking is
   'pinned when the message was accepted: opens, clicks, host and own (base URLs), and the id of the key of its links';
@@ -85,5 +90,6 @@ comment on column messages.tracking is
 export const down = `
 comment on column messages.tracking is null;
 drop index accounts_paused;
+alter table domains drop column tracking_ok_at, drop column tracking_probe_at;
 drop table tracking_addresses, message_interactions, tracking_fetches, tracking_overflow, tracking_hits;
 `;

@@ -159,14 +159,19 @@ function trackedSql(defaults: string | null): string {
   if (defaults === null) return off;
   return `case when i.channel = 'email' and coalesce(i.html, '') <> '' then (
       select case when w.opens or w.clicks
-        then jsonb_build_object('opens', w.opens, 'clicks', w.clicks, 'host', w.host, 'key', ${defaults}->>'keyId')
+        then jsonb_strip_nulls(jsonb_build_object('opens', w.opens, 'clicks', w.clicks, 'host', w.host,
+          'own', nullif(${defaults}->>'publicUrl', w.host), 'key', ${defaults}->>'keyId'))
         else jsonb_build_object('opens', false, 'clicks', false) end
       from (
         select h.host,
           h.host is not null and b.track_opens and coalesce((i.tracking->>'opens')::boolean, true) as opens,
           h.host is not null and b.track_clicks and coalesce((i.tracking->>'clicks')::boolean, true)
             and i.domain_id is not null as clicks
-        from brands b, (select ${defaults}->>'publicUrl' as host) h where b.id = i.brand_id
+        from brands b, (select coalesce(
+          (select 'https://' || d.tracking_host from domains d
+           where d.id = i.domain_id and d.tracking_ok_at is not null),
+          ${defaults}->>'publicUrl') as host) h
+        where b.id = i.brand_id
       ) w
     ) else ${off} end`;
 }

@@ -2,13 +2,14 @@ import type { Logger } from 'pino';
 import { type ActivityDependencies, createActivities } from '../../activities/index.ts';
 import { type Config, requireSettings } from '../config.ts';
 import { eventConsumers } from '../features/events.ts';
-import { startDecisions } from '../features/tracking/loop.ts';
+import { startTracking } from '../features/tracking/loop.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
 import { requireConnections, type Database, openDatabase } from '../platform/db/database.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
 import { createWaker, type Waker } from '../platform/db/wake.ts';
 import { createResolver } from '../platform/dns/resolver.ts';
+import { createEgress } from '../platform/egress/client.ts';
 import { createEventPublisher } from '../platform/events/publish.ts';
 import { ensureHousekeepingSchedule } from '../platform/housekeeping/schedule.ts';
 import { ensureLanes } from '../platform/lanes/ensure.ts';
@@ -22,6 +23,7 @@ import { createPreparation, ensureSearchAttributes } from '../platform/temporal/
 import { bundleWorkflows, keepWorking, type KeptWorkers } from '../platform/temporal/worker.ts';
 
 const POOL = 12;
+const TRACKING_USER_AGENT = 'Carillon-Tracking/1';
 /**
  * Concurrent activities of the bulk queue. Nearly all of them wait for an endpoint that does not answer or for the next
  * retry (at most 5 s), and their statements are short, so the pool's few connections are enough. With a lower limit,
@@ -107,7 +109,8 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const sync = startEngineSync(engine, database, waker, log);
   const stopping = new AbortController();
   const events = createEventPublisher(eventConsumers);
-  const decisions = startDecisions({ pool: database.pool, events, waker, log });
+  const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: TRACKING_USER_AGENT });
+  const tracking = startTracking({ pool: database.pool, egress, keyring, events, waker, log });
   const workers = startWorkers({
     config,
     database,
@@ -123,7 +126,8 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   return {
     async stop() {
       stopping.abort();
-      await Promise.all([sync.stop(), decisions.stop(), workers.stop()]);
+      await Promise.all([sync.stop(), tracking.stop(), workers.stop()]);
+      await egress.close();
       await process.close();
       await waker.close();
       await engine.close();

@@ -1,21 +1,31 @@
 import type { Logger } from 'pino';
 import type { Waker } from '../../platform/db/wake.ts';
-import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
+import { repeat } from '../../platform/processes/repeat.ts';
 import { type DecisionDeps, decideFetches, forgetFetches } from './decisions.ts';
+import { type ProbeDeps, probeTrackingHosts } from './probe.ts';
 
-const PAUSE_MS = 1_000;
+const DECISIONS_PAUSE_MS = 1_000;
+const PROBES_PAUSE_MS = 10_000;
 
-/** Decides who opened and clicked, each second. Any number of processes may run this. */
-export function startDecisions(deps: DecisionDeps & { waker: Waker; log: Logger }): Repeating {
+/**
+ * Decides who opened and clicked, each second, and probes tracking hosts. Any number of processes may run this.
+ * @returns what stops it
+ */
+export function startTracking(deps: DecisionDeps & ProbeDeps & { waker: Waker; log: Logger }) {
   const { pool, waker, log } = deps;
-  return repeat(
+  const decisions = repeat(
     async () => {
       const asOf = new Date();
       const { fetches, queued } = await decideFetches(deps, asOf);
       for (const channel of queued.keys()) waker.wake(channel);
       const more = await forgetFetches(pool, asOf);
-      return fetches > 0 || more ? 0 : PAUSE_MS;
+      return fetches > 0 || more ? 0 : DECISIONS_PAUSE_MS;
     },
     { log, name: 'deciding opens and clicks' },
   );
+  const probes = repeat(
+    async () => ((await probeTrackingHosts(deps, new Date())) > 0 ? 0 : PROBES_PAUSE_MS),
+    { log, name: 'probing tracking hosts' },
+  );
+  return { stop: () => Promise.all([decisions.stop(), probes.stop()]) };
 }

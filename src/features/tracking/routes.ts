@@ -9,6 +9,7 @@ import type { RawResult } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { createHitRecorder, type Hit } from './hits.ts';
 import { CLICK_PATH, OPEN_PATH } from './links.ts';
+import { answerProbe, PROBE_PATH } from './probe.ts';
 import { createSuspendedAccounts } from './suspended.ts';
 import { createTrackingTokens, type TrackedTarget } from './tokens.ts';
 
@@ -124,8 +125,28 @@ function openRoute({ verify, isSuspended, record }: Tracking): RouteDefinition {
   });
 }
 
+/** Shows a worker that a tracking host leads here. */
+function probeRoute(keyring: Keyring): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: `${PROBE_PATH}:nonce`,
+    operationId: 'answerTrackingProbe',
+    tag,
+    summary: 'Show that a host leads to this service',
+    auth: 'none',
+    opaque: true,
+    params: z.strictObject({ nonce: z.string() }),
+    responses: { 200: { description: 'The MAC of the nonce', schema: null, contentType: 'text/plain' } },
+    handler(input) {
+      const answer = answerProbe(keyring, input.params.nonce);
+      if (answer === null) return unknownLink();
+      return { status: 200, raw: { contentType: 'text/plain; charset=utf-8', body: answer } };
+    },
+  });
+}
+
 /** The pages behind the links and pixels of tracked mail. Anyone may call them, so they read nothing but the token. */
 export function createTrackingRoutes(deps: TrackingRouteDeps): RouteDefinition[] {
   const tracking = createTracking(deps);
-  return [clickRoute(tracking), openRoute(tracking)];
+  return [clickRoute(tracking), openRoute(tracking), probeRoute(deps.keyring)];
 }
