@@ -1,6 +1,7 @@
 /** The parts of an email for services that do not take a complete message. */
 import { LRUCache } from 'lru-cache';
 import { isHeavy } from '../content-weight.ts';
+import { formatTextField } from '../mime/header-fields.ts';
 import type { EmailContent } from '../mime/message.ts';
 import { textFromHtml } from '../mime/text-from-html.ts';
 import type { HandOverOutcome, OutgoingEmail } from './port.ts';
@@ -15,20 +16,33 @@ export function textOf({ html, text, headers }: EmailContent): string {
 }
 
 /**
- * The message's further headers. The Message-ID is the one of the complete message, by which feedback reports and
- * replies are recognized.
+ * The message's further headers, in ASCII and unfolded. The Message-ID is the one of the complete message, by which
+ * feedback reports and replies are recognized.
  */
 export function headersOf({ content, reference }: OutgoingEmail, mailDomain: string): Record<string, string> {
-  return {
-    ...content.headers,
-    ...(content.feedbackId === undefined ? {} : { 'Feedback-ID': content.feedbackId }),
-    'Message-ID': `<${reference}@${mailDomain}>`,
-  };
+  const given = [
+    ...Object.entries(content.headers),
+    ...(content.feedbackId === undefined ? [] : [['Feedback-ID', content.feedbackId] as const]),
+    ['Message-ID', `<${reference}@${mailDomain}>`] as const,
+  ];
+  // As in the complete message, the later of two names that differ only in case counts.
+  const fields = new Map(
+    given.map(([name, value]) => [name.toLowerCase(), [name, valueOf(name, value)] as const]),
+  );
+  return Object.fromEntries([...fields.values()].filter(([, value]) => value !== ''));
+}
+
+function valueOf(name: string, value: string): string {
+  return formatTextField(name, value)
+    .slice(name.length + 1)
+    .replaceAll('\r\n', '')
+    .trim();
 }
 
 /** The refusal of a message with an address that needs SMTPUTF8, for services that do not offer it; else null. */
-export function smtpUtf8Refusal({ built }: OutgoingEmail, title: string): HandOverOutcome | null {
+export function smtpUtf8Refusal({ built, content }: OutgoingEmail, title: string): HandOverOutcome | null {
   if (!built.smtpUtf8) return null;
   const response = `${title} accepts no address with non-ASCII characters before the @`;
-  return { kind: 'refused', code: 'invalid_recipient', response };
+  const isSender = content.from.smtpUtf8 || content.replyTo?.smtpUtf8 === true;
+  return { kind: 'refused', code: isSender ? 'sender_rejected' : 'invalid_recipient', response };
 }

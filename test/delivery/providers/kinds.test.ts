@@ -1,0 +1,39 @@
+import { describe, expect, it } from '@jest/globals';
+import type { z } from 'zod';
+import { providerKind, providerKinds } from '../../../src/delivery/providers/kinds.ts';
+
+const fieldsOf = (schema: unknown) => (schema as z.ZodObject<Record<string, z.ZodType>>).shape;
+
+describe('the kinds of providers', () => {
+  it('have names of their own', () => {
+    const names = providerKinds.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names) {
+      expect(name).toMatch(/^[a-z][a-z0-9]*$/);
+      expect(providerKind(name)?.name).toBe(name);
+    }
+    expect(providerKind('constructor')).toBeUndefined();
+  });
+
+  it.each(providerKinds.map((kind) => [kind.name, kind] as const))(
+    '%s has a help text for each setting, and secrets among them',
+    (_name, { settings, secrets }) => {
+      const fields = fieldsOf(settings);
+      for (const [name, field] of Object.entries(fields)) {
+        expect(name).toMatch(/^[a-z][a-z0-9_]*$/);
+        expect(field.description).toMatch(/^\S.{3,}[^.]$/);
+      }
+      expect(Object.keys(fields)).toEqual(expect.arrayContaining([...secrets]));
+      const hidden = Object.keys(fields).filter((name) => /secret|token|password|api_key|_key$/.test(name));
+      const publicKeys = ['verification_key'];
+      expect(secrets).toEqual(expect.arrayContaining(hidden.filter((name) => !publicKeys.includes(name))));
+    },
+  );
+
+  it.each(providerKinds.map((kind) => [kind.name, kind] as const))(
+    '%s refuses settings that it does not know',
+    (_name, { settings }) => {
+      expect(settings.safeParse({ unknown_setting: 'x' }).success).toBe(false);
+    },
+  );
+});
