@@ -1,4 +1,7 @@
-/** One row for each suppressed address, the count of soft bounces, and the fence between suppressions and intents. */
+/**
+ * One row for each suppressed address, the count of soft bounces, the fence between suppressions and intents, and what
+ * the brakes of accounts read.
+ */
 export const name = '0022_suppressions';
 
 export const up = `
@@ -80,9 +83,33 @@ begin
 end $$;
 comment on function await_intents is
   'waits for the intents of the account that are under way; those that begin meanwhile are not waited for';
+
+create table account_outcomes (
+  account_id bigint not null references accounts on delete cascade,
+  hour timestamptz not null,
+  attempted integer not null default 0,
+  hard_bounces integer not null default 0,
+  complaints integer not null default 0,
+  primary key (account_id, hour)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+comment on table account_outcomes is
+  'emails of the last seven days since sending was last resumed, counted in the hour in which their outcome was recorded';
+comment on column account_outcomes.attempted is 'accepted by a provider, or bounced at hand-over';
+create index account_outcomes_hour on account_outcomes (hour);
+create index allowance_buckets_bucket on allowance_buckets (bucket);
+
+create table allowance_episodes (
+  account_id bigint primary key references accounts on delete cascade,
+  approaching boolean not null,
+  reached boolean not null
+);
+comment on table allowance_episodes is 'which of sending.limit_approaching and sending.limit_reached was published last';
 `;
 
 export const down = `
+drop table allowance_episodes;
+drop index allowance_buckets_bucket;
+drop table account_outcomes;
 drop function await_intents, is_suppressed;
 drop index suppressions_ending;
 alter table accounts drop column recipients_changed_at;

@@ -2,11 +2,21 @@ import { Option, type Command } from 'commander';
 import { accountTiers } from '../delivery/limits/capacity.ts';
 import type { AccountRow, ApprovalState, OperatorSettings } from '../features/accounts/service.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
+import type { EventPublisher } from '../platform/events/publish.ts';
 import { factLines, print, withDatabase, type Fact } from './context.ts';
 import { amountOrDefault, email, id, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
 const accounts = () => import('../features/accounts/service.ts');
+const brakes = () => import('../features/brakes/service.ts');
+
+async function publisher(): Promise<EventPublisher> {
+  const [{ eventConsumers }, { createEventPublisher }] = await Promise.all([
+    import('../features/events.ts'),
+    import('../platform/events/publish.ts'),
+  ]);
+  return createEventPublisher(eventConsumers);
+}
 
 /** `carillon account create | set | pause | resume` */
 export function addAccountCommands(program: Command): void {
@@ -93,7 +103,7 @@ function addPauseAndResume(account: Command): void {
     .option('--reason <text>', 'reason shown to the account', words, 'paused by an operator')
     .action(async (accountId: number, options: { reason: string }, command: Command) => {
       const paused = await withDatabase(async ({ database }) =>
-        (await accounts()).pauseSending(database.pool, accountId, options.reason),
+        (await brakes()).pauseAccount(database.pool, await publisher(), accountId, options.reason),
       );
       print(command, paused, factLines(describe(paused)));
     });

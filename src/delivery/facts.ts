@@ -5,7 +5,7 @@ import {
   type QueuedWork,
   toEventRow,
 } from '../platform/events/publish.ts';
-import { countSentSql, leaveQueueSql } from './effects.ts';
+import { type CountedOutcomes, countOutcomesSql, leaveQueueSql } from './effects.ts';
 import { emailEventsOf } from './events.ts';
 import { applyFacts, type FactChange, type ReportedMessage } from './fact-changes.ts';
 import { limits } from './limits/authority.ts';
@@ -80,6 +80,14 @@ const addressReportsSql = `
       u.bounced_at as occurred_at
     from updated u where u.suppression is not null`;
 
+/** A report that may not suppress the address says nothing about how the account sends. */
+const counted: CountedOutcomes = {
+  sentNow: 'sent_now',
+  attempted: 'sent_now',
+  hardBounced: `suppression = 'hard_bounce'`,
+  complained: `suppression = 'complaint'`,
+};
+
 /** SQL: everything that follows from changes of locked messages. `$1` are the changes, `$2` the events to store. */
 const changeSql = (publication: Publication): string => `
   with input as (
@@ -105,7 +113,7 @@ const changeSql = (publication: Publication): string => `
       "messageId" bigint, attempt smallint, type text, "occurredAt" timestamptz, provider text, response text,
       failure jsonb, bounce jsonb)
     on conflict do nothing
-  )${suppressionCtes(addressReportsSql)}${countSentSql('sent_now')}, new_events as materialized (
+  )${suppressionCtes(addressReportsSql)}${countOutcomesSql(counted)}, new_events as materialized (
     select gen_random_uuid() as id, e.*
     from updated u cross join json_to_recordset(u.published) as e (${publication.columns})
     where ${publication.interest('u.brand_id')}

@@ -1,6 +1,7 @@
 import { deliveryUpkeep } from '../delivery/upkeep.ts';
 import { dailyPartitions, deadProcesses, idempotencyKeys } from '../platform/housekeeping/tasks.ts';
 import { gatherUpkeep } from '../platform/housekeeping/upkeep.ts';
+import { brakesUpkeep } from './brakes/upkeep.ts';
 import { domainsUpkeep } from './domains/upkeep.ts';
 import { callbacksUpkeep } from './callbacks/upkeep.ts';
 import { messagesUpkeep } from './messages/upkeep.ts';
@@ -16,6 +17,7 @@ import { webhooksUpkeep } from './webhooks/upkeep.ts';
 export const upkeep = gatherUpkeep([
   { tasks: [idempotencyKeys] },
   deliveryUpkeep,
+  brakesUpkeep,
   messagesUpkeep,
   { tasks: [deadProcesses] },
   webhooksUpkeep,

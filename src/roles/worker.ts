@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { type ActivityDependencies, createActivities } from '../../activities/index.ts';
 import { type Config, requireSettings } from '../config.ts';
+import { startBrakes } from '../features/brakes/service.ts';
 import { eventConsumers } from '../features/events.ts';
 import { startTracking } from '../features/tracking/loop.ts';
 import { upkeep } from '../features/upkeep.ts';
@@ -122,11 +123,12 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     log,
     stopping: stopping.signal,
   });
+  const brakes = startBrakes({ config, database, waker, events, log });
   log.info({ namespace: engine.namespace }, 'worker started');
   return {
     async stop() {
       stopping.abort();
-      await Promise.all([sync.stop(), tracking.stop(), workers.stop()]);
+      await Promise.all([sync.stop(), tracking.stop(), brakes.stop(), workers.stop()]);
       await egress.close();
       await process.close();
       await waker.close();

@@ -29,6 +29,8 @@ export interface Capacity {
   figures: Record<FiguresName, Figures>;
   /** The limits that hold or refuse messages of the account now, in the order of the table. */
   reached: LimitName[];
+  /** Since when all sending is paused, and why; null: it is not. */
+  pause: { since: Date; reason: string } | null;
   spendCapMonthlyCents: number | null;
   walletBalanceCents: number;
 }
@@ -44,6 +46,8 @@ interface Row {
   tier: Capacity['tier'];
   figures: Record<FiguresName, { limit: number; used: number; remaining: number; resets_at: string | null }>;
   reached: LimitName[];
+  sending_paused_at: Date | null;
+  sending_paused_reason: string | null;
   spend_cap_monthly_cents: number | null;
   wallet_balance_cents: number;
 }
@@ -60,7 +64,7 @@ function capacitySql(table: Limits): string {
   return `
     select a.tier, jsonb_build_object(${figures.join(', ')}) as figures,
       array_remove(array[${reached.join(', ')}], null) as reached,
-      a.spend_cap_monthly_cents, a.wallet_balance_cents
+      a.sending_paused_at, a.sending_paused_reason, a.spend_cap_monthly_cents, a.wallet_balance_cents
     from accounts a ${laterals.join(' ')}
     where a.id = $1`;
 }
@@ -94,6 +98,10 @@ export async function readCapacity(
     tier: row.tier,
     figures: Object.fromEntries(figures) as Capacity['figures'],
     reached: row.reached,
+    pause: row.sending_paused_at && {
+      since: row.sending_paused_at,
+      reason: row.sending_paused_reason ?? '',
+    },
     spendCapMonthlyCents: row.spend_cap_monthly_cents,
     walletBalanceCents: row.wallet_balance_cents,
   };

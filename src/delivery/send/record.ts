@@ -7,7 +7,7 @@ import {
   toEventRow,
 } from '../../platform/events/publish.ts';
 import { recipientKey } from '../addresses/recipient.ts';
-import { countSentSql, leaveQueueSql } from '../effects.ts';
+import { type CountedOutcomes, countOutcomesSql, leaveQueueSql } from '../effects.ts';
 import { emailEvents, emailEventsOf } from '../events.ts';
 import { limits, type Limits } from '../limits/authority.ts';
 import { messageStatuses, statesBefore, statusList } from '../message.ts';
@@ -59,6 +59,13 @@ const messageEventsSql = `
 /** SQL over `updated`: this statement has set `sent_at`. Both times are that of its transaction. */
 const sentNowSql = 'sent_at = updated_at';
 
+const counted: CountedOutcomes = {
+  sentNow: `status in ('sent', 'delivered') and ${sentNowSql}`,
+  attempted: `(status in ('sent', 'delivered') and ${sentNowSql} or status = 'bounced')`,
+  hardBounced: `status = 'bounced' and bounce ->> 'type' = 'hard'`,
+  complained: 'false',
+};
+
 /**
  * SQL: everything that follows from outcomes, in one statement and so in one transaction. Outcomes are facts keyed by
  * message and attempt: they are recorded whichever process owns the queue row by now, and recording them twice changes
@@ -99,7 +106,7 @@ const recordSql = (publication: Publication, table: Limits = limits): string => 
       and (m.sent_at is null or i.status = 'delivered')
     returning m.*, i.published
   ), events as (${messageEventsSql}
-  )${suppressionCtes(addressReportsSql)}${countSentSql(sentNowSql)}, new_events as materialized (
+  )${suppressionCtes(addressReportsSql)}${countOutcomesSql(counted)}, new_events as materialized (
     select gen_random_uuid() as id, e.*
     from updated u cross join json_to_recordset(u.published) as e (${publication.columns})
     where not u.test and (e.type <> '${emailEvents.sent.type}' or ${sentNowSql}) and ${publication.interest('u.brand_id')}

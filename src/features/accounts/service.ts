@@ -139,12 +139,29 @@ export function pauseSending(db: Queryable, accountId: number, reason: string): 
 }
 
 /**
- * Resumes sending. Senders release the held messages in pages.
+ * Pauses sending as {@link pauseSending} does, unless it is paused already.
+ * @param trx the caller's transaction
+ * @returns whether the account was sending
+ */
+export async function pauseIfSending(trx: Queryable, accountId: number, reason: string): Promise<boolean> {
+  // The lock that a pause waits for comes first, so that two pauses at once take turns.
+  await trx.query('select stop_intents($1)', [accountId]);
+  const { rowCount } = await trx.query(
+    `select 1 from accounts where id = $1 and kind = 'customer' and sending_paused_at is null`,
+    [accountId],
+  );
+  if (rowCount === 0) return false;
+  await pauseSending(trx, accountId, reason);
+  return true;
+}
+
+/**
+ * Resumes sending. Senders release the held messages in pages. The rates that the brakes look at start anew.
  * @throws AppError `not_found`
  */
 export function resumeSending(db: Queryable, accountId: number): Promise<AccountRow> {
   const set = 'sending_paused_at = null, sending_paused_reason = null';
-  return updateAccount(db, accountId, set, [], { release: true });
+  return updateAccount(db, accountId, set, [], { release: true, restartRates: true });
 }
 
 interface AccountUpdate {
@@ -152,6 +169,8 @@ interface AccountUpdate {
   stopSending?: true;
   /** Makes senders look at once which held messages may go. */
   release?: true;
+  /** Forgets the outcomes that were counted so far. */
+  restartRates?: true;
 }
 
 async function updateAccount(
@@ -159,7 +178,7 @@ async function updateAccount(
   id: number,
   set: string,
   values: unknown[],
-  { stopSending, release }: AccountUpdate,
+  { stopSending, release, restartRates }: AccountUpdate,
 ): Promise<AccountRow> {
   const { rows } = await db.query<AccountRow>(
     `with stopped as materialized (select ${stopSending ? 'stop_intents($1)' : 'null'}),
@@ -168,6 +187,7 @@ async function updateAccount(
          where id = $1 and kind = 'customer' and (select count(*) from stopped) = 1 returning ${COLUMNS}
        )${stopSending ? `, ${endReleaseCtes('(select id from updated)')}` : ''}
        ${release ? `, ${releaseCtes('(select id from updated)')}` : ''}
+       ${restartRates ? `, restarted as (delete from account_outcomes where account_id in (select id from updated))` : ''}
      select * from updated`,
     [id, ...values],
   );

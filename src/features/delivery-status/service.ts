@@ -57,6 +57,15 @@ export const deliveryStatusResource = z.object({
   }),
   reason: z.enum(reasons).nullable(),
   remediation: z.string().nullable(),
+  pause: z
+    .object({
+      since: z.iso.datetime(),
+      reason: z
+        .string()
+        .meta({ description: '`bounce_rate`, `complaint_rate`, or the words of an operator.' }),
+    })
+    .nullable()
+    .meta({ description: 'Null: sending is not paused.' }),
 });
 
 export type DeliveryStatus = z.input<typeof deliveryStatusResource>;
@@ -129,5 +138,6 @@ export async function readDeliveryStatus(
     },
     reason: rule?.reason ?? null,
     remediation: rule?.remediation ?? null,
+    pause: capacity.pause && { since: capacity.pause.since.toISOString(), reason: capacity.pause.reason },
   };
 }
