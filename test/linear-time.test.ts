@@ -10,6 +10,7 @@ import { parsePhone } from '../src/delivery/addresses/phone.ts';
 import { parseReturnPath } from '../src/delivery/addresses/return-path.ts';
 import { classifyBounce } from '../src/delivery/bounces.ts';
 import { relaxedBodyHash, relaxedField } from '../src/delivery/dkim/canonical.ts';
+import { readReport } from '../src/delivery/inbound/report.ts';
 import { encodeText } from '../src/delivery/mime/body-encoding.ts';
 import { encodeWords } from '../src/delivery/mime/encoded-words.ts';
 import { formatAddressField, formatTextField } from '../src/delivery/mime/header-fields.ts';
@@ -53,6 +54,17 @@ function request(type: string, ...chunks: Buffer[]): IncomingMessage {
   return Object.assign(Readable.from(chunks), {
     headers: { 'content-type': type, 'content-length': length },
   }) as unknown as IncomingMessage;
+}
+
+function reportPart(type: string, text: string): string {
+  return `Content-Type: multipart/report; boundary=b\r\n\r\n--b\r\nContent-Type: ${type}\r\n\r\n${text}\r\n--b--\r\n`;
+}
+
+/** @param mailOf makes a mail from a stranger's text */
+function report(mailOf: (text: string) => string): [limit: number, run: (text: string) => unknown] {
+  const read = (text: string) =>
+    readReport({ head: Buffer.from(mailOf(text)), envelopeFrom: '', feedbackLoop: true });
+  return [128 * KB, read];
 }
 
 function multipart(filename: string, file: string): Promise<unknown> {
@@ -109,6 +121,18 @@ const functions: Record<string, [limit: number, run: (text: string) => unknown]>
     64 * KB,
     (text) => classifyBounce({ code: 450, enhanced: '4.2.1', text, stage: 'rcpt' }),
   ],
+  'readReport of a mail': report((text) => text),
+  'readReport of a header': report((text) => `X-A: ${text}\r\n\r\n`),
+  'readReport of an old bounce': report(
+    (text) => `Subject: x\r\n\r\nHi. This is the qmail-send\r\n\r\n<${text}`,
+  ),
+  'readReport of a delivery report': report((text) =>
+    reportPart('message/delivery-status', `Action: failed\r\nDiagnostic-Code: ${text}`),
+  ),
+  'readReport of a feedback report': report((text) =>
+    reportPart('message/feedback-report', `Feedback-Type: abuse\r\n${text}`),
+  ),
+  'readReport of a returned header': report((text) => reportPart('message/rfc822', `Message-ID: <${text}`)),
   countSegments: [256 * KB, countSegments],
   malformedHeaderErrors: [10_000, (text) => malformedHeaderErrors({ [text]: text, 'X-A': text })],
   malformedTagErrors: [10_000, (text) => malformedTagErrors({ [text]: text })],

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import { once } from 'node:events';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ListenerLimits, MailListener } from '../../../src/delivery/inbound/listener.ts';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -32,24 +32,28 @@ let sender: TestSender;
 let tenant: TestTenant;
 let listener: MailListener;
 
-beforeEach(async () => {
+beforeAll(async () => {
   test = await createTestDatabase({ poolMax: 4 });
   relay = await startSmtpServer();
-  tenant = await createTestTenant(test.database, 'Acme');
   sender = await startTestSender({ url: test.url, port: relay.port });
   listener = await startTestListener(test.url);
 });
-afterEach(async () => {
+beforeEach(async () => {
+  tenant = await createTestTenant(test.database, 'Acme');
+});
+afterAll(async () => {
   await listener.stop();
   await sender.stop();
   await relay.stop();
   await test.drop();
 });
 
-const query = <Row extends object>(text: string, values: unknown[] = []) =>
-  test.database.pool.query<Row>(text, values).then((result) => result.rows);
+/** @param text with the account as `$1` */
+const query = <Row extends object>(text: string) =>
+  test.database.pool.query<Row>(text, [tenant.accountId]).then((result) => result.rows);
+const counts = () => statusCounts(test.database, tenant.accountId);
 const untilCounts = (expected: Record<string, number>) =>
-  eventually(async () => expect(await statusCounts(test.database)).toEqual(expected));
+  eventually(async () => expect(await counts()).toEqual(expected));
 
 /** Sends an email to ann@…, and returns what the recipient's server knows of it. */
 async function sendOne(prefix = 'ann'): Promise<ReportedMail> {
@@ -70,19 +74,21 @@ describe('a bounce that is mailed to the return path', () => {
     expect(await report(mail, deliveryStatus(mail))).toBe('250 2.0.0');
     await untilCounts({ bounced: 1 });
     const bounce = { type: 'hard', subtype: 'no_such_mailbox', diagnostic: '550 5.1.1 User unknown' };
-    expect(await query('select bounce from messages')).toEqual([{ bounce }]);
-    expect(await query(`select type, data -> 'bounce' as bounce from events`)).toEqual([
+    expect(await query('select bounce from messages where account_id = $1')).toEqual([{ bounce }]);
+    expect(await query(`select type, data -> 'bounce' as bounce from events where account_id = $1`)).toEqual([
       { type: 'email.bounced', bounce },
     ]);
-    expect(await query('select address_key, reason from suppressions')).toEqual([
+    expect(await query('select address_key, reason from suppressions where account_id = $1')).toEqual([
       { address_key: 'ann0@example.com', reason: 'hard_bounce' },
     ]);
     await queueEmails(test.database, tenant, 1, { prefix: 'ann' });
     await untilCounts({ bounced: 1, failed: 1 });
-    expect(await query(`select failure ->> 'code' as code from messages where status = 'failed'`)).toEqual([
-      { code: 'suppressed' },
-    ]);
-    expect(relay.received).toHaveLength(1);
+    expect(
+      await query(
+        `select failure ->> 'code' as code from messages where account_id = $1 and status = 'failed'`,
+      ),
+    ).toEqual([{ code: 'suppressed' }]);
+    expect(relay.received.filter(({ to }) => to === mail.to)).toHaveLength(1);
   });
 
   it('counts once, however often and in whatever form it is mailed', async () => {
@@ -95,8 +101,8 @@ describe('a bounce that is mailed to the return path', () => {
     ];
     const replies = await Promise.all(reports.map((data) => report(mail, data)));
     expect(replies).toEqual(['250 2.0.0', '250 2.0.0', '250 2.0.0']);
-    expect(await query('select count(*) from events')).toEqual([{ count: 1 }]);
-    expect(await query('select count(*) from suppressions')).toEqual([{ count: 1 }]);
+    expect(await query('select count(*) from events where account_id = $1')).toEqual([{ count: 1 }]);
+    expect(await query('select count(*) from suppressions where account_id = $1')).toEqual([{ count: 1 }]);
   });
 
   it('does not suppress the address if the mailbox is full or the message was refused as spam', async () => {
@@ -106,13 +112,13 @@ describe('a bounce that is mailed to the return path', () => {
     await untilCounts({ bounced: 2 });
     expect(
       await query(
-        `select bounce ->> 'type' as type, bounce ->> 'subtype' as subtype from messages order by id`,
+        `select bounce ->> 'type' as type, bounce ->> 'subtype' as subtype from messages where account_id = $1 order by id`,
       ),
     ).toEqual([
       { type: 'soft', subtype: 'mailbox_full' },
       { type: 'soft', subtype: 'blocked' },
     ]);
-    expect(await query('select 1 from suppressions')).toEqual([]);
+    expect(await query('select 1 from suppressions where account_id = $1')).toEqual([]);
   });
 
   it('is found by the envelope id if the relay mails it to another address', async () => {
@@ -158,7 +164,9 @@ describe('a complaint', () => {
       '250 2.0.0',
     );
     await untilCounts({ complained: 1 });
-    expect(await query('select reason from suppressions')).toEqual([{ reason: 'complaint' }]);
+    expect(await query('select reason from suppressions where account_id = $1')).toEqual([
+      { reason: 'complaint' },
+    ]);
   });
 
   it('is not believed without a genuine reference', async () => {
@@ -173,7 +181,7 @@ describe('a complaint', () => {
       '250 2.0.0',
     );
     await untilCounts({ sent: 1 });
-    expect(await query('select 1 from suppressions')).toEqual([]);
+    expect(await query('select 1 from suppressions where account_id = $1')).toEqual([]);
   });
 });
 
@@ -209,21 +217,23 @@ describe('the listener', () => {
     gate.shut();
     const bounce = { to: mail.returnPath, data: deliveryStatus(mail) };
     expect(await deliver(gated.port, bounce)).toBe('451 4.3.0');
-    expect(await statusCounts(test.database)).toEqual({ sent: 1 });
+    expect(await counts()).toEqual({ sent: 1 });
     gate.open();
     await eventually(async () => expect(await deliver(gated.port, bounce)).toBe('250 2.0.0'));
     // No waiting here: the reply means that the report is committed.
-    expect(await statusCounts(test.database)).toEqual({ bounced: 1 });
+    expect(await counts()).toEqual({ bounced: 1 });
     await gated.stop();
     await gate.close();
   });
 
   it('records the reports of others if one of a group fails', async () => {
-    const [one, other] = [await sendOne('one'), await sendOne('other')];
-    await query(`create function refuse() returns trigger language plpgsql as $$ begin raise 'no'; end $$`);
-    await query(
+    const [one, other] = [await sendOne('refused'), await sendOne('other')];
+    await test.database.pool.query(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise 'no'; end $$`,
+    );
+    await test.database.pool.query(
       `create trigger refuse before update on messages for each row
-       when (new.status = 'bounced' and new.to_key like 'one%') execute function refuse()`,
+       when (new.status = 'bounced' and new.to_key like 'refused%') execute function refuse()`,
     );
     const replies = await Promise.all([one, other].map((mail) => report(mail, deliveryStatus(mail))));
     expect(replies).toEqual(['451 4.3.0', '250 2.0.0']);
