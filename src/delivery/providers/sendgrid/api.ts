@@ -1,14 +1,24 @@
 /** Requests to the Twilio SendGrid API v3 (https://www.twilio.com/docs/sendgrid/api-reference). */
-import { createPublicKey } from 'node:crypto';
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Egress } from '../../../platform/egress/client.ts';
 import { type ApiRequest, type ApiResponse, type ApiResult, requestApi } from '../http-api.ts';
 
 export const SENDGRID = 'SendGrid';
 
-/** @returns the key of base64 text without PEM lines, as SendGrid shows it */
-export function verificationKey(text: string) {
-  return createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' });
+/** Reading a key takes as long as checking a signature. */
+const keys = new LRUCache<string, KeyObject>({
+  max: 100,
+  memoMethod: (text) => createPublicKey({ key: Buffer.from(text, 'base64'), format: 'der', type: 'spki' }),
+});
+
+/**
+ * @param text base64 without PEM lines, as SendGrid shows it
+ * @throws Error if it is no key
+ */
+export function verificationKey(text: string): KeyObject {
+  return keys.memo(text);
 }
 
 function isVerificationKey(text: string): boolean {
