@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { benchCallbacks, type CallbacksBenchOptions } from './callbacks.ts';
 import { benchFairness, type FairnessBenchOptions } from './fairness.ts';
 import { describeMachine } from './machine.ts';
 import { benchLive, type LiveBenchOptions } from './live.ts';
@@ -37,6 +38,17 @@ program
     const machine = describeMachine();
     const result = await benchWebhooks(options);
     process.stdout.write(`${JSON.stringify({ bench: 'webhooks', machine, options, ...result }, null, 2)}\n`);
+  });
+
+program
+  .command('callbacks')
+  .description('reports/s that providers send to the callback routes, one and a hundred in each request')
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
+  .option('--facts <n>', 'reports of each measurement', Number, 30_000)
+  .action(async (options: CallbacksBenchOptions) => {
+    const machine = describeMachine();
+    const result = await benchCallbacks(options);
+    process.stdout.write(`${JSON.stringify({ bench: 'callbacks', machine, options, ...result }, null, 2)}\n`);
   });
 
 program
