@@ -1,9 +1,15 @@
+import { randomBytes } from 'node:crypto';
 import { Pool } from 'undici';
 import { messageReference } from '../../src/delivery/addresses/reference.ts';
-import { addProvider, type NamedProvider, requireProviderKind } from '../../src/delivery/providers/named.ts';
+import { addProvider, requireProviderKind } from '../../src/delivery/providers/named.ts';
 import { createKeyring, type Keyring } from '../../src/platform/secrets/keyring.ts';
 import { queueEmails } from '../support/queued.ts';
-import { callbackSettings, signAsSendgrid, type SignedCallback } from '../support/signed-callbacks.ts';
+import {
+  callbackSettings,
+  mailgunCallback,
+  signAsSendgrid,
+  type SignedCallback,
+} from '../support/signed-callbacks.ts';
 import { percentile, rounded } from './machine.ts';
 import { waitForApi } from './messages.ts';
 import { cpuPer } from './process-usage.ts';
@@ -17,19 +23,31 @@ export interface CallbacksBenchOptions {
 }
 
 const CONNECTIONS = 32;
+/** Mailgun reports each event by itself, SendGrid up to a thousand at once. */
+const SINGLE = 'mailgun';
+const BATCHED = 'sendgrid';
 const BATCH = 100;
 /** Requests with which V8 compiles the hot code. */
 const WARM_UP = 2_000;
-const KIND = 'sendgrid';
+const WRITTEN_AT_ONCE = 1_000;
 
 /** Writes messages that the provider has accepted, and returns their references. */
-async function sentMessages(stage: Stage, keyring: Keyring, count: number): Promise<string[]> {
+async function sentMessages(
+  stage: Stage,
+  keyring: Keyring,
+  provider: string,
+  count: number,
+): Promise<string[]> {
   const { pool } = stage.database;
   await pool.query('truncate messages, message_contents, message_events, send_queue');
-  const ids = await queueEmails(stage.database, stage, count);
+  const ids: number[] = [];
+  while (ids.length < count) {
+    const next = Math.min(WRITTEN_AT_ONCE, count - ids.length);
+    ids.push(...(await queueEmails(stage.database, stage, next)));
+  }
   await pool.query(
     `update messages set status = 'sent', provider = $1, provider_message_id = 'abc', sent_at = now(), sent_attempt = 1`,
-    [KIND],
+    [provider],
   );
   await pool.query('truncate send_queue');
   await pool.query('vacuum analyze messages');
@@ -38,10 +56,16 @@ async function sentMessages(stage: Stage, keyring: Keyring, count: number): Prom
   return ids.map((messageId) => messageReference(key, { accountId: stage.accountId, messageId }));
 }
 
-/** Signed callbacks that report the delivery of each message, `size` in each. */
-function callbacksOf(references: readonly string[], size: number): SignedCallback[] {
+type Callbacks = (references: readonly string[]) => SignedCallback[];
+
+/** One callback for each message. Each has a token of its own. */
+const singles: Callbacks = (references) =>
+  references.map((reference) => mailgunCallback(randomBytes(25).toString('hex'), 'delivered', reference));
+
+/** Callbacks that report a hundred messages each. */
+const batches: Callbacks = (references) => {
   const timestamp = Math.floor(Date.now() / 1_000);
-  const events = references.map((carillon_reference, n) => ({
+  const events = references.map((reference, n) => ({
     event: 'delivered',
     email: `recipient${n}@example.com`,
     timestamp,
@@ -49,12 +73,12 @@ function callbacksOf(references: readonly string[], size: number): SignedCallbac
     sg_message_id: `abc${n}.recvd-5f7c`,
     'smtp-id': `<${n}@mail.bench.test>`,
     response: '250 2.0.0 OK: queued as 4bXyZ12mRz',
-    carillon_reference,
+    carillon_reference: reference,
   }));
-  return Array.from({ length: Math.ceil(events.length / size) }, (_, n) =>
-    signAsSendgrid(events.slice(n * size, (n + 1) * size)),
+  return Array.from({ length: Math.ceil(events.length / BATCH) }, (_, n) =>
+    signAsSendgrid(events.slice(n * BATCH, (n + 1) * BATCH)),
   );
-}
+};
 
 /** Posts callbacks, one at a time on each connection. */
 async function post(
@@ -98,18 +122,20 @@ async function bareKoa(callbacks: readonly SignedCallback[], facts: number): Pro
   }
 }
 
-async function measure(
-  stage: Stage,
-  api: Measured,
-  provider: NamedProvider,
-  keyring: Keyring,
-  facts: number,
-  size: number,
-) {
-  const path = `/callbacks/${KIND}/${provider.callbackToken}`;
-  const references = await sentMessages(stage, keyring, facts + WARM_UP);
-  await post(stage.apiPort, path, callbacksOf(references.slice(0, WARM_UP), size), 200);
-  const callbacks = callbacksOf(references.slice(WARM_UP), size);
+interface Bench {
+  stage: Stage;
+  api: Measured;
+  keyring: Keyring;
+}
+
+async function measure({ stage, api, keyring }: Bench, kindName: string, facts: number, make: Callbacks) {
+  const kind = requireProviderKind(kindName);
+  const settings = callbackSettings[kindName] ?? {};
+  const added = await addProvider(stage.database.pool, keyring, { name: kindName, kind, settings });
+  const path = `/callbacks/${kindName}/${added.callbackToken}`;
+  const references = await sentMessages(stage, keyring, kindName, facts + WARM_UP);
+  await post(stage.apiPort, path, make(references.slice(0, WARM_UP)), 200);
+  const callbacks = make(references.slice(WARM_UP));
   const before = { api: api.usage(), postgres: stage.postgresUsage() };
   const { seconds, ...latencies } = await post(stage.apiPort, path, callbacks, 200);
   const usage = {
@@ -120,26 +146,20 @@ async function measure(
     `select count(*)::int as count from messages where status = 'delivered'`,
   );
   if (rows[0]?.count !== facts + WARM_UP) throw new Error(`${rows[0]?.count} messages are delivered`);
-  return {
-    facts_per_second: rounded(facts / seconds),
-    ...latencies,
-    ...usage,
-    bare_koa_facts_per_second: await bareKoa(callbacks, facts),
-  };
+  const calibration = { bare_koa_facts_per_second: await bareKoa(callbacks, facts) };
+  return { facts_per_second: rounded(facts / seconds), ...latencies, ...usage, ...calibration };
 }
 
 async function oneRun({ facts }: CallbacksBenchOptions) {
   const stage = await openStage();
   const keyring = createKeyring(stage.settings.APP_SECRET ?? '');
-  const kind = requireProviderKind(KIND);
-  const settings = callbackSettings[KIND] ?? {};
-  const provider = await addProvider(stage.database.pool, keyring, { name: KIND, kind, settings });
-  const api = startRole('api', stage.settings);
+  const api = startRole('api', { ...stage.settings, EMAIL_PROVIDER_URL: 'capture:' });
+  const bench = { stage, api, keyring };
   try {
     await waitForApi(stage.apiPort);
     return {
-      single: await measure(stage, api, provider, keyring, facts, 1),
-      batches: await measure(stage, api, provider, keyring, facts, BATCH),
+      single: await measure(bench, SINGLE, facts, singles),
+      batches: await measure(bench, BATCHED, facts, batches),
     };
   } finally {
     await api.stop();
