@@ -1,6 +1,5 @@
 import type pg from 'pg';
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
-import { parsePhone } from '../../delivery/addresses/phone.ts';
+import { recipientKey } from '../../delivery/addresses/recipient.ts';
 import { backlogName } from '../../delivery/backlog.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { messageClasses } from '../../delivery/message.ts';
@@ -58,19 +57,16 @@ export interface MessageService {
 }
 
 /** The recipient in the form of `to_key`. Text that is not an address matches nothing. */
-function recipientKey(to: string | undefined): string | undefined {
+function toKeyOf(to: string | undefined): string | undefined {
   if (to === undefined) return undefined;
-  const email = parseEmailAddress(to);
-  if (!('error' in email)) return email.key;
-  const phone = parsePhone(to);
-  return 'error' in phone ? '' : phone.e164;
+  return recipientKey('email', to) ?? recipientKey('sms', to) ?? '';
 }
 
 function filtersOf(query: ListMessagesQuery): MessageFilters {
   return {
     status: query.status,
     channel: query.channel,
-    toKey: recipientKey(query.to),
+    toKey: toKeyOf(query.to),
     idempotencyKey: query.idempotency_key,
     createdAfter: query.created_after,
     createdBefore: query.created_before,
