@@ -1,10 +1,10 @@
 import { Option, type Command } from 'commander';
 import { accountTiers } from '../delivery/limits/capacity.ts';
 import type { AccountRow, ApprovalState, OperatorSettings } from '../features/accounts/service.ts';
-import { inTransaction } from '../platform/db/queryable.ts';
+import { inTransaction, type Queryable } from '../platform/db/queryable.ts';
 import type { EventPublisher } from '../platform/events/publish.ts';
 import { factLines, print, withDatabase, type Fact } from './context.ts';
-import { amountOrDefault, email, id, words } from './values.ts';
+import { amountOrDefault, email, id, nameList, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
 const accounts = () => import('../features/accounts/service.ts');
@@ -28,6 +28,9 @@ export function addAccountCommands(program: Command): void {
   addPauseAndResume(account);
 }
 
+const PROVIDERS_HELP =
+  'providers in the order in which they are used if one fails, such as acme-ses,acme-smtp; "default" is EMAIL_PROVIDER_URL';
+
 const approvalStates: ApprovalState[] = ['not_required', 'pending', 'approved', 'rejected'];
 
 interface SettingOptions {
@@ -38,6 +41,8 @@ interface SettingOptions {
   allowance?: number | 'default';
   spendCap?: number | 'default';
   comped?: boolean;
+  emailProviders?: string[];
+  smsProviders?: string[];
 }
 
 interface CreateOptions extends SettingOptions {
@@ -85,14 +90,29 @@ function addSet(account: Command): void {
     .argument('<account>', 'the id of the account', id)
     .option('--name <name>', 'new name', words)
     .option('--comped', 'free of charge')
+    .option('--email-providers <names>', PROVIDERS_HELP, nameList)
+    .option('--sms-providers <names>', 'the same for SMS', nameList)
     .option('--no-comped', 'charged')
-    .addHelpText('after', '\nExample:\n  $ carillon account set 1 --tier trusted --allowance 2000000')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ carillon account set 1 --tier trusted --allowance 2000000\n  $ carillon account set 1 --email-providers acme-ses,default',
+    )
     .action(async (accountId: number, options: SettingOptions, command: Command) => {
-      const changed = await withDatabase(async ({ database }) =>
-        (await accounts()).setAccount(database.pool, accountId, settingsOf(options)),
-      );
+      const changed = await withDatabase(async ({ database }) => {
+        const orders = await providerOrdersOf(database.pool, options);
+        return (await accounts()).setAccount(database.pool, accountId, { ...settingsOf(options), ...orders });
+      });
       print(command, changed, factLines(describe(changed)));
     });
+}
+
+/** The providers by id. */
+async function providerOrdersOf(db: Queryable, { emailProviders, smsProviders }: SettingOptions) {
+  const { readProviderOrder } = await import('../delivery/providers/named.ts');
+  return {
+    ...(emailProviders ? { emailProviderIds: await readProviderOrder(db, 'email', emailProviders) } : {}),
+    ...(smsProviders ? { smsProviderIds: await readProviderOrder(db, 'sms', smsProviders) } : {}),
+  };
 }
 
 function addPauseAndResume(account: Command): void {
@@ -162,6 +182,8 @@ function describe(account: AccountRow): Fact[] {
     ['24-hour allowance', account.allowance_per_day ?? 'default'],
     ['spend cap (cents)', account.spend_cap_monthly_cents ?? 'default'],
     ['approval', account.approval_state],
+    ['email providers (ids)', account.email_provider_ids?.join(', ')],
+    ['SMS providers (ids)', account.sms_provider_ids?.join(', ')],
     ['paused since', account.sending_paused_at],
     ['paused because', account.sending_paused_reason],
   ];

@@ -7,6 +7,7 @@ import { addApiKeyCommands } from './api-key.ts';
 import { addDkimCommands } from './dkim.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addSmsSenderCommands } from './sms-sender.ts';
+import { addProviderCommands } from './provider.ts';
 import { addStartCommand } from './start.ts';
 import { addUserCommands } from './user.ts';
 
@@ -41,6 +42,7 @@ export function buildProgram(): Command {
   addUserCommands(program);
   addApiKeyCommands(program);
   addDkimCommands(program);
+  addProviderCommands(program);
   addSmsSenderCommands(program);
   return program;
 }

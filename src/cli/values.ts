@@ -32,3 +32,10 @@ export function words(text: string): string {
   if (trimmed === '') throw new InvalidArgumentError('It must not be empty.');
   return trimmed;
 }
+
+/** Parses names separated by commas. */
+export function nameList(text: string): string[] {
+  const names = text.split(',').map((name) => name.trim());
+  if (names.includes('')) throw new InvalidArgumentError('It must be names, separated by commas.');
+  return names;
+}

@@ -12,6 +12,7 @@ import {
   type EmailChannelSettings,
   type ProviderChannel,
 } from '../delivery/send/hand-over.ts';
+import { createFailOver } from '../delivery/send/fail-over.ts';
 import { createSender } from '../delivery/send/loop.ts';
 import { createNamedChannels, type NamedChannels } from '../delivery/send/named-channel.ts';
 import { createFollowProviders } from '../delivery/send/named-shares.ts';
@@ -118,7 +119,9 @@ function openSender(
   rest: Pick<Parameters<typeof createSender>[0], 'process' | 'events' | 'log'>,
 ): QueueLoop {
   const { pool } = database;
-  const followProviders = createFollowProviders({ pool, open: named.open, log: rest.log });
+  const { log } = rest;
+  const failOver = createFailOver({ pool, waker, log });
+  const followProviders = createFollowProviders({ pool, open: named.open, failOver, log });
   return createSender({
     pool,
     waker,
@@ -194,6 +197,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
       await lanes.stop();
       await Promise.all([sender.stop(), webhooks.stop()]);
       await channels.named.close();
+      await apis.close();
       await reaper.stop();
       await process.close();
       await waker.close();

@@ -36,6 +36,8 @@ interface QueueOptions {
   prefix?: string;
   source?: MessageSource;
   queuedHoursAgo?: number;
+  /** The named provider; by default the account's first, or that of the settings. */
+  providerId?: number;
   /** Of the nth message. */
   text?: (n: number) => string;
 }
@@ -45,7 +47,13 @@ export async function queueEmails(
   { pool }: Database,
   { accountId, brandId }: QueuedAccount,
   count: number,
-  { prefix = 'u', source = { class: messageClasses.transactional }, queuedHoursAgo, text }: QueueOptions = {},
+  {
+    prefix = 'u',
+    source = { class: messageClasses.transactional },
+    queuedHoursAgo,
+    providerId,
+    text,
+  }: QueueOptions = {},
 ): Promise<number[]> {
   const ids = await allocateMessageIds(pool, count);
   const messages = ids.map((id, n) => ({
@@ -59,6 +67,7 @@ export async function queueEmails(
     to_key: `${prefix}${n}@example.com`,
     from_address: `sandbox-${accountId}@mail.test`,
     subject: `Hello ${n}`,
+    provider_id: providerId,
     html: `<p>Hi ${id}</p>`,
     text: text?.(n) ?? `Hi ${id}`,
   }));

@@ -7,8 +7,13 @@ import type { SendingDomain, SendingDomains } from '../../src/delivery/dkim/doma
 import type { DkimSigner } from '../../src/delivery/dkim/sign.ts';
 import type { PreparePool } from '../../src/delivery/mime/prepare-pool.ts';
 import { createSmtpProvider } from '../../src/delivery/providers/smtp.ts';
-import { createEmailChannel, type ProviderChannel } from '../../src/delivery/send/hand-over.ts';
+import {
+  createEmailChannel,
+  type EmailChannelSettings,
+  type ProviderChannel,
+} from '../../src/delivery/send/hand-over.ts';
 import type { LinkTracker } from '../../src/delivery/send/tracked-links.ts';
+import type { FollowProviders } from '../../src/delivery/send/named-shares.ts';
 import { createSender } from '../../src/delivery/send/loop.ts';
 import { upkeep } from '../../src/features/upkeep.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
@@ -123,6 +128,7 @@ export interface TestSenderOptions {
   signers?: readonly DkimSigner[];
   domains?: SendingDomains;
   channel?: ProviderChannel;
+  followProviders?: FollowProviders;
 }
 
 export const TEST_LIMITS = {
@@ -133,10 +139,10 @@ export const TEST_LIMITS = {
 };
 
 /** An email channel whose provider refuses each message temporarily, once `answered` resolves. */
-export function slowChannel(answered: Promise<unknown>, providerId = DEFAULT_PROVIDER): ProviderChannel {
+export function slowChannel(answered: Promise<unknown>): ProviderChannel {
   return {
     channel: 'email',
-    providerId,
+    providerId: DEFAULT_PROVIDER,
     provider: 'slow',
     reportSeconds: 0,
     concurrency: 2,
@@ -145,6 +151,24 @@ export function slowChannel(answered: Promise<unknown>, providerId = DEFAULT_PRO
       return batch.map(() => ({ kind: 'deferred', response: '450 later' }));
     },
     close: () => Promise.resolve(),
+  };
+}
+
+/** How test channels compose emails. */
+export function emailSettings(
+  options: {
+    signers?: readonly DkimSigner[] | undefined;
+    domains?: SendingDomains | undefined;
+    links?: LinkTracker | undefined;
+  } = {},
+): EmailChannelSettings {
+  return {
+    mailDomain: 'mail.test',
+    returnPathKey: Buffer.alloc(32, 1),
+    referenceKey: Buffer.alloc(32, 2),
+    signersFor: (_domain: string, sending: SendingDomain | null) => sending?.signers ?? options.signers ?? [],
+    ...(options.domains ? { domains: options.domains } : {}),
+    ...(options.links ? { links: options.links } : {}),
   };
 }
 
@@ -161,15 +185,7 @@ export function testEmailChannel(options: {
     target: { host: '127.0.0.1', port: options.port, security: 'none', clientName: 'mail.test' },
     connections: options.connections ?? 2,
   });
-  const settings = {
-    mailDomain: 'mail.test',
-    returnPathKey: Buffer.alloc(32, 1),
-    referenceKey: Buffer.alloc(32, 2),
-    signersFor: (_domain: string, sending: SendingDomain | null) => sending?.signers ?? options.signers ?? [],
-    ...(options.domains ? { domains: options.domains } : {}),
-    ...(options.links ? { links: options.links } : {}),
-  };
-  return createEmailChannel(provider, settings, options.threads);
+  return createEmailChannel(provider, emailSettings(options), options.threads);
 }
 
 /** Starts the send loop as the sender role does, in this process, with an SMTP server on this machine. */
@@ -188,6 +204,7 @@ export async function startTestSender(options: TestSenderOptions): Promise<TestS
     process,
     waker,
     channels: [channel],
+    ...(options.followProviders ? { followProviders: options.followProviders } : {}),
     limits: TEST_LIMITS,
     events: testEvents,
     log,

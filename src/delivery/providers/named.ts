@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { AppError, invalid, issueMessage, type ValidationErrors } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type Keyring, type SealedPlace, UnsealError } from '../../platform/secrets/keyring.ts';
+import { DEFAULT_PROVIDER } from '../backlog.ts';
 import type { Channel } from '../message.ts';
 import type { ProviderKind } from './kind.ts';
 import { providerKind, providerKinds } from './kinds.ts';
@@ -99,6 +100,11 @@ function checkName(name: string): void {
   if (RESERVED_NAMES.includes(name)) throw invalid({ name: ['is reserved'] });
 }
 
+/** The settings of a row as they were given. @throws UnsealError */
+export function storedSettings({ id, settingsSealed }: ProviderRow, keyring: Keyring): ProviderSettings {
+  return JSON.parse(keyring.open(settingsSealed, placeOf('settings_sealed', id))) as ProviderSettings;
+}
+
 /**
  * Reads the settings of a row.
  * @throws UnusableProviderError if its kind is unknown, or its settings cannot be decrypted or are no longer valid
@@ -108,8 +114,7 @@ export function openProvider(row: ProviderRow, keyring: Keyring): NamedProvider 
   const kind = providerKind(row.kind);
   if (!kind) throw new UnusableProviderError(`provider ${name}: this version has no kind ${row.kind}`);
   try {
-    const stored: unknown = JSON.parse(keyring.open(row.settingsSealed, placeOf('settings_sealed', id)));
-    const settings = parseProviderSettings(kind, stored as ProviderSettings);
+    const settings = parseProviderSettings(kind, storedSettings(row, keyring));
     const callbackToken = keyring.open(row.callbackTokenSealed, placeOf('callback_token_sealed', id));
     return { id, name, channel, kind, settings, callbackToken, createdAt, updatedAt };
   } catch (error) {
@@ -228,6 +233,27 @@ export async function addProvider(
     if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error;
     throw new AppError('conflict', `there is already a provider ${name}`);
   }
+}
+
+/**
+ * Reads an order of providers: names, or `default` for the provider of the settings.
+ * @returns their ids; null for the provider of the settings alone
+ * @throws AppError validation_error if a name is unknown, or is a provider of the other channel
+ */
+export async function readProviderOrder(
+  db: Queryable,
+  channel: Channel,
+  names: readonly string[],
+): Promise<number[] | null> {
+  const rows = await listProviderRows(db);
+  const ids = names.map((name) => {
+    if (name === 'default') return DEFAULT_PROVIDER;
+    const row = rows.find((each) => each.name === name && each.channel === channel);
+    if (!row) throw invalid({ [`${channel}-providers`]: [`names ${name}, which is no ${channel} provider`] });
+    return row.id;
+  });
+  const order = [...new Set(ids)];
+  return order.length === 1 && order[0] === DEFAULT_PROVIDER ? null : order;
 }
 
 /**

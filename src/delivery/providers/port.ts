@@ -71,8 +71,6 @@ export interface EmailProvider {
   readonly signing?: 'provider';
   /** Batches that it can work on at once. The sender keeps this many in flight. */
   readonly concurrency: number;
-  /** Messages a second that one sender process may hand over; absent: no bound. */
-  readonly maxPerSecond?: number;
   /**
    * Hands over a batch of at most 50 emails. Resolves when every email has its outcome, in the order of the batch.
    * Never rejects if the provider fails: that is the outcome (`fault`, `unknown`) of each email concerned.
@@ -101,7 +99,6 @@ export interface OutgoingSms {
 export interface SmsProvider {
   readonly name: string;
   readonly concurrency: number;
-  readonly maxPerSecond?: number;
   handOver(batch: readonly OutgoingSms[]): Promise<HandOverOutcome[]>;
   close(): Promise<void>;
 }

@@ -19,6 +19,8 @@ export interface Backlogs {
   refresh(): Promise<void>;
   /** The backlogs of a share of the queue that may have due messages. @param share as `shareName` returns it */
   due(share: string): Iterable<DueBacklog>;
+  /** All backlogs that the last walk has found, and those that were named since. */
+  all(): Iterable<Backlog>;
   /** Forgets a backlog that a claim has emptied, unless a hint named it after the claim began. */
   emptied(backlog: DueBacklog): void;
   /** Milliseconds until the next look is worthwhile; null if nothing is known to be waiting. */
@@ -121,6 +123,10 @@ class KnownBacklogs implements Backlogs {
       this.#add(next);
     }
     return this.#due.get(share)?.values() ?? [];
+  }
+
+  all(): Iterable<Backlog> {
+    return [...[...this.#due.values()].flatMap((ofShare) => [...ofShare.values()]), ...this.#later];
   }
 
   emptied(backlog: DueBacklog): void {

@@ -31,6 +31,8 @@ export interface Breaker {
   waitMs(): number;
   /** Milliseconds since the breaker opened, however often it was tested since; 0 while it is closed. */
   openMs(): number;
+  /** Milliseconds since the provider last worked; Infinity if it never did. */
+  workedMs(): number;
   report(): BreakerReport;
 }
 
@@ -84,6 +86,7 @@ function codesOf(response: string): string {
 export function createBreaker(clock: () => number = Date.now): Breaker {
   let openUntil: number | null = null;
   let openedAt: number | null = null;
+  let workedAt = -Infinity;
   let failures = 0;
   let trying = false;
   let strains = 0;
@@ -113,13 +116,12 @@ export function createBreaker(clock: () => number = Date.now): Breaker {
       if (openUntil === null) return () => undefined;
       if (clock() < openUntil || trying) return null;
       trying = true;
-      return () => {
-        trying = false;
-      };
+      return () => void (trying = false);
     },
     succeeded() {
       openUntil = null;
       openedAt = null;
+      workedAt = clock();
       failures = 0;
       strains = 0;
       trying = false;
@@ -134,10 +136,8 @@ export function createBreaker(clock: () => number = Date.now): Breaker {
       strains = 0;
       failed(because);
     },
-    waitMs() {
-      if (openUntil === null) return 0;
-      return trying ? FIRST_BACKOFF_MS : Math.max(0, openUntil - clock());
-    },
+    waitMs: () => (trying ? FIRST_BACKOFF_MS : Math.max(0, (openUntil ?? 0) - clock())),
+    workedMs: () => clock() - workedAt,
     openMs: () => (openedAt === null ? 0 : clock() - openedAt),
     report() {
       if (openUntil === null) return { state: 'closed', reason: null, retryAt: null };

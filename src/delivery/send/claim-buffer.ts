@@ -144,14 +144,13 @@ const wantedOfOthersNow = (length: number, ahead: number) =>
  * @param workers how many take batches from it
  * @param budget of the process
  * @param now milliseconds of a monotonic clock
- * @param pace of the provider
  */
 export function createClaimBuffer(
   workers: number,
   budget: ByteBudget = createByteBudget(),
   now: () => number = () => performance.now(),
-  pace: Pace = createPace(workers),
 ): ClaimBuffer {
+  const pace = createPace(workers);
   const turns = new Turns();
   const heavy = createHeavyBatches(workers, serve);
   const waiting: ((batch: Claim[] | null) => void)[] = [];

@@ -23,8 +23,6 @@ export interface ProviderChannel extends QueueShare {
    * sends no reports, or repeating is safe.
    */
   readonly reportSeconds: number;
-  /** Messages that the provider takes a second from this process; absent: as many as it can. */
-  readonly maxPerSecond?: number;
   /** How many batches the provider takes at once. */
   readonly concurrency: number;
   /**
@@ -181,7 +179,6 @@ export function createEmailChannel(
     channel: 'email',
     ...share,
     concurrency: provider.concurrency,
-    ...(provider.maxPerSecond === undefined ? {} : { maxPerSecond: provider.maxPerSecond }),
     async handOver(batch, onComposed = () => undefined) {
       if (batch.some((message) => isHeavy(weighed(message)))) return handOverWithHeavy(batch, onComposed);
       const waited = createStopwatch();
@@ -211,7 +208,6 @@ export function createSmsChannel(
     channel: 'sms',
     ...share,
     concurrency: provider.concurrency,
-    ...(provider.maxPerSecond === undefined ? {} : { maxPerSecond: provider.maxPerSecond }),
     handOver: (batch) => provider.handOver(batch.map((message) => composeSms(message, key))),
     close: () => provider.close(),
   };

@@ -4,6 +4,7 @@ import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
 import { shareName } from '../backlog.ts';
 import { listProviderRows, type ProviderRow, UnusableProviderError } from '../providers/named.ts';
 import type { Backlogs } from './backlogs.ts';
+import type { FailOver } from './fail-over.ts';
 import type { ProviderChannel } from './hand-over.ts';
 import type { Shares } from './shares.ts';
 
@@ -22,6 +23,7 @@ export interface FollowDeps {
   pool: pg.Pool;
   /** @throws UnusableProviderError if this process cannot use the row, and ConfigError if its settings are wrong */
   open(row: ProviderRow): ProviderChannel;
+  failOver: FailOver;
   log: Logger;
 }
 
@@ -37,10 +39,11 @@ const labelOf = ({ channel, name }: ProviderRow) => `${channel}:${name}`;
 
 /**
  * Opens the channels of named providers, and looks every two seconds which were added, changed or removed. A provider
- * that cannot be opened is shown to operators; its messages wait.
+ * that cannot be opened is shown to operators; its messages wait. In the same rounds, messages of providers that fail
+ * are moved.
  */
-export function createFollowProviders({ pool, open, log }: FollowDeps): FollowProviders {
-  return (shares) => {
+export function createFollowProviders({ pool, open, failOver, log }: FollowDeps): FollowProviders {
+  return (shares, backlogs) => {
     const followed = new Map<number, Followed>();
 
     function openRow(row: ProviderRow): void {
@@ -75,7 +78,9 @@ export function createFollowProviders({ pool, open, log }: FollowDeps): FollowPr
 
     return repeat(
       async () => {
-        apply(await listProviderRows(pool));
+        const rows = await listProviderRows(pool);
+        apply(rows);
+        await failOver(shares, backlogs, new Set(rows.map(({ id }) => id)));
         return FOLLOW_MS;
       },
       { log, name: 'looking for named providers', retryMs: FOLLOW_MS },

@@ -32,14 +32,10 @@ function within(count: number, min: number, max: number): number {
   return Math.min(max, Math.max(min, Math.floor(count)));
 }
 
-/**
- * @param workers how many batches the provider takes at once
- * @param maxPerSecond messages a second that the provider takes from all workers together
- */
-export function createPace(workers: number, maxPerSecond = Infinity): Pace {
+/** @param workers how many batches the provider takes at once */
+export function createPace(workers: number): Pace {
   let meanMs: number | null = null;
-  const leastMs = Math.max((workers * 1_000) / maxPerSecond, 0.01);
-  const messageMs = () => Math.max(meanMs ?? FIRST_GUESS_MS, leastMs);
+  const messageMs = () => Math.max(meanMs ?? FIRST_GUESS_MS, 0.01);
   return {
     measure(messages, ms) {
       const measured = ms / messages;

@@ -13,8 +13,7 @@ import type { Claim } from './claim.ts';
 import type { ProviderChannel } from './hand-over.ts';
 import { chargeLosses, countLosses, endedConnection, isSuspect } from './losses.ts';
 import { outcomeRecords } from './outcomes.ts';
-import { createPace, MAX_BATCH } from './pace.ts';
-import { createRate, type Rate } from './rate.ts';
+import { MAX_BATCH } from './pace.ts';
 import type { BatchRecord } from './record.ts';
 import type { ServiceOrder } from './service-order.ts';
 
@@ -72,16 +71,12 @@ export class ProviderShare {
   readonly buffer: ClaimBuffer;
   readonly breaker: Breaker = createBreaker();
   readonly #deps: ShareDeps;
-  readonly #rate: Rate;
   #workers: Promise<void>[] = [];
 
   constructor(channel: ProviderChannel, budget: ByteBudget, deps: ShareDeps) {
     this.name = shareName(channel);
     this.channel = channel;
-    const { concurrency, maxPerSecond } = channel;
-    const now = () => performance.now();
-    this.buffer = createClaimBuffer(concurrency, budget, now, createPace(concurrency, maxPerSecond));
-    this.#rate = createRate(maxPerSecond);
+    this.buffer = createClaimBuffer(channel.concurrency, budget);
     this.#deps = deps;
   }
 
@@ -131,8 +126,6 @@ export class ProviderShare {
   async #sendOrGiveBack(claims: Claim[]): Promise<HandedOver> {
     const { channel, buffer, breaker } = this;
     const { loop, log } = this.#deps;
-    const waitMs = this.#rate.reserve(claims.length);
-    if (waitMs > 0) await sleep(waitMs);
     try {
       const leave = breaker.tryEnter();
       if (leave) return await this.#send(claims).finally(leave);

@@ -25,6 +25,9 @@ export interface OperatorSettings {
   /** Messages in a rolling 24 hours; null: the setting of the tier. */
   allowancePerDay?: number | null;
   spendCapMonthlyCents?: number | null;
+  /** Ids of providers in the order in which they are used if one fails; null: only that of the settings. */
+  emailProviderIds?: number[] | null;
+  smsProviderIds?: number[] | null;
 }
 
 /** The columns of `accounts` that an operator sees. */
@@ -37,6 +40,8 @@ export interface AccountRow {
   sandbox_monthly_cap: number | null;
   allowance_per_day: number | null;
   spend_cap_monthly_cents: number | null;
+  email_provider_ids: number[] | null;
+  sms_provider_ids: number[] | null;
   sending_paused_at: Date | null;
   sending_paused_reason: string | null;
   created_at: Date;
@@ -57,6 +62,8 @@ const SETTING_COLUMNS = {
   sandboxMonthlyCap: 'sandbox_monthly_cap',
   allowancePerDay: 'allowance_per_day',
   spendCapMonthlyCents: 'spend_cap_monthly_cents',
+  emailProviderIds: 'email_provider_ids',
+  smsProviderIds: 'sms_provider_ids',
 } satisfies Record<keyof OperatorSettings, keyof AccountRow>;
 
 const COLUMNS = [

@@ -1,0 +1,296 @@
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { type Command, InvalidArgumentError } from 'commander';
+import { requireSettings } from '../config.ts';
+import type { ProviderKind } from '../delivery/providers/kind.ts';
+import type { NamedProvider, ProviderRow, ProviderSettings } from '../delivery/providers/named.ts';
+import { AppError } from '../errors.ts';
+import { inTransaction } from '../platform/db/queryable.ts';
+import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
+import { type CommandContext, factLines, print, withDatabase, type Fact } from './context.ts';
+import { words } from './values.ts';
+
+/** Imported on first use: this program also starts the roles, which need no commands. */
+const named = () => import('../delivery/providers/named.ts');
+const kinds = () => import('../delivery/providers/kinds.ts');
+
+const MAX_SECRET_BYTES = 65_536;
+
+const ADD_HELP = `
+A setting is one of
+  --set name=value       shown in the list of processes: not for secrets
+  --set name=@file       the content of a file
+  --set name=-           standard input
+
+carillon provider kinds lists the kinds with their settings.
+
+Example:
+  $ carillon provider add acme-ses --kind ses --set region=eu-west-1 \\
+      --set access_key_id=AKIA… --set secret_access_key=@/run/secrets/ses`;
+
+const REMOVE_HELP = `
+A provider that is used is removed only with --force. Its domains and SMS senders then use EMAIL_PROVIDER_URL or
+SMS_PROVIDER_URL, and within seconds senders move its queued messages to a further provider of their account, or to
+that of the settings.
+
+Example:
+  $ carillon provider remove acme-ses`;
+
+type SettingText = [name: string, value: string];
+
+function setting(given: string, before: SettingText[] = []): SettingText[] {
+  const [, name, value] = /^([a-z][a-z0-9_]*)=(.*)$/s.exec(given) ?? [];
+  if (name === undefined || value === undefined) {
+    throw new InvalidArgumentError('It must be name=value, name=@file or name=-.');
+  }
+  return [...before, [name, value]];
+}
+
+/** `carillon provider add | set | list | kinds | test | remove` */
+export function addProviderCommands(program: Command): void {
+  const provider = program.command('provider').description('manage the services that send email and SMS');
+  provider
+    .command('add')
+    .description('add a provider; senders use it within seconds')
+    .argument('<name>', 'a name for it: lower-case letters, digits and hyphens', words)
+    .requiredOption('--kind <kind>', 'the kind of service, such as ses', words)
+    .option('--set <name=value>', 'a setting; may be given several times', setting)
+    .addHelpText('after', ADD_HELP)
+    .action(add);
+  provider
+    .command('set')
+    .description('change settings of a provider; the others stay as they are')
+    .argument('<name>', 'the name of the provider', words)
+    .requiredOption('--set <name=value>', 'a setting; may be given several times', setting)
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ carillon provider set acme-ses --set secret_access_key=@/run/secrets/ses',
+    )
+    .action(change);
+  provider
+    .command('list')
+    .description('list the providers; secrets are masked')
+    .option('--reveal', 'show the callback URLs, which are secrets')
+    .action(list);
+  provider.command('kinds').description('list the kinds of providers with their settings').action(listKinds);
+  provider
+    .command('test')
+    .description('check the settings of a provider without sending anything')
+    .argument('<name>', 'the name of the provider', words)
+    .action(test);
+  provider
+    .command('remove')
+    .description('remove a provider')
+    .argument('<name>', 'the name of the provider', words)
+    .option('--force', 'remove it although it is used')
+    .addHelpText('after', REMOVE_HELP)
+    .action(remove);
+}
+
+/** Reads the values of settings. Files and standard input keep secrets out of the list of processes. */
+async function readSettings(given: readonly SettingText[]): Promise<ProviderSettings> {
+  const settings: ProviderSettings = {};
+  for (const [name, value] of given) settings[name] = await readSetting(name, value);
+  return settings;
+}
+
+async function readSetting(name: string, value: string): Promise<string> {
+  if (value !== '-' && !value.startsWith('@')) return value;
+  const content = value === '-' ? await text(process.stdin) : await readSecretFile(name, value.slice(1));
+  if (content.length > MAX_SECRET_BYTES)
+    throw problem(`${name} is longer than ${MAX_SECRET_BYTES} characters`);
+  return content.trim();
+}
+
+async function readSecretFile(name: string, path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw problem(`the file of ${name} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+const problem = (message: string) => new AppError('validation_error', message);
+
+/** Says what is wrong with the options, in their own names, and how the settings are called. */
+async function inOptions<T>(kind: ProviderKind | null, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof AppError) || Object.keys(error.validationErrors).length === 0) throw error;
+    const lines = Object.entries(error.validationErrors).map(([field, messages]) => {
+      const option = field === 'kind' ? '--kind' : field === 'name' ? 'the name' : `--set ${field}`;
+      return `${option} ${messages.join(', ')}`;
+    });
+    const known = kind ? [`settings of ${kind.name}:`, ...settingLines(kind)] : [];
+    throw problem([...lines, ...known].join('\n  '));
+  }
+}
+
+function shapeOf(
+  kind: ProviderKind,
+): [string, { description?: string; safeParse(value: unknown): { success: boolean } }][] {
+  const { shape } = kind.settings as unknown as { shape?: Record<string, never> };
+  return Object.entries(shape ?? {});
+}
+
+function settingLines(kind: ProviderKind): string[] {
+  return shapeOf(kind).map(([name, field]) => {
+    const optional = field.safeParse(undefined).success ? ' (optional)' : '';
+    return `${name}${optional}  ${field.description ?? ''}`.trimEnd();
+  });
+}
+
+function keyringOf({ config }: CommandContext): Keyring {
+  const { APP_SECRET } = requireSettings(config, 'APP_SECRET');
+  return createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
+}
+
+async function requireRow({ database }: CommandContext, name: string): Promise<ProviderRow> {
+  const row = await (await named()).findProviderRow(database.pool, name);
+  if (!row) throw new AppError('not_found', `there is no provider ${name}`);
+  return row;
+}
+
+/** The settings for people: those that are secret are masked. */
+function maskedSettings({ kind, settings }: NamedProvider): Record<string, string> {
+  const shown = Object.entries(settings).map(([name, value]) => [
+    name,
+    kind.secrets.includes(name) ? '***' : String(value),
+  ]);
+  return Object.fromEntries(shown) as Record<string, string>;
+}
+
+function factsOf(provider: NamedProvider, callbackUrl: string | null): Fact[] {
+  return [
+    ['provider', provider.name],
+    ['kind', `${provider.kind.name} (${provider.kind.title})`],
+    ['channel', provider.channel],
+    ...Object.entries(maskedSettings(provider)),
+    ['callback URL', callbackUrl],
+  ];
+}
+
+function nextSteps(provider: NamedProvider, callbackUrl: string | null): string {
+  const { kind } = provider;
+  if (!kind.callbacks) return `${kind.title} has no callbacks.`;
+  return callbackUrl === null
+    ? 'Set PUBLIC_URL, and run carillon provider list --reveal to see the callback URL.'
+    : `Configure the callback URL at ${kind.title} for all delivery events. It contains a secret.`;
+}
+
+async function add(
+  name: string,
+  options: { kind: string; set?: SettingText[] },
+  command: Command,
+): Promise<void> {
+  const { addProvider, callbackUrlOf, requireProviderKind } = await named();
+  const kind = await inOptions(null, async () => requireProviderKind(options.kind));
+  const settings = await readSettings(options.set ?? []);
+  await withDatabase(async (context) => {
+    const keyring = keyringOf(context);
+    const added = await inOptions(kind, () =>
+      addProvider(context.database.pool, keyring, { name, kind, settings }),
+    );
+    const callbackUrl = callbackUrlOf(added, context.config.PUBLIC_URL);
+    print(
+      command,
+      { id: added.id, name, kind: kind.name, channel: added.channel, callbackUrl },
+      `${factLines(factsOf(added, callbackUrl))}\n\n${nextSteps(added, callbackUrl)}`,
+    );
+  });
+}
+
+async function change(name: string, options: { set: SettingText[] }, command: Command): Promise<void> {
+  const { changeProviderSettings, findProvider, openProvider, storedSettings } = await named();
+  const given = await readSettings(options.set);
+  await withDatabase(async (context) => {
+    const keyring = keyringOf(context);
+    const row = await requireRow(context, name);
+    const { kind } = openProvider(row, keyring);
+    const settings = { ...storedSettings(row, keyring), ...given };
+    await inOptions(kind, () =>
+      changeProviderSettings(context.database.pool, keyring, { id: row.id, kind }, settings),
+    );
+    const changed = (await findProvider(context.database.pool, keyring, name)) as NamedProvider;
+    print(command, { name, settings: maskedSettings(changed) }, factLines(factsOf(changed, null)));
+  });
+}
+
+/** What the list shows of a row. One that cannot be read is shown with the reason. */
+async function listed(row: ProviderRow, context: CommandContext, reveal: boolean) {
+  const { callbackUrlOf, openProvider, UnusableProviderError } = await named();
+  const base = { id: row.id, name: row.name, kind: row.kind, channel: row.channel };
+  try {
+    const provider = openProvider(row, keyringOf(context));
+    const callbackUrl = reveal ? callbackUrlOf(provider, context.config.PUBLIC_URL) : null;
+    return { ...base, settings: maskedSettings(provider), callbackUrl, problem: null };
+  } catch (error) {
+    if (!(error instanceof UnusableProviderError)) throw error;
+    return { ...base, settings: {}, callbackUrl: null, problem: error.message };
+  }
+}
+
+async function list(options: { reveal?: boolean }, command: Command): Promise<void> {
+  await withDatabase(async (context) => {
+    const rows = await (await named()).listProviderRows(context.database.pool);
+    const providers = [];
+    for (const row of rows) providers.push(await listed(row, context, options.reveal ?? false));
+    const blocks = providers.map(({ name, kind, channel, settings, callbackUrl, problem: wrong }) =>
+      factLines([
+        ['provider', name],
+        ['kind', kind],
+        ['channel', channel],
+        ...Object.entries(settings),
+        ['callback URL', callbackUrl],
+        ['problem', wrong],
+      ]),
+    );
+    print(command, providers, blocks.length === 0 ? 'no providers' : blocks.join('\n\n'));
+  });
+}
+
+async function listKinds(_options: object, command: Command): Promise<void> {
+  const { providerKinds } = await kinds();
+  const described = providerKinds.map((kind) => ({
+    name: kind.name,
+    title: kind.title,
+    channel: kind.channel,
+    settings: shapeOf(kind).map(([name]) => name),
+  }));
+  const blocks = providerKinds.map((kind) =>
+    [`${kind.name}  ${kind.title}, ${kind.channel}`, ...settingLines(kind)].join('\n  '),
+  );
+  print(command, described, blocks.join('\n\n'));
+}
+
+async function test(name: string, _options: object, command: Command): Promise<void> {
+  const { openProvider } = await named();
+  await withDatabase(async (context) => {
+    const { config, database } = context;
+    const { kind, settings } = openProvider(await requireRow(context, name), keyringOf(context));
+    const [{ createResolver }, { createEgress }] = await Promise.all([
+      import('../platform/dns/resolver.ts'),
+      import('../platform/egress/client.ts'),
+    ]);
+    const resolver = createResolver(config.DNS_SERVERS);
+    const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: 'Carillon/1' });
+    try {
+      const wrong = await kind.check(settings, { config, pool: database.pool, resolver, egress });
+      if (wrong !== null) throw problem(`${name}: ${wrong}`);
+    } finally {
+      await egress.close();
+    }
+    print(command, { name, ok: true }, `${name} works: ${kind.title} accepts the settings`);
+  });
+}
+
+async function remove(name: string, options: { force?: boolean }, command: Command): Promise<void> {
+  const { removeProvider } = await import('../delivery/providers/removal.ts');
+  await withDatabase(async (context) => {
+    const row = await requireRow(context, name);
+    const force = options.force ?? false;
+    const use = await inTransaction(context.database.pool, (trx) => removeProvider(trx, row, { force }));
+    print(command, { name, removed: true, use }, `${name} removed`);
+  });
+}

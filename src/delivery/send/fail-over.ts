@@ -1,0 +1,63 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { Waker } from '../../platform/db/wake.ts';
+import { type Backlog, backlogName, DEFAULT_PROVIDER, shareName } from '../backlog.ts';
+import type { Backlogs } from './backlogs.ts';
+import type { ProviderShare } from './provider-share.ts';
+import { endOutage, isFullPage, listOutages, type Outage, recordOutage, rerouteBacklog } from './reroute.ts';
+import type { Shares } from './shares.ts';
+
+/** A provider whose breaker has been open for so long has an outage: messages go to further providers. */
+const OUTAGE_MS = 60_000;
+
+export interface FailOverDeps {
+  pool: pg.Pool;
+  waker: Pick<Waker, 'wake'>;
+  log: Logger;
+  /** How long a breaker is open before messages go elsewhere; by default 60 s. */
+  outageMs?: number;
+}
+
+/** Looks at the breakers of a sender, and moves messages of providers that fail or were removed. */
+export type FailOver = (shares: Shares, backlogs: Backlogs, liveIds: ReadonlySet<number>) => Promise<void>;
+
+export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailOverDeps): FailOver {
+  /** Records the outage of a share, or its end. @returns whether its messages are to be moved */
+  async function look(share: ProviderShare, outage: Outage | undefined): Promise<boolean> {
+    const { channel, breaker } = share;
+    const ageMs = breaker.openMs();
+    const { provider } = channel;
+    if (ageMs >= outageMs || (ageMs > 0 && outage)) {
+      if (!outage) log.warn({ provider }, 'provider unavailable: its messages go to further providers');
+      await recordOutage(pool, channel, { ageMs, retryMs: breaker.waitMs() });
+      return true;
+    }
+    // A breaker that has not been tested since this process started shows nothing.
+    if (outage && ageMs === 0 && breaker.workedMs() < outage.ageMs) {
+      await endOutage(pool, channel);
+      log.info({ provider }, 'provider works again');
+    }
+    return false;
+  }
+
+  async function moveAll(backlogs: Iterable<Backlog>): Promise<void> {
+    for (const backlog of [...backlogs]) {
+      for (;;) {
+        const page = await rerouteBacklog(pool, backlog);
+        if (page.moved > 0 && page.providerId !== null) {
+          waker.wake('send', [backlogName({ ...backlog, providerId: page.providerId })]);
+        }
+        if (!isFullPage(page)) break;
+      }
+    }
+  }
+
+  return async (shares, backlogs, liveIds) => {
+    const outages = new Map((await listOutages(pool)).map((outage) => [shareName(outage), outage]));
+    for (const share of shares.all()) {
+      if (await look(share, outages.get(share.name))) await moveAll(backlogs.due(share.name));
+    }
+    const isLive = (id: number) => id === DEFAULT_PROVIDER || liveIds.has(id);
+    await moveAll([...backlogs.all()].filter(({ providerId }) => !isLive(providerId)));
+  };
+}

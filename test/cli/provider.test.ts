@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { runProgram } from '../support/programs.ts';
+import { startSmtpServer, type TestSmtpServer } from '../support/sending.ts';
+
+let made: TestDatabase;
+let home: string;
+let server: TestSmtpServer;
+beforeAll(async () => {
+  made = await createTestDatabase();
+  home = mkdtempSync(join(tmpdir(), 'carillon-provider-'));
+  server = await startSmtpServer();
+});
+afterAll(async () => {
+  await server.stop();
+  await made.drop();
+  rmSync(home, { recursive: true, force: true });
+});
+
+async function provider(args: string[], input?: string): Promise<{ code: unknown; output: string }> {
+  const settings = {
+    DATABASE_URL: made.url,
+    APP_SECRET: 'a secret of at least thirty-two characters',
+    PUBLIC_URL: 'https://mail.acme.test/',
+    CARILLON_HOME: join(home, 'none'),
+  };
+  const program = runProgram('src/main.ts', ['provider', ...args], settings, input);
+  return { code: await program.ended, output: program.output() };
+}
+
+describe('carillon provider', () => {
+  it('adds a provider with a secret from a file, and shows the secret nowhere', async () => {
+    const file = join(home, 'url');
+    writeFileSync(file, 'smtp://ann:hunter2@relay.acme.test\n');
+    const added = await provider(['add', 'acme', '--kind', 'smtp', '--set', `url=@${file}`]);
+    expect(added).toMatchObject({ code: 0, output: expect.stringContaining('SMTP has no callbacks.') });
+    const changed = await provider(['set', 'acme', '--set', 'connections=-'], '3\n');
+    const listed = await provider(['list', '--reveal']);
+    expect(listed.output).toMatch(/url +\*\*\*\nconnections +3/);
+    for (const { output } of [added, changed, listed]) expect(output).not.toContain('hunter2');
+  });
+
+  it('names the option that is wrong, and the settings of the kind', async () => {
+    const kind = await provider(['add', 'x', '--kind', 'pigeon']);
+    expect(kind).toMatchObject({
+      code: 1,
+      output: expect.stringMatching(/^carillon: --kind must be one of: /),
+    });
+    const bad = await provider(['add', 'x', '--kind', 'smtp', '--set', 'colour=red']);
+    expect(bad.output).toContain('--set url must be a URL such as smtp:');
+    expect(bad.output).toContain('--set colour is not a setting of this kind');
+    expect(bad.output).toMatch(/settings of smtp:\n {2}url {2}smtp:/);
+    expect((await provider(['add', 'x', '--kind', 'smtp', '--set', 'red'])).output).toContain('name=value');
+    expect((await provider(['test', 'nobody'])).output).toContain('there is no provider nobody');
+  });
+
+  it('prints the callback URL of a service that has callbacks, and masks its secrets', async () => {
+    const set = ['server_token=pm-secret'].flatMap((each) => ['--set', each]);
+    const added = await provider(['add', 'pm', '--kind', 'postmark', ...set]);
+    expect(added.output).toMatch(/https:\/\/mail\.acme\.test\/callbacks\/postmark\/[\w-]{43}\n/);
+    expect(added.output).not.toContain('pm-secret');
+    expect((await provider(['list'])).output).not.toContain('/callbacks/');
+    expect((await provider(['list', '--reveal'])).output).toContain('/callbacks/postmark/');
+  });
+
+  it('tests a provider, and says what is wrong', async () => {
+    const url = `url=smtp://127.0.0.1:${server.port}?tls=off`;
+    await provider(['add', 'works', '--kind', 'smtp', '--set', url]);
+    expect(await provider(['test', 'works'])).toMatchObject({
+      code: 0,
+      output: expect.stringContaining('works works'),
+    });
+    await provider(['add', 'fails', '--kind', 'smtp', '--set', 'url=smtp://127.0.0.1:1?tls=off']);
+    expect(await provider(['test', 'fails'])).toMatchObject({
+      code: 1,
+      output: expect.stringMatching(/^carillon: fails: cannot connect and log in: /),
+    });
+  });
+
+  it('removes a provider that is used only with --force', async () => {
+    await provider(['add', 'used', '--kind', 'smtp', '--set', 'url=smtp://relay.test']);
+    await made.database.pool.query(
+      `insert into accounts (name, email_provider_ids) select 'Acme', array[id] from providers where name = 'used'`,
+    );
+    const refused = await provider(['remove', 'used']);
+    expect(refused).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('used is used by 1 account(s) in their order of providers; --force'),
+    });
+    expect((await provider(['remove', 'used', '--force'])).code).toBe(0);
+    const { rows } = await made.database.pool.query(
+      `select email_provider_ids from accounts where name = 'Acme'`,
+    );
+    expect(rows).toEqual([{ email_provider_ids: null }]);
+    expect((await provider(['list', '--json'])).output).not.toContain('"used"');
+  });
+});
