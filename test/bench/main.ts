@@ -4,6 +4,7 @@ import { benchFairness, type FairnessBenchOptions } from './fairness.ts';
 import { describeMachine } from './machine.ts';
 import { benchLive, type LiveBenchOptions } from './live.ts';
 import { benchMessages } from './messages.ts';
+import { benchReports, type ReportsBenchOptions } from './reports.ts';
 import { benchSize, type SizeBenchOptions } from './size.ts';
 import { benchWebhooks, type WebhooksBenchOptions } from './webhooks.ts';
 
@@ -49,6 +50,18 @@ program
     const machine = describeMachine();
     const result = await benchCallbacks(options);
     process.stdout.write(`${JSON.stringify({ bench: 'callbacks', machine, options, ...result }, null, 2)}\n`);
+  });
+
+program
+  .command('reports')
+  .description('bounces/s that are mailed to the mail role, each accepted once it is committed')
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
+  .option('--reports <n>', 'reports in each run', Number, 5_000)
+  .option('--connections <n>', 'connections of the reporting servers, at most 20', Number, 16)
+  .action(async (options: ReportsBenchOptions) => {
+    const machine = describeMachine();
+    const result = await benchReports(options);
+    process.stdout.write(`${JSON.stringify({ bench: 'reports', machine, options, ...result }, null, 2)}\n`);
   });
 
 program
