@@ -1,25 +1,38 @@
+import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import { serviceHosts } from '../src/features/domains/name.ts';
 import { createDomainWatch } from '../src/features/domains/watch.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import type { Waker } from '../src/platform/db/wake.ts';
 import type { Resolver } from '../src/platform/dns/resolver.ts';
+import { createEgress } from '../src/platform/egress/client.ts';
 import type { EventPublisher } from '../src/platform/events/publish.ts';
+import type { Keyring } from '../src/platform/secrets/keyring.ts';
 import type { DomainActivities } from '../workflows/domains/contract.ts';
 
+/** Of requests to the APIs of providers. */
+const USER_AGENT = 'Carillon/1';
+
 export interface DomainActivityDependencies {
-  config: Pick<Config, 'MAIL_DOMAIN' | 'MAIL_HOST' | 'PUBLIC_URL'>;
+  config: Config;
   database: Database;
   waker: Pick<Waker, 'wake'>;
+  keyring: Keyring;
   resolver: Resolver;
   events: EventPublisher;
+  log: Logger;
+  /** Certificates (PEM) to trust instead of the system's; for tests. */
+  ca?: string[];
 }
 
 /** The activities of the workflow `domain/<id>`. Name servers that do not answer never make an activity fail. */
 export function createDomainActivities(deps: DomainActivityDependencies): DomainActivities {
-  const { config, database, waker, resolver, events } = deps;
+  const { config, database, waker, keyring, resolver, events, log, ca } = deps;
   const { pool } = database;
-  const watch = createDomainWatch({ pool, resolver, events, waker, hosts: serviceHosts(config) });
+  const options = { resolver, allow: config.EGRESS_ALLOW, userAgent: USER_AGENT };
+  const egress = createEgress(ca ? { ...options, ca } : options);
+  const access = { keyring, providers: { config, pool, resolver, egress }, log };
+  const watch = createDomainWatch({ pool, access, resolver, events, waker, hosts: serviceHosts(config) });
   return {
     registerDomain: (domainId) => watch.register(domainId),
 

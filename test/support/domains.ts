@@ -1,8 +1,17 @@
+import pino from 'pino';
+import type { Config } from '../../src/config.ts';
 import { returnPathHostOf } from '../../src/delivery/addresses/return-path-host.ts';
 import { selectorsOf } from '../../src/delivery/dkim/keys.ts';
+import { serviceHosts } from '../../src/features/domains/name.ts';
 import { trackingHostOf } from '../../src/features/domains/records.ts';
+import { createDomainWatch, type DomainWatch } from '../../src/features/domains/watch.ts';
 import type { Database } from '../../src/platform/db/database.ts';
+import { createResolver } from '../../src/platform/dns/resolver.ts';
+import { createEgress } from '../../src/platform/egress/client.ts';
 import type { TestDnsServer } from './dns/server.ts';
+import { testEvents } from './events.ts';
+import type { ProviderApi } from './provider-api.ts';
+import { testKeyring } from './webhooks.ts';
 
 /** Inserts a verified domain without keys. @returns its id */
 export async function insertVerifiedDomain(
@@ -54,4 +63,27 @@ export function rightRecords(id: number, name: string): TestDnsServer['zone'] {
       MX: [{ exchange: 'mail.test', preference: 10 }],
     },
   };
+}
+
+/** The watch of domains without its workflow. */
+export function createTestWatch(
+  { pool }: Database,
+  dns: TestDnsServer,
+  config: Config,
+  api?: ProviderApi,
+): DomainWatch {
+  const resolver = createResolver([dns.address]);
+  const egress = api?.deps.egress ?? createEgress({ resolver, allow: [], userAgent: 'Carillon-Test/1' });
+  return createDomainWatch({
+    pool,
+    access: {
+      keyring: testKeyring,
+      providers: { config, pool, resolver, egress },
+      log: pino({ level: 'silent' }),
+    },
+    resolver,
+    events: testEvents,
+    waker: { wake: () => undefined },
+    hosts: serviceHosts(config),
+  });
 }

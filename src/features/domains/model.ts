@@ -5,6 +5,7 @@ import { TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { RecordChecks } from './check.ts';
+import type { ProviderDemand } from './provider.ts';
 import type { DomainStatus } from './schema.ts';
 import type { DomainState } from './transitions.ts';
 
@@ -209,7 +210,7 @@ export async function endRelease(db: Queryable, id: number): Promise<void> {
 export async function saveProviderRecords(
   db: Queryable,
   id: number,
-  { records, carillonSigns }: { records: readonly ProviderDnsRecord[]; carillonSigns: boolean },
+  { records, carillonSigns }: ProviderDemand,
 ): Promise<void> {
   await db.query(
     `update domains set provider_records = $2, carillon_signs = $3, updated_at = now()

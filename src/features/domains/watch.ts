@@ -19,12 +19,14 @@ import {
   saveProviderRecords,
 } from './model.ts';
 import { type LoadedDomain, presentRecords, recordsOfDomain } from './presenter.ts';
+import { type ProviderAccess, registerWithProvider, verifyWithProvider } from './provider.ts';
 import type { DomainRecord, ServiceHosts } from './records.ts';
 import { afterCheck, type DomainChange, type DomainState, lose, nextCheck } from './transitions.ts';
 import { watchWake } from './workflow.ts';
 
 export interface DomainWatchDeps {
   pool: pg.Pool;
+  access: ProviderAccess;
   resolver: Resolver;
   events: EventPublisher;
   waker: Pick<Waker, 'wake'>;
@@ -45,7 +47,10 @@ export interface DomainWatch {
    * @returns null if the domain was deleted
    */
   check(domainId: number, asOf: Date, force: boolean): Promise<CheckedDomain | null>;
-  /** Registers a domain with its named provider, and stores the records that the provider asks for. */
+  /**
+   * Registers a domain with its named provider, and stores the records that the provider asks for.
+   * @throws Error if the provider cannot be reached, or refuses
+   */
   register(domainId: number): Promise<void>;
   /** Releases a page of the mail that waits for the domain. @returns whether nothing is left */
   release(domain: { domainId: number; accountId: number }): Promise<boolean>;
@@ -124,6 +129,7 @@ async function takeFrom(
 /** What a check has changed. */
 interface Recorded {
   row: DomainRow;
+  change: DomainChange | null;
   queued: QueuedWork[];
 }
 
@@ -134,7 +140,8 @@ async function record(trx: Queryable, deps: DomainWatchDeps, look: Look): Promis
   const row = claims.find(({ id }) => id === domain.row.id);
   if (!row) return null;
   // Another run of this activity has recorded a check since.
-  if (row.checked_at?.getTime() !== domain.row.checked_at?.getTime()) return { row, queued: [] };
+  if (row.checked_at?.getTime() !== domain.row.checked_at?.getTime())
+    return { row, change: null, queued: [] };
   const holder = claims.find(({ id, status }) => status === 'verified' && id !== row.id);
   const before = stateOf(row);
   // A key that has left the DNS and comes back is a new proof.
@@ -147,7 +154,7 @@ async function record(trx: Queryable, deps: DomainWatchDeps, look: Look): Promis
   const saved = await saveCheck(trx, row.id, state, { checks, checkedAt: asOf, nextCheckAt });
   if (change === 'verified') await completeDomainStep(trx, row.account_id, asOf);
   if (change) queued.push(await publish(trx, deps.events, saved, change, look));
-  return { row: saved, queued };
+  return { row: saved, change, queued };
 }
 
 async function check(
@@ -167,16 +174,19 @@ async function check(
   const recorded = await inTransaction(pool, (trx) => record(trx, deps, { domain, records, checks, asOf }));
   if (!recorded) return null;
   waker.wake('outbox');
+  if (recorded.change === 'verified') await verifyWithProvider(deps.access, recorded.row);
   for (const channel of recorded.queued.flatMap((work) => [...work.keys()])) waker.wake(channel);
   return { row: recorded.row, problems: problemsOf(records, recorded.row.checks) };
 }
 
 export function createDomainWatch(deps: DomainWatchDeps): DomainWatch {
-  const { pool, waker } = deps;
+  const { pool, access, waker } = deps;
   return {
     check: (domainId, asOf, force) => check(deps, domainId, asOf, force),
     async register(domainId) {
-      await saveProviderRecords(pool, domainId, { records: [], carillonSigns: true });
+      const row = await findById(pool, domainId);
+      if (!row || row.provider_id === null || row.provider_records !== null) return;
+      await saveProviderRecords(pool, domainId, await registerWithProvider(access, row));
     },
     async release(domain) {
       const { released, backlogs } = await releaseDomainPage(pool, domain);

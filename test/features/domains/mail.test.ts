@@ -3,12 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { authenticate } from 'mailauth';
 import { createSendingDomains } from '../../../src/delivery/dkim/domain-signers.ts';
 import { isReturnPathHost } from '../../../src/delivery/addresses/return-path-host.ts';
-import { serviceHosts } from '../../../src/features/domains/name.ts';
-import { createDomainWatch, type DomainWatch } from '../../../src/features/domains/watch.ts';
-import { createResolver } from '../../../src/platform/dns/resolver.ts';
+import type { DomainWatch } from '../../../src/features/domains/watch.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { startDnsServer, type TestDnsServer, type TestRecords } from '../../support/dns/server.ts';
-import { testEvents } from '../../support/events.ts';
+import { createTestWatch } from '../../support/domains.ts';
 import { eventually } from '../../support/eventually.ts';
 import {
   receivedAtLeast,
@@ -97,13 +95,7 @@ beforeAll(async () => {
   [api, dns, server] = await Promise.all([startTestApi(), startDnsServer(), startSmtpServer()]);
   dns.zone['mail.test'] = { TXT: [`v=spf1 ip4:${RELAY} -all`] };
   const { pool } = api.database;
-  watch = createDomainWatch({
-    pool,
-    resolver: createResolver([dns.address]),
-    events: testEvents,
-    waker: { wake: () => undefined },
-    hosts: serviceHosts(api.config),
-  });
+  watch = createTestWatch(api.database, dns, api.config);
   const { body } = await api.request('POST', '/v1/my/domains', {
     body: { domain: { name: 'acme.example' } },
   });

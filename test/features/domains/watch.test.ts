@@ -2,7 +2,9 @@ import { expect, it } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
+import pino from 'pino';
 import { createDomainActivities } from '../../../activities/domains.ts';
+import { loadConfig } from '../../../src/config.ts';
 import { watchStart } from '../../../src/features/domains/workflow.ts';
 import { createResolver } from '../../../src/platform/dns/resolver.ts';
 import { searchAttributeNames } from '../../../src/platform/temporal/contract.ts';
@@ -16,7 +18,7 @@ import { testEvents } from '../../support/events.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testsThatNeed } from '../../support/tests-that-need.ts';
 import { createTimeSkippingEnvironment } from '../../support/time-skipping.ts';
-import { addWebhook } from '../../support/webhooks.ts';
+import { addWebhook, testKeyring } from '../../support/webhooks.ts';
 
 const { afterAll, afterEach, beforeAll, beforeEach, describe } = testsThatNeed('time-skipping server');
 
@@ -63,7 +65,9 @@ beforeAll(async () => {
     searchAttributes: Object.fromEntries(searchAttributeNames.map((name) => [name, KEYWORD])),
   });
   const activities = createDomainActivities({
-    config: { MAIL_DOMAIN: 'mail.test' },
+    config: loadConfig({ MAIL_DOMAIN: 'mail.test' }),
+    keyring: testKeyring,
+    log: pino({ level: 'silent' }),
     database: test.database,
     waker: { wake: () => undefined },
     // Long enough for a busy machine; a name server that is silent costs twice as long.

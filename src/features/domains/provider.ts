@@ -1,0 +1,61 @@
+import type { Logger } from 'pino';
+import type { ProviderDeps, ProviderDnsRecord } from '../../delivery/providers/kind.ts';
+import { findProvider, type NamedProvider } from '../../delivery/providers/named.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+
+/** How domains reach the services of named providers. */
+export interface ProviderAccess {
+  keyring: Keyring;
+  providers: ProviderDeps;
+  log: Logger;
+}
+
+/** The part of a domain that its provider needs. */
+interface ProvidedDomain {
+  id: number;
+  name: string;
+  provider_id: number | null;
+}
+
+/** What a provider asks for. */
+export interface ProviderDemand {
+  records: ProviderDnsRecord[];
+  carillonSigns: boolean;
+}
+
+async function providerOf(
+  { keyring, providers }: ProviderAccess,
+  { provider_id: id }: ProvidedDomain,
+): Promise<NamedProvider | null> {
+  return id === null ? null : findProvider(providers.pool, keyring, id);
+}
+
+/**
+ * Registers a domain with its provider. It may be registered already.
+ * @returns what the provider asks for: nothing if it knows no domains, or was removed
+ * @throws Error if the provider cannot be reached, or refuses; the message is for the operator
+ */
+export async function registerWithProvider(
+  access: ProviderAccess,
+  domain: ProvidedDomain,
+): Promise<ProviderDemand> {
+  const provider = await providerOf(access, domain);
+  const domains = provider?.kind.domains;
+  if (!provider || !domains) return { records: [], carillonSigns: true };
+  await domains.registerDomain(domain.name, provider.settings, access.providers);
+  const records = await domains.dnsRecords(domain.name, provider.settings, access.providers);
+  return { records, carillonSigns: domains.carillonSigns };
+}
+
+/**
+ * Asks the provider to look at the records of a domain that are right now. If that fails, the provider finds them by
+ * itself later, or refuses mail of the domain until then.
+ */
+export async function verifyWithProvider(access: ProviderAccess, domain: ProvidedDomain): Promise<void> {
+  try {
+    const provider = await providerOf(access, domain);
+    await provider?.kind.domains?.verifyDomain?.(domain.name, provider.settings, access.providers);
+  } catch (error) {
+    access.log.warn({ err: error, domain_id: domain.id }, 'provider not asked to verify a domain');
+  }
+}
