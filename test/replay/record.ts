@@ -14,6 +14,7 @@ import { openEngine } from '../../src/platform/temporal/connection.ts';
 import { run as runWorker } from '../../src/roles/worker.ts';
 import { TEST_SECRET } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { startDnsServer, type TestDnsServer } from '../support/dns/server.ts';
 import { engineService } from '../support/engine-service.ts';
 import { useEngine } from '../support/engine.ts';
 import { startTestServices } from '../support/test-services.ts';
@@ -41,7 +42,12 @@ async function save(program: string, config: Config, workflowId: string, file: s
   await writeFile(file, `${JSON.stringify(history, null, 1)}\n`);
 }
 
-async function onStage(config: Config, work: (stage: Stage) => Promise<void>, url: string): Promise<void> {
+async function onStage(
+  config: Config,
+  dns: TestDnsServer,
+  work: (stage: Stage) => Promise<void>,
+  url: string,
+): Promise<void> {
   const log = pino({ level: 'silent' });
   const live = await registerProcess({ url }, 'sender', upkeep.processWork);
   const [send, webhook] = [createTestLoop('send', live.id() ?? 0), createTestLoop('webhook', live.id() ?? 0)];
@@ -51,7 +57,7 @@ async function onStage(config: Config, work: (stage: Stage) => Promise<void>, ur
   const worker = await runWorker(config);
   const attachment = await attachLoops({ config, database, loops: [send, webhook], log });
   try {
-    await work({ client: engine.client, database, send, webhook });
+    await work({ client: engine.client, database, dns, send, webhook });
   } finally {
     await attachment.stop();
     await worker.stop();
@@ -67,12 +73,15 @@ process.env.CARILLON_TEST_SERVICES = services.address;
 try {
   const { address, namespace } = await useEngine();
   const test = await createTestDatabase();
+  const dns = await startDnsServer();
   const config = loadConfig({
     TEMPORAL_ADDRESS: address,
     TEMPORAL_NAMESPACE: namespace,
     DATABASE_URL: test.url,
     APP_SECRET: TEST_SECRET,
     EGRESS_ALLOW: '127.0.0.0/8',
+    DNS_SERVERS: dns.address,
+    MAIL_DOMAIN: 'mail.test',
     WEBHOOK_RETRY_SCHEDULE: RECORDED_SCHEDULE.join(','),
     LOG_LEVEL: 'silent',
     SHUTDOWN_GRACE_SECONDS: '1',
@@ -86,7 +95,8 @@ try {
       process.stdout.write(`recorded ${scenario.name}\n`);
     }
   };
-  await onStage(config, recordAll, test.url);
+  await onStage(config, dns, recordAll, test.url);
+  dns.close();
   await test.drop();
 } finally {
   await services.stop();

@@ -1,8 +1,11 @@
 import type { Client } from '@temporalio/client';
 import type { Database } from '../../src/platform/db/database.ts';
+import { watchStart } from '../../src/features/domains/workflow.ts';
 import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
 import { webhookWorkflowId, type WebhookRecoveryState } from '../../workflows/webhooks/contract.ts';
 import { createTestTenant } from '../support/api.ts';
+import type { TestDnsServer } from '../support/dns/server.ts';
+import { insertPendingDomain, rightRecords } from '../support/domains.ts';
 import { startReceiver, type Answer } from '../support/https-receiver.ts';
 import { addWebhook, deliveriesOf, publishSent, startWebhookLoop } from '../support/webhooks.ts';
 import type { TestLoop } from '../workflows/test-loop.ts';
@@ -15,6 +18,8 @@ export const RECORDED_SCHEDULE = [1, 2];
 export interface Stage {
   client: Client;
   database: Database;
+  /** The name server of the worker. */
+  dns: TestDnsServer;
   send: TestLoop;
   webhook: TestLoop;
 }
@@ -170,6 +175,39 @@ export const scenarios: Scenario[] = [
         await handle.result();
         return webhookWorkflowId(id);
       });
+    },
+  },
+  {
+    // Wrong, then right, then deleted.
+    name: 'watch-domain-1',
+    async run({ client, database, dns }) {
+      const tenant = await createTestTenant(database, 'Watched');
+      const name = 'recorded.example';
+      const id = await insertPendingDomain(database, tenant, name);
+      const start = watchStart({ id, accountId: tenant.accountId, brandId: tenant.brandId });
+      const { workflowId } = start;
+      const handle = await client.workflow.start(start.workflowType, {
+        workflowId,
+        taskQueue: 'orchestration',
+        args: start.input ?? [],
+      });
+      const recheck = async (status: string) => {
+        await handle.signal('recheck');
+        await until(async () => {
+          const { rows } = await database.pool.query<{ status: string; checked: boolean }>(
+            'select status, checked_at is not null as checked from domains where id = $1',
+            [id],
+          );
+          return rows[0]?.status === status && rows[0].checked;
+        }, 30_000);
+      };
+      await recheck('pending');
+      Object.assign(dns.zone, rightRecords(id, name));
+      await recheck('verified');
+      await database.pool.query('delete from domains where id = $1', [id]);
+      await handle.signal('wake');
+      await handle.result();
+      return workflowId;
     },
   },
 ];
