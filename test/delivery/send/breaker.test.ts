@@ -59,6 +59,25 @@ describe('the breaker', () => {
     expect(breaker.waitMs()).toBe(1_000);
   });
 
+  it('opens at the third batch in a row to which the provider answers nothing', () => {
+    const silence = [{ kind: 'unknown', reason: 'no response' }, { kind: 'not_tried' }] as const;
+    const answer = { kind: 'deferred', response: '450 later' } as const;
+    judgeProvider(breaker, silence, false);
+    judgeProvider(breaker, silence, false);
+    judgeProvider(breaker, [...silence, answer], false);
+    for (let n = 0; n < 3; n += 1) {
+      expect(breaker.report().state).toBe('closed');
+      judgeProvider(breaker, silence, false);
+    }
+    expect(breaker.waitMs()).toBe(1_000);
+    now += 1_000;
+    breaker.tryEnter();
+    judgeProvider(breaker, silence, false);
+    expect(breaker.waitMs()).toBe(2_000);
+    now += 2_000;
+    expect(breaker.openMs()).toBe(3_000);
+  });
+
   it('stays open for only a second, however often the connection of a test ends with a message', () => {
     breaker.failed('unavailable');
     for (let n = 0; n < 5; n += 1) {

@@ -1,0 +1,103 @@
+import type { ServerResponse } from 'node:http';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { addProvider, findProviderRow, requireProviderKind } from '../../../src/delivery/providers/named.ts';
+import { messageClasses } from '../../../src/delivery/message.ts';
+import { intendBatch } from '../../../src/delivery/send/batch.ts';
+import { claimBacklog } from '../../../src/delivery/send/claim.ts';
+import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
+import { createNamedChannels, type NamedChannels } from '../../../src/delivery/send/named-channel.ts';
+import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { eventually } from '../../support/eventually.ts';
+import { type ProviderApi, startProviderApi } from '../../support/provider-api.ts';
+import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
+import { emailSettings, startTestSender, TEST_LIMITS, type TestSender } from '../../support/sending.ts';
+import { callbackSettings } from '../../support/signed-callbacks.ts';
+
+const keyring = createKeyring('a secret of at least thirty-two characters');
+const DEAD = 71;
+
+let test: TestDatabase;
+let service: ProviderApi;
+let channels: NamedChannels;
+let providerId: number;
+let account: QueuedAccount;
+let sender: TestSender | null;
+/** The responses that the service has not sent yet. */
+let waiting: ServerResponse[];
+
+beforeAll(async () => {
+  [test, service] = await Promise.all([createTestDatabase(), startProviderApi()]);
+  channels = createNamedChannels({ keyring, providers: service.deps, settings: emailSettings() });
+  const settings = { ...callbackSettings.sendgrid, base_url: service.baseUrl };
+  const kind = requireProviderKind('sendgrid');
+  providerId = (await addProvider(test.database.pool, keyring, { name: 'acme', kind, settings })).id;
+  account = await insertAccount(test.database);
+  await insertSender(test.database, DEAD);
+});
+afterAll(async () => {
+  await channels.close();
+  await service.close();
+  await test.drop();
+});
+beforeEach(() => {
+  sender = null;
+  waiting = [];
+  service.requests = [];
+  service.answer = (_request, response) => void waiting.push(response);
+});
+afterEach(async () => {
+  for (const response of waiting) response.destroy();
+  await sender?.stop();
+  await test.database.pool.query('truncate messages, message_events, send_queue, handovers cascade');
+});
+
+const query = <Row extends object>(text: string, values: unknown[] = []) =>
+  test.database.pool.query<Row>(text, values).then(({ rows }) => rows);
+
+describe('a message of a provider with callbacks whose outcome is unknown', () => {
+  it('waits 120 s for its callback, and is then handed over again', async () => {
+    await queueEmails(test.database, account, 1, { providerId });
+    const row = await findProviderRow(test.database.pool, 'acme');
+    if (!row) throw new Error('no provider');
+    sender = await startTestSender({ url: test.url, port: 0, channel: channels.open(row) });
+    await eventually(() => expect(waiting).toHaveLength(1));
+    waiting.shift()?.destroy();
+    // Both times are those of the transaction that recorded the outcome.
+    const waits = () =>
+      query<{ seconds: number }>(
+        `select extract(epoch from q.due_at - m.updated_at)::int as seconds
+         from messages m join send_queue q on q.message_id = m.id where m.status = 'unknown' and q.owner is null`,
+      );
+    await eventually(async () => expect(await waits()).toEqual([{ seconds: 120 }]));
+    expect(service.requests).toHaveLength(1);
+    await query('update send_queue set due_at = now()');
+    await eventually(() => expect(service.requests).toHaveLength(2));
+  });
+
+  it('waits 120 s if its sender died, unless it is not transactional', async () => {
+    const source = { class: messageClasses.campaign, campaign_id: 1 };
+    const [transactional] = await queueEmails(test.database, account, 1, { providerId });
+    await queueEmails(test.database, account, 1, { providerId, source });
+    const { pool } = test.database;
+    const base = {
+      channel: 'email',
+      accountId: account.accountId,
+      providerId,
+      owner: DEAD,
+      quantum: 10,
+    } as const;
+    for (const priority of [messageClasses.transactional, messageClasses.campaign]) {
+      const claims = await claimBacklog(pool, { ...base, class: priority }, TEST_LIMITS);
+      const intent = { owner: DEAD, seq: priority, provider: 'acme', reportSeconds: 120, claims };
+      expect(await intendBatch(pool, intent)).toHaveLength(1);
+    }
+    await recoverDeadSender(pool, DEAD);
+    expect(await query('select status from messages')).toEqual([
+      { status: 'unknown' },
+      { status: 'unknown' },
+    ]);
+    const waits = `select message_id, due_at > now() + interval '60 seconds' as later from send_queue`;
+    expect(await query(waits)).toEqual([{ message_id: transactional, later: true }]);
+  });
+});
