@@ -2,7 +2,10 @@ import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import { z } from 'zod';
 
-/** The calibration of accepted requests: a Koa server that only parses a JSON body, validates it with zod and responds. */
+/**
+ * The calibration of accepted requests: a Koa server that only parses a JSON body, validates it with zod and responds.
+ * A GET is the calibration of redirects.
+ */
 const schema = z.strictObject({
   channel: z.enum(['email', 'sms']),
   to: z.string().min(1).max(1_000),
@@ -20,6 +23,12 @@ async function readJson(request: AsyncIterable<Buffer>): Promise<unknown> {
 const app = new Koa();
 let id = 0;
 app.use(async (ctx) => {
+  if (ctx.method === 'GET') {
+    ctx.status = 302;
+    ctx.set('Location', 'https://a.test/1?x=1&y=%20#z');
+    ctx.body = '';
+    return;
+  }
   const parsed = schema.safeParse(await readJson(ctx.req));
   ctx.status = parsed.success ? 201 : 422;
   ctx.body = { id: ++id, status: 'queued', ...parsed.data };

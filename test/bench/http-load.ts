@@ -5,8 +5,10 @@ export interface LoadOptions {
   port: number;
   path: string;
   headers: Record<string, string>;
-  /** Returns the JSON body of request `n`. */
-  body: (n: number) => string;
+  /** Returns the JSON body of request `n`, which is a POST. */
+  body?: (n: number) => string;
+  /** Returns the path of request `n`, which is a GET. */
+  get?: (n: number) => string;
   /** Returns the `Idempotency-Key` of request `n`. */
   key?: (n: number) => string;
   connections: number;
@@ -18,7 +20,7 @@ export interface LoadResult {
   p50_ms: number;
   p99_ms: number;
   requests: number;
-  /** The number of responses other than 2xx. */
+  /** The number of responses other than 2xx and 302. */
   errors: number;
 }
 
@@ -28,11 +30,19 @@ interface Tally {
   sent: number;
 }
 
-/** Returns the start of every request: the request line and the shared headers. */
-function headOf(options: LoadOptions): string {
-  const headers = { Host: 'localhost', 'Content-Type': 'application/json', ...options.headers };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `POST ${options.path} HTTP/1.1\r\n${lines.join('')}`;
+/** Returns a function that writes request `n`. */
+function createWriter({ path, headers, body, get, key }: LoadOptions): (n: number) => string {
+  const shared = { Host: 'localhost', ...(body ? { 'Content-Type': 'application/json' } : {}), ...headers };
+  const lines = Object.entries(shared)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('');
+  return (n) => {
+    if (get) return `GET ${get(n)} HTTP/1.1\r\n${lines}\r\n`;
+    const content = body?.(n) ?? '';
+    const idempotency = key ? `Idempotency-Key: ${key(n)}\r\n` : '';
+    const length = `Content-Length: ${Buffer.byteLength(content)}`;
+    return `POST ${path} HTTP/1.1\r\n${lines}${idempotency}${length}\r\n\r\n${content}`;
+  };
 }
 
 /** Returns the length of the response at the start of `text`, which has a Content-Length; 0 if it is incomplete. */
@@ -46,7 +56,7 @@ function responseLength(text: string): number {
 
 /** Sends one request after another over a keep-alive connection until `end`. */
 function runConnection(options: LoadOptions, end: number, tally: Tally): Promise<void> {
-  const head = headOf(options);
+  const requestOf = createWriter(options);
   return new Promise((resolve, reject) => {
     const socket = net.connect({ port: options.port, host: '127.0.0.1', noDelay: true });
     let buffered = '';
@@ -54,10 +64,7 @@ function runConnection(options: LoadOptions, end: number, tally: Tally): Promise
     const next = () => {
       startedAt = performance.now();
       if (startedAt > end) return void socket.end();
-      const n = tally.sent++;
-      const body = options.body(n);
-      const key = options.key ? `Idempotency-Key: ${options.key(n)}\r\n` : '';
-      socket.write(`${head}${key}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+      socket.write(requestOf(tally.sent++));
     };
     socket
       .on('connect', next)
@@ -67,7 +74,7 @@ function runConnection(options: LoadOptions, end: number, tally: Tally): Promise
       buffered += chunk.toString('latin1');
       const length = responseLength(buffered);
       if (length === 0) return;
-      if (buffered.charAt(9) !== '2') tally.errors += 1;
+      if (!/^(?:2|302)/.test(buffered.slice(9, 12))) tally.errors += 1;
       tally.latencies.push(performance.now() - startedAt);
       buffered = buffered.slice(length);
       next();

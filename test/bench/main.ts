@@ -3,9 +3,10 @@ import { benchCallbacks, type CallbacksBenchOptions } from './callbacks.ts';
 import { benchFairness, type FairnessBenchOptions } from './fairness.ts';
 import { describeMachine } from './machine.ts';
 import { benchLive, type LiveBenchOptions } from './live.ts';
-import { benchMessages } from './messages.ts';
 import { benchReports, type ReportsBenchOptions } from './reports.ts';
+import { benchMessages, type MessagesBenchOptions } from './messages.ts';
 import { benchSize, type SizeBenchOptions } from './size.ts';
+import { benchTracking, type TrackingBenchOptions } from './tracking.ts';
 import { benchWebhooks, type WebhooksBenchOptions } from './webhooks.ts';
 
 const program = new Command('npm run bench --').description(
@@ -19,7 +20,8 @@ program
   .option('--seconds <n>', 'seconds of load in each run', Number, 8)
   .option('--backlog <n>', 'queued messages to drain', Number, 50_000)
   .option('--latency-seconds <n>', 'seconds at 20 requests/s', Number, 15)
-  .action(async (options: { runs: number; seconds: number; backlog: number; latencySeconds: number }) => {
+  .option('--links <n>', 'tracked links in each drained message', Number, 0)
+  .action(async (options: MessagesBenchOptions) => {
     const machine = describeMachine();
     const result = await benchMessages(options);
     process.stdout.write(`${JSON.stringify({ bench: 'messages', machine, options, ...result }, null, 2)}\n`);
@@ -76,6 +78,18 @@ program
     const machine = describeMachine();
     const result = await benchLive(options);
     process.stdout.write(`${JSON.stringify({ bench: 'live', machine, options, ...result }, null, 2)}\n`);
+  });
+
+program
+  .command('tracking')
+  .description('clicks/s and opens/s of tracked mail, every hit kept, and the latency of redirects at 200/s')
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
+  .option('--seconds <n>', 'seconds of each measurement', Number, 10)
+  .option('--messages <n>', 'messages whose links are followed', Number, 20_000)
+  .action(async (options: TrackingBenchOptions) => {
+    const machine = describeMachine();
+    const result = await benchTracking(options);
+    process.stdout.write(`${JSON.stringify({ bench: 'tracking', machine, options, ...result }, null, 2)}\n`);
   });
 
 program

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { queueEmails } from '../support/queued.ts';
 import { startCountingServer } from '../support/smtp/counting-server.ts';
 import { loadHttp, type LoadResult } from './http-load.ts';
@@ -15,6 +16,8 @@ export interface MessagesBenchOptions {
   seconds: number;
   backlog: number;
   latencySeconds: number;
+  /** Tracked links in each drained message. */
+  links: number;
 }
 
 const CONNECTIONS = 32;
@@ -94,10 +97,31 @@ async function empty(stage: Stage): Promise<void> {
   );
 }
 
+/** Makes all messages the same tracked mail with this many links. */
+async function addLinks(
+  { database: { pool }, settings }: Stage,
+  ids: number[],
+  links: number,
+): Promise<void> {
+  const paragraphs = Array.from(
+    { length: links },
+    (_, n) =>
+      `<p>Thank you. <a href="https://shop.example.com/orders/${n}?utm_source=mail">Your order</a></p>`,
+  );
+  const key = createKeyring(settings.APP_SECRET ?? '').subkey('tracking').id;
+  const tracking = { opens: true, clicks: true, host: 'https://links.bench.test', key };
+  await pool.query('update message_contents set html = $2 where message_id = any($1)', [
+    ids,
+    paragraphs.join(''),
+  ]);
+  await pool.query('update messages set tracking = $2 where id = any($1)', [ids, JSON.stringify(tracking)]);
+}
+
 /** Measures from the first message that arrives to the last, so that the sender's start does not count. */
-async function drained(stage: Stage, backlog: number) {
+async function drained(stage: Stage, { backlog, links }: MessagesBenchOptions) {
   await empty(stage);
-  await queueEmails(stage.database, stage, backlog);
+  const ids = await queueEmails(stage.database, stage, backlog);
+  if (links > 0) await addLinks(stage, ids, links);
   await stage.database.pool.query('vacuum analyze messages, message_contents, send_queue');
   await stage.database.pool.query('checkpoint');
   const server = await startInteractive(COUNTING_SERVER, ['0']);
@@ -178,7 +202,7 @@ async function oneRun(stage: Stage, options: MessagesBenchOptions) {
     const accept = await accepted(stage, api, options.seconds);
     const endToEnd = await latency(stage, options.latencySeconds);
     await api.stop();
-    const drain = await drained(stage, options.backlog);
+    const drain = await drained(stage, options);
     return { calibration, accept, drain, latency_at_20_per_second: endToEnd };
   } finally {
     await api.stop();
