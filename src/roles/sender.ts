@@ -5,6 +5,7 @@ import { createSendingDomains } from '../delivery/dkim/domain-signers.ts';
 import { ensureSigningKeys, loadSigningKeys } from '../delivery/dkim/keys.ts';
 import { createDkimSigner, type DkimSigner } from '../delivery/dkim/sign.ts';
 import { limitSettings } from '../delivery/limits/authority.ts';
+import { createOptOutRecording } from '../delivery/refused-opt-outs.ts';
 import { createEmailProvider, createSmsProvider, signsMessages } from '../delivery/providers/registry.ts';
 import {
   createEmailChannel,
@@ -79,6 +80,7 @@ interface ChannelDeps {
   egress: Egress;
   /** Signers of the service's own domain. */
   signers: readonly DkimSigner[];
+  log: Logger;
 }
 
 interface Channels {
@@ -87,7 +89,7 @@ interface Channels {
   named: NamedChannels;
 }
 
-function openChannels({ config, database, keyring, resolver, egress, signers }: ChannelDeps): Channels {
+function openChannels({ config, database, keyring, resolver, egress, signers, log }: ChannelDeps): Channels {
   const deps = { config, pool: database.pool, resolver };
   const email = createEmailProvider(deps);
   const sms = createSmsProvider(deps);
@@ -107,6 +109,7 @@ function openChannels({ config, database, keyring, resolver, egress, signers }: 
       keyring,
       providers: { ...deps, egress },
       settings: { ...settings, signersFor: createSignersFor(config, signers, true) },
+      optOut: createOptOutRecording(database.pool, keyring, log),
     }),
   };
 }
@@ -167,7 +170,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const signers = await whenAvailable(() => loadSigners(config, database, keyring));
   const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: WEBHOOK_USER_AGENT });
   const apis = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: PROVIDER_USER_AGENT });
-  const channels = openChannels({ config, database, keyring, resolver, egress: apis, signers });
+  const channels = openChannels({ config, database, keyring, resolver, egress: apis, signers, log });
   const process = await whenAvailable(() => registerProcess(options, 'sender', upkeep.processWork, log));
   const waker = createWaker(options);
   const events = createEventPublisher(eventConsumers);

@@ -1,32 +1,87 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { isOptedOut } from '../../src/delivery/opt-outs.ts';
+import { twilio } from '../../src/delivery/providers/twilio.ts';
 import { createOptOutRecording } from '../../src/delivery/refused-opt-outs.ts';
+import type { BatchMessage } from '../../src/delivery/send/batch.ts';
+import { createSmsChannel } from '../../src/delivery/send/hand-over.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { answerJson, type ProviderApi, startProviderApi } from '../support/provider-api.ts';
 import { insertAccount } from '../support/queued.ts';
 
 const keyring = createKeyring('a secret of at least thirty-two characters');
 let made: TestDatabase;
+let api: ProviderApi;
 beforeAll(async () => {
   made = await createTestDatabase();
+  api = await startProviderApi();
 });
-afterAll(() => made.drop());
+afterAll(async () => {
+  await made.drop();
+  await api.close();
+});
 
-describe('an opt-out that a provider knows of', () => {
-  it('is recorded when the provider refuses a message', async () => {
+const STOPPED = '+14155552671';
+
+/** Sends SMS through Twilio, which knows that one recipient opted out. */
+function openChannel(warnings: unknown[], db: Pick<TestDatabase['database']['pool'], 'query'>) {
+  api.answer = (request, response) => {
+    const stopped = new URLSearchParams(request.body).get('To') === STOPPED;
+    const refusal = { code: 21610, message: 'Attempt to send to unsubscribed recipient', status: 400 };
+    return answerJson(stopped ? 400 : 201, stopped ? refusal : { sid: 'SM1' })(request, response);
+  };
+  const settings = twilio.settings.parse({
+    account_sid: `AC${'0a'.repeat(16)}`,
+    auth_token: 'an auth token of 32 characters..',
+    from: '+14155550100',
+    base_url: api.baseUrl,
+  });
+  const provider = twilio.create(settings, { ...api.deps, callbackUrl: null });
+  const log = { warn: (...args: unknown[]) => void warnings.push(args) } as never;
+  const share = { providerId: 1, provider: 'twilio-us', reportSeconds: 120 };
+  return createSmsChannel(
+    provider,
+    keyring.subkey('reference').key,
+    share,
+    createOptOutRecording(db, keyring, log),
+  );
+}
+
+const message = (account: { accountId: number; brandId: number }, messageId: number, to: string) =>
+  ({
+    ...account,
+    messageId,
+    attempt: 1,
+    channel: 'sms',
+    to,
+    from: null,
+    text: 'Hi',
+    segments: 1,
+  }) as BatchMessage;
+
+describe('an SMS that Twilio refuses because its recipient answered STOP', () => {
+  it('is refused, and records the opt-out from the brand', async () => {
     const { pool } = made.database;
-    const { accountId, brandId } = await insertAccount(made.database);
-    const logged: unknown[] = [];
-    const log = { warn: (...args: unknown[]) => void logged.push(args) } as never;
-    const refused = { messageId: 7, accountId, brandId, channel: 'sms', to: '+14155552671' } as const;
-    await createOptOutRecording(pool, keyring, log)(refused);
-    expect(await isOptedOut(pool, keyring, { brandId, channel: 'sms', address: refused.to })).toBe(true);
+    const account = await insertAccount(made.database);
+    const channel = openChannel([], pool);
+    const outcomes = await channel.handOver([
+      message(account, 6, '+14155552672'),
+      message(account, 7, STOPPED),
+    ]);
+    expect(outcomes).toMatchObject([{ kind: 'accepted' }, { kind: 'refused', code: 'rejected' }]);
     const { rows } = await pool.query('select source, message_id from opt_outs where brand_id = $1', [
-      brandId,
+      account.brandId,
     ]);
     expect(rows).toEqual([{ source: 'provider', message_id: 7 }]);
-    const broken = { query: () => Promise.reject(new Error('lost')) };
-    await expect(createOptOutRecording(broken, keyring, log)(refused)).resolves.toBeUndefined();
-    expect(logged).toHaveLength(1);
+    const address = { brandId: account.brandId, channel: 'sms', address: STOPPED } as const;
+    expect(await isOptedOut(pool, keyring, address)).toBe(true);
+  });
+
+  it('is refused also if the opt-out cannot be recorded', async () => {
+    const warnings: unknown[] = [];
+    const channel = openChannel(warnings, { query: () => Promise.reject(new Error('lost')) } as never);
+    const account = { accountId: 1, brandId: 1 };
+    expect(await channel.handOver([message(account, 8, STOPPED)])).toMatchObject([{ kind: 'refused' }]);
+    expect(warnings).toHaveLength(1);
   });
 });

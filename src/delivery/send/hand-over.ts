@@ -193,22 +193,32 @@ export function createEmailChannel(
   };
 }
 
+const isOptOut = (outcome: HandOverOutcome | undefined): boolean =>
+  outcome?.kind === 'refused' && outcome.optedOut === true;
+
 /**
  * Sends SMS through a provider.
  * @param referenceKey signs the references that providers keep
  * @param share by default that of the provider of the settings
+ * @param optOut records that the recipient of a refused message opted out at the provider; it never rejects
  */
 export function createSmsChannel(
   provider: SmsProvider,
   referenceKey: Buffer,
   share: NamedShare = defaultShare(provider),
+  optOut: (message: BatchMessage) => Promise<void> = () => Promise.resolve(),
 ): ProviderChannel {
   const key = createSecretKey(referenceKey);
   return {
     channel: 'sms',
     ...share,
     concurrency: provider.concurrency,
-    handOver: (batch) => provider.handOver(batch.map((message) => composeSms(message, key))),
+    async handOver(batch) {
+      const outcomes = await provider.handOver(batch.map((message) => composeSms(message, key)));
+      const refused = batch.filter((_, index) => isOptOut(outcomes[index]));
+      await Promise.all(refused.map(optOut));
+      return outcomes;
+    },
     close: () => provider.close(),
   };
 }

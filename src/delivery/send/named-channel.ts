@@ -3,6 +3,7 @@ import { createPreparePool } from '../mime/prepare-pool.ts';
 import type { ProviderDeps } from '../providers/kind.ts';
 import { callbackUrlOf, type NamedProvider, openProvider, type ProviderRow } from '../providers/named.ts';
 import type { EmailProvider, SmsProvider } from '../providers/port.ts';
+import type { BatchMessage } from './batch.ts';
 import {
   createEmailChannel,
   createSmsChannel,
@@ -19,6 +20,8 @@ export interface NamedChannelDeps {
   providers: ProviderDeps;
   /** For emails. */
   settings: EmailChannelSettings;
+  /** Records the opt-out of a recipient, of which only the provider knew. It never rejects. */
+  optOut: (message: BatchMessage) => Promise<void>;
 }
 
 /** Opens the channels of named providers. */
@@ -34,7 +37,12 @@ function shareOf({ id, name, kind }: NamedProvider): NamedShare {
   return { providerId: id, provider: name, reportSeconds: reports ? REPORT_SECONDS : 0 };
 }
 
-export function createNamedChannels({ keyring, providers, settings }: NamedChannelDeps): NamedChannels {
+export function createNamedChannels({
+  keyring,
+  providers,
+  settings,
+  optOut,
+}: NamedChannelDeps): NamedChannels {
   const threads = createPreparePool();
   const sharedThreads = { prepare: threads.prepare, close: () => Promise.resolve() };
   return {
@@ -44,7 +52,7 @@ export function createNamedChannels({ keyring, providers, settings }: NamedChann
       const provider = named.kind.create(named.settings, { ...providers, callbackUrl });
       const share = shareOf(named);
       if (named.channel === 'sms')
-        return createSmsChannel(provider as SmsProvider, settings.referenceKey, share);
+        return createSmsChannel(provider as SmsProvider, settings.referenceKey, share, optOut);
       const email = provider as EmailProvider;
       const signs = named.kind.domains?.carillonSigns !== false && email.signing !== 'provider';
       const own = signs ? settings : { ...settings, signersFor: () => [] };

@@ -28,7 +28,12 @@ let waiting: ServerResponse[];
 
 beforeAll(async () => {
   [test, service] = await Promise.all([createTestDatabase(), startProviderApi()]);
-  channels = createNamedChannels({ keyring, providers: service.deps, settings: emailSettings() });
+  channels = createNamedChannels({
+    keyring,
+    providers: service.deps,
+    settings: emailSettings(),
+    optOut: () => Promise.resolve(),
+  });
   const settings = { ...callbackSettings.sendgrid, base_url: service.baseUrl };
   const kind = requireProviderKind('sendgrid');
   providerId = (await addProvider(test.database.pool, keyring, { name: 'acme', kind, settings })).id;
