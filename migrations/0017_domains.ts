@@ -47,7 +47,6 @@ comment on column domains.release_due is 'mail that waited for the verification 
 create unique index domains_verified on domains (name) where status = 'verified';
 create index domains_of_name on domains (name);
 create index domains_of_account on domains (account_id);
-create index domains_return_path on domains (return_path_host);
 create index domains_expected on domains (engine_expected_by);
 
 alter table dkim_keys add column domain_id bigint references domains on delete cascade;

@@ -131,6 +131,9 @@ export interface TestSenderOptions {
   followProviders?: FollowProviders;
 }
 
+/** Signs the return paths of a test sender. */
+export const TEST_RETURN_PATH_KEY = Buffer.alloc(32, 1);
+
 export const TEST_LIMITS = {
   allowance_free: 1_000,
   allowance_paid: 50_000,
@@ -164,7 +167,7 @@ export function emailSettings(
 ): EmailChannelSettings {
   return {
     mailDomain: 'mail.test',
-    returnPathKey: Buffer.alloc(32, 1),
+    returnPathKey: TEST_RETURN_PATH_KEY,
     referenceKey: Buffer.alloc(32, 2),
     signersFor: (_domain: string, sending: SendingDomain | null) => sending?.signers ?? options.signers ?? [],
     ...(options.domains ? { domains: options.domains } : {}),

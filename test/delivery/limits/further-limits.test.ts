@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { DEFAULT_PROVIDER } from '../../../src/delivery/backlog.ts';
 import { limits } from '../../../src/delivery/limits/authority.ts';
 import type { Limit } from '../../../src/delivery/limits/limit.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
@@ -92,6 +93,7 @@ async function claim(quantum: number): Promise<{ messageId: number; epoch: numbe
     channel: 'email',
     class: messageClasses.transactional,
     accountId: account.accountId,
+    providerId: DEFAULT_PROVIDER,
     owner: OWNER,
     quantum,
     settings: TEST_LIMITS,

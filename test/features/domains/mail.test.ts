@@ -1,8 +1,9 @@
+import { createSecretKey } from 'node:crypto';
 import { Resolver as DnsClient } from 'node:dns/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { authenticate } from 'mailauth';
 import { createSendingDomains } from '../../../src/delivery/dkim/domain-signers.ts';
-import { isReturnPathHost } from '../../../src/delivery/addresses/return-path-host.ts';
+import { findRecipient } from '../../../src/delivery/inbound/recipients.ts';
 import type { DomainWatch } from '../../../src/features/domains/watch.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { startDnsServer, type TestDnsServer, type TestRecords } from '../../support/dns/server.ts';
@@ -13,6 +14,7 @@ import {
   startSmtpServer,
   startTestSender,
   type TestSender,
+  TEST_RETURN_PATH_KEY,
   type TestSmtpServer,
 } from '../../support/sending.ts';
 import { testKeyring } from '../../support/webhooks.ts';
@@ -154,10 +156,14 @@ describe('mail from a domain', () => {
     }
   });
 
-  it('has a return path that the service takes bounces for', async () => {
-    const { pool } = api.database;
-    expect(await isReturnPathHost(pool, 'crl-bounces.acme.example')).toBe(true);
-    expect(await isReturnPathHost(pool, 'acme.example')).toBe(false);
+  it('has a return path that the service takes bounces for', () => {
+    const keys = { returnPaths: [createSecretKey(TEST_RETURN_PATH_KEY)], references: [] };
+    for (const mail of server.received) {
+      expect(findRecipient(mail.from, 'mail.test', keys)).toMatchObject({
+        kind: 'return_path',
+        message: { accountId: api.accountId },
+      });
+    }
   });
 
   it('waits while the domain is lost, and leaves once it is verified again', async () => {
