@@ -18,6 +18,7 @@ import * as domains from './0017_domains.ts';
 import * as providerRouting from './0018_provider_routing.ts';
 import * as callbackTokens from './0019_callback_tokens.ts';
 import * as tracking from './0020_tracking.ts';
+import * as operatorMails from './0021_operator_mails.ts';
 import * as suppressions from './0022_suppressions.ts';
 import * as smsSenders from './0023_sms_senders.ts';
 
@@ -43,6 +44,7 @@ export const migrations = [
   providerRouting,
   callbackTokens,
   tracking,
+  operatorMails,
   suppressions,
   smsSenders,
 ];

@@ -5,6 +5,7 @@ import { LocalError } from '../local/machine/local-error.ts';
 import { addAccountCommands } from './account.ts';
 import { addApiKeyCommands } from './api-key.ts';
 import { addDkimCommands } from './dkim.ts';
+import { addMailCommands } from './mail.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addSmsSenderCommands } from './sms-sender.ts';
 import { addProviderCommands } from './provider.ts';
@@ -44,6 +45,7 @@ export function buildProgram(): Command {
   addDkimCommands(program);
   addProviderCommands(program);
   addSmsSenderCommands(program);
+  addMailCommands(program);
   return program;
 }
 

@@ -24,9 +24,17 @@ const allowanceBuckets = batchTask(
   (_deps, asOf) => daysBefore(asOf, ALLOWANCE_DAYS),
 );
 
+const OPERATOR_MAIL_DAYS = 30;
+
+const operatorMails = batchTask(
+  'operator_mails',
+  `delete from operator_mails where id = any (array(select id from operator_mails where received_at < $1 limit $2))`,
+  (_deps, asOf) => daysBefore(asOf, OPERATOR_MAIL_DAYS),
+);
+
 export const deliveryUpkeep: Upkeep = {
   partitions: messageTables,
-  tasks: [messageRanges, expiredSuppressions, allowanceBuckets],
+  tasks: [operatorMails, messageRanges, expiredSuppressions, allowanceBuckets],
   processWork: [
     {
       ownedSql: (id) =>

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Config, ConfigError, requireSettings } from '../config.ts';
 import { type MailListenerOptions, startMailListener } from '../delivery/inbound/listener.ts';
+import { keepOperatorMail } from '../delivery/inbound/operator-mails.ts';
 import { mailKeys } from '../delivery/inbound/recipients.ts';
 import { createReportRecording } from '../delivery/inbound/record-reports.ts';
 import { eventConsumers } from '../features/events.ts';
@@ -68,6 +69,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
       waker,
       events: createEventPublisher(eventConsumers),
     }),
+    keep: (mail) => keepOperatorMail(database.pool, mail),
     tls,
     graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000,
     log,

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { keepOperatorMail } from '../../src/delivery/inbound/operator-mails.ts';
 import { findApiKey } from '../../src/features/api-keys/service.ts';
 import { verifyPassword } from '../../src/features/users/service.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -37,6 +38,17 @@ async function carillon(
   const program = runProgram('src/main.ts', args, all, input);
   return { code: await program.ended, output: program.output() };
 }
+
+describe('carillon mail', () => {
+  it('prints the mails to the operator, without characters that steer the terminal', async () => {
+    const head = Buffer.from('From: ann@example.net\r\nSubject: Hi\u001b[2J\r\n\r\nBye\u0007\r\n');
+    await keepOperatorMail(made.database.pool, { mailbox: 'abuse', head });
+    const list = await carillon(['mail', 'list']);
+    expect(list.output).toMatch(/^1 {2}\S+ {2}abuse@ {2}ann@example\.net {2}Hi\ufffd\[2J\n$/);
+    const shown = await carillon(['mail', 'show', '1']);
+    expect(shown.output).toBe('From: ann@example.net\nSubject: Hi\ufffd[2J\n\nBye\ufffd\n\n');
+  });
+});
 
 async function json<T>(...args: string[]): Promise<T> {
   const { code, output } = await carillon([...args, '--json']);
@@ -195,6 +207,7 @@ describe('an error message of carillon', () => {
   it.each([
     ['an unknown account', ['account', 'set', '999999', '--tier', 'paid'], 'carillon: account not found'],
     ['a missing brand', ['api-key', 'create', '--account', '999999'], 'carillon: brand not found'],
+    ['a missing mail', ['mail', 'show', '999999'], 'carillon: there is no mail 999999'],
     ['an unknown tier', ['account', 'set', '1', '--tier', 'gold'], 'Allowed choices are free, paid, trusted'],
     ['an invalid id', ['api-key', 'revoke', 'x'], 'It must be a whole number, 1 or more'],
     [
@@ -208,7 +221,7 @@ describe('an error message of carillon', () => {
       'Allowed choices are owner, admin, member',
     ],
     ['an unknown command', ['sart'], "unknown command 'sart'"],
-    ['an unknown role', ['start', 'cook'], 'Allowed choices are api, worker, sender'],
+    ['an unknown role', ['start', 'cook'], 'Allowed choices are api, worker, sender, mail'],
     ['--reset with one role', ['start', 'api', '--reset'], '--reset works only for a start of all roles'],
   ])('names %s', async (_, args, line) => {
     const { code, output } = await carillon(args);

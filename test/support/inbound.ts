@@ -5,6 +5,7 @@ import {
   type MailListenerOptions,
   startMailListener,
 } from '../../src/delivery/inbound/listener.ts';
+import { keepOperatorMail } from '../../src/delivery/inbound/operator-mails.ts';
 import type { MailKeys } from '../../src/delivery/inbound/recipients.ts';
 import { createReportRecording } from '../../src/delivery/inbound/record-reports.ts';
 import { connectSmtp } from '../../src/delivery/smtp/client.ts';
@@ -32,6 +33,7 @@ export async function startTestListener(
     mailDomain: 'mail.test',
     keys: testMailKeys,
     record: createReportRecording({ pool: database.pool, waker, events: testEvents }),
+    keep: (mail) => keepOperatorMail(database.pool, mail),
     tls: null,
     graceMs: 1_000,
     log: pino({ level: 'silent' }),

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
 import { createConnectionLimits } from './connections.ts';
-import { type InboundRecipient, findRecipient, type MailKeys } from './recipients.ts';
+import { type InboundRecipient, findRecipient, type MailKeys, type OperatorMailbox } from './recipients.ts';
 import type { RecordReport } from './record-reports.ts';
 import { reportFacts } from './report-facts.ts';
 import { type InboundMail, MAX_READ_BYTES, readReport } from './report.ts';
@@ -16,6 +16,8 @@ export interface MailListenerOptions {
   mailDomain: string;
   keys: MailKeys;
   record: RecordReport;
+  /** Keeps a mail for the operator. */
+  keep: (mail: { mailbox: OperatorMailbox; head: Buffer }) => Promise<void>;
   /** PEM; null: no STARTTLS. */
   tls: { key: string; cert: string } | null;
   /** How long {@link MailListener.stop} waits for mails in progress. */
@@ -72,11 +74,17 @@ interface Received {
   recipients: InboundRecipient[];
 }
 
+/** Reasons why a mail changes nothing that leave open that a person wrote it. */
+const forPeople = new Set(['no_report', 'unreadable', 'auto_reply']);
+
 async function process({ mail, recipients }: Received, options: MailListenerOptions): Promise<void> {
-  const { keys, record, log } = options;
+  const { keys, record, keep, log } = options;
   const report = await readReport(mail);
   const facts = reportFacts(report, recipients, keys, new Date());
   const recorded = await record(facts);
+  const mailbox = recipients.find((one) => one.kind === 'mailbox')?.name;
+  if (mailbox && report.kind === 'none' && forPeople.has(report.reason))
+    await keep({ mailbox, head: mail.head });
   log.info(
     {
       report: report.kind,

@@ -3,6 +3,7 @@ import net from 'node:net';
 import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ListenerLimits, MailListener } from '../../../src/delivery/inbound/listener.ts';
+import { listOperatorMails, readOperatorMail } from '../../../src/delivery/inbound/operator-mails.ts';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -203,6 +204,23 @@ describe('the listener', () => {
       'abuse@mail.test',
     ])
       expect(await deliver(listener.port, { to: address, data: 'x' })).toBe('250 2.0.0');
+  });
+
+  it('keeps what people write to the operator, and nothing else', async () => {
+    const mail = await sendOne();
+    const before = (await listOperatorMails(test.database.pool)).length;
+    const data = 'From: Ann <ann@example.net>\r\nSubject: Spam from you\r\n\r\nPlease stop.\r\n';
+    await deliver(listener.port, { to: 'abuse@mail.test', from: 'ann@example.net', data });
+    await deliver(listener.port, { to: mail.returnPath, data });
+    await deliver(listener.port, { to: 'abuse@mail.test', data: feedbackReport(mail, 'not-spam') });
+    const kept = await listOperatorMails(test.database.pool);
+    expect(kept).toHaveLength(before + 1);
+    expect(kept[0]).toMatchObject({
+      mailbox: 'abuse',
+      sender: 'Ann <ann@example.net>',
+      subject: 'Spam from you',
+    });
+    expect(String(await readOperatorMail(test.database.pool, kept[0]?.id ?? 0))).toBe(data);
   });
 
   it('asks to try again while the database is unavailable, and then takes the report', async () => {
