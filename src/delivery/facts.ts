@@ -120,6 +120,15 @@ const changeSql = (publication: Publication): string => `
   ), ${publication.ctes}
   select ${publication.counts} as counts`;
 
+/** The statement is long, so that building it for each batch would take longer than most batches. */
+const texts = new WeakMap<Publication, string>();
+
+function changeText(publication: Publication): string {
+  const text = texts.get(publication) ?? changeSql(publication);
+  texts.set(publication, text);
+  return text;
+}
+
 /** When hard bounces happened. Facts need it only for a message that bounced and whose delivery is reported now. */
 async function addBounceTimes(
   client: Queryable,
@@ -190,7 +199,7 @@ async function writeChanges(
   const idsOf = (those: readonly FactChange[]) => those.map(({ message }) => message.messageId);
   const { rows } = await client.query<{ counts: number[] }>({
     name: 'record_facts',
-    text: changeSql(publication),
+    text: changeText(publication),
     values: [
       JSON.stringify(inputRows(changed)),
       JSON.stringify(stored),

@@ -34,12 +34,42 @@ export interface CallbackRecordingDeps {
 const MAX_FACTS = 300;
 const MAX_CALLBACKS = 300;
 const CONCURRENCY = 2;
-const INTERVAL_MS = 2;
+const INTERVAL_MS = 5;
 
 /** PostgreSQL: data exceptions, and violated constraints. No repetition of the statement would succeed. */
 const FINAL = /^2[23]/;
 
 const isFinal = (error: unknown) => FINAL.test((error as { code?: string }).code ?? '');
+
+interface UsedToken {
+  callback: ReportedFacts;
+  token: Buffer;
+}
+
+interface TokenRow {
+  provider_id: number;
+  token_digest: Buffer;
+  body_digest: Buffer;
+}
+
+/** @returns each token with the body that it came with first. The row of a known token is locked and stays as it is. */
+async function insertTokens(client: Queryable, tokens: readonly UsedToken[]): Promise<TokenRow[]> {
+  const { rows } = await client.query<TokenRow>({
+    name: 'use_callback_tokens',
+    text: `
+      insert into callback_tokens as t (provider_id, token_digest, body_digest)
+      select * from unnest($1::bigint[], $2::bytea[], $3::bytea[]) as u (provider_id, token_digest, body_digest)
+      order by 1, 2
+      on conflict (provider_id, token_digest) do update set body_digest = t.body_digest
+      returning provider_id, token_digest, body_digest`,
+    values: [
+      tokens.map(({ callback }) => callback.providerId),
+      tokens.map(({ token }) => token),
+      tokens.map(({ callback }) => callback.bodyDigest),
+    ],
+  });
+  return rows;
+}
 
 /**
  * Uses up the tokens of callbacks. A token may come again with the body that it came with first: the provider repeats a
@@ -52,21 +82,14 @@ async function useTokens(
 ): Promise<Set<ReportedFacts>> {
   const used = callbacks.flatMap((callback) => callback.tokens.map((token) => ({ callback, token })));
   if (used.length === 0) return new Set();
-  const providers = used.map(({ callback }) => callback.providerId);
-  const tokens = used.map(({ token }) => token);
-  await client.query(
-    `insert into callback_tokens (provider_id, token_digest, body_digest)
-     select * from unnest($1::bigint[], $2::bytea[], $3::bytea[]) as t (provider_id, token_digest, body_digest)
-     order by 1, 2 on conflict do nothing`,
-    [providers, tokens, used.map(({ callback }) => callback.bodyDigest)],
+  const keyOf = (providerId: number, token: Buffer) => `${providerId} ${token.toString('base64')}`;
+  // A statement cannot meet the same row twice.
+  const first = new Map(used.toReversed().map((each) => [keyOf(each.callback.providerId, each.token), each]));
+  const rows = await insertTokens(client, [...first.values()]);
+  const bodies = new Map(rows.map((row) => [keyOf(row.provider_id, row.token_digest), row.body_digest]));
+  const reused = used.filter(
+    ({ callback, token }) => !bodies.get(keyOf(callback.providerId, token))?.equals(callback.bodyDigest),
   );
-  const { rows } = await client.query<{ body_digest: Buffer }>(
-    `select t.body_digest
-     from unnest($1::bigint[], $2::bytea[]) with ordinality as u (provider_id, token_digest, n)
-     join callback_tokens t using (provider_id, token_digest) order by u.n`,
-    [providers, tokens],
-  );
-  const reused = used.filter(({ callback }, n) => !rows[n]?.body_digest.equals(callback.bodyDigest));
   return new Set(reused.map(({ callback }) => callback));
 }
 
