@@ -60,7 +60,12 @@ export async function removeProvider(
     throw new AppError('conflict', `${name} is used by ${text}; --force removes it anyway, see --help`);
   }
   await trx.query('update providers set removed_at = now(), updated_at = now() where id = $1', [id]);
-  await trx.query('update domains set provider_id = null, updated_at = now() where provider_id = $1', [id]);
+  // What the service asked for no longer matters, and Carillon signs again.
+  await trx.query(
+    `update domains set provider_id = null, provider_records = null, carillon_signs = true, updated_at = now()
+     where provider_id = $1`,
+    [id],
+  );
   await trx.query('update sms_senders set provider_id = null where provider_id = $1', [id]);
   await trx.query(
     `update accounts set email_provider_ids = nullif(array_remove(email_provider_ids, $1), '{}'),

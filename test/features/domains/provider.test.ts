@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { createSendingDomains } from '../../../src/delivery/dkim/domain-signers.ts';
-import { addProvider, requireProviderKind } from '../../../src/delivery/providers/named.ts';
+import { addProvider, findProviderRow, requireProviderKind } from '../../../src/delivery/providers/named.ts';
+import { removeProvider } from '../../../src/delivery/providers/removal.ts';
 import type { DomainWatch } from '../../../src/features/domains/watch.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
 import { startDnsServer, type TestDnsServer } from '../../support/dns/server.ts';
 import { createTestWatch } from '../../support/domains.ts';
@@ -123,4 +125,18 @@ it('needs only its own records if its service knows no domains', async () => {
     'crl-bounces.relayed.example',
     'crl-bounces.relayed.example',
   ]);
+});
+
+it('needs its own records, and is signed by Carillon, once its provider is removed', async () => {
+  await watch.register(domainId);
+  const { pool } = api.database;
+  const row = await findProviderRow(pool, 'gun');
+  await inTransaction(pool, (trx) => removeProvider(trx, row as NonNullable<typeof row>, { force: true }));
+  const body = await shown();
+  expect([body.provider, namesOf(body)]).toEqual([
+    'default',
+    [`crl-${domainId}-rsa._domainkey.acme.example`, 'crl-bounces.acme.example', 'crl-bounces.acme.example'],
+  ]);
+  const { signers } = await createSendingDomains(pool, testKeyring).find(domainId);
+  expect(signers.map(({ algorithm }) => algorithm)).toEqual(['rsa']);
 });
