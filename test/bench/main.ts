@@ -3,6 +3,7 @@ import { benchCallbacks, type CallbacksBenchOptions } from './callbacks.ts';
 import { benchFairness, type FairnessBenchOptions } from './fairness.ts';
 import { describeMachine } from './machine.ts';
 import { benchLive, type LiveBenchOptions } from './live.ts';
+import { benchProviders, type ProvidersBenchOptions } from './providers.ts';
 import { benchReports, type ReportsBenchOptions } from './reports.ts';
 import { benchMessages, type MessagesBenchOptions } from './messages.ts';
 import { benchSize, type SizeBenchOptions } from './size.ts';
@@ -64,6 +65,18 @@ program
     const machine = describeMachine();
     const result = await benchReports(options);
     process.stdout.write(`${JSON.stringify({ bench: 'reports', machine, options, ...result }, null, 2)}\n`);
+  });
+
+program
+  .command('providers')
+  .description('messages/s through one provider, alone and beside another that refuses connections or hangs')
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
+  .option('--backlog <n>', 'queued messages of the provider that works', Number, 30_000)
+  .option('--stuck <n>', 'queued messages of the provider that fails', Number, 5_000)
+  .action(async (options: ProvidersBenchOptions) => {
+    const machine = describeMachine();
+    const result = await benchProviders(options);
+    process.stdout.write(`${JSON.stringify({ bench: 'providers', machine, options, ...result }, null, 2)}\n`);
   });
 
 program
