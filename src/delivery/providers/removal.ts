@@ -17,7 +17,7 @@ const MAX_COUNTED = 10_000;
 async function readUse(db: Queryable, id: number): Promise<ProviderUse> {
   const { rows } = await db.query<ProviderUse>(
     `select (select count(*)::int from domains where provider_id = $1) as domains,
-       (select count(*)::int from sms_senders where provider_id = $1) as "smsSenders",
+       (select count(*)::int from sms_senders where provider_id = $1 and removed_at is null) as "smsSenders",
        (select count(*)::int from accounts
         where $1 = any(email_provider_ids) or $1 = any(sms_provider_ids)) as accounts,
        (select count(*)::int from (
@@ -41,9 +41,9 @@ function describeUse({ domains, smsSenders, accounts, messages }: ProviderUse): 
 }
 
 /**
- * Removes a provider. Its row stays, because messages name it. With `force`, its domains and SMS senders use the
- * provider of the settings from now on, and senders move its queued messages to a further provider of their account, or
- * to that of the settings.
+ * Removes a provider. Its row stays, because messages name it. With `force`, its domains use the provider
+ * of the settings from now on, its SMS senders are removed, and sending processes move its queued messages to a further
+ * provider of their account, or to that of the settings.
  * @param trx a transaction
  * @returns what used it
  * @throws AppError conflict if it is used and `force` is not given
@@ -66,7 +66,10 @@ export async function removeProvider(
      where provider_id = $1`,
     [id],
   );
-  await trx.query('update sms_senders set provider_id = null where provider_id = $1', [id]);
+  // A number belongs to its provider, so that no other provider could send from it.
+  await trx.query('update sms_senders set removed_at = now() where provider_id = $1 and removed_at is null', [
+    id,
+  ]);
   await trx.query(
     `update accounts set email_provider_ids = nullif(array_remove(email_provider_ids, $1), '{}'),
        sms_provider_ids = nullif(array_remove(sms_provider_ids, $1), '{}')

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { removeProvider } from '../../../src/delivery/providers/removal.ts';
 import { createSmsSenders } from '../../../src/delivery/sms-senders.ts';
 import { addSmsSender, listSmsSenders, removeSmsSender } from '../../../src/features/sms/service.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
@@ -119,6 +120,24 @@ describe('the SMS sender of a brand', () => {
     await add(one, 'Shared');
     const three = await newBrand();
     await expect(add(three, 'Shared')).resolves.toBeDefined();
+  });
+
+  it('is removed with its provider, which a removed sender does not keep', async () => {
+    const { pool } = api.database;
+    const brandId = await newBrand();
+    const id = await insertProvider('twilio-old');
+    const add = () =>
+      addSmsSender(pool, { ...sender, brandId, provider: 'twilio-old', from: '+14155550126' });
+    await add();
+    const provider = { id, name: 'twilio-old' };
+    await expect(removeProvider(pool, provider, { force: false })).rejects.toMatchObject({
+      message: expect.stringContaining('1 SMS sender(s)'),
+    });
+    await removeSmsSender(pool, brandId);
+    await add();
+    expect(await removeProvider(pool, provider, { force: true })).toMatchObject({ smsSenders: 1 });
+    expect(await listSmsSenders(pool, brandId)).toEqual([]);
+    expect(await removeProvider(pool, provider, { force: false })).toMatchObject({ smsSenders: 0 });
   });
 
   it('needs a brand and an SMS provider that exist, and a short help text', async () => {
