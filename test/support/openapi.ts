@@ -36,7 +36,7 @@ function undocumented(document: OpenApi, schema: Json, value: unknown, path: str
     .map((each) => resolved(document, each));
   if (Array.isArray(value)) {
     // A list that may be null has its items in an alternative.
-    const described = (items ?? alternatives.find((each) => each.items)?.items ?? {}) as Json;
+    const described = (items ?? alternatives.find((each) => each.items !== undefined)?.items ?? {}) as Json;
     return value.flatMap((each, index) => undocumented(document, described, each, `${path}.${index}`));
   }
   if (typeof value !== 'object' || value === null) return [];
