@@ -29,9 +29,9 @@ Example:
       --set access_key_id=AKIA… --set secret_access_key=@/run/secrets/ses`;
 
 const REMOVE_HELP = `
-A provider that is used is removed only with --force. Its domains and SMS senders then use EMAIL_PROVIDER_URL or
-SMS_PROVIDER_URL, and within seconds senders move its queued messages to a further provider of their account, or to
-that of the settings.
+A provider that is used is removed only with --force. Its domains then use EMAIL_PROVIDER_URL, its SMS
+senders are removed, and within seconds its queued messages move to a further provider of their account, or to that of
+the settings.
 
 Example:
   $ carillon provider remove acme-ses`;
