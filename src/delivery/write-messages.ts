@@ -91,7 +91,7 @@ export interface WrittenMessage {
   reply_to: string | null;
   tracking: { opens?: boolean; clicks?: boolean } | null;
   created_at: Date;
-  /** The provider whose share of the queue the message waits in; null if it is not queued. */
+  /** The named provider whose share of the queue the message waits in; null: the provider of the settings. */
   provider_id: number | null;
 }
 
@@ -237,9 +237,12 @@ function statementText(
   ];
   // PostgreSQL evaluates a CTE that raises an error only if the outer query reads it.
   const refusals = rules.map(({ refusals: name }) => `, (select count(refused) from ${name})`);
+  // A join of the two would compare each message with each queue row. Few messages have a named provider.
   return `with ${ctes.join(', ')}
-    select id, from_address, reply_to, tracking, created_at, provider_id${refusals.join('')}
-    from written left join queued on message_id = id`;
+    select id, from_address, reply_to, tracking, created_at,
+      ((select jsonb_object_agg(message_id, provider_id) filter (where provider_id <> ${DEFAULT_PROVIDER}) from queued)
+        ->> id::text)::bigint as provider_id${refusals.join('')}
+    from written`;
 }
 
 const statements = new Map<string, { name: string; text: string }>();

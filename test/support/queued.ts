@@ -3,7 +3,7 @@ import { allocateMessageIds, type MessageSource, writeMessages } from '../../src
 import type { Database } from '../../src/platform/db/database.ts';
 import type { Queryable } from '../../src/platform/db/queryable.ts';
 
-const WRITTEN_AT_ONCE = 500;
+const WRITTEN_AT_ONCE = 5_000;
 
 export interface QueuedAccount {
   accountId: number;
