@@ -8,7 +8,10 @@ import { createDkimSigner, type DkimSigner } from './sign.ts';
 export interface SendingDomain {
   /** The host of its return paths. */
   returnPathHost: string;
-  /** RSA first; Ed25519 only while its record is right. None if the provider signs. */
+  /**
+   * RSA first; Ed25519 only while its record is right. Domains of a provider that signs have them, too: their mail needs
+   * them when it goes to a further provider. The channel of a provider decides whether they are used.
+   */
   signers: readonly DkimSigner[];
 }
 
@@ -41,7 +44,7 @@ async function readDomain(db: Queryable, keyring: Keyring, domainId: number): Pr
       select json_agg(json_build_object('domain', k.domain, 'selector', k.selector, 'algorithm', k.algorithm,
         'sealed', k.private_key_sealed) order by k.algorithm desc)
       from dkim_keys k
-      where k.domain_id = d.id and k.retired_at is null and d.carillon_signs
+      where k.domain_id = d.id and k.retired_at is null
         and (k.algorithm = 'rsa' or d.ed25519_valid)) as keys
     from domains d where d.id = $1`,
     values: [domainId],

@@ -71,8 +71,12 @@ it('is registered at its service, whose records join its own', async () => {
   ]);
   const names = (body.dns_records as unknown as { name: string }[]).map(({ name }) => name);
   expect(names).not.toContain(`crl-${domainId}-ed._domainkey.acme.example`);
-  const domain = await createSendingDomains(api.database.pool, testKeyring).find(domainId);
-  expect(domain.signers).toEqual([]);
+});
+
+it('has its own RSA key at hand, for mail that goes to another provider than its service', async () => {
+  await watch.register(domainId);
+  const { signers } = await createSendingDomains(api.database.pool, testKeyring).find(domainId);
+  expect(signers.map(({ algorithm }) => algorithm)).toEqual(['rsa']);
 });
 
 it('is registered once', async () => {
