@@ -117,6 +117,14 @@ export function apiReply(result: ApiResponse, text: string = result.text): strin
   return `${result.status} ${text}`.trim().slice(0, MAX_RESPONSE_CHARACTERS);
 }
 
+/**
+ * The outcome of a message whose sender the service has not verified. A service may take hours for that after the DNS
+ * records are right, so the message is tried again later. It must not stop the mail of other domains as a fault would.
+ */
+export function unverified(result: ApiResponse, text: string): HandOverOutcome {
+  return { kind: 'deferred', response: apiReply(result, text) };
+}
+
 /** The fault that a response reports, with the wait that the service asks for. */
 export function apiFault(
   result: ApiResponse,

@@ -6,6 +6,7 @@ import {
   type ApiResponse,
   createSubmitter,
   outcomeOf,
+  unverified,
 } from './http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
 import {
@@ -57,11 +58,12 @@ const dialect: ApiDialect = {
         if (/\bfrom\b.{0,40} is not a valid address/i.test(message)) return refused('sender_rejected');
         return refused('rejected');
       case 403:
-        return /domain .{0,300}(?:unverified|requires dns|test purposes)/i.test(message)
-          ? refused('sender_rejected')
-          : null;
+        if (/domain .{0,300}(?:unverified|requires dns)/i.test(message)) return unverified(response, message);
+        return /domain .{0,300}test purposes/i.test(message) ? refused('sender_rejected') : null;
       case 404:
-        return /domain not found/i.test(message) ? refused('sender_rejected') : apiFault(response, dialect);
+        return /domain not found/i.test(message)
+          ? unverified(response, message)
+          : apiFault(response, dialect);
     }
     return null;
   },

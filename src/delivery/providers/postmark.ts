@@ -8,6 +8,7 @@ import {
   type ApiResult,
   createSubmitter,
   outcomeOf,
+  unverified,
 } from './http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
 import type { EmailProvider, HandOverOutcome, OutgoingEmail } from './port.ts';
@@ -55,9 +56,10 @@ function verdict(response: ApiResponse): HandOverOutcome | null {
     }
     case 300:
       return { kind: 'refused', code: invalidField(message), response: reply };
+    // The sender signature is missing or not confirmed.
     case 400:
     case 401:
-      return { kind: 'refused', code: 'sender_rejected', response: reply };
+      return unverified({ ...response, status: code }, message);
     case 411:
       return { kind: 'refused', code: 'content_rejected', response: reply };
   }

@@ -7,6 +7,7 @@ import {
   type ApiResponse,
   createSubmitter,
   outcomeOf,
+  unverified,
 } from './http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
 import { createPace } from './pace.ts';
@@ -50,8 +51,10 @@ const dialect: ApiDialect = {
       case 'invalid_from_address':
         return refused('sender_rejected');
       case 'validation_error':
-        if (/\bdomain\b.{0,300}\bnot verified\b|only send testing emails/i.test(message))
-          return refused('sender_rejected');
+        if (/\bdomain\b.{0,300}\bnot verified\b/i.test(message)) {
+          return unverified(response, `${name} ${message}`);
+        }
+        if (/only send testing emails/i.test(message)) return refused('sender_rejected');
         return /`to`/.test(message) ? refused('invalid_recipient') : refused('rejected');
       case 'security_error':
         return refused('content_rejected');

@@ -7,6 +7,7 @@ import {
   type ApiResponse,
   createSubmitter,
   outcomeOf,
+  unverified,
 } from './http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
 import type { EmailProvider, HandOverOutcome, OutgoingEmail } from './port.ts';
@@ -53,15 +54,11 @@ const dialect: ApiDialect = {
     if (status === 429) return throttled(response);
     if (status !== 400 && status !== 403) return null;
     const { message, field } = sendgridError(response);
-    const aboutSender = /verified Sender Identity/i.test(message);
+    if (/verified Sender Identity/i.test(message)) return unverified(response, message);
     // Any other 403 blocks the key or the account for a while.
-    if (status === 403 && !aboutSender) return null;
+    if (status === 403) return null;
     const named = codesByField.find(([pattern]) => pattern.test(field))?.[1] ?? 'rejected';
-    return {
-      kind: 'refused',
-      code: aboutSender ? 'sender_rejected' : named,
-      response: apiReply(response, message),
-    };
+    return { kind: 'refused', code: named, response: apiReply(response, message) };
   },
 };
 

@@ -7,6 +7,7 @@ import {
   type ApiResponse,
   createSubmitter,
   outcomeOf,
+  unverified,
 } from './http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
 import { createPace } from './pace.ts';
@@ -41,6 +42,11 @@ function accepted(response: ApiResponse): HandOverOutcome {
   return { kind: 'accepted', providerMessageId: id, response: String(response.status), delivered: false };
 }
 
+function isUnverified(code: string, message: string): boolean {
+  if (code === 'MailFromDomainNotVerified') return true;
+  return code === 'MessageRejected' && /not verified|failed the check/i.test(message);
+}
+
 const dialect: ApiDialect = {
   title: TITLE,
   repeatable: false,
@@ -55,10 +61,8 @@ const dialect: ApiDialect = {
       response: apiReply(response, `${code} ${message}`),
     });
     if (faults.has(code)) return apiFault(response, dialect);
-    if (code === 'MailFromDomainNotVerified') return refused('sender_rejected');
-    if (code === 'MessageRejected') {
-      return refused(/not verified|failed the check/i.test(message) ? 'sender_rejected' : 'content_rejected');
-    }
+    if (isUnverified(code, message)) return unverified(response, `${code} ${message}`);
+    if (code === 'MessageRejected') return refused('content_rejected');
     if (code !== 'BadRequest') return null;
     if (badRecipient.test(message)) return refused('invalid_recipient');
     return refused(/message length|too large/i.test(message) ? 'content_rejected' : 'rejected');

@@ -77,10 +77,10 @@ describe('a hand-over to Mailgun', () => {
     [
       403,
       'Domain news.acme.com is not allowed to send: The domain is unverified and requires DNS configuration.',
-      { kind: 'refused', code: 'sender_rejected' },
+      { kind: 'deferred' },
     ],
     [403, 'The account is disabled', { kind: 'fault' }],
-    [404, 'Domain not found: news.acme.com', { kind: 'refused', code: 'sender_rejected' }],
+    [404, 'Domain not found: news.acme.com', { kind: 'deferred' }],
     [404, 'Not Found', { kind: 'fault' }],
     [413, 'Message too large', { kind: 'refused', code: 'content_rejected' }],
     [429, 'Too Many Requests', { kind: 'fault', reason: 'Mailgun: HTTP 429' }],

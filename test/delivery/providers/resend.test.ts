@@ -93,7 +93,7 @@ describe('a hand-over to Resend', () => {
       403,
       'validation_error',
       'The acme.com domain is not verified. Please, add and verify your domain.',
-      { kind: 'refused', code: 'sender_rejected' },
+      { kind: 'deferred' },
     ],
     [422, 'invalid_from_address', 'Invalid `from` field.', { kind: 'refused', code: 'sender_rejected' }],
     [422, 'missing_required_field', 'Missing `subject` field.', { kind: 'refused', code: 'rejected' }],

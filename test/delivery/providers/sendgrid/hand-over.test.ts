@@ -136,11 +136,15 @@ describe('an error of SendGrid', () => {
     [400, error('The subject is required', 'subject'), 'content_rejected'],
     [400, error('Bad Request'), 'rejected'],
     [400, 'no JSON that SendGrid sends', 'rejected'],
-    [403, error(identity, 'from'), 'sender_rejected'],
     [413, error('Payload too large'), 'content_rejected'],
   ])('%i %j is a verdict about the message', async (status, body, code) => {
     api.answer = answerJson(status, body);
     expect(await handOver()).toMatchObject({ kind: 'refused', code });
+  });
+
+  it('that the sender is not verified defers the message, because SendGrid may verify it later', async () => {
+    api.answer = answerJson(403, error(identity, 'from'));
+    expect(await handOver()).toEqual({ kind: 'deferred', response: `403 ${identity}` });
   });
 
   it.each([

@@ -123,9 +123,15 @@ describe('the rate of Amazon SES', () => {
 
 describe('an error of Amazon SES', () => {
   it.each([
-    [400, 'MessageRejected', 'Email address is not verified.', 'refused', 'sender_rejected'],
+    ['MessageRejected', 'Email address is not verified.'],
+    ['MailFromDomainNotVerifiedException', 'no MX'],
+  ])('%s (%s) defers the message, because SES may verify its sender later', async (name, message) => {
+    api.answer = answerJson(400, { message }, { 'x-amzn-errortype': name });
+    expect(await handOver()).toMatchObject({ kind: 'deferred', response: expect.stringContaining(message) });
+  });
+
+  it.each([
     [400, 'MessageRejected', 'Transaction failed: virus', 'refused', 'content_rejected'],
-    [400, 'MailFromDomainNotVerifiedException', 'no MX', 'refused', 'sender_rejected'],
     [400, 'BadRequestException', "Missing final '@domain'", 'refused', 'invalid_recipient'],
     [400, 'BadRequestException', 'Message length is more than 41943040 bytes', 'refused', 'content_rejected'],
     [400, 'BadRequestException', 'Duplicate header', 'refused', 'rejected'],
