@@ -17,7 +17,7 @@ export default {
   reporters: ['default', '<rootDir>/test/support/skip-reporter.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
   modulePathIgnorePatterns: ['<rootDir>/.carillon/'],
-  testTimeout: 30_000,
+  testTimeout: 60_000,
   // A failed test may leave a server listening, and a run in CI must still end.
   forceExit: process.env.CI === 'true',
 };

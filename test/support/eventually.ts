@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * @param check throws if the condition is not met yet
  * @throws the last error of `check` after `timeoutMs`
  */
-export async function eventually<T>(check: () => T | Promise<T>, timeoutMs = 15_000): Promise<T> {
+export async function eventually<T>(check: () => T | Promise<T>, timeoutMs = 30_000): Promise<T> {
   const end = Date.now() + timeoutMs;
   for (;;) {
     try {
