@@ -1,13 +1,16 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { type DeliveryFact, recordFacts } from '../../../src/delivery/facts.ts';
 import { addProvider, findProviderRow, requireProviderKind } from '../../../src/delivery/providers/named.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import { intendBatch } from '../../../src/delivery/send/batch.ts';
 import { claimBacklog } from '../../../src/delivery/send/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { createNamedChannels, type NamedChannels } from '../../../src/delivery/send/named-channel.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testEvents } from '../../support/events.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type ProviderApi, startProviderApi } from '../../support/provider-api.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
@@ -80,11 +83,12 @@ describe('a message of a provider with callbacks whose outcome is unknown', () =
     await eventually(() => expect(service.requests).toHaveLength(2));
   });
 
-  it('waits 120 s if its sender died, unless it is not transactional', async () => {
+  /** Queues a transactional message and one of a campaign, and intends both, as a sender that then dies. */
+  async function intendTwo(): Promise<[number, number]> {
+    const { pool } = test.database;
     const source = { class: messageClasses.campaign, campaign_id: 1 };
     const [transactional] = await queueEmails(test.database, account, 1, { providerId });
-    await queueEmails(test.database, account, 1, { providerId, source });
-    const { pool } = test.database;
+    const [campaign] = await queueEmails(test.database, account, 1, { providerId, source });
     const base = {
       channel: 'email',
       accountId: account.accountId,
@@ -97,12 +101,44 @@ describe('a message of a provider with callbacks whose outcome is unknown', () =
       const intent = { owner: DEAD, seq: priority, provider: 'acme', reportSeconds: 120, claims };
       expect(await intendBatch(pool, intent)).toHaveLength(1);
     }
-    await recoverDeadSender(pool, DEAD);
+    return [transactional ?? 0, campaign ?? 0];
+  }
+
+  it('waits 120 s if its sender died, unless it is not transactional', async () => {
+    const [transactional] = await intendTwo();
+    await recoverDeadSender(test.database.pool, DEAD);
     expect(await query('select status from messages')).toEqual([
       { status: 'unknown' },
       { status: 'unknown' },
     ]);
     const waits = `select message_id, due_at > now() + interval '60 seconds' as later from send_queue`;
     expect(await query(waits)).toEqual([{ message_id: transactional, later: true }]);
+  });
+
+  it('is settled by its callback if its sender died', async () => {
+    const ids = await intendTwo();
+    const { pool } = test.database;
+    await recoverDeadSender(pool, DEAD);
+    const delivered = (messageId: number, provider: string): DeliveryFact => ({
+      accountId: account.accountId,
+      messageId,
+      source: { kind: 'callback', provider },
+      type: 'delivered',
+      occurredAt: new Date(),
+      ...{ providerMessageId: 'p-1', response: null, bounce: null, failure: null, suppresses: false },
+    });
+    const record = async (provider: string) => {
+      const facts = ids.map((id) => delivered(id, provider));
+      return inTransaction(pool, async (trx) => (await recordFacts(trx, facts, testEvents)).recorded);
+    };
+    expect(await record('other')).toBe(0);
+    expect(await record('acme')).toBe(2);
+    const settled = { status: 'delivered', provider: 'acme', sent_attempt: 1 };
+    expect(await query('select status, provider, sent_attempt from messages')).toEqual([settled, settled]);
+    expect(await query('select 1 from send_queue')).toEqual([]);
+    expect(await query(`select data ->> 'provider' as provider from message_events`)).toEqual([
+      { provider: 'acme' },
+      { provider: 'acme' },
+    ]);
   });
 });
