@@ -98,6 +98,9 @@ comment on column account_outcomes.attempted is 'accepted by a provider, or boun
 create index account_outcomes_hour on account_outcomes (hour);
 create index allowance_buckets_bucket on allowance_buckets (bucket);
 
+alter table accounts add column sending_paused_by text check (sending_paused_by in ('operator', 'brakes'));
+comment on column accounts.sending_paused_by is 'only the pause of an operator makes tracked links dead';
+
 create table allowance_episodes (
   account_id bigint primary key references accounts on delete cascade,
   approaching boolean not null,
@@ -109,6 +112,7 @@ comment on table allowance_episodes is 'which of sending.limit_approaching and s
 export const down = `
 drop table allowance_episodes;
 drop index allowance_buckets_bucket;
+alter table accounts drop column sending_paused_by;
 drop table account_outcomes;
 drop function await_intents, is_suppressed;
 drop index suppressions_ending;

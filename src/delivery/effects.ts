@@ -27,22 +27,25 @@ export interface CountedOutcomes {
   sentNow: string;
   /** The email was accepted or bounced at hand-over, and was not counted before. */
   attempted: string;
-  hardBounced: string;
-  complained: string;
 }
 
 /**
- * SQL: counts the messages in `updated` that were sent now, and the outcomes of emails by account and hour. Counters are
- * locked in the order of the accounts.
+ * SQL: counts the messages in `updated` that were sent now, and the outcomes of emails by account and hour. Hard bounces
+ * and complaints are counted by address, from `newly_suppressed` (see `suppressionCtes`): otherwise one recipient with
+ * many messages could pause the account. Counters are locked in the order of the accounts.
  */
-export function countOutcomesSql({ sentNow, attempted, hardBounced, complained }: CountedOutcomes): string {
+export function countOutcomesSql({ sentNow, attempted }: CountedOutcomes): string {
   return `, sums as (
-    select account_id, count(*) filter (where channel = 'email' and ${sentNow}) as email,
-      count(*) filter (where channel = 'sms' and ${sentNow}) as sms,
-      count(*) filter (where channel = 'email' and ${attempted}) as attempted,
-      count(*) filter (where channel = 'email' and ${hardBounced}) as hard_bounces,
-      count(*) filter (where channel = 'email' and ${complained}) as complaints
-    from updated where not test group by account_id
+    select account_id, count(*) filter (where email and sent_now) as email,
+      count(*) filter (where not email and sent_now) as sms, count(*) filter (where email and attempted) as attempted,
+      count(*) filter (where reason = 'hard_bounce') as hard_bounces,
+      count(*) filter (where reason = 'complaint') as complaints
+    from (
+      select account_id, channel = 'email' as email, ${sentNow} as sent_now, ${attempted} as attempted, null as reason
+      from updated where not test
+      union all
+      select account_id, true, false, false, reason from newly_suppressed where email is not null
+    ) o group by account_id
   ), counters as (
     select account_id from account_counters
     where account_id in (select account_id from sums where email + sms > 0)

@@ -1,3 +1,4 @@
+import { recipientKey } from './addresses/recipient.ts';
 import { clipText } from './bounces.ts';
 import type { EmailEventSource } from './events.ts';
 import type { DeliveryFact } from './facts.ts';
@@ -58,6 +59,8 @@ export interface FactChange {
   /** The last attempt that the facts are about. */
   attempt: number;
   suppress: SuppressionReason | null;
+  /** Whether `suppress` counts in the rates of the account. */
+  counted: boolean;
   /** The recipient opted out of the brand's messages at the provider. */
   optedOut: boolean;
   stored: FactEvent[];
@@ -165,11 +168,20 @@ function bounced(step: Step): boolean {
   message.bouncedAt = at;
   store(step, 'bounced');
   publish(step, 'bounced');
-  if (fact.suppresses && bounce.type === 'hard') change.suppress = 'hard_bounce';
+  if (fact.suppresses && bounce.type === 'hard') {
+    change.suppress = 'hard_bounce';
+    change.counted = true;
+  }
   if (fact.suppresses) change.suppress ??= 'soft_bounce';
   const deliveredLater = message.deliveredAt !== null && message.deliveredAt > at;
   if (!deliveredLater) move(message, 'bounced');
   return true;
+}
+
+function isTrustedComplaint({ complainant }: DeliveryFact, { channel, to }: ReportedMessage): boolean {
+  if (complainant === undefined) return true;
+  const key = recipientKey(channel, complainant);
+  return key !== null && key === recipientKey(channel, to);
 }
 
 function complained(step: Step): boolean {
@@ -178,7 +190,10 @@ function complained(step: Step): boolean {
   move(change.message, 'complained');
   store(step, 'complained');
   publish(step, 'complained');
-  if (fact.suppresses) change.suppress = 'complaint';
+  if (fact.suppresses) {
+    change.suppress = 'complaint';
+    change.counted = isTrustedComplaint(fact, change.message);
+  }
   return true;
 }
 
@@ -249,6 +264,7 @@ export function applyFacts(before: ReportedMessage, facts: readonly DeliveryFact
     settled: false,
     attempt: before.attemptCount,
     suppress: null,
+    counted: false,
     optedOut: false,
     stored: [],
     published: [],

@@ -37,6 +37,11 @@ export interface DeliveryFact {
   failure: { code: FailureCode; message: string } | null;
   /** With `bounced` and `complained`: whether the report may suppress the address. */
   suppresses: boolean;
+  /**
+   * With `complained`: the recipient that the report names. If it is not the recipient of the message, or null, the
+   * complaint suppresses the address but does not count against the account. Absent: the source is trusted.
+   */
+  complainant?: string | null;
   /** With `failed`: the provider refused the message because the recipient opted out of the brand's messages. */
   optedOut?: true;
 }
@@ -77,16 +82,10 @@ const lockSql = `
 const addressReportsSql = `
     select u.account_id, u.to_key as address_key, u.channel, u.suppression as reason, u.provider as source_provider,
       case when u.suppression <> 'complaint' then u.bounce ->> 'diagnostic' end as diagnostic,
-      u.bounced_at as occurred_at
+      u.bounced_at as occurred_at, u.counted
     from updated u where u.suppression is not null`;
 
-/** A report that may not suppress the address says nothing about how the account sends. */
-const counted: CountedOutcomes = {
-  sentNow: 'sent_now',
-  attempted: 'sent_now',
-  hardBounced: `suppression = 'hard_bounce'`,
-  complained: `suppression = 'complaint'`,
-};
+const counted: CountedOutcomes = { sentNow: 'sent_now', attempted: 'sent_now' };
 
 /** SQL: everything that follows from changes of locked messages. `$1` are the changes, `$2` the events to store. */
 const changeSql = (publication: Publication): string => `
@@ -94,7 +93,7 @@ const changeSql = (publication: Publication): string => `
     select * from json_to_recordset($1) as i (
       "messageId" bigint, status text, attempt smallint, provider text, "providerMessageId" text, "sentAt" timestamptz,
       "sentAttempt" smallint, "deliveredAt" timestamptz, response text, failure jsonb, bounce jsonb, "sentNow" boolean,
-      suppress text, "bouncedAt" timestamptz, published json)
+      suppress text, counted boolean, "bouncedAt" timestamptz, published json)
   )${leaveQueueSql('$3', '$4', limits)}, updated as (
     update messages m set
       status = i.status,
@@ -104,7 +103,8 @@ const changeSql = (publication: Publication): string => `
       provider = i.provider, provider_message_id = i."providerMessageId", sent_attempt = i."sentAttempt",
       response = i.response, failure = i.failure, bounce = i.bounce, hold = null, updated_at = now()
     from input i where m.id = i."messageId"
-    returning m.*, i."sentNow" as sent_now, i.suppress as suppression, i."bouncedAt" as bounced_at, i.published
+    returning m.*, i."sentNow" as sent_now, i.suppress as suppression, i.counted,
+      i."bouncedAt" as bounced_at, i.published
   ), events as (
     insert into message_events (message_id, attempt, type, occurred_at, data)
     select e."messageId", e.attempt, e.type, e."occurredAt", jsonb_strip_nulls(jsonb_build_object(
@@ -174,14 +174,22 @@ function eventRows({ message, published }: FactChange, n: number) {
 function inputRows(changes: readonly FactChange[]) {
   let events = 0;
   return changes.map((change) => {
-    const { message, attempt, sentNow, suppress } = change;
+    const { message, attempt, sentNow, suppress, counted: counts } = change;
     const published = eventRows(change, events);
     events += published.length;
     const { messageId, status, provider, providerMessageId, sentAt, sentAttempt, deliveredAt } = message;
     const { response, failure, bounce } = message;
     return {
       ...{ messageId, status, attempt, provider, providerMessageId, sentAt, sentAttempt, deliveredAt },
-      ...{ response, failure, bounce, sentNow, suppress, bouncedAt: suppress && message.bouncedAt },
+      ...{
+        response,
+        failure,
+        bounce,
+        sentNow,
+        suppress,
+        counted: counts,
+        bouncedAt: suppress && message.bouncedAt,
+      },
       ...(published.length > 0 ? { published } : {}),
     };
   });

@@ -53,7 +53,10 @@ export function suppressionUpsertSql(rows: string): string {
  * Only the statement's caller knows whether a report is new: it gives a soft bounce once for each message, and none
  * for a message that was delivered.
  * @param reports SQL: a select with `account_id`, `address_key` (null: the report is skipped), `channel`, `reason`,
- *   `source_provider`, `diagnostic` and `occurred_at`, which soft bounces need
+ *   `source_provider`, `diagnostic`, `occurred_at`, which soft bounces need, and `counted`: whether the report says
+ *   something about how the account sends
+ * @returns among others `newly_suppressed` with `account_id`, `email` and `reason`: the addresses that counted reports
+ *   have suppressed and that were not suppressed before
  */
 export function suppressionCtes(reports: string): string {
   const columns = 'r.account_id, r.address_key, r.channel, r.reason, r.source_provider, r.diagnostic';
@@ -74,5 +77,12 @@ export function suppressionCtes(reports: string): string {
       select ${columns}, now() + ${SOFT_SUPPRESSION}
       from suppression_reports r join soft_bounced b using (account_id, address_key)
       where r.reason = 'soft_bounce' and b.count >= ${SOFT_BOUNCES_IN_A_ROW}`)}
+    returning s.account_id, s.address_key, s.email, s.reason, s.created_at
+  ), newly_suppressed as (
+    -- A row that replaces an active one keeps its time.
+    select s.account_id, s.email, s.reason from suppressed s
+    where s.created_at = now() and exists (
+      select 1 from suppression_reports r
+      where r.account_id = s.account_id and r.address_key = s.address_key and r.reason = s.reason and r.counted)
   )`;
 }

@@ -393,6 +393,21 @@ describe('a bounce', () => {
     });
   });
 
+  it('counts in the rates once for each address, and again after its suppression has ended', async () => {
+    const counted = () =>
+      query('select hard_bounces, complaints from account_outcomes where account_id = $1', [
+        tenant.accountId,
+      ]);
+    const ids = [await sendOne(), await sendOne(), await sendOne(), await sendOne()];
+    await record(...ids.slice(0, 2).map((id) => fact(id, 'complained')));
+    await record(fact(ids[2] ?? 0, 'complained'));
+    await record(fact(ids[2] ?? 0, 'bounced'));
+    expect(await counted()).toEqual([{ hard_bounces: 0, complaints: 1 }]);
+    await query('update suppressions set released_at = now()');
+    await record(...ids.map((id) => fact(id, 'bounced')));
+    expect(await counted()).toEqual([{ hard_bounces: 1, complaints: 1 }]);
+  });
+
   it('does not suppress if the report may not', async () => {
     await record(fact(await sendOne(), 'bounced', { suppresses: false }));
     expect(await query('select 1 from suppressions')).toEqual([]);

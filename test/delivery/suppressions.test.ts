@@ -60,7 +60,7 @@ async function report(client: Queryable, reports: Report[]): Promise<void> {
        select * from json_to_recordset($1) as i (
          account_id bigint, address_key text, channel text, reason text, source_provider text, diagnostic text,
          occurred_at timestamptz)
-     )${suppressionCtes('select * from reports')} select 1`,
+     )${suppressionCtes('select *, true as counted from reports')} select 1`,
     [JSON.stringify(rows)],
   );
 }

@@ -37,10 +37,11 @@ const guardSql = messageStatuses
  */
 const addressReportsSql = `
     select i."accountId" as account_id, i."addressKey" as address_key, i.channel, 'hard_bounce' as reason,
-      i.provider as source_provider, i.bounce ->> 'diagnostic' as diagnostic, now() as occurred_at
+      i.provider as source_provider, i.bounce ->> 'diagnostic' as diagnostic, now() as occurred_at,
+      true as counted
     from input i where i.suppress and not was_sent(i."messageId")
     union all
-    select u.account_id, u.to_key, u.channel, 'soft_bounce', u.provider, u.bounce ->> 'diagnostic', now()
+    select u.account_id, u.to_key, u.channel, 'soft_bounce', u.provider, u.bounce ->> 'diagnostic', now(), true
     from updated u where u.status = 'bounced' and u.bounce ->> 'type' = 'soft'`;
 
 /**
@@ -62,8 +63,6 @@ const sentNowSql = 'sent_at = updated_at';
 const counted: CountedOutcomes = {
   sentNow: `status in ('sent', 'delivered') and ${sentNowSql}`,
   attempted: `(status in ('sent', 'delivered') and ${sentNowSql} or status = 'bounced')`,
-  hardBounced: `status = 'bounced' and bounce ->> 'type' = 'hard'`,
-  complained: 'false',
 };
 
 /**

@@ -128,6 +128,13 @@ export async function setAccount(db: Queryable, id: number, settings: OperatorSe
   return updateAccount(db, id, set, values, { release: true });
 }
 
+export interface Pause {
+  /** Shown to the account. */
+  reason: string;
+  /** Links in mail that was sent stay alive while only the brakes have paused the account. */
+  by: 'operator' | 'brakes';
+}
+
 /**
  * Pauses sending: messages of the account are held from now on. Pausing again keeps the time of the first pause.
  * It ends a release of held messages, and waits for the intents under way. Once the pause is committed, only messages
@@ -135,14 +142,15 @@ export async function setAccount(db: Queryable, id: number, settings: OperatorSe
  * @param reason shown to the account
  * @throws AppError `not_found`
  */
-export function pauseSending(db: Queryable, accountId: number, reason: string): Promise<AccountRow> {
-  return updateAccount(
-    db,
-    accountId,
-    'sending_paused_at = coalesce(sending_paused_at, now()), sending_paused_reason = $2',
-    [reason],
-    { stopSending: true },
-  );
+export function pauseSending(
+  db: Queryable,
+  accountId: number,
+  reason: string,
+  by: Pause['by'] = 'operator',
+): Promise<AccountRow> {
+  const set =
+    'sending_paused_at = coalesce(sending_paused_at, now()), sending_paused_reason = $2, sending_paused_by = $3';
+  return updateAccount(db, accountId, set, [reason, by], { stopSending: true });
 }
 
 /**
@@ -150,7 +158,11 @@ export function pauseSending(db: Queryable, accountId: number, reason: string): 
  * @param trx the caller's transaction
  * @returns whether the account was sending
  */
-export async function pauseIfSending(trx: Queryable, accountId: number, reason: string): Promise<boolean> {
+export async function pauseIfSending(
+  trx: Queryable,
+  accountId: number,
+  { reason, by }: Pause,
+): Promise<boolean> {
   // The lock that a pause waits for comes first, so that two pauses at once take turns.
   await trx.query('select stop_intents($1)', [accountId]);
   const { rowCount } = await trx.query(
@@ -158,7 +170,7 @@ export async function pauseIfSending(trx: Queryable, accountId: number, reason: 
     [accountId],
   );
   if (rowCount === 0) return false;
-  await pauseSending(trx, accountId, reason);
+  await pauseSending(trx, accountId, reason, by);
   return true;
 }
 
@@ -167,7 +179,7 @@ export async function pauseIfSending(trx: Queryable, accountId: number, reason: 
  * @throws AppError `not_found`
  */
 export function resumeSending(db: Queryable, accountId: number): Promise<AccountRow> {
-  const set = 'sending_paused_at = null, sending_paused_reason = null';
+  const set = 'sending_paused_at = null, sending_paused_reason = null, sending_paused_by = null';
   return updateAccount(db, accountId, set, [], { release: true, restartRates: true });
 }
 

@@ -3,13 +3,16 @@ import { sendingEvents } from '../../delivery/events.ts';
 import { createEvent, type PublishedEvent } from '../../platform/events/define.ts';
 import type { EventPublisher, QueuedWork } from '../../platform/events/publish.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
-import { pauseIfSending } from '../accounts/service.ts';
+import { type Pause, pauseIfSending } from '../accounts/service.ts';
 import { mailOwners, type OwnerNotice } from '../system-mail/service.ts';
 
 /** Rates of fewer emails say little. */
 export const MIN_ATTEMPTED = 500;
 export const MAX_HARD_BOUNCE_RATE = 0.1;
 export const MAX_COMPLAINT_RATE = 0.005;
+/** A few recipients must not be able to pause an account. */
+export const MIN_HARD_BOUNCES = 10;
+export const MIN_COMPLAINTS = 5;
 
 /** SQL: an interval, over which the rates are taken. */
 const PERIOD = `interval '7 days'`;
@@ -24,11 +27,13 @@ export interface Outcomes {
   complaints: number;
 }
 
-/** @returns null while both rates are below their limits, or too few emails were sent */
+/** @returns null while both rates are below their limits, or too few emails were sent or reported */
 export function brakeReason({ attempted, hardBounces, complaints }: Outcomes): BrakeReason | null {
   if (attempted < MIN_ATTEMPTED) return null;
-  if (complaints / attempted >= MAX_COMPLAINT_RATE) return 'complaint_rate';
-  return hardBounces / attempted >= MAX_HARD_BOUNCE_RATE ? 'bounce_rate' : null;
+  if (complaints >= MIN_COMPLAINTS && complaints / attempted >= MAX_COMPLAINT_RATE) return 'complaint_rate';
+  return hardBounces >= MIN_HARD_BOUNCES && hardBounces / attempted >= MAX_HARD_BOUNCE_RATE
+    ? 'bounce_rate'
+    : null;
 }
 
 /** Finds accounts that send, had outcomes within the last two hours, and have reached a rate. */
@@ -89,18 +94,18 @@ export async function forEachBrand(
 
 /**
  * Pauses an account and publishes `sending.paused`, unless it is paused already.
- * @param reason shown to the account
+ * @param pause its reason is shown to the account
  * @returns null if it was paused already
  */
 export async function pauseWithEvent(
   trx: Queryable,
   events: EventPublisher,
   accountId: number,
-  reason: string,
+  pause: Pause,
 ): Promise<QueuedWork | null> {
-  if (!(await pauseIfSending(trx, accountId, reason))) return null;
+  if (!(await pauseIfSending(trx, accountId, pause))) return null;
   const occurredAt = new Date();
-  const data = { account_id: accountId, reason };
+  const data = { account_id: accountId, reason: pause.reason };
   const published = await forEachBrand(trx, accountId, (brandId) =>
     createEvent(sendingEvents.paused, { accountId, brandId, occurredAt, data }),
   );
@@ -131,7 +136,7 @@ export async function brakeAccounts({ pool, events, systemFrom }: BrakeDeps): Pr
     if (reason === null) continue;
     const { accountId } = outcomes;
     const queued = await inTransaction(pool, async (trx) => {
-      const work = await pauseWithEvent(trx, events, accountId, reason);
+      const work = await pauseWithEvent(trx, events, accountId, { reason, by: 'brakes' });
       if (work) await mailOwners(trx, accountId, systemFrom, pausedNotice(reason, outcomes));
       return work;
     });

@@ -35,7 +35,7 @@ export function pauseAccount(
   reason: string,
 ): Promise<AccountRow> {
   return inTransaction(pool, async (trx) => {
-    await pauseWithEvent(trx, events, accountId, reason);
+    await pauseWithEvent(trx, events, accountId, { reason, by: 'operator' });
     return pauseSending(trx, accountId, reason);
   });
 }

@@ -10,13 +10,14 @@ const MAX_WAIT_MS = 1_000;
 
 async function readPaused(client: Queryable): Promise<ReadonlySet<number>> {
   const { rows } = await client.query<{ id: number }>(
-    'select id from accounts where sending_paused_at is not null',
+    `select id from accounts where sending_paused_at is not null and sending_paused_by is distinct from 'brakes'`,
   );
   return new Set(rows.map(({ id }) => id));
 }
 
 /**
- * Knows which accounts are paused: their links are dead. All requests of three seconds share one query, and while the
+ * Knows which accounts an operator has paused: their links are dead. A pause by the brakes stops no links, because
+ * reports by strangers can contribute to it. All requests of three seconds share one query, and while the
  * database is unavailable, the last known answer counts.
  * @returns whether the account is paused
  */

@@ -74,9 +74,11 @@ describe('the brakes', () => {
     [499, 499, 499, null],
     [500, 49, 2, null],
     [500, 50, 0, 'bounce_rate'],
-    [500, 0, 3, 'complaint_rate'],
+    [500, 0, 4, null],
+    [500, 0, 5, 'complaint_rate'],
     [1_000, 0, 4, null],
     [1_000, 99, 5, 'complaint_rate'],
+    [2_000, 0, 9, null],
   ])(
     'after %i emails, %i hard bounces and %i complaints pause for %s',
     async (sent, hard, complaints, reason) => {

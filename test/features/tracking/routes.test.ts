@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
+import { resumeSending } from '../../../src/features/accounts/service.ts';
+import { brakeAccounts } from '../../../src/features/brakes/rates.ts';
+import { pauseAccount } from '../../../src/features/brakes/service.ts';
+import { createSuspendedAccounts } from '../../../src/features/tracking/suspended.ts';
 import { createTrackingTokens, type TrackedTarget } from '../../../src/features/tracking/tokens.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { type TestApi, startTestApi } from '../../support/api.ts';
+import { testEvents } from '../../support/events.ts';
 import { eventually } from '../../support/eventually.ts';
 import { CHROME, pathOf, targetsOf, trackingTokens, writeTrackedMail } from '../../support/tracking.ts';
 
@@ -112,6 +118,24 @@ describe('the pixel', () => {
 });
 
 describe('while the account is paused', () => {
+  it('by the brakes, links work until an operator pauses it, too', async () => {
+    const { pool } = api.database;
+    const { accountId } = api.other;
+    await pool.query(
+      `insert into account_outcomes (account_id, hour, attempted, complaints)
+       values ($1, date_trunc('hour', now(), 'UTC'), 500, 5)`,
+      [accountId],
+    );
+    const { accounts } = await brakeAccounts({ pool, events: testEvents, systemFrom: 'hello@mail.test' });
+    expect(accounts).toMatchObject([{ reason: 'complaint_rate' }]);
+    const log = pino({ level: 'silent' });
+    expect(await createSuspendedAccounts(pool, log)(accountId)).toBe(false);
+    await pauseAccount(pool, testEvents, accountId, 'complaint_rate');
+    expect(await createSuspendedAccounts(pool, log)(accountId)).toBe(true);
+    await resumeSending(pool, accountId);
+    expect(await createSuspendedAccounts(pool, log)(accountId)).toBe(false);
+  });
+
   it('links are dead and pixels are not kept', async () => {
     const { pool } = api.database;
     const target = { ...link, accountId: api.other.accountId };
