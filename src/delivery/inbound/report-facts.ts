@@ -14,7 +14,23 @@ function genuine(references: readonly string[], keys: MailKeys): ReferencedMessa
   return null;
 }
 
-type Outcome = Pick<DeliveryFact, 'type' | 'response' | 'bounce' | 'suppresses'>;
+/**
+ * The message that a report to this recipient is about. The Message-ID has the reference, and everyone who sees an
+ * answer or an archived copy knows it. So only a mail to the return path, which servers and the recipient see, can say
+ * what became of a message. At the addresses for complaints a reference is enough, because feedback loops name nothing
+ * else.
+ */
+function messageFor(
+  recipient: InboundRecipient,
+  report: Exclude<MailReport, { kind: 'none' }>,
+  keys: MailKeys,
+): ReferencedMessage | null {
+  if (recipient.kind === 'return_path') return recipient.message;
+  if (report.kind !== 'complaint' || recipient.name === 'postmaster') return null;
+  return genuine(report.references, keys);
+}
+
+type Outcome = Pick<DeliveryFact, 'type' | 'response' | 'bounce' | 'suppresses' | 'complainant'>;
 
 function outcomeOf(report: Exclude<MailReport, { kind: 'none' }>): Outcome {
   switch (report.kind) {
@@ -25,13 +41,18 @@ function outcomeOf(report: Exclude<MailReport, { kind: 'none' }>): Outcome {
     case 'delivered':
       return { type: 'delivered', response: report.response || null, bounce: null, suppresses: false };
     case 'complaint':
-      return { type: 'complained', response: null, bounce: null, suppresses: true };
+      return {
+        ...{ response: null, bounce: null, suppresses: true },
+        type: 'complained',
+        complainant: report.recipient,
+      };
   }
 }
 
 /**
  * Returns what a report says of our messages. Only an address or a reference with a MAC of ours names a message; a mail
- * to a genuine return path is about its message, whatever its content claims.
+ * to a genuine return path is about its message, whatever its content claims. A complaint that only a reference
+ * identifies does not count against the account.
  */
 export function reportFacts(
   report: MailReport,
@@ -41,11 +62,14 @@ export function reportFacts(
 ): DeliveryFact[] {
   if (report.kind === 'none') return [];
   const outcome = outcomeOf(report);
-  const named = recipients.map((recipient) =>
-    recipient.kind === 'return_path' ? recipient.message : genuine(report.references, keys),
-  );
-  const messages = new Map(named.flatMap((message) => (message ? [[message.messageId, message]] : [])));
-  return [...messages.values()].map(({ accountId, messageId }) => ({
+  // If a mail came to both, the return path decides.
+  const ordered = recipients.toSorted((one, other) => one.kind.localeCompare(other.kind));
+  const named = ordered.flatMap((recipient) => {
+    const message = messageFor(recipient, report, keys);
+    return message ? [{ ...message, atReturnPath: recipient.kind === 'return_path' }] : [];
+  });
+  const messages = new Map(named.map((message) => [message.messageId, message]));
+  return [...messages.values()].map(({ accountId, messageId, atReturnPath }) => ({
     accountId,
     messageId,
     source: { kind: 'mail' },
@@ -53,5 +77,6 @@ export function reportFacts(
     providerMessageId: null,
     failure: null,
     ...outcome,
+    ...(outcome.type === 'complained' && !atReturnPath ? { complainant: null } : {}),
   }));
 }

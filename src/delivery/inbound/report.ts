@@ -8,7 +8,12 @@ import { readNonStandardBounce } from './non-standard.ts';
 export type MailReport =
   | { kind: 'failed'; refusal: Refusal; references: string[] }
   | { kind: 'delivered'; response: string; references: string[] }
-  | { kind: 'complaint'; references: string[] }
+  | {
+      kind: 'complaint';
+      references: string[];
+      /** The recipient that a feedback report (RFC 5965) names. Null: another form of complaint, or none is named. */
+      recipient: string | null;
+    }
   /** The mail changes nothing; `reason` goes to the log. */
   | { kind: 'none'; reason: 'no_outcome' | 'no_complaint' | 'no_report' | 'auto_reply' | 'unreadable' };
 
@@ -61,6 +66,11 @@ function referenceIn(value: string): string {
   return (
     /^[^<>]{0,200}<([^<>@\s]{1,200})[@>]/.exec(value)?.[1] ?? /^[^<>@\s]{1,200}/.exec(value.trim())?.[0] ?? ''
   );
+}
+
+/** The address in `Original-Rcpt-To` (RFC 5965 §3.2), with or without angle brackets. */
+function addressIn(value: string): string | null {
+  return /^(?:rfc822; ?)?<?([^<>\s]{3,320})>?$/i.exec(value.trim())?.[1] ?? null;
 }
 
 function referencesIn(blocks: readonly (Fields | undefined)[]): string[] {
@@ -120,7 +130,8 @@ function feedbackReport(mail: Email, part: Attachment): MailReport {
   const fields = readFieldBlocks(textOf(part), 1)[0];
   const type = fields?.get('feedback-type')?.trim().toLowerCase() ?? '';
   if (!complaintTypes.has(type)) return { kind: 'none', reason: 'no_complaint' };
-  return { kind: 'complaint', references: referencesIn([returnedHeader(mail), fields]) };
+  const references = referencesIn([returnedHeader(mail), fields]);
+  return { kind: 'complaint', references, recipient: addressIn(fields?.get('original-rcpt-to') ?? '') };
 }
 
 function readParsed(mail: Email, { envelopeFrom, feedbackLoop }: InboundMail): MailReport {
@@ -130,7 +141,8 @@ function readParsed(mail: Email, { envelopeFrom, feedbackLoop }: InboundMail): M
   if (feedback) return feedbackReport(mail, feedback);
   const returned = returnedHeader(mail);
   // Outlook.com's junk mail reports attach the message and nothing else.
-  if (feedbackLoop && returned) return { kind: 'complaint', references: referencesIn([returned]) };
+  if (feedbackLoop && returned)
+    return { kind: 'complaint', references: referencesIn([returned]), recipient: null };
   const header: Fields = new Map(mail.headers.toReversed().map(({ key, value }) => [key, value]));
   if (isAutoReply(header)) return { kind: 'none', reason: 'auto_reply' };
   if (!isBounceSender(envelopeFrom)) return { kind: 'none', reason: 'no_report' };

@@ -122,16 +122,22 @@ describe('a bounce that is mailed to the return path', () => {
     expect(await query('select 1 from suppressions where account_id = $1')).toEqual([]);
   });
 
-  it('is found by the envelope id if the relay mails it to another address', async () => {
-    const mail = await sendOne();
-    const perMessage = `Original-Envelope-Id: ${mail.messageId.split('@')[0]}\n`;
-    const data = deliveryStatus(
-      { ...mail, messageId: 'x@relay.test', returnPath: 'x@relay.test' },
-      { perMessage },
-    );
-    expect(await deliver(listener.port, { to: 'postmaster@mail.test', data })).toBe('250 2.0.0');
-    await untilCounts({ bounced: 1 });
-  });
+  it.each(['postmaster', 'abuse', 'fbl'])(
+    'changes nothing at %s@, whatever reference it has',
+    async (name) => {
+      const mail = await sendOne();
+      await untilCounts({ sent: 1 });
+      const perMessage = `Original-Envelope-Id: ${mail.messageId.split('@')[0]}\n`;
+      for (const data of [
+        deliveryStatus(mail, { perMessage }),
+        deliveryStatus(mail, { perMessage, action: 'delivered', status: '2.0.0' }),
+        qmailBounce(mail, 'Sorry, no mailbox here by that name. (#5.1.1)'),
+      ])
+        expect(await deliver(listener.port, { to: `${name}@mail.test`, data })).toBe('250 2.0.0');
+      expect(await counts()).toEqual({ sent: 1 });
+      expect(await query('select 1 from suppressions where account_id = $1')).toEqual([]);
+    },
+  );
 
   it('changes nothing if it reports a delay, or if a machine answers', async () => {
     const mail = await sendOne();
@@ -168,6 +174,35 @@ describe('a complaint', () => {
     expect(await query('select reason from suppressions where account_id = $1')).toEqual([
       { reason: 'complaint' },
     ]);
+  });
+
+  const counted = async () =>
+    (await query('select sum(complaints)::int as complaints from account_outcomes where account_id = $1'))[0];
+  const naming = (mail: ReportedMail, recipient: string) =>
+    feedbackReport(mail).replace('redacted@yahoo.com', `<${recipient}>`);
+
+  it('is not counted against the account if it is found by the Message-ID', async () => {
+    const mail = await sendOne();
+    await deliver(listener.port, { to: 'fbl@mail.test', data: naming(mail, mail.to) });
+    await untilCounts({ complained: 1 });
+    expect(await counted()).toEqual({ complaints: 0 });
+  });
+
+  it('changes nothing at postmaster@', async () => {
+    const mail = await sendOne();
+    await untilCounts({ sent: 1 });
+    await deliver(listener.port, { to: 'postmaster@mail.test', data: feedbackReport(mail) });
+    expect(await counts()).toEqual({ sent: 1 });
+  });
+
+  it('at the return path is counted only if it names the recipient of the message', async () => {
+    const [one, other] = [await sendOne('one'), await sendOne('other')];
+    await report(one, naming(one, 'redacted@example.com'));
+    await untilCounts({ complained: 1, sent: 1 });
+    expect(await counted()).toEqual({ complaints: 0 });
+    await report(other, naming(other, other.to.toUpperCase()));
+    await untilCounts({ complained: 2 });
+    expect(await counted()).toEqual({ complaints: 1 });
   });
 
   it('is not believed without a genuine reference', async () => {

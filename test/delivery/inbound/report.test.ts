@@ -145,6 +145,7 @@ describe('a feedback report', () => {
     expect(await read(feedbackReport(mail, type))).toEqual({
       kind: 'complaint',
       references: [reference, returnPath, returnPath],
+      recipient: 'redacted@yahoo.com',
     });
   });
 
@@ -160,6 +161,7 @@ describe('a feedback report', () => {
     expect(await read(raw, { feedbackLoop: true, envelopeFrom: 'staff@hotmail.com' })).toEqual({
       kind: 'complaint',
       references: [reference, returnPath],
+      recipient: null,
     });
     expect(await bounceIn(raw)).toBe('none');
   });
