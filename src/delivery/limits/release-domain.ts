@@ -8,9 +8,16 @@ const PAGE = 2_000;
 /** SQL: the lowest and the highest id of a page, so that only the partitions between them are searched. */
 const PAGE_SPAN = '(select min(message_id) from page) and (select max(message_id) from page)';
 
+/** SQL: the messages `q` that wait for the domain $2 of the account $1; $3: all classes. */
+const waitingSql = `
+  owner is null and channel = 'email' and class = any($3::smallint[]) and account_id = $1 and due_at > now()
+  and domain_id = $2 and exists (
+    select 1 from messages m
+    where m.id = q.message_id and m.status = 'held' and m.hold ->> 'reason' = 'domain_unverified')`;
+
 /** What one page of a release did. */
 export interface DomainRelease {
-  /** Messages that are due now. 0: none is left. */
+  /** Messages that are due now. 0: none is left, except locked ones: see {@link waitsForDomain}. */
   released: number;
   /** The names of their backlogs, to wake senders with. */
   backlogs: string[];
@@ -19,7 +26,7 @@ export interface DomainRelease {
 /**
  * Makes a page of messages due that the limit `domain_unverified` holds. Senders then claim them, and the limits decide
  * again. Skips messages that are locked: a recorder that has locked one wants its queue row next, which this statement
- * has locked. The limit looks at such a message again after some hours.
+ * has locked.
  * @param domainId may be a domain that no longer exists
  */
 export async function releaseDomainPage(
@@ -31,10 +38,7 @@ export async function releaseDomainPage(
     text: `
     with page as (
       select message_id, class from send_queue q
-      where owner is null and channel = 'email' and class = any($3::smallint[]) and account_id = $1 and due_at > now()
-        and domain_id = $2 and exists (
-          select 1 from messages m
-          where m.id = q.message_id and m.status = 'held' and m.hold ->> 'reason' = 'domain_unverified')
+      where ${waitingSql}
       order by due_at limit ${PAGE} for update skip locked
     ), lockable as (
       select id from messages where id = any(array(select message_id from page)) and id between ${PAGE_SPAN}
@@ -53,4 +57,17 @@ export async function releaseDomainPage(
     released: rows.reduce((sum, { count }) => sum + count, 0),
     backlogs: rows.map((row) => backlogName({ channel: 'email', accountId, ...row })),
   };
+}
+
+/** Whether messages wait for a domain, be they locked or not. */
+export async function waitsForDomain(
+  db: Queryable,
+  { accountId, domainId }: { accountId: number; domainId: number },
+): Promise<boolean> {
+  const { rowCount } = await db.query({
+    name: 'waits_for_domain',
+    text: `select 1 from send_queue q where ${waitingSql} limit 1`,
+    values: [accountId, domainId, Object.values(messageClasses)],
+  });
+  return rowCount !== 0;
 }

@@ -85,8 +85,13 @@ function isExchange(found: readonly MxRecord[], wanted: string): boolean {
   return found.some(({ exchange, priority }) => priority === best && bare(exchange) === bare(wanted));
 }
 
+/** Anyone can publish a NUL, which JSON in PostgreSQL cannot contain. */
+function storable(text: string): string {
+  return text.slice(0, MAX_FOUND).replaceAll('\0', '').toWellFormed();
+}
+
 function seen(valid: boolean, found: readonly string[]): RecordCheck {
-  return valid ? { valid: 'true' } : { valid: 'false', found: found.join(', ').slice(0, MAX_FOUND) };
+  return valid ? { valid: 'true' } : { valid: 'false', found: storable(found.join(', ')) };
 }
 
 /** Follows a chain until it reaches the wanted name. */

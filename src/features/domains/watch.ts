@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { releaseDomainPage } from '../../delivery/limits/release-domain.ts';
+import { releaseDomainPage, waitsForDomain } from '../../delivery/limits/release-domain.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Resolver } from '../../platform/dns/resolver.ts';
@@ -52,7 +52,11 @@ export interface DomainWatch {
    * @throws Error if the provider cannot be reached, or refuses
    */
   register(domainId: number): Promise<void>;
-  /** Releases a page of the mail that waits for the domain. @returns whether nothing is left */
+  /**
+   * Releases a page of the mail that waits for the domain.
+   * @returns whether nothing is left
+   * @throws Error if other statements have locked all that is left: try again a moment later
+   */
   release(domain: { domainId: number; accountId: number }): Promise<boolean>;
 }
 
@@ -190,9 +194,13 @@ export function createDomainWatch(deps: DomainWatchDeps): DomainWatch {
     },
     async release(domain) {
       const { released, backlogs } = await releaseDomainPage(pool, domain);
-      if (released > 0) waker.wake('send', backlogs);
-      else await endRelease(pool, domain.domainId);
-      return released === 0;
+      if (released > 0) {
+        waker.wake('send', backlogs);
+        return false;
+      }
+      if (await waitsForDomain(pool, domain)) throw new Error('all mail that still waits is locked');
+      await endRelease(pool, domain.domainId);
+      return true;
     },
   };
 }

@@ -193,3 +193,8 @@ describe('the optional records', () => {
     expect((await check()).tracking).toEqual({ valid: 'false', found: 'alias.test' });
   });
 });
+
+it('shows a wrong record without characters that the database cannot store', async () => {
+  dns.zone[RSA] = { TXT: ['v=DKIM1; p=\0wrong'] };
+  expect((await check()).dkim_rsa).toEqual({ valid: 'false', found: 'v=DKIM1; p=wrong' });
+});

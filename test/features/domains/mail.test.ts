@@ -5,6 +5,7 @@ import { authenticate } from 'mailauth';
 import { createSendingDomains } from '../../../src/delivery/dkim/domain-signers.ts';
 import { findRecipient } from '../../../src/delivery/inbound/recipients.ts';
 import type { DomainWatch } from '../../../src/features/domains/watch.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { startDnsServer, type TestDnsServer, type TestRecords } from '../../support/dns/server.ts';
 import { createTestWatch } from '../../support/domains.ts';
@@ -186,7 +187,12 @@ describe('mail from a domain', () => {
     );
     const checked = await check();
     expect(checked?.row).toMatchObject({ status: 'verified', release_due: true });
-    while (!(await watch.release({ domainId, accountId: api.accountId })));
+    const release = () => watch.release({ domainId, accountId: api.accountId });
+    await inTransaction(api.database.pool, async (trx) => {
+      await trx.query('select from send_queue where domain_id = $1 for update', [domainId]);
+      await expect(release()).rejects.toThrow('locked');
+    });
+    while (!(await release()));
     await receivedAtLeast(server, before + 1);
     await eventually(async () => expect((await statusOf(body.id)).status).toBe('sent'));
     expect((await check())?.row.release_due).toBe(false);
