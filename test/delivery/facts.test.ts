@@ -408,6 +408,19 @@ describe('a bounce', () => {
     expect(await counted()).toEqual([{ hard_bounces: 1, complaints: 1 }]);
   });
 
+  it('at hand-over says nothing about the account if the address is on a list of the provider', async () => {
+    await queueOne();
+    const bounce = { ...hard, subtype: 'provider_suppressed' } as const;
+    const recordBounce = await intend({ kind: 'bounced', bounce, response: '406 inactive' });
+    await recordBounce();
+    expect(await query('select status from messages')).toEqual([{ status: 'bounced' }]);
+    expect(await query('select 1 from suppressions')).toEqual([]);
+    const counted = query('select hard_bounces from account_outcomes where account_id = $1', [
+      tenant.accountId,
+    ]);
+    expect(await counted).toEqual([{ hard_bounces: 0 }]);
+  });
+
   it('does not suppress if the report may not', async () => {
     await record(fact(await sendOne(), 'bounced', { suppresses: false }));
     expect(await query('select 1 from suppressions')).toEqual([]);

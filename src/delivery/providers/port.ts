@@ -11,7 +11,7 @@ export type HandOverOutcome =
    * refusal is the recipient's fault, so the message bounces if it is still refused when it expires.
    */
   | { kind: 'deferred'; response: string; connectionLost?: true; expiresAs?: Bounce }
-  /** A final refusal because of the recipient. A hard bounce suppresses the address. */
+  /** A final refusal because of the recipient. A hard bounce suppresses the address, except `provider_suppressed`. */
   | { kind: 'bounced'; bounce: Bounce; response: string }
   /**
    * A final refusal for another reason. It never suppresses the address. `optedOut`: the reason is that the recipient

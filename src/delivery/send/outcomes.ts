@@ -94,7 +94,8 @@ function ended(message: BatchMessage, record: OutcomeRecord, code: FailureCode, 
 }
 
 function bounced(record: OutcomeRecord, bounce: Bounce, response: string): OutcomeRecord {
-  const suppress = bounce.type === 'hard';
+  // The list of a provider's account covers all of its customers, so it shows nothing about this one's recipients.
+  const suppress = bounce.type === 'hard' && bounce.subtype !== 'provider_suppressed';
   const clipped = { ...bounce, diagnostic: clipText(bounce.diagnostic) };
   return { ...record, status: 'bounced', events: ['bounced'], bounce: clipped, suppress, response };
 }
