@@ -1,14 +1,24 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Waker } from '../../platform/db/wake.ts';
-import { type Backlog, backlogName, DEFAULT_PROVIDER, shareName } from '../backlog.ts';
+import { type Backlog, backlogName, DEFAULT_PROVIDER, type QueueShare, shareName } from '../backlog.ts';
 import type { Backlogs } from './backlogs.ts';
 import type { ProviderShare } from './provider-share.ts';
-import { endOutage, isFullPage, listOutages, type Outage, recordOutage, rerouteBacklog } from './reroute.ts';
+import {
+  endOutage,
+  isFullPage,
+  listOutages,
+  moveExpired,
+  type Outage,
+  recordOutage,
+  rerouteBacklog,
+} from './reroute.ts';
 import type { Shares } from './shares.ts';
 
 /** A provider whose breaker has been open for so long has an outage: messages go to further providers. */
 const OUTAGE_MS = 60_000;
+/** How long no new message tests a provider that cannot be opened. */
+const UNUSABLE_RETRY_MS = 60_000;
 
 export interface FailOverDeps {
   pool: pg.Pool;
@@ -18,8 +28,23 @@ export interface FailOverDeps {
   outageMs?: number;
 }
 
-/** Looks at the breakers of a sender, and moves messages of providers that fail or were removed. */
-export type FailOver = (shares: Shares, backlogs: Backlogs, liveIds: ReadonlySet<number>) => Promise<void>;
+/** A named provider that this process cannot open. No share claims its messages. */
+export interface UnusableShare extends QueueShare {
+  provider: string;
+  /** Milliseconds since this process found that it cannot open the provider. */
+  ageMs: number;
+}
+
+/** What a sender knows of its providers. */
+export interface FailOverView {
+  shares: Shares;
+  backlogs: Backlogs;
+  liveIds: ReadonlySet<number>;
+  unusable: readonly UnusableShare[];
+}
+
+/** Looks at the breakers of a sender, and moves messages of providers that fail, cannot be opened or were removed. */
+export type FailOver = (view: FailOverView) => Promise<void>;
 
 export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailOverDeps): FailOver {
   /** Records the outage of a share, or its end. @returns whether its messages are to be moved */
@@ -52,10 +77,32 @@ export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailO
     }
   }
 
-  return async (shares, backlogs, liveIds) => {
+  /** An unusable provider is like one whose breaker is open. Its messages expire although no share claims them. */
+  async function moveUnusable(
+    { provider, ageMs, ...share }: UnusableShare,
+    backlogs: readonly Backlog[],
+    outage: Outage | undefined,
+  ): Promise<void> {
+    if (ageMs >= outageMs) {
+      if (!outage) log.warn({ provider }, 'provider unusable: its messages go to further providers');
+      await recordOutage(pool, share, { ageMs, retryMs: UNUSABLE_RETRY_MS });
+      await moveAll(backlogs);
+    }
+    for (const backlog of backlogs) {
+      const moved = await moveExpired(pool, backlog);
+      if (moved > 0) waker.wake('send', [backlogName({ ...backlog, providerId: DEFAULT_PROVIDER })]);
+    }
+  }
+
+  return async ({ shares, backlogs, liveIds, unusable }) => {
     const outages = new Map((await listOutages(pool)).map((outage) => [shareName(outage), outage]));
     for (const share of shares.all()) {
       if (await look(share, outages.get(share.name))) await moveAll(backlogs.due(share.name));
+    }
+    for (const each of unusable) {
+      const name = shareName(each);
+      const due = [...backlogs.all()].filter((backlog) => shareName(backlog) === name);
+      await moveUnusable(each, due, outages.get(name));
     }
     const isLive = (id: number) => id === DEFAULT_PROVIDER || liveIds.has(id);
     await moveAll([...backlogs.all()].filter(({ providerId }) => !isLive(providerId)));

@@ -4,7 +4,7 @@ import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
 import { shareName } from '../backlog.ts';
 import { listProviderRows, type ProviderRow, UnusableProviderError } from '../providers/named.ts';
 import type { Backlogs } from './backlogs.ts';
-import type { FailOver } from './fail-over.ts';
+import type { FailOver, UnusableShare } from './fail-over.ts';
 import type { ProviderChannel } from './hand-over.ts';
 import type { Shares } from './shares.ts';
 
@@ -31,16 +31,16 @@ export interface FollowDeps {
 interface Followed {
   version: number;
   share: string;
-  /** Why it cannot be used; null if it is. */
-  problem: string | null;
+  /** Why it cannot be used, and since when, in milliseconds of `performance.now()`; null if it is used. */
+  problem: { reason: string; since: number } | null;
 }
 
 const labelOf = ({ channel, name }: ProviderRow) => `${channel}:${name}`;
 
 /**
  * Opens the channels of named providers, and looks every two seconds which were added, changed or removed. A provider
- * that cannot be opened is shown to operators; its messages wait. In the same rounds, messages of providers that fail
- * are moved.
+ * that cannot be opened is shown to operators, and has an outage. In the same rounds, messages of providers that fail are
+ * moved.
  */
 export function createFollowProviders({ pool, open, failOver, log }: FollowDeps): FollowProviders {
   return (shares, backlogs) => {
@@ -55,9 +55,10 @@ export function createFollowProviders({ pool, open, failOver, log }: FollowDeps)
         log.info({ provider: row.name, kind: row.kind }, 'provider opened');
       } catch (error) {
         shares.remove(share);
-        const problem =
+        const reason =
           error instanceof UnusableProviderError ? error.message : 'it could not be opened: see the log';
-        followed.set(row.id, { version, share, problem });
+        const since = followed.get(row.id)?.problem?.since ?? performance.now();
+        followed.set(row.id, { version, share, problem: { reason, since } });
         log.error({ err: error, provider: row.name, kind: row.kind }, 'provider cannot be used');
       }
     }
@@ -72,15 +73,28 @@ export function createFollowProviders({ pool, open, failOver, log }: FollowDeps)
       for (const row of rows) {
         if (followed.get(row.id)?.version !== row.updatedAt.getTime()) openRow(row);
       }
-      const problems = rows.map((row) => [labelOf(row), followed.get(row.id)?.problem ?? null] as const);
+      const problems = rows.map(
+        (row) => [labelOf(row), followed.get(row.id)?.problem?.reason ?? null] as const,
+      );
       shares.setUnusable(new Map(problems.flatMap(([name, problem]) => (problem ? [[name, problem]] : []))));
+    }
+
+    /** The providers that cannot be used. */
+    function unusable(rows: readonly ProviderRow[]): UnusableShare[] {
+      return rows.flatMap(({ id, name, channel }) => {
+        const problem = followed.get(id)?.problem;
+        return problem
+          ? [{ channel, providerId: id, provider: name, ageMs: performance.now() - problem.since }]
+          : [];
+      });
     }
 
     return repeat(
       async () => {
         const rows = await listProviderRows(pool);
         apply(rows);
-        await failOver(shares, backlogs, new Set(rows.map(({ id }) => id)));
+        const liveIds = new Set(rows.map(({ id }) => id));
+        await failOver({ shares, backlogs, liveIds, unusable: unusable(rows) });
         return FOLLOW_MS;
       },
       { log, name: 'looking for named providers', retryMs: FOLLOW_MS },

@@ -1,5 +1,6 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Backlog, QueueShare } from '../backlog.ts';
+import { MESSAGE_LIFETIME } from '../message.ts';
 
 /** The most messages that one statement moves. */
 const PAGE = 1_000;
@@ -56,6 +57,29 @@ export async function rerouteBacklog(
     values: [channel, priority, accountId, providerId],
   });
   return rows[0] ?? { moved: 0, providerId: null };
+}
+
+/**
+ * Moves a page of messages that are older than their lifetime to the provider of the settings. Its share claims them, and
+ * they expire at the claim: they are not handed over.
+ * @returns how many
+ */
+export async function moveExpired(
+  db: Queryable,
+  { channel, class: priority, accountId, providerId }: Backlog,
+): Promise<number> {
+  const { rowCount } = await db.query({
+    name: 'move_expired',
+    text: `
+    update send_queue set provider_id = 0
+    where message_id = any(array(
+      select message_id from send_queue
+      where owner is null and channel = $1 and class = $2 and account_id = $3 and provider_id = $4
+        and due_at <= now() and not held and queued_at < now() - ${MESSAGE_LIFETIME}
+      order by due_at, message_id limit ${PAGE} for update skip locked))`,
+    values: [channel, priority, accountId, providerId],
+  });
+  return rowCount ?? 0;
 }
 
 /** Whether there may be more to move. */

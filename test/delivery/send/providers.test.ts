@@ -66,6 +66,13 @@ async function add(name: string, { port }: Pick<TestSmtpServer, 'port'>): Promis
   return (await addProvider(test.database.pool, keyring, { name, kind, settings })).id;
 }
 
+/** Adds a provider whose settings no process can read. */
+async function addBroken(): Promise<number> {
+  const id = await add('broken', one);
+  await query('update providers set settings_sealed = $2 where id = $1', [id, 'nonsense']);
+  return id;
+}
+
 /** @param outageMs how long a provider fails before its messages go elsewhere */
 async function start(outageMs = 3_600_000): Promise<void> {
   const { pool } = test.database;
@@ -190,6 +197,34 @@ describe('named providers', () => {
       { attempt_count: 1 },
     ]);
     expect(await query('select provider_id from provider_outages')).toEqual([{ provider_id: dead }]);
+  });
+
+  it('that cannot be opened give their messages to the next provider of the account', async () => {
+    const broken = await addBroken();
+    const acme = await add('acme', other);
+    await query('update accounts set email_provider_ids = $2 where id = $1', [
+      account.accountId,
+      [broken, acme],
+    ]);
+    await queue(5, broken);
+    await start(1);
+    await untilSent('acme', 5);
+    expect(await query('select provider_id from provider_outages')).toEqual([{ provider_id: broken }]);
+    expect(sender?.sender.report().providers).toMatchObject({ 'email:broken': { state: 'open' } });
+  });
+
+  it('that cannot be opened let their messages expire', async () => {
+    const broken = await addBroken();
+    const [old] = await queue(2, broken);
+    await query(`update send_queue set queued_at = now() - interval '73 hours' where message_id = $1`, [old]);
+    await start();
+    await eventually(async () =>
+      expect(await query(`select failure ->> 'code' as code from messages where id = $1`, [old])).toEqual([
+        { code: 'expired' },
+      ]),
+    );
+    expect(await counts(broken)).toEqual([{ status: 'queued', attempt_count: 0, count: 1 }]);
+    expect(fallback.received).toHaveLength(0);
   });
 
   it('that were removed leave their messages to the provider of the settings', async () => {
