@@ -25,6 +25,8 @@ export interface ReportedMessage extends EmailEventSource {
   /** Of the open hand-over. */
   intendedProvider: string | null;
   intendedAttempt: number | null;
+  /** Other providers that report about the message and had it before, with the last attempt of each. */
+  earlier: ReadonlyMap<string, number>;
 }
 
 /** An event of the message for `message_events`. */
@@ -71,20 +73,25 @@ export interface FactChange {
 
 /**
  * Whether a fact counts for the message. Anyone with an account at a provider could report about any message there, and
- * a reference could leak, so a callback must come from the provider that has the message.
+ * a reference could leak, so a callback must come from a provider that has the message or had it.
  */
 function isBelieved({ accountId, source }: DeliveryFact, message: ReportedMessage): boolean {
   if (accountId !== message.accountId || message.test) return false;
   return (
     source.kind === 'mail' ||
     source.provider === message.provider ||
-    source.provider === message.intendedProvider
+    source.provider === message.intendedProvider ||
+    message.earlier.has(source.provider)
   );
 }
 
 /** The attempt that a fact is about, and its provider. */
 function attemptOf({ source }: DeliveryFact, message: ReportedMessage) {
   const { intendedAttempt, intendedProvider, provider, sentAttempt, attemptCount } = message;
+  const earlierAttempt = source.kind === 'callback' ? message.earlier.get(source.provider) : undefined;
+  if (source.kind === 'callback' && earlierAttempt !== undefined) {
+    return { attempt: earlierAttempt, provider: source.provider };
+  }
   if (sentAttempt !== null) return { attempt: sentAttempt, provider };
   const isIntended =
     intendedAttempt !== null && (source.kind === 'mail' || source.provider === intendedProvider);
@@ -144,7 +151,9 @@ function delivered(step: Step): boolean {
   if (message.deliveredAt !== null) return false;
   const { response } = step.fact;
   // The row of the message shows one response: the one to the attempt that was accepted.
-  if (message.sentAt !== null && response !== null) store(step, 'delivered');
+  if (message.sentAt !== null && response !== null) {
+    store({ ...step, attempt: message.sentAttempt ?? step.attempt, provider: message.provider }, 'delivered');
+  }
   showSent(step, response);
   message.deliveredAt = step.at;
   publish(step, 'delivered');
@@ -157,10 +166,21 @@ function delivered(step: Step): boolean {
   return true;
 }
 
+/** Whether a message in this state may bounce, or may have bounced before it came to this state. */
+function mayHaveBounced(status: MessageStatus): boolean {
+  return (
+    status === 'bounced' || transitions[status].includes('bounced') || transitions.bounced.includes(status)
+  );
+}
+
 function bounced(step: Step): boolean {
   const { change, fact, at } = step;
   const { message } = change;
   const bounce = fact.bounce;
+  if (bounce !== null && !mayHaveBounced(message.status)) {
+    store(step, 'bounced');
+    return true;
+  }
   if (bounce === null || (bounce.type === 'soft' && message.deliveredAt !== null)) return false;
   if (message.bounce !== null && !(message.bounce.type === 'soft' && bounce.type === 'hard')) return false;
   showSent(step, null);

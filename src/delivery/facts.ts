@@ -14,7 +14,7 @@ import { suppressionCtes } from './suppressions.ts';
 
 /** Where a report about a message came from. */
 export type FactSource =
-  /** A callback of this provider. It counts only if the provider has the message, or an open hand-over of it. */
+  /** A callback of this provider. It counts only if the provider has the message or had it before. */
   | { kind: 'callback'; provider: string }
   /** A mail to the message's return path, or a feedback report that returned its Message-ID. */
   | { kind: 'mail' };
@@ -129,10 +129,12 @@ function changeText(publication: Publication): string {
   return text;
 }
 
+type LockedMessage = Omit<ReportedMessage, 'earlier'>;
+
 /** When hard bounces happened. Facts need it only for a message that bounced and whose delivery is reported now. */
 async function addBounceTimes(
   client: Queryable,
-  messages: readonly ReportedMessage[],
+  messages: readonly LockedMessage[],
   facts: readonly DeliveryFact[],
 ): Promise<void> {
   const delivered = new Set(
@@ -149,16 +151,52 @@ async function addBounceTimes(
   for (const message of wanted) message.bouncedAt = times.get(message.messageId) ?? null;
 }
 
+/**
+ * Adds the providers that had a message before it was moved to another one, from its events. They are looked up only
+ * for messages about which a provider reports that does not have them now.
+ */
+async function addEarlierProviders(
+  client: Queryable,
+  messages: readonly LockedMessage[],
+  facts: readonly DeliveryFact[],
+): Promise<ReportedMessage[]> {
+  const byId = new Map(messages.map((message) => [message.messageId, message]));
+  const ids = new Set<number>();
+  const providers = new Set<string>();
+  for (const { accountId, messageId, source } of facts) {
+    const message = byId.get(messageId);
+    if (source.kind !== 'callback' || message?.accountId !== accountId) continue;
+    if (source.provider === message.provider || source.provider === message.intendedProvider) continue;
+    ids.add(messageId);
+    providers.add(source.provider);
+  }
+  const earlier = new Map<number, Map<string, number>>();
+  if (ids.size > 0) {
+    const { rows } = await client.query<{ message_id: number; provider: string; attempt: number }>(
+      `select message_id, data ->> 'provider' as provider, max(attempt) as attempt from message_events
+       where message_id = any($1) and data ->> 'provider' = any($2) group by 1, 2`,
+      [[...ids], [...providers]],
+    );
+    for (const { message_id, provider, attempt } of rows) {
+      const { provider: present, intendedProvider } = byId.get(message_id) ?? {};
+      if (provider === present || provider === intendedProvider) continue;
+      earlier.set(message_id, (earlier.get(message_id) ?? new Map<string, number>()).set(provider, attempt));
+    }
+  }
+  const none = new Map<string, number>();
+  return messages.map((message) => ({ ...message, earlier: earlier.get(message.messageId) ?? none }));
+}
+
 async function lockMessages(client: Queryable, facts: readonly DeliveryFact[]): Promise<ReportedMessage[]> {
   const ids = [...new Set(facts.map(({ messageId }) => messageId))];
-  const { rows } = await client.query<ReportedMessage>({
+  const { rows } = await client.query<LockedMessage>({
     name: 'lock_reported_messages',
     text: lockSql,
     // The bounds let PostgreSQL leave out partitions before it opens them.
     values: [ids, Math.min(...ids), Math.max(...ids)],
   });
   await addBounceTimes(client, rows, facts);
-  return rows;
+  return addEarlierProviders(client, rows, facts);
 }
 
 /** @param n the number of events of the statement so far */

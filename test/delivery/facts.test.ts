@@ -421,9 +421,48 @@ describe('a bounce', () => {
     expect(await counted).toEqual([{ hard_bounces: 0 }]);
   });
 
+  it('of a message that failed is an event of the message and nothing else', async () => {
+    const id = await unknownOne();
+    await record(fact(id, 'failed'));
+    const before = await outcome(id);
+    expect(await record(fact(id, 'bounced'))).toBe(1);
+    expect(await outcome(id)).toEqual(before);
+    expect(await query('select 1 from suppressions')).toEqual([]);
+    expect(
+      await query(`select data -> 'bounce' as bounce from message_events where type = 'bounced'`),
+    ).toEqual([{ bounce: hard }]);
+  });
+
   it('does not suppress if the report may not', async () => {
     await record(fact(await sendOne(), 'bounced', { suppresses: false }));
     expect(await query('select 1 from suppressions')).toEqual([]);
+  });
+});
+
+describe('a report of an earlier provider of the message', () => {
+  it('settles a message that waits at the next one', async () => {
+    const id = await unknownOne();
+    await (
+      await intend({ kind: 'unknown', reason: 'time-out' }, 'next', 2)
+    )();
+    expect(await record(fact(id, 'delivered'))).toBe(1);
+    expect(await outcome(id)).toMatchObject({ ...known, status: 'delivered', counted: 1 });
+    expect(await query('select sent_attempt from messages')).toEqual([{ sent_attempt: 1 }]);
+  });
+
+  it('counts after the next one accepted the message', async () => {
+    const id = await unknownOne();
+    await (
+      await intend(accepted, 'next', 2)
+    )();
+    expect(await record(fact(id, 'bounced'))).toBe(1);
+    expect(await outcome(id)).toMatchObject({ status: 'bounced', provider: 'next', counted: 1 });
+    expect(
+      await query(
+        `select attempt, data ->> 'provider' as provider from message_events where type = 'bounced'`,
+      ),
+    ).toEqual([{ attempt: 1, provider: PROVIDER }]);
+    expect(await record(fact(id, 'complained', { source: { kind: 'callback', provider: 'other' } }))).toBe(0);
   });
 });
 
