@@ -35,12 +35,21 @@ create index soft_bounces_age on soft_bounces (last_at);
 -- Functions, not subqueries of the statement that records outcomes: that would open every partition of messages each time.
 create function reached_since(account bigint, address text, since timestamptz) returns boolean
 language plpgsql stable as $$
+declare
+  oldest constant timestamptz := now() - interval '90 days';
+  -- Ranges of message ids that ended before then have no younger message.
+  first_id constant bigint := coalesce((
+    select min(n) from message_ranges where closed_at is null or closed_at >= oldest), 0) * 4294967296;
 begin
   return exists (
-    select 1 from brands b join messages m on m.brand_id = b.id and m.to_key = address
-    where b.account_id = account and greatest(m.delivered_at, m.opened_at, m.clicked_at) > since);
+    select 1 from brands b cross join lateral (
+      select m.created_at, m.delivered_at, m.opened_at, m.clicked_at from messages m
+      where m.brand_id = b.id and m.to_key = address and m.id >= first_id order by m.id desc limit 100) m
+    where b.account_id = account and m.created_at >= oldest
+      and greatest(m.delivered_at, m.opened_at, m.clicked_at) > since);
 end $$;
-comment on function reached_since is 'whether a message to the address was delivered, opened or clicked since then';
+comment on function reached_since is
+  'whether one of the newest messages of each brand to the address, of the last 90 days, was delivered, opened or clicked since then';
 
 create function was_sent(message bigint) returns boolean language plpgsql stable as $$
 begin

@@ -1,5 +1,10 @@
 import { deliveryUpkeep } from '../delivery/upkeep.ts';
-import { dailyPartitions, deadProcesses, idempotencyKeys } from '../platform/housekeeping/tasks.ts';
+import {
+  dailyPartitions,
+  deadProcesses,
+  idempotencyKeys,
+  rateLimitBuckets,
+} from '../platform/housekeeping/tasks.ts';
 import { gatherUpkeep } from '../platform/housekeeping/upkeep.ts';
 import { brakesUpkeep } from './brakes/upkeep.ts';
 import { domainsUpkeep } from './domains/upkeep.ts';
@@ -15,7 +20,7 @@ import { webhooksUpkeep } from './webhooks/upkeep.ts';
  * Roles and the `migrate` command pass it down.
  */
 export const upkeep = gatherUpkeep([
-  { tasks: [idempotencyKeys] },
+  { tasks: [idempotencyKeys, rateLimitBuckets] },
   deliveryUpkeep,
   brakesUpkeep,
   messagesUpkeep,

@@ -4,6 +4,7 @@ import {
   suppressionUpsertSql,
   type SuppressionReason,
 } from '../../src/delivery/suppressions.ts';
+import { endSuppressions } from '../../src/features/suppressions/model.ts';
 import { inTransaction, type Queryable } from '../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { countUnlockedRows } from '../support/lock-order.ts';
@@ -164,6 +165,33 @@ describe('a suppression', () => {
   });
 });
 
+describe('the end of suppressions', () => {
+  it('locks soft bounces before suppressions, as reports do', async () => {
+    const keys = ['a@example.com', 'b@example.com'];
+    await suppress(
+      pool(),
+      keys.map((address) => ({ address, reason: 'hard_bounce' })),
+    );
+    await report(
+      pool(),
+      keys.map((address) => ({ address, reason: 'soft_bounce' })),
+    );
+    const { accountId } = account;
+    const unlocked = await countUnlockedRows(pool(), {
+      lock: `select 1 from soft_bounces where account_id = $1 and address_key = 'a@example.com' for update`,
+      values: [accountId],
+      work: () => endSuppressions(pool(), { accountId }, keys),
+      probes: ['suppressions', 'soft_bounces'].map(
+        (table) => `select 1 from ${table} where account_id = ${accountId} for update`,
+      ),
+    });
+    expect(unlocked).toEqual([2, 2]);
+    expect((await rows()).map(({ active }) => active)).toEqual([false, false]);
+    const { rowCount } = await pool().query('select 1 from soft_bounces where account_id = $1', [accountId]);
+    expect(rowCount).toBe(0);
+  });
+});
+
 describe('soft bounces', () => {
   const soft = (at?: string): Report => ({ reason: 'soft_bounce', ...(at ? { at } : {}) });
 
@@ -211,6 +239,19 @@ describe('soft bounces', () => {
     await report(pool(), [soft('2026-01-01T14:00:00Z')]);
     expect(await rows()).toEqual([]);
     await report(pool(), [soft('2026-01-01T15:00:00Z')]);
+    expect(await rows()).toHaveLength(1);
+  });
+
+  it('stay in a row after an event of a message that is older than 90 days', async () => {
+    await report(pool(), [soft('2026-01-01T10:00:00Z')]);
+    await report(pool(), [soft('2026-01-01T11:00:00Z')]);
+    const [id] = await queueEmails(test.database, account, 1, { prefix: 'ada' });
+    await pool().query(
+      `update messages set status = 'delivered', to_key = 'ada@example.com', created_at = now() - interval '91 days',
+         opened_at = now() where id = $1`,
+      [id],
+    );
+    await report(pool(), [soft()]);
     expect(await rows()).toHaveLength(1);
   });
 

@@ -77,7 +77,8 @@ export async function findSuppression(
 }
 
 /**
- * Ends active suppressions and forgets the soft bounces of their addresses. Rows are locked in the order of addresses.
+ * Ends active suppressions and forgets the soft bounces of their addresses. Soft bounces are locked before suppressions
+ * and each in the order of addresses, as reports do.
  * @returns the rows that were active
  */
 export async function endSuppressions(
@@ -86,9 +87,12 @@ export async function endSuppressions(
   keys: readonly string[],
 ): Promise<SuppressionRow[]> {
   const { rows } = await db.query<SuppressionRow>(
-    `with found as (
+    `with counted as materialized (
+       select 1 from soft_bounces where account_id = $1 and address_key = any($2) order by address_key for update
+     ), found as materialized (
        select id, address_key from suppressions s
        where account_id = $1 and address_key = any($2) and not ${endedSql('s')}
+         and (select count(*) from counted) >= 0
        order by address_key for update
      ), forgotten as (
        delete from soft_bounces where account_id = $1 and address_key in (select address_key from found)

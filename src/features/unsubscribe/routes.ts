@@ -55,9 +55,13 @@ export function createUnsubscribeRoutes(deps: UnsubscribeRouteDeps): RouteDefini
     answer: (found: Unsubscriber) => RawResult | Promise<RawResult>,
   ): Promise<RawResult> {
     const network = clientNetwork(clientAddress(ctx.req));
-    await rateLimiter.request(`unsubscribe from ${network}`, REQUESTS_PER_SECOND);
-    const found = await links.find(token);
-    if (found) return answer(found);
+    // The limit of a network may need the database, so only genuine links are counted in it.
+    const target = links.verify(token);
+    if (target) {
+      await rateLimiter.request(`unsubscribe from ${network}`, REQUESTS_PER_SECOND);
+      const found = await links.find(target);
+      if (found) return answer(found);
+    }
     rateLimiter.unknownSecret(network);
     return unknownPage();
   }

@@ -79,10 +79,11 @@ async function findAddress(db: Queryable, { brandId, source }: UnsubscribeTarget
 /** Unsubscribes recipients by the links of {@link unsubscribeLinks}. */
 export function createUnsubscribe({ pool, keyring, fence, plusAddresses }: UnsubscribeDeps) {
   return {
-    /** @returns null if the link is not genuine, or its brand no longer exists */
-    async find(token: string): Promise<Unsubscriber | null> {
-      const target = parseUnsubscribeToken(keyring, token);
-      if (!target) return null;
+    /** Needs no I/O. @returns null if the link is not genuine */
+    verify: (token: string): UnsubscribeTarget | null => parseUnsubscribeToken(keyring, token),
+
+    /** @returns null if the brand no longer exists */
+    async find(target: UnsubscribeTarget): Promise<Unsubscriber | null> {
       const [brand, address] = await Promise.all([findBrand(pool, target), findAddress(pool, target)]);
       return brand && { target, brand, address };
     },

@@ -3,7 +3,7 @@ import { keepPartitionsOf } from '../db/partitions.ts';
 import { holdsLockSql } from '../processes/liveness-lock.ts';
 import { ownsNothingSql } from '../processes/process.ts';
 import type { Queryable } from '../db/queryable.ts';
-import { daysBefore, type HousekeepingTask, inBatches } from './task.ts';
+import { batchTask, daysBefore, type HousekeepingTask, inBatches } from './task.ts';
 
 const SILENT_PROCESS_DAYS = 1;
 
@@ -73,6 +73,17 @@ export const deadProcesses: HousekeepingTask = {
     return inBatches(deps, statement, [daysBefore(asOf, SILENT_PROCESS_DAYS)], progress);
   },
 };
+
+/**
+ * Deletes the buckets of callers that have been quiet for an hour. They are full again, as a caller without a bucket is:
+ * every bucket fills within some minutes.
+ */
+export const rateLimitBuckets = batchTask(
+  'rate_limit_buckets',
+  `delete from rate_limit_buckets where ctid = any (array(
+     select ctid from rate_limit_buckets where filled_at < $1 limit $2 for update skip locked))`,
+  (_deps, asOf) => new Date(asOf.getTime() - 3_600_000),
+);
 
 /** Makes the partitions of the days ahead and drops old ones. */
 export const dailyPartitions: HousekeepingTask = {

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { isOptedOut } from '../../../src/delivery/opt-outs.ts';
 import { unsubscribeLinks } from '../../../src/features/unsubscribe/service.ts';
+import { createUnsubscribeRoutes } from '../../../src/features/unsubscribe/routes.ts';
+import { createRateLimiter } from '../../../src/platform/http/rate-limiter.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { startTestApi, TEST_SECRET, type TestApi } from '../../support/api.ts';
 import { queueEmails } from '../../support/queued.ts';
@@ -164,6 +166,30 @@ describe('a link that was not made here', () => {
     const page = await fetch(`${api.baseUrl}/unsubscribe/x`);
     expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
     expect((await api.database.pool.query('select 1 from opt_outs')).rowCount).toBe(0);
+  });
+
+  it('is found before the limit of its network is counted, which may need the database', async () => {
+    const asked: string[] = [];
+    const { config, database } = api;
+    const [route] = createUnsubscribeRoutes({
+      config,
+      database,
+      keyring,
+      rateLimiter: {
+        ...createRateLimiter(() => 1),
+        request: (caller) => {
+          asked.push(caller);
+          return {};
+        },
+      },
+    });
+    const ctx = { req: { headers: {}, socket: { remoteAddress: '192.0.2.1' } } };
+    const handler = route?.handler as unknown as (input: object) => unknown;
+    const call = (token: string) => handler({ ctx, params: { token } });
+    expect(await call('x')).toMatchObject({ status: 404 });
+    expect(asked).toEqual([]);
+    expect(await call(linksOf().url.split('/').at(-1) ?? '')).toMatchObject({ status: 200 });
+    expect(asked).toEqual(['unsubscribe from 192.0.2.1']);
   });
 
   it('is refused after sixty in a minute from one address; a genuine one still works', async () => {

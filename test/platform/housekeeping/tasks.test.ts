@@ -94,6 +94,16 @@ describe('housekeeping tasks', () => {
     ]);
   });
 
+  it('delete the buckets of callers that have been quiet for an hour', async () => {
+    await query('truncate rate_limit_buckets');
+    await query(`insert into rate_limit_buckets values ('quiet', 0, 1, $1), ('busy', 0, 1, $2)`, [
+      at('03-10T10:59:59'),
+      at('03-10T11:00:01'),
+    ]);
+    expect(await run('rate_limit_buckets')).toBe(1);
+    expect(await query('select caller from rate_limit_buckets')).toEqual([{ caller: 'busy' }]);
+  });
+
   it('delete allowance buckets older than two days', async () => {
     const insert = 'insert into allowance_buckets values ($1, $2, 5)';
     await query(insert, [accountId, at('03-08T11:50:00')]);
