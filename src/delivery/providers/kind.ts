@@ -69,7 +69,7 @@ export interface ProviderDomains<Settings> {
   registerDomain(domain: string, settings: Settings, deps: ProviderDeps): Promise<void>;
   /** The records that the service asks for. The domain is registered. */
   dnsRecords(domain: string, settings: Settings, deps: ProviderDeps): Promise<ProviderDnsRecord[]>;
-  /** Asks the service to look at the records now, if it does not by itself. */
+  /** Called when the domain is verified: asks the service to look at the records now, if it does not by itself. */
   verifyDomain?(domain: string, settings: Settings, deps: ProviderDeps): Promise<void>;
   /** Whether Carillon signs with the domain's own keys, because the service takes complete messages unchanged. */
   readonly carillonSigns: boolean;

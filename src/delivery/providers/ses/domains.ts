@@ -54,6 +54,20 @@ function recordsOf(
   ];
 }
 
+async function configure(domain: string, settings: SesSettings, deps: ProviderDeps): Promise<void> {
+  await call(settings, deps, {
+    method: 'PUT',
+    path: pathOf(domain, '/mail-from'),
+    body: { MailFromDomain: `${settings.mail_from}.${domain}`, BehaviorOnMxFailure: 'USE_DEFAULT_VALUE' },
+  });
+  // Bounces and complaints come from the topic. By mail they would go to the From address.
+  await call(settings, deps, {
+    method: 'PUT',
+    path: pathOf(domain, '/feedback'),
+    body: { EmailForwardingEnabled: false },
+  });
+}
+
 export const sesDomains: ProviderDomains<SesSettings> = {
   /** SES replaces Message-ID and Date, which Carillon's signatures cover, so only SES can sign. */
   carillonSigns: false,
@@ -61,19 +75,12 @@ export const sesDomains: ProviderDomains<SesSettings> = {
   async registerDomain(domain, settings, deps) {
     const body = { EmailIdentity: domain, DkimSigningAttributes: { NextSigningKeyLength: 'RSA_2048_BIT' } };
     const create = { method: 'POST', path: '/v2/email/identities', body } as const;
-    await call(settings, deps, create, ['AlreadyExists']);
-    await call(settings, deps, {
-      method: 'PUT',
-      path: pathOf(domain, '/mail-from'),
-      body: { MailFromDomain: `${settings.mail_from}.${domain}`, BehaviorOnMxFailure: 'USE_DEFAULT_VALUE' },
-    });
-    // Bounces and complaints come from the topic. By mail they would go to the From address.
-    await call(settings, deps, {
-      method: 'PUT',
-      path: pathOf(domain, '/feedback'),
-      body: { EmailForwardingEnabled: false },
-    });
+    const { status } = await call(settings, deps, create, ['AlreadyExists']);
+    // An identity that exists may be someone else's. It stays as it is until the client has proved the domain.
+    if (status < 300) await configure(domain, settings, deps);
   },
+
+  verifyDomain: configure,
 
   async dnsRecords(domain, settings, deps) {
     const { json } = await call(settings, deps, { method: 'GET', path: pathOf(domain) });

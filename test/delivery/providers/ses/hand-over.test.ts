@@ -249,14 +249,19 @@ describe('a sending domain at Amazon SES', () => {
     ]);
   });
 
-  it('may be registered already', async () => {
+  it('stays as it is if it is registered already, until the domain is verified', async () => {
     api.answer = (request, response) => {
       const exists = request.method === 'POST';
       const name = { 'x-amzn-errortype': 'AlreadyExistsException' };
       return answerJson(exists ? 400 : 200, {}, exists ? name : {})(request, response);
     };
     await ses.domains?.registerDomain('example.com', settings(), api.deps);
-    expect(api.requests).toHaveLength(3);
+    expect(api.requests.map(({ method }) => method)).toEqual(['POST']);
+    await ses.domains?.verifyDomain?.('example.com', settings(), api.deps);
+    expect(api.requests.map(({ method, url }) => `${method} ${url}`).slice(1)).toEqual([
+      'PUT /v2/email/identities/example.com/mail-from',
+      'PUT /v2/email/identities/example.com/feedback',
+    ]);
   });
 
   it('is not registered if SES refuses it', async () => {
