@@ -85,19 +85,15 @@ export interface ApiDialect {
 
 /**
  * Translates the result of a request that handed one message over. By status, unless the dialect has a verdict:
- * 400, 413, 415, 422: the message is refused. 5xx: `unknown`, because the service may have accepted the message first;
- * `fault` if the request may be repeated under its key. Everything else (401, 403, 404, 429, redirects): a fault.
+ * 400, 413, 415, 422: the message is refused. 5xx: `unknown`, because the service may have accepted the message first.
+ * Everything else (401, 403, 404, 429, redirects): a fault.
  */
 export function outcomeOf(result: ApiResult, dialect: ApiDialect): HandOverOutcome {
   const { title } = dialect;
   if (result.kind === 'not_sent') return { kind: 'fault', reason: `${title}: ${result.reason}` };
-  if (result.kind === 'no_response') return ambiguous(`${title}: ${result.reason}`, dialect);
+  if (result.kind === 'no_response') return { kind: 'unknown', reason: `${title}: ${result.reason}` };
   if (result.status >= 200 && result.status < 300) return dialect.accepted(result);
   return dialect.verdict(result) ?? verdictByStatus(result, dialect);
-}
-
-function ambiguous(reason: string, { repeatable }: ApiDialect): HandOverOutcome {
-  return { kind: repeatable ? 'fault' : 'unknown', reason };
 }
 
 function verdictByStatus(result: ApiResponse, dialect: ApiDialect): HandOverOutcome {
@@ -109,7 +105,9 @@ function verdictByStatus(result: ApiResponse, dialect: ApiDialect): HandOverOutc
     case 415:
       return { kind: 'refused', code: 'content_rejected', response: apiReply(result) };
   }
-  return result.status >= 500 ? ambiguous(apiReason(result, dialect), dialect) : apiFault(result, dialect);
+  return result.status >= 500
+    ? { kind: 'unknown', reason: apiReason(result, dialect) }
+    : apiFault(result, dialect);
 }
 
 /** The service's words about a message: `400 The From address is not verified.` */

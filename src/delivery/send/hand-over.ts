@@ -23,6 +23,8 @@ export interface ProviderChannel extends QueueShare {
    * sends no reports, or repeating is safe.
    */
   readonly reportSeconds: number;
+  /** The provider recognizes a message that it has already: repeating a hand-over is safe. */
+  readonly repeatable?: boolean;
   /** How many batches the provider takes at once. */
   readonly concurrency: number;
   /**
@@ -39,7 +41,7 @@ export interface ProviderChannel extends QueueShare {
 }
 
 /** What a channel serves, if that is not the share of the default provider. */
-export type NamedShare = Pick<ProviderChannel, 'providerId' | 'provider' | 'reportSeconds'>;
+export type NamedShare = Pick<ProviderChannel, 'providerId' | 'provider' | 'reportSeconds' | 'repeatable'>;
 
 /** The share of the provider of EMAIL_PROVIDER_URL or SMS_PROVIDER_URL. */
 const defaultShare = ({ name }: { name: string }): NamedShare => ({

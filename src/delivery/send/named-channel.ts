@@ -34,7 +34,12 @@ export interface NamedChannels {
 
 function shareOf({ id, name, kind }: NamedProvider): NamedShare {
   const reports = kind.callbacks !== undefined && !kind.repeatable;
-  return { providerId: id, provider: name, reportSeconds: reports ? REPORT_SECONDS : 0 };
+  return {
+    providerId: id,
+    provider: name,
+    reportSeconds: reports ? REPORT_SECONDS : 0,
+    repeatable: kind.repeatable,
+  };
 }
 
 export function createNamedChannels({

@@ -122,9 +122,12 @@ function unknown(
   record: OutcomeRecord,
   reason: string,
   reportSeconds: number,
+  repeatable: boolean,
 ): OutcomeRecord {
-  // A transactional message is handed over again, byte for byte. All others wait for a late report, such as a bounce.
-  const queue = message.class === messageClasses.transactional ? 'retry' : 'delete';
+  // A transactional message is handed over again, byte for byte, and every message if the provider recognizes it. All
+  // others wait for a late report, such as a bounce.
+  const again = repeatable || message.class === messageClasses.transactional;
+  const queue = again ? 'retry' : 'delete';
   const retrySeconds = message.attempt === 1 ? 1 : retryDelaySeconds(message.attempt - 1);
   const delaySeconds = Math.max(retrySeconds, reportSeconds);
   return { ...record, status: 'unknown', events: ['unknown'], queue, delaySeconds, response: reason };
@@ -133,14 +136,16 @@ function unknown(
 /**
  * Returns what to record about a message for the outcome that its provider reported.
  * @param reportSeconds how long a message whose outcome is unknown waits for a report before it is handed over again
+ * @param repeatable the provider recognizes a message that it has already
  */
 export function outcomeRecord(
   message: BatchMessage,
   provider: string,
   outcome: HandOverOutcome,
   reportSeconds = 0,
+  repeatable = false,
 ): OutcomeRecord {
-  const record = unclippedRecord(message, emptyRecord(message, provider), outcome, reportSeconds);
+  const record = unclippedRecord(message, emptyRecord(message, provider), outcome, reportSeconds, repeatable);
   return { ...record, response: record.response === null ? null : clipText(record.response) };
 }
 
@@ -149,6 +154,7 @@ function unclippedRecord(
   record: OutcomeRecord,
   outcome: HandOverOutcome,
   reportSeconds: number,
+  repeatable: boolean,
 ): OutcomeRecord {
   switch (outcome.kind) {
     case 'accepted': {
@@ -172,7 +178,7 @@ function unclippedRecord(
         ? ended(message, record, 'content_rejected', outcome.response)
         : deferred(message, record, outcome.response);
     case 'unknown':
-      return unknown(message, record, outcome.reason, reportSeconds);
+      return unknown(message, record, outcome.reason, reportSeconds, repeatable);
   }
 }
 
@@ -180,12 +186,14 @@ function unclippedRecord(
  * Returns what to record about the messages of a batch.
  * @param outcomes of the messages whose verdict is `send`, in their order
  * @param reportSeconds see {@link outcomeRecord}
+ * @param repeatable see {@link outcomeRecord}
  */
 export function outcomeRecords(
   provider: string,
   messages: readonly BatchMessage[],
   outcomes: readonly HandOverOutcome[],
   reportSeconds = 0,
+  repeatable = false,
 ): OutcomeRecord[] {
   const refused = messages.flatMap((message) =>
     message.verdict === 'send' ? [] : [refusalRecord(message, message.verdict)],
@@ -197,6 +205,7 @@ export function outcomeRecords(
       provider,
       outcomes[index] ?? { kind: 'unknown', reason: 'no outcome' },
       reportSeconds,
+      repeatable,
     ),
   );
   return [...refused, ...recorded];

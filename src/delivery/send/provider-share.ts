@@ -139,7 +139,7 @@ export class ProviderShare {
   }
 
   async #send(claims: Claim[]): Promise<HandedOver> {
-    const { provider, reportSeconds } = this.channel;
+    const { provider, reportSeconds, repeatable } = this.channel;
     const { pool, limits, intents, log, loop, record } = this.#deps;
     const owner = this.#deps.process.id();
     if (owner === null) return { recorded: Promise.resolve() };
@@ -154,7 +154,7 @@ export class ProviderShare {
       await countLosses(pool, owner, leaving, outcomes).catch((error: unknown) =>
         log.warn({ err: error, provider }, 'lost connections not counted'),
       );
-      const records = outcomeRecords(provider, messages, outcomes, reportSeconds);
+      const records = outcomeRecords(provider, messages, outcomes, reportSeconds, repeatable);
       const recorded = records.length > 0 ? record({ owner, seq, outcomes: records }) : Promise.resolve();
       loop.countHandled(leaving.length);
       return { recorded: recorded.finally(() => intents.end(seq)) };

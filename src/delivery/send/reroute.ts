@@ -1,9 +1,13 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Backlog, QueueShare } from '../backlog.ts';
+import { providerKinds } from '../providers/kinds.ts';
 import { MESSAGE_LIFETIME } from '../message.ts';
 
 /** The most messages that one statement moves. */
 const PAGE = 1_000;
+
+/** Kinds whose providers recognize a message that they have already. */
+const repeatableKinds = providerKinds.filter(({ repeatable }) => repeatable).map(({ name }) => name);
 
 /** What one page did. */
 export interface Rerouted {
@@ -15,7 +19,8 @@ export interface Rerouted {
 /**
  * Moves a page of a backlog to the first provider of the account's order that works. Messages that are not due yet stay,
  * and so do held ones: they are moved when they are due, if the provider still fails then. If the provider was removed,
- * all of its messages are moved, to the provider of the settings if the account has no order.
+ * all of its messages are moved, to the provider of the settings if the account has no order. Otherwise a message whose
+ * outcome is unknown stays if its provider would recognize it: another provider would send it twice.
  *
  * Only unclaimed rows are locked, and locked ones are skipped, so no other statement waits for this one while it waits.
  */
@@ -29,6 +34,8 @@ export async function rerouteBacklog(
     with removed as (
       select $4::bigint <> 0 and not exists (
         select from providers where id = $4 and removed_at is null) as yes
+    ), keyed as (
+      select exists (select from providers where id = $4 and kind = any($5)) as yes
     ), target as (
       select coalesce((
         select t.id from accounts a
@@ -44,6 +51,8 @@ export async function rerouteBacklog(
       select message_id from send_queue
       where owner is null and channel = $1 and class = $2 and account_id = $3 and provider_id = $4
         and ((due_at <= now() and not held) or (select yes from removed)) and (select id from target) is not null
+        and (attempt_count = 0 or not (select yes from keyed) or (select yes from removed)
+          or not exists (select from messages m where m.id = message_id and m.status = 'unknown'))
       order by due_at, message_id limit ${PAGE} for update skip locked
     ), moved as (
       update send_queue set provider_id = (select id from target)
@@ -54,7 +63,7 @@ export async function rerouteBacklog(
       on conflict (account_id, channel, class, provider_id) do update set recheck_at = now()
     )
     select count(*)::int as moved, (select id from target) as "providerId" from moved`,
-    values: [channel, priority, accountId, providerId],
+    values: [channel, priority, accountId, providerId, repeatableKinds],
   });
   return rows[0] ?? { moved: 0, providerId: null };
 }
@@ -77,7 +86,7 @@ export async function moveExpired(
       where owner is null and channel = $1 and class = $2 and account_id = $3 and provider_id = $4
         and due_at <= now() and not held and queued_at < now() - ${MESSAGE_LIFETIME}
       order by due_at, message_id limit ${PAGE} for update skip locked))`,
-    values: [channel, priority, accountId, providerId],
+    values: [channel, priority, accountId, providerId, repeatableKinds],
   });
   return rowCount ?? 0;
 }

@@ -120,16 +120,16 @@ describe('a hand-over to Resend', () => {
     ],
     [409, 'concurrent_idempotent_requests', 'In progress', { kind: 'deferred' }],
     [409, 'invalid_idempotent_request', 'Other payload', { kind: 'unknown' }],
-    [500, 'application_error', 'Unexpected', { kind: 'fault' }],
-    [503, '', '', { kind: 'fault' }],
+    [500, 'application_error', 'Unexpected', { kind: 'unknown' }],
+    [503, '', '', { kind: 'unknown' }],
   ])('that is answered with %i %s %s is %o', async (statusCode, name, message, outcome) => {
     api.answer = answerJson(statusCode, { statusCode, name, message });
     expect(await provider().handOver([email()])).toEqual([expect.objectContaining(outcome)]);
   });
 
-  it('is a fault if the connection is lost, because the request may be repeated', async () => {
+  it('is unknown if the connection is lost', async () => {
     api.answer = (_request, response) => void response.socket?.destroy();
-    expect(await provider().handOver([email()])).toMatchObject([{ kind: 'fault' }]);
+    expect(await provider().handOver([email()])).toMatchObject([{ kind: 'unknown' }]);
   });
 
   it('refuses an address that needs SMTPUTF8', async () => {

@@ -8,6 +8,7 @@ import { claimBacklog } from '../../../src/delivery/send/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { createNamedChannels, type NamedChannels } from '../../../src/delivery/send/named-channel.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import { rerouteBacklog } from '../../../src/delivery/send/reroute.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';
@@ -62,6 +63,47 @@ afterEach(async () => {
 
 const query = <Row extends object>(text: string, values: unknown[] = []) =>
   test.database.pool.query<Row>(text, values).then(({ rows }) => rows);
+
+describe('a message of a provider with idempotency keys whose outcome is unknown', () => {
+  const campaign = { class: messageClasses.campaign, campaign_id: 1 };
+
+  /** Adds Resend, which is repeatable. */
+  async function addResend() {
+    const webhook_secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
+    const settings = { api_key: 're_123456789', webhook_secret, base_url: service.baseUrl };
+    const kind = requireProviderKind('resend');
+    return (await addProvider(test.database.pool, keyring, { name: 'keyed', kind, settings })).id;
+  }
+
+  it('is handed over again soon, whatever its class, each time as a further attempt', async () => {
+    const id = await addResend();
+    await queueEmails(test.database, account, 1, { providerId: id, source: campaign });
+    const row = await findProviderRow(test.database.pool, 'keyed');
+    if (!row) throw new Error('no provider');
+    service.answer = (_request, response) => void response.writeHead(500).end('{}');
+    sender = await startTestSender({ url: test.url, port: 0, channel: channels.open(row) });
+    await eventually(() => expect(service.requests.length).toBeGreaterThan(1));
+    const [first, second] = service.requests;
+    expect(second?.headers['idempotency-key']).toBe(first?.headers['idempotency-key']);
+    expect(second?.body).toBe(first?.body);
+    await eventually(async () =>
+      expect(await query('select status, attempt_count, provider from messages')).toEqual([
+        { status: 'unknown', attempt_count: 2, provider: 'keyed' },
+      ]),
+    );
+    // The provider fails, but another one would not know the key.
+    await query('update accounts set email_provider_ids = $2 where id = $1', [account.accountId, [id, 0]]);
+    await query('update send_queue set due_at = now(), owner = null');
+    const backlog = { channel: 'email', class: 2, accountId: account.accountId, providerId: id } as const;
+    await sender.stop();
+    sender = null;
+    const [untried] = await queueEmails(test.database, account, 1, { providerId: id, source: campaign });
+    expect(await rerouteBacklog(test.database.pool, backlog)).toEqual({ moved: 1, providerId: 0 });
+    expect(await query('select message_id from send_queue where provider_id = 0')).toEqual([
+      { message_id: untried },
+    ]);
+  });
+});
 
 describe('a message of a provider with callbacks whose outcome is unknown', () => {
   it('waits 120 s for its callback, and is then handed over again', async () => {
