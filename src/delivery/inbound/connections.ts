@@ -1,5 +1,11 @@
 import type { Socket } from 'node:net';
-import { clientNetwork } from '../../platform/auth/client-address.ts';
+import ipaddr from 'ipaddr.js';
+
+/** The address and port of a client. */
+export interface Client {
+  remoteAddress: string;
+  remotePort: number;
+}
 
 /** Limits the connections of each network, and how long a connection may last. */
 export interface ConnectionLimits {
@@ -7,24 +13,73 @@ export interface ConnectionLimits {
   admit(socket: Socket): void;
   /** Whether the network of this address has more connections than it may. */
   exceeded(address: string): boolean;
+  /** Call when the client begins to send a message. */
+  dataBegan(client: Client): void;
+  /** Call when the message was answered. The time until the next one begins. */
+  dataEnded(client: Client): void;
 }
 
-/** @param max.lifetimeMs a client that sends a byte a second must not keep its connection for ever */
-export function createConnectionLimits(max: { perNetwork: number; lifetimeMs: number }): ConnectionLimits {
+interface MaxConnections {
+  perNetwork: number;
+  /** Until a client sends its first or next message. */
+  untilDataMs: number;
+  /** A client that sends a byte a second must not keep its connection for ever. */
+  lifetimeMs: number;
+}
+
+/** Node's `remoteAddress` is `::ffff:192.0.2.1` on a socket for both IPv4 and IPv6; smtp-server drops the prefix. */
+function addressOf(text: string | undefined): ipaddr.IPv4 | ipaddr.IPv6 | null {
+  return text !== undefined && ipaddr.isValid(text) ? ipaddr.process(text) : null;
+}
+
+/** An IPv4 address, or an IPv6 /48, which one customer may control. */
+function networkOf(text: string | undefined): string {
+  const address = addressOf(text);
+  // A client that has gone again already has no address.
+  if (address === null) return 'unknown';
+  return address instanceof ipaddr.IPv6 ? address.parts.slice(0, 3).join(':') : address.toString();
+}
+
+const clientOf = (address: string | undefined, port: number | undefined) =>
+  `${addressOf(address)?.toString() ?? 'unknown'} ${port ?? 0}`;
+
+export function createConnectionLimits(max: MaxConnections): ConnectionLimits {
   const open = new Map<string, number>();
+  const silent = new Map<string, { start: () => void; stop: () => void }>();
+
+  function watch(socket: Socket): () => void {
+    const client = clientOf(socket.remoteAddress, socket.remotePort);
+    let timer: NodeJS.Timeout | undefined;
+    const stop = () => clearTimeout(timer);
+    const start = () => {
+      stop();
+      timer = setTimeout(() => socket.destroy(), max.untilDataMs).unref();
+    };
+    const watched = { start, stop };
+    silent.set(client, watched);
+    start();
+    return () => {
+      stop();
+      if (silent.get(client) === watched) silent.delete(client);
+    };
+  }
+
   return {
     admit(socket) {
-      // A client that has gone again already has no address.
-      const network = clientNetwork(socket.remoteAddress ?? null);
+      const network = networkOf(socket.remoteAddress);
       open.set(network, (open.get(network) ?? 0) + 1);
       const timer = setTimeout(() => socket.destroy(), max.lifetimeMs).unref();
+      const unwatch = watch(socket);
       socket.once('close', () => {
         clearTimeout(timer);
+        unwatch();
         const left = (open.get(network) ?? 1) - 1;
         if (left > 0) open.set(network, left);
         else open.delete(network);
       });
     },
-    exceeded: (address) => (open.get(clientNetwork(address)) ?? 0) > max.perNetwork,
+    exceeded: (address) => (open.get(networkOf(address)) ?? 0) > max.perNetwork,
+    dataBegan: ({ remoteAddress, remotePort }) => silent.get(clientOf(remoteAddress, remotePort))?.stop(),
+    dataEnded: ({ remoteAddress, remotePort }) => silent.get(clientOf(remoteAddress, remotePort))?.start(),
   };
 }

@@ -30,11 +30,13 @@ export interface ListenerLimits {
   /** Of a message. A bounce may return the complete message; only its beginning is kept in memory. */
   bytes: number;
   connections: number;
-  /** Of one IPv4 address, or of one IPv6 /64. */
+  /** Of one IPv4 address, or of one IPv6 /48. */
   connectionsPerNetwork: number;
   recipients: number;
   /** Without a byte from the client. */
   idleMs: number;
+  /** From the connection, or the last message, to DATA. */
+  untilDataMs: number;
   lifetimeMs: number;
 }
 
@@ -44,6 +46,7 @@ const DEFAULT_LIMITS: ListenerLimits = {
   connectionsPerNetwork: 20,
   recipients: 20,
   idleMs: 60_000,
+  untilDataMs: 2 * 60_000,
   lifetimeMs: 15 * 60_000,
 };
 
@@ -125,6 +128,7 @@ function createServer(options: MailListenerOptions, limits: ListenerLimits): SMT
   const { mailDomain, keys, tls } = options;
   const connections = createConnectionLimits({
     perNetwork: limits.connectionsPerNetwork,
+    untilDataMs: limits.untilDataMs,
     lifetimeMs: limits.lifetimeMs,
   });
   const server = new SMTPServer({
@@ -150,11 +154,15 @@ function createServer(options: MailListenerOptions, limits: ListenerLimits): SMT
       findRecipient(address, mailDomain, keys)
         ? done()
         : done(refusal(550, '5.1.1 there is no such mailbox here')),
-    onData: (stream, session, done) =>
-      void receive(stream, session, options).then(
-        () => done(null, '2.0.0 recorded'),
-        (error: Error) => done(error),
-      ),
+    onData(stream, session, done) {
+      connections.dataBegan(session);
+      void receive(stream, session, options)
+        .finally(() => connections.dataEnded(session))
+        .then(
+          () => done(null, '2.0.0 recorded'),
+          (error: Error) => done(error),
+        );
+    },
   });
   server.server.on('connection', (socket: Socket) => connections.admit(socket));
   return server;

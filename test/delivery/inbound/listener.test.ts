@@ -322,6 +322,28 @@ describe('the listener', () => {
       });
     }));
 
+  it('counts IPv4 clients of a dual-stack socket by their own addresses', async () => {
+    const other = await startTestListener(test.url, { host: '::', limits: { connectionsPerNetwork: 1 } });
+    const from = async (localAddress: string) => {
+      const socket = net.connect({ port: other.port, host: '127.0.0.1', localAddress });
+      const [line] = (await once(socket, 'data')) as [Buffer];
+      return { socket, code: line.toString().slice(0, 3) };
+    };
+    const clients = [await from('127.0.0.1'), await from('127.0.0.2'), await from('127.0.0.1')];
+    expect(clients.map(({ code }) => code)).toEqual(['220', '220', '421']);
+    for (const { socket } of clients) socket.destroy();
+    await other.stop();
+  });
+
+  it('ends a connection that does not reach DATA in time, even if the client goes on talking', () =>
+    limited({ untilDataMs: 300 }, async (port) => {
+      const { socket } = await greeting(port);
+      const talking = setInterval(() => socket.write('NOOP\r\n'), 20);
+      socket.on('error', () => undefined);
+      await once(socket, 'close');
+      clearInterval(talking);
+    }));
+
   it('ends a connection after its lifetime, even if the client goes on talking', () =>
     limited({ lifetimeMs: 300 }, async (port) => {
       const { socket } = await greeting(port);
