@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createSendingDomains } from '../../../src/delivery/dkim/domain-signers.ts';
 import PostalMime from 'postal-mime';
 import { createLinkTracker } from '../../../src/features/tracking/links.ts';
 import { answerProbe, probeTrackingHosts } from '../../../src/features/tracking/probe.ts';
@@ -52,7 +53,8 @@ beforeEach(async () => {
 /** Sends what is queued, as a sender with these secrets does. */
 async function sendAll(expected: number, keyring = testKeyring): Promise<void> {
   const links = createLinkTracker(createTrackingTokens(keyring));
-  const channel = testEmailChannel({ port: server.port, links });
+  const domains = createSendingDomains(api.database.pool, keyring);
+  const channel = testEmailChannel({ port: server.port, links, domains });
   const sender = await startTestSender({ url: api.database.url, port: server.port, channel });
   try {
     await eventually(() => expect(tried).toHaveLength(expected));
