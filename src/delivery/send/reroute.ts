@@ -86,7 +86,7 @@ export async function moveExpired(
       where owner is null and channel = $1 and class = $2 and account_id = $3 and provider_id = $4
         and due_at <= now() and not held and queued_at < now() - ${MESSAGE_LIFETIME}
       order by due_at, message_id limit ${PAGE} for update skip locked))`,
-    values: [channel, priority, accountId, providerId, repeatableKinds],
+    values: [channel, priority, accountId, providerId],
   });
   return rowCount ?? 0;
 }
