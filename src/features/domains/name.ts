@@ -13,9 +13,12 @@ export const MAX_TYPED_LENGTH = 253;
 /** A name in A-labels and lower case, or what is wrong with the name, after the field: "is not a domain name". */
 export type ParsedName = { name: string } | { error: string };
 
-/** Whether two names are the same, or one is below the other. */
-function related(one: string, other: string): boolean {
-  return one === other || one.endsWith(`.${other}`) || other.endsWith(`.${one}`);
+/**
+ * Whether a name is one of the installation's hosts, or below it. A name above one, such as the team's own domain, may
+ * be registered: its DNS records have to prove it like those of any other.
+ */
+function belongsTo(host: string, name: string): boolean {
+  return name === host || name.endsWith(`.${host}`);
 }
 
 /** The host of a URL; null if it is no domain name. */
@@ -55,7 +58,7 @@ export function parseDomainName(text: string, own: readonly string[]): ParsedNam
   if (returnPathHostOf(name).length + RETURN_PATH_OCTETS > MAX_ADDRESS_OCTETS) {
     return { error: 'is too long: its return paths would be longer than an address may be' };
   }
-  if (own.some((host) => related(name, host))) return { error: 'belongs to this service' };
+  if (own.some((host) => belongsTo(host, name))) return { error: 'belongs to this service' };
   if (getPublicSuffix(name, { allowPrivateDomains: true }) === name) {
     return { error: 'is a public suffix, under which others register their own domains' };
   }
