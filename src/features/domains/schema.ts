@@ -15,6 +15,7 @@ export const createDomainBody = z.strictObject({
       .max(MAX_TYPED_LENGTH)
       .meta({
         description: 'A domain or subdomain whose DNS you control. International names may have any form.',
+        pattern: '^[^\\s/:@\\u0000-\\u001f\\u007f-\\u009f]+\\.[^\\s/:@\\u0000-\\u001f\\u007f-\\u009f]+$',
         examples: ['example.com', 'mail.bücher.example'],
       }),
     provider: z.string().min(1).max(100).optional().meta({

@@ -32,11 +32,14 @@ export type Suppression = z.infer<typeof suppressionSchema>;
 const address = z.string().max(MAX_ADDRESS_LENGTH);
 const email = address.meta({ description: 'An email address. Its case does not matter.' });
 const phone = address.meta({ description: 'A phone number in E.164 form.' });
+/** What the description of the API says of new addresses; the parsers decide. */
+const AN_EMAIL = { pattern: '@' };
+const A_PHONE = { pattern: '^\\+[1-9][0-9]{6,14}$' };
 
 export const createSuppressionBody = z
   .strictObject({
-    email: email.optional(),
-    phone: phone.optional(),
+    email: email.optional().meta(AN_EMAIL),
+    phone: phone.optional().meta(A_PHONE),
     reason: z.literal('manual').optional().meta({ description: 'Clients can suppress by hand only.' }),
     diagnostic: oneLine(MAX_DIAGNOSTIC).nullish().meta({ description: 'A note of your own.' }),
     expires_at: z.iso
@@ -46,8 +49,9 @@ export const createSuppressionBody = z
   })
   .superRefine((body, context) => {
     if ((body.email === undefined) !== (body.phone === undefined)) return;
-    context.addIssue({ code: 'custom', path: ['email'], message: 'give either email or phone' });
-  });
+    context.addIssue({ code: 'custom', path: ['email'], message: 'or phone is required, but not both' });
+  })
+  .meta({ oneOf: [{ required: ['email'] }, { required: ['phone'] }] });
 export type CreateSuppressionBody = z.output<typeof createSuppressionBody>;
 
 /** A client may send a suppression back as it received it. */

@@ -14,11 +14,15 @@ import schemathesis
 SIGNED_ID = re.compile(r"([0-9a-z]{1,11})-([0-9a-z]{1,11})-([A-Za-z0-9_-]{22})")
 HAS_AT = re.compile(r"[^@]*@.*", re.S)
 E164 = re.compile(r"\+[1-9][0-9]{6,14}")
+LABEL = r"[^\s/:@\u0000-\u001f\u007f-\u009f\ufeff]+"
+DOMAIN = re.compile(rf"{LABEL}\.{LABEL}")
+WITH_OFFSET = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T.*")
 WEB_URL = re.compile(r"https?:.*", re.S | re.I)
 LINK = re.compile(r"(https?|mailto|tel):.*", re.S | re.I)
 
 existing = json.loads(os.environ["CARILLON_EXISTING"])
 webhooks = []
+domains = []
 
 
 def swap(body, name, form, value):
@@ -62,7 +66,26 @@ def webhook(body):
     swap(body, "url", re.compile(r"https:.*", re.S | re.I), existing["webhook_url"])
 
 
+def domain(body):
+    given = body.get("domain")
+    if isinstance(given, dict):
+        if isinstance(given.get("name"), str) and DOMAIN.fullmatch(given["name"]):
+            domains.append(None)
+            given["name"] = f"brand{len(domains)}.example"
+        # No provider has a name that could be guessed.
+        if isinstance(given.get("provider"), str) and 0 < len(given["provider"]) <= 100:
+            given.pop("provider")
+
+
+def suppression(body):
+    swap(body, "email", HAS_AT, "ada@example.com")
+    swap(body, "phone", E164, "+14155550123")
+    swap(body, "expires_at", WITH_OFFSET, "2999-01-01T00:00:00Z")
+
+
 changes = {
+    "POST /v1/my/domains": domain,
+    "POST /v1/my/suppressions": suppression,
     "POST /v1/my/messages": message,
     "PATCH /v1/my/account": account,
     "PUT /v1/my/brand": brand,
@@ -73,10 +96,13 @@ changes = {
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    if case.headers is not None and "X-Brand-Id" in case.headers:
-        # An id from a response is a number, which cannot be sent as a header.
-        case.headers["X-Brand-Id"] = str(case.headers["X-Brand-Id"])
-        swap(case.headers, "X-Brand-Id", re.compile(r"[1-9][0-9]{0,14}"), existing["brand"])
+    headers = case.headers if case.headers is not None else {}
+    for name in headers:
+        # A number from a response cannot be sent as a header.
+        if isinstance(headers[name], (int, float)):
+            headers[name] = str(headers[name])
+    if "X-Brand-Id" in headers:
+        swap(headers, "X-Brand-Id", re.compile(r"[1-9][0-9]{0,14}"), existing["brand"])
     change = changes.get(case.operation.label)
     if change and isinstance(case.body, dict):
         change(case.body)
