@@ -59,7 +59,7 @@ export function runProgram(
 export async function until<T>(
   look: () => T | undefined | null | false | Promise<T | undefined | null | false>,
   describe: () => string,
-  limitMs = 20_000,
+  limitMs = 40_000,
 ): Promise<T> {
   const end = Date.now() + limitMs;
   for (;;) {

@@ -278,7 +278,7 @@ describe('the worker role', () => {
       expect(callsOf(method)[0]?.headers).toMatchObject({ authorization: 'Bearer of-the-test' });
     }
     expect(errorsOf(program)).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 
   it('logs once, in one line, why it cannot use the engine and what to do', async () => {
     await startFront({});
