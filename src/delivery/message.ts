@@ -31,30 +31,8 @@ export type MessageStatus = (typeof messageStatuses)[number];
 
 /** The states that may follow each state. Late reports, such as a bounce after `delivered`, are included. */
 export const transitions: Record<MessageStatus, readonly MessageStatus[]> = {
-  queued: [
-    'queued',
-    'held',
-    'sent',
-    'delivered',
-    'bounced',
-    'complained',
-    'failed',
-    'unknown',
-    'skipped',
-    'canceled',
-  ],
-  held: [
-    'queued',
-    'held',
-    'sent',
-    'delivered',
-    'bounced',
-    'complained',
-    'failed',
-    'unknown',
-    'skipped',
-    'canceled',
-  ],
+  queued: messageStatuses,
+  held: messageStatuses,
   unknown: ['queued', 'held', 'unknown', 'sent', 'delivered', 'bounced', 'complained', 'failed'],
   sent: ['delivered', 'bounced', 'complained', 'failed'],
   delivered: ['bounced', 'complained'],

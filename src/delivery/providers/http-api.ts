@@ -184,3 +184,20 @@ export function createSubmitter<Outgoing>(
     return outcomes;
   };
 }
+
+/**
+ * The provider of a service that takes one message in each request. Its connections belong to egress.
+ * @param submit hands one message over
+ */
+export function createApiProvider<Outgoing>(
+  name: string,
+  config: Pick<Config, 'SENDER_CONNECTIONS'>,
+  submit: (message: Outgoing) => Promise<HandOverOutcome>,
+) {
+  return {
+    name,
+    concurrency: apiConcurrency(config),
+    handOver: createSubmitter(submit),
+    close: () => Promise.resolve(),
+  };
+}

@@ -1,10 +1,9 @@
 import {
   type ApiDialect,
-  apiConcurrency,
+  createApiProvider,
   apiFault,
   apiReply,
   type ApiResponse,
-  createSubmitter,
   outcomeOf,
   unverified,
 } from './http-api.ts';
@@ -86,12 +85,7 @@ async function submit(email: OutgoingEmail, settings: MailgunSettings, { egress 
 }
 
 function createMailgunProvider(settings: MailgunSettings, deps: NamedProviderDeps): EmailProvider {
-  return {
-    name: 'mailgun',
-    concurrency: apiConcurrency(deps.config),
-    handOver: createSubmitter((email: OutgoingEmail) => submit(email, settings, deps)),
-    close: () => Promise.resolve(),
-  };
+  return createApiProvider('mailgun', deps.config, (email: OutgoingEmail) => submit(email, settings, deps));
 }
 
 async function check(settings: MailgunSettings, { egress }: ProviderDeps): Promise<string | null> {

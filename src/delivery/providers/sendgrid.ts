@@ -1,11 +1,10 @@
 import { headersOf, smtpUtf8Refusal, textOf } from './email-parts.ts';
 import {
   type ApiDialect,
-  apiConcurrency,
+  createApiProvider,
   apiFault,
   apiReply,
   type ApiResponse,
-  createSubmitter,
   outcomeOf,
   unverified,
 } from './http-api.ts';
@@ -121,12 +120,7 @@ async function submit(email: OutgoingEmail, settings: SendgridSettings, { egress
 }
 
 function createSendgridProvider(settings: SendgridSettings, deps: NamedProviderDeps): EmailProvider {
-  return {
-    name: 'sendgrid',
-    concurrency: apiConcurrency(deps.config),
-    handOver: createSubmitter((email: OutgoingEmail) => submit(email, settings, deps)),
-    close: () => Promise.resolve(),
-  };
+  return createApiProvider('sendgrid', deps.config, (email: OutgoingEmail) => submit(email, settings, deps));
 }
 
 async function check(settings: SendgridSettings, { egress }: ProviderDeps): Promise<string | null> {

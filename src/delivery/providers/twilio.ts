@@ -1,10 +1,9 @@
 import {
   type ApiDialect,
-  apiConcurrency,
+  createApiProvider,
   apiFault,
   apiReply,
   type ApiResponse,
-  createSubmitter,
   outcomeOf,
 } from './http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
@@ -70,12 +69,7 @@ async function submit(
 }
 
 function createTwilioProvider(settings: TwilioSettings, deps: NamedProviderDeps): SmsProvider {
-  return {
-    name: 'twilio',
-    concurrency: apiConcurrency(deps.config),
-    handOver: createSubmitter((sms: OutgoingSms) => submit(sms, settings, deps)),
-    close: () => Promise.resolve(),
-  };
+  return createApiProvider('twilio', deps.config, (sms: OutgoingSms) => submit(sms, settings, deps));
 }
 
 async function check(settings: TwilioSettings, { egress }: ProviderDeps): Promise<string | null> {

@@ -1,10 +1,9 @@
 import {
   type ApiDialect,
-  apiConcurrency,
+  createApiProvider,
   apiFault,
   apiReply,
   type ApiResponse,
-  createSubmitter,
   outcomeOf,
 } from './http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
@@ -79,12 +78,7 @@ async function submit(sms: OutgoingSms, { settings, token, deps }: Session): Pro
 
 function createVonageProvider(settings: VonageSettings, deps: NamedProviderDeps): SmsProvider {
   const session = { settings, token: createVonageToken(settings), deps };
-  return {
-    name: 'vonage',
-    concurrency: apiConcurrency(deps.config),
-    handOver: createSubmitter((sms: OutgoingSms) => submit(sms, session)),
-    close: () => Promise.resolve(),
-  };
+  return createApiProvider('vonage', deps.config, (sms: OutgoingSms) => submit(sms, session));
 }
 
 /** Asks for a message without a recipient, which Vonage refuses with 422 if the credentials are right. */
