@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: 'node',
@@ -18,6 +20,8 @@ export default {
   testPathIgnorePatterns: ['/node_modules/'],
   modulePathIgnorePatterns: ['<rootDir>/.carillon/'],
   testTimeout: 60_000,
+  // Tests mostly wait for servers, so two workers keep two cores busy where Jest would start only one.
+  maxWorkers: Math.max(2, availableParallelism() - 1),
   // A failed test may leave a server listening, and a run in CI must still end.
   forceExit: process.env.CI === 'true',
 };
