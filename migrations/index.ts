@@ -21,6 +21,7 @@ import * as tracking from './0020_tracking.ts';
 import * as operatorMails from './0021_operator_mails.ts';
 import * as suppressions from './0022_suppressions.ts';
 import * as smsSenders from './0023_sms_senders.ts';
+import * as audience from './0024_audience.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -47,4 +48,5 @@ export const migrations = [
   operatorMails,
   suppressions,
   smsSenders,
+  audience,
 ];
