@@ -65,10 +65,14 @@ create table lists (
   brand_id bigint not null,
   name text not null,
   description text,
+  removed_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
 );
-create index lists_brand on lists (brand_id, id);
+comment on column lists.removed_at is
+  'a client deleted the list: it is hidden, its members are being removed, and then the row';
+create index lists_brand on lists (brand_id, id) where removed_at is null;
+create index lists_removed on lists (id) where removed_at is not null;
 
 create table list_members (
   list_id bigint not null references lists on delete cascade,
@@ -89,10 +93,23 @@ create table audience_count_changes (
   subject text not null,
   id bigint not null,
   change bigint not null
-);
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
 comment on table audience_count_changes is
   'what each statement added or removed: rows of their own, so that no two transactions wait for one counter';
 create index audience_count_changes_subject on audience_count_changes (subject, id);
+
+create table list_bulk_results (
+  id bigint generated always as identity primary key,
+  account_id bigint not null,
+  brand_id bigint not null,
+  statuses text not null,
+  contact_ids bigint[] not null,
+  created_at timestamptz not null default now()
+);
+comment on table list_bulk_results is
+  'what bulk changes of lists did, by item and in the order of the request, for requests that are repeated with their key';
+comment on column list_bulk_results.statuses is 'a letter for each item';
+create index list_bulk_results_created on list_bulk_results (created_at);
 
 create function count_contacts() returns trigger language plpgsql as $$
 begin
@@ -217,6 +234,6 @@ create index contact_engagement_kind on contact_engagement (brand_id, kind, crea
 export const down = `
 drop table contact_engagement, contact_event_keys, contact_events, event_names, segment_references, segments;
 drop sequence contact_events_id_seq;
-drop table audience_count_changes, audience_counts, list_members, lists, contact_channel_counts, contact_activity, contacts;
+drop table list_bulk_results, audience_count_changes, audience_counts, list_members, lists, contact_channel_counts, contact_activity, contacts;
 drop function count_contacts, count_list_members;
 `;

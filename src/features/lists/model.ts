@@ -1,0 +1,126 @@
+import type { ModelObject } from 'objection';
+import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
+import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+
+export class ListModel extends TenantModel {
+  static override readonly tableName = 'lists';
+  static override readonly columns = [
+    'id',
+    'account_id',
+    'brand_id',
+    'name',
+    'description',
+    'created_at',
+    'updated_at',
+  ];
+  declare account_id: number;
+  declare brand_id: number;
+  declare name: string;
+  declare description: string | null;
+  declare removed_at: Date | null;
+  declare created_at: Date;
+  declare updated_at: Date;
+}
+export type ListRow = Omit<ModelObject<ListModel>, 'removed_at'>;
+
+const COLUMNS = ListModel.columns.join(', ');
+
+export async function insertList(
+  db: Queryable,
+  { accountId: account_id, brandId: brand_id }: BrandScope,
+  values: Pick<ListRow, 'name' | 'description'>,
+): Promise<ListRow> {
+  return ListModel.on(db)
+    .insert({ account_id, brand_id, ...values })
+    .returning(ListModel.columns);
+}
+
+/** @returns null if the brand has no such list */
+export async function findList(db: Queryable, scope: BrandScope, id: number): Promise<ListRow | null> {
+  const [row] = await ListModel.ofBrand(db, scope)
+    .where('id', id)
+    .whereNull('removed_at')
+    .select(ListModel.columns);
+  return row ?? null;
+}
+
+/** @returns null if the brand has no such list */
+export async function updateList(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  id: number,
+  { name, description }: { name?: string | undefined; description?: string | null | undefined },
+): Promise<ListRow | null> {
+  const { rows } = await db.query<ListRow>(
+    `update lists set name = coalesce($4, name),
+       description = case when $5 then $6 else description end, updated_at = now()
+     where id = $3 and account_id = $1 and brand_id = $2 and removed_at is null returning ${COLUMNS}`,
+    [accountId, brandId, id, name ?? null, description !== undefined, description ?? null],
+  );
+  return rows[0] ?? null;
+}
+
+/** Newest first. @param name only lists of this name */
+export async function findLists(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  name: string | undefined,
+  page: Page,
+): Promise<{ rows: ListRow[]; count: RowCount }> {
+  const values: unknown[] = [accountId, brandId, ...(name === undefined ? [] : [name])];
+  const where = `l.account_id = $1 and l.brand_id = $2 and l.removed_at is null
+    ${name === undefined ? '' : 'and l.name = $3'}`;
+  const below = page.after === null ? '' : `and l.id < ${page.after}`;
+  const [{ rows }, count] = await Promise.all([
+    db.query<ListRow>(
+      `select ${COLUMNS} from lists l where ${where} ${below}
+       order by l.id desc limit ${page.limit} offset ${page.offset}`,
+      values,
+    ),
+    countRows(db, `lists l where ${where}`, values),
+  ]);
+  return { rows, count };
+}
+
+/** Hides a list. @returns null if the brand has no such list */
+export async function hideList(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  id: number,
+): Promise<ListRow | null> {
+  const { rows } = await db.query<ListRow>(
+    `update lists set removed_at = now()
+     where id = $3 and account_id = $1 and brand_id = $2 and removed_at is null returning ${COLUMNS}`,
+    [accountId, brandId, id],
+  );
+  return rows[0] ?? null;
+}
+
+/** The names of segments that name the list. At most ten. */
+export async function segmentsNaming(db: Queryable, listId: number): Promise<string[]> {
+  const { rows } = await db.query<{ name: string }>(
+    `select s.name from segment_references r join segments s on s.id = r.segment_id
+     where r.kind = 'list' and r.target_id = $1 order by s.id limit 10`,
+    [listId],
+  );
+  return rows.map((row) => row.name);
+}
+
+/**
+ * Returns those of the ids that are lists of the brand.
+ * @param lock none of them can be deleted until the transaction ends
+ */
+export async function existingListIds(
+  db: Queryable,
+  { brandId }: Pick<BrandScope, 'brandId'>,
+  ids: readonly number[],
+  lock: boolean,
+): Promise<number[]> {
+  const { rows } = await db.query<{ id: number }>(
+    `select id from lists where brand_id = $1 and id = any($2) and removed_at is null
+     order by id ${lock ? 'for share' : ''}`,
+    [brandId, ids],
+  );
+  return rows.map((row) => row.id);
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { oneLine } from '../../one-line.ts';
+import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
+
+/** Items of one bulk request, those to add and those to remove together. */
+export const MAX_BULK_ITEMS = 10_000;
+const MAX_NAME = 255;
+const MAX_DESCRIPTION = 2_000;
+const MAX_ADDRESS_LENGTH = 320;
+
+const when = z.iso.datetime();
+
+export const listSchema = z
+  .object({
+    id: z.int(),
+    account_id: z.int(),
+    name: z.string(),
+    description: z.string().nullable(),
+    contacts_count: z.int(),
+    created_at: when,
+    updated_at: when,
+  })
+  .meta({ id: 'ContactList' });
+export type ContactList = z.infer<typeof listSchema>;
+
+const name = oneLine(MAX_NAME).min(1).meta({ description: 'Two lists may have the same name.' });
+
+export const createListBody = z.strictObject({
+  name,
+  description: z.string().max(MAX_DESCRIPTION).nullish(),
+});
+export type CreateListBody = z.output<typeof createListBody>;
+
+/** A field left out stays as it is. */
+export const changeListBody = createListBody.partial();
+export type ChangeListBody = z.output<typeof changeListBody>;
+
+/** A client may send a list back as it received it. */
+export const listReadOnlyFields = ['id', 'account_id', 'contacts_count', 'created_at', 'updated_at'];
+
+export const listParams = z.strictObject({ id: idParam });
+
+export const listListsQuery = z.strictObject({
+  ...pageQuery,
+  name: z.string().max(MAX_NAME).optional().meta({ description: 'Only lists of exactly this name.' }),
+});
+export type ListListsQuery = z.output<typeof listListsQuery>;
+
+const items = z
+  .array(z.union([z.string().max(MAX_ADDRESS_LENGTH), z.int().min(1).max(MAX_ID)]))
+  .default([])
+  .meta({ description: 'Email addresses, and ids of contacts.' });
+
+export const bulkContactsBody = z
+  .strictObject({ add: items, remove: items })
+  .superRefine(({ add, remove }, context) => {
+    if (add.length + remove.length <= MAX_BULK_ITEMS) return;
+    context.addIssue({
+      code: 'custom',
+      path: ['add'],
+      message: `with remove has more than ${MAX_BULK_ITEMS} items`,
+    });
+  });
+export type BulkContactsBody = z.output<typeof bulkContactsBody>;
+
+export const bulkStatuses = ['added', 'already_there', 'created', 'removed', 'not_found', 'invalid'] as const;
+export type BulkStatus = (typeof bulkStatuses)[number];
+
+export const bulkContactsResults = z.object({
+  results: z.array(
+    z.object({
+      input: z.union([z.string(), z.int()]),
+      status: z.enum(bulkStatuses).meta({
+        description:
+          '`created`: no contact had the address, so one was created and added. `not_found`: an id that is no contact ' +
+          'of the brand, or an item to remove that is not in the list.',
+      }),
+      contact_id: z.int().nullable(),
+      reason: z.string().nullable().meta({ description: 'Why an item is `invalid` or `not_found`.' }),
+    }),
+  ),
+});
+export type BulkResult = z.infer<typeof bulkContactsResults>['results'][number];

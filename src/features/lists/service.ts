@@ -1,0 +1,116 @@
+import { AppError, invalid, notFound } from '../../errors.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Page, RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { countOf } from './counts.ts';
+import {
+  existingListIds,
+  findList,
+  findLists,
+  hideList,
+  insertList,
+  type ListRow,
+  segmentsNaming,
+  updateList,
+} from './model.ts';
+import type { ChangeListBody, ContactList, CreateListBody, ListListsQuery } from './schema.ts';
+
+export { countOf } from './counts.ts';
+export { addToLists, listIdsOf, replaceLists } from './members.ts';
+
+function presentList(row: ListRow, contactsCount: number): ContactList {
+  return {
+    id: row.id,
+    account_id: row.account_id,
+    name: row.name,
+    description: row.description,
+    contacts_count: contactsCount,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+async function present(db: Queryable, rows: readonly ListRow[]): Promise<ContactList[]> {
+  const ids = rows.map((row) => row.id);
+  const counts = await countOf(db, 'list', ids);
+  return rows.map((row) => presentList(row, counts.get(row.id) ?? 0));
+}
+
+async function presentOne(db: Queryable, row: ListRow | null): Promise<ContactList> {
+  if (!row) throw notFound('list');
+  const counts = await countOf(db, 'list', [row.id]);
+  return presentList(row, counts.get(row.id) ?? 0);
+}
+
+/** Lists the contact lists of a brand, newest first. */
+export async function listLists(
+  db: Queryable,
+  tenant: BrandScope,
+  query: ListListsQuery,
+  page: Page,
+): Promise<{ lists: ContactList[]; count: RowCount }> {
+  const { rows, count } = await findLists(db, tenant, query.name, page);
+  return { lists: await present(db, rows), count };
+}
+
+/** @throws AppError not_found */
+export async function getList(db: Queryable, tenant: BrandScope, id: number): Promise<ContactList> {
+  return presentOne(db, await findList(db, tenant, id));
+}
+
+export async function createList(db: Queryable, tenant: Tenant, body: CreateListBody): Promise<ContactList> {
+  const row = await insertList(db, tenant, { name: body.name, description: body.description ?? null });
+  return presentList(row, 0);
+}
+
+/** @throws AppError not_found */
+export async function changeList(
+  db: Queryable,
+  tenant: BrandScope,
+  id: number,
+  body: ChangeListBody,
+): Promise<ContactList> {
+  return presentOne(db, await updateList(db, tenant, id, body));
+}
+
+/**
+ * Deletes a list: it is hidden at once, and the worker removes its members in pages and then its row.
+ * @param trx inside the caller's transaction
+ * @returns the list as it was
+ * @throws AppError not_found; conflict if a segment names the list
+ */
+export async function deleteList(trx: Queryable, tenant: BrandScope, id: number): Promise<ContactList> {
+  // Who saves a segment locks the lists that it names, so no segment can come to name the list after this.
+  const list = await presentOne(trx, await hideList(trx, tenant, id));
+  const segments = await segmentsNaming(trx, id);
+  if (segments.length === 0) return list;
+  const named = segments.map((name) => `"${name}"`).join(', ');
+  throw new AppError('conflict', `the list is named by segments, which must be changed first: ${named}`);
+}
+
+/** How {@link requireLists} checks. */
+export interface RequiredLists {
+  /** The field that the error names. */
+  field?: string;
+  /** None of the lists can be deleted until the caller's transaction ends. For rows that refer to lists for good. */
+  lock?: boolean;
+}
+
+/**
+ * Checks that all ids are lists of the brand.
+ * @throws AppError validation_error that names the field, `list_ids` by default
+ */
+export async function requireLists(
+  db: Queryable,
+  brandId: number,
+  ids: readonly number[],
+  { field = 'list_ids', lock = false }: RequiredLists = {},
+): Promise<void> {
+  if (ids.length === 0) return;
+  const existing = new Set(await existingListIds(db, { brandId }, ids, lock));
+  const unknown = [...new Set(ids)].filter((id) => !existing.has(id));
+  if (unknown.length === 0) return;
+  const named = unknown.slice(0, 10).join(', ');
+  throw invalid({ [field]: [`contains ids that are not lists of the brand: ${named}`] });
+}
