@@ -22,6 +22,7 @@ import * as operatorMails from './0021_operator_mails.ts';
 import * as suppressions from './0022_suppressions.ts';
 import * as smsSenders from './0023_sms_senders.ts';
 import * as audience from './0024_audience.ts';
+import * as contacts from './0025_contacts.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -49,4 +50,5 @@ export const migrations = [
   suppressions,
   smsSenders,
   audience,
+  contacts,
 ];

@@ -119,3 +119,39 @@ export async function isOptedOut(
   );
   return rows[0]?.found ?? false;
 }
+
+/** Recipients of one brand and channel. */
+export type OptOutAddresses = Omit<OptOutAddress, 'address'> & { addresses: readonly string[] };
+
+/**
+ * Finds which of many recipients unsubscribed from the brand and have not subscribed again, in one statement.
+ * @returns when, by the address as given
+ */
+export async function findOptOuts(
+  db: Queryable,
+  keyring: OptOutKeys,
+  { addresses, ...of }: OptOutAddresses,
+): Promise<Map<string, Date>> {
+  const byHash = new Map<string, string[]>();
+  for (const address of addresses) {
+    for (const hash of acceptedHashes(keyring, { ...of, address })) {
+      const key = hash.toString('base64');
+      byHash.set(key, [...(byHash.get(key) ?? []), address]);
+    }
+  }
+  if (byHash.size === 0) return new Map();
+  const hashes = [...byHash.keys()].map((key) => Buffer.from(key, 'base64'));
+  const { rows } = await db.query<{ address_hash: Buffer; opted_out_at: Date }>(
+    `select address_hash, opted_out_at from opt_outs
+     where brand_id = $1 and channel = $2 and address_hash = any($3) and ended_at is null`,
+    [of.brandId, of.channel, hashes],
+  );
+  return new Map(
+    rows.flatMap((row) =>
+      (byHash.get(row.address_hash.toString('base64')) ?? []).map((address): [string, Date] => [
+        address,
+        row.opted_out_at,
+      ]),
+    ),
+  );
+}

@@ -1,0 +1,121 @@
+import type { OptOutSource } from '../../delivery/opt-outs.ts';
+import { endOptOut, recordOptOut } from '../../delivery/opt-outs.ts';
+import type { Channel } from '../../delivery/message.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+
+/** What reading and writing the opt-out ledger needs. */
+export interface ConsentDeps {
+  keyring: Pick<Keyring, 'subkey' | 'accepted'>;
+  /** The setting SUPPRESS_PLUS_ADDRESSES. */
+  plusAddresses: boolean;
+}
+
+/** The first words of a contact's columns of a channel. */
+export const columnPrefix = { email: 'email', sms: 'phone' } as const;
+
+/** The column with the form in which the addresses of a channel are compared. */
+export const keyColumn = { email: 'email_key', sms: 'phone' } as const;
+
+const lockKey = `hashtextextended('consent ' || $1::bigint, 0)`;
+
+/**
+ * Takes the brand's consent lock until the end of the transaction. Those who create addresses of contacts share it and
+ * read the opt-out ledger afterwards; those who change the ledger have it alone. Without it, a contact created while its
+ * address unsubscribes would see no opt-out, and the one who unsubscribes would see no contact.
+ *
+ * Take it before any lock of a contact, and never first shared and then alone in one transaction: two that do so
+ * deadlock.
+ */
+export async function lockConsent(trx: Queryable, brandId: number, mode: 'shared' | 'alone'): Promise<void> {
+  const lock = mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock';
+  await trx.query(`select ${lock}(${lockKey})`, [brandId]);
+}
+
+/** A change of one channel's subscription. */
+export interface SubscriptionChange {
+  accountId: number;
+  brandId: number;
+  channel: Channel;
+  subscribed: boolean;
+  /** How it came about: `one_click`, `sms_stop`, or `manual` for the API. */
+  source: OptOutSource;
+  /** The message that the recipient answered, if it is known. */
+  messageId?: number | null;
+  /** Whose: a contact of the brand, or a recipient who may be none. */
+  of: { contactId: number } | { key: string };
+}
+
+/** The contact whose channel a change was about. */
+export interface ChangedSubscription {
+  /** Null: the address is no contact's. */
+  contactId: number | null;
+  /** Null: the contact has no such channel. */
+  key: string | null;
+  /** Whether the contact's channel was not so before. */
+  changed: boolean;
+}
+
+interface ChannelRow {
+  id: number;
+  key: string | null;
+  changed: boolean;
+}
+
+/** Changes the columns, and keeps the opt-in that an opt-out ends in the history. */
+async function changeColumns(trx: Queryable, change: SubscriptionChange): Promise<ChannelRow | null> {
+  const { brandId, channel, subscribed, source, of } = change;
+  const prefix = columnPrefix[channel];
+  const found = 'contactId' in of ? 'id = $2' : `${keyColumn[channel]} = $2`;
+  const { rows } = await trx.query<ChannelRow>(
+    `with found as materialized (
+       select id, ${keyColumn[channel]} as key, ${prefix}_subscribed as subscribed, ${prefix}_opt_in_at as opt_in_at,
+         ${prefix}_opt_in_source as opt_in_source
+       from contacts where brand_id = $1 and ${found} for no key update
+     ), changing as (
+       select * from found where key is not null and subscribed <> $3
+     ), changed as (
+       update contacts c set ${prefix}_subscribed = $3, ${prefix}_updated_at = now(), updated_at = now(),
+         ${prefix}_opt_in_at = case when $3 then now() else ${prefix}_opt_in_at end,
+         ${prefix}_opt_in_source = case when $3 then $4 else ${prefix}_opt_in_source end,
+         ${prefix}_opt_out_at = case when $3 then null else now() end
+       from changing g where c.id = g.id
+     ), opted_in as (
+       insert into contact_subscriptions (contact_id, channel, subscribed, source, created_at)
+       select g.id, $5, true, g.opt_in_source, g.opt_in_at from changing g
+       where not $3 and g.opt_in_at is not null and not exists (
+         select 1 from contact_subscriptions s
+         where s.contact_id = g.id and s.channel = $5 and s.subscribed and s.created_at = g.opt_in_at)
+     ), noted as (
+       insert into contact_subscriptions (contact_id, channel, subscribed, source)
+       select id, $5, $3, $4 from changing
+     )
+     select id, key, exists (select 1 from changing) as changed from found`,
+    [brandId, 'contactId' in of ? of.contactId : of.key, subscribed, source, channel],
+  );
+  return rows[0] ?? null;
+}
+
+/**
+ * Changes a subscription: the channel of the contact that has the address, and the brand's opt-out ledger. It is the one
+ * place that does. Changing it to what it is already changes nothing. After the commit of an opt-out, wait for the
+ * recipient fence before you respond.
+ * @param trx the caller's transaction, in which no contact is locked yet
+ */
+export async function setSubscription(
+  trx: Queryable,
+  { keyring, plusAddresses }: ConsentDeps,
+  change: SubscriptionChange,
+): Promise<ChangedSubscription> {
+  const { accountId, brandId, channel, source, of } = change;
+  await lockConsent(trx, brandId, 'alone');
+  const row = await changeColumns(trx, change);
+  const address = row?.key ?? ('key' in of ? of.key : null);
+  if (address !== null) {
+    const ledger = { brandId, channel, address, plusAddresses };
+    if (change.subscribed) await endOptOut(trx, keyring, ledger);
+    else
+      await recordOptOut(trx, keyring, { ...ledger, accountId, source, messageId: change.messageId ?? null });
+  }
+  return { contactId: row?.id ?? null, key: row?.key ?? null, changed: row?.changed ?? false };
+}

@@ -1,0 +1,99 @@
+import { endedSql } from '../../delivery/suppressions.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+
+/** A row of `contacts` with what the resource shows of other tables. */
+export interface ContactRow {
+  id: number;
+  account_id: number;
+  brand_id: number;
+  uuid: string;
+  first_name: string | null;
+  last_name: string | null;
+  source: string | null;
+  country_code: string | null;
+  data: Record<string, unknown>;
+  email: string | null;
+  email_key: string | null;
+  email_subscribed: boolean;
+  email_verified: boolean;
+  email_opt_in_at: Date | null;
+  email_opt_out_at: Date | null;
+  email_data: Record<string, unknown> | null;
+  email_created_at: Date | null;
+  email_updated_at: Date | null;
+  phone: string | null;
+  phone_subscribed: boolean;
+  phone_verified: boolean;
+  phone_opt_in_at: Date | null;
+  phone_opt_out_at: Date | null;
+  phone_data: Record<string, unknown> | null;
+  phone_created_at: Date | null;
+  phone_updated_at: Date | null;
+  enriched_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+  email_sent_count: number;
+  email_fail_count: number;
+  phone_sent_count: number;
+  phone_fail_count: number;
+  last_interacted_at: Date | null;
+  list_ids: number[];
+  suppressed: boolean;
+}
+
+/** SQL over `c`, a row of `contacts`: whether one of its addresses has an active suppression. */
+export const suppressedSql = `exists (
+  select 1 from suppressions s
+  where s.account_id = c.account_id and s.address_key = any(array[c.email_key, c.phone]) and not ${endedSql('s')})`;
+
+const COLUMNS = `c.id, c.account_id, c.brand_id, c.uuid, c.first_name, c.last_name, c.source, c.country_code, c.data,
+  c.email, c.email_key, c.email_subscribed, c.email_verified, c.email_opt_in_at, c.email_opt_out_at, c.email_data,
+  c.email_created_at, c.email_updated_at, c.phone, c.phone_subscribed, c.phone_verified, c.phone_opt_in_at,
+  c.phone_opt_out_at, c.phone_data, c.phone_created_at, c.phone_updated_at, c.enriched_at, c.created_at, c.updated_at,
+  coalesce(ec.sent_count, 0) as email_sent_count, coalesce(ec.fail_count, 0) as email_fail_count,
+  coalesce(pc.sent_count, 0) as phone_sent_count, coalesce(pc.fail_count, 0) as phone_fail_count,
+  a.last_interacted_at, ${suppressedSql} as suppressed,
+  array(select l.list_id from list_members l where l.contact_id = c.id order by l.list_id) as list_ids`;
+
+/**
+ * SQL: a select of {@link ContactRow}s.
+ * @param source SQL: rows of `contacts`
+ */
+export const contactRowsSql = (source: string): string => `select ${COLUMNS} from ${source} c
+  left join contact_activity a on a.contact_id = c.id
+  left join contact_channel_counts ec on ec.contact_id = c.id and ec.channel = 'email'
+  left join contact_channel_counts pc on pc.contact_id = c.id and pc.channel = 'sms'`;
+
+/** @returns the contacts of the brand among `ids`, in no particular order */
+export async function findContacts(
+  db: Queryable,
+  brandId: number,
+  ids: readonly number[],
+): Promise<ContactRow[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await db.query<ContactRow>(
+    contactRowsSql('(select * from contacts where brand_id = $1 and id = any($2) offset 0)'),
+    [brandId, ids],
+  );
+  return rows;
+}
+
+export interface ContactKeys {
+  ids?: readonly number[];
+  emailKeys?: readonly string[];
+}
+
+/** Finds which of the ids and addresses are contacts of the brand. */
+export async function findIds(
+  db: Queryable,
+  brandId: number,
+  { ids = [], emailKeys = [] }: ContactKeys,
+): Promise<{ id: number; email_key: string | null }[]> {
+  const { rows } = await db.query<{ id: number; email_key: string | null }>(
+    `select id, email_key from contacts where brand_id = $1 and id = any($2)
+     union
+     select id, email_key from contacts where brand_id = $1 and email_key = any($3)`,
+    [brandId, ids, emailKeys],
+  );
+  return rows;
+}

@@ -1,0 +1,190 @@
+import { z } from 'zod';
+import { oneLine } from '../../one-line.ts';
+import { idParam, pageQuery } from '../../platform/db/paging.ts';
+
+/** The largest `data` of a contact, in bytes of JSON. */
+export const MAX_DATA_BYTES = 64 * 1024;
+/** How deep objects and arrays in `data` may be nested. `data` itself is level 1. */
+export const MAX_DATA_LEVELS = 20;
+/** Lists of one contact that one request may name. */
+const MAX_LISTS = 1_000;
+const MAX_NAME_LENGTH = 255;
+const MAX_SOURCE_LENGTH = 100;
+const MAX_ADDRESS_LENGTH = 320;
+const MAX_SEARCH_LENGTH = 100;
+
+export const channelKinds = ['email', 'phone'] as const;
+export type ChannelKind = (typeof channelKinds)[number];
+
+export const verificationStatuses = ['verified', 'suppressed', 'unverified'] as const;
+export type VerificationStatus = (typeof verificationStatuses)[number];
+
+const when = z.iso.datetime();
+const jsonObject = z.record(z.string(), z.unknown());
+
+export const channelResource = z
+  .object({
+    id: z.int(),
+    contact_id: z.int(),
+    kind: z.enum(channelKinds),
+    value: z.string().meta({ description: 'The email address, or the phone number in E.164 form.' }),
+    subscribed: z.boolean(),
+    verified: z.boolean(),
+    opt_in_at: when.nullable(),
+    opt_out_at: when.nullable(),
+    sent_count: z.int(),
+    fail_count: z.int(),
+    data: jsonObject,
+    created_at: when,
+    updated_at: when,
+  })
+  .meta({ id: 'Channel' });
+export type ContactChannel = z.infer<typeof channelResource>;
+
+export const contactResource = z
+  .object({
+    id: z.int(),
+    uuid: z.uuid(),
+    first_name: z.string().nullable(),
+    last_name: z.string().nullable(),
+    source: z.string().nullable(),
+    country_code: z.string().nullable(),
+    data: jsonObject,
+    subscribed_phone: z.boolean(),
+    subscribed_email: z.boolean(),
+    verification_status: z.enum(verificationStatuses).meta({
+      description:
+        '`suppressed` while an address of the contact has an active suppression; else `verified` if validation found an ' +
+        'address deliverable.',
+    }),
+    enrichment_status: z.enum(['enriched', 'not_enriched']),
+    list_ids: z.array(z.int()),
+    last_interacted_at: when
+      .nullable()
+      .meta({ description: 'The last open, click, reply or tracked event.' }),
+    created_at: when,
+    updated_at: when,
+    channels: z.array(channelResource),
+  })
+  .meta({ id: 'Contact' });
+export type Contact = z.infer<typeof contactResource>;
+
+/** A client may send a contact back as it received it. */
+export const contactReadOnlyFields = [
+  'id',
+  'uuid',
+  'subscribed_phone',
+  'subscribed_email',
+  'verification_status',
+  'enrichment_status',
+  'last_interacted_at',
+  'created_at',
+  'updated_at',
+  'channels',
+];
+
+/** Fields of a channel that a client may send back in `channels_attributes`, and that are ignored. */
+const channelReadOnly = Object.fromEntries(
+  [
+    'contact_id',
+    'verified',
+    'opt_in_at',
+    'opt_out_at',
+    'sent_count',
+    'fail_count',
+    'data',
+    'created_at',
+    'updated_at',
+  ].map((name) => [name, z.unknown().optional().meta({ description: 'Read-only: ignored.' })]),
+);
+
+const address = z.string().max(MAX_ADDRESS_LENGTH);
+const country = z
+  .string()
+  .regex(/^[A-Za-z]{2}$/, 'must be a country code of two letters (ISO 3166-1)')
+  .transform((code) => code.toUpperCase())
+  .meta({ description: 'ISO 3166-1 alpha-2. It is the region of phone numbers without a country code.' });
+
+const channelAttributes = z.strictObject({
+  kind: z.enum(channelKinds),
+  value: address,
+  subscribed: z
+    .boolean()
+    .optional()
+    .meta({
+      description:
+        'True subscribes, also someone who has unsubscribed. False unsubscribes. Left out, it subscribes a new address, ' +
+        'unless that has unsubscribed from the brand before.',
+    }),
+  ...channelReadOnly,
+});
+
+const changedChannel = z.strictObject({
+  id: z.int().positive().optional().meta({ description: 'A channel of this contact, instead of `kind`.' }),
+  ...channelAttributes.shape,
+  kind: z.enum(channelKinds).optional(),
+  value: address.optional().meta({ description: 'Left out, the address stays.' }),
+  _destroy: z.boolean().optional().meta({ description: 'Removes the channel.' }),
+});
+
+const fields = {
+  first_name: oneLine(MAX_NAME_LENGTH).nullish(),
+  last_name: oneLine(MAX_NAME_LENGTH).nullish(),
+  email: address.optional().meta({
+    description:
+      'Creates or changes the email channel, with opt-in. It never subscribes someone who has unsubscribed.',
+    pattern: '@',
+  }),
+  phone: address.optional().meta({
+    description: 'In E.164 form, or in national form with `country_code`. Works as `email` does.',
+  }),
+  source: oneLine(MAX_SOURCE_LENGTH).nullish(),
+  country_code: country.nullish(),
+  data: jsonObject.optional().meta({
+    description: `Any JSON object, at most ${MAX_DATA_BYTES / 1024} KB. It is patched by key: a key that is null is removed, others stay.`,
+  }),
+};
+
+export const createContactBody = z.strictObject({
+  ...fields,
+  list_ids: z
+    .array(z.int().positive())
+    .max(MAX_LISTS)
+    .optional()
+    .meta({ description: 'Adds the contact to these lists.' }),
+  channels_attributes: z.array(channelAttributes).max(channelKinds.length).optional(),
+});
+export type CreateContactBody = z.output<typeof createContactBody>;
+
+export const changeContactBody = z.strictObject({
+  ...fields,
+  list_ids: z
+    .array(z.int().positive())
+    .max(MAX_LISTS)
+    .optional()
+    .meta({ description: 'The contact is then in these lists only.' }),
+  channels_attributes: z.array(changedChannel).max(channelKinds.length).optional(),
+});
+export type ChangeContactBody = z.output<typeof changeContactBody>;
+
+export const contactParams = z.strictObject({ id: idParam });
+
+const flag = z.enum(['true', 'false']);
+const time = z.iso.datetime({ offset: true });
+
+export const listContactsQuery = z.strictObject({
+  ...pageQuery,
+  email: address.optional().meta({ description: 'The whole address; its case does not matter.' }),
+  phone: address.optional().meta({ description: 'In E.164 form.' }),
+  list_id: pageQuery.after.meta({ description: 'Members of this list.' }),
+  segment_id: pageQuery.after.meta({ description: 'Members of this segment.' }),
+  subscribed: flag.optional().meta({ description: 'Whether any channel is subscribed.' }),
+  verification_status: z.enum(verificationStatuses).optional(),
+  source: z.string().max(MAX_SOURCE_LENGTH).optional(),
+  created_after: time.optional(),
+  created_before: time.optional(),
+  search: z.string().trim().min(1).max(MAX_SEARCH_LENGTH).optional().meta({
+    description: 'The beginning of the email address, first name or last name; case does not matter.',
+  }),
+});
+export type ListContactsQuery = z.output<typeof listContactsQuery>;

@@ -1,0 +1,49 @@
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { type ContactKeys, findContacts, findIds } from './model.ts';
+import { presentContact } from './presenter.ts';
+import type { Contact } from './schema.ts';
+
+export {
+  type ChangedSubscription,
+  type ConsentDeps,
+  lockConsent,
+  setSubscription,
+  type SubscriptionChange,
+} from './consent.ts';
+export { type EmailToEnsure, ensureContacts, type EnsuredContact } from './ensure.ts';
+export type { ContactKeys };
+
+/** Contacts of a brand, by what they were asked for. */
+export interface FoundContacts {
+  ids: Set<number>;
+  byEmailKey: Map<string, number>;
+}
+
+/** Finds which ids and email addresses are contacts of the brand, in one statement. */
+export async function findContactIds(
+  db: Queryable,
+  brandId: number,
+  keys: ContactKeys,
+): Promise<FoundContacts> {
+  const rows = await findIds(db, brandId, keys);
+  const byEmailKey = new Map<string, number>();
+  for (const { id, email_key: key } of rows) if (key !== null) byEmailKey.set(key, id);
+  return { ids: new Set(rows.map(({ id }) => id)), byEmailKey };
+}
+
+/**
+ * Presents contacts of a brand, in one statement.
+ * @returns the contacts in the order of `ids`, without those that do not exist
+ */
+export async function presentContacts(
+  db: Queryable,
+  brandId: number,
+  ids: readonly number[],
+): Promise<Contact[]> {
+  const rows = await findContacts(db, brandId, ids);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ids.flatMap((id) => {
+    const row = byId.get(id);
+    return row ? [presentContact(row)] : [];
+  });
+}
