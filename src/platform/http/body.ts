@@ -59,7 +59,7 @@ export function discardRest(request: IncomingMessage): void {
   request.resume();
 }
 
-function hasBody(request: IncomingMessage): boolean {
+export function hasBody(request: IncomingMessage): boolean {
   const length = request.headers['content-length'];
   return request.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }

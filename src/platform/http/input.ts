@@ -10,6 +10,23 @@ export interface UploadedFile {
   bytes: Buffer;
 }
 
+/** The file of a multipart/form-data request that was stored while it arrived; `contentType` is the client's claim. */
+export interface StoredFile {
+  filename: string;
+  contentType: string;
+  /** Bytes. */
+  size: number;
+  /** Of the content, in hexadecimal digits. */
+  sha256: string;
+  /** Of the blob. */
+  key: string;
+  /**
+   * Keeps the file, which is removed after the request otherwise. Call it in the transaction that inserts the row: a
+   * commit of unknown outcome then keeps the file, and housekeeping removes it if there is no row.
+   */
+  keep(): void;
+}
+
 /** What a handler receives: values parsed by the route's schemas, and the caller's tenant. */
 export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, T = AccountTenant | null> {
   params: Params;
@@ -18,6 +35,8 @@ export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, T
   body: Body;
   /** Null except in routes with `multipart`. */
   file: UploadedFile | null;
+  /** Null except in routes with `multipart.sink`, where `file` is null. */
+  stored: StoredFile | null;
   /** The body as received, in opaque routes; null in all others. */
   bytes: Buffer | null;
   /** Null in routes with `auth: 'none'`. */
@@ -35,7 +54,7 @@ export interface RouteInput<Params = unknown, Query = unknown, Body = unknown, T
 /** The values that the schemas of a route produced. */
 export type ParsedRequest = Pick<
   RouteInput,
-  'params' | 'query' | 'body' | 'file' | 'bytes' | 'idempotencyKey'
+  'params' | 'query' | 'body' | 'file' | 'stored' | 'bytes' | 'idempotencyKey'
 >;
 
 /**
@@ -47,6 +66,7 @@ export class RequestInput implements RouteInput {
   readonly query: unknown;
   readonly body: unknown;
   readonly file: UploadedFile | null;
+  readonly stored: StoredFile | null;
   readonly bytes: Buffer | null;
   readonly idempotencyKey: string | null;
   readonly tenant: AccountTenant | null;
@@ -61,6 +81,7 @@ export class RequestInput implements RouteInput {
     this.query = parsed.query;
     this.body = parsed.body;
     this.file = parsed.file;
+    this.stored = parsed.stored;
     this.bytes = parsed.bytes;
     this.idempotencyKey = parsed.idempotencyKey;
     this.tenant = ctx.state.principal?.tenant ?? null;

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { AppError } from '../../errors.ts';
+import { hasBody } from './body.ts';
+import { endBodyDeadline, startBodyDeadline } from './body-deadline.ts';
 import { errorBody } from './reply.ts';
 
 const HEADERS_TIMEOUT_MS = 20_000;
-const REQUEST_TIMEOUT_MS = 120_000;
 /** Longer than the idle time-out of common load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 75_000;
 /** How long a connection that must close waits for its pending responses. */
@@ -31,7 +32,10 @@ function trackPending(connections: Connections, socket: Duplex, response: Server
   const connection = connections.get(socket) ?? { pending: new Set(), closing: false };
   connections.set(socket, connection);
   connection.pending.add(response);
-  response.once('close', () => connection.pending.delete(response));
+  response.once('close', () => {
+    connection.pending.delete(response);
+    endBodyDeadline(response.req);
+  });
 }
 
 /** The last pending response. Bytes sent now would be read as that response, or as a part of it. */
@@ -117,13 +121,21 @@ export async function listen(listener: RequestListener, host: string, port: numb
     {
       keepAliveTimeout: KEEP_ALIVE_MS,
       headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
+      // Node's limit is the same for all requests; see body-deadline.ts.
+      requestTimeout: 0,
       noDelay: true,
     },
     listener,
   );
   const connections: Connections = new WeakMap();
-  server.prependListener('request', ({ socket }, response) => trackPending(connections, socket, response));
+  server.prependListener('request', (request, response) => {
+    trackPending(connections, request.socket, response);
+    if (!hasBody(request)) return;
+    startBodyDeadline(request, () => {
+      const error = Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
+      answerBadRequest(connections, error, request.socket);
+    });
+  });
   server.on('clientError', (error, socket) => answerBadRequest(connections, error, socket));
   // Node's own response to an unknown Expect is not in our shape. A server may ignore the header (RFC 9110 §10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));

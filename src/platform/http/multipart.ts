@@ -1,19 +1,31 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import multer from 'multer';
 import { AppError, invalid } from '../../errors.ts';
+import type { AccountTenant } from '../auth/tenant.ts';
+import { BlobTooLarge, newBlobKey, type StoredStream } from '../storage/blob-store.ts';
 import { tooLarge } from './body.ts';
-import type { UploadedFile } from './input.ts';
+import { allowSlowBody } from './body-deadline.ts';
+import type { FileSink } from './file-sink.ts';
+import type { StoredFile, UploadedFile } from './input.ts';
 import type { MultipartBody } from './route.ts';
 
 const MAX_FIELDS = 20;
 const MAX_FIELD_BYTES = 64 * 1024;
 
-export interface Multipart {
+interface Form {
   fields: Record<string, unknown>;
+}
+export interface Multipart extends Form {
   file: UploadedFile;
 }
+export interface StoredMultipart extends Form {
+  stored: StoredFile;
+  /** To be called when the request has ended: removes the file unless it was kept. */
+  release(): Promise<void>;
+}
 
-type WithFile = IncomingMessage & { file?: Express.Multer.File; body?: Record<string, unknown> };
+type ParsedFile = Express.Multer.File & Partial<StoredStream>;
+type WithFile = IncomingMessage & { file?: ParsedFile; body?: Record<string, unknown> };
 type Middleware = (request: WithFile, response: ServerResponse, next: (error?: unknown) => void) => void;
 
 function translated(error: unknown, multipart: MultipartBody): Error {
@@ -32,18 +44,31 @@ function translated(error: unknown, multipart: MultipartBody): Error {
   return new AppError('malformed_json', 'the body is not valid multipart/form-data', { cause: error });
 }
 
-/**
- * Reads a multipart/form-data body: its only file, and its text fields.
- * @throws AppError `unsupported_media_type`, `payload_too_large`, `malformed_json`; `validation_error` without the file
- */
-export async function readMultipart(request: IncomingMessage, multipart: MultipartBody): Promise<Multipart> {
+/** Refuses by the headers, before anything is read. */
+function checkHeaders(request: IncomingMessage, multipart: MultipartBody): void {
   if (!/^multipart\/form-data\s*;/i.test(request.headers['content-type'] ?? '')) {
     throw new AppError('unsupported_media_type', 'Content-Type must be multipart/form-data');
   }
   const maxBytes = multipart.maxFileBytes + MAX_FIELDS * MAX_FIELD_BYTES;
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(multipart.maxFileBytes);
+}
+
+interface Parsed extends Form {
+  file: ParsedFile;
+}
+
+/**
+ * Parses the form.
+ * @param failed rejects as soon as the storage fails; multer itself would first read the rest of the body
+ */
+async function parse(
+  request: IncomingMessage,
+  multipart: MultipartBody,
+  storage: multer.StorageEngine,
+  failed: Promise<never> | null,
+): Promise<Parsed> {
   const parser = multer({
-    storage: multer.memoryStorage(),
+    storage,
     limits: {
       // One more than allowed: the error for a second file then names its field.
       files: 2,
@@ -55,21 +80,83 @@ export async function readMultipart(request: IncomingMessage, multipart: Multipa
     defParamCharset: 'utf8',
   }).single(multipart.file) as unknown as Middleware;
   const parsed = request as WithFile;
-  await new Promise<void>((resolve, reject) => {
+  const done = new Promise<void>((resolve, reject) => {
     // Multer does not use the response.
     parser(parsed, {} as ServerResponse, (error) =>
       error === undefined || error === null ? resolve() : reject(translated(error, multipart)),
     );
   });
+  await (failed ? Promise.race([failed, done]) : done);
   const { file } = parsed;
   if (!file) throw invalid({ [multipart.file]: ['is required'] });
-  return {
-    fields: { ...parsed.body },
-    file: {
-      filename: file.originalname,
-      contentType: file.mimetype,
-      size: file.size,
-      bytes: file.buffer,
+  return { fields: { ...parsed.body }, file };
+}
+
+/**
+ * Reads a multipart/form-data body: its only file, and its text fields.
+ * @throws AppError `unsupported_media_type`, `payload_too_large`, `malformed_json`; `validation_error` without the file
+ */
+export async function readMultipart(request: IncomingMessage, multipart: MultipartBody): Promise<Multipart> {
+  checkHeaders(request, multipart);
+  const { fields, file } = await parse(request, multipart, multer.memoryStorage(), null);
+  const { originalname: filename, mimetype: contentType, size, buffer: bytes } = file;
+  return { fields, file: { filename, contentType, size, bytes } };
+}
+
+/** The storage engine, in multer's form, of one request. */
+function createEngine(sink: FileSink, key: string, multipart: MultipartBody) {
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  let writing: Promise<unknown> = Promise.resolve();
+  const engine: multer.StorageEngine = {
+    _handleFile(_request, file, callback) {
+      const maxBytes = multipart.maxFileBytes;
+      writing = sink.store.putStream(key, file.stream, { maxBytes }).then(
+        (stored) => callback(null, stored),
+        (error: unknown) => {
+          if (error instanceof BlobTooLarge) reject(tooLarge(maxBytes));
+          // The disk is full, for example. A stream that ended early has no code of the system, and multer reports it.
+          else if ((error as NodeJS.ErrnoException).syscall !== undefined) reject(error);
+          callback(error);
+        },
+      );
     },
+    // The request removes the file, see `release`.
+    _removeFile: (_request, _file, callback) => callback(null),
   };
+  return { engine, failed, settled: () => writing };
+}
+
+/**
+ * Reads a multipart/form-data body whose file is stored while it arrives. Fields may come before and after it.
+ * @throws AppError as {@link readMultipart}, and `rate_limited`; the file is removed then
+ */
+export async function storeMultipart(
+  request: IncomingMessage,
+  multipart: MultipartBody,
+  sink: FileSink,
+  tenant: AccountTenant,
+): Promise<StoredMultipart> {
+  checkHeaders(request, multipart);
+  const leave = await sink.enter(tenant, request);
+  const key = newBlobKey(sink.kind, tenant.accountId);
+  const { engine, failed, settled } = createEngine(sink, key, multipart);
+  let kept = false;
+  const release = async (): Promise<void> => {
+    leave();
+    if (!kept) await sink.store.remove(key);
+  };
+  try {
+    allowSlowBody(request);
+    const { fields, file } = await parse(request, multipart, engine, failed);
+    const { originalname: filename, mimetype: contentType, size, sha256 = '' } = file;
+    return {
+      fields,
+      stored: { filename, contentType, size, sha256, key, keep: () => void (kept = true) },
+      release,
+    };
+  } catch (error) {
+    await settled();
+    await release();
+    throw error;
+  }
 }

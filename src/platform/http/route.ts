@@ -3,10 +3,11 @@ import { z } from 'zod';
 import type { ErrorCode } from '../../errors.ts';
 import type { AccountTenant, Role, Tenant } from '../auth/tenant.ts';
 import type { CreatedResult } from '../db/idempotency.ts';
+import type { FileSink } from './file-sink.ts';
 import type { RouteInput } from './input.ts';
 import type { RouteResult } from './reply.ts';
 
-export type { RouteInput, UploadedFile } from './input.ts';
+export type { RouteInput, StoredFile, UploadedFile } from './input.ts';
 export type { JsonResult, RawResult, RouteResult } from './reply.ts';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -29,6 +30,11 @@ export interface MultipartBody {
   file: string;
   /** A larger file is a 413. */
   maxFileBytes: number;
+  /**
+   * Stores the file while it arrives: it is never in memory, may be large, and has a longer deadline. The handler gets
+   * `input.stored` instead of `input.file`. The route needs authentication.
+   */
+  sink?: FileSink;
 }
 
 export interface ResponseHeader {

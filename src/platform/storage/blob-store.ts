@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 
 /** What a blob is kept for; blobs of a kind share a folder. One list, so that no two features use the same name. */
-export type BlobKind = 'uploads';
+export type BlobKind = 'uploads' | 'imports' | 'exports';
 
 /** A set of blobs that can be listed, and cleared by age. */
 export interface BlobShelf {
@@ -26,8 +26,22 @@ export interface BlobStore extends BlobShelf {
    * @param key from {@link newBlobKey}
    */
   put(key: string, bytes: Uint8Array): Promise<void>;
-  /** @returns null if there is no such blob */
-  open(key: string): Promise<Blob | null>;
+  /**
+   * Stores a stream under `key`, piece by piece and never faster than the disk. Crashes are handled as by {@link put}. If
+   * the stream fails or is too long, nothing is stored.
+   * @param key from {@link newBlobKey}
+   * @throws BlobTooLarge once more than `maxBytes` have arrived; the error of the stream
+   */
+  putStream(
+    key: string,
+    stream: AsyncIterable<Uint8Array>,
+    limits: { maxBytes: number },
+  ): Promise<StoredStream>;
+  /**
+   * @param start the first byte to read; past the end, the stream is empty
+   * @returns null if there is no such blob
+   */
+  open(key: string, start?: number): Promise<Blob | null>;
   /** Removes the blob, if it exists. */
   remove(key: string): Promise<void>;
   /**
@@ -46,9 +60,26 @@ export interface BlobListing {
 }
 
 export interface Blob {
-  /** Bytes. */
+  /** Bytes of the whole blob, wherever the stream starts. */
   size: number;
   stream: Readable;
+}
+
+export interface StoredStream {
+  /** Bytes. */
+  size: number;
+  /** Of the content, in hexadecimal digits. */
+  sha256: string;
+}
+
+/** A stream has more bytes than may be stored. */
+export class BlobTooLarge extends Error {
+  readonly maxBytes: number;
+
+  constructor(maxBytes: number) {
+    super(`the content has more than ${maxBytes} bytes`);
+    this.maxBytes = maxBytes;
+  }
 }
 
 const KEY_BYTES = 16;

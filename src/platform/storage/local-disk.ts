@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { mkdir, open, opendir, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import {
+  BlobTooLarge,
   kindOfName,
   newDraftName,
   requireBlobKey,
@@ -8,6 +10,7 @@ import {
   type BlobListing,
   type BlobShelf,
   type BlobStore,
+  type StoredStream,
 } from './blob-store.ts';
 
 /** Inside the folder of the blobs, so that a blob is moved there by a rename. */
@@ -25,7 +28,11 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 /** Writes a file so that its bytes reach the disk before its name does, and its name before this resolves. */
-async function writeWhole(draft: string, path: string, bytes: Uint8Array): Promise<void> {
+async function writeWhole(
+  draft: string,
+  path: string,
+  bytes: Uint8Array | AsyncIterable<Uint8Array>,
+): Promise<void> {
   try {
     const handle = await open(draft, 'wx', PRIVATE_FILE);
     try {
@@ -40,6 +47,26 @@ async function writeWhole(draft: string, path: string, bytes: Uint8Array): Promi
     throw error;
   }
   await syncFolder(dirname(path));
+}
+
+/**
+ * Passes a stream on and measures it.
+ * @param measured receives the facts when the stream has ended
+ * @throws BlobTooLarge
+ */
+async function* measure(
+  stream: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+  measured: StoredStream,
+): AsyncIterable<Uint8Array> {
+  const hash = createHash('sha256');
+  for await (const piece of stream) {
+    measured.size += piece.byteLength;
+    if (measured.size > maxBytes) throw new BlobTooLarge(maxBytes);
+    hash.update(piece);
+    yield piece;
+  }
+  measured.sha256 = hash.digest('hex');
 }
 
 function isMissing(error: unknown): boolean {
@@ -121,18 +148,24 @@ export function createLocalDiskStore(folder: string): BlobStore {
     requireBlobKey(key);
     return join(root, key);
   };
+  const write = async (key: string, bytes: Uint8Array | AsyncIterable<Uint8Array>): Promise<void> => {
+    const path = pathOf(key);
+    const made = await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER });
+    await writeWhole(join(root, newDraftName(key)), path, bytes);
+    if (made !== undefined) await syncFolder(dirname(made));
+  };
   return {
-    async put(key, bytes) {
-      const path = pathOf(key);
-      const made = await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER });
-      await writeWhole(join(root, newDraftName(key)), path, bytes);
-      if (made !== undefined) await syncFolder(dirname(made));
+    put: (key, bytes) => write(key, bytes),
+    async putStream(key, stream, { maxBytes }) {
+      const measured = { size: 0, sha256: '' };
+      await write(key, measure(stream, maxBytes, measured));
+      return measured;
     },
-    async open(key) {
+    async open(key, start = 0) {
       try {
         const handle = await open(pathOf(key), 'r');
         const { size } = await handle.stat();
-        return { size, stream: handle.createReadStream() };
+        return { size, stream: handle.createReadStream({ start }) };
       } catch (error) {
         if (isMissing(error)) return null;
         throw error;

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import net from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { allowSlowBody } from '../../../src/platform/http/body-deadline.ts';
 import { listen, type Listening } from '../../../src/platform/http/listen.ts';
 import { eventually } from '../../support/eventually.ts';
 
@@ -102,5 +103,74 @@ describe('garbage on a connection', () => {
     answer?.end('one');
     expect(await ended).toBe('closed');
     expect(seen).toMatch(/^HTTP\/1.1 200 [^]*\r\n\r\none$/);
+  });
+});
+
+describe('a body that is late', () => {
+  beforeEach(() => {
+    jest.useFakeTimers({
+      doNotFake: ['nextTick', 'setImmediate', 'Date', 'performance', 'queueMicrotask'],
+    });
+  });
+
+  /** Waits in real time: `eventually` uses timers, which do not run here. */
+  async function turnsUntil(reached: () => boolean): Promise<void> {
+    while (!reached()) await new Promise((resolve) => setImmediate(resolve));
+  }
+  async function begin(bytes: string): Promise<IncomingMessage> {
+    client.write(bytes);
+    await turnsUntil(() => exchanges.length === 1);
+    return exchanges[0]?.request as IncomingMessage;
+  }
+  async function sendMore(request: IncomingMessage): Promise<void> {
+    const before = request.socket.bytesRead;
+    client.write('x');
+    await turnsUntil(() => request.socket.bytesRead > before);
+  }
+
+  it('is a 408 after 120 seconds', async () => {
+    await begin(post('half', 100));
+    jest.advanceTimersByTime(119_000);
+    expect(exchanges[0]?.request.destroyed).toBe(false);
+    jest.advanceTimersByTime(1_000);
+    expect(await ended).toBe('closed');
+    expect(seen).toMatch(/^HTTP\/1.1 408 [^]*request timeout/);
+  });
+
+  it('is not counted once it is complete', async () => {
+    const request = await begin(post('whole', 5));
+    request.resume();
+    await turnsUntil(() => request.complete);
+    jest.advanceTimersByTime(600_000);
+    exchanges[0]?.response.end('late');
+    await turnsUntil(() => seen.endsWith('late'));
+    expect(seen).toMatch(/^HTTP\/1.1 200 /);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  it('may take 30 minutes if it is stored while it arrives', async () => {
+    const request = await begin(post('x', 100));
+    request.resume();
+    allowSlowBody(request);
+    for (let seconds = 0; seconds < 1_770; seconds += 30) {
+      await sendMore(request);
+      jest.advanceTimersByTime(30_000);
+    }
+    expect(seen).toBe('');
+    await sendMore(request);
+    jest.advanceTimersByTime(30_000);
+    expect(await ended).toBe('closed');
+    expect(seen).toMatch(/^HTTP\/1.1 408 /);
+  });
+
+  it('must not stall if it is stored while it arrives', async () => {
+    const request = await begin(post('x', 100));
+    request.resume();
+    allowSlowBody(request);
+    jest.advanceTimersByTime(30_000);
+    expect(seen).toBe('');
+    jest.advanceTimersByTime(30_000);
+    expect(await ended).toBe('closed');
+    expect(seen).toMatch(/^HTTP\/1.1 408 /);
   });
 });

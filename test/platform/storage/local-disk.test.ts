@@ -1,15 +1,18 @@
 import { mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
+import { Readable } from 'node:stream';
+import { buffer, text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
+  BlobTooLarge,
   newBlobKey,
   newDraftName,
   type BlobListing,
   type BlobStore,
 } from '../../../src/platform/storage/blob-store.ts';
 import { createLocalDiskStore } from '../../../src/platform/storage/local-disk.ts';
+import { eventually } from '../../support/eventually.ts';
 
 let folder: string;
 let store: BlobStore;
@@ -28,6 +31,47 @@ describe('a store on local disk', () => {
     const blob = await store.open(key);
     expect(blob?.size).toBe(6);
     expect(blob && (await buffer(blob.stream))).toEqual(bytes);
+  });
+
+  it('stores a stream, and measures it', async () => {
+    const key = newBlobKey('imports', 7);
+    const stored = await store.putStream(key, Readable.from([Buffer.from('ab'), Buffer.from('c')]), {
+      maxBytes: 3,
+    });
+    // SHA-256 of "abc", FIPS 180-4.
+    const sha256 = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
+    expect(stored).toEqual({ size: 3, sha256 });
+    const blob = await store.open(key);
+    expect(blob && (await text(blob.stream))).toBe('abc');
+  });
+
+  it('reads a blob from a byte on', async () => {
+    const key = newBlobKey('exports', 7);
+    await store.put(key, Buffer.from('abcdef'));
+    for (const [start, rest] of [
+      [4, 'ef'],
+      [6, ''],
+      [9, ''],
+    ] as const) {
+      const blob = await store.open(key, start);
+      expect(blob?.size).toBe(6);
+      expect(blob && (await text(blob.stream))).toBe(rest);
+    }
+  });
+
+  it('stores nothing of a stream that is too long or fails', async () => {
+    const long = store.putStream(newBlobKey('imports', 7), Readable.from([Buffer.from('abcd')]), {
+      maxBytes: 3,
+    });
+    await expect(long).rejects.toThrow(new BlobTooLarge(3));
+    const broken = new Readable({ read: () => undefined });
+    broken.push('half');
+    const stored = store.putStream(newBlobKey('imports', 7), broken, { maxBytes: 100 });
+    const path = join(folder, 'blobs', 'imports', '7');
+    await eventually(async () => expect(await readdir(path)).toHaveLength(1));
+    broken.destroy(new Error('the client disconnected'));
+    await expect(stored).rejects.toThrow('the client disconnected');
+    expect(await readdir(path)).toEqual([]);
   });
 
   it('hides blobs from other users of the machine, and leaves no draft behind', async () => {

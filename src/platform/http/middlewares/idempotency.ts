@@ -13,10 +13,12 @@ import type { TransactionalHandler } from '../route.ts';
  * @returns null if the client sent no key
  */
 export function idempotentRequest(input: RouteInput, endpoint: string): IdempotentRequest | null {
-  const { idempotencyKey: key, params, query, body, file, tenant } = input;
+  const { idempotencyKey: key, params, query, body, file, stored, tenant } = input;
   const brandId = tenant?.brandId ?? null;
   if (key === null || tenant === null || brandId === null) return null;
-  const upload = file && { filename: file.filename, sha256: hash('sha256', file.bytes, 'hex') };
+  const upload = stored
+    ? { filename: stored.filename, sha256: stored.sha256 }
+    : file && { filename: file.filename, sha256: hash('sha256', file.bytes, 'hex') };
   const fingerprint = fingerprintOf({ params, query, body, upload });
   return { brandId, endpoint: keySpace(endpoint, isTestCaller(tenant.actor)), key, fingerprint };
 }

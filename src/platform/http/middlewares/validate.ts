@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { invalid, notFound, type ValidationErrors } from '../../../errors.ts';
 import { DEFAULT_BODY_LIMIT, readBody, readJson } from '../body.ts';
-import type { Middleware } from '../context.ts';
-import { RequestInput, type UploadedFile } from '../input.ts';
-import { readMultipart } from '../multipart.ts';
+import type { HttpContext, Middleware } from '../context.ts';
+import { RequestInput, type StoredFile, type UploadedFile } from '../input.ts';
+import { readMultipart, storeMultipart } from '../multipart.ts';
 import type { RouteDefinition } from '../route.ts';
 import { findUnstorable } from '../storable.ts';
 import { isFull, parseWith, withoutReadOnly, type Parsed } from '../validation.ts';
@@ -48,15 +48,25 @@ function parseIdempotencyKey(route: RouteDefinition, request: IncomingMessage): 
 interface Payload {
   raw: unknown;
   file: UploadedFile | null;
+  stored: StoredFile | null;
   bytes: Buffer | null;
   errors: ValidationErrors;
+  /** Ends the use of a stored file. */
+  release: (() => Promise<void>) | null;
 }
 
-async function readPayload(route: RouteDefinition, request: IncomingMessage): Promise<Payload> {
+async function readPayload(route: RouteDefinition, { req: request, state }: HttpContext): Promise<Payload> {
   const errors: ValidationErrors = {};
-  const empty = { raw: undefined, file: null, bytes: null, errors };
+  const empty = { raw: undefined, file: null, stored: null, bytes: null, errors, release: null };
   if (route.opaque) {
     return { ...empty, bytes: await readBody(request, route.maxBodyBytes ?? DEFAULT_BODY_LIMIT) };
+  }
+  if (route.multipart?.sink) {
+    if (!state.principal) throw new Error(`${route.operationId}: a stored file needs authentication`);
+    const { multipart } = route;
+    const form = await storeMultipart(request, multipart, route.multipart.sink, state.principal.tenant);
+    findUnstorable(form.fields, '', errors);
+    return { ...empty, raw: form.fields, stored: form.stored, release: form.release };
   }
   if (route.multipart) {
     const { fields, file } = await readMultipart(request, route.multipart);
@@ -94,18 +104,25 @@ export function validate(route: RouteDefinition, log: Logger, publicUrl: string 
     const params = parseParams(route, ctx.params ?? {});
     const query = parseQuery(route, ctx.querystring);
     const key = parseIdempotencyKey(route, ctx.req);
-    const payload = await readPayload(route, ctx.req);
-    const body = parseBody(route, payload);
-    if (!query.ok || !key.ok || !body.ok) refuse(query, key, body);
-    const parsed = {
-      params,
-      query: query.value,
-      body: body.value,
-      file: payload.file,
-      bytes: payload.bytes,
-      idempotencyKey: key.value,
-    };
-    ctx.state.input = new RequestInput(parsed, ctx, log, publicUrl);
-    await next();
+    // A large file is not read for a request that fails anyway.
+    if (route.multipart?.sink && (!query.ok || !key.ok)) refuse(query, key);
+    const payload = await readPayload(route, ctx);
+    try {
+      const body = parseBody(route, payload);
+      if (!query.ok || !key.ok || !body.ok) refuse(query, key, body);
+      const parsed = {
+        params,
+        query: query.value,
+        body: body.value,
+        file: payload.file,
+        stored: payload.stored,
+        bytes: payload.bytes,
+        idempotencyKey: key.value,
+      };
+      ctx.state.input = new RequestInput(parsed, ctx, log, publicUrl);
+      await next();
+    } finally {
+      if (payload.release) await payload.release();
+    }
   };
 }

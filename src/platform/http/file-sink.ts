@@ -1,0 +1,61 @@
+import type { IncomingMessage } from 'node:http';
+import { AppError } from '../../errors.ts';
+import type { AccountTenant } from '../auth/tenant.ts';
+import type { BlobKind, BlobStore } from '../storage/blob-store.ts';
+
+const RETRY_SECONDS = 10;
+
+/** Where the file of a request goes while it arrives. */
+export interface FileSink {
+  store: BlobStore;
+  kind: BlobKind;
+  /**
+   * Decides before any of the file is read whether it may come.
+   * @returns to be called when the request has ended
+   * @throws AppError rate_limited if the account sends too many files at once; what `admit` throws
+   */
+  enter(tenant: AccountTenant, request: IncomingMessage): Promise<() => void>;
+}
+
+export interface FileSinkOptions {
+  store: BlobStore;
+  kind: BlobKind;
+  /** Files that one account may send to one process at the same time. */
+  maxAtOnce: number;
+  /**
+   * Refuses a file before it is read, for example because of a quota.
+   * @param bytes `Content-Length` of the whole request; null if the client gives none
+   * @throws AppError
+   */
+  admit?: (tenant: AccountTenant, bytes: number | null) => Promise<void>;
+}
+
+export function createFileSink({ store, kind, maxAtOnce, admit }: FileSinkOptions): FileSink {
+  const present = new Map<number, number>();
+  const count = (accountId: number, change: number): void => {
+    const now = (present.get(accountId) ?? 0) + change;
+    if (now > 0) present.set(accountId, now);
+    else present.delete(accountId);
+  };
+  return {
+    store,
+    kind,
+    async enter(tenant, request) {
+      const { accountId } = tenant;
+      if ((present.get(accountId) ?? 0) >= maxAtOnce) {
+        throw new AppError('rate_limited', `the account is already sending ${maxAtOnce} files`, {
+          headers: { 'Retry-After': String(RETRY_SECONDS) },
+        });
+      }
+      count(accountId, 1);
+      try {
+        const length = request.headers['content-length'];
+        await admit?.(tenant, length === undefined ? null : Number(length));
+      } catch (error) {
+        count(accountId, -1);
+        throw error;
+      }
+      return () => count(accountId, -1);
+    },
+  };
+}
