@@ -203,8 +203,12 @@ comment on column contact_events.created_at is 'when it happened: occurred_at of
 comment on column contact_events.updated_at is 'when it was accepted';
 create table contact_events_default partition of contact_events default;
 create index contact_events_brand on contact_events (brand_id, id);
+create index contact_events_time on contact_events (brand_id, created_at);
+create index contact_events_test on contact_events (brand_id, created_at) where test;
 create index contact_events_name on contact_events (brand_id, name_id, created_at) include (contact_id);
 create index contact_events_contact on contact_events (contact_id, created_at);
+create index contact_events_default_time on contact_events_default (created_at);
+comment on index contact_events_default_time is 'finds the rows that need a partition of their own';
 
 create table contact_event_keys (
   brand_id bigint not null,

@@ -8,6 +8,7 @@ import {
 import { gatherUpkeep } from '../platform/housekeeping/upkeep.ts';
 import { brakesUpkeep } from './brakes/upkeep.ts';
 import { domainsUpkeep } from './domains/upkeep.ts';
+import { contactEventsUpkeep } from './contact-events/upkeep.ts';
 import { callbacksUpkeep } from './callbacks/upkeep.ts';
 import { messagesUpkeep } from './messages/upkeep.ts';
 import { smsUpkeep } from './sms/upkeep.ts';
@@ -31,5 +32,6 @@ export const upkeep = gatherUpkeep([
   uploadsUpkeep,
   callbacksUpkeep,
   smsUpkeep,
+  contactEventsUpkeep,
   { tasks: [dailyPartitions] },
 ]);

@@ -4,12 +4,42 @@ import { dropPartition, existingPartitions, inMakerTransaction } from './partiti
 import type { Queryable } from './queryable.ts';
 
 const DAY_MS = 86_400_000;
-const DAYS_AHEAD = 14;
-/** A table with one partition for each UTC day of `created_at`, and a default partition for all other rows. */
-export interface DailyTable {
+
+/** A length of time that a partition covers, in UTC. */
+interface Period {
+  /** How many coming periods get a partition. */
+  ahead: number;
+  /** The length of its part of a partition's name: `20260131` or `202601`. */
+  nameLength: number;
+  /** The start of the period that is `offset` periods after the one of `at`. */
+  start(at: Date, offset: number): Date;
+}
+
+const periods = {
+  day: {
+    ahead: 14,
+    nameLength: 8,
+    start: (at, offset) => new Date((Math.floor(at.getTime() / DAY_MS) + offset) * DAY_MS),
+  },
+  month: {
+    ahead: 2,
+    nameLength: 6,
+    start: (at, offset) => new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + offset, 1)),
+  },
+} as const satisfies Record<string, Period>;
+
+/** A table with one partition for each UTC day or month of `created_at`, and a default partition for all other rows. */
+export interface TimedTable {
   name: string;
-  /** Whole days that are kept; a day that is still needed is kept longer. */
-  keptDays: number;
+  /** What a partition covers; a day if left out. */
+  period?: keyof typeof periods;
+  /** Whole days that are kept; a period that is still needed is kept longer. Null: partitions are never dropped. */
+  keptDays: number | null;
+  /**
+   * How many past periods get a partition. Rows of older ones stay in the default partition, which then needs an index
+   * on `created_at`. Left out: the last period, and each of which the default partition has rows.
+   */
+  pastPeriods?: number;
   /** Storage clause of each partition, such as `with (fillfactor = 85)`. */
   storage?: string;
   /** SQL condition: whether rows from the time `$1` to before `$2` are still needed. */
@@ -17,42 +47,43 @@ export interface DailyTable {
 }
 
 /** A partitioned table. Housekeeping drops the partitions of a {@link RangedTable}, because that needs settings. */
-export type PartitionedTable = DailyTable | RangedTable;
+export type PartitionedTable = TimedTable | RangedTable;
 
 export interface PartitionChanges {
   made: string[];
   dropped: string[];
 }
 
-function startOfDay(at: Date): Date {
-  return new Date(Math.floor(at.getTime() / DAY_MS) * DAY_MS);
+function periodOf({ period = 'day' }: TimedTable): Period {
+  return periods[period];
 }
 
-function partitionName(table: string, day: Date): string {
-  return `${table}_${day.toISOString().slice(0, 10).replaceAll('-', '')}`;
+function partitionName(table: TimedTable, start: Date): string {
+  const digits = start.toISOString().slice(0, 10).replaceAll('-', '');
+  return `${table.name}_${digits.slice(0, periodOf(table).nameLength)}`;
 }
 
-function bounds(day: Date): string {
-  const next = new Date(day.getTime() + DAY_MS);
-  return `from ('${day.toISOString()}') to ('${next.toISOString()}')`;
-}
-
-/** Days that need a partition: from yesterday on, and each day of which the default partition has rows. */
-async function wantedDays(client: Queryable, table: string, asOf: Date): Promise<Date[]> {
-  const today = startOfDay(asOf).getTime();
-  const ahead = Array.from({ length: DAYS_AHEAD + 2 }, (_each, index) => today + (index - 1) * DAY_MS);
-  const { rows } = await client.query<{ day: Date }>(
-    `select distinct date_trunc('day', created_at, 'UTC') as day from ${table}_default`,
+/** Starts of the periods that need a partition: the last one or more, the coming ones, and those of caught rows. */
+async function wantedPeriods(client: Queryable, table: TimedTable, asOf: Date): Promise<Date[]> {
+  const { ahead, start } = periodOf(table);
+  const past = table.pastPeriods ?? 1;
+  const regular = Array.from({ length: past + 1 + ahead }, (_each, index) => start(asOf, index - past));
+  const oldest = table.pastPeriods === undefined ? '-infinity' : regular[0];
+  const { rows } = await client.query<{ start: Date }>(
+    `select distinct date_trunc($2, created_at, 'UTC') as start from ${table.name}_default
+     where created_at >= $1`,
+    [oldest, table.period ?? 'day'],
   );
-  const caught = rows.map((row) => row.day.getTime());
-  return [...new Set([...ahead, ...caught])].map((time) => new Date(time));
+  const times = [...regular, ...rows.map((row) => row.start)].map((each) => each.getTime());
+  return [...new Set(times)].map((time) => new Date(time));
 }
 
-/** Makes a partition and moves the day's rows from the default partition into it, all in one transaction. */
-async function makePartition(client: Queryable, table: DailyTable, day: Date): Promise<void> {
-  const name = partitionName(table.name, day);
+/** Makes a partition and moves the period's rows from the default partition into it, all in one transaction. */
+async function makePartition(client: Queryable, table: TimedTable, start: Date): Promise<void> {
+  const name = partitionName(table, start);
   const range = 'created_at >= $1 and created_at < $2';
-  const values = [day, new Date(day.getTime() + DAY_MS)];
+  const end = periodOf(table).start(start, 1);
+  const values = [start, end];
   await inMakerTransaction(client, async () => {
     if ((await existingPartitions(client, table.name)).has(name)) return;
     const caught = await client.query(`select 1 from ${table.name}_default where ${range} limit 1`, values);
@@ -66,34 +97,36 @@ async function makePartition(client: Queryable, table: DailyTable, day: Date): P
         values,
       );
     }
-    await client.query(`alter table ${table.name} attach partition ${name} for values ${bounds(day)}`);
+    await client.query(
+      `alter table ${table.name} attach partition ${name}
+       for values from ('${start.toISOString()}') to ('${end.toISOString()}')`,
+    );
     if (detach)
       await client.query(`alter table ${table.name} attach partition ${table.name}_default default`);
   });
 }
 
-async function isNeeded(client: Queryable, { neededSql }: DailyTable, day: Date): Promise<boolean> {
+async function isNeeded(client: Queryable, { neededSql }: TimedTable, from: Date, to: Date) {
   if (neededSql === undefined) return false;
-  const { rows } = await client.query<{ needed: boolean }>(`select ${neededSql} as needed`, [
-    day,
-    new Date(day.getTime() + DAY_MS),
-  ]);
+  const { rows } = await client.query<{ needed: boolean }>(`select ${neededSql} as needed`, [from, to]);
   return rows[0]?.needed ?? true;
 }
 
-function dayOf(table: string, partition: string): Date | null {
-  const digits = /_(\d{4})(\d\d)(\d\d)$/.exec(partition.slice(table.length));
-  return digits ? new Date(`${digits[1]}-${digits[2]}-${digits[3]}T00:00:00Z`) : null;
+function startOf(table: string, partition: string): Date | null {
+  const digits = /^_(\d{4})(\d\d)(\d\d)?$/.exec(partition.slice(table.length));
+  return digits ? new Date(`${digits[1]}-${digits[2]}-${digits[3] ?? '01'}T00:00:00Z`) : null;
 }
 
-async function dropOld(client: Queryable, table: DailyTable, asOf: Date): Promise<string[]> {
+async function dropOld(client: Queryable, table: TimedTable, asOf: Date): Promise<string[]> {
+  if (table.keptDays === null) return [];
   const before = asOf.getTime() - table.keptDays * DAY_MS;
   const dropped: string[] = [];
   for (const name of await existingPartitions(client, table.name)) {
-    const day = dayOf(table.name, name);
-    if (!day || day.getTime() + DAY_MS > before) continue;
-    // Checked before anything is locked, so that no query waits for a day that stays.
-    const needed = () => isNeeded(client, table, day);
+    const start = startOf(table.name, name);
+    const end = start && periodOf(table).start(start, 1);
+    if (!end || end.getTime() > before) continue;
+    // Checked before anything is locked, so that no query waits for a period that stays.
+    const needed = () => isNeeded(client, table, start, end);
     if (await needed()) continue;
     if (await dropPartition(client, table.name, name, needed)) dropped.push(name);
   }
@@ -101,10 +134,10 @@ async function dropOld(client: Queryable, table: DailyTable, asOf: Date): Promis
 }
 
 /**
- * Makes the daily partitions of the next 14 days and drops old ones that are no longer needed; makes the next
+ * Makes the partitions of the next 14 days or 2 months and drops old ones that are no longer needed; makes the next
  * partitions of tables with ranges of ids. Safe to call at any time, from many processes at once.
  * @param client one connection, outside a transaction
- * @param asOf the time from which ages and the days ahead are measured
+ * @param asOf the time from which ages and the coming periods are measured
  */
 export async function keepPartitions(
   client: Queryable,
@@ -118,10 +151,10 @@ export async function keepPartitions(
       continue;
     }
     const existing = await existingPartitions(client, table.name);
-    for (const day of await wantedDays(client, table.name, asOf)) {
-      const name = partitionName(table.name, day);
+    for (const start of await wantedPeriods(client, table, asOf)) {
+      const name = partitionName(table, start);
       if (existing.has(name)) continue;
-      await makePartition(client, table, day);
+      await makePartition(client, table, start);
       changes.made.push(name);
     }
     changes.dropped.push(...(await dropOld(client, table, asOf)));

@@ -8,7 +8,7 @@ import type { HousekeepingTask } from './task.ts';
  * `features/upkeep.ts` lists them. Every process loads these files, so they must not import models.
  */
 export interface Upkeep {
-  /** Tables with daily partitions. A table on whose rows other tables' conditions depend comes before them. */
+  /** Tables with partitions by time or by ranges of ids. A table on whose rows other tables' conditions depend comes before them. */
   partitions?: readonly PartitionedTable[];
   /** Hourly tasks, in the order to run them. */
   tasks?: readonly HousekeepingTask[];
