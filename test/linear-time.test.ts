@@ -29,7 +29,8 @@ import { readJson } from '../src/platform/http/body.ts';
 import { exceededBound } from '../src/platform/http/json-shape.ts';
 import { readMultipart } from '../src/platform/http/multipart.ts';
 import { findUnstorable } from '../src/platform/http/storable.ts';
-import { nearestName, parseWith } from '../src/platform/http/validation.ts';
+import { nearestName } from '../src/nearest-name.ts';
+import { parseWith } from '../src/platform/http/validation.ts';
 import { startTestApi, type TestApi } from './support/api.ts';
 import { brokenTexts, hostileTexts } from './support/hostile-texts.ts';
 

@@ -1,0 +1,152 @@
+/**
+ * The language of filters, as it is after parsing. Segments, campaigns and flows share it; docs/segments.md describes
+ * what clients write. `sql.ts` and `memory.ts` evaluate the same conditions.
+ */
+
+/** Filters in all, those of referenced segments included. */
+export const MAX_FILTERS = 50;
+/** Levels of groups and referenced segments. */
+export const MAX_DEPTH = 5;
+
+/** What a name stands for, which decides the predicates that it takes. */
+export type NameKind =
+  | 'id'
+  | 'text'
+  | 'status'
+  | 'boolean'
+  | 'time'
+  | 'json'
+  | 'list'
+  | 'segment'
+  | 'event'
+  | 'engagement'
+  | 'any'
+  | 'all';
+
+export const predicates = [
+  'eq',
+  'not_eq',
+  'in',
+  'not_in',
+  'cont',
+  'not_cont',
+  'start',
+  'end',
+  'gt',
+  'gteq',
+  'lt',
+  'lteq',
+  'between',
+  'present',
+  'blank',
+  'true',
+  'false',
+  'within_last',
+  'older_than',
+  'did',
+  'did_not',
+  'or',
+  'and',
+] as const;
+export type Predicate = (typeof predicates)[number];
+
+const equality = ['eq', 'not_eq', 'in', 'not_in'] as const;
+const matching = ['cont', 'not_cont', 'start', 'end'] as const;
+const ordering = ['gt', 'gteq', 'lt', 'lteq', 'between'] as const;
+const presence = ['present', 'blank'] as const;
+const ages = ['within_last', 'older_than'] as const;
+
+export const predicatesOf: Record<NameKind, readonly Predicate[]> = {
+  id: [...equality, ...ordering],
+  text: [...equality, ...matching, ...presence],
+  status: equality,
+  boolean: ['true', 'false', 'eq', 'not_eq'],
+  time: [...ordering, ...ages, ...presence],
+  json: [...equality, ...matching, ...ordering, ...presence, 'true', 'false', ...ages],
+  list: equality,
+  segment: equality,
+  event: ['did', 'did_not'],
+  engagement: ['did', 'did_not'],
+  any: ['or'],
+  all: ['and'],
+};
+
+/** Columns of contacts that filters can name. */
+export const columnKinds = {
+  id: 'id',
+  first_name: 'text',
+  last_name: 'text',
+  email: 'text',
+  phone: 'text',
+  source: 'text',
+  country_code: 'text',
+  subscribed_email: 'boolean',
+  subscribed_phone: 'boolean',
+  enrichment_status: 'status',
+  email_opt_in_at: 'time',
+  email_opt_out_at: 'time',
+  phone_opt_in_at: 'time',
+  phone_opt_out_at: 'time',
+  last_interacted_at: 'time',
+  created_at: 'time',
+  updated_at: 'time',
+} as const satisfies Record<string, NameKind>;
+export type ColumnName = keyof typeof columnKinds;
+
+/** The values of columns with a fixed set of them. */
+export const statuses: Partial<Record<ColumnName, readonly string[]>> = {
+  enrichment_status: ['enriched', 'not_enriched'],
+};
+
+/** Names of mail that was sent to a contact, with their `contact_engagement.kind`. */
+export const engagementKinds = { email_sent: 0, email_opened: 1, email_clicked: 2 } as const;
+export type EngagementName = keyof typeof engagementKinds;
+
+export const periodUnits = ['minutes', 'hours', 'days', 'weeks', 'months', 'years'] as const;
+export interface Period {
+  count: number;
+  unit: (typeof periodUnits)[number];
+}
+
+/** What a condition reads: a column of the contact, or a value inside its `data`. */
+export type Operand = { column: ColumnName } | { path: readonly string[] };
+
+export type Order = 'gt' | 'gteq' | 'lt' | 'lteq';
+/** Bounds are part of a `between`. */
+export type Comparison<T> = { order: Order; value: T } | { order: 'between'; low: T; high: T };
+
+/** A test of one value. A value that is missing, or of another type, never passes. */
+export type Test =
+  | { type: 'text'; match: 'equal'; values: readonly string[] }
+  | { type: 'text'; match: 'contains' | 'starts' | 'ends'; value: string }
+  | { type: 'number'; match: 'equal'; values: readonly number[] }
+  | { type: 'number'; match: 'compare'; comparison: Comparison<number> }
+  | { type: 'time'; match: 'compare'; comparison: Comparison<Date> }
+  | { type: 'time'; match: 'within_last' | 'older_than'; period: Period }
+  | { type: 'boolean'; value: boolean }
+  | { type: 'present' };
+
+/** What a contact did, or what was done to it. */
+export type Activity = { event: string } | { engagement: EngagementName };
+
+/** A parsed filter. Every condition is true or false for a contact, never unknown. */
+export type Condition =
+  | { type: 'all' | 'any'; parts: readonly Condition[] }
+  | { type: 'not'; part: Condition }
+  | { type: 'value'; operand: Operand; test: Test }
+  | { type: 'list'; ids: readonly number[] }
+  | { type: 'segment'; ids: readonly number[] }
+  | { type: 'did'; activity: Activity; atLeast: number; within: Period | null };
+
+const MILLISECONDS = { minutes: 60_000, hours: 3_600_000, days: 86_400_000, weeks: 604_800_000 };
+
+/** The time that lies a period before another. Months and years are those of the calendar in UTC. */
+export function before(time: Date, { count, unit }: Period): Date {
+  if (unit !== 'months' && unit !== 'years') return new Date(time.getTime() - count * MILLISECONDS[unit]);
+  const months = unit === 'years' ? 12 * count : count;
+  const moved = new Date(time);
+  moved.setUTCMonth(moved.getUTCMonth() - months);
+  // 31 March minus one month would be 3 March: take the last day of February instead.
+  if (moved.getUTCDate() !== time.getUTCDate()) moved.setUTCDate(0);
+  return moved;
+}

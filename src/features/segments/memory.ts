@@ -1,0 +1,127 @@
+import { booleanOf, numberOf, timeOf } from './json-values.ts';
+import {
+  type Activity,
+  before,
+  type ColumnName,
+  type Comparison,
+  type Condition,
+  type Operand,
+  type Test,
+} from './language.ts';
+
+type ColumnValue = string | number | boolean | Date | null;
+
+/** What is known of a contact when its filters are evaluated without SQL. */
+export interface ContactFacts {
+  columns: Record<ColumnName, ColumnValue>;
+  /** The contact's `data`. */
+  data: Readonly<Record<string, unknown>>;
+  listIds: ReadonlySet<number>;
+  /**
+   * Counts what the contact did. Events sent with a test key do not count.
+   * @param since null: ever
+   */
+  count(activity: Activity, since: Date | null): number;
+  /** The end of periods such as the last 30 days. */
+  asOf: Date;
+}
+
+const lowerAscii = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+
+const parts = {
+  contains: (text: string, part: string) => text.includes(part),
+  starts: (text: string, part: string) => text.startsWith(part),
+  ends: (text: string, part: string) => text.endsWith(part),
+};
+
+function passes<T extends number | Date>(value: T, comparison: Comparison<T>): boolean {
+  switch (comparison.order) {
+    case 'gt':
+      return value > comparison.value;
+    case 'gteq':
+      return value >= comparison.value;
+    case 'lt':
+      return value < comparison.value;
+    case 'lteq':
+      return value <= comparison.value;
+    case 'between':
+      return value >= comparison.low && value <= comparison.high;
+  }
+}
+
+function timePasses(time: Date | null, test: Test & { type: 'time' }, asOf: Date): boolean {
+  if (!time) return false;
+  switch (test.match) {
+    case 'compare':
+      return passes(time, test.comparison);
+    case 'older_than':
+      return time < before(asOf, test.period);
+    case 'within_last':
+      return time >= before(asOf, test.period) && time <= asOf;
+  }
+}
+
+function isPresent(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return false;
+  if (typeof value !== 'object' || value instanceof Date) return true;
+  return Object.keys(value).length > 0;
+}
+
+function testPasses(value: unknown, test: Test, asOf: Date): boolean {
+  switch (test.type) {
+    case 'text':
+      if (typeof value !== 'string') return false;
+      if (test.match === 'equal') return test.values.includes(value);
+      return parts[test.match](lowerAscii(value), lowerAscii(test.value));
+    case 'number': {
+      const number = numberOf(value);
+      if (number === null) return false;
+      return test.match === 'equal' ? test.values.includes(number) : passes(number, test.comparison);
+    }
+    case 'time':
+      return timePasses(value instanceof Date ? value : timeOf(value), test, asOf);
+    case 'boolean':
+      return booleanOf(value) === test.value;
+    case 'present':
+      return isPresent(value);
+  }
+}
+
+function valueOf(operand: Operand, facts: ContactFacts): unknown {
+  if ('column' in operand) return facts.columns[operand.column];
+  let value: unknown = facts.data;
+  for (const name of operand.path) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+    value = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+  }
+  return value;
+}
+
+function holds(condition: Condition, facts: ContactFacts): boolean {
+  switch (condition.type) {
+    case 'all':
+      return condition.parts.every((part) => holds(part, facts));
+    case 'any':
+      return condition.parts.some((part) => holds(part, facts));
+    case 'not':
+      return !holds(condition.part, facts);
+    case 'value':
+      return testPasses(valueOf(condition.operand, facts), condition.test, facts.asOf);
+    case 'list':
+      return condition.ids.some((id) => facts.listIds.has(id));
+    case 'segment':
+      throw new Error('a referenced segment must be replaced by its filters');
+    case 'did': {
+      const since = condition.within && before(facts.asOf, condition.within);
+      return facts.count(condition.activity, since) >= condition.atLeast;
+    }
+  }
+}
+
+/**
+ * Evaluates filters without the database, with the same result as their SQL.
+ * @param conditions as `loadConditions` returns them, without references to segments
+ */
+export function matches(conditions: readonly Condition[], facts: ContactFacts): boolean {
+  return conditions.every((condition) => holds(condition, facts));
+}

@@ -1,0 +1,302 @@
+import { z } from 'zod';
+import { issueMessage } from '../../errors.ts';
+import { nearestName } from '../../nearest-name.ts';
+import {
+  type ColumnName,
+  columnKinds,
+  type Condition,
+  type EngagementName,
+  engagementKinds,
+  MAX_DEPTH,
+  MAX_FILTERS,
+  type NameKind,
+  type Operand,
+  type Order,
+  type Predicate,
+  predicates,
+  predicatesOf,
+  statuses,
+  type Test,
+} from './language.ts';
+import {
+  type Path,
+  readBoolean,
+  readComparison,
+  readHowOften,
+  readId,
+  readMany,
+  readNothing,
+  readNumber,
+  readOneOf,
+  readOrdered,
+  readPart,
+  readPeriod,
+  readScalar,
+  readText,
+  readTime,
+  type ReadValue,
+  type Report,
+} from './values.ts';
+
+const MAX_NAME = 300;
+/** Names of nested objects in `data.<path>`. */
+const MAX_PATH_NAMES = 10;
+const EVENT_NAME = /^[a-z][a-z0-9_]{0,63}$/;
+
+/** One filter as a client writes it. What its value may be depends on the name and the predicate. */
+export const filterShape = z.strictObject({
+  name: z.string().min(1).max(MAX_NAME),
+  predicate: z.enum(predicates),
+  value: z.json().optional(),
+});
+export type Filter = z.output<typeof filterShape>;
+
+/** What is wrong with a part of the filters. */
+export interface Problem {
+  /** Below the filters: `[2, 'value', 0]`. */
+  path: Path;
+  message: string;
+}
+
+const plainNames = [
+  ...Object.keys(columnKinds),
+  'list',
+  'segment',
+  ...Object.keys(engagementKinds),
+  'any',
+  'all',
+];
+
+function kindOf(name: string): NameKind | null {
+  if (Object.hasOwn(columnKinds, name)) return columnKinds[name as ColumnName];
+  if (Object.hasOwn(engagementKinds, name)) return 'engagement';
+  if (name === 'list' || name === 'segment' || name === 'any' || name === 'all') return name;
+  if (name.startsWith('data.')) return 'json';
+  return name.startsWith('event.') ? 'event' : null;
+}
+
+const suggestion = (near: string | null) => (near ? `; did you mean ${near}?` : '');
+
+function unknownName(name: string): string {
+  return `is not a known name${suggestion(nearestName(name, plainNames))}`;
+}
+
+/** @returns undefined after a report */
+function operandOf(name: string, path: Path, report: Report): Operand | undefined {
+  if (!name.startsWith('data.')) return { column: name as ColumnName };
+  const names = name.slice('data.'.length).split('.');
+  if (names.some((part) => part === ''))
+    return void report(path, 'must name a key of data, such as data.plan');
+  if (names.length > MAX_PATH_NAMES) return void report(path, `must have at most ${MAX_PATH_NAMES} keys`);
+  return { path: names };
+}
+
+/** The tests for values of any type: each of them looks at the values of its own type. */
+function scalarTests(values: readonly (string | number | boolean)[]): Test[] {
+  const texts = values.filter((value) => typeof value === 'string');
+  const numbers = values.filter((value) => typeof value === 'number');
+  const booleans = [...new Set(values.filter((value) => typeof value === 'boolean'))];
+  return [
+    ...(texts.length > 0 ? [{ type: 'text', match: 'equal', values: texts } as const] : []),
+    ...(numbers.length > 0 ? [{ type: 'number', match: 'equal', values: numbers } as const] : []),
+    ...booleans.map((value) => ({ type: 'boolean', value }) as const),
+  ];
+}
+
+interface Reading {
+  kind: NameKind;
+  column: ColumnName | null;
+  predicate: Predicate;
+  value: unknown;
+  path: Path;
+  report: Report;
+}
+
+function equalityTests({ kind, column, predicate, value, path, report }: Reading): Test[] | undefined {
+  const isArray = predicate === 'in' || predicate === 'not_in';
+  const many = <T>(read: ReadValue<T>) => readMany(isArray, read)(value, path, report);
+  switch (kind) {
+    case 'id': {
+      const values = many(readId);
+      return values && [{ type: 'number', match: 'equal', values }];
+    }
+    case 'boolean': {
+      const values = many(readBoolean);
+      return values?.map((one) => ({ type: 'boolean', value: one }));
+    }
+    case 'json': {
+      const values = many(readScalar);
+      return values && scalarTests(values);
+    }
+    default: {
+      const known = column && statuses[column];
+      const values = many(known ? readOneOf(known) : readText);
+      return values && [{ type: 'text', match: 'equal', values }];
+    }
+  }
+}
+
+function comparisonTest(order: Order | 'between', { kind, value, path, report }: Reading): Test | undefined {
+  if (kind === 'id') {
+    const comparison = readComparison(order, readNumber)(value, path, report);
+    return comparison && { type: 'number', match: 'compare', comparison };
+  }
+  const read: ReadValue<number | Date> = kind === 'time' ? readTime : readOrdered;
+  const comparison = readComparison(order, read)(value, path, report);
+  if (!comparison) return undefined;
+  const sample = comparison.order === 'between' ? comparison.low : comparison.value;
+  // The readers make sure that both bounds are of one type.
+  return typeof sample === 'number'
+    ? ({ type: 'number', match: 'compare', comparison } as Test)
+    : ({ type: 'time', match: 'compare', comparison } as Test);
+}
+
+const matches = { cont: 'contains', not_cont: 'contains', start: 'starts', end: 'ends' } as const;
+
+/** @returns the tests of which one must pass; undefined after a report */
+function testsOf(reading: Reading): Test[] | undefined {
+  const { predicate, value, path, report } = reading;
+  switch (predicate) {
+    case 'eq':
+    case 'not_eq':
+    case 'in':
+    case 'not_in':
+      return equalityTests(reading);
+    case 'cont':
+    case 'not_cont':
+    case 'start':
+    case 'end': {
+      const part = readPart(value, path, report);
+      return part === undefined ? undefined : [{ type: 'text', match: matches[predicate], value: part }];
+    }
+    case 'gt':
+    case 'gteq':
+    case 'lt':
+    case 'lteq':
+    case 'between': {
+      const test = comparisonTest(predicate, reading);
+      return test && [test];
+    }
+    case 'within_last':
+    case 'older_than': {
+      const period = readPeriod(value, path, report);
+      return period && [{ type: 'time', match: predicate, period }];
+    }
+    case 'true':
+    case 'false':
+      return readNothing(value, path, report) && [{ type: 'boolean', value: predicate === 'true' }];
+    case 'present':
+    case 'blank':
+      return readNothing(value, path, report) && [{ type: 'present' }];
+    default:
+      return undefined;
+  }
+}
+
+const negative: readonly Predicate[] = ['not_eq', 'not_in', 'not_cont', 'blank', 'did_not'];
+
+function parseValue(filter: Filter, kind: NameKind, at: Path, report: Report): Condition | undefined {
+  const { name, predicate, value } = filter;
+  const operand = operandOf(name, [...at, 'name'], report);
+  const column = operand && 'column' in operand ? operand.column : null;
+  const tests = testsOf({ kind, column, predicate, value, path: [...at, 'value'], report });
+  if (!operand || !tests) return undefined;
+  const [first, ...more] = tests.map((test): Condition => ({ type: 'value', operand, test }));
+  return first && more.length > 0 ? { type: 'any', parts: [first, ...more] } : first;
+}
+
+function parseMembership(
+  filter: Filter,
+  kind: 'list' | 'segment',
+  at: Path,
+  report: Report,
+): Condition | undefined {
+  const isArray = filter.predicate === 'in' || filter.predicate === 'not_in';
+  const ids = readMany(isArray, readId)(filter.value, [...at, 'value'], report);
+  return ids && { type: kind, ids };
+}
+
+function parseActivity({ name, value }: Filter, at: Path, report: Report): Condition | undefined {
+  const event = name.startsWith('event.') ? name.slice('event.'.length) : null;
+  if (event !== null && !EVENT_NAME.test(event)) {
+    return void report([...at, 'name'], 'must name an event: event. and a-z, 0-9 and _, at most 64 of them');
+  }
+  const often = readHowOften(value, [...at, 'value'], report);
+  const activity = event === null ? { engagement: name as EngagementName } : { event };
+  return often && { type: 'did', activity, ...often };
+}
+
+/** Parses filters and keeps count of them. */
+class Parser {
+  readonly problems: Problem[] = [];
+  private count = 0;
+
+  private readonly report: Report = (path, message) => {
+    this.problems.push({ path, message });
+  };
+
+  /** @param depth of the filters; 1 for those that are in no group */
+  parseAll(filters: readonly unknown[], at: Path, depth: number): Condition[] {
+    if (depth > MAX_DEPTH) {
+      this.report(at, `is nested too deeply: at most ${MAX_DEPTH} levels`);
+      return [];
+    }
+    this.count += filters.length;
+    if (this.count > MAX_FILTERS) {
+      this.report(at, `must have at most ${MAX_FILTERS} filters in all`);
+      return [];
+    }
+    return filters.flatMap((filter, index) => this.parseOne(filter, [...at, index], depth) ?? []);
+  }
+
+  private parseOne(given: unknown, at: Path, depth: number): Condition | undefined {
+    const parsed = filterShape.safeParse(given, { error: issueMessage });
+    if (!parsed.success) {
+      for (const { path, message, code } of parsed.error.issues) {
+        const text =
+          code === 'unrecognized_keys' ? 'has other fields than name, predicate and value' : message;
+        this.report([...at, ...(path as Path)], text);
+      }
+      return undefined;
+    }
+    const filter = parsed.data;
+    const kind = kindOf(filter.name);
+    if (!kind) return void this.report([...at, 'name'], unknownName(filter.name));
+    if (!predicatesOf[kind].includes(filter.predicate)) {
+      const known = predicatesOf[kind].join(', ');
+      return void this.report([...at, 'predicate'], `must be one of ${known} for ${filter.name}`);
+    }
+    const condition = this.parseKind(filter, kind, at, depth);
+    return condition && negative.includes(filter.predicate) ? { type: 'not', part: condition } : condition;
+  }
+
+  private parseKind(filter: Filter, kind: NameKind, at: Path, depth: number): Condition | undefined {
+    switch (kind) {
+      case 'any':
+      case 'all': {
+        const inner = [...at, 'value'];
+        if (!Array.isArray(filter.value)) return void this.report(inner, 'must be an array of filters');
+        if (filter.value.length === 0) return void this.report(inner, 'must not be empty');
+        return { type: kind, parts: this.parseAll(filter.value, inner, depth + 1) };
+      }
+      case 'list':
+      case 'segment':
+        return parseMembership(filter, kind, at, this.report);
+      case 'event':
+      case 'engagement':
+        return parseActivity(filter, at, this.report);
+      default:
+        return parseValue(filter, kind, at, this.report);
+    }
+  }
+}
+
+/**
+ * Parses filters.
+ * @returns a condition for each filter, all of which must hold; without meaning if there are problems
+ */
+export function parseFilters(filters: readonly unknown[]): { conditions: Condition[]; problems: Problem[] } {
+  const parser = new Parser();
+  const conditions = parser.parseAll(filters, [], 1);
+  return { conditions, problems: parser.problems };
+}

@@ -1,0 +1,254 @@
+import { DAY_PATTERN, MAX_NUMBER_LENGTH, NUMBER_PATTERN, TIME_PATTERN } from './json-values.ts';
+import {
+  type Activity,
+  before,
+  type ColumnName,
+  type Comparison,
+  type Condition,
+  engagementKinds,
+  type Operand,
+  type Period,
+  type Test,
+} from './language.ts';
+
+/** A condition over the alias `c` of contacts. It is never null. */
+export interface SqlCondition {
+  sql: string;
+  /** Bound to the parameters from `firstParameter` on. */
+  values: unknown[];
+}
+
+export interface SqlContext {
+  brandId: number;
+  /** The end of periods such as the last 30 days. */
+  asOf: Date;
+  /** The number of the first parameter: 2 for `$2`. */
+  firstParameter: number;
+  /** `event_names.id` by name; a name that is absent never happened. */
+  eventNames: ReadonlyMap<string, number>;
+}
+
+const columnSql: Record<Exclude<ColumnName, 'last_interacted_at'>, string> = {
+  id: 'c.id',
+  first_name: 'c.first_name',
+  last_name: 'c.last_name',
+  email: 'c.email',
+  phone: 'c.phone',
+  source: 'c.source',
+  country_code: 'c.country_code',
+  subscribed_email: 'c.email_subscribed',
+  subscribed_phone: 'c.phone_subscribed',
+  enrichment_status: `case when c.enriched_at is null then 'not_enriched' else 'enriched' end`,
+  email_opt_in_at: 'c.email_opt_in_at',
+  email_opt_out_at: 'c.email_opt_out_at',
+  phone_opt_in_at: 'c.phone_opt_in_at',
+  phone_opt_out_at: 'c.phone_opt_out_at',
+  created_at: 'c.created_at',
+  updated_at: 'c.updated_at',
+};
+
+const orderSql = { gt: '>', gteq: '>=', lt: '<', lteq: '<=' } as const;
+
+/** The pattern of LIKE for a text as it is. */
+const literal = (text: string) => text.replaceAll(/[\\%_]/g, '\\$&');
+const lowerAscii = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+const likePatterns = {
+  contains: (text: string) => `%${text}%`,
+  starts: (text: string) => `${text}%`,
+  ends: (text: string) => `%${text}`,
+};
+
+/**
+ * A comparison that PostgreSQL has no statistics for. It would guess that one row in two hundred passes, and look up the
+ * events of each by an index, although it may be most of them. Inside `coalesce` it guesses half of the rows, for which it
+ * chooses plans that are right for many and fast enough for few.
+ */
+const guessed = (sql: string) => `coalesce(${sql}, false)`;
+
+/** SQL for a JSON value as a number, null if it is none; the casts cannot fail. */
+function jsonNumber(json: string): string {
+  const text = `(${json} #>> '{}')`;
+  return (
+    `case jsonb_typeof(${json}) when 'number' then ${json}::numeric when 'string' then ` +
+    `case when length${text} <= ${MAX_NUMBER_LENGTH} and ${text} ~ '${NUMBER_PATTERN}' then ${text}::numeric end end`
+  );
+}
+
+/** SQL for a JSON value as a time, null if it is none; the casts cannot fail. */
+function jsonTime(json: string): string {
+  const text = `(${json} #>> '{}')`;
+  return (
+    `case when jsonb_typeof(${json}) <> 'string' then null ` +
+    `when ${text} ~ '${DAY_PATTERN}' then (${text} || 'T00:00:00Z')::timestamptz ` +
+    `when ${text} ~ '${TIME_PATTERN}' then date_trunc('milliseconds', ${text}::timestamptz) end`
+  );
+}
+
+/** Writes conditions as SQL. Every value of a client is a parameter. */
+class SqlWriter {
+  readonly values: unknown[] = [];
+  private readonly context: SqlContext;
+
+  constructor(context: SqlContext) {
+    this.context = context;
+  }
+
+  condition(condition: Condition): string {
+    switch (condition.type) {
+      case 'all':
+      case 'any':
+        return this.group(condition.parts, condition.type);
+      case 'not':
+        return `not ${this.condition(condition.part)}`;
+      case 'value':
+        return this.value(condition.operand, condition.test);
+      case 'list':
+        return this.inLists(condition.ids);
+      case 'segment':
+        throw new Error('a referenced segment must be replaced by its filters');
+      case 'did':
+        return this.did(condition);
+    }
+  }
+
+  private group(parts: readonly Condition[], type: 'all' | 'any'): string {
+    if (parts.length === 0) return type === 'all' ? 'true' : 'false';
+    return `(${parts.map((part) => this.condition(part)).join(type === 'all' ? ' and ' : ' or ')})`;
+  }
+
+  private parameter(value: unknown, type: string): string {
+    this.values.push(value);
+    return `$${this.context.firstParameter + this.values.length - 1}::${type}`;
+  }
+
+  private since(period: Period): string {
+    return this.parameter(before(this.context.asOf, period), 'timestamptz');
+  }
+
+  private inLists(ids: readonly number[]): string {
+    return `exists (select 1 from list_members m where m.contact_id = c.id
+      and m.list_id = any(${this.parameter([...new Set(ids)], 'bigint[]')}))`;
+  }
+
+  private activitySource(activity: Activity): string {
+    const brand = this.parameter(this.context.brandId, 'bigint');
+    if ('engagement' in activity) {
+      const kind = this.parameter(engagementKinds[activity.engagement], 'smallint');
+      return `contact_engagement e where e.brand_id = ${brand} and e.kind = ${kind}`;
+    }
+    const name = this.parameter(this.context.eventNames.get(activity.event), 'integer');
+    return `contact_events e where e.brand_id = ${brand} and e.name_id = ${name} and not e.test`;
+  }
+
+  private did({ activity, atLeast, within }: Condition & { type: 'did' }): string {
+    if ('event' in activity && !this.context.eventNames.has(activity.event)) return 'false';
+    const source = `${this.activitySource(activity)}${within ? ` and e.created_at >= ${this.since(within)}` : ''}`;
+    if (atLeast === 1) return `exists (select 1 from ${source} and e.contact_id = c.id)`;
+    // Grouped once for all contacts, as PostgreSQL would count the events of each contact apart otherwise.
+    return `exists (select 1 from (select e.contact_id from ${source}
+      group by e.contact_id having count(*) >= ${this.parameter(atLeast, 'bigint')}) e where e.contact_id = c.id)`;
+  }
+
+  private value(operand: Operand, test: Test): string {
+    if ('path' in operand) return this.jsonValue(this.jsonOf(operand.path), test);
+    if (operand.column === 'last_interacted_at') {
+      return `exists (select 1 from contact_activity a
+        where a.contact_id = c.id and ${this.columnValue('a.last_interacted_at', test)})`;
+    }
+    const column = columnSql[operand.column];
+    // A column that is never null needs no guard, which would hide it from the indexes.
+    if (test.type === 'boolean') return test.value ? column : `not ${column}`;
+    if (test.type === 'present') return `(${this.columnValue(column, test)})`;
+    const sql = this.columnValue(column, test);
+    return operand.column === 'id' || operand.column === 'created_at' || operand.column === 'updated_at'
+      ? `(${sql})`
+      : `(${column} is not null and ${sql})`;
+  }
+
+  private jsonOf(path: readonly string[]): string {
+    // Only objects have keys of text, so that the path never leads into an array.
+    return `(c.data${path.map((name) => ` -> ${this.parameter(name, 'text')}`).join('')})`;
+  }
+
+  private columnValue(column: string, test: Test): string {
+    switch (test.type) {
+      case 'text':
+        if (test.match === 'equal') return `${column} = any(${this.parameter(test.values, 'text[]')})`;
+        return this.like(column, test.match, test.value);
+      case 'number':
+        if (test.match === 'equal') return `${column} = any(${this.parameter(test.values, 'bigint[]')})`;
+        return this.comparison(column, test.comparison, 'numeric');
+      case 'time':
+        return this.time(column, test, '');
+      case 'boolean':
+        return `${column} = ${this.parameter(test.value, 'boolean')}`;
+      case 'present':
+        return columnIsText(column) ? `coalesce(${column}, '') <> ''` : `${column} is not null`;
+    }
+  }
+
+  private like(text: string, match: keyof typeof likePatterns, value: string): string {
+    const pattern = likePatterns[match](literal(lowerAscii(value)));
+    // In the C collation, only the letters of ASCII have cases.
+    return `lower(${text} collate "C") like ${this.parameter(pattern, 'text')}`;
+  }
+
+  private comparison(sql: string, comparison: Comparison<number | Date>, type: string): string {
+    if (comparison.order === 'between') {
+      const [low, high] = [this.parameter(comparison.low, type), this.parameter(comparison.high, type)];
+      return `${sql} between ${low} and ${high}`;
+    }
+    return `${sql} ${orderSql[comparison.order]} ${this.parameter(comparison.value, type)}`;
+  }
+
+  /** @param limit SQL: a further condition of `within_last` */
+  private time(sql: string, test: Test & { type: 'time' }, limit: string): string {
+    if (test.match === 'compare') return this.comparison(sql, test.comparison, 'timestamptz');
+    if (test.match === 'older_than') return `${sql} < ${this.since(test.period)}`;
+    return `${sql} >= ${this.since(test.period)}${limit}`;
+  }
+
+  private jsonValue(json: string, test: Test): string {
+    switch (test.type) {
+      case 'text':
+        if (test.match === 'equal') {
+          const values = test.values.map((value) => JSON.stringify(value));
+          return guessed(`${json} = any(${this.parameter(values, 'jsonb[]')})`);
+        }
+        return guessed(
+          `jsonb_typeof(${json}) = 'string' and ${this.like(`(${json} #>> '{}')`, test.match, test.value)}`,
+        );
+      case 'number':
+        if (test.match === 'equal') {
+          return guessed(`${jsonNumber(json)} = any(${this.parameter(test.values, 'numeric[]')})`);
+        }
+        return guessed(this.comparison(jsonNumber(json), test.comparison, 'numeric'));
+      case 'time': {
+        // The data may have times that are still to come, which are not in the last days.
+        const sql = jsonTime(json);
+        const limit =
+          test.match === 'within_last'
+            ? ` and ${sql} <= ${this.parameter(this.context.asOf, 'timestamptz')}`
+            : '';
+        return guessed(this.time(sql, test, limit));
+      }
+      case 'boolean':
+        return guessed(`${json} in ('${test.value}'::jsonb, '"${test.value}"'::jsonb)`);
+      case 'present':
+        return `coalesce(${json}, 'null') not in ('null'::jsonb, '""'::jsonb, '[]'::jsonb, '{}'::jsonb)`;
+    }
+  }
+}
+
+const textColumns = ['first_name', 'last_name', 'email', 'phone', 'source', 'country_code'];
+const columnIsText = (column: string) => textColumns.some((name) => column === `c.${name}`);
+
+/**
+ * Writes conditions, all of which must hold, as one SQL condition over the alias `c` of contacts. It does not limit the
+ * brand: its statement must say `where c.brand_id = …`.
+ * @param conditions without references to segments
+ */
+export function writeSql(conditions: readonly Condition[], context: SqlContext): SqlCondition {
+  const writer = new SqlWriter(context);
+  return { sql: writer.condition({ type: 'all', parts: conditions }), values: writer.values };
+}
