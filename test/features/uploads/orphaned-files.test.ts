@@ -4,8 +4,8 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { loadConfig } from '../../../src/config.ts';
-import { orphanedFiles, clearOrphanedFiles } from '../../../src/features/uploads/upkeep.ts';
 import { upkeep } from '../../../src/features/upkeep.ts';
+import { clearOrphanedFiles } from '../../../src/platform/housekeeping/orphaned-files.ts';
 import { newBlobKey, newDraftName, type BlobStore } from '../../../src/platform/storage/blob-store.ts';
 import { createHomeStore } from '../../../src/platform/storage/local-disk.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -64,7 +64,9 @@ const names = (...keys: string[]) => keys.map((key) => basename(key)).toSorted()
 
 function run(): Promise<number> {
   const config = loadConfig({ CARILLON_HOME: home });
-  return orphanedFiles.run(
+  const task = upkeep.tasks.find(({ name }) => name === 'orphaned_files');
+  if (!task) throw new Error('no such task');
+  return task.run(
     { config, database: db.database, log: pino({ level: 'silent' }), ...upkeep },
     asOf,
     () => undefined,
@@ -186,6 +188,8 @@ describe('a row that is committed while its file is listed', () => {
       },
     };
     const removed = await clearOrphanedFiles({
+      kind: 'uploads',
+      keysSql: 'select id, storage_key as key from uploads',
       db: db.database.pool,
       store: lateStore,
       before: young,

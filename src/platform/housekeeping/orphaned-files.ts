@@ -1,0 +1,97 @@
+import type { Queryable } from '../db/queryable.ts';
+import type { BlobKind, BlobStore } from '../storage/blob-store.ts';
+import { createHomeStore } from '../storage/local-disk.ts';
+import { daysBefore, type HousekeepingTask } from './task.ts';
+
+/** Far longer than any upload, and far more than the clocks of hosts that share the folder can differ. */
+const ORPHAN_DAYS = 1;
+/** Leaves time to notice that files are missing, and to move them back. */
+const ASIDE_DAYS = 30;
+const BATCH_FILES = 1_000;
+const SAMPLE_ROWS = 100;
+
+/** The rows that refer to the files of a kind. */
+export interface FileRows {
+  kind: BlobKind;
+  /** SQL: a select of the columns `id` and `key`, one row for each file. Newer rows have higher ids. */
+  keysSql: string;
+}
+
+/** A task that clears files whose row was never committed or is gone, and half-written files. */
+export function orphanedFilesTask(name: string, files: FileRows): HousekeepingTask {
+  return {
+    name,
+    run({ config, database }, asOf, progress) {
+      const store = createHomeStore(config.CARILLON_HOME);
+      const before = daysBefore(asOf, ORPHAN_DAYS);
+      const asideBefore = daysBefore(asOf, ASIDE_DAYS);
+      return clearOrphanedFiles({ ...files, db: database.pool, store, before, asideBefore, progress });
+    },
+  };
+}
+
+export interface OrphanSearch extends FileRows {
+  db: Queryable;
+  store: BlobStore;
+  /** Files written after this time stay: their row may not be committed yet. */
+  before: Date;
+  /** Files set aside before this time are removed. */
+  asideBefore: Date;
+  /** Called after each batch. */
+  progress: () => void;
+}
+
+/**
+ * Sets aside files that no row refers to: files of a request whose process died between file and row, and files of an
+ * account that is gone. Files set aside long ago are removed, if still no row refers to them. Half-written files are
+ * removed directly. If none of the 100 newest rows has its file in the folder, only half-written files are removed.
+ *
+ * Each batch of files is listed first and its rows are looked up afterwards: the file of a request in progress is then
+ * either young or has a row.
+ *
+ * Files are set aside before they are removed because the rows may be missing only here: in a clone of the database
+ * that shares the original's folder, or in a backup that is older than the files.
+ * @returns the number of files set aside or removed
+ */
+export async function clearOrphanedFiles(search: OrphanSearch): Promise<number> {
+  const { kind, store, before, asideBefore, progress } = search;
+  const isOurFolder = await hasNewestFiles(search);
+  let cleared = 0;
+  for await (const { keys, drafts } of store.list(kind, BATCH_FILES)) {
+    cleared += await store.removeOlder(drafts, before);
+    if (isOurFolder) cleared += await store.setAside(await withoutRow(search, keys), before);
+    progress();
+  }
+  if (!isOurFolder) return cleared;
+  for await (const { keys } of store.aside.list(kind, BATCH_FILES)) {
+    cleared += await store.aside.removeOlder(await withoutRow(search, keys), asideBefore);
+    progress();
+  }
+  return cleared;
+}
+
+/**
+ * Whether the folder belongs to this database. Files of another database have no rows here, and must not be removed.
+ */
+async function hasNewestFiles({ db, store, keysSql }: OrphanSearch): Promise<boolean> {
+  const { rows } = await db.query<{ key: string }>(
+    `select key from (${keysSql}) files order by id desc limit $1`,
+    [SAMPLE_ROWS],
+  );
+  for (const { key } of rows) {
+    const blob = await store.open(key);
+    blob?.stream.destroy();
+    if (blob) return true;
+  }
+  return false;
+}
+
+/** Returns those of the keys that no row refers to. */
+async function withoutRow({ db, keysSql }: OrphanSearch, keys: string[]): Promise<string[]> {
+  const { rows } = await db.query<{ key: string }>(
+    `select key from (${keysSql}) files where key = any ($1)`,
+    [keys],
+  );
+  const named = new Set(rows.map(({ key }) => key));
+  return keys.filter((key) => !named.has(key));
+}

@@ -1,0 +1,81 @@
+import { describe, expect, it } from '@jest/globals';
+import { guardCell, unguardCell } from '../../../src/platform/csv/guard.ts';
+import { csvRecord } from '../../../src/platform/csv/writer.ts';
+
+/** A generator of the same numbers in every run (mulberry32). */
+function createRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+describe('a record', () => {
+  it.each([
+    [['a', 'b'], 'a,b\r\n'],
+    [[null, ''], ',\r\n'],
+    [[''], '""\r\n'],
+    [['a,b', 'say "hi"'], '"a,b","say ""hi"""\r\n'],
+    [['two\nlines', 'cr\rcr'], '"two\nlines","cr\rcr"\r\n'],
+    [[' a', 'b\t'], '" a","b\t"\r\n'],
+    [['=1+1', 'é'], "'=1+1,é\r\n"],
+  ] as [string[], string][])('of %j is %j', (cells, line) => {
+    expect(csvRecord(cells)).toBe(line);
+  });
+});
+
+describe('the guard of a cell', () => {
+  it.each([
+    '=1+1',
+    '+1+1',
+    '-1+1',
+    '@sum(1)',
+    '\t=1',
+    '\rx',
+    '=',
+    '+',
+    '+49 170 1',
+    '-x',
+    '--1',
+    '+1e',
+    "'=1",
+    "''@x",
+  ])('marks %j as text', (text) => {
+    expect(guardCell(text)).toBe(`'${text}`);
+  });
+
+  it.each([
+    '',
+    'a',
+    '1',
+    '-1',
+    '+1',
+    '-1.5',
+    '+4917012345678',
+    '-.5',
+    '1e5',
+    '-1e-5',
+    "'",
+    "'a",
+    "'-1",
+    'a=1',
+    ' =1',
+  ])('leaves %j as it is', (text) => {
+    expect(guardCell(text)).toBe(text);
+    expect(unguardCell(text)).toBe(text);
+  });
+
+  it('is undone exactly, whatever the text', () => {
+    const random = createRandom(7);
+    const alphabet = [...`'=+-@\t\r"0123.eE a\n`];
+    for (let round = 0; round < 20_000; round += 1) {
+      const length = Math.floor(random() * 8);
+      const text = Array.from({ length }, () => alphabet[Math.floor(random() * alphabet.length)]).join('');
+      expect([text, unguardCell(guardCell(text))]).toEqual([text, text]);
+      expect(guardCell(text)).not.toMatch(/^[=@\t\r]/);
+    }
+  });
+});
