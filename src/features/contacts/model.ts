@@ -53,7 +53,8 @@ const COLUMNS = `c.id, c.account_id, c.brand_id, c.uuid, c.first_name, c.last_na
   coalesce(ec.sent_count, 0) as email_sent_count, coalesce(ec.fail_count, 0) as email_fail_count,
   coalesce(pc.sent_count, 0) as phone_sent_count, coalesce(pc.fail_count, 0) as phone_fail_count,
   a.last_interacted_at, ${suppressedSql} as suppressed,
-  array(select l.list_id from list_members l where l.contact_id = c.id order by l.list_id) as list_ids`;
+  array(select m.list_id from list_members m join lists l on l.id = m.list_id and l.removed_at is null
+    where m.contact_id = c.id order by m.list_id) as list_ids`;
 
 /**
  * SQL: a select of {@link ContactRow}s.
