@@ -11,9 +11,9 @@ import type { Keyring } from '../platform/secrets/keyring.ts';
 import { createAccountRoutes } from './accounts/routes.ts';
 import { createBrandRoutes } from './brands/routes.ts';
 import { createCallbackRoutes } from './callbacks/routes.ts';
+import { createContactRoutes } from './contacts/routes.ts';
 import { createDeliveryRoutes } from './delivery-status/routes.ts';
 import { createDomainRoutes } from './domains/routes.ts';
-import { createListRoutes } from './lists/routes.ts';
 import { createMessageRoutes } from './messages/routes.ts';
 import { createSuppressionRoutes } from './suppressions/routes.ts';
 import { createUnsubscribeRoutes } from './unsubscribe/routes.ts';
@@ -50,7 +50,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createMessageRoutes(deps),
     ...createDeliveryRoutes(deps),
     ...createSuppressionRoutes(deps),
-    ...createListRoutes(deps),
+    ...createContactRoutes(deps),
     ...createUnsubscribeRoutes(deps),
     ...createTrackingRoutes(deps),
     ...createUploadRoutes(deps),

@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto';
 import pino from 'pino';
 import {
   type MailListener,
@@ -15,8 +16,8 @@ import { testEvents } from './events.ts';
 
 /** The keys with which the test sender makes return paths and references. */
 export const testMailKeys: MailKeys = {
-  returnPaths: [Buffer.alloc(32, 1)],
-  references: [Buffer.alloc(32, 2)],
+  returnPaths: [createSecretKey(Buffer.alloc(32, 1))],
+  references: [createSecretKey(Buffer.alloc(32, 2))],
 };
 
 /** Starts the listener of the mail role in this process, at mail.test. */

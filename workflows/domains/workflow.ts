@@ -4,8 +4,6 @@ import {
   continueAsNew,
   defineQuery,
   defineSignal,
-  isCancellation,
-  log,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -29,23 +27,17 @@ const { checkDomain, releaseDomainMail } = proxyActivities<DomainActivities>({
   startToCloseTimeout: '1 minute',
   retry,
 });
-/** A provider may be down for long: after these attempts, it is asked again in the next round. */
+/** A provider may be down for long, or refuse its credentials until an operator changes them. */
 const { registerDomain } = proxyActivities<DomainActivities>({
-  startToCloseTimeout: '2 minutes',
-  retry: { initialInterval: '2s', maximumAttempts: 5 },
-});
-/** What a provider keeps costs little, so it is left there if the provider does not take it back in three days. */
-const { unregisterDomain } = proxyActivities<DomainActivities>({
-  startToCloseTimeout: '2 minutes',
-  scheduleToCloseTimeout: '3 days',
-  retry: { initialInterval: '2s', maximumInterval: '1 hour' },
+  startToCloseTimeout: '1 minute',
+  retry: { initialInterval: '1s', maximumInterval: '5 minutes' },
 });
 
 const wake = defineSignal(domainSignals.wake);
 const recheck = defineSignal(domainSignals.recheck);
 const stateQuery = defineQuery<DomainWatchState>(domainQueries.state);
 
-/** A round adds about 16 events. */
+/** A round adds about 13 events. */
 const MAX_ROUNDS = 250;
 const MAX_RUN_MS = 7 * 24 * 3_600_000;
 
@@ -68,8 +60,6 @@ function startRun({ domainId, accountId }: WatchDomainInput): Run {
     state: {
       phase: 'checking',
       status: 'pending',
-      registration: 'waiting',
-      providerError: null,
       problems: [],
       failingSince: null,
       unansweredSince: null,
@@ -92,34 +82,14 @@ function now(): string {
   return new Date().toISOString();
 }
 
-/** If the provider is unavailable, the domain waits for the next round. */
-async function register(run: Run, forced: boolean): Promise<void> {
-  if (run.state.registration === 'done') return;
-  show(run, { phase: 'registering' });
-  try {
-    await registerDomain(run.domainId, now(), forced);
-  } catch (error) {
-    if (isCancellation(error)) throw error;
-    log.warn('the domain is not registered yet', { domainId: run.domainId });
-  }
-}
-
-async function check(run: Run, forced: boolean): Promise<DomainCheckStep> {
+async function check(run: Run): Promise<DomainCheckStep> {
+  const { forced } = run;
+  run.woken = run.forced = false;
   show(run, { phase: 'checking' });
   const step = await checkDomain(run.domainId, now(), forced);
-  const { gone: _gone, releaseDue: _releaseDue, ...shown } = step;
-  show(run, { ...shown, checks: run.state.checks + 1 });
+  const { status, problems, failingSince, unansweredSince, nextCheckAt } = step;
+  show(run, { status, problems, failingSince, unansweredSince, nextCheckAt, checks: run.state.checks + 1 });
   return step;
-}
-
-async function unregister(run: Run): Promise<void> {
-  show(run, { phase: 'unregistering' });
-  try {
-    await unregisterDomain(run.domainId);
-  } catch (error) {
-    if (isCancellation(error)) throw error;
-    log.warn('the domain stays registered with its provider', { domainId: run.domainId });
-  }
 }
 
 async function release(run: Run): Promise<void> {
@@ -128,12 +98,9 @@ async function release(run: Run): Promise<void> {
   while (!(await releaseDomainMail({ domainId, accountId })));
 }
 
-/** Registers the domain if that is left to do, checks once, and waits until the next check. @returns whether the domain is gone */
+/** Checks once, and waits until the next check. @returns whether the domain is gone */
 async function runRound(run: Run): Promise<boolean> {
-  const { forced } = run;
-  run.woken = run.forced = false;
-  await register(run, forced);
-  const step = await check(run, forced);
+  const step = await check(run);
   if (step.releaseDue) await release(run);
   if (step.gone) return true;
   show(run, { phase: 'sleeping' });
@@ -149,6 +116,7 @@ async function runRound(run: Run): Promise<boolean> {
 export async function watchDomain(input: WatchDomainInput): Promise<void> {
   const run = startRun(input);
   const startedAt = Date.now();
+  await registerDomain(run.domainId);
   for (let round = 1; ; round += 1) {
     if (await runRound(run)) break;
     const old = round >= MAX_ROUNDS || Date.now() - startedAt >= MAX_RUN_MS;
@@ -158,6 +126,5 @@ export async function watchDomain(input: WatchDomainInput): Promise<void> {
       if (!run.forced) await continueAsNew<typeof watchDomain>(input);
     }
   }
-  await unregister(run);
   show(run, { phase: 'done' });
 }

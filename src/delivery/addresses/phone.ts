@@ -1,4 +1,4 @@
-import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
+import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/min';
 import type { AddressError } from './email.ts';
 
 export interface PhoneNumber {
@@ -25,4 +25,27 @@ export function parsePhone(text: string): PhoneNumber | AddressError {
   if (!parsed?.isPossible()) return { error: 'is not a phone number that exists' };
   if (parsed.number !== trimmed) return { error: `is not in E.164 form; did you mean ${parsed.number}` };
   return { e164: trimmed, country: parsed.country ?? null };
+}
+
+/** The longest text that is read as a number: fifteen digits, however they are grouped. */
+const MAX_TEXT_LENGTH = 40;
+
+/**
+ * Reads a phone number as people write it: `+1 (415) 555-0123`, or `(415) 555-0123` with a country.
+ * @param country the region of numbers without a country code, ISO 3166-1 alpha-2; null: they are refused
+ * @returns the number, or the problem as the end of a sentence
+ */
+export function readPhone(text: string, country: string | null): PhoneNumber | AddressError {
+  const trimmed = text.trim();
+  if (trimmed.length > MAX_TEXT_LENGTH) return { error: `is longer than ${MAX_TEXT_LENGTH} characters` };
+  const region = country !== null && isSupportedCountry(country) ? country : null;
+  if (!trimmed.startsWith('+') && region === null) {
+    return { error: 'must begin with + and the country code, unless country_code is known' };
+  }
+  const parsed = parsePhoneNumberFromString(trimmed, {
+    extract: false,
+    ...(region === null ? {} : { defaultCountry: region }),
+  });
+  if (!parsed || parsed.ext !== undefined) return { error: 'is not a phone number' };
+  return parsePhone(parsed.number);
 }

@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { parseEmailAddress } from '../addresses/email.ts';
 import { DEFAULT_PROVIDER, type QueueShare } from '../backlog.ts';
@@ -72,6 +73,8 @@ function composeDeps(settings: EmailChannelSettings, threads: PreparePool): Comp
   });
   return {
     ...settings,
+    returnPathKey: createSecretKey(settings.returnPathKey),
+    referenceKey: createSecretKey(settings.referenceKey),
     readSender: (text) => senders.memo(text),
     prepare: createContentCache(threads.prepare),
   };
@@ -207,12 +210,13 @@ export function createSmsChannel(
   share: NamedShare = defaultShare(provider),
   optOut: (message: BatchMessage) => Promise<void> = () => Promise.resolve(),
 ): ProviderChannel {
+  const key = createSecretKey(referenceKey);
   return {
     channel: 'sms',
     ...share,
     concurrency: provider.concurrency,
     async handOver(batch) {
-      const outcomes = await provider.handOver(batch.map((message) => composeSms(message, referenceKey)));
+      const outcomes = await provider.handOver(batch.map((message) => composeSms(message, key)));
       const refused = batch.filter((_, index) => isOptOut(outcomes[index]));
       await Promise.all(refused.map(optOut));
       return outcomes;

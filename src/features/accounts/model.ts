@@ -23,6 +23,8 @@ export interface AccountFigures {
   ai_used: number;
   /** The first message of any brand of the account, not counting test messages. */
   first_message_at: Date | null;
+  /** The oldest contact of any brand of the account. */
+  first_contact_at: Date | null;
   /** Whether any domain of the account is verified. */
   domain_verified: boolean;
   capacity: Capacity;
@@ -40,6 +42,9 @@ select a.id, a.name, a.avatar, a.banner, a.comped, a.auto_topup, a.email_from_na
        select m.id, m.created_at, m.test from messages m where m.brand_id = br.id order by m.id limit ${MAX_LOOKED_AT}) early
      where not early.test order by early.id limit 1) first
    where br.account_id = a.id) as first_message_at,
+  (select min(first.created_at) from brands br cross join lateral (
+     select c.created_at from contacts c where c.brand_id = br.id order by c.id limit 1) first
+   where br.account_id = a.id) as first_contact_at,
   exists (select 1 from domains d where d.account_id = a.id and d.status = 'verified') as domain_verified
 from accounts a
 left join account_counters c on c.account_id = a.id

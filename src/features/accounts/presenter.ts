@@ -22,7 +22,7 @@ function completedAt(state: unknown): string | undefined {
   return typeof at === 'string' ? new Date(at).toISOString() : undefined;
 }
 
-/** Prefers the recorded times. Steps without one are derived from the brand and the first message. */
+/** Prefers the recorded times. Steps without one are derived from the brand, the first contact and the first message. */
 function stepTimes({ figures, brand }: AccountParts): StepTimes {
   const times: StepTimes = {};
   for (const step of onboardingSteps) {
@@ -30,6 +30,7 @@ function stepTimes({ figures, brand }: AccountParts): StepTimes {
     if (recorded !== undefined) times[step] = recorded;
   }
   if (brand?.complete) times.brand ??= brand.updated_at;
+  if (figures.first_contact_at) times.contacts ??= figures.first_contact_at.toISOString();
   if (figures.first_message_at) times.first_send ??= figures.first_message_at.toISOString();
   return times;
 }

@@ -20,8 +20,8 @@ export const keyColumn = { email: 'email_key', sms: 'phone' } as const;
 const lockKey = `hashtextextended('consent ' || $1::bigint, 0)`;
 
 /**
- * Takes the brand's consent lock until the end of the transaction. Those who create addresses of contacts share it and
- * read the opt-out ledger afterwards; those who change the ledger have it alone. Without it, a contact created while its
+ * Takes the brand's consent lock until the end of the transaction. Those who add addresses to contacts share it and read
+ * the opt-out ledger afterwards; those who unsubscribe an address have it alone. Without it, a contact created while its
  * address unsubscribes would see no opt-out, and the one who unsubscribes would see no contact.
  *
  * Take it before any lock of a contact, and never first shared and then alone in one transaction: two that do so
@@ -62,15 +62,15 @@ interface ChannelRow {
   changed: boolean;
 }
 
-/** Changes the columns, and keeps the opt-in that an opt-out ends in the history. */
+/** Changes the columns, and notes the change in the contact's history, with the first opt-in before the first change. */
 async function changeColumns(trx: Queryable, change: SubscriptionChange): Promise<ChannelRow | null> {
   const { brandId, channel, subscribed, source, of } = change;
   const prefix = columnPrefix[channel];
   const found = 'contactId' in of ? 'id = $2' : `${keyColumn[channel]} = $2`;
   const { rows } = await trx.query<ChannelRow>(
     `with found as materialized (
-       select id, ${keyColumn[channel]} as key, ${prefix}_subscribed as subscribed, ${prefix}_opt_in_at as opt_in_at,
-         ${prefix}_opt_in_source as opt_in_source
+       select id, ${keyColumn[channel]} as key, ${prefix}_subscribed as subscribed,
+         ${prefix}_opt_in_at as opt_in_at, ${prefix}_opt_in_source as opt_in_source
        from contacts where brand_id = $1 and ${found} for no key update
      ), changing as (
        select * from found where key is not null and subscribed <> $3
@@ -84,8 +84,7 @@ async function changeColumns(trx: Queryable, change: SubscriptionChange): Promis
        insert into contact_subscriptions (contact_id, channel, subscribed, source, created_at)
        select g.id, $5, true, g.opt_in_source, g.opt_in_at from changing g
        where not $3 and g.opt_in_at is not null and not exists (
-         select 1 from contact_subscriptions s
-         where s.contact_id = g.id and s.channel = $5 and s.subscribed and s.created_at = g.opt_in_at)
+         select 1 from contact_subscriptions s where s.contact_id = g.id and s.channel = $5)
      ), noted as (
        insert into contact_subscriptions (contact_id, channel, subscribed, source)
        select id, $5, $3, $4 from changing
@@ -107,8 +106,17 @@ export async function setSubscription(
   { keyring, plusAddresses }: ConsentDeps,
   change: SubscriptionChange,
 ): Promise<ChangedSubscription> {
+  await lockConsent(trx, change.brandId, change.subscribed ? 'shared' : 'alone');
+  return changeSubscription(trx, { keyring, plusAddresses }, change);
+}
+
+/** Does what {@link setSubscription} does. @param trx a transaction that has the consent lock */
+export async function changeSubscription(
+  trx: Queryable,
+  { keyring, plusAddresses }: ConsentDeps,
+  change: SubscriptionChange,
+): Promise<ChangedSubscription> {
   const { accountId, brandId, channel, source, of } = change;
-  await lockConsent(trx, brandId, 'alone');
   const row = await changeColumns(trx, change);
   const address = row?.key ?? ('key' in of ? of.key : null);
   if (address !== null) {

@@ -1,8 +1,10 @@
+import type { Channel } from '../../delivery/message.ts';
 import { endedSql } from '../../delivery/suppressions.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
-/** A row of `contacts` with what the resource shows of other tables. */
-export interface ContactRow {
+/** A row of `contacts`. */
+export interface StoredContact {
   id: number;
   account_id: number;
   brand_id: number;
@@ -17,6 +19,7 @@ export interface ContactRow {
   email_subscribed: boolean;
   email_verified: boolean;
   email_opt_in_at: Date | null;
+  email_opt_in_source: string | null;
   email_opt_out_at: Date | null;
   email_data: Record<string, unknown> | null;
   email_created_at: Date | null;
@@ -25,6 +28,7 @@ export interface ContactRow {
   phone_subscribed: boolean;
   phone_verified: boolean;
   phone_opt_in_at: Date | null;
+  phone_opt_in_source: string | null;
   phone_opt_out_at: Date | null;
   phone_data: Record<string, unknown> | null;
   phone_created_at: Date | null;
@@ -32,6 +36,10 @@ export interface ContactRow {
   enriched_at: Date | null;
   created_at: Date;
   updated_at: Date;
+}
+
+/** A row of `contacts` with what the resource shows of other tables. */
+export interface ContactRow extends StoredContact {
   email_sent_count: number;
   email_fail_count: number;
   phone_sent_count: number;
@@ -46,14 +54,17 @@ export const suppressedSql = `exists (
   select 1 from suppressions s
   where s.account_id = c.account_id and s.address_key = any(array[c.email_key, c.phone]) and not ${endedSql('s')})`;
 
-const COLUMNS = `c.id, c.account_id, c.brand_id, c.uuid, c.first_name, c.last_name, c.source, c.country_code, c.data,
-  c.email, c.email_key, c.email_subscribed, c.email_verified, c.email_opt_in_at, c.email_opt_out_at, c.email_data,
+const OWN_COLUMNS = `c.id, c.account_id, c.brand_id, c.uuid, c.first_name, c.last_name, c.source, c.country_code, c.data,
+  c.email, c.email_key, c.email_subscribed, c.email_verified, c.email_opt_in_at, c.email_opt_in_source, c.email_opt_out_at, c.email_data,
   c.email_created_at, c.email_updated_at, c.phone, c.phone_subscribed, c.phone_verified, c.phone_opt_in_at,
-  c.phone_opt_out_at, c.phone_data, c.phone_created_at, c.phone_updated_at, c.enriched_at, c.created_at, c.updated_at,
+  c.phone_opt_in_source, c.phone_opt_out_at, c.phone_data, c.phone_created_at, c.phone_updated_at, c.enriched_at, c.created_at, c.updated_at`;
+
+const COLUMNS = `${OWN_COLUMNS},
   coalesce(ec.sent_count, 0) as email_sent_count, coalesce(ec.fail_count, 0) as email_fail_count,
   coalesce(pc.sent_count, 0) as phone_sent_count, coalesce(pc.fail_count, 0) as phone_fail_count,
   a.last_interacted_at, ${suppressedSql} as suppressed,
-  array(select m.list_id from list_members m join lists l on l.id = m.list_id and l.removed_at is null
+  array(
+    select m.list_id from list_members m join lists l on l.id = m.list_id and l.removed_at is null
     where m.contact_id = c.id order by m.list_id) as list_ids`;
 
 /**
@@ -97,4 +108,96 @@ export async function findIds(
     [brandId, ids, emailKeys],
   );
   return rows;
+}
+
+/** Columns of `contacts` to write, by name. The names are this feature's own, never a client's. */
+export type ContactValues = Record<string, unknown>;
+
+/**
+ * Finds the contacts that have one of two addresses: two at most, in the order of their ids.
+ * @param options.lock keeps others from changing them until the end of the transaction
+ */
+export async function findByAddress(
+  db: Queryable,
+  brandId: number,
+  { emailKey, phone }: { emailKey: string | null; phone: string | null },
+  { lock = false } = {},
+): Promise<StoredContact[]> {
+  if (emailKey === null && phone === null) return [];
+  const { rows } = await db.query<StoredContact>(
+    `select ${OWN_COLUMNS} from contacts c
+     where c.id = any(array(
+       select id from contacts where brand_id = $1 and email_key = $2
+       union select id from contacts where brand_id = $1 and phone = $3))
+     order by c.id ${lock ? 'for no key update' : ''}`,
+    [brandId, emailKey, phone],
+  );
+  return rows.filter(
+    (row) => (emailKey !== null && row.email_key === emailKey) || (phone !== null && row.phone === phone),
+  );
+}
+
+/** Finds a contact, and keeps others from changing it until the end of the transaction. */
+export async function lockContact(
+  trx: Queryable,
+  brandId: number,
+  id: number,
+): Promise<StoredContact | null> {
+  const { rows } = await trx.query<StoredContact>(
+    `select ${OWN_COLUMNS} from contacts c where c.brand_id = $1 and c.id = $2 for no key update`,
+    [brandId, id],
+  );
+  return rows[0] ?? null;
+}
+
+/** @returns null if one of the addresses is a contact's already */
+export async function insertContact(
+  trx: Queryable,
+  { accountId, brandId }: BrandScope,
+  values: ContactValues,
+  at: Date,
+): Promise<number | null> {
+  const all = { account_id: accountId, brand_id: brandId, created_at: at, updated_at: at, ...values };
+  const names = Object.keys(all);
+  const { rows } = await trx.query<{ id: number }>(
+    `insert into contacts (${names.join(', ')}) values (${names.map((_, index) => `$${index + 1}`).join(', ')})
+     on conflict do nothing returning id`,
+    Object.values(all),
+  );
+  return rows[0]?.id ?? null;
+}
+
+/** @param id a contact that is locked */
+export async function updateContact(
+  trx: Queryable,
+  id: number,
+  values: ContactValues,
+  at: Date,
+): Promise<void> {
+  const all = { updated_at: at, ...values };
+  const set = Object.keys(all).map((name, index) => `${name} = $${index + 2}`);
+  await trx.query(`update contacts set ${set.join(', ')} where id = $1`, [id, ...Object.values(all)]);
+}
+
+export async function keepFormerAddress(trx: Queryable, contactId: number, key: string): Promise<void> {
+  await trx.query(
+    `insert into contact_former_addresses (contact_id, address_key) values ($1, $2)
+     on conflict (contact_id, address_key) do update set replaced_at = now()`,
+    [contactId, key],
+  );
+}
+
+export interface SubscriptionNote {
+  contactId: number;
+  channel: Channel;
+  subscribed: boolean;
+  source: string;
+}
+
+/** Adds a change of a subscription to the contact's history. */
+export async function noteSubscription(trx: Queryable, note: SubscriptionNote): Promise<void> {
+  await trx.query(
+    'insert into contact_subscriptions (contact_id, channel, subscribed, source) values ($1, $2, $3, $4)',
+    [note.contactId, note.channel, note.subscribed, note.source],
+  );
 }

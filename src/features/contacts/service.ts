@@ -1,3 +1,5 @@
+import { notFound } from '../../errors.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type ContactKeys, findContacts, findIds } from './model.ts';
 import { presentContact } from './presenter.ts';
@@ -46,4 +48,11 @@ export async function presentContacts(
     const row = byId.get(id);
     return row ? [presentContact(row)] : [];
   });
+}
+
+/** @throws AppError not_found */
+export async function getContact(db: Queryable, { brandId }: BrandScope, id: number): Promise<Contact> {
+  const [contact] = await presentContacts(db, brandId, [id]);
+  if (!contact) throw notFound('contact');
+  return contact;
 }

@@ -31,7 +31,7 @@ const tagDescriptions: Record<string, string> = {
   Messages: 'One email or SMS per request.',
   Domains: 'Domains that a brand sends from.',
   Webhooks: 'Endpoints that receive events.',
-  Lists: 'Lists of contacts, which clients fill.',
+  Contacts: 'The people a brand writes to.',
   Suppressions: 'Addresses that the account does not write to.',
   Uploads: 'Files such as logos and avatars.',
   Operation: 'For operators of the service.',

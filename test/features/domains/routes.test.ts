@@ -33,7 +33,6 @@ describe('a new domain', () => {
       id,
       name: 'acme.example',
       provider: 'default',
-      provider_error: null,
       status: 'pending',
       verified_at: null,
       created_at: expect.any(String),

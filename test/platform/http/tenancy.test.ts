@@ -29,18 +29,18 @@ async function inserted(statement: string, values: unknown[]): Promise<number> {
  * test below fails.
  */
 const makers: Record<string, Maker> = {
+  '/v1/my/contacts/:id': ({ accountId, brandId }) =>
+    inserted(`insert into contacts (account_id, brand_id, first_name) values ($1, $2, $3) returning id`, [
+      accountId,
+      brandId,
+      MARK,
+    ]),
   '/v1/my/domains/:id': ({ accountId, brandId }) =>
     inserted(
       `insert into domains (account_id, brand_id, name, return_path_host, tracking_host)
        values ($1, $2, $3 || nextval('messages_id_seq') || '.test', 'r', 't') returning id`,
       [accountId, brandId, MARK],
     ),
-  '/v1/my/lists/:id': ({ accountId, brandId }) =>
-    inserted('insert into lists (account_id, brand_id, name) values ($1, $2, $3) returning id', [
-      accountId,
-      brandId,
-      MARK,
-    ]),
   '/v1/my/messages/:id': ({ accountId, brandId }) =>
     inserted(
       `insert into messages (account_id, brand_id, channel, status, to_address, to_key, subject)

@@ -1,0 +1,140 @@
+import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { readPhone } from '../../delivery/addresses/phone.ts';
+import { invalid, type ValidationErrors } from '../../errors.ts';
+import { emailChannelId, phoneChannelId } from './presenter.ts';
+import type { ChangeContactBody, ChannelKind, CreateContactBody } from './schema.ts';
+
+/** An address as it is shown, and in the form in which addresses are compared. */
+export interface ParsedAddress {
+  address: string;
+  key: string;
+}
+
+/** What a request wants of one channel. */
+export interface ChannelChange {
+  /** Null: the address stays. */
+  address: ParsedAddress | null;
+  /** Null: the request does not say. */
+  subscribed: boolean | null;
+  remove: boolean;
+}
+
+export type ChannelChanges = Partial<Record<ChannelKind, ChannelChange>>;
+
+type Body = CreateContactBody | ChangeContactBody;
+type Item = NonNullable<ChangeContactBody['channels_attributes']>[number];
+
+/** Collects what is wrong with a request, by field. */
+class Problems {
+  readonly errors: ValidationErrors = {};
+
+  add(field: string, problem: string): void {
+    (this.errors[field] ??= []).push(problem);
+  }
+
+  throwIfAny(): void {
+    if (Object.keys(this.errors).length > 0) throw invalid(this.errors);
+  }
+}
+
+/** @returns null if the text is no address, which is then reported */
+function parseAddress(
+  kind: ChannelKind,
+  text: string,
+  field: string,
+  country: string | null,
+  problems: Problems,
+): ParsedAddress | null {
+  if (kind === 'phone') {
+    const phone = readPhone(text, country);
+    if (!('error' in phone)) return { address: phone.e164, key: phone.e164 };
+    problems.add(field, phone.error);
+    return null;
+  }
+  const email = parseEmailAddress(text);
+  if ('error' in email) problems.add(field, email.error);
+  else if (email.name !== null) problems.add(field, 'must be an address without a name');
+  else return { address: email.address, key: email.key };
+  return null;
+}
+
+/** @returns null if the item names no channel of the contact, which is then reported */
+function kindOf(item: Item, field: string, contactId: number | null, problems: Problems): ChannelKind | null {
+  const { id, kind } = item;
+  if (id === undefined) {
+    if (kind === undefined) problems.add(`${field}.kind`, 'or id is required');
+    return kind ?? null;
+  }
+  const named = (['email', 'phone'] as const).find(
+    (each) => contactId !== null && id === channelId(each, contactId),
+  );
+  if (named === undefined) problems.add(`${field}.id`, 'is not a channel of this contact');
+  else if (kind !== undefined && kind !== named)
+    problems.add(`${field}.kind`, `is not that of the channel ${id}`);
+  else return named;
+  return null;
+}
+
+export function channelId(kind: ChannelKind, contactId: number): number {
+  return kind === 'email' ? emailChannelId(contactId) : phoneChannelId(contactId);
+}
+
+interface Reading {
+  contactId: number | null;
+  country: string | null;
+  problems: Problems;
+}
+
+function readItem(
+  item: Item,
+  kind: ChannelKind,
+  field: string,
+  changes: ChannelChanges,
+  { country, problems }: Reading,
+): void {
+  const known = changes[kind];
+  const remove = item._destroy === true;
+  const text = remove ? undefined : item.value;
+  const parsed = text === undefined ? null : parseAddress(kind, text, `${field}.value`, country, problems);
+  if (known && (known.remove || remove || (parsed && known.address && parsed.key !== known.address.key))) {
+    problems.add(field, `contradicts what the request says about ${kind} elsewhere`);
+  }
+  changes[kind] = {
+    address: parsed ?? known?.address ?? null,
+    subscribed: item.subscribed ?? known?.subscribed ?? null,
+    remove,
+  };
+}
+
+/**
+ * Reads what a request wants of the channels.
+ * @param contact the contact that it changes; null: it may create one
+ * @throws AppError validation_error
+ */
+export function readChannels(
+  body: Body,
+  contact: { id: number; country_code: string | null } | null,
+): ChannelChanges {
+  const problems = new Problems();
+  const country = (body.country_code === undefined ? contact?.country_code : body.country_code) ?? null;
+  const reading: Reading = { contactId: contact?.id ?? null, country, problems };
+  const changes: ChannelChanges = {};
+  for (const kind of ['email', 'phone'] as const) {
+    const text = body[kind];
+    if (text === undefined) continue;
+    const address = parseAddress(kind, text, kind, country, problems);
+    changes[kind] = { address, subscribed: null, remove: false };
+  }
+  const items: readonly Item[] = body.channels_attributes ?? [];
+  const seen = new Set<ChannelKind>();
+  items.forEach((item, index) => {
+    const field = `channels_attributes.${index}`;
+    const kind = kindOf(item, field, reading.contactId, problems);
+    if (kind === null) return;
+    if (seen.has(kind)) problems.add(field, 'names the same channel as another item');
+    seen.add(kind);
+    readItem(item, kind, field, changes, reading);
+  });
+  problems.throwIfAny();
+  return changes;
+}
