@@ -34,19 +34,29 @@ export function createDomainActivities(deps: DomainActivityDependencies): Domain
   const access = { keyring, providers: { config, pool, resolver, egress }, log };
   const watch = createDomainWatch({ pool, access, resolver, events, waker, hosts: serviceHosts(config) });
   return {
-    registerDomain: (domainId) => watch.register(domainId),
+    registerDomain: (domainId, asOf, force) => watch.register(domainId, new Date(asOf), force),
 
     async checkDomain(domainId, asOf, force) {
       const checked = await watch.check(domainId, new Date(asOf), force);
       if (!checked) {
-        const nothing = { problems: [], failingSince: null, unansweredSince: null };
-        return { gone: true, releaseDue: true, status: 'failed', nextCheckAt: asOf, ...nothing };
+        const nothing = { providerError: null, problems: [], failingSince: null, unansweredSince: null };
+        const registration = 'done';
+        return {
+          gone: true,
+          releaseDue: true,
+          status: 'failed',
+          registration,
+          nextCheckAt: asOf,
+          ...nothing,
+        };
       }
-      const { row, problems } = checked;
+      const { row, problems, registration } = checked;
       return {
         gone: false,
         releaseDue: row.release_due,
         status: row.status,
+        registration,
+        providerError: registration === 'refused' ? row.provider_error : null,
         problems: problems.map(({ key, valid }) => `${key}: ${valid}`),
         failingSince: row.failing_since?.toISOString() ?? null,
         unansweredSince: row.unanswered_since?.toISOString() ?? null,
@@ -55,5 +65,7 @@ export function createDomainActivities(deps: DomainActivityDependencies): Domain
     },
 
     releaseDomainMail: (domain) => watch.release(domain),
+
+    unregisterDomain: (domainId) => watch.unregister(domainId),
   };
 }

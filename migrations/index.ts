@@ -23,6 +23,7 @@ import * as suppressions from './0022_suppressions.ts';
 import * as smsSenders from './0023_sms_senders.ts';
 import * as audience from './0024_audience.ts';
 import * as contacts from './0025_contacts.ts';
+import * as providerRegistrations from './0030_provider_registrations.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -51,4 +52,5 @@ export const migrations = [
   smsSenders,
   audience,
   contacts,
+  providerRegistrations,
 ];

@@ -14,6 +14,7 @@ import { createCallbackRoutes } from './callbacks/routes.ts';
 import { createContactRoutes } from './contacts/routes.ts';
 import { createDeliveryRoutes } from './delivery-status/routes.ts';
 import { createDomainRoutes } from './domains/routes.ts';
+import { createListRoutes } from './lists/routes.ts';
 import { createMessageRoutes } from './messages/routes.ts';
 import { createSuppressionRoutes } from './suppressions/routes.ts';
 import { createUnsubscribeRoutes } from './unsubscribe/routes.ts';
@@ -51,6 +52,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createDeliveryRoutes(deps),
     ...createSuppressionRoutes(deps),
     ...createContactRoutes(deps),
+    ...createListRoutes(deps),
     ...createUnsubscribeRoutes(deps),
     ...createTrackingRoutes(deps),
     ...createUploadRoutes(deps),

@@ -10,6 +10,7 @@ import { brakesUpkeep } from './brakes/upkeep.ts';
 import { domainsUpkeep } from './domains/upkeep.ts';
 import { contactEventsUpkeep } from './contact-events/upkeep.ts';
 import { callbacksUpkeep } from './callbacks/upkeep.ts';
+import { listsUpkeep } from './lists/upkeep.ts';
 import { messagesUpkeep } from './messages/upkeep.ts';
 import { smsUpkeep } from './sms/upkeep.ts';
 import { trackingUpkeep } from './tracking/upkeep.ts';
@@ -33,5 +34,6 @@ export const upkeep = gatherUpkeep([
   callbacksUpkeep,
   smsUpkeep,
   contactEventsUpkeep,
+  listsUpkeep,
   { tasks: [dailyPartitions] },
 ]);

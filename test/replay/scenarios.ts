@@ -1,9 +1,12 @@
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import { addProvider, requireProviderKind } from '../../src/delivery/providers/named.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { watchStart } from '../../src/features/domains/workflow.ts';
+import { createKeyring } from '../../src/platform/secrets/keyring.ts';
+import type { DomainWatchState } from '../../workflows/domains/contract.ts';
 import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
 import { webhookWorkflowId, type WebhookRecoveryState } from '../../workflows/webhooks/contract.ts';
-import { createTestTenant } from '../support/api.ts';
+import { createTestTenant, TEST_SECRET } from '../support/api.ts';
 import type { TestDnsServer } from '../support/dns/server.ts';
 import { insertPendingDomain, rightRecords } from '../support/domains.ts';
 import { startReceiver, type Answer } from '../support/https-receiver.ts';
@@ -77,6 +80,55 @@ async function age(stage: Stage, id: number, hours: number): Promise<void> {
     [id, hours],
   );
   await stage.client.workflow.getHandle(webhookWorkflowId(id)).signal('wake');
+}
+
+interface RecordedDomain {
+  id: number;
+  name: string;
+  workflowId: string;
+  handle: WorkflowHandle;
+  /** Deletes it, and waits until its workflow has ended. */
+  remove(): Promise<void>;
+}
+
+/** Starts the watch of a new domain. */
+async function watchDomain(
+  { client, database }: Stage,
+  { tenantName, name, providerId = null }: { tenantName: string; name: string; providerId?: number | null },
+): Promise<RecordedDomain> {
+  const tenant = await createTestTenant(database, tenantName);
+  const id = await insertPendingDomain(database, tenant, name);
+  await database.pool.query('update domains set provider_id = $2 where id = $1', [id, providerId]);
+  const start = watchStart({ id, accountId: tenant.accountId, brandId: tenant.brandId });
+  const { workflowId } = start;
+  const handle = await client.workflow.start(start.workflowType, {
+    workflowId,
+    taskQueue: 'orchestration',
+    args: start.input ?? [],
+  });
+  return {
+    id,
+    name,
+    workflowId,
+    handle,
+    async remove() {
+      await database.pool.query('delete from domains where id = $1', [id]);
+      await handle.signal('wake');
+      await handle.result();
+    },
+  };
+}
+
+/** @returns the id of the provider */
+async function addMailgun({ database }: Stage, baseUrl: string): Promise<number> {
+  const settings = {
+    api_key: 'key-0123456789abcdef',
+    webhook_signing_key: 'signing-0123456789abcdef',
+    base_url: baseUrl,
+  };
+  const kind = requireProviderKind('mailgun');
+  const keyring = createKeyring(TEST_SECRET);
+  return (await addProvider(database.pool, keyring, { name: 'recorded', kind, settings })).id;
 }
 
 export const scenarios: Scenario[] = [
@@ -180,34 +232,60 @@ export const scenarios: Scenario[] = [
   {
     // Wrong, then right, then deleted.
     name: 'watch-domain-1',
-    async run({ client, database, dns }) {
-      const tenant = await createTestTenant(database, 'Watched');
-      const name = 'recorded.example';
-      const id = await insertPendingDomain(database, tenant, name);
-      const start = watchStart({ id, accountId: tenant.accountId, brandId: tenant.brandId });
-      const { workflowId } = start;
-      const handle = await client.workflow.start(start.workflowType, {
-        workflowId,
-        taskQueue: 'orchestration',
-        args: start.input ?? [],
-      });
+    async run(stage) {
+      const { database, dns } = stage;
+      const domain = await watchDomain(stage, { tenantName: 'Watched', name: 'recorded.example' });
       const recheck = async (status: string) => {
-        await handle.signal('recheck');
+        await domain.handle.signal('recheck');
         await until(async () => {
           const { rows } = await database.pool.query<{ status: string; checked: boolean }>(
             'select status, checked_at is not null as checked from domains where id = $1',
-            [id],
+            [domain.id],
           );
           return rows[0]?.status === status && rows[0].checked;
         }, 30_000);
       };
       await recheck('pending');
-      Object.assign(dns.zone, rightRecords(id, name));
+      Object.assign(dns.zone, rightRecords(domain.id, domain.name));
       await recheck('verified');
-      await database.pool.query('delete from domains where id = $1', [id]);
-      await handle.signal('wake');
-      await handle.result();
-      return workflowId;
+      await domain.remove();
+      return domain.workflowId;
+    },
+  },
+  {
+    // Its provider is down, then refuses it, then registers it; deleted, it is removed there.
+    name: 'watch-domain-2',
+    run(stage) {
+      let status = 503;
+      let has = false;
+      const answer: Answer = (request, response) => {
+        if (request.method === 'POST') has = status === 200;
+        const code = request.method === 'GET' && !has ? 404 : status;
+        response.writeHead(code, { 'content-type': 'application/json' });
+        response.end(JSON.stringify({ sending_dns_records: [] }));
+      };
+      return withEndpoint(answer, async (url) => {
+        const providerId = await addMailgun(stage, new URL(url).origin);
+        const domain = await watchDomain(stage, {
+          tenantName: 'Provided',
+          name: 'provided.example',
+          providerId,
+        });
+        const registered = (registration: string) =>
+          until(async () => {
+            const state = await domain.handle.query<DomainWatchState>('state');
+            return state.phase === 'sleeping' && state.registration === registration;
+          }, 90_000);
+        await registered('waiting');
+        status = 400;
+        await domain.handle.signal('recheck');
+        await registered('refused');
+        status = 200;
+        await domain.handle.signal('recheck');
+        await registered('done');
+        await domain.remove();
+        return domain.workflowId;
+      });
     },
   },
 ];

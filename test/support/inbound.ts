@@ -1,4 +1,3 @@
-import { createSecretKey } from 'node:crypto';
 import pino from 'pino';
 import {
   type MailListener,
@@ -16,8 +15,8 @@ import { testEvents } from './events.ts';
 
 /** The keys with which the test sender makes return paths and references. */
 export const testMailKeys: MailKeys = {
-  returnPaths: [createSecretKey(Buffer.alloc(32, 1))],
-  references: [createSecretKey(Buffer.alloc(32, 2))],
+  returnPaths: [Buffer.alloc(32, 1)],
+  references: [Buffer.alloc(32, 2)],
 };
 
 /** Starts the listener of the mail role in this process, at mail.test. */

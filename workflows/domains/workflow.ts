@@ -4,6 +4,8 @@ import {
   continueAsNew,
   defineQuery,
   defineSignal,
+  isCancellation,
+  log,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -27,17 +29,23 @@ const { checkDomain, releaseDomainMail } = proxyActivities<DomainActivities>({
   startToCloseTimeout: '1 minute',
   retry,
 });
-/** A provider may be down for long, or refuse its credentials until an operator changes them. */
+/** A provider may be down for long: after these attempts, it is asked again in the next round. */
 const { registerDomain } = proxyActivities<DomainActivities>({
-  startToCloseTimeout: '1 minute',
-  retry: { initialInterval: '1s', maximumInterval: '5 minutes' },
+  startToCloseTimeout: '2 minutes',
+  retry: { initialInterval: '2s', maximumAttempts: 5 },
+});
+/** What a provider keeps costs little, so it is left there if the provider does not take it back in three days. */
+const { unregisterDomain } = proxyActivities<DomainActivities>({
+  startToCloseTimeout: '2 minutes',
+  scheduleToCloseTimeout: '3 days',
+  retry: { initialInterval: '2s', maximumInterval: '1 hour' },
 });
 
 const wake = defineSignal(domainSignals.wake);
 const recheck = defineSignal(domainSignals.recheck);
 const stateQuery = defineQuery<DomainWatchState>(domainQueries.state);
 
-/** A round adds about 13 events. */
+/** A round adds about 16 events. */
 const MAX_ROUNDS = 250;
 const MAX_RUN_MS = 7 * 24 * 3_600_000;
 
@@ -60,6 +68,8 @@ function startRun({ domainId, accountId }: WatchDomainInput): Run {
     state: {
       phase: 'checking',
       status: 'pending',
+      registration: 'waiting',
+      providerError: null,
       problems: [],
       failingSince: null,
       unansweredSince: null,
@@ -82,14 +92,34 @@ function now(): string {
   return new Date().toISOString();
 }
 
-async function check(run: Run): Promise<DomainCheckStep> {
-  const { forced } = run;
-  run.woken = run.forced = false;
+/** If the provider is unavailable, the domain waits for the next round. */
+async function register(run: Run, forced: boolean): Promise<void> {
+  if (run.state.registration === 'done') return;
+  show(run, { phase: 'registering' });
+  try {
+    await registerDomain(run.domainId, now(), forced);
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    log.warn('the domain is not registered yet', { domainId: run.domainId });
+  }
+}
+
+async function check(run: Run, forced: boolean): Promise<DomainCheckStep> {
   show(run, { phase: 'checking' });
   const step = await checkDomain(run.domainId, now(), forced);
-  const { status, problems, failingSince, unansweredSince, nextCheckAt } = step;
-  show(run, { status, problems, failingSince, unansweredSince, nextCheckAt, checks: run.state.checks + 1 });
+  const { gone: _gone, releaseDue: _releaseDue, ...shown } = step;
+  show(run, { ...shown, checks: run.state.checks + 1 });
   return step;
+}
+
+async function unregister(run: Run): Promise<void> {
+  show(run, { phase: 'unregistering' });
+  try {
+    await unregisterDomain(run.domainId);
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    log.warn('the domain stays registered with its provider', { domainId: run.domainId });
+  }
 }
 
 async function release(run: Run): Promise<void> {
@@ -98,9 +128,12 @@ async function release(run: Run): Promise<void> {
   while (!(await releaseDomainMail({ domainId, accountId })));
 }
 
-/** Checks once, and waits until the next check. @returns whether the domain is gone */
+/** Registers the domain if that is left to do, checks once, and waits until the next check. @returns whether the domain is gone */
 async function runRound(run: Run): Promise<boolean> {
-  const step = await check(run);
+  const { forced } = run;
+  run.woken = run.forced = false;
+  await register(run, forced);
+  const step = await check(run, forced);
   if (step.releaseDue) await release(run);
   if (step.gone) return true;
   show(run, { phase: 'sleeping' });
@@ -116,7 +149,6 @@ async function runRound(run: Run): Promise<boolean> {
 export async function watchDomain(input: WatchDomainInput): Promise<void> {
   const run = startRun(input);
   const startedAt = Date.now();
-  await registerDomain(run.domainId);
   for (let round = 1; ; round += 1) {
     if (await runRound(run)) break;
     const old = round >= MAX_ROUNDS || Date.now() - startedAt >= MAX_RUN_MS;
@@ -126,5 +158,6 @@ export async function watchDomain(input: WatchDomainInput): Promise<void> {
       if (!run.forced) await continueAsNew<typeof watchDomain>(input);
     }
   }
+  await unregister(run);
   show(run, { phase: 'done' });
 }

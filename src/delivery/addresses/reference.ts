@@ -1,4 +1,5 @@
-import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
+import { mac } from '../../platform/secrets/mac.ts';
 
 const MAC_BYTES = 16;
 const SHAPE = /^([0-9a-z]{1,11})-([0-9a-z]{1,11})-([A-Za-z0-9_-]{22})$/;
@@ -9,9 +10,8 @@ export interface ReferencedMessage {
   messageId: number;
 }
 
-function mac(key: Buffer | KeyObject, { accountId, messageId }: ReferencedMessage): Buffer {
-  const digest = createHmac('sha256', key).update(`reference:${accountId}:${messageId}`).digest();
-  return digest.subarray(0, MAC_BYTES);
+function macOf(key: Buffer, { accountId, messageId }: ReferencedMessage): Buffer {
+  return mac(key, `reference:${accountId}:${messageId}`, MAC_BYTES);
 }
 
 /**
@@ -19,9 +19,9 @@ function mac(key: Buffer | KeyObject, { accountId, messageId }: ReferencedMessag
  * callback is about a message that Carillon gave to the provider.
  * @param key the subkey `reference`
  */
-export function messageReference(key: Buffer | KeyObject, message: ReferencedMessage): string {
+export function messageReference(key: Buffer, message: ReferencedMessage): string {
   const { accountId, messageId } = message;
-  return `${accountId.toString(36)}-${messageId.toString(36)}-${mac(key, message).toString('base64url')}`;
+  return `${accountId.toString(36)}-${messageId.toString(36)}-${macOf(key, message).toString('base64url')}`;
 }
 
 /**
@@ -29,13 +29,10 @@ export function messageReference(key: Buffer | KeyObject, message: ReferencedMes
  * @param keys every subkey that is still accepted
  * @returns null if the text is not a genuine reference
  */
-export function parseMessageReference(
-  keys: readonly (Buffer | KeyObject)[],
-  text: string,
-): ReferencedMessage | null {
+export function parseMessageReference(keys: readonly Buffer[], text: string): ReferencedMessage | null {
   const [, account, id, given] = SHAPE.exec(text) ?? [];
   if (account === undefined || id === undefined || given === undefined) return null;
   const message = { accountId: parseInt(account, 36), messageId: parseInt(id, 36) };
   const bytes = Buffer.from(given, 'base64url');
-  return keys.some((key) => timingSafeEqual(bytes, mac(key, message))) ? message : null;
+  return keys.some((key) => timingSafeEqual(bytes, macOf(key, message))) ? message : null;
 }

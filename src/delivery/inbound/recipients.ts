@@ -1,4 +1,3 @@
-import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { ReferencedMessage } from '../addresses/reference.ts';
 import { parseReturnPath } from '../addresses/return-path.ts';
@@ -14,13 +13,12 @@ export type InboundRecipient =
 
 /** Every key with which an address or a reference may have been made. */
 export interface MailKeys {
-  returnPaths: readonly KeyObject[];
-  references: readonly KeyObject[];
+  returnPaths: readonly Buffer[];
+  references: readonly Buffer[];
 }
 
 export function mailKeys(keyring: Keyring): MailKeys {
-  const keysFor = (purpose: 'return-path' | 'reference') =>
-    keyring.accepted(purpose).map(({ key }) => createSecretKey(key));
+  const keysFor = (purpose: 'return-path' | 'reference') => keyring.accepted(purpose).map(({ key }) => key);
   return { returnPaths: keysFor('return-path'), references: keysFor('reference') };
 }
 

@@ -1,4 +1,5 @@
 /** Encodes a text part for a 7-bit path (RFC 2045 §6), so that no relay has a reason to change it. */
+import { QuotedPrintableEncoder } from './quoted-printable.ts';
 
 export interface EncodedText {
   transferEncoding: '7bit' | 'quoted-printable' | 'base64';
@@ -17,15 +18,17 @@ export function encodeText(text: string): EncodedText {
   const normal = normalizeText(text);
   if (isPlain(normal)) return { transferEncoding: '7bit', content: normal };
   const bytes = Buffer.from(normal);
-  const quotedPrintable = encodeQuotedPrintable(bytes);
-  if (!isShorterInBase64(quotedPrintable, bytes)) {
-    return { transferEncoding: 'quoted-printable', content: quotedPrintable.toString('latin1') };
+  const encoder = new QuotedPrintableEncoder(bytes);
+  encoder.encode(0, bytes.length);
+  if (!isShorterInBase64(encoder.length, bytes)) {
+    return { transferEncoding: 'quoted-printable', content: encoder.toString() };
   }
   return { transferEncoding: 'base64', content: toBase64Lines(bytes) };
 }
 
-export function isShorterInBase64(quotedPrintable: Buffer, bytes: Buffer): boolean {
-  return quotedPrintable.length > Math.ceil(bytes.length / 3) * 4 * (78 / 76);
+/** @param quotedPrintable the length in quoted-printable */
+export function isShorterInBase64(quotedPrintable: number, bytes: Buffer): boolean {
+  return quotedPrintable > Math.ceil(bytes.length / 3) * 4 * (78 / 76);
 }
 
 /** Base64 in lines of 76 characters, which stand for 57 bytes each. The last line has no CRLF. */
@@ -68,52 +71,5 @@ const LF = 0x0a;
 const SPACE = 0x20;
 const LAST_PRINTABLE = 0x7e;
 const TAB = 0x09;
-const EQUALS = 0x3d;
 const DOT = 0x2e;
 const F = 0x46;
-const hexDigits = Buffer.from('0123456789ABCDEF');
-/** One less than the limit of 76, because a soft break ends with `=`. */
-const maxContentPerLine = 75;
-
-/**
- * Encodes as in RFC 2045 §6.7, and also a dot or `From ` at the start of a line.
- * @param bytes text whose only CR and LF are in CRLF pairs
- */
-export function encodeQuotedPrintable(bytes: Buffer): Buffer {
-  const output = Buffer.allocUnsafe(bytes.length * 4 + 8);
-  let length = 0;
-  let column = 0;
-  for (let index = 0; index < bytes.length; index += 1) {
-    const byte = bytes[index] ?? 0;
-    if (byte === CR) {
-      length = output.writeUInt16BE((CR << 8) | LF, length);
-      column = 0;
-      index += 1;
-      continue;
-    }
-    let literal = isLiteral(bytes, index, byte);
-    if (column + (literal ? 1 : 3) > maxContentPerLine) {
-      output[length] = EQUALS;
-      length = output.writeUInt16BE((CR << 8) | LF, length + 1);
-      column = 0;
-    }
-    if (column === 0 && literal) literal = !isFragileAtLineStart(bytes, index, byte);
-    if (!literal) {
-      output[length++] = EQUALS;
-      output[length++] = hexDigits[byte >> 4] ?? 0;
-    }
-    output[length++] = literal ? byte : (hexDigits[byte & 15] ?? 0);
-    column += literal ? 1 : 3;
-  }
-  return output.subarray(0, length);
-}
-
-function isLiteral(bytes: Buffer, index: number, byte: number): boolean {
-  if (byte === SPACE || byte === TAB) return index + 1 < bytes.length && bytes[index + 1] !== CR;
-  return byte > SPACE && byte < 0x7f && byte !== EQUALS;
-}
-
-function isFragileAtLineStart(bytes: Buffer, index: number, byte: number): boolean {
-  if (byte === DOT) return true;
-  return byte === F && bytes.toString('latin1', index, index + 5) === 'From ';
-}

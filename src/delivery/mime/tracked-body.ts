@@ -4,7 +4,8 @@
  */
 import { hash } from 'node:crypto';
 import { relaxedBody, squeezeSpace } from '../dkim/canonical.ts';
-import { encodeQuotedPrintable, isShorterInBase64, toBase64Lines } from './body-encoding.ts';
+import { isShorterInBase64, toBase64Lines } from './body-encoding.ts';
+import { QuotedPrintableEncoder } from './quoted-printable.ts';
 import type { TrackedHtml } from './tracked-html.ts';
 
 /** Bytes of a line in base64. */
@@ -14,88 +15,71 @@ const LINE_LENGTH = 78;
 /** In quoted-printable, a token may stand at the start of a line: this character needs no encoding there. */
 const PLACEHOLDER = 'x';
 
-const CR = 0x0d;
-const EQUALS = 0x3d;
-
 /** Where tokens go in encoded text. Plain data, so that a thread can return it. */
 export type TokenPlaces =
-  /** Four numbers for each run of characters in a line: slot, offset in the token, offset in the text, length. */
-  | { encoding: 'quoted-printable'; runs: Int32Array }
-  /** The text before its encoding, the offset of each slot in it, and the offset of its base64 in the text. */
+  /** Four numbers for each run of characters in a line: slot, offset in the token, offset in the encoded text, length. */
+  | { encoding: 'quoted-printable'; runs: Int32Array; at: number }
+  /** The text before its encoding, and the offset of each slot in it. */
   | { encoding: 'base64'; raw: Uint8Array; slotsAt: Int32Array; at: number };
 
 interface EncodedHtml {
   transferEncoding: 'quoted-printable' | 'base64';
   content: string;
+  /** `at`, where the encoded text begins, is 0. */
   places: TokenPlaces;
 }
 
-/**
- * Finds the runs of the slots in quoted-printable text.
- * @param slotsAt offset of each slot in the text before its encoding
- */
-function findRuns(encoded: Buffer, { slots }: TrackedHtml, slotsAt: Int32Array): Int32Array {
-  const runs: number[] = [];
-  let rawAt = 0;
-  let slot = 0;
-  for (let at = 0; at < encoded.length && slot < slots.length;) {
-    const start = slotsAt[slot] ?? 0;
-    const offset = rawAt - start;
-    const byte = encoded[at];
-    if (byte === EQUALS && encoded[at + 1] === CR) {
-      at += 3;
-    } else if (offset >= 0) {
-      const length = slots[slot]?.length ?? 0;
-      const lineEnd = encoded.indexOf(EQUALS, at);
-      const run = Math.min(length - offset, (lineEnd === -1 ? encoded.length : lineEnd) - at);
-      runs.push(slot, offset, at, run);
-      rawAt += run;
-      at += run;
-      if (offset + run === length) slot += 1;
-    } else if (byte === EQUALS) {
-      at += 3;
-      rawAt += 1;
-    } else {
-      at += 1;
-      rawAt += 1;
+/** The text with placeholders, and the offset of each slot in it. */
+function withPlaceholders({ pieces, slots }: TrackedHtml): { raw: Buffer; slotsAt: Int32Array } {
+  const slotsAt = new Int32Array(slots.length);
+  let text = '';
+  for (const [n, piece] of pieces.entries()) {
+    text += piece;
+    const slot = slots[n];
+    if (!slot) continue;
+    slotsAt[n] = text.length;
+    text += PLACEHOLDER.repeat(slot.length);
+  }
+  const raw = Buffer.from(text);
+  // In ASCII, the offsets of characters are those of bytes.
+  if (raw.length > text.length) {
+    let shift = 0;
+    for (const [n, at] of slotsAt.entries()) {
+      const piece = pieces[n] ?? '';
+      shift += Buffer.byteLength(piece) - piece.length;
+      slotsAt[n] = at + shift;
     }
   }
-  return Int32Array.from(runs);
+  return { raw, slotsAt };
 }
 
 /** Encodes an HTML part with placeholders, in the shorter of quoted-printable and base64. */
 export function encodeTracked(html: TrackedHtml): EncodedHtml {
-  const slotsAt = new Int32Array(html.slots.length);
-  const parts: Buffer[] = [];
-  let length = 0;
-  for (const [n, piece] of html.pieces.entries()) {
-    const bytes = Buffer.from(piece);
-    parts.push(bytes);
-    length += bytes.length;
-    const slot = html.slots[n];
-    if (!slot) continue;
-    slotsAt[n] = length;
-    parts.push(Buffer.alloc(slot.length, PLACEHOLDER));
-    length += slot.length;
+  const { raw, slotsAt } = withPlaceholders(html);
+  const encoder = new QuotedPrintableEncoder(raw);
+  const runs: number[] = [];
+  let done = 0;
+  for (const [slot, { length }] of html.slots.entries()) {
+    const start = slotsAt[slot] ?? 0;
+    encoder.encode(done, start);
+    done = start + length;
+    encoder.copy(start, done, (first, at, count) => runs.push(slot, first - start, at, count));
   }
-  const raw = Buffer.concat(parts);
-  const quotedPrintable = encodeQuotedPrintable(raw);
-  if (isShorterInBase64(quotedPrintable, raw)) {
+  encoder.encode(done, raw.length);
+  if (isShorterInBase64(encoder.length, raw)) {
     const places = { encoding: 'base64', raw: new Uint8Array(raw), slotsAt, at: 0 } as const;
     return { transferEncoding: 'base64', content: toBase64Lines(raw), places };
   }
-  const runs = findRuns(quotedPrintable, html, slotsAt);
   return {
     transferEncoding: 'quoted-printable',
-    content: quotedPrintable.toString('latin1'),
-    places: { encoding: 'quoted-printable', runs },
+    content: encoder.toString(),
+    places: { encoding: 'quoted-printable', runs: new Int32Array(runs), at: 0 },
   };
 }
 
 /** The same places in a text that begins `shift` characters earlier. */
 export function shiftPlaces(places: TokenPlaces, shift: number): TokenPlaces {
-  if (places.encoding === 'base64') return { ...places, at: places.at + shift };
-  return { ...places, runs: places.runs.map((value, n) => (n % 4 === 2 ? value + shift : value)) };
+  return { ...places, at: places.at + shift };
 }
 
 /**
@@ -110,14 +94,26 @@ export function writeTokens(
   places: TokenPlaces,
   tokens: readonly string[],
 ): void {
-  if (places.encoding === 'quoted-printable') {
-    const { runs } = places;
-    for (let n = 0; n < runs.length; n += 4) {
-      const [slot = 0, offset = 0, at = 0, length = 0] = runs.subarray(n, n + 4);
-      target.write((tokens[slot] ?? '').slice(offset, offset + length), start + at, 'latin1');
-    }
-    return;
+  const begin = start + places.at;
+  if (places.encoding === 'quoted-printable') writeRuns(target, begin, places.runs, tokens);
+  else writeLines(target, begin, places, tokens);
+}
+
+function writeRuns(target: Buffer, begin: number, runs: Int32Array, tokens: readonly string[]): void {
+  for (let n = 0; n < runs.length; n += 4) {
+    const token = tokens[runs[n] ?? 0] ?? '';
+    const offset = runs[n + 1] ?? 0;
+    const length = runs[n + 3] ?? 0;
+    target.write(token.slice(offset, offset + length), begin + (runs[n + 2] ?? 0), 'latin1');
   }
+}
+
+function writeLines(
+  target: Buffer,
+  begin: number,
+  places: { raw: Uint8Array; slotsAt: Int32Array },
+  tokens: readonly string[],
+): void {
   const raw = Buffer.from(places.raw);
   let nextLine = 0;
   for (const [slot, token] of tokens.entries()) raw.write(token, places.slotsAt[slot] ?? 0, 'latin1');
@@ -127,7 +123,7 @@ export function writeTokens(
     nextLine = Math.floor((at + token.length - 1) / LINE_BYTES) + 1;
     for (let line = first; line < nextLine; line += 1) {
       const text = raw.toString('base64', line * LINE_BYTES, (line + 1) * LINE_BYTES);
-      target.write(text, start + places.at + line * LINE_LENGTH, 'latin1');
+      target.write(text, begin + line * LINE_LENGTH, 'latin1');
     }
   }
 }
@@ -148,11 +144,10 @@ export function canonicalizeTracked(body: Buffer, places: TokenPlaces): Canonica
     done = at;
     return length;
   };
-  if (places.encoding === 'base64') {
-    return { body: canonical, places: { ...places, at: moved(places.at) } };
-  }
-  const runs = places.runs.map((value, n) => (n % 4 === 2 ? moved(value) : value));
-  return { body: canonical, places: { ...places, runs } };
+  const { at } = places;
+  if (places.encoding === 'base64') return { body: canonical, places: { ...places, at: moved(at) } };
+  const runs = places.runs.map((value, n) => (n % 4 === 2 ? moved(at + value) : value));
+  return { body: canonical, places: { ...places, runs, at: 0 } };
 }
 
 /** The value of `bh=` for a body with these tokens. */

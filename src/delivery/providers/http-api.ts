@@ -1,6 +1,7 @@
 /** What all providers with an HTTP API share: requests through egress, and what their results mean for a message. */
 import type { Config } from '../../config.ts';
 import type { Egress } from '../../platform/egress/client.ts';
+import { clipText } from '../bounces.ts';
 import type { HandOverOutcome } from './port.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -67,6 +68,47 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * A service refuses a domain: the same request would be refused again. The message is for the client; the cause has what
+ * only the operator may read.
+ */
+export class DomainRefusedError extends Error {}
+
+/** What is special about a response to a request about a domain. */
+export interface DomainResponse {
+  /** The service's own name. */
+  title: string;
+  method: ApiRequest['method'];
+  /** The service's words. */
+  words: string;
+  /** The error passes, although its status says otherwise. */
+  temporary?: boolean;
+  /** Whether the response is about the credentials of the installation; by default with the status 401 and 403. */
+  credentials?: boolean;
+}
+
+/** Statuses that say nothing about the domain: time-outs and throttling. */
+const PASSING_STATUSES = [408, 425, 429];
+
+/**
+ * The error of a request about a domain: a {@link DomainRefusedError} for a 4xx response that would come again, else an
+ * error that may pass. What a look-up does not find may be there a moment later. What a service says about the
+ * credentials of the installation is not for the client.
+ */
+export function domainError(result: ApiResult, response: DomainResponse): Error {
+  const { title, method, words } = response;
+  if (result.kind !== 'response') return new Error(`${title}: ${result.reason}`);
+  const { status } = result;
+  const text = clipText(`${title} refused: ${words}`.trim());
+  const final = status >= 400 && status < 500 && !PASSING_STATUSES.includes(status);
+  const { temporary = status === 404 && method === 'GET', credentials = status === 401 || status === 403 } =
+    response;
+  if (!final || temporary) return new Error(text);
+  if (!credentials) return new DomainRefusedError(text);
+  const shown = `${title} does not accept the credentials of this installation (HTTP ${status})`;
+  return new DomainRefusedError(shown, { cause: new Error(text) });
 }
 
 /** How a service's responses to a hand-over are read. */

@@ -65,12 +65,18 @@ export interface ProviderDnsRecord {
 
 /** How a service learns of sending domains. */
 export interface ProviderDomains<Settings> {
-  /** Registers the domain; it may be registered already. Rejects with a message for the operator. */
-  registerDomain(domain: string, settings: Settings, deps: ProviderDeps): Promise<void>;
+  /**
+   * Registers the domain; it may be registered already.
+   * @returns whether it was registered by this call
+   * @throws DomainRefusedError if the service refuses the domain for good; other errors may pass, see `domainError`
+   */
+  registerDomain(domain: string, settings: Settings, deps: ProviderDeps): Promise<boolean>;
   /** The records that the service asks for. The domain is registered. */
   dnsRecords(domain: string, settings: Settings, deps: ProviderDeps): Promise<ProviderDnsRecord[]>;
   /** Called when the domain is verified: asks the service to look at the records now, if it does not by itself. */
   verifyDomain?(domain: string, settings: Settings, deps: ProviderDeps): Promise<void>;
+  /** Removes the registration, which may be gone already. Called only for one that `registerDomain` has made. */
+  removeDomain(domain: string, settings: Settings, deps: ProviderDeps): Promise<void>;
   /** Whether Carillon signs with the domain's own keys, because the service takes complete messages unchanged. */
   readonly carillonSigns: boolean;
 }

@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { type EmailAddress, parseEmailAddress } from '../addresses/email.ts';
 import { messageReference } from '../addresses/reference.ts';
@@ -21,9 +20,9 @@ import type { LinkTracker } from './tracked-links.ts';
 export interface ComposeDeps {
   /** The domain of Message-ID, and of the return path of messages from the service's own addresses. */
   mailDomain: string;
-  returnPathKey: KeyObject;
+  returnPathKey: Buffer;
   /** Signs the references that providers keep. */
-  referenceKey: KeyObject;
+  referenceKey: Buffer;
   /** Parses a sender's address, with a cache: many messages have the same sender. */
   readSender: (text: string) => ReturnType<typeof parseEmailAddress>;
   /** Returns a promise for a content that a thread prepares. */
@@ -125,26 +124,42 @@ function addressEmail(
       message_id: String(message.messageId),
     },
     reference,
-    content: tokens && prepared.tracked ? trackedContent(content, prepared.tracked.html, tokens) : content,
+    content:
+      tokens && prepared.tracked ? new TrackedContent(content, prepared.tracked.html, tokens) : content,
     built: complete,
   });
   return built instanceof Promise ? built.then(outgoing) : outgoing(built);
 }
 
 /** The content with its tracked HTML, which is put together only for providers that do not take a complete message. */
-function trackedContent(
-  content: EmailContent,
-  tracked: TrackedHtml,
-  tokens: readonly string[],
-): EmailContent {
-  let html: string | undefined;
-  return Object.defineProperty({ ...content }, 'html', {
-    enumerable: true,
-    get: () => (html ??= htmlWithTokens(tracked, tokens)),
-  });
+class TrackedContent implements EmailContent {
+  readonly subject: string;
+  readonly text: string | null;
+  readonly from: EmailAddress;
+  readonly replyTo: EmailAddress | null;
+  readonly headers: Record<string, string>;
+  readonly feedbackId: string;
+  readonly #tracked: TrackedHtml;
+  readonly #tokens: readonly string[];
+  #html: string | undefined;
+
+  constructor(content: EmailContent, tracked: TrackedHtml, tokens: readonly string[]) {
+    this.subject = content.subject;
+    this.text = content.text;
+    this.from = content.from;
+    this.replyTo = content.replyTo;
+    this.headers = content.headers;
+    this.feedbackId = content.feedbackId ?? '';
+    this.#tracked = tracked;
+    this.#tokens = tokens;
+  }
+
+  get html(): string {
+    return (this.#html ??= htmlWithTokens(this.#tracked, this.#tokens));
+  }
 }
 
-export function composeSms(message: BatchMessage, referenceKey: KeyObject): OutgoingSms {
+export function composeSms(message: BatchMessage, referenceKey: Buffer): OutgoingSms {
   return {
     messageId: message.messageId,
     attempt: message.attempt,

@@ -1,4 +1,3 @@
-import { createSecretKey } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { parseEmailAddress } from '../addresses/email.ts';
 import { DEFAULT_PROVIDER, type QueueShare } from '../backlog.ts';
@@ -73,8 +72,6 @@ function composeDeps(settings: EmailChannelSettings, threads: PreparePool): Comp
   });
   return {
     ...settings,
-    returnPathKey: createSecretKey(settings.returnPathKey),
-    referenceKey: createSecretKey(settings.referenceKey),
     readSender: (text) => senders.memo(text),
     prepare: createContentCache(threads.prepare),
   };
@@ -210,13 +207,12 @@ export function createSmsChannel(
   share: NamedShare = defaultShare(provider),
   optOut: (message: BatchMessage) => Promise<void> = () => Promise.resolve(),
 ): ProviderChannel {
-  const key = createSecretKey(referenceKey);
   return {
     channel: 'sms',
     ...share,
     concurrency: provider.concurrency,
     async handOver(batch) {
-      const outcomes = await provider.handOver(batch.map((message) => composeSms(message, key)));
+      const outcomes = await provider.handOver(batch.map((message) => composeSms(message, referenceKey)));
       const refused = batch.filter((_, index) => isOptOut(outcomes[index]));
       await Promise.all(refused.map(optOut));
       return outcomes;

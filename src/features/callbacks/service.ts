@@ -1,4 +1,4 @@
-import { createHash, createSecretKey } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { parseMessageReference } from '../../delivery/addresses/reference.ts';
 import type { DeliveryFact } from '../../delivery/facts.ts';
@@ -47,7 +47,7 @@ export interface Callbacks {
 }
 
 export function createCallbacks({ keyring, egress, recording, takeSms, log }: CallbackDeps): Callbacks {
-  const keys = keyring.accepted('reference').map(({ key }) => createSecretKey(key));
+  const keys = keyring.accepted('reference').map(({ key }) => key);
 
   /** @returns null if the fact has no genuine reference: it is about mail that Carillon did not send */
   function deliveryFact(provider: string, fact: ProviderFact): DeliveryFact | null {

@@ -21,6 +21,7 @@ export class DomainModel extends TenantModel {
     'return_path_host',
     'tracking_host',
     'provider_records',
+    'provider_error',
     'carillon_signs',
     'checks',
     'checking_since',
@@ -46,6 +47,7 @@ export class DomainModel extends TenantModel {
   declare return_path_host: string;
   declare tracking_host: string;
   declare provider_records: ProviderDnsRecord[] | null;
+  declare provider_error: string | null;
   declare carillon_signs: boolean;
   declare checks: RecordChecks;
   declare ed25519_valid: boolean;
@@ -67,6 +69,11 @@ export class DomainModel extends TenantModel {
 
 export type DomainRow = ModelObject<DomainModel>;
 
+/** Whether the records of a domain are known: its provider, if it has a named one, has named those that it asks for. */
+export function isRegistered(row: Pick<DomainRow, 'provider_id' | 'provider_records'>): boolean {
+  return row.provider_id === null || row.provider_records !== null;
+}
+
 /** What a domain's records are made from beside its row. */
 interface Related {
   domain_id: number;
@@ -76,11 +83,16 @@ interface Related {
 
 export type DomainRelated = Omit<Related, 'domain_id'>;
 
-/** @returns null if there is no email provider of this name */
-export async function findProviderId(db: Queryable, name: string): Promise<number | null> {
+/** @returns null if there is no email provider of this name, or it is reserved for other accounts */
+export async function findProviderId(
+  db: Queryable,
+  { accountId }: Pick<Tenant, 'accountId'>,
+  name: string,
+): Promise<number | null> {
   const { rows } = await db.query<{ id: number }>(
-    `select id from providers where name = $1 and channel = 'email' and removed_at is null`,
-    [name],
+    `select id from providers where name = $1 and channel = 'email' and removed_at is null
+       and (account_ids is null or $2 = any(account_ids))`,
+    [name, accountId],
   );
   return rows[0]?.id ?? null;
 }
@@ -206,16 +218,51 @@ export async function endRelease(db: Queryable, id: number): Promise<void> {
   await db.query('update domains set release_due = false where id = $1 and release_due', [id]);
 }
 
-/** Stores what the named provider of a domain asks for, unless it is stored already. */
+/**
+ * Stores what the named provider of a domain asks for, unless it is stored already. Only now can the client publish all
+ * records, so the schedule of checks begins.
+ */
 export async function saveProviderRecords(
   db: Queryable,
   id: number,
   { records, carillonSigns }: ProviderDemand,
+  asOf: Date,
 ): Promise<void> {
   await db.query(
-    `update domains set provider_records = $2, carillon_signs = $3, updated_at = now()
+    `update domains set provider_records = $2, carillon_signs = $3, provider_error = null,
+       status = case when status = 'failed' and lost_at is null then 'pending' else status end,
+       checking_since = $4, next_check_at = $4::timestamptz + interval '1 minute',
+       engine_expected_by = $4::timestamptz + interval '1 minute' + ${ENGINE_GRACE}, updated_at = now()
      where id = $1 and provider_id is not null and provider_records is null`,
-    [id, JSON.stringify(records), carillonSigns],
+    [id, JSON.stringify(records), carillonSigns, asOf],
+  );
+}
+
+/** Replaces the optional records that a provider asks for. A verified domain must not fail for a record that is new. */
+export async function saveOptionalRecords(
+  db: Queryable,
+  id: number,
+  records: readonly ProviderDnsRecord[],
+): Promise<void> {
+  await db.query(
+    `update domains set updated_at = now(), provider_records =
+       jsonb_path_query_array(provider_records, '$[*] ? (@.required == true)') || $2::jsonb
+     where id = $1 and provider_records is not null`,
+    [id, JSON.stringify(records.filter(({ required }) => !required))],
+  );
+}
+
+/** Stores why the named provider of a domain refuses it, and makes a check due, which decides when to ask again. */
+export async function saveProviderError(
+  db: Queryable,
+  id: number,
+  reason: string,
+  asOf: Date,
+): Promise<void> {
+  await db.query(
+    `update domains set provider_error = $2, next_check_at = least(next_check_at, $3), updated_at = now()
+     where id = $1 and provider_id is not null and provider_records is null`,
+    [id, reason, asOf],
   );
 }
 

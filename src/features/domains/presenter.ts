@@ -1,6 +1,6 @@
 import { dkimRecord } from '../../delivery/dkim/sign.ts';
 import type { DomainRecordView } from './events.ts';
-import type { DomainRelated, DomainRow } from './model.ts';
+import { type DomainRelated, type DomainRow, isRegistered } from './model.ts';
 import { type DomainRecord, recordsOf, type ServiceHosts } from './records.ts';
 import type { DomainResource } from './schema.ts';
 
@@ -58,13 +58,13 @@ export function presentDomain(
   { hosts, defaultProvider }: DomainPresentation,
 ): DomainResource {
   const { row, related } = domain;
-  const waitsForProvider = row.provider_id !== null && row.provider_records === null;
   return {
     id: row.id,
     name: row.name,
     provider: related.provider ?? defaultProvider,
     status: row.status,
-    dns_records: waitsForProvider ? null : presentRecords(recordsOfDomain(domain, hosts), row.checks),
+    dns_records: isRegistered(row) ? presentRecords(recordsOfDomain(domain, hosts), row.checks) : null,
+    provider_error: row.provider_error,
     verified_at: row.verified_at?.toISOString() ?? null,
     created_at: row.created_at.toISOString(),
   };

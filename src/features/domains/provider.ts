@@ -25,37 +25,57 @@ export interface ProviderDemand {
 
 async function providerOf(
   { keyring, providers }: ProviderAccess,
-  { provider_id: id }: ProvidedDomain,
+  { provider_id: id }: Pick<ProvidedDomain, 'provider_id'>,
 ): Promise<NamedProvider | null> {
   return id === null ? null : findProvider(providers.pool, keyring, id);
 }
 
 /**
  * Registers a domain with its provider. It may be registered already.
+ * @param created called if the registration is new, before anything else may fail
  * @returns what the provider asks for: nothing if it knows no domains, or was removed
- * @throws Error if the provider cannot be reached, or refuses; the message is for the operator
+ * @throws DomainRefusedError if the provider refuses the domain; other errors may pass, and their messages are for the
+ *   operator
  */
 export async function registerWithProvider(
   access: ProviderAccess,
   domain: ProvidedDomain,
+  created: () => Promise<void>,
 ): Promise<ProviderDemand> {
   const provider = await providerOf(access, domain);
   const domains = provider?.kind.domains;
   if (!provider || !domains) return { records: [], carillonSigns: true };
-  await domains.registerDomain(domain.name, provider.settings, access.providers);
+  if (await domains.registerDomain(domain.name, provider.settings, access.providers)) await created();
   const records = await domains.dnsRecords(domain.name, provider.settings, access.providers);
   return { records, carillonSigns: domains.carillonSigns };
+}
+
+/** Removes the registration of a domain at its provider, unless the provider was removed. @throws Error if it cannot */
+export async function removeFromProvider(
+  access: ProviderAccess,
+  domain: Omit<ProvidedDomain, 'id'>,
+): Promise<void> {
+  const provider = await providerOf(access, domain);
+  await provider?.kind.domains?.removeDomain(domain.name, provider.settings, access.providers);
 }
 
 /**
  * Asks the provider to look at the records of a domain that are right now. If that fails, the provider finds them by
  * itself later, or refuses mail of the domain until then.
+ * @returns the records that the provider asks for afterwards; null: they are the same as before, or not known
  */
-export async function verifyWithProvider(access: ProviderAccess, domain: ProvidedDomain): Promise<void> {
+export async function verifyWithProvider(
+  access: ProviderAccess,
+  domain: ProvidedDomain,
+): Promise<ProviderDnsRecord[] | null> {
   try {
     const provider = await providerOf(access, domain);
-    await provider?.kind.domains?.verifyDomain?.(domain.name, provider.settings, access.providers);
+    const domains = provider?.kind.domains;
+    if (!provider || !domains?.verifyDomain) return null;
+    await domains.verifyDomain(domain.name, provider.settings, access.providers);
+    return await domains.dnsRecords(domain.name, provider.settings, access.providers);
   } catch (error) {
     access.log.warn({ err: error, domain_id: domain.id }, 'provider not asked to verify a domain');
+    return null;
   }
 }

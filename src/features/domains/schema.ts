@@ -43,6 +43,14 @@ export const domainResource = z
       .array(domainRecordSchema)
       .nullable()
       .meta({ description: 'The records to publish. null: the provider has not named its records yet.' }),
+    provider_error: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'Why the provider refuses to register the domain, at most 500 characters. It is asked again once a day, and by ' +
+          '`POST /domains/{id}/recheck`. null: it does not refuse it.',
+      }),
     verified_at: time.nullable(),
     created_at: time,
   })

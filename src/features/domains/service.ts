@@ -26,6 +26,7 @@ import {
 import { parseDomainName } from './name.ts';
 import { type DomainPresentation, presentDomain } from './presenter.ts';
 import { trackingHostOf } from './records.ts';
+import { beginRegistration, endRegistration } from './registrations.ts';
 import type { CreateDomainBody, DomainResource } from './schema.ts';
 import { watchStart, watchWake } from './workflow.ts';
 
@@ -54,7 +55,7 @@ export interface DomainManager {
    * @throws AppError validation_error; forbidden; conflict if the brand has the domain already
    */
   prepare(tenant: Tenant, body: CreateDomainBody): Promise<PreparedDomain>;
-  /** @param trx the caller's transaction @throws AppError conflict */
+  /** @param trx the caller's transaction @throws AppError conflict; validation_error if too many names are not proved */
   create(trx: Queryable, tenant: Tenant, prepared: PreparedDomain): Promise<DomainResource>;
   list(tenant: Tenant, page: Page): Promise<{ domains: DomainResource[]; count: RowCount }>;
   /** @throws AppError not_found */
@@ -87,9 +88,9 @@ function createKeyMaker(): typeof generateDomainKeys {
 function createPrepare({ pool, own, presentation }: DomainManagerDeps): DomainManager['prepare'] {
   const makeKeys = createKeyMaker();
 
-  async function providerOf(name: string | undefined): Promise<number | null> {
+  async function providerOf(tenant: Tenant, name: string | undefined): Promise<number | null> {
     if (name === undefined || name === presentation.defaultProvider) return null;
-    const id = await findProviderId(pool, name);
+    const id = await findProviderId(pool, tenant, name);
     if (id === null) throw invalid({ 'domain.provider': ['is not the name of an email provider'] });
     return id;
   }
@@ -98,7 +99,7 @@ function createPrepare({ pool, own, presentation }: DomainManagerDeps): DomainMa
     const parsed = parseDomainName(domain.name, own);
     if ('error' in parsed) throw invalid({ 'domain.name': [parsed.error] });
     const { name } = parsed;
-    const providerId = await providerOf(domain.provider);
+    const providerId = await providerOf(tenant, domain.provider);
     const { capabilities, taken, count } = await findRoom(pool, tenant, name);
     if (!capabilitiesOf(capabilities).custom_domains) {
       throw new AppError('forbidden', 'this account may not register domains');
@@ -144,6 +145,7 @@ async function insertWithKeys(
     tracking_host: trackingHostOf(name),
   });
   if (!row) throw conflict(name);
+  await beginRegistration(trx, tenant, row);
   await insertDomainKeys({ db: trx, keyring }, { id, name, accountId: tenant.accountId }, keys);
   await appendToOutbox(trx, { kind: 'start', ...watchStart(watched(row)) });
   return row;
@@ -182,7 +184,8 @@ export function createDomainManager(deps: DomainManagerDeps): DomainManager {
         const shown = await present(trx, await findDomain(trx, tenant, id));
         const row = await deleteDomain(trx, tenant, id);
         if (!row) throw notFound('domain');
-        // The workflow ends, and makes the mail that waits for the domain fail.
+        await endRegistration(trx, row);
+        // The workflow makes the mail that waits for the domain fail, removes what it registered, and ends.
         await appendToOutbox(trx, watchWake(watched(row)));
         return shown;
       });

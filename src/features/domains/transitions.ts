@@ -112,6 +112,17 @@ function afterCheckOf(state: DomainState, verdict: Verdict, asOf: Date): Omit<Tr
 }
 
 /**
+ * What follows while a provider has not named its records, so that nothing can be checked. A provider that is down does
+ * not use up the time of a pending domain; one that refuses it does, and is asked once a day.
+ * @param refused the provider refuses the domain
+ */
+export function whileUnregistered(state: DomainState, refused: boolean, asOf: Date): Transition {
+  if (!refused) return { state, change: null, nextCheckAt: nextCheck({ ...state, status: 'pending' }, asOf) };
+  const changed = state.status === 'pending' ? afterCheckOf(state, 'unanswered', asOf).state : state;
+  return { state: changed, change: null, nextCheckAt: after(asOf, DAY_MS) };
+}
+
+/**
  * What a check makes of a domain. A right answer verifies it at once and ends all trouble. A wrong or missing answer
  * counts only if it is repeated, so that neither one bad reply nor name servers that are down take a domain away.
  * @param verdict `refused` for a domain whose key may not prove the name now

@@ -1,4 +1,16 @@
+import { batchTask, daysBefore } from '../../platform/housekeeping/task.ts';
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 import { domainSource } from './workflow.ts';
 
-export const domainsUpkeep: Upkeep = { expectedWorkflows: [domainSource] };
+/** How long a domain that was deleted counts among the names of its account. */
+const DELETED_DAYS = 1;
+
+/** What is still to be removed at its provider stays, for operators. */
+const deletedRegistrations = batchTask(
+  'deleted_registrations',
+  `delete from provider_registrations where domain_id = any (array(
+     select domain_id from provider_registrations where deleted_at < $1 and not created limit $2))`,
+  (_deps, asOf) => daysBefore(asOf, DELETED_DAYS),
+);
+
+export const domainsUpkeep: Upkeep = { tasks: [deletedRegistrations], expectedWorkflows: [domainSource] };

@@ -1,4 +1,6 @@
 import type pg from 'pg';
+import type { DomainRegistration } from '../../../workflows/domains/contract.ts';
+import { DomainRefusedError } from '../../delivery/providers/http-api.ts';
 import { releaseDomainPage, waitsForDomain } from '../../delivery/limits/release-domain.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
@@ -14,14 +16,26 @@ import {
   endRelease,
   findById,
   findRelated,
+  isRegistered,
   lockClaims,
   saveCheck,
+  saveOptionalRecords,
+  saveProviderError,
   saveProviderRecords,
 } from './model.ts';
 import { type LoadedDomain, presentRecords, recordsOfDomain } from './presenter.ts';
 import { type ProviderAccess, registerWithProvider, verifyWithProvider } from './provider.ts';
 import type { DomainRecord, ServiceHosts } from './records.ts';
-import { afterCheck, type DomainChange, type DomainState, lose, nextCheck } from './transitions.ts';
+import { createUnregister, noteCreated } from './registrations.ts';
+import {
+  afterCheck,
+  type DomainChange,
+  type DomainState,
+  lose,
+  nextCheck,
+  type Transition,
+  whileUnregistered,
+} from './transitions.ts';
 import { watchWake } from './workflow.ts';
 
 export interface DomainWatchDeps {
@@ -36,22 +50,31 @@ export interface DomainWatchDeps {
 /** What is known of a domain after a check. */
 export interface CheckedDomain {
   row: DomainRow;
+  registration: DomainRegistration;
   /** The required records that are not right, by key. */
   problems: { key: string; valid: 'false' | 'unknown' }[];
 }
 
 export interface DomainWatch {
   /**
-   * Checks the records of a domain if that is due, and records what follows.
+   * Checks the records of a domain if that is due, and records what follows. A domain whose provider has not named its
+   * records is not verified.
    * @param force check even if it is not due
    * @returns null if the domain was deleted
    */
   check(domainId: number, asOf: Date, force: boolean): Promise<CheckedDomain | null>;
   /**
-   * Registers a domain with its named provider, and stores the records that the provider asks for.
+   * Registers a domain with its named provider, and stores the records that the provider asks for, or why it refuses the
+   * domain. After a refusal it is asked again once a check is due.
+   * @param force ask even if no check is due
+   * @throws Error if the provider cannot be reached; that may pass
+   */
+  register(domainId: number, asOf: Date, force: boolean): Promise<void>;
+  /**
+   * Removes the registration of a deleted domain at its provider, if Carillon made it and no other domain uses it.
    * @throws Error if the provider cannot be reached, or refuses
    */
-  register(domainId: number): Promise<void>;
+  unregister(domainId: number): Promise<void>;
   /**
    * Releases a page of the mail that waits for the domain.
    * @returns whether nothing is left
@@ -137,28 +160,44 @@ interface Recorded {
   queued: QueuedWork[];
 }
 
-/** Locks all claims of the name, so that two of them cannot prove it at once. @returns null if the domain is gone */
-async function record(trx: Queryable, deps: DomainWatchDeps, look: Look): Promise<Recorded | null> {
+/** @param holder the claim that is verified, if it is another one */
+function transitionOf(look: Look, row: DomainRow, holder: DomainRow | undefined): Transition {
   const { domain, records, checks, asOf } = look;
-  const claims = await lockClaims(trx, domain.row.name);
-  const row = claims.find(({ id }) => id === domain.row.id);
-  if (!row) return null;
-  // Another run of this activity has recorded a check since.
-  if (row.checked_at?.getTime() !== domain.row.checked_at?.getTime())
-    return { row, change: null, queued: [] };
-  const holder = claims.find(({ id, status }) => status === 'verified' && id !== row.id);
   const before = stateOf(row);
+  if (!isRegistered(domain.row)) return whileUnregistered(before, row.provider_error !== null, asOf);
   // A key that has left the DNS and comes back is a new proof.
   if (checks.dkim_rsa?.valid === 'false') before.takenOver = false;
   const verdict = verdictOf(records, checks);
   const barred = verdict === 'passed' && holder !== undefined && before.takenOver;
-  const { state, change, nextCheckAt } = afterCheck(before, barred ? 'refused' : verdict, asOf);
+  return afterCheck(before, barred ? 'refused' : verdict, asOf);
+}
+
+/** Locks all claims of the name, so that two of them cannot prove it at once. @returns null if the domain is gone */
+async function record(trx: Queryable, deps: DomainWatchDeps, look: Look): Promise<Recorded | null> {
+  const { domain, checks, asOf } = look;
+  const claims = await lockClaims(trx, domain.row.name);
+  const row = claims.find(({ id }) => id === domain.row.id);
+  if (!row) return null;
+  // Another run of this activity has recorded a check since.
+  if (
+    row.checked_at?.getTime() !== domain.row.checked_at?.getTime() ||
+    isRegistered(row) !== isRegistered(domain.row)
+  ) {
+    return { row, change: null, queued: [] };
+  }
+  const holder = claims.find(({ id, status }) => status === 'verified' && id !== row.id);
+  const { state, change, nextCheckAt } = transitionOf(look, row, holder);
   const queued: QueuedWork[] = [];
   if (change === 'verified' && holder) queued.push(await takeFrom(trx, deps, holder, asOf));
   const saved = await saveCheck(trx, row.id, state, { checks, checkedAt: asOf, nextCheckAt });
   if (change === 'verified') await completeDomainStep(trx, row.account_id, asOf);
   if (change) queued.push(await publish(trx, deps.events, saved, change, look));
   return { row: saved, change, queued };
+}
+
+function checked(row: DomainRow, records: readonly DomainRecord[]): CheckedDomain {
+  if (isRegistered(row)) return { row, registration: 'done', problems: problemsOf(records, row.checks) };
+  return { row, registration: row.provider_error === null ? 'waiting' : 'refused', problems: [] };
 }
 
 async function check(
@@ -172,26 +211,45 @@ async function check(
   if (!domain) return null;
   const records = recordsOfDomain(domain, hosts);
   if (!force && domain.row.next_check_at > asOf) {
-    return { row: domain.row, problems: problemsOf(records, domain.row.checks) };
+    return checked(domain.row, records);
   }
-  const checks = await checkRecords(resolver, records);
+  const checks = isRegistered(domain.row) ? await checkRecords(resolver, records) : domain.row.checks;
   const recorded = await inTransaction(pool, (trx) => record(trx, deps, { domain, records, checks, asOf }));
   if (!recorded) return null;
   waker.wake('outbox');
-  if (recorded.change === 'verified') await verifyWithProvider(deps.access, recorded.row);
+  if (recorded.change === 'verified') {
+    const further = await verifyWithProvider(deps.access, recorded.row);
+    if (further) await saveOptionalRecords(pool, domainId, further);
+  }
   for (const channel of recorded.queued.flatMap((work) => [...work.keys()])) waker.wake(channel);
-  return { row: recorded.row, problems: problemsOf(records, recorded.row.checks) };
+  return checked(recorded.row, records);
+}
+
+async function register(
+  { pool, access }: DomainWatchDeps,
+  domainId: number,
+  asOf: Date,
+  force: boolean,
+): Promise<void> {
+  const row = await findById(pool, domainId);
+  if (!row || isRegistered(row)) return;
+  if (row.provider_error !== null && !force && row.next_check_at > asOf) return;
+  try {
+    const demand = await registerWithProvider(access, row, () => noteCreated(pool, row));
+    await saveProviderRecords(pool, domainId, demand, asOf);
+  } catch (error) {
+    if (!(error instanceof DomainRefusedError)) throw error;
+    access.log.warn({ err: error, domain_id: domainId }, 'provider refuses a domain');
+    await saveProviderError(pool, domainId, error.message, asOf);
+  }
 }
 
 export function createDomainWatch(deps: DomainWatchDeps): DomainWatch {
-  const { pool, access, waker } = deps;
+  const { pool, waker } = deps;
   return {
     check: (domainId, asOf, force) => check(deps, domainId, asOf, force),
-    async register(domainId) {
-      const row = await findById(pool, domainId);
-      if (!row || row.provider_id === null || row.provider_records !== null) return;
-      await saveProviderRecords(pool, domainId, await registerWithProvider(access, row));
-    },
+    register: (domainId, asOf, force) => register(deps, domainId, asOf, force),
+    unregister: createUnregister(deps),
     async release(domain) {
       const { released, backlogs } = await releaseDomainPage(pool, domain);
       if (released > 0) {

@@ -2,6 +2,7 @@ import type { ModelObject } from 'objection';
 import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import type { BulkStatus } from './schema.ts';
 
 export class ListModel extends TenantModel {
   static override readonly tableName = 'lists';
@@ -123,4 +124,58 @@ export async function existingListIds(
     [brandId, ids],
   );
   return rows.map((row) => row.id);
+}
+
+/** Letters of the statuses in `list_bulk_results`. They are stored, so they never change. */
+const letters = {
+  added: 'a',
+  already_there: 't',
+  created: 'c',
+  removed: 'r',
+  not_found: 'n',
+  invalid: 'i',
+} as const satisfies Record<BulkStatus, string>;
+
+const statusOf = new Map(Object.entries(letters).map(([status, letter]) => [letter, status as BulkStatus]));
+
+/** What became of one item of a bulk request. */
+export interface BulkOutcome {
+  status: BulkStatus;
+  contact_id: number | null;
+}
+
+/** Keeps what a bulk request did. @returns the id */
+export async function insertBulkResults(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  outcomes: readonly BulkOutcome[],
+): Promise<number> {
+  const { rows } = await db.query<{ id: number }>(
+    `insert into list_bulk_results (account_id, brand_id, statuses, contact_ids) values ($1, $2, $3, $4) returning id`,
+    [
+      accountId,
+      brandId,
+      outcomes.map(({ status }) => letters[status]).join(''),
+      outcomes.map((outcome) => outcome.contact_id),
+    ],
+  );
+  return rows[0]?.id ?? 0;
+}
+
+/** @returns null if they were removed */
+export async function findBulkResults(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  id: number,
+): Promise<BulkOutcome[] | null> {
+  const { rows } = await db.query<{ statuses: string; contact_ids: (number | null)[] }>(
+    'select statuses, contact_ids from list_bulk_results where id = $3 and account_id = $1 and brand_id = $2',
+    [accountId, brandId, id],
+  );
+  const [row] = rows;
+  if (!row) return null;
+  return row.contact_ids.map((contact_id, n) => ({
+    status: statusOf.get(row.statuses.charAt(n) as 'a') ?? 'invalid',
+    contact_id,
+  }));
 }

@@ -2,8 +2,9 @@
  * The tokens in the links and pixels of tracked mail. A token contains everything that its answer needs, the target
  * included, so that a redirect reads nothing from the database. Each is as long as its URL demands, whatever the ids.
  */
-import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { mac, macInHex } from '../../platform/secrets/mac.ts';
 
 /** What a token stands for. */
 export interface TrackedTarget {
@@ -41,11 +42,7 @@ export const MAX_TOKEN_LENGTH = 1_500;
 const TOKEN = /^[A-Za-z0-9_-]+$/;
 const HTTP = /^https?:\/\//i;
 
-function macOf(key: KeyObject, content: Buffer): Buffer {
-  return createHmac('sha256', key).update(content).digest().subarray(0, MAC_BYTES);
-}
-
-function encode(keyId: string, key: KeyObject, target: TrackedTarget): string {
+function encode(keyId: string, key: Buffer, target: TrackedTarget): string {
   const bytes = Buffer.allocUnsafe(TOKEN_OVERHEAD + target.url.length);
   let at = bytes.writeUInt8(VERSION, 0);
   at += bytes.write(keyId, at, 'hex');
@@ -54,7 +51,7 @@ function encode(keyId: string, key: KeyObject, target: TrackedTarget): string {
   at = bytes.writeUIntBE(target.link, at, LINK_BYTES);
   at = bytes.writeUIntBE(target.links, at, LINK_BYTES);
   at += bytes.write(target.url, at, 'latin1');
-  macOf(key, bytes.subarray(0, at)).copy(bytes, at);
+  bytes.write(macInHex(key, bytes.subarray(0, at)), at, MAC_BYTES, 'hex');
   return bytes.toString('base64url');
 }
 
@@ -76,7 +73,7 @@ function isPlausible({ link, links, url }: TrackedTarget): boolean {
 }
 
 export function createTrackingTokens(keyring: Pick<Keyring, 'subkey' | 'accepted'>): TrackingTokens {
-  const keys = new Map(keyring.accepted('tracking').map(({ id, key }) => [id, createSecretKey(key)]));
+  const keys = new Map(keyring.accepted('tracking').map(({ id, key }) => [id, key]));
   return {
     keyId: keyring.subkey('tracking').id,
     signer(keyId) {
@@ -89,7 +86,7 @@ export function createTrackingTokens(keyring: Pick<Keyring, 'subkey' | 'accepted
       if (bytes.length < TOKEN_OVERHEAD || bytes[0] !== VERSION) return null;
       const key = keys.get(bytes.toString('hex', 1, 1 + KEY_ID_BYTES));
       const content = bytes.subarray(0, -MAC_BYTES);
-      if (!key || !timingSafeEqual(macOf(key, content), bytes.subarray(-MAC_BYTES))) return null;
+      if (!key || !timingSafeEqual(mac(key, content, MAC_BYTES), bytes.subarray(-MAC_BYTES))) return null;
       const target = decode(content);
       return isPlausible(target) ? target : null;
     },

@@ -4,10 +4,18 @@ import type { Queryable } from './queryable.ts';
 
 /** Reads int8 as a number: ids and counts stay far below 2^53. */
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
-/** `int8[]` and `int4[]`, which the driver's types do not name. */
-const INT8_ARRAY = 1016 as number as typeof pg.types.builtins.INT8;
-const INT4_ARRAY = 1007 as number as typeof pg.types.builtins.INT4;
-pg.types.setTypeParser(INT8_ARRAY, pg.types.getTypeParser(INT4_ARRAY));
+
+/** The type int8[], which the driver does not name. */
+const INT8_ARRAY = 1016 as Parameters<typeof pg.types.setTypeParser>[0];
+/** Reads a flat int8[] as numbers, too. */
+pg.types.setTypeParser(INT8_ARRAY, (text: string): (number | null)[] =>
+  text === '{}'
+    ? []
+    : text
+        .slice(1, -1)
+        .split(',')
+        .map((each) => (each === 'NULL' ? null : Number(each))),
+);
 
 /** A pool of connections to one database. */
 export interface Database {

@@ -32,6 +32,7 @@ const tagDescriptions: Record<string, string> = {
   Domains: 'Domains that a brand sends from.',
   Webhooks: 'Endpoints that receive events.',
   Contacts: 'The people a brand writes to.',
+  Lists: 'Lists of contacts, which clients fill.',
   Suppressions: 'Addresses that the account does not write to.',
   Uploads: 'Files such as logos and avatars.',
   Operation: 'For operators of the service.',

@@ -1,4 +1,3 @@
-import { createSecretKey } from 'node:crypto';
 import { Resolver as DnsClient } from 'node:dns/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { authenticate } from 'mailauth';
@@ -158,7 +157,7 @@ describe('mail from a domain', () => {
   });
 
   it('has a return path that the service takes bounces for', () => {
-    const keys = { returnPaths: [createSecretKey(TEST_RETURN_PATH_KEY)], references: [] };
+    const keys = { returnPaths: [TEST_RETURN_PATH_KEY], references: [] };
     for (const mail of server.received) {
       expect(findRecipient(mail.from, 'mail.test', keys)).toMatchObject({
         kind: 'return_path',

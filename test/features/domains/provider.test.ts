@@ -51,7 +51,25 @@ beforeEach(async () => {
   service.requests = [];
 });
 
+const register = (asOf = new Date(), force = false) => watch.register(domainId, asOf, force);
+
 const shown = async () => (await api.request('GET', `/v1/my/domains/${domainId}`)).body;
+
+/** Publishes what the domain would need without a named provider. */
+async function publishOwnRecords(): Promise<void> {
+  const { rows } = await api.database.pool.query<{ selector: string; public_key: string }>(
+    `select selector, public_key from dkim_keys where domain_id = $1 and algorithm = 'rsa'`,
+    [domainId],
+  );
+  const [key] = rows;
+  dns.zone = {
+    [`${key?.selector}._domainkey.acme.example`]: { TXT: [`v=DKIM1; k=rsa; p=${key?.public_key}`] },
+    'crl-bounces.acme.example': {
+      TXT: ['v=spf1 include:mail.test ~all'],
+      MX: [{ exchange: 'mail.test', preference: 10 }],
+    },
+  };
+}
 
 const namesOf = (body: TestBody) =>
   (body.dns_records as unknown as { name: string; required: string }[])
@@ -60,7 +78,7 @@ const namesOf = (body: TestBody) =>
 
 it('is registered at its service, whose records join its own', async () => {
   expect((await shown()).dns_records).toBeNull();
-  await watch.register(domainId);
+  await register();
   const body = await shown();
   expect(body.provider).toBe('gun');
   // The service has a return path of its own, and signs itself; our key still proves whose claim it is.
@@ -74,29 +92,100 @@ it('is registered at its service, whose records join its own', async () => {
 });
 
 it('has its own RSA key at hand, for mail that goes to another provider than its service', async () => {
-  await watch.register(domainId);
+  await register();
   const { signers } = await createSendingDomains(api.database.pool, testKeyring).find(domainId);
   expect(signers.map(({ algorithm }) => algorithm)).toEqual(['rsa']);
 });
 
 it('is registered once', async () => {
-  await watch.register(domainId);
+  await register();
   service.requests = [];
-  await watch.register(domainId);
+  await register();
   expect(service.requests).toEqual([]);
 });
 
 it('has no records to show while its service is down, and is registered later', async () => {
   service.answer = answerJson(500, { message: 'down' });
-  await expect(watch.register(domainId)).rejects.toThrow('Mailgun');
+  await expect(register()).rejects.toThrow('Mailgun');
   expect((await shown()).dns_records).toBeNull();
   service.answer = answerJson(200, described);
-  await watch.register(domainId);
+  await register();
   expect(namesOf(await shown())).toHaveLength(3);
 });
 
+/** Responds to look-ups with 404, and to the registration as given. */
+function refuse(status: number, message: string): void {
+  service.answer = (request, response) =>
+    answerJson(request.method === 'GET' ? 404 : status, { message })(request, response);
+}
+
+const nextCheckHours = async () => {
+  const { rows } = await api.database.pool.query<{ hours: number }>(
+    'select extract(epoch from next_check_at - now())::float8 / 3600 as hours from domains where id = $1',
+    [domainId],
+  );
+  return rows[0]?.hours ?? 0;
+};
+
+it('shows why its service refuses it, and is not verified by its own records alone', async () => {
+  refuse(400, 'acme.example is taken\0');
+  await register();
+  expect(await shown()).toMatchObject({
+    status: 'pending',
+    dns_records: null,
+    provider_error: 'Mailgun refused: 400 acme.example is taken',
+  });
+  await publishOwnRecords();
+  await watch.check(domainId, new Date(), true);
+  expect((await shown()).status).toBe('pending');
+  expect(await nextCheckHours()).toBeCloseTo(24, 1);
+});
+
+it('is registered after a refusal by a recheck, or a day later, and not before', async () => {
+  refuse(422, 'no');
+  await register();
+  await watch.check(domainId, new Date(), true);
+  service.requests = [];
+  const later = (hours: number) => new Date(Date.now() + hours * 3_600_000);
+  await register(later(23));
+  expect(service.requests).toEqual([]);
+  await register(later(25));
+  expect(service.requests).not.toEqual([]);
+  await api.database.pool.query(`update domains set checked_at = now() - interval '1 hour'`);
+  await api.request('POST', `/v1/my/domains/${domainId}/recheck`);
+  service.answer = answerJson(200, described);
+  await register(later(0.01));
+  expect(await shown()).toMatchObject({ provider_error: null, dns_records: expect.any(Array) });
+});
+
+it('fails after three days of refusals, and waits for its records once it is registered', async () => {
+  refuse(400, 'no');
+  await register();
+  await api.database.pool.query(`update domains set checking_since = now() - interval '73 hours'`);
+  await watch.check(domainId, new Date(), true);
+  expect((await shown()).status).toBe('failed');
+  service.answer = answerJson(200, described);
+  await register(new Date(), true);
+  expect((await shown()).status).toBe('pending');
+  expect(await nextCheckHours()).toBeCloseTo(1 / 60, 2);
+});
+
+it.each([408, 429, 500, 503])('is not refused by status %i, which may pass', async (status) => {
+  refuse(status, 'later');
+  await expect(register()).rejects.toThrow('Mailgun');
+  expect(await shown()).toMatchObject({ status: 'pending', provider_error: null });
+});
+
+it('does not show the client what its service says about the credentials of the installation', async () => {
+  refuse(403, 'account 4711 of operator@example.com may not do this');
+  await register();
+  expect((await shown()).provider_error).toBe(
+    'Mailgun does not accept the credentials of this installation (HTTP 403)',
+  );
+});
+
 it('is verified by its own key and the records of its service, which is then asked to look', async () => {
-  await watch.register(domainId);
+  await register();
   const [own] = (await shown()).dns_records as unknown as { name: string; value: string }[];
   dns.zone = {
     'mx._domainkey.acme.example': { TXT: ['k=rsa; p=MAILGUN'] },
@@ -115,6 +204,50 @@ it('is verified by its own key and the records of its service, which is then ask
   ]);
 });
 
+it('shows records that its service asks for only once it is verified, which do not undo that', async () => {
+  await addProvider(api.database.pool, testKeyring, {
+    name: 'aws',
+    kind: requireProviderKind('ses'),
+    settings: {
+      region: 'eu-central-1',
+      access_key_id: 'AKIAIOSFODNN7EXAMPLE',
+      secret_access_key: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+      base_url: service.baseUrl,
+    },
+  });
+  const { body } = await api.request('POST', '/v1/my/domains', {
+    body: { domain: { name: 'moved.example', provider: 'aws' } },
+  });
+  domainId = Number(body.id);
+  let mailFrom = {};
+  // The identity exists, so it is configured only when the client has proved the domain.
+  service.answer = (request, response) => {
+    if (request.url.endsWith('/mail-from')) mailFrom = { MailFromDomain: 'ses.moved.example' };
+    const exists = { 'x-amzn-errortype': 'AlreadyExistsException' };
+    if (request.method === 'POST') return answerJson(400, {}, exists)(request, response);
+    const identity = { DkimAttributes: { Tokens: ['t1'] }, MailFromAttributes: mailFrom };
+    return answerJson(200, identity)(request, response);
+  };
+  await register();
+  const records = async () =>
+    (await shown()).dns_records as unknown as Record<'name' | 'value' | 'required' | 'valid', string>[];
+  for (const { name, value } of await records()) dns.zone[name] = { TXT: [value] };
+  dns.zone['t1._domainkey.moved.example'] = { CNAME: 't1.dkim.amazonses.com' };
+  dns.zone['crl-bounces.moved.example'] = {
+    TXT: ['v=spf1 include:mail.test ~all'],
+    MX: [{ exchange: 'mail.test', preference: 10 }],
+  };
+  await watch.check(domainId, new Date(), true);
+  expect((await shown()).status).toBe('verified');
+  const added = (await records()).filter(({ name }) => name === 'ses.moved.example');
+  expect(added.map(({ required, valid }) => [required, valid])).toEqual([
+    ['false', 'unknown'],
+    ['false', 'unknown'],
+  ]);
+  await watch.check(domainId, new Date(), true);
+  expect((await shown()).status).toBe('verified');
+});
+
 it('needs only its own records if its service knows no domains', async () => {
   const kind = requireProviderKind('smtp');
   const settings = { url: 'smtp://relay.example.com:587' };
@@ -123,7 +256,7 @@ it('needs only its own records if its service knows no domains', async () => {
     body: { domain: { name: 'relayed.example', provider: 'relay' } },
   });
   domainId = Number(body.id);
-  await watch.register(domainId);
+  await register();
   expect(namesOf(await shown())).toEqual([
     `crl-${domainId}-rsa._domainkey.relayed.example`,
     'crl-bounces.relayed.example',
@@ -132,7 +265,7 @@ it('needs only its own records if its service knows no domains', async () => {
 });
 
 it('needs its own records, and is signed by Carillon, once its provider is removed', async () => {
-  await watch.register(domainId);
+  await register();
   const { pool } = api.database;
   const row = await findProviderRow(pool, 'gun');
   await inTransaction(pool, (trx) => removeProvider(trx, row as NonNullable<typeof row>, { force: true }));

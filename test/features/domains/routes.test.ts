@@ -33,6 +33,7 @@ describe('a new domain', () => {
       id,
       name: 'acme.example',
       provider: 'default',
+      provider_error: null,
       status: 'pending',
       verified_at: null,
       created_at: expect.any(String),

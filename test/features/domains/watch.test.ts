@@ -1,37 +1,27 @@
 import { expect, it } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
-import { Worker } from '@temporalio/worker';
-import pino from 'pino';
-import { createDomainActivities } from '../../../activities/domains.ts';
-import { loadConfig } from '../../../src/config.ts';
 import { watchStart } from '../../../src/features/domains/workflow.ts';
-import { createResolver } from '../../../src/platform/dns/resolver.ts';
-import { searchAttributeNames } from '../../../src/platform/temporal/contract.ts';
 import type { DomainActivities, DomainWatchState } from '../../../workflows/domains/contract.ts';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { startDnsServer, type TestDnsServer } from '../../support/dns/server.ts';
+import { type DomainWorker, startDomainWorker } from '../../support/domain-worker.ts';
 import { insertPendingDomain, rightRecords } from '../../support/domains.ts';
-import { sharedWorkflowBundle } from '../../support/engine.ts';
-import { testEvents } from '../../support/events.ts';
 import { eventually } from '../../support/eventually.ts';
 import { testsThatNeed } from '../../support/tests-that-need.ts';
-import { createTimeSkippingEnvironment } from '../../support/time-skipping.ts';
-import { addWebhook, testKeyring } from '../../support/webhooks.ts';
+import { addWebhook } from '../../support/webhooks.ts';
 
 const { afterAll, afterEach, beforeAll, beforeEach, describe } = testsThatNeed('time-skipping server');
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const KEYWORD = 2;
 
 let env: TestWorkflowEnvironment;
 let test: TestDatabase;
 let dns: TestDnsServer;
 let tenants: [TestTenant, TestTenant];
-let worker: Worker;
-let running: Promise<void>;
+let worker: DomainWorker;
 /** The times of all checks that were due, by domain. */
 let checks: Map<number, number[]>;
 
@@ -47,11 +37,9 @@ function observed(activities: DomainActivities): DomainActivities {
 }
 
 beforeAll(async () => {
-  [env, test, dns] = await Promise.all([
-    createTimeSkippingEnvironment(),
-    createTestDatabase(),
-    startDnsServer(),
-  ]);
+  [test, dns] = await Promise.all([createTestDatabase(), startDnsServer()]);
+  worker = await startDomainWorker(test, dns, observed);
+  env = worker.env;
   tenants = [await createTestTenant(test.database, 'One'), await createTestTenant(test.database, 'Two')];
   for (const [index, tenant] of tenants.entries()) {
     await addWebhook(test.database, tenant, `https://${index}.example/`, [
@@ -60,32 +48,9 @@ beforeAll(async () => {
       'domain.dns_degraded',
     ]);
   }
-  await env.connection.operatorService.addSearchAttributes({
-    namespace: 'default',
-    searchAttributes: Object.fromEntries(searchAttributeNames.map((name) => [name, KEYWORD])),
-  });
-  const activities = createDomainActivities({
-    config: loadConfig({ MAIL_DOMAIN: 'mail.test' }),
-    keyring: testKeyring,
-    log: pino({ level: 'silent' }),
-    database: test.database,
-    waker: { wake: () => undefined },
-    // Long enough for a busy machine; a name server that is silent costs twice as long.
-    resolver: createResolver([dns.address], { recordTimeoutMs: 1_500 }),
-    events: testEvents,
-  });
-  worker = await Worker.create({
-    connection: env.nativeConnection,
-    taskQueue: 'orchestration',
-    workflowBundle: await sharedWorkflowBundle(),
-    activities: observed(activities),
-  });
-  running = worker.run();
 }, 120_000);
 afterAll(async () => {
-  worker.shutdown();
-  await running;
-  await env.teardown();
+  await worker.stop();
   dns.close();
   await test.drop();
 });

@@ -41,6 +41,12 @@ const makers: Record<string, Maker> = {
        values ($1, $2, $3 || nextval('messages_id_seq') || '.test', 'r', 't') returning id`,
       [accountId, brandId, MARK],
     ),
+  '/v1/my/lists/:id': ({ accountId, brandId }) =>
+    inserted('insert into lists (account_id, brand_id, name) values ($1, $2, $3) returning id', [
+      accountId,
+      brandId,
+      MARK,
+    ]),
   '/v1/my/messages/:id': ({ accountId, brandId }) =>
     inserted(
       `insert into messages (account_id, brand_id, channel, status, to_address, to_key, subject)

@@ -3,7 +3,7 @@
  * (https://documentation.mailgun.com/docs/mailgun/api-reference/send/mailgun/domains).
  */
 import { z } from 'zod';
-import type { ApiResponse } from '../http-api.ts';
+import { type ApiResponse, domainError } from '../http-api.ts';
 import type { ProviderDeps, ProviderDnsRecord, ProviderDomains } from '../kind.ts';
 import { type MailgunSettings, mailgunMessage, requestMailgun } from './api.ts';
 
@@ -22,10 +22,9 @@ async function call(
   allowed: readonly number[] = [200],
 ): Promise<ApiResponse> {
   const result = await requestMailgun(settings, egress, request);
-  if (result.kind !== 'response') throw new Error(`Mailgun: ${result.reason}`);
-  if (!allowed.includes(result.status))
-    throw new Error(`Mailgun refused: ${result.status} ${mailgunMessage(result)}`);
-  return result;
+  if (result.kind === 'response' && allowed.includes(result.status)) return result;
+  const words = result.kind === 'response' ? `${result.status} ${mailgunMessage(result)}` : '';
+  throw domainError(result, { title: 'Mailgun', method: request.method, words });
 }
 
 const pathOf = (domain: string, rest = '') => `/v4/domains/${encodeURIComponent(domain)}${rest}`;
@@ -47,7 +46,7 @@ export const mailgunDomains: ProviderDomains<MailgunSettings> = {
 
   async registerDomain(domain, settings, deps) {
     const known = await call(settings, deps, { method: 'GET', path: pathOf(domain) }, [200, 404]);
-    if (known.status === 200) return;
+    if (known.status === 200) return false;
     await call(settings, deps, {
       method: 'POST',
       path: '/v4/domains',
@@ -56,6 +55,7 @@ export const mailgunDomains: ProviderDomains<MailgunSettings> = {
         ['dkim_key_size', '2048'],
       ],
     });
+    return true;
   },
 
   async dnsRecords(domain, settings, deps) {
@@ -63,6 +63,11 @@ export const mailgunDomains: ProviderDomains<MailgunSettings> = {
     const parsed = domainSchema.safeParse(json);
     if (!parsed.success) throw new Error('Mailgun: the response does not describe a domain');
     return parsed.data.sending_dns_records.flatMap((record) => recordOf(record) ?? []);
+  },
+
+  async removeDomain(domain, settings, deps) {
+    const path = `/v3/domains/${encodeURIComponent(domain)}`;
+    await call(settings, deps, { method: 'DELETE', path }, [200, 404]);
   },
 
   async verifyDomain(domain, settings, deps) {

@@ -1,5 +1,6 @@
 /** Sending domains at Postmark (https://postmarkapp.com/developer/api/domains-api). */
 import { z } from 'zod';
+import { domainError } from '../http-api.ts';
 import type { ProviderDeps, ProviderDnsRecord, ProviderDomains } from '../kind.ts';
 import { POSTMARK, postmarkError, type PostmarkSettings, requestPostmark } from './api.ts';
 
@@ -29,11 +30,9 @@ async function call(
 ): Promise<unknown> {
   const token = { 'x-postmark-account-token': settings.account_token ?? '' };
   const result = await requestPostmark(settings, egress, token, request);
-  if (result.kind !== 'response') throw new Error(`${POSTMARK}: ${result.reason}`);
-  if (result.status >= 300) {
-    throw new Error(`${POSTMARK} refused: ${result.status} ${postmarkError(result).message}`);
-  }
-  return result.json;
+  if (result.kind === 'response' && result.status < 300) return result.json;
+  const words = result.kind === 'response' ? `${result.status} ${postmarkError(result).message}` : '';
+  throw domainError(result, { title: POSTMARK, method: request.method, words });
 }
 
 /** @returns the domain's id; undefined if it is not registered */
@@ -77,9 +76,17 @@ export const postmarkDomains: ProviderDomains<PostmarkSettings> = {
   carillonSigns: false,
 
   async registerDomain(domain, settings, deps) {
-    if (settings.account_token === undefined || (await find(domain, settings, deps)) !== undefined) return;
+    if (settings.account_token === undefined || (await find(domain, settings, deps)) !== undefined)
+      return false;
     const body = { Name: domain, ReturnPathDomain: `${settings.return_path}.${domain}` };
     await call(settings, deps, { method: 'POST', path: '/domains', body });
+    return true;
+  },
+
+  async removeDomain(domain, settings, deps) {
+    if (settings.account_token === undefined) return;
+    const id = await find(domain, settings, deps);
+    if (id !== undefined) await call(settings, deps, { method: 'DELETE', path: `/domains/${id}` });
   },
 
   async dnsRecords(domain, settings, deps) {

@@ -1,8 +1,8 @@
 /** Sending domains at Resend (https://resend.com/docs/api-reference/domains/create-domain). */
 import { z } from 'zod';
-import type { ApiResponse } from '../http-api.ts';
+import { type ApiResponse, domainError } from '../http-api.ts';
 import type { ProviderDeps, ProviderDnsRecord, ProviderDomains } from '../kind.ts';
-import { requestResend, resendMessage, type ResendSettings } from './api.ts';
+import { requestResend, resendErrorName, resendMessage, type ResendSettings } from './api.ts';
 
 const PAGE = 100;
 const MAX_PAGES = 50;
@@ -28,9 +28,12 @@ async function call(
   request: Parameters<typeof requestResend>[2],
 ): Promise<ApiResponse> {
   const result = await requestResend(settings, egress, request);
-  if (result.kind !== 'response') throw new Error(`Resend: ${result.reason}`);
-  if (result.status >= 300) throw new Error(`Resend refused: ${result.status} ${resendMessage(result)}`);
-  return result;
+  if (result.kind === 'response' && result.status < 300) return result;
+  const shared = { title: 'Resend', method: request.method };
+  if (result.kind !== 'response') throw domainError(result, { ...shared, words: '' });
+  // With 403, Resend also refuses a domain that another team has.
+  const credentials = result.status === 401 || resendErrorName(result) === 'invalid_api_key';
+  throw domainError(result, { ...shared, words: `${result.status} ${resendMessage(result)}`, credentials });
 }
 
 /** @returns the id of a domain of the team; null if it has none of this name */
@@ -97,6 +100,12 @@ export const resendDomains: ProviderDomains<ResendSettings> = {
     const body = { name: domain, region: settings.region, ...TRACKING_OFF };
     if (id === null) await call(settings, deps, { method: 'POST', path: '/domains', body });
     else await call(settings, deps, { method: 'PATCH', path: `/domains/${id}`, body: TRACKING_OFF });
+    return id === null;
+  },
+
+  async removeDomain(domain, settings, deps) {
+    const id = await findId(domain, settings, deps);
+    if (id !== null) await call(settings, deps, { method: 'DELETE', path: `/domains/${id}` });
   },
 
   async dnsRecords(domain, settings, deps) {

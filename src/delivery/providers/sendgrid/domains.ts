@@ -3,6 +3,7 @@
  * (https://www.twilio.com/docs/sendgrid/api-reference/domain-authentication).
  */
 import { z } from 'zod';
+import { domainError } from '../http-api.ts';
 import type { ProviderDeps, ProviderDnsRecord, ProviderDomains } from '../kind.ts';
 import { requestSendgrid, SENDGRID, sendgridError, type SendgridSettings } from './api.ts';
 
@@ -22,11 +23,9 @@ async function call(
   request: Parameters<typeof requestSendgrid>[2],
 ): Promise<unknown> {
   const result = await requestSendgrid(settings, egress, request);
-  if (result.kind !== 'response') throw new Error(`${SENDGRID}: ${result.reason}`);
-  if (result.status >= 300) {
-    throw new Error(`${SENDGRID} refused: ${result.status} ${sendgridError(result).message}`);
-  }
-  return result.json;
+  if (result.kind === 'response' && result.status < 300) return result.json;
+  const words = result.kind === 'response' ? `${result.status} ${sendgridError(result).message}` : '';
+  throw domainError(result, { title: SENDGRID, method: request.method, words });
 }
 
 /** @returns the authenticated domain; undefined if there is none */
@@ -60,12 +59,18 @@ export const sendgridDomains: ProviderDomains<SendgridSettings> = {
   carillonSigns: false,
 
   async registerDomain(domain, settings, deps) {
-    if (await find(domain, settings, deps)) return;
+    if (await find(domain, settings, deps)) return false;
     await call(settings, deps, {
       method: 'POST',
       path: '/v3/whitelabel/domains',
       body: { domain, automatic_security: true, default: false },
     });
+    return true;
+  },
+
+  async removeDomain(domain, settings, deps) {
+    const found = await find(domain, settings, deps);
+    if (found) await call(settings, deps, { method: 'DELETE', path: `/v3/whitelabel/domains/${found.id}` });
   },
 
   async dnsRecords(domain, settings, deps) {

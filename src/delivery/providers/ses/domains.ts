@@ -3,7 +3,7 @@
  * (https://docs.aws.amazon.com/ses/latest/dg/creating-identities.html).
  */
 import { z } from 'zod';
-import type { ApiResponse } from '../http-api.ts';
+import { type ApiResponse, domainError } from '../http-api.ts';
 import type { ProviderDeps, ProviderDnsRecord, ProviderDomains } from '../kind.ts';
 import { requestSes, sesErrorCode, sesErrorMessage, type SesSettings } from './api.ts';
 
@@ -14,6 +14,15 @@ const identity = z.object({
   MailFromAttributes: z.object({ MailFromDomain: z.string().optional() }).optional(),
 });
 
+/** Errors that pass, although their status is 400 or 403. */
+const temporaryErrors = [
+  'TooManyRequests',
+  'Throttling',
+  'ConcurrentModification',
+  'RequestTimeTooSkewed',
+  'RequestExpired',
+];
+
 async function call(
   settings: SesSettings,
   { egress }: ProviderDeps,
@@ -21,12 +30,15 @@ async function call(
   ignored: readonly string[] = [],
 ): Promise<ApiResponse> {
   const result = await requestSes(settings, egress, request);
-  if (result.kind !== 'response') throw new Error(`Amazon SES: ${result.reason}`);
+  const shared = { title: 'Amazon SES', method: request.method };
+  if (result.kind !== 'response') throw domainError(result, { ...shared, words: '' });
   const code = sesErrorCode(result);
-  if (result.status >= 300 && !ignored.includes(code)) {
-    throw new Error(`Amazon SES refused: ${[code, sesErrorMessage(result)].filter(Boolean).join(': ')}`);
-  }
-  return result;
+  if (result.status < 300 || ignored.includes(code)) return result;
+  const words = [code, sesErrorMessage(result)].filter(Boolean).join(': ');
+  throw domainError(
+    result,
+    temporaryErrors.includes(code) ? { ...shared, words, temporary: true } : { ...shared, words },
+  );
 }
 
 const pathOf = (domain: string, rest = '') => `/v2/email/identities/${encodeURIComponent(domain)}${rest}`;
@@ -77,7 +89,14 @@ export const sesDomains: ProviderDomains<SesSettings> = {
     const create = { method: 'POST', path: '/v2/email/identities', body } as const;
     const { status } = await call(settings, deps, create, ['AlreadyExists']);
     // An identity that exists may be someone else's. It stays as it is until the client has proved the domain.
-    if (status < 300) await configure(domain, settings, deps);
+    if (status >= 300) return false;
+    // If this fails, `verifyDomain` repeats it. The identity is made, which the caller has to learn.
+    await configure(domain, settings, deps).catch(() => undefined);
+    return true;
+  },
+
+  async removeDomain(domain, settings, deps) {
+    await call(settings, deps, { method: 'DELETE', path: pathOf(domain) }, ['NotFound']);
   },
 
   verifyDomain: configure,

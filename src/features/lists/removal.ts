@@ -1,0 +1,38 @@
+/** Removes deleted lists in pages: a statement that removed a million members would hold its locks for minutes. */
+import type { Queryable } from '../../platform/db/queryable.ts';
+
+const MEMBERS_AT_ONCE = 2_000;
+
+/**
+ * Removes a page of the members of deleted lists, and the rows of lists that have none left. Several processes may do so
+ * at once: each takes other rows.
+ * @returns whether there may be more
+ */
+export async function removeDeletedLists(db: Queryable): Promise<boolean> {
+  const { rows: deleted } = await db.query<{ id: number }>({
+    name: 'find_deleted_list',
+    text: 'select id from lists where removed_at is not null order by id limit 1',
+  });
+  const [list] = deleted;
+  if (!list) return false;
+  const { rowCount } = await db.query({
+    name: 'remove_members_of_deleted_list',
+    text: `
+    delete from list_members where list_id = $1 and contact_id = any (array(
+      select contact_id from list_members where list_id = $1
+      order by contact_id limit ${MEMBERS_AT_ONCE} for update skip locked))`,
+    values: [list.id],
+  });
+  if ((rowCount ?? 0) > 0) return true;
+  // A transaction that was adding members when the list was deleted keeps the row locked until it ends.
+  const { rowCount: removed } = await db.query({
+    name: 'remove_deleted_list',
+    text: `
+    delete from lists where id = (
+      select l.id from lists l
+      where l.id = $1 and l.removed_at is not null
+        and not exists (select 1 from list_members m where m.list_id = l.id) for update skip locked)`,
+    values: [list.id],
+  });
+  return (removed ?? 0) > 0;
+}
