@@ -69,9 +69,9 @@ describe('worker and sender', () => {
 
   it('prepare the engine and show the lane as soon as it is available', async () => {
     await own.start();
-    await until(prepared);
-    await until(laneReports);
-  }, 60_000);
+    await until(prepared, 90_000);
+    await until(laneReports, 90_000);
+  }, 200_000);
 
   it('continue after the engine restarts', async () => {
     await own.stop();

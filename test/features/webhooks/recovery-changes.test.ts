@@ -95,7 +95,7 @@ describe('the recovery of a webhook that changes', () => {
     ]);
     expect(await rowOf(stage.test.database, id)).toMatchObject({ recovery_armed: false, next_wake_at: null });
     expect(receiver.requests).toHaveLength(0);
-  }, 60_000);
+  }, 180_000);
 
   it('retries new events after the webhook was off, but never the former ones', async () => {
     const id = await createSleeping();
@@ -111,7 +111,7 @@ describe('the recovery of a webhook that changes', () => {
       'delivered',
     ]);
     expect(receiver.requests).toHaveLength(1);
-  }, 60_000);
+  }, 180_000);
 
   it.each([
     [500, 'failed', 'webhook_off'],
@@ -143,7 +143,7 @@ describe('the recovery of a webhook that changes', () => {
     expect(receiver.requests).toHaveLength(0);
     expect(next.requests).toHaveLength(1);
     await next.close();
-  }, 60_000);
+  }, 180_000);
 
   it('retries at the new url, without counting a failure, when an attempt at the former url fails late', async () => {
     const id = await createSleeping();
@@ -162,13 +162,13 @@ describe('the recovery of a webhook that changes', () => {
     ]);
     expect(next.requests).toHaveLength(1);
     await next.close();
-  }, 60_000);
+  }, 180_000);
 
   it('begins even if only a first attempt at a former url failed', async () => {
     const { id } = await addWebhook(stage.test.database, stage.tenant, receiver.url('/hook', '127.0.0.1'));
     await stage.attempt(id, false, { url: 'https://127.0.0.1/before' });
     expect(await stage.asleep(id)).toMatchObject({ failingSince: null, retrying: 1 });
-  }, 60_000);
+  }, 180_000);
 
   it('signs the next attempt with both secrets after a rotation', async () => {
     const id = await createSleeping();
@@ -176,7 +176,7 @@ describe('the recovery of a webhook that changes', () => {
     receiver.answer = (_request, response) => void response.end();
     await stage.handle(id).result();
     expect(String(receiver.requests[0]?.headers['webhook-signature']).split(' ')).toHaveLength(2);
-  }, 60_000);
+  }, 180_000);
 
   it('ends when the webhook is removed, and leaves no history', async () => {
     const id = await createSleeping();
@@ -185,7 +185,7 @@ describe('the recovery of a webhook that changes', () => {
     expect(await deliveriesOf(stage.test.database, id)).toEqual([]);
     expect((await query('select 1 from webhook_attempts')).rowCount).toBe(0);
     expect(receiver.requests).toHaveLength(0);
-  }, 60_000);
+  }, 180_000);
 
   it.each([200, 500])(
     'ends without history when the webhook is removed during an attempt that gets status %i',
@@ -228,9 +228,9 @@ describe('the recovery of a webhook with many retries', () => {
     await eventually(async () => {
       const rows = await deliveriesOf(stage.test.database, id);
       expect(rows.filter((row) => row.attempt_count === 2)).toHaveLength(300);
-    }, 40_000);
+    }, 120_000);
     expect(await historyOf(id)).toBeLessThan(300 / 4);
-  }, 60_000);
+  }, 180_000);
 
   it('attempts all waiting retries at once on a signal, even while it is making attempts', async () => {
     // Two are due each second, for minutes, so the activity keeps working.
@@ -242,7 +242,7 @@ describe('the recovery of a webhook with many retries', () => {
     await eventually(async () => {
       const rows = await deliveriesOf(stage.test.database, id);
       expect(rows.filter((row) => row.attempt_count >= 2)).toHaveLength(300);
-    }, 60_000);
+    }, 180_000);
   }, 120_000);
 
   it('continues as new with its state and search attributes', async () => {
