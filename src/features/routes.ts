@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { SessionTokens } from '../platform/auth/session-token.ts';
 import type { Database } from '../platform/db/database.ts';
+import type { HeavyReads } from '../platform/db/heavy-reads.ts';
 import type { Waker } from '../platform/db/wake.ts';
 import type { EventPublisher } from '../platform/events/publish.ts';
 import type { HttpMetrics } from '../platform/http/middlewares/metrics.ts';
@@ -16,6 +17,7 @@ import { createDeliveryRoutes } from './delivery-status/routes.ts';
 import { createDomainRoutes } from './domains/routes.ts';
 import { createListRoutes } from './lists/routes.ts';
 import { createMessageRoutes } from './messages/routes.ts';
+import { createSegmentRoutes } from './segments/routes.ts';
 import { createSuppressionRoutes } from './suppressions/routes.ts';
 import { createUnsubscribeRoutes } from './unsubscribe/routes.ts';
 import { createTrackingRoutes } from './tracking/routes.ts';
@@ -27,6 +29,8 @@ import { createWebhookRoutes } from './webhooks/routes.ts';
 export interface FeatureDeps {
   config: Config;
   database: Database;
+  /** For statements that read a large part of a brand's contacts. */
+  heavyReads: HeavyReads;
   log: Logger;
   keyring: Keyring;
   tokens: SessionTokens;
@@ -50,6 +54,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createBrandRoutes(deps),
     ...createMessageRoutes(deps),
     ...createDeliveryRoutes(deps),
+    ...createSegmentRoutes(deps),
     ...createSuppressionRoutes(deps),
     ...createContactRoutes(deps),
     ...createListRoutes(deps),

@@ -11,6 +11,7 @@ import { createKeyLookup } from '../platform/auth/key-lookup.ts';
 import { createKeyUsage } from '../platform/auth/key-usage.ts';
 import { createSessionTokens } from '../platform/auth/session-token.ts';
 import { type Database, requireConnections, openDatabase } from '../platform/db/database.ts';
+import { CONNECTIONS as HEAVY_READ_CONNECTIONS, openHeavyReads } from '../platform/db/heavy-reads.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
 import { createWaker } from '../platform/db/wake.ts';
 import { createEventPublisher } from '../platform/events/publish.ts';
@@ -73,12 +74,15 @@ function createShared({ config, database, log }: ApiServerDeps, started: Started
     createTokenBuckets(),
     createRateLeases(pool),
   );
+  const heavyReads = openHeavyReads(database.url);
+  started.push(() => heavyReads.close());
   const events = createEventPublisher(eventConsumers);
   const metrics = createHttpMetrics(pool);
   const { counter } = metrics;
   const features: FeatureDeps = {
     config,
     database,
+    heavyReads,
     log,
     keyring,
     tokens,
@@ -179,7 +183,9 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     started.push(() => database.close());
     const whenAvailable = createDatabaseWait(DATABASE_URL, log);
     await whenAvailable(() =>
-      requireConnections(database.pool, poolMax, (facts, message) => log.warn(facts, message)),
+      requireConnections(database.pool, poolMax + HEAVY_READ_CONNECTIONS, (facts, message) =>
+        log.warn(facts, message),
+      ),
     );
     const live = await whenAvailable(() => registerProcess(options, 'api', upkeep.processWork, log));
     started.push(() => live.close());

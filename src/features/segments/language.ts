@@ -82,6 +82,7 @@ export const columnKinds = {
   country_code: 'text',
   subscribed_email: 'boolean',
   subscribed_phone: 'boolean',
+  verification_status: 'status',
   enrichment_status: 'status',
   email_opt_in_at: 'time',
   email_opt_out_at: 'time',
@@ -95,6 +96,7 @@ export type ColumnName = keyof typeof columnKinds;
 
 /** The values of columns with a fixed set of them. */
 export const statuses: Partial<Record<ColumnName, readonly string[]>> = {
+  verification_status: ['verified', 'suppressed', 'unverified'],
   enrichment_status: ['enriched', 'not_enriched'],
 };
 

@@ -1,3 +1,4 @@
+import { endedSql } from '../../delivery/suppressions.ts';
 import { DAY_PATTERN, MAX_NUMBER_LENGTH, NUMBER_PATTERN, TIME_PATTERN } from './json-values.ts';
 import {
   type Activity,
@@ -28,7 +29,7 @@ export interface SqlContext {
   eventNames: ReadonlyMap<string, number>;
 }
 
-const columnSql: Record<Exclude<ColumnName, 'last_interacted_at'>, string> = {
+const columnSql: Record<Exclude<ColumnName, 'last_interacted_at' | 'verification_status'>, string> = {
   id: 'c.id',
   first_name: 'c.first_name',
   last_name: 'c.last_name',
@@ -36,8 +37,8 @@ const columnSql: Record<Exclude<ColumnName, 'last_interacted_at'>, string> = {
   phone: 'c.phone',
   source: 'c.source',
   country_code: 'c.country_code',
-  subscribed_email: 'c.email_subscribed',
-  subscribed_phone: 'c.phone_subscribed',
+  subscribed_email: '(c.email is not null and c.email_subscribed)',
+  subscribed_phone: '(c.phone is not null and c.phone_subscribed)',
   enrichment_status: `case when c.enriched_at is null then 'not_enriched' else 'enriched' end`,
   email_opt_in_at: 'c.email_opt_in_at',
   email_opt_out_at: 'c.email_opt_out_at',
@@ -46,6 +47,25 @@ const columnSql: Record<Exclude<ColumnName, 'last_interacted_at'>, string> = {
   created_at: 'c.created_at',
   updated_at: 'c.updated_at',
 };
+
+/** SQL: whether one of the contact's addresses has an active suppression. Each half can be hashed for many contacts. */
+const suppressed = `(${['c.email_key', 'c.phone']
+  .map(
+    (key) =>
+      `exists (select 1 from suppressions s where s.account_id = c.account_id and s.address_key = ${key} and not ${endedSql('s')})`,
+  )
+  .join(' or ')})`;
+
+const verificationSql: Record<string, string> = {
+  suppressed,
+  verified: `((c.email_verified or c.phone_verified) and not ${suppressed})`,
+  unverified: `(not c.email_verified and not c.phone_verified and not ${suppressed})`,
+};
+
+function verification(test: Test): string {
+  if (test.type !== 'text' || test.match !== 'equal') throw new Error('a status is only compared');
+  return `(${test.values.map((value) => verificationSql[value] ?? 'false').join(' or ')})`;
+}
 
 const orderSql = { gt: '>', gteq: '>=', lt: '<', lteq: '<=' } as const;
 
@@ -155,6 +175,7 @@ class SqlWriter {
       return `exists (select 1 from contact_activity a
         where a.contact_id = c.id and ${this.columnValue('a.last_interacted_at', test)})`;
     }
+    if (operand.column === 'verification_status') return verification(test);
     const column = columnSql[operand.column];
     // A column that is never null needs no guard, which would hide it from the indexes.
     if (test.type === 'boolean') return test.value ? column : `not ${column}`;

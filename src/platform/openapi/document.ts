@@ -33,6 +33,7 @@ const tagDescriptions: Record<string, string> = {
   Webhooks: 'Endpoints that receive events.',
   Contacts: 'The people a brand writes to.',
   Lists: 'Lists of contacts, which clients fill.',
+  Segments: 'Contacts selected by what they are and what they did.',
   Suppressions: 'Addresses that the account does not write to.',
   Uploads: 'Files such as logos and avatars.',
   Operation: 'For operators of the service.',

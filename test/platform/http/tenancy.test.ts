@@ -53,6 +53,12 @@ const makers: Record<string, Maker> = {
        values ($1, $2, 'email', 'sent', 'a@b.test', 'a@b.test', $3) returning id`,
       [accountId, brandId, MARK],
     ),
+  '/v1/my/segments/:id': ({ accountId, brandId }) =>
+    inserted(`insert into segments (account_id, brand_id, name) values ($1, $2, $3) returning id`, [
+      accountId,
+      brandId,
+      MARK,
+    ]),
   '/v1/my/suppressions/:id': ({ accountId }) =>
     inserted(
       `insert into suppressions (account_id, address_key, email, reason) values ($1, $2, $2, 'manual')

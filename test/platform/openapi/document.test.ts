@@ -204,6 +204,7 @@ describe('the schema of a request', () => {
 describe('responses', () => {
   const message = { channel: 'email', to: 'ada@example.com', subject: 'Hi', body: 'Hello' };
 
+  const proPlan = { name: 'data.plan', predicate: 'eq', value: 'pro' };
   const asked: [method: string, path: string, template: string, body: unknown][] = [
     ['GET', '/healthz', '/healthz', undefined],
     ['GET', '/v1/my/account', '/v1/my/account', undefined],
@@ -233,6 +234,13 @@ describe('responses', () => {
     ['GET', '/v1/my/messages', '/v1/my/messages', undefined],
     ['GET', '/v1/my/messages/999999999', '/v1/my/messages/{id}', undefined],
     ['POST', '/v1/my/messages', '/v1/my/messages', { channel: 'pigeon' }],
+    ['POST', '/v1/my/segments', '/v1/my/segments', { name: 'Pro', filters: [proPlan] }],
+    ['GET', '/v1/my/segments', '/v1/my/segments', undefined],
+    ['GET', '/v1/my/segments/999999999', '/v1/my/segments/{id}', undefined],
+    ['PATCH', '/v1/my/segments/999999999', '/v1/my/segments/{id}', { name: 'Free' }],
+    ['DELETE', '/v1/my/segments/999999999', '/v1/my/segments/{id}', undefined],
+    ['POST', '/v1/my/segments/preview', '/v1/my/segments/preview', { filters: [proPlan] }],
+    ['GET', '/v1/my/segments/999999999/contacts', '/v1/my/segments/{id}/contacts', undefined],
     ['POST', '/v1/my/suppressions', '/v1/my/suppressions', { email: 'ada@example.com' }],
     ['GET', '/v1/my/suppressions', '/v1/my/suppressions', undefined],
     ['DELETE', '/v1/my/suppressions/999999999', '/v1/my/suppressions/{id}', undefined],

@@ -1,0 +1,198 @@
+import { AppError, invalid, notFound, type ValidationErrors } from '../../errors.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Page, RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { fieldOf, TOO_LARGE } from './conditions.ts';
+import {
+  deleteSegmentRow,
+  findAncestors,
+  findSegment,
+  findSegments,
+  insertSegment,
+  lockLists,
+  lockSegments,
+  replaceReferences,
+  segmentsNaming,
+  type SegmentRow,
+  updateSegment,
+} from './model.ts';
+import type { Filter } from './parse.ts';
+import { isTooLarge, loadReferenced, measure, type Outline, outline, type Outlines } from './references.ts';
+import type { ChangeSegmentBody, CreateSegmentBody, Segment } from './schema.ts';
+
+/** The list of segments is returned whole. */
+export const MAX_SEGMENTS = 1_000;
+
+function present(row: SegmentRow): Segment {
+  return {
+    id: row.id,
+    account_id: row.account_id,
+    name: row.name,
+    filters: row.filters as Segment['filters'],
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+/** Filters as they are stored: each has a value, also inside groups. */
+function withValues(filters: readonly Filter[]): Filter[] {
+  return filters.map(({ name, predicate, value = null }) => {
+    const isGroup = name === 'any' || name === 'all';
+    return {
+      name,
+      predicate,
+      value: isGroup ? withValues(value as unknown as Filter[]) : value,
+    };
+  });
+}
+
+/** @throws AppError validation_error that names the path of each id that is not one of the brand's */
+async function requireReferences(
+  trx: Queryable,
+  scope: Pick<BrandScope, 'brandId'>,
+  { references }: Outline,
+  segments: Outlines,
+): Promise<void> {
+  const listIds = references.filter(({ kind }) => kind === 'list').map(({ id }) => id);
+  const lists = listIds.length > 0 ? await lockLists(trx, scope, listIds) : new Set<number>();
+  const errors: ValidationErrors = {};
+  for (const { kind, id, path } of references) {
+    const exists = kind === 'list' ? lists.has(id) : segments.has(id);
+    if (!exists) errors[fieldOf(path)] = [`is not a ${kind} of the brand`];
+  }
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+}
+
+/**
+ * Checks the lists and segments of filters that are not stored.
+ * @throws AppError validation_error that names the path of each id that is not one of the brand's
+ */
+export async function requireKnownReferences(
+  db: Queryable,
+  scope: Pick<BrandScope, 'brandId'>,
+  filters: readonly unknown[],
+): Promise<void> {
+  const one = outline(filters);
+  const known: Outlines = new Map();
+  await loadReferenced(db, scope, [one], known);
+  await requireReferences(db, scope, one, known);
+}
+
+/** @throws AppError validation_error for a cycle, or if the segment or one that names it would be too large */
+async function requireShape(
+  trx: Queryable,
+  scope: BrandScope,
+  id: number | null,
+  one: Outline,
+  known: Outlines,
+): Promise<void> {
+  const size = measure(one, known, id === null ? [] : [id]);
+  if (!size) {
+    const path = one.references.find(({ kind, id: named }) => {
+      const inner = kind === 'segment' ? known.get(named) : undefined;
+      return inner && (named === id || measure(inner, known, [id ?? 0, named]) === null);
+    })?.path;
+    throw invalid({ [path ? fieldOf(path) : 'filters']: ['leads back to this segment'] });
+  }
+  if (isTooLarge(size)) throw invalid({ filters: [TOO_LARGE] });
+  if (id === null) return;
+  const ancestors = (await findAncestors(trx, id)).map((row) => ({ ...row, outline: outline(row.filters) }));
+  const all: Outlines = new Map([...known, ...ancestors.map((row) => [row.id, row.outline] as const)]);
+  all.set(id, one);
+  await loadReferenced(
+    trx,
+    scope,
+    ancestors.map((row) => row.outline),
+    all,
+  );
+  for (const ancestor of ancestors) {
+    const grown = measure(ancestor.outline, all, [ancestor.id]);
+    if (grown && !isTooLarge(grown)) continue;
+    throw invalid({ filters: [`make the segment "${ancestor.name}", which names this one, too large`] });
+  }
+}
+
+/**
+ * Checks filters that are about to be stored, under the lock of the brand's segments.
+ * @param id of the segment that will have them; null for a new one
+ */
+async function requireStorable(
+  trx: Queryable,
+  scope: BrandScope,
+  id: number | null,
+  filters: readonly Filter[],
+): Promise<Outline> {
+  const one = outline(filters);
+  const known: Outlines = new Map();
+  await loadReferenced(trx, scope, [one], known);
+  if (id !== null && known.has(id)) known.set(id, one);
+  await requireReferences(trx, scope, one, known);
+  await requireShape(trx, scope, id, one, known);
+  return one;
+}
+
+/** Lists the segments of a brand, newest first. */
+export async function listSegments(
+  db: Queryable,
+  scope: BrandScope,
+  page: Page,
+): Promise<{ segments: Segment[]; count: RowCount }> {
+  const { rows, count } = await findSegments(db, scope, page);
+  return { segments: rows.map(present), count };
+}
+
+/** @throws AppError not_found */
+export async function getSegment(db: Queryable, scope: BrandScope, id: number): Promise<Segment> {
+  const row = await findSegment(db, scope, id);
+  if (!row) throw notFound('segment');
+  return present(row);
+}
+
+/** @throws AppError validation_error */
+export async function createSegment(
+  trx: Queryable,
+  tenant: Tenant,
+  body: CreateSegmentBody,
+): Promise<Segment> {
+  const count = await lockSegments(trx, tenant);
+  if (count >= MAX_SEGMENTS)
+    throw invalid({ name: [`the brand has ${MAX_SEGMENTS} segments, the most it can have`] });
+  const { references } = await requireStorable(trx, tenant, null, body.filters);
+  const row = await insertSegment(trx, tenant, { name: body.name, filters: withValues(body.filters) });
+  await replaceReferences(trx, row.id, references);
+  return present(row);
+}
+
+/** @throws AppError not_found, validation_error */
+export async function changeSegment(
+  trx: Queryable,
+  scope: BrandScope,
+  id: number,
+  { name, filters }: ChangeSegmentBody,
+): Promise<Segment> {
+  await lockSegments(trx, scope);
+  if (!(await findSegment(trx, scope, id))) throw notFound('segment');
+  if (filters) {
+    const { references } = await requireStorable(trx, scope, id, filters);
+    await replaceReferences(trx, id, references);
+  }
+  const changes = {
+    ...(name === undefined ? {} : { name }),
+    ...(filters ? { filters: withValues(filters) } : {}),
+  };
+  const row = await updateSegment(trx, scope, id, changes);
+  if (!row) throw notFound('segment');
+  return present(row);
+}
+
+/** @throws AppError not_found; conflict if another segment names it */
+export async function deleteSegment(trx: Queryable, scope: BrandScope, id: number): Promise<Segment> {
+  await lockSegments(trx, scope);
+  const row = await deleteSegmentRow(trx, scope, id);
+  if (!row) throw notFound('segment');
+  const naming = await segmentsNaming(trx, id);
+  if (naming.length === 0) return present(row);
+  const named = naming.map((name) => `"${name}"`).join(', ');
+  throw new AppError('conflict', `the segment is named by segments, which must be changed first: ${named}`);
+}

@@ -1,0 +1,151 @@
+import { fn, type ModelObject } from 'objection';
+import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
+import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Reference } from './references.ts';
+
+class SegmentModel extends TenantModel {
+  static override readonly tableName = 'segments';
+  static override readonly columns = [
+    'id',
+    'account_id',
+    'brand_id',
+    'name',
+    'filters',
+    'created_at',
+    'updated_at',
+  ];
+  static override readonly jsonColumns = ['filters'];
+
+  declare account_id: number;
+  declare brand_id: number;
+  declare name: string;
+  declare filters: unknown[];
+  declare created_at: Date;
+  declare updated_at: Date;
+}
+export type SegmentRow = ModelObject<SegmentModel>;
+
+/**
+ * Keeps others from changing which segments name which, until the transaction ends. Two changes that together make a
+ * cycle would each see none.
+ * @returns how many segments the brand has
+ */
+export async function lockSegments(trx: Queryable, { brandId }: BrandScope): Promise<number> {
+  await trx.query('select 1 from brands where id = $1 for no key update', [brandId]);
+  const { rows } = await trx.query<{ count: number }>('select count(*) from segments where brand_id = $1', [
+    brandId,
+  ]);
+  return rows[0]?.count ?? 0;
+}
+
+/** Newest first. */
+export async function findSegments(
+  db: Queryable,
+  scope: BrandScope,
+  page: Page,
+): Promise<{ rows: SegmentRow[]; count: RowCount }> {
+  const query = SegmentModel.ofBrand(db, scope).select(SegmentModel.columns).orderBy('id', 'desc');
+  if (page.after !== null) void query.where('id', '<', page.after);
+  const rows: SegmentRow[] = await query.limit(page.limit).offset(page.offset);
+  return { rows, count: await countRows(db, 'segments s where s.brand_id = $1', [scope.brandId]) };
+}
+
+export async function findSegment(db: Queryable, scope: BrandScope, id: number): Promise<SegmentRow | null> {
+  const [row] = await SegmentModel.ofBrand(db, scope).where('id', id).select(SegmentModel.columns);
+  return row ?? null;
+}
+
+export function insertSegment(
+  trx: Queryable,
+  { accountId, brandId }: BrandScope,
+  fields: Pick<SegmentRow, 'name' | 'filters'>,
+): Promise<SegmentRow> {
+  return SegmentModel.on(trx)
+    .insert({ ...fields, account_id: accountId, brand_id: brandId })
+    .returning(SegmentModel.columns)
+    .execute();
+}
+
+export async function updateSegment(
+  trx: Queryable,
+  scope: BrandScope,
+  id: number,
+  fields: Partial<Pick<SegmentRow, 'name' | 'filters'>>,
+): Promise<SegmentRow | null> {
+  const [row] = await SegmentModel.ofBrand(trx, scope)
+    .where('id', id)
+    .patch({ ...fields, updated_at: fn.now() })
+    .returning(SegmentModel.columns);
+  return row ?? null;
+}
+
+/** @returns the deleted segment; null if the brand has no such segment */
+export async function deleteSegmentRow(
+  trx: Queryable,
+  scope: BrandScope,
+  id: number,
+): Promise<SegmentRow | null> {
+  const [row] = await SegmentModel.ofBrand(trx, scope)
+    .where('id', id)
+    .delete()
+    .returning(SegmentModel.columns);
+  return row ?? null;
+}
+
+/** Replaces what is stored of the lists and segments that a segment names. */
+export async function replaceReferences(
+  trx: Queryable,
+  segmentId: number,
+  references: readonly Pick<Reference, 'kind' | 'id'>[],
+): Promise<void> {
+  await trx.query('delete from segment_references where segment_id = $1', [segmentId]);
+  if (references.length === 0) return;
+  await trx.query(
+    `insert into segment_references (segment_id, kind, target_id)
+     select distinct $1::bigint, r.kind, r.id from unnest($2::text[], $3::bigint[]) as r (kind, id)`,
+    [segmentId, references.map(({ kind }) => kind), references.map(({ id }) => id)],
+  );
+}
+
+/** The names of segments that name this one. At most ten. */
+export async function segmentsNaming(db: Queryable, id: number): Promise<string[]> {
+  const { rows } = await db.query<{ name: string }>(
+    `select s.name from segment_references r join segments s on s.id = r.segment_id
+     where r.kind = 'segment' and r.target_id = $1 order by s.id limit 10`,
+    [id],
+  );
+  return rows.map((row) => row.name);
+}
+
+/** The segments that name this one, directly or through others. */
+export async function findAncestors(
+  db: Queryable,
+  id: number,
+): Promise<{ id: number; name: string; filters: unknown[] }[]> {
+  const { rows } = await db.query<{ id: number; name: string; filters: unknown[] }>(
+    `with recursive ancestors as (
+       select segment_id as id from segment_references where kind = 'segment' and target_id = $1
+       union
+       select r.segment_id from ancestors a join segment_references r on r.kind = 'segment' and r.target_id = a.id
+     )
+     select s.id, s.name, s.filters from ancestors join segments s using (id) order by s.id`,
+    [id],
+  );
+  return rows;
+}
+
+/**
+ * Returns those of the ids that are lists of the brand. None of them can be deleted until the transaction ends.
+ */
+export async function lockLists(
+  trx: Queryable,
+  { brandId }: Pick<BrandScope, 'brandId'>,
+  ids: readonly number[],
+): Promise<Set<number>> {
+  const { rows } = await trx.query<{ id: number }>(
+    'select id from lists where brand_id = $1 and id = any($2) and removed_at is null order by id for share',
+    [brandId, ids],
+  );
+  return new Set(rows.map(({ id }) => id));
+}
