@@ -104,6 +104,8 @@ const settings = z.object({
   RATE_LIMIT_PER_KEY: count(100),
   /** Treat `ada+news@example.com` and `ada@example.com` as one recipient in suppressions and opt-outs. */
   SUPPRESS_PLUS_ADDRESSES: flag,
+  /** What POST /events does for an address that belongs to no contact: create the contact, or refuse the event. */
+  UNKNOWN_EVENT_CONTACTS: z.enum(['create', 'refuse']).default('create'),
   SANDBOX_MONTHLY_CAP: count(100),
   ALLOWANCE_FREE: count(1_000),
   ALLOWANCE_PAID: count(50_000),

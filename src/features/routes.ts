@@ -13,6 +13,8 @@ import { createAccountRoutes } from './accounts/routes.ts';
 import { createBrandRoutes } from './brands/routes.ts';
 import { createCallbackRoutes } from './callbacks/routes.ts';
 import { createContactRoutes } from './contacts/routes.ts';
+import { createEventRoutes } from './contact-events/routes.ts';
+import type { TrackedEventConsumer } from './contact-events/service.ts';
 import { createDeliveryRoutes } from './delivery-status/routes.ts';
 import { createDomainRoutes } from './domains/routes.ts';
 import { createListRoutes } from './lists/routes.ts';
@@ -39,6 +41,8 @@ export interface FeatureDeps {
   waker: Waker;
   /** Publishes a feature's events inside its transaction. */
   events: EventPublisher;
+  /** What acts on tracked events in the transaction that writes them. */
+  trackedEventConsumers: readonly TrackedEventConsumer[];
   /** Adds a counter to `/metrics`. */
   counter: HttpMetrics['counter'];
 }
@@ -58,6 +62,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createSuppressionRoutes(deps),
     ...createContactRoutes(deps),
     ...createListRoutes(deps),
+    ...createEventRoutes(deps),
     ...createUnsubscribeRoutes(deps),
     ...createTrackingRoutes(deps),
     ...createUploadRoutes(deps),

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { requireSettings, type Config } from '../config.ts';
-import { eventConsumers } from '../features/events.ts';
+import { eventConsumers, trackedEventConsumers } from '../features/events.ts';
 import { type FeatureDeps, createFeatureRoutes } from '../features/routes.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { webhookSection } from '../features/webhooks/openapi.ts';
@@ -89,6 +89,7 @@ function createShared({ config, database, log }: ApiServerDeps, started: Started
     rateLimiter,
     waker,
     events,
+    trackedEventConsumers,
     counter,
   };
   const authenticate = createAuthenticate({ db: pool, keys: createKeyLookup(pool), usage, tokens });

@@ -1,11 +1,185 @@
+import { recipientKey } from '../../delivery/addresses/recipient.ts';
+import { AppError, notFound, type ValidationErrors } from '../../errors.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import { createCoalescer } from '../../platform/db/coalescer.ts';
+import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { draftEvent, type EventDraft } from './draft.ts';
+import {
+  countEvents,
+  deleteEvent,
+  type EventFilters,
+  findContactByEmail,
+  findEvent,
+  findEvents,
+  findNameId,
+} from './model.ts';
+import { presentEvent, presentNewEvent } from './presenter.ts';
 import { deleteEventsOf } from './removal.ts';
+import type { BatchResult, EventResource, ListEventsQuery, TrackEventBody } from './schema.ts';
+import { createTracker, type TrackDeps, type TrackResult } from './track.ts';
 
 export type { TrackedEvent, TrackedEventConsumer } from './consumers.ts';
+export type { EnsureContacts } from './track.ts';
+
+const MAX_GROUP = 200;
+const MAX_GROUP_BYTES = 4 * 1024 * 1024;
+/** Under a steady load, events gather for this long, because a statement costs as much as several events. */
+const GROUP_INTERVAL_MS = 2;
+/** Batches that are written at once; each is a group of its own. */
+const BATCHES_AT_ONCE = 2;
+/** Bytes of an event in the statement, without its `data`, roughly. */
+const EVENT_BYTES = 1_000;
+
+/** An event of a batch: parsed, or what is wrong with it. */
+export type BatchItem = { body: TrackEventBody } | { errors: ValidationErrors };
+
+export interface EventService {
+  /**
+   * Tracks an event. It is committed when this resolves. A known key returns the event that took it.
+   * @throws AppError validation_error, unavailable
+   */
+  track(
+    tenant: Tenant,
+    body: TrackEventBody,
+    headerKey: string | null,
+  ): Promise<{ event: EventResource; replayed: boolean }>;
+  /**
+   * Tracks events, each by itself. They are committed when this resolves.
+   * @param headerKey the events without a key get this one, with their index
+   * @throws AppError unavailable: some events may have been tracked
+   */
+  trackBatch(tenant: Tenant, items: readonly BatchItem[], headerKey: string | null): Promise<BatchResult[]>;
+  list(
+    tenant: Tenant,
+    query: ListEventsQuery,
+    page: Page,
+  ): Promise<{ events: EventResource[]; count: RowCount }>;
+  /** @throws AppError not_found */
+  get(tenant: Tenant, id: number): Promise<EventResource>;
+  /** Deletes an event and frees its key. @throws AppError not_found */
+  remove(tenant: Tenant, id: number): Promise<EventResource>;
+}
+
+async function filtersOf(db: Queryable, tenant: Tenant, query: ListEventsQuery): Promise<EventFilters> {
+  const { event, contact_id: contactId, contact_email: email, test } = query;
+  const contactIds = contactId === undefined ? [] : [contactId];
+  if (email !== undefined) {
+    const key = recipientKey('email', email);
+    contactIds.push(key === null ? 0 : await findContactByEmail(db, tenant, key));
+  }
+  return {
+    nameId: event === undefined ? undefined : await findNameId(db, tenant, event),
+    contactIds,
+    test: test === undefined ? undefined : test === 'true',
+    createdAfter: query.created_after,
+    createdBefore: query.created_before,
+  };
+}
+
+/** The key in the header or in the body. @returns errors if they differ */
+function keyOf(body: TrackEventBody, headerKey: string | null): string | null | { errors: ValidationErrors } {
+  const own = body.idempotency_key ?? null;
+  if (own === null || headerKey === null || own === headerKey) return own ?? headerKey;
+  return { errors: { idempotency_key: ['differs from the header Idempotency-Key'] } };
+}
+
+function invalid(errors: ValidationErrors): AppError {
+  const [field, messages] = Object.entries(errors)[0] ?? ['event', ['is invalid']];
+  return new AppError('validation_error', `${field} ${messages[0]}`, { validationErrors: errors });
+}
+
+function batchResult(index: number, result: TrackResult): BatchResult {
+  switch (result.status) {
+    case 'failed':
+      throw result.error;
+    case 'invalid':
+      return { index, status: 'invalid', id: null, errors: result.errors };
+    case 'created':
+      return { index, status: 'created', id: result.event.id, errors: {} };
+    case 'existing':
+      return { index, status: 'existing', id: result.kept.id, errors: {} };
+  }
+}
+
+/** @param tracked the results of the parsed items, in their order */
+function batchResults(items: readonly BatchItem[], tracked: readonly TrackResult[]): BatchResult[] {
+  const left = tracked.values();
+  return items.map((item, index) =>
+    batchResult(
+      index,
+      'errors' in item
+        ? { status: 'invalid', errors: item.errors }
+        : (left.next().value as unknown as TrackResult),
+    ),
+  );
+}
+
+export function createEventService(deps: TrackDeps): EventService {
+  const { pool } = deps;
+  const trackAll = createTracker(deps);
+  const single = createCoalescer<{ draft: EventDraft; bytes: number }, TrackResult>({
+    maxGroupSize: MAX_GROUP,
+    bytes: { of: ({ bytes }) => bytes, max: MAX_GROUP_BYTES },
+    // One group at a time: while it commits, the next one gathers, and larger groups cost less per event.
+    concurrency: 1,
+    intervalMs: GROUP_INTERVAL_MS,
+    run: (group) => trackAll(group.map(({ draft }) => draft)),
+  });
+  const batches = createCoalescer<EventDraft[], TrackResult[]>({
+    maxGroupSize: 1,
+    concurrency: BATCHES_AT_ONCE,
+    run: ([drafts]) => trackAll(drafts ?? []).then((results) => [results]),
+  });
+
+  return {
+    async track(tenant, body, headerKey) {
+      const key = keyOf(body, headerKey);
+      if (key !== null && typeof key !== 'string') throw invalid(key.errors);
+      const bytes = EVENT_BYTES + (body.data ? JSON.stringify(body.data).length : 0);
+      const result = await single.submit({ draft: draftEvent(tenant, body, key), bytes });
+      if (result.status === 'failed') throw result.error;
+      if (result.status === 'invalid') throw invalid(result.errors);
+      if (result.status === 'created') {
+        return { event: presentNewEvent(result.event, result.outcome), replayed: false };
+      }
+      const kept = await findEvent(pool, tenant, result.kept.id);
+      if (!kept) throw new AppError('unavailable', 'the event of this key was just deleted; try again');
+      return { event: presentEvent(kept), replayed: true };
+    },
+    async trackBatch(tenant, items, headerKey) {
+      const drafts = items.flatMap((item, index) => {
+        if ('errors' in item) return [];
+        const derived = headerKey === null ? null : `${headerKey}/${index}`;
+        return [draftEvent(tenant, item.body, item.body.idempotency_key ?? derived)];
+      });
+      const tracked = drafts.length > 0 ? await batches.submit(drafts) : [];
+      return batchResults(items, tracked);
+    },
+    async list(tenant, query, page) {
+      const filters = await filtersOf(pool, tenant, query);
+      const [rows, count] = await Promise.all([
+        findEvents(pool, tenant, filters, page),
+        countEvents(pool, tenant, filters),
+      ]);
+      return { events: rows.map(presentEvent), count };
+    },
+    async get(tenant, id) {
+      const row = await findEvent(pool, tenant, id);
+      if (!row) throw notFound('event');
+      return presentEvent(row);
+    },
+    async remove(tenant, id) {
+      const row = await deleteEvent(pool, tenant, id);
+      if (!row) throw notFound('event');
+      return presentEvent(row);
+    },
+  };
+}
 
 /**
- * Deletes events of a contact with their idempotency keys, oldest months first. Call it after the contact's row is
- * locked or gone, and until it returns less than `limit`; no event of the contact is written then.
+ * Deletes events of a contact with their idempotency keys, oldest first. Call it after the contact's row is locked or
+ * gone, because no event of the contact is written then, and until it returns less than `limit`.
  * @param limit at most this many in one call
  * @returns how many were deleted
  */

@@ -47,6 +47,15 @@ const makers: Record<string, Maker> = {
       brandId,
       MARK,
     ]),
+  '/v1/my/events/:id': ({ accountId, brandId }) =>
+    inserted(
+      `with n as (
+         insert into event_names (brand_id, name) values ($2, 'seen')
+         on conflict (brand_id, name) do update set name = excluded.name returning id)
+       insert into contact_events (account_id, brand_id, contact_id, name_id, resource_name, created_at)
+       select $1, $2, 1, n.id, $3, now() from n returning id`,
+      [accountId, brandId, MARK],
+    ),
   '/v1/my/messages/:id': ({ accountId, brandId }) =>
     inserted(
       `insert into messages (account_id, brand_id, channel, status, to_address, to_key, subject)

@@ -1,0 +1,64 @@
+import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
+import { type Client, describeClient, findUtm, type Utm } from './enrichment.ts';
+import type { TrackEventBody } from './schema.ts';
+
+/** An event as a request describes it, by column. Its contact is still to be found. */
+export interface EventDraft extends Client, Utm {
+  account_id: number;
+  brand_id: number;
+  event: string;
+  /** What the request names the contact by: at least one of these. */
+  contact_id: number | null;
+  email: { address: string; key: string } | null;
+  test: boolean;
+  /** Whether a test key sent it. Test and live keys do not share idempotency keys. */
+  test_key: boolean;
+  user_id: number | null;
+  amount: number | null;
+  data: Record<string, unknown> | null;
+  idempotency_key: string | null;
+  resource_uid: string | null;
+  resource_name: string | null;
+  resource_url: string | null;
+  ip: string | null;
+  user_agent: string | null;
+  referrer: string | null;
+  occurred_at: Date | null;
+}
+
+function emailOf(text: string | undefined): EventDraft['email'] {
+  const parsed = text === undefined ? null : parseEmailAddress(text);
+  return parsed && !('error' in parsed) ? { address: parsed.address, key: parsed.key } : null;
+}
+
+/** @param idempotencyKey of the header or the body */
+export function draftEvent(
+  { accountId, brandId, actor }: Tenant,
+  body: TrackEventBody,
+  idempotencyKey: string | null,
+): EventDraft {
+  const testKey = isTestCaller(actor);
+  return {
+    account_id: accountId,
+    brand_id: brandId,
+    event: body.event,
+    contact_id: body.contact_id ?? null,
+    email: emailOf(body.contact_email),
+    test: body.test || testKey,
+    test_key: testKey,
+    user_id: actor.kind === 'user' ? actor.id : null,
+    amount: body.amount ?? null,
+    data: body.data ?? null,
+    idempotency_key: idempotencyKey,
+    resource_uid: body.resource_uid ?? null,
+    resource_name: body.resource_name ?? null,
+    resource_url: body.resource_url ?? null,
+    ip: body.ip ?? null,
+    user_agent: body.user_agent ?? null,
+    referrer: body.referrer ?? null,
+    occurred_at: body.occurred_at === undefined ? null : new Date(body.occurred_at),
+    ...describeClient(body.user_agent),
+    ...findUtm(body, body),
+  };
+}

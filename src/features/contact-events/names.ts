@@ -1,0 +1,93 @@
+import { LRUCache } from 'lru-cache';
+import type pg from 'pg';
+import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+
+/** Different event names that a brand may use. */
+export const MAX_NAMES = 1_000;
+const MAX_CACHED = 50_000;
+/** Any fixed number: the advisory locks of brands that get new names. */
+const NAME_LOCK = 1_409_027;
+
+export interface EventName {
+  brand_id: number;
+  name: string;
+}
+
+/** Names as one text, for maps. */
+function keyOf({ brand_id: brandId, name }: EventName): string {
+  return `${brandId}/${name}`;
+}
+
+/** Finds the numbers that stand for event names. Names are never deleted, so numbers may be cached. */
+export interface EventNames {
+  /**
+   * Gives new names a number.
+   * @returns a function that returns the number of a name; null: the brand has no room for another name
+   */
+  intern(names: readonly EventName[]): Promise<(name: EventName) => number | null>;
+}
+
+async function findIds(db: Queryable, names: readonly EventName[]): Promise<Map<string, number>> {
+  const { rows } = await db.query<EventName & { id: number }>(
+    `select n.id, n.brand_id, n.name
+     from unnest($1::bigint[], $2::text[]) as asked (brand_id, name) join event_names n using (brand_id, name)`,
+    [names.map((each) => each.brand_id), names.map((each) => each.name)],
+  );
+  return new Map(rows.map((row) => [keyOf(row), row.id]));
+}
+
+/** Adds names of one brand, as many as fit. A lock keeps two processes from filling the last place twice. */
+function addNames(pool: pg.Pool, brandId: number, names: readonly string[]): Promise<Map<string, number>> {
+  return inTransaction(pool, async (trx) => {
+    await trx.query('select pg_advisory_xact_lock($1, $2)', [NAME_LOCK, brandId % 2 ** 31]);
+    await trx.query(
+      `insert into event_names (brand_id, name)
+       select $1, n.name from unnest($2::text[]) as n (name)
+       where not exists (select 1 from event_names k where k.brand_id = $1 and k.name = n.name)
+       limit greatest(0, $3 - (select count(*) from event_names where brand_id = $1))`,
+      [brandId, names, MAX_NAMES],
+    );
+    return findIds(
+      trx,
+      names.map((name) => ({ brand_id: brandId, name })),
+    );
+  });
+}
+
+export function createEventNames(pool: pg.Pool): EventNames {
+  const cached = new LRUCache<string, number>({ max: MAX_CACHED });
+
+  async function findMissing(missing: readonly EventName[]): Promise<Map<string, number>> {
+    const found = await findIds(pool, missing);
+    const added = missing.filter((each) => !found.has(keyOf(each)));
+    for (const [brandId, names] of Map.groupBy(added, (each) => each.brand_id)) {
+      const ids = await addNames(
+        pool,
+        brandId,
+        names.map((each) => each.name),
+      );
+      for (const [key, id] of ids) found.set(key, id);
+    }
+    return found;
+  }
+
+  return {
+    async intern(names) {
+      const ids = new Map<string, number>();
+      const missing = new Map<string, EventName>();
+      for (const each of names) {
+        const key = keyOf(each);
+        const id = cached.get(key);
+        if (id === undefined) missing.set(key, each);
+        else ids.set(key, id);
+      }
+      if (missing.size > 0) {
+        for (const [key, id] of await findMissing([...missing.values()])) {
+          ids.set(key, id);
+          cached.set(key, id);
+        }
+      }
+      return (name) => ids.get(keyOf(name)) ?? null;
+    },
+  };
+}

@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import type { Config } from '../../config.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { pageOf } from '../../platform/db/paging.ts';
+import { paginate } from '../../platform/http/pagination.ts';
+import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
+import { parseWith, withoutReadOnly } from '../../platform/http/validation.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { ensureContacts } from '../contacts/service.ts';
+import {
+  batchResults,
+  eventParams,
+  eventReadOnlyFields,
+  eventResource,
+  listEventsQuery,
+  MAX_BATCH,
+  ParsedEvent,
+  trackBatchBody,
+  trackEventBody,
+  type TrackEventBody,
+} from './schema.ts';
+import {
+  type BatchItem,
+  createEventService,
+  type EnsureContacts,
+  type EventService,
+  type TrackedEventConsumer,
+} from './service.ts';
+
+export interface EventRouteDeps {
+  config: Config;
+  database: Database;
+  keyring: Keyring;
+  /** What acts on tracked events in their transaction. */
+  trackedEventConsumers: readonly TrackedEventConsumer[];
+}
+
+const PATH = '/v1/my/events';
+const tag = 'Events';
+
+const KEYS =
+  'A known idempotency key, in the header or in the body, returns the event that took it, whatever else the request says.';
+
+function eventService(deps: EventRouteDeps): EventService {
+  const { config, database, keyring, trackedEventConsumers: consumers } = deps;
+  const consent = { keyring, plusAddresses: config.SUPPRESS_PLUS_ADDRESSES };
+  const create: EnsureContacts = (trx, tenant, addresses) =>
+    ensureContacts(trx, consent, tenant, addresses, 'event');
+  const unknown = config.UNKNOWN_EVENT_CONTACTS;
+  return createEventService({
+    pool: database.pool,
+    ensureContacts: unknown === 'create' ? create : null,
+    consumers,
+  });
+}
+
+function trackRoute(events: EventService): RouteDefinition {
+  return defineRoute({
+    method: 'POST',
+    path: PATH,
+    operationId: 'trackEvent',
+    tag,
+    summary: 'Track an event of a contact',
+    description: `The event is stored before the response. ${KEYS}`,
+    auth: 'brand',
+    idempotency: 'own',
+    body: trackEventBody,
+    readOnlyFields: eventReadOnlyFields,
+    responses: { 201: { description: 'The event.', schema: eventResource } },
+    async handler({ tenant, body, idempotencyKey }) {
+      const { event, replayed } = await events.track(tenant, body, idempotencyKey);
+      return { status: 201, body: event, replayed };
+    },
+  });
+}
+
+/** An item that has not been parsed was wrong, or has fields that are ignored. */
+function batchItem(item: unknown): BatchItem {
+  if (item instanceof ParsedEvent) return { body: item.body };
+  const parsed = parseWith(trackEventBody, withoutReadOnly(item, eventReadOnlyFields), 'field');
+  return parsed.ok ? { body: parsed.value as TrackEventBody } : { errors: parsed.errors };
+}
+
+function batchRoute(events: EventService): RouteDefinition {
+  return defineRoute({
+    method: 'POST',
+    path: `${PATH}/batch`,
+    operationId: 'trackEvents',
+    tag,
+    summary: 'Track many events',
+    description:
+      `Takes up to ${MAX_BATCH} events and returns a result for each. A wrong event does not fail the others. ` +
+      'With the header `Idempotency-Key`, events without a key get that key with `/` and their index.',
+    auth: 'brand',
+    idempotency: 'own',
+    body: trackBatchBody,
+    responses: { 200: { description: 'The results.', schema: batchResults } },
+    async handler({ tenant, body, idempotencyKey }) {
+      const results = await events.trackBatch(tenant, body.events.map(batchItem), idempotencyKey);
+      return { status: 200, body: { results } };
+    },
+  });
+}
+
+function listRoute(events: EventService): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: PATH,
+    operationId: 'listEvents',
+    tag,
+    summary: 'List events, in the order in which they happened, newest first',
+    auth: 'brand',
+    query: listEventsQuery,
+    paginated: true,
+    responses: { 200: { description: 'A page of events.', schema: z.array(eventResource) } },
+    async handler(input) {
+      const page = pageOf(input.query);
+      const found = await events.list(input.tenant, input.query, page);
+      return paginate(input, page, found.events, found.count);
+    },
+  });
+}
+
+function oneRoutes(events: EventService): RouteDefinition[] {
+  const responses = (description: string) => ({ 200: { description, schema: eventResource } });
+  return [
+    defineRoute({
+      method: 'GET',
+      path: `${PATH}/:id`,
+      operationId: 'getEvent',
+      tag,
+      summary: 'Get an event',
+      auth: 'brand',
+      params: eventParams,
+      responses: responses('The event.'),
+      async handler({ tenant, params }) {
+        return { status: 200, body: await events.get(tenant, params.id) };
+      },
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: `${PATH}/:id`,
+      operationId: 'deleteEvent',
+      tag,
+      summary: 'Delete an event',
+      description: 'Its idempotency key is free again. What the event has started goes on.',
+      auth: 'brand',
+      params: eventParams,
+      responses: responses('The deleted event.'),
+      async handler({ tenant, params }) {
+        return { status: 200, body: await events.remove(tenant, params.id) };
+      },
+    }),
+  ];
+}
+
+/** `GET` and `POST /v1/my/events`, `POST /events/batch`, `GET` and `DELETE /events/{id}`. */
+export function createEventRoutes(deps: EventRouteDeps): RouteDefinition[] {
+  const events = eventService(deps);
+  return [listRoute(events), trackRoute(events), batchRoute(events), ...oneRoutes(events)];
+}

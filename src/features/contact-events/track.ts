@@ -1,0 +1,216 @@
+import type pg from 'pg';
+import { AppError, type ValidationErrors } from '../../errors.ts';
+import { createIdAllocator } from '../../platform/db/id-allocator.ts';
+import { inTransaction, isConnectionError, type Queryable } from '../../platform/db/queryable.ts';
+import {
+  type ActiveBrands,
+  consumeEvents,
+  findActiveBrands,
+  lockContacts,
+  type TrackedEventConsumer,
+} from './consumers.ts';
+import type { EventDraft } from './draft.ts';
+import { createEventNames, MAX_NAMES } from './names.ts';
+import {
+  EVENT_ID_SEQUENCE,
+  findContactsOf,
+  findKept,
+  findWritten,
+  type KeptEvent,
+  type NewEvent,
+  writeEvents,
+  type WriteOutcome,
+} from './write-events.ts';
+
+/** What became of an event: written now, written by an earlier request with its key, refused, or not written. */
+export type TrackResult =
+  | { status: 'created'; event: NewEvent; outcome: WriteOutcome }
+  | { status: 'existing'; kept: KeptEvent }
+  | { status: 'invalid'; errors: ValidationErrors }
+  | { status: 'failed'; error: unknown };
+
+/** Creates the contacts of unknown addresses of one brand; those that exist stay as they are. */
+export type EnsureContacts = (
+  trx: Queryable,
+  tenant: { accountId: number; brandId: number },
+  addresses: readonly { address: string; key: string }[],
+) => Promise<unknown>;
+
+export interface TrackDeps {
+  pool: pg.Pool;
+  /** Null: an unknown address is refused. */
+  ensureContacts: EnsureContacts | null;
+  consumers: readonly TrackedEventConsumer[];
+}
+
+/** Between a look and the next, a contact or an event may be deleted. More than twice is hardly possible. */
+const MAX_LOOKS = 3;
+
+type Results = Map<NewEvent, TrackResult>;
+
+/** The outcome of a write, or why it failed. */
+type Attempt = { outcome: WriteOutcome } | { error: unknown };
+
+const isCreatable = (event: NewEvent, { by_email: byEmail }: WriteOutcome) =>
+  event.contact_id === null && byEmail === null;
+
+/** Why the contact of an event was not found; null: it was. */
+function contactProblem(event: NewEvent, outcome: WriteOutcome): ValidationErrors | null {
+  const { by_id: byId, by_email: byEmail } = outcome;
+  if (event.contact_id !== null && byId === null) return { contact_id: ['is no contact of the brand'] };
+  if (event.contact_id !== null && event.email !== null && byId !== byEmail) {
+    return { contact_email: ['is not the address of the contact contact_id'] };
+  }
+  return isCreatable(event, outcome) ? { contact_email: ['belongs to no contact'] } : null;
+}
+
+/** @param create the contacts of unknown addresses; all events are of one brand then */
+async function writeInTransaction(
+  events: readonly NewEvent[],
+  active: ActiveBrands,
+  deps: TrackDeps,
+  create: boolean,
+): Promise<WriteOutcome[]> {
+  const { outcomes, afterCommit } = await inTransaction(deps.pool, async (trx) => {
+    if (create) {
+      const { account_id: accountId, brand_id: brandId } = events[0] as NewEvent;
+      const addresses = events.flatMap(({ email }) => email ?? []);
+      await deps.ensureContacts?.(trx, { accountId, brandId }, addresses);
+    }
+    const brands = [...active.values()];
+    const locking = events.filter((event) => brands.some((ids) => ids.has(event.brand_id)));
+    if (locking.length > 0) await lockContacts(trx, await findContactsOf(trx, locking));
+    const written = await writeEvents(trx, events);
+    return { outcomes: written, afterCommit: await consumeEvents(trx, active, events, written) };
+  });
+  for (const then of afterCommit) then();
+  return outcomes;
+}
+
+/** Events whose contacts exist take one statement, unless something waits for events of one of their brands. */
+async function writeGroup(
+  events: readonly NewEvent[],
+  deps: TrackDeps,
+  create: boolean,
+): Promise<WriteOutcome[]> {
+  const active = await findActiveBrands(deps.consumers, events);
+  if (active.size === 0 && !create) return writeEvents(deps.pool, events);
+  return writeInTransaction(events, active, deps, create);
+}
+
+/** The connection was lost before the commit was confirmed: what is in the database was accepted. */
+async function attemptsAfterLostConnection(
+  events: readonly NewEvent[],
+  pool: pg.Pool,
+  cause: unknown,
+): Promise<Attempt[]> {
+  const error = new AppError('unavailable', 'the database connection was lost; try again', { cause });
+  const written = await findWritten(pool, events).catch(() => new Map<number, WriteOutcome>());
+  return events.map((event) => {
+    const outcome = written.get(event.id);
+    return outcome ? { outcome } : { error };
+  });
+}
+
+/** Writes events. If that fails because of one of them, writes each half by itself, so that the others succeed. */
+async function attempt(events: readonly NewEvent[], deps: TrackDeps, create: boolean): Promise<Attempt[]> {
+  try {
+    const outcomes = await writeGroup(events, deps, create);
+    return outcomes.map((outcome) => ({ outcome }));
+  } catch (error) {
+    if (isConnectionError(error)) return attemptsAfterLostConnection(events, deps.pool, error);
+    if (events.length === 1) return [{ error }];
+    const middle = Math.ceil(events.length / 2);
+    const first = await attempt(events.slice(0, middle), deps, create);
+    return [...first, ...(await attempt(events.slice(middle), deps, create))];
+  }
+}
+
+/** Events that are not decided yet. */
+interface Undecided {
+  /** Their address belongs to no contact so far. */
+  creatable: NewEvent[];
+  /** Their contact or their key has just changed. */
+  again: NewEvent[];
+}
+
+/** Writes events and decides what it can. */
+async function decide(
+  events: readonly NewEvent[],
+  results: Results,
+  deps: TrackDeps,
+  create: boolean,
+): Promise<Undecided> {
+  const undecided: Undecided = { creatable: [], again: [] };
+  const unwritten: [NewEvent, WriteOutcome][] = [];
+  for (const [index, each] of (await attempt(events, deps, create)).entries()) {
+    const event = events[index] as NewEvent;
+    if ('error' in each) results.set(event, { status: 'failed', error: each.error });
+    else if (each.outcome.written) results.set(event, { status: 'created', event, outcome: each.outcome });
+    else unwritten.push([event, each.outcome]);
+  }
+  const asking = unwritten.map(([event]) => event);
+  const kept = await findKept(deps.pool, asking).catch((cause: unknown) => {
+    const error = new AppError('unavailable', 'the database is unavailable; try again', { cause });
+    for (const event of asking) results.set(event, { status: 'failed', error });
+    return null;
+  });
+  if (!kept) return undecided;
+  for (const [event, outcome] of unwritten) {
+    const earlier = kept.get(event.id);
+    const problem = contactProblem(event, outcome);
+    if (earlier) results.set(event, { status: 'existing', kept: earlier });
+    else if (deps.ensureContacts && isCreatable(event, outcome)) undecided.creatable.push(event);
+    else if (problem) results.set(event, { status: 'invalid', errors: problem });
+    else undecided.again.push(event);
+  }
+  return undecided;
+}
+
+/** Writes events, creates the contacts of unknown addresses, and looks again at what has changed meanwhile. */
+async function writeUntilDecided(given: readonly NewEvent[], deps: TrackDeps): Promise<Results> {
+  const results: Results = new Map();
+  let events: readonly NewEvent[] = given;
+  for (let look = 0; look < MAX_LOOKS && events.length > 0; look += 1) {
+    const { creatable, again } = await decide(events, results, deps, false);
+    const left = [...again];
+    for (const ofBrand of Map.groupBy(creatable, (event) => event.brand_id).values()) {
+      const rest = await decide(ofBrand, results, deps, true);
+      left.push(...rest.creatable, ...rest.again);
+    }
+    events = left;
+  }
+  const error = new AppError('unavailable', 'the event could not be written; try again');
+  for (const event of events) results.set(event, { status: 'failed', error });
+  return results;
+}
+
+/**
+ * Writes groups of tracked events with their keys. Each group is committed when the function resolves.
+ * @returns a function that returns the results in the order of the events
+ * @throws AppError unavailable
+ */
+export function createTracker(deps: TrackDeps): (drafts: readonly EventDraft[]) => Promise<TrackResult[]> {
+  const ids = createIdAllocator(deps.pool, EVENT_ID_SEQUENCE);
+  const names = createEventNames(deps.pool);
+
+  function nameError(): TrackResult {
+    const message = `is a new name, and the brand has ${MAX_NAMES.toLocaleString('en')} already`;
+    return { status: 'invalid', errors: { event: [message] } };
+  }
+
+  return async (drafts) => {
+    const nameIdOf = await names.intern(
+      drafts.map((each) => ({ brand_id: each.brand_id, name: each.event })),
+    );
+    const taken = await ids.take(drafts.length);
+    const events = drafts.map((draft, index): NewEvent | null => {
+      const nameId = nameIdOf({ brand_id: draft.brand_id, name: draft.event });
+      return nameId === null ? null : { ...draft, id: taken[index] as number, name_id: nameId };
+    });
+    const named = events.filter((event) => event !== null);
+    const results =
+      named.length > 0 ? await writeUntilDecided(named, deps) : new Map<NewEvent, TrackResult>();
+    return events.map((event) => (event ? (results.get(event) as TrackResult) : nameError()));
+  };
+}
