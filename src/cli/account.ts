@@ -99,7 +99,7 @@ function addSet(account: Command): void {
     )
     .action(async (accountId: number, options: SettingOptions, command: Command) => {
       const changed = await withDatabase(async ({ database }) => {
-        const orders = await providerOrdersOf(database.pool, options);
+        const orders = await providerOrdersOf(database.pool, accountId, options);
         return (await accounts()).setAccount(database.pool, accountId, { ...settingsOf(options), ...orders });
       });
       print(command, changed, factLines(describe(changed)));
@@ -107,11 +107,17 @@ function addSet(account: Command): void {
 }
 
 /** The providers by id. */
-async function providerOrdersOf(db: Queryable, { emailProviders, smsProviders }: SettingOptions) {
+async function providerOrdersOf(
+  db: Queryable,
+  accountId: number,
+  { emailProviders, smsProviders }: SettingOptions,
+) {
   const { readProviderOrder } = await import('../delivery/providers/named.ts');
   return {
-    ...(emailProviders ? { emailProviderIds: await readProviderOrder(db, 'email', emailProviders) } : {}),
-    ...(smsProviders ? { smsProviderIds: await readProviderOrder(db, 'sms', smsProviders) } : {}),
+    ...(emailProviders
+      ? { emailProviderIds: await readProviderOrder(db, accountId, 'email', emailProviders) }
+      : {}),
+    ...(smsProviders ? { smsProviderIds: await readProviderOrder(db, accountId, 'sms', smsProviders) } : {}),
   };
 }
 

@@ -8,7 +8,7 @@ import { AppError } from '../errors.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
 import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
 import { type CommandContext, factLines, print, withDatabase, type Fact } from './context.ts';
-import { words } from './values.ts';
+import { id, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
 const named = () => import('../delivery/providers/named.ts');
@@ -26,7 +26,8 @@ carillon provider kinds lists the kinds with their settings.
 
 Example:
   $ carillon provider add acme-ses --kind ses --set region=eu-west-1 \\
-      --set access_key_id=AKIA… --set secret_access_key=@/run/secrets/ses`;
+      --set access_key_id=AKIA… --set secret_access_key=@/run/secrets/ses
+  $ carillon provider add acme-smtp --kind smtp --set url=@/run/secrets/smtp --account 7`;
 
 const REMOVE_HELP = `
 A provider that is used is removed only with --force. Its domains then use EMAIL_PROVIDER_URL, its SMS
@@ -35,6 +36,21 @@ the settings.
 
 Example:
   $ carillon provider remove acme-ses`;
+
+const ACCOUNT_HELP = 'only domains of this account may name it; may be given several times';
+
+const ids = (given: string, before: number[] = []): number[] => [...before, id(given)];
+
+interface AccountOptions {
+  account?: number[];
+  allAccounts?: boolean;
+}
+
+/** @returns undefined if the options say nothing; null: all accounts */
+function accountsOf({ account, allAccounts }: AccountOptions): number[] | null | undefined {
+  if (account && allAccounts) throw problem('--account and --all-accounts exclude each other');
+  return allAccounts ? null : account;
+}
 
 type SettingText = [name: string, value: string];
 
@@ -55,13 +71,17 @@ export function addProviderCommands(program: Command): void {
     .argument('<name>', 'a name for it: lower-case letters, digits and hyphens', words)
     .requiredOption('--kind <kind>', 'the kind of service, such as ses', words)
     .option('--set <name=value>', 'a setting; may be given several times', setting)
+    .option('--account <id>', ACCOUNT_HELP, ids)
+    .option('--all-accounts', 'domains of all accounts may name it; the default')
     .addHelpText('after', ADD_HELP)
     .action(add);
   provider
     .command('set')
     .description('change settings of a provider; the others stay as they are')
     .argument('<name>', 'the name of the provider', words)
-    .requiredOption('--set <name=value>', 'a setting; may be given several times', setting)
+    .option('--set <name=value>', 'a setting; may be given several times', setting)
+    .option('--account <id>', ACCOUNT_HELP, ids)
+    .option('--all-accounts', 'domains of all accounts may name it')
     .addHelpText(
       'after',
       '\nExample:\n  $ carillon provider set acme-ses --set secret_access_key=@/run/secrets/ses',
@@ -119,7 +139,7 @@ async function inOptions<T>(kind: ProviderKind | null, work: () => Promise<T>): 
   } catch (error) {
     if (!(error instanceof AppError) || Object.keys(error.validationErrors).length === 0) throw error;
     const lines = Object.entries(error.validationErrors).map(([field, messages]) => {
-      const option = field === 'kind' ? '--kind' : field === 'name' ? 'the name' : `--set ${field}`;
+      const option = { kind: '--kind', name: 'the name', account: '--account' }[field] ?? `--set ${field}`;
       return `${option} ${messages.join(', ')}`;
     });
     const known = kind ? [`settings of ${kind.name}:`, ...settingLines(kind)] : [];
@@ -166,6 +186,7 @@ function factsOf(provider: NamedProvider, callbackUrl: string | null): Fact[] {
     ['provider', provider.name],
     ['kind', `${provider.kind.name} (${provider.kind.title})`],
     ['channel', provider.channel],
+    ['accounts', provider.accountIds?.join(', ') ?? 'all'],
     ...Object.entries(maskedSettings(provider)),
     ['callback URL', callbackUrl],
   ];
@@ -181,46 +202,71 @@ function nextSteps(provider: NamedProvider, callbackUrl: string | null): string 
 
 async function add(
   name: string,
-  options: { kind: string; set?: SettingText[] },
+  options: { kind: string; set?: SettingText[] } & AccountOptions,
   command: Command,
 ): Promise<void> {
   const { addProvider, callbackUrlOf, requireProviderKind } = await named();
   const kind = await inOptions(null, async () => requireProviderKind(options.kind));
+  const accountIds = accountsOf(options) ?? null;
   const settings = await readSettings(options.set ?? []);
   await withDatabase(async (context) => {
     const keyring = keyringOf(context);
     const added = await inOptions(kind, () =>
-      addProvider(context.database.pool, keyring, { name, kind, settings }),
+      addProvider(context.database.pool, keyring, { name, kind, settings, accountIds }),
     );
     const callbackUrl = callbackUrlOf(added, context.config.PUBLIC_URL);
     print(
       command,
-      { id: added.id, name, kind: kind.name, channel: added.channel, callbackUrl },
+      {
+        id: added.id,
+        name,
+        kind: kind.name,
+        channel: added.channel,
+        accountIds: added.accountIds,
+        callbackUrl,
+      },
       `${factLines(factsOf(added, callbackUrl))}\n\n${nextSteps(added, callbackUrl)}`,
     );
   });
 }
 
-async function change(name: string, options: { set: SettingText[] }, command: Command): Promise<void> {
-  const { changeProviderSettings, findProvider, openProvider, storedSettings } = await named();
-  const given = await readSettings(options.set);
+async function change(
+  name: string,
+  options: { set?: SettingText[] } & AccountOptions,
+  command: Command,
+): Promise<void> {
+  const { changeProviderSettings, findProvider, openProvider, reserveProvider, storedSettings } =
+    await named();
+  const accountIds = accountsOf(options);
+  if (!options.set && accountIds === undefined) throw problem('give --set, --account or --all-accounts');
+  const given = await readSettings(options.set ?? []);
   await withDatabase(async (context) => {
     const keyring = keyringOf(context);
     const row = await requireRow(context, name);
     const { kind } = openProvider(row, keyring);
+    const { pool } = context.database;
     const settings = { ...storedSettings(row, keyring), ...given };
-    await inOptions(kind, () =>
-      changeProviderSettings(context.database.pool, keyring, { id: row.id, kind }, settings),
+    const others = await inTransaction(pool, (trx) =>
+      inOptions(kind, async () => {
+        if (options.set) await changeProviderSettings(trx, keyring, { id: row.id, kind }, settings);
+        return accountIds === undefined ? 0 : reserveProvider(trx, row, accountIds);
+      }),
     );
-    const changed = (await findProvider(context.database.pool, keyring, name)) as NamedProvider;
-    print(command, { name, settings: maskedSettings(changed) }, factLines(factsOf(changed, null)));
+    const changed = (await findProvider(pool, keyring, name)) as NamedProvider;
+    const note = others > 0 ? `\n\n${others} domain(s) of other accounts still use it.` : '';
+    print(
+      command,
+      { name, settings: maskedSettings(changed), accountIds: changed.accountIds, domainsOfOthers: others },
+      `${factLines(factsOf(changed, null))}${note}`,
+    );
   });
 }
 
 /** What the list shows of a row. One that cannot be read is shown with the reason. */
 async function listed(row: ProviderRow, context: CommandContext, reveal: boolean) {
   const { callbackUrlOf, openProvider, UnusableProviderError } = await named();
-  const base = { id: row.id, name: row.name, kind: row.kind, channel: row.channel };
+  const { id: rowId, name, kind, channel, accountIds } = row;
+  const base = { id: rowId, name, kind, channel, accountIds };
   try {
     const provider = openProvider(row, keyringOf(context));
     const callbackUrl = reveal ? callbackUrlOf(provider, context.config.PUBLIC_URL) : null;
@@ -236,15 +282,17 @@ async function list(options: { reveal?: boolean }, command: Command): Promise<vo
     const rows = await (await named()).listProviderRows(context.database.pool);
     const providers = [];
     for (const row of rows) providers.push(await listed(row, context, options.reveal ?? false));
-    const blocks = providers.map(({ name, kind, channel, settings, callbackUrl, problem: wrong }) =>
-      factLines([
-        ['provider', name],
-        ['kind', kind],
-        ['channel', channel],
-        ...Object.entries(settings),
-        ['callback URL', callbackUrl],
-        ['problem', wrong],
-      ]),
+    const blocks = providers.map(
+      ({ name, kind, channel, accountIds, settings, callbackUrl, problem: wrong }) =>
+        factLines([
+          ['provider', name],
+          ['kind', kind],
+          ['channel', channel],
+          ['accounts', accountIds?.join(', ') ?? 'all'],
+          ...Object.entries(settings),
+          ['callback URL', callbackUrl],
+          ['problem', wrong],
+        ]),
     );
     print(command, providers, blocks.length === 0 ? 'no providers' : blocks.join('\n\n'));
   });

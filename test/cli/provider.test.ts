@@ -20,14 +20,16 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-async function provider(args: string[], input?: string): Promise<{ code: unknown; output: string }> {
+const provider = (args: string[], input?: string) => run(['provider', ...args], input);
+
+async function run(args: string[], input?: string): Promise<{ code: unknown; output: string }> {
   const settings = {
     DATABASE_URL: made.url,
     APP_SECRET: 'a secret of at least thirty-two characters',
     PUBLIC_URL: 'https://mail.acme.test/',
     CARILLON_HOME: join(home, 'none'),
   };
-  const program = runProgram('src/main.ts', ['provider', ...args], settings, input);
+  const program = runProgram('src/main.ts', args, settings, input);
   return { code: await program.ended, output: program.output() };
 }
 
@@ -78,6 +80,39 @@ describe('carillon provider', () => {
       code: 1,
       output: expect.stringMatching(/^carillon: fails: cannot connect and log in: /),
     });
+  });
+
+  it('reserves a provider for accounts, which alone may have it in their order', async () => {
+    const { rows } = await made.database.pool.query<{ id: number }>(
+      `insert into accounts (name) values ('One'), ('Two') returning id`,
+    );
+    const [one, two] = rows.map(({ id }) => String(id)) as [string, string];
+    const kind = ['--kind', 'smtp', '--set', 'url=smtp://relay.test'];
+    const missing = await provider(['add', 'theirs', ...kind, '--account', '999999']);
+    expect(missing).toMatchObject({ code: 1, output: expect.stringContaining('there is no account 999999') });
+    const added = await provider(['add', 'theirs', ...kind, '--account', one, '--account', one]);
+    expect(added.output).toMatch(new RegExp(`^accounts +${one}$`, 'm'));
+    const order = (account: string) =>
+      run(['account', 'set', account, '--email-providers', 'theirs,default']);
+    expect(await order(two)).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('names theirs, which is no email provider'),
+    });
+    expect((await order(one)).code).toBe(0);
+    expect((await provider(['set', 'theirs'])).output).toContain('give --set, --account or --all-accounts');
+    const both = await provider(['set', 'theirs', '--account', two, '--all-accounts']);
+    expect(both.output).toContain('--all-accounts');
+    await made.database.pool.query(
+      `with b as (insert into brands (account_id) values ($1) returning id)
+       insert into domains (account_id, brand_id, name, provider_id, return_path_host, tracking_host)
+       select $1, b.id, 'one.example', p.id, 'r', 't' from b, providers p where p.name = 'theirs'`,
+      [one],
+    );
+    const moved = await provider(['set', 'theirs', '--account', two]);
+    expect(moved.output).toContain('1 domain(s) of other accounts still use it');
+    expect((await order(two)).code).toBe(0);
+    expect((await provider(['set', 'theirs', '--all-accounts'])).output).toMatch(/^accounts +all$/m);
+    expect((await order(one)).code).toBe(0);
   });
 
   it('removes a provider that is used only with --force', async () => {

@@ -96,6 +96,7 @@ export function testProvider(name: string, id = 1): NamedProvider {
     kind: testKind,
     settings: {},
     callbackToken,
+    accountIds: null,
     createdAt: at,
     updatedAt: at,
   };

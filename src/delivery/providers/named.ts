@@ -21,6 +21,8 @@ export interface ProviderRow {
   callbackTokenSealed: string;
   /** SHA-256 of the callback token, see {@link callbackDigest}. */
   callbackDigest: Buffer;
+  /** The accounts whose domains may name it; null: all. */
+  accountIds: number[] | null;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -36,6 +38,8 @@ export interface NamedProvider {
   settings: ProviderSettings;
   /** The last part of the path of its callback URL. Knowing it allows reports about its messages. */
   callbackToken: string;
+  /** The accounts whose domains may name it; null: all. */
+  accountIds: number[] | null;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -52,7 +56,7 @@ const MAX_TOKEN_LENGTH = 100;
 const UNIQUE_VIOLATION = '23505';
 
 const COLUMNS = `id, name, kind, channel, settings_sealed as "settingsSealed",
-  callback_token_sealed as "callbackTokenSealed", callback_digest as "callbackDigest",
+  callback_token_sealed as "callbackTokenSealed", callback_digest as "callbackDigest", account_ids as "accountIds",
   created_at as "createdAt", updated_at as "updatedAt"`;
 
 function placeOf(column: 'settings_sealed' | 'callback_token_sealed', id: number): SealedPlace {
@@ -110,13 +114,13 @@ export function storedSettings({ id, settingsSealed }: ProviderRow, keyring: Key
  * @throws UnusableProviderError if its kind is unknown, or its settings cannot be decrypted or are no longer valid
  */
 export function openProvider(row: ProviderRow, keyring: Keyring): NamedProvider {
-  const { id, name, channel, createdAt, updatedAt } = row;
+  const { id, name, channel, accountIds, createdAt, updatedAt } = row;
   const kind = providerKind(row.kind);
   if (!kind) throw new UnusableProviderError(`provider ${name}: this version has no kind ${row.kind}`);
   try {
     const settings = parseProviderSettings(kind, storedSettings(row, keyring));
     const callbackToken = keyring.open(row.callbackTokenSealed, placeOf('callback_token_sealed', id));
-    return { id, name, channel, kind, settings, callbackToken, createdAt, updatedAt };
+    return { id, name, channel, kind, settings, callbackToken, accountIds, createdAt, updatedAt };
   } catch (error) {
     if (!(error instanceof UnsealError || error instanceof AppError)) throw error;
     throw new UnusableProviderError(`provider ${name}: ${error.message}`, { cause: error });
@@ -183,6 +187,21 @@ export interface NewProvider {
   name: string;
   kind: ProviderKind;
   settings: ProviderSettings;
+  /** The accounts whose domains may name it; by default all. */
+  accountIds?: readonly number[] | null;
+}
+
+/** Returns the ids in order and without repetitions. @throws AppError validation_error if an account does not exist */
+async function knownAccounts(db: Queryable, ids: readonly number[] | null): Promise<number[] | null> {
+  if (ids === null) return null;
+  const { rows } = await db.query<{ id: number }>(
+    'select id from accounts where id = any($1::bigint[]) order by id',
+    [ids],
+  );
+  const known = rows.map(({ id }) => id);
+  const unknown = ids.find((id) => !known.includes(id));
+  if (unknown !== undefined) throw invalid({ account: [`is unknown: there is no account ${unknown}`] });
+  return known;
 }
 
 /**
@@ -192,11 +211,12 @@ export interface NewProvider {
 export async function addProvider(
   db: Queryable,
   keyring: Keyring,
-  { name, kind, settings }: NewProvider,
+  { name, kind, settings, accountIds: given = null }: NewProvider,
 ): Promise<NamedProvider> {
   checkName(name);
   // The settings are stored as they were given, and parsed whenever they are read.
   const parsed = parseProviderSettings(kind, settings);
+  const accountIds = await knownAccounts(db, given);
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   const { rows } = await db.query<{ id: number }>(
     `select nextval(pg_get_serial_sequence('providers', 'id')) as id`,
@@ -210,11 +230,13 @@ export async function addProvider(
     keyring.seal(JSON.stringify(settings), placeOf('settings_sealed', id)),
     keyring.seal(token, placeOf('callback_token_sealed', id)),
     callbackDigest(token),
+    accountIds,
   ];
   try {
     const added = await db.query<{ createdAt: Date }>(
-      `insert into providers (id, name, kind, channel, settings_sealed, callback_token_sealed, callback_digest)
-       values ($1, $2, $3, $4, $5, $6, $7) returning created_at as "createdAt"`,
+      `insert into providers (id, name, kind, channel, settings_sealed, callback_token_sealed, callback_digest,
+         account_ids)
+       values ($1, $2, $3, $4, $5, $6, $7, $8) returning created_at as "createdAt"`,
       values,
     );
     const createdAt = added.rows[0]?.createdAt as Date;
@@ -226,6 +248,7 @@ export async function addProvider(
       kind,
       settings: parsed,
       callbackToken: token,
+      accountIds,
       createdAt,
       updatedAt: createdAt,
     };
@@ -236,24 +259,49 @@ export async function addProvider(
 }
 
 /**
- * Reads an order of providers: names, or `default` for the provider of the settings.
+ * Reserves a provider: from now on only domains of these accounts may name it. Those that use it already still do.
+ * @param given null: all accounts
+ * @returns the number of domains of other accounts that use it
+ * @throws AppError validation_error if an account does not exist
+ */
+export async function reserveProvider(
+  db: Queryable,
+  { id }: Pick<NamedProvider, 'id'>,
+  given: readonly number[] | null,
+): Promise<number> {
+  const { rows } = await db.query<{ others: number }>(
+    `with reserved as (update providers set account_ids = $2 where id = $1 and removed_at is null)
+     select count(*)::int as others from domains where provider_id = $1 and account_id <> all($2::bigint[])`,
+    [id, await knownAccounts(db, given)],
+  );
+  return rows[0]?.others ?? 0;
+}
+
+/**
+ * Reads an account's order of providers: names, or `default` for the provider of the settings.
  * @returns their ids; null for the provider of the settings alone
- * @throws AppError validation_error if a name is unknown, or is a provider of the other channel
+ * @throws AppError validation_error if a name is unknown, is a provider of the other channel, or is reserved for other
+ *   accounts
  */
 export async function readProviderOrder(
   db: Queryable,
+  accountId: number,
   channel: Channel,
   names: readonly string[],
 ): Promise<number[] | null> {
   const rows = await listProviderRows(db);
   const ids = names.map((name) => {
     if (name === 'default') return DEFAULT_PROVIDER;
-    const row = rows.find((each) => each.name === name && each.channel === channel);
+    const row = rows.find((each) => each.name === name && each.channel === channel && isFor(each, accountId));
     if (!row) throw invalid({ [`${channel}-providers`]: [`names ${name}, which is no ${channel} provider`] });
     return row.id;
   });
   const order = [...new Set(ids)];
   return order.length === 1 && order[0] === DEFAULT_PROVIDER ? null : order;
+}
+
+function isFor({ accountIds }: ProviderRow, accountId: number): boolean {
+  return accountIds === null || accountIds.includes(accountId);
 }
 
 /**

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
+import { addProvider, requireProviderKind, reserveProvider } from '../../../src/delivery/providers/named.ts';
+import { createTestTenant, startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
+import { testKeyring } from '../../support/webhooks.ts';
 
 const path = '/v1/my/domains';
 
@@ -85,6 +87,26 @@ describe('a new domain', () => {
         required: 'false',
       },
     ]);
+  });
+
+  it('may name a provider only if that is not reserved for other accounts', async () => {
+    const { pool } = api.database;
+    const kind = requireProviderKind('smtp');
+    const settings = { url: 'smtp://relay.example.com:587' };
+    const other = await createTestTenant(api.database, 'Other');
+    const { id } = await addProvider(pool, testKeyring, {
+      name: 'reserved',
+      kind,
+      settings,
+      accountIds: [other.accountId],
+    });
+    const named = () => create('acme.example', { provider: 'reserved' });
+    const refused = await named();
+    const unknown = await create('acme.example', { provider: 'nobodys' });
+    expect([refused.status, errorsOf(refused.body)]).toEqual([422, errorsOf(unknown.body)]);
+    expect(Object.keys(errorsOf(refused.body))).toEqual(['domain.provider']);
+    await reserveProvider(pool, { id }, [other.accountId, api.accountId]);
+    expect((await named()).status).toBe(201);
   });
 
   it('starts its workflow in the same transaction', async () => {
