@@ -9,6 +9,7 @@ import { createOptOutRecording } from '../delivery/refused-opt-outs.ts';
 import { createEmailProvider, createSmsProvider, signsMessages } from '../delivery/providers/registry.ts';
 import {
   createEmailChannel,
+  createMissingChannel,
   createSmsChannel,
   type EmailChannelSettings,
   type ProviderChannel,
@@ -104,7 +105,10 @@ function openChannels({ config, database, keyring, resolver, egress, signers, lo
   };
   const emailChannel = createEmailChannel(email, settings);
   return {
-    defaults: sms ? [emailChannel, createSmsChannel(sms, referenceKey)] : [emailChannel],
+    defaults: [
+      emailChannel,
+      sms ? createSmsChannel(sms, referenceKey) : createMissingChannel('sms', 'SMS_PROVIDER_URL is not set'),
+    ],
     named: createNamedChannels({
       keyring,
       providers: { ...deps, egress },

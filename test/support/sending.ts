@@ -128,6 +128,8 @@ export interface TestSenderOptions {
   signers?: readonly DkimSigner[];
   domains?: SendingDomains;
   channel?: ProviderChannel;
+  /** Instead of `channel`. */
+  channels?: ProviderChannel[];
   followProviders?: FollowProviders;
 }
 
@@ -198,15 +200,16 @@ export async function startTestSender(options: TestSenderOptions): Promise<TestS
   const database = openDatabase(databaseOptions);
   const waker = createWaker(databaseOptions);
   const process = await registerProcess(databaseOptions, 'sender', upkeep.processWork);
-  const channel =
+  const channels = options.channels ?? [
     options.channel ??
-    testEmailChannel({ port, connections, signers: options.signers, domains: options.domains });
+      testEmailChannel({ port, connections, signers: options.signers, domains: options.domains }),
+  ];
   const log = pino({ level: 'silent' });
   const sender = createSender({
     pool: database.pool,
     process,
     waker,
-    channels: [channel],
+    channels,
     ...(options.followProviders ? { followProviders: options.followProviders } : {}),
     limits: TEST_LIMITS,
     events: testEvents,

@@ -33,8 +33,12 @@ export type LimitName = AnyLimit['name'];
 /** A limit that can refuse a message before hand-over. */
 export type Refusal = Extract<AnyLimit, { handOver: object }>['name'];
 
+/** The reason of messages whose provider no sender can use. It is no limit: senders hold what they do not claim. */
+export const PROVIDER_UNAVAILABLE = 'provider_unavailable';
+
 /** Why a message is `held`. */
-export type HoldReason = Extract<AnyLimit, { claim: { effect: 'hold' } }>['name'];
+export type HoldReason =
+  Extract<AnyLimit, { claim: { effect: 'hold' } }>['name'] | typeof PROVIDER_UNAVAILABLE;
 
 /** Limits with figures: how many messages may go, and how many of these went. */
 export type FiguresName = Extract<AnyLimit, { figures: unknown }>['name'];
@@ -45,9 +49,10 @@ export type Limits = readonly Limit[];
 /** The rules of all limits that refuse messages at accept. */
 export const acceptRules: readonly AcceptRule[] = (limits as Limits).flatMap(({ accept }) => accept ?? []);
 
-export const holdReasons = (limits as Limits)
-  .filter(({ claim }) => claim?.effect === 'hold')
-  .map(({ name }) => name as HoldReason);
+export const holdReasons: readonly HoldReason[] = [
+  ...(limits as Limits).filter(({ claim }) => claim?.effect === 'hold').map(({ name }) => name as HoldReason),
+  PROVIDER_UNAVAILABLE,
+];
 
 /** Values of the settings that limits read, by name. */
 export type LimitSettings = Readonly<Record<string, number>>;

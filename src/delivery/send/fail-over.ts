@@ -6,6 +6,8 @@ import type { Backlogs } from './backlogs.ts';
 import type { ProviderShare } from './provider-share.ts';
 import {
   endOutage,
+  holdUnavailable,
+  isFullHold,
   isFullPage,
   listOutages,
   moveExpired,
@@ -28,7 +30,10 @@ export interface FailOverDeps {
   outageMs?: number;
 }
 
-/** A named provider that this process cannot open. No share claims its messages. */
+/** How often the log says that messages of a provider are held. */
+const HELD_LOG_MS = 60_000;
+
+/** A named provider that this process cannot open: no share claims its messages. Or there is none. */
 export interface UnusableShare extends QueueShare {
   provider: string;
   /** Milliseconds since this process found that it cannot open the provider. */
@@ -47,6 +52,9 @@ export interface FailOverView {
 export type FailOver = (view: FailOverView) => Promise<void>;
 
 export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailOverDeps): FailOver {
+  /** When the log may say next that messages of a share are held, in milliseconds of a monotonic clock. */
+  const heldLogAt = new Map<string, number>();
+
   /** Records the outage of a share, or its end. @returns whether its messages are to be moved */
   async function look(share: ProviderShare, outage: Outage | undefined): Promise<boolean> {
     const { channel, breaker } = share;
@@ -77,7 +85,25 @@ export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailO
     }
   }
 
-  /** An unusable provider is like one whose breaker is open. Its messages expire although no share claims them. */
+  /** Holds what is left of the messages of an unusable provider, so that clients see why they wait. */
+  async function holdAll(name: string, provider: string, backlogs: readonly Backlog[]): Promise<void> {
+    let count = 0;
+    for (const backlog of backlogs) {
+      for (let full = true; full;) {
+        const page = await holdUnavailable(pool, backlog);
+        count += page;
+        full = isFullHold(page);
+      }
+    }
+    if (count === 0 || performance.now() < (heldLogAt.get(name) ?? 0)) return;
+    heldLogAt.set(name, performance.now() + HELD_LOG_MS);
+    log.warn({ provider, held: count }, 'messages are held: their provider cannot be used');
+  }
+
+  /**
+   * An unusable provider is like one whose breaker is open. Messages that cannot go elsewhere are held. They expire
+   * although no share claims them.
+   */
   async function moveUnusable(
     { provider, ageMs, ...share }: UnusableShare,
     backlogs: readonly Backlog[],
@@ -87,7 +113,9 @@ export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailO
       if (!outage) log.warn({ provider }, 'provider unusable: its messages go to further providers');
       await recordOutage(pool, share, { ageMs, retryMs: UNUSABLE_RETRY_MS });
       await moveAll(backlogs);
+      await holdAll(shareName(share), provider, backlogs);
     }
+    if (share.providerId === DEFAULT_PROVIDER) return;
     for (const backlog of backlogs) {
       const moved = await moveExpired(pool, backlog);
       if (moved > 0) waker.wake('send', [backlogName({ ...backlog, providerId: DEFAULT_PROVIDER })]);
@@ -96,10 +124,17 @@ export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailO
 
   return async ({ shares, backlogs, liveIds, unusable }) => {
     const outages = new Map((await listOutages(pool)).map((outage) => [shareName(outage), outage]));
-    for (const share of shares.all()) {
+    const [missing, present] = [true, false].map((is) =>
+      shares.all().filter(({ channel }) => (channel.missing ?? false) === is),
+    ) as [ProviderShare[], ProviderShare[]];
+    for (const share of present) {
       if (await look(share, outages.get(share.name))) await moveAll(backlogs.due(share.name));
     }
-    for (const each of unusable) {
+    // The share of a missing provider claims messages, so that they expire, but each would end with a fault.
+    const absent = missing.map(({ channel: { channel, providerId, provider } }) => {
+      return { channel, providerId, provider, ageMs: outageMs };
+    });
+    for (const each of [...unusable, ...absent]) {
       const name = shareName(each);
       const due = [...backlogs.all()].filter((backlog) => shareName(backlog) === name);
       await moveUnusable(each, due, outages.get(name));

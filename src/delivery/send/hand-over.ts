@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { parseEmailAddress } from '../addresses/email.ts';
 import { DEFAULT_PROVIDER, type QueueShare } from '../backlog.ts';
 import { isHeavy } from '../content-weight.ts';
+import type { Channel } from '../message.ts';
 import { SendingDomainError } from '../dkim/domain-signers.ts';
 import {
   createPreparePool,
@@ -24,6 +25,8 @@ export interface ProviderChannel extends QueueShare {
   readonly reportSeconds: number;
   /** The provider recognizes a message that it has already: repeating a hand-over is safe. */
   readonly repeatable?: boolean;
+  /** There is no provider: messages are held, and expire. */
+  readonly missing?: true;
   /** How many batches the provider takes at once. */
   readonly concurrency: number;
   /**
@@ -189,6 +192,23 @@ export function createEmailChannel(
       await provider.close();
       await threads.close();
     },
+  };
+}
+
+/**
+ * The share of a provider that the settings do not name. It hands nothing over.
+ * @param reason for operators
+ */
+export function createMissingChannel(channel: Channel, reason: string): ProviderChannel {
+  return {
+    channel,
+    providerId: DEFAULT_PROVIDER,
+    provider: 'none',
+    missing: true,
+    reportSeconds: 0,
+    concurrency: 1,
+    handOver: (batch) => Promise.resolve(batch.map(() => ({ kind: 'fault', reason }))),
+    close: () => Promise.resolve(),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Backlog, QueueShare } from '../backlog.ts';
 import { providerKinds } from '../providers/kinds.ts';
+import { PROVIDER_UNAVAILABLE } from '../limits/authority.ts';
 import { MESSAGE_LIFETIME } from '../message.ts';
 
 /** The most messages that one statement moves. */
@@ -84,11 +85,50 @@ export async function moveExpired(
     where message_id = any(array(
       select message_id from send_queue
       where owner is null and channel = $1 and class = $2 and account_id = $3 and provider_id = $4
-        and due_at <= now() and not held and queued_at < now() - ${MESSAGE_LIFETIME}
+        and due_at <= now() and queued_at < now() - ${MESSAGE_LIFETIME}
       order by due_at, message_id limit ${PAGE} for update skip locked))`,
     values: [channel, priority, accountId, providerId],
   });
   return rowCount ?? 0;
+}
+
+/** How soon to look again at messages whose provider cannot be used. */
+const HOLD_RECHECK = `interval '5 minutes'`;
+
+/**
+ * Holds a page of due messages whose provider cannot be used. Skips messages that are locked: a recorder that has locked
+ * one wants its queue row next, which this statement has locked.
+ * @returns how many; fewer than a page: no more are due, except locked ones
+ */
+export async function holdUnavailable(
+  db: Queryable,
+  { channel, class: priority, accountId, providerId }: Backlog,
+): Promise<number> {
+  const { rowCount } = await db.query({
+    name: 'hold_unavailable',
+    text: `
+    with page as (
+      select message_id from send_queue
+      where owner is null and channel = $1 and class = $2 and account_id = $3 and provider_id = $4
+        and due_at <= now() and queued_at >= now() - ${MESSAGE_LIFETIME}
+      order by due_at, message_id limit ${PAGE} for update skip locked
+    ), marked as materialized (
+      select id from hold_messages((
+        select jsonb_object_agg(message_id, jsonb_build_object(
+          'hold', jsonb_build_object('reason', '${PROVIDER_UNAVAILABLE}', 'until', null)))
+        from page)) as h (id)
+    )
+    update send_queue q
+    set due_at = least(now() + ${HOLD_RECHECK}, q.queued_at + ${MESSAGE_LIFETIME} + interval '1 second')
+    where q.message_id = any(array(select id from marked))`,
+    values: [channel, priority, accountId, providerId],
+  });
+  return rowCount ?? 0;
+}
+
+/** Whether there may be more to hold. */
+export function isFullHold(held: number): boolean {
+  return held === PAGE;
 }
 
 /** Whether there may be more to move. */

@@ -1,0 +1,145 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
+import { addProvider, requireProviderKind } from '../../../src/delivery/providers/named.ts';
+import { createFailOver } from '../../../src/delivery/send/fail-over.ts';
+import { createMissingChannel } from '../../../src/delivery/send/hand-over.ts';
+import { createFollowProviders } from '../../../src/delivery/send/named-shares.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { eventually } from '../../support/eventually.ts';
+import { insertAccount, queueEmails, type QueuedAccount } from '../../support/queued.ts';
+import { slowChannel, startTestSender, type TestSender } from '../../support/sending.ts';
+import { testKeyring } from '../../support/webhooks.ts';
+
+const REASON = 'SMS_PROVIDER_URL is not set';
+
+let test: TestDatabase;
+let account: QueuedAccount;
+let sender: TestSender | null;
+let logged: Record<string, unknown>[];
+
+beforeEach(async () => {
+  test = await createTestDatabase();
+  account = await insertAccount(test.database);
+  sender = null;
+  logged = [];
+});
+afterEach(async () => {
+  await sender?.stop();
+  await test.drop();
+});
+
+const query = <Row extends object>(text: string, values: unknown[] = []) =>
+  test.database.pool.query<Row>(text, values).then(({ rows }) => rows);
+
+/** Starts a sender that has no SMS provider, and can open no named provider. */
+async function start(): Promise<void> {
+  const { pool } = test.database;
+  const log = pino({}, { write: (line) => void logged.push(JSON.parse(line) as Record<string, unknown>) });
+  const failOver = createFailOver({ pool, waker: { wake: () => undefined }, log, outageMs: 1 });
+  const open = () => {
+    throw new Error('lost its secrets');
+  };
+  const followProviders = createFollowProviders({ pool, open, failOver, log });
+  const channels = [slowChannel(Promise.resolve()), createMissingChannel('sms', REASON)];
+  sender = await startTestSender({ url: test.url, port: 1, channels, followProviders });
+}
+
+async function addUnusable(): Promise<number> {
+  const kind = requireProviderKind('smtp');
+  const settings = { url: 'smtp://127.0.0.1:1' };
+  return (await addProvider(test.database.pool, testKeyring, { name: 'lost', kind, settings })).id;
+}
+
+async function queueSms(count: number): Promise<number[]> {
+  const ids = await queueEmails(test.database, account, count);
+  await query(`update messages set channel = 'sms', segments = 1 where id = any($1)`, [ids]);
+  await query(`update send_queue set channel = 'sms' where message_id = any($1)`, [ids]);
+  return ids;
+}
+
+/** Makes messages as old as their lifetime. */
+const age = (ids: readonly number[]) =>
+  query(
+    `update send_queue set queued_at = now() - interval '73 hours', due_at = least(due_at, now())
+     where message_id = any($1)`,
+    [ids],
+  );
+
+const shown = (ids: readonly number[]) =>
+  query<{ status: string; hold: object | null; code: string | null }>(
+    `select status, hold, failure ->> 'code' as code from messages where id = any($1) order by id`,
+    [ids],
+  );
+
+const held = { status: 'held', hold: { reason: 'provider_unavailable', until: null }, code: null };
+const expired = { status: 'failed', hold: null, code: 'expired' };
+
+const untilShown = (ids: readonly number[], as: object) =>
+  eventually(async () => expect(await shown(ids)).toEqual(ids.map(() => as)));
+
+describe('messages whose provider cannot be used', () => {
+  it('are held for a named provider that cannot be opened, and expire', async () => {
+    const ids = await queueEmails(test.database, account, 3, { providerId: await addUnusable() });
+    await start();
+    await untilShown(ids, held);
+    const [row] = await query<{ minutes: number }>(
+      'select max(extract(epoch from due_at - now())::float8 / 60) as minutes from send_queue',
+    );
+    expect(row?.minutes).toBeGreaterThan(1);
+    expect(row?.minutes).toBeLessThanOrEqual(5);
+    await age(ids);
+    await untilShown(ids, expired);
+    expect(await query('select 1 from send_queue')).toEqual([]);
+  });
+
+  it('are held for SMS if there is no SMS provider, and expire', async () => {
+    const ids = await queueSms(3);
+    await start();
+    await untilShown(ids, held);
+    expect(await query('select attempt_count from send_queue')).toEqual(
+      ids.map(() => ({ attempt_count: 0 })),
+    );
+    const old = await queueSms(120);
+    await age([...ids, ...old]);
+    await untilShown([...ids, ...old], expired);
+  });
+
+  it('expire although another limit held them with their backlog', async () => {
+    const ids = await queueEmails(test.database, account, 2, { providerId: await addUnusable() });
+    await query('update send_queue set held = true');
+    await age(ids);
+    await start();
+    await untilShown(ids, expired);
+  });
+
+  it('are reported to operators, in the lane and in the log', async () => {
+    await addUnusable();
+    await queueSms(2);
+    await start();
+    await eventually(() => {
+      expect(sender?.sender.report().providers).toMatchObject({
+        'email:lost': { state: 'open' },
+        'sms:none': { state: expect.stringMatching(/open/), reason: REASON },
+      });
+      expect(logged).toContainEqual(
+        expect.objectContaining({
+          level: 40,
+          provider: 'none',
+          held: 2,
+          msg: 'messages are held: their provider cannot be used',
+        }),
+      );
+    });
+  });
+
+  it('go to the next provider of their account instead, if it has one', async () => {
+    const lost = await addUnusable();
+    await query('update accounts set email_provider_ids = $2 where id = $1', [account.accountId, [lost, 0]]);
+    const ids = await queueEmails(test.database, account, 2, { providerId: lost });
+    await start();
+    await eventually(async () => {
+      const rows = await query('select 1 from send_queue where provider_id = 0 and attempt_count = 1');
+      expect(rows).toHaveLength(ids.length);
+    });
+  });
+});
