@@ -22,9 +22,26 @@ create table contact_former_addresses (
 );
 comment on table contact_former_addresses is
   'addresses that a contact had before: messages to them are the contact''s, and are cleared with it';
-create index contact_former_addresses_key on contact_former_addresses (address_key);
+
+create table contact_removals (
+  id bigint generated always as identity primary key,
+  account_id bigint not null,
+  brand_id bigint not null,
+  contact_id bigint not null,
+  addresses jsonb not null,
+  requested_at timestamptz not null default now(),
+  due_at timestamptz not null default now(),
+  step smallint not null default 0,
+  after_id bigint not null default 0,
+  waiting boolean not null default true
+);
+comment on table contact_removals is
+  'deleted contacts whose events and messages are still to be cleared; the row goes when that is done';
+comment on column contact_removals.addresses is 'the address keys, each with the time up to which messages to it are the contact''s';
+comment on column contact_removals.waiting is 'whether it must be gone through once more: something may have been written meanwhile';
+create index contact_removals_due on contact_removals (due_at);
 `;
 
 export const down = `
-drop table contact_former_addresses, contact_subscriptions;
+drop table contact_removals, contact_former_addresses, contact_subscriptions;
 `;

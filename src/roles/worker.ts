@@ -3,6 +3,7 @@ import { type ActivityDependencies, createActivities } from '../../activities/in
 import { type Config, requireSettings } from '../config.ts';
 import { startBrakes } from '../features/brakes/service.ts';
 import { eventConsumers } from '../features/events.ts';
+import { startContactRemoval } from '../features/contacts/removal-work.ts';
 import { startListUpkeep } from '../features/lists/loop.ts';
 import { startTracking } from '../features/tracking/loop.ts';
 import { upkeep } from '../features/upkeep.ts';
@@ -125,12 +126,20 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     stopping: stopping.signal,
   });
   const lists = startListUpkeep({ pool: database.pool, log });
+  const removal = startContactRemoval({ pool: database.pool, log });
   const brakes = startBrakes({ config, database, waker, events, log });
   log.info({ namespace: engine.namespace }, 'worker started');
   return {
     async stop() {
       stopping.abort();
-      await Promise.all([sync.stop(), tracking.stop(), brakes.stop(), lists.stop(), workers.stop()]);
+      await Promise.all([
+        sync.stop(),
+        tracking.stop(),
+        brakes.stop(),
+        lists.stop(),
+        removal.stop(),
+        workers.stop(),
+      ]);
       await egress.close();
       await process.close();
       await waker.close();

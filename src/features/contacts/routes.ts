@@ -10,6 +10,7 @@ import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { ConsentDeps } from './consent.ts';
 import { listContacts } from './list.ts';
+import { removeContact } from './remove.ts';
 import {
   changeContactBody,
   contactParams,
@@ -133,10 +134,31 @@ function changeRoute({ pool, consent, fence }: RouteParts): RouteDefinition {
   });
 }
 
+function deleteRoute({ pool, fence }: RouteParts): RouteDefinition {
+  return defineRoute({
+    method: 'DELETE',
+    path: `${PATH}/:id`,
+    operationId: 'deleteContact',
+    tag,
+    summary: 'Delete a contact',
+    description:
+      'Cancels its queued messages and removes its personal data for good: at once from the contact, within minutes ' +
+      'from its events and messages. Opt-outs and suppressions stay, so that the address is not written to again.',
+    auth: 'brand',
+    params: contactParams,
+    responses: { 200: { description: 'The contact as it was.', schema: contactResource } },
+    async handler({ tenant, params }) {
+      const contact = await removeContact(pool, tenant, params.id);
+      await fence.wait(tenant.accountId);
+      return { status: 200, body: contact };
+    },
+  });
+}
+
 /** `/v1/my/contacts`. */
 export function createContactRoutes({ config, database, keyring }: ContactRouteDeps): RouteDefinition[] {
   const { pool } = database;
   const consent = { keyring, plusAddresses: config.SUPPRESS_PLUS_ADDRESSES };
   const parts = { pool, consent, fence: createRecipientFence(pool) };
-  return [createRoute(parts), listRoute(parts), getRoute(parts), changeRoute(parts)];
+  return [createRoute(parts), listRoute(parts), getRoute(parts), changeRoute(parts), deleteRoute(parts)];
 }

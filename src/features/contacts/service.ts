@@ -14,6 +14,7 @@ export {
 } from './consent.ts';
 export { type EmailToEnsure, ensureContacts, type EnsuredContact } from './ensure.ts';
 export type { ContactKeys };
+export type { RemovalStep, RemovedContact } from './removal-work.ts';
 
 /** Contacts of a brand, by what they were asked for. */
 export interface FoundContacts {

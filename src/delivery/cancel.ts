@@ -1,0 +1,44 @@
+import type { Queryable } from '../platform/db/queryable.ts';
+import { leaveQueueSql } from './effects.ts';
+import { limits } from './limits/authority.ts';
+import { openStatuses, statusList } from './message.ts';
+
+const free = 'array(select message_id from free)';
+
+const cancelSql = `
+  with locked as materialized (
+    select m.id from messages m
+    where m.id = any($1) and m.id between $2 and $3 and m.status in (${statusList(openStatuses)})
+    order by m.id for no key update
+  ), free as materialized (
+    select q.message_id from send_queue q
+    where q.message_id = any(array(select id from locked)) and not exists (
+      select 1 from handovers h where h.owner = q.owner and q.message_id = any(h.message_ids))
+  ), canceled as (
+    update messages m set status = 'canceled', hold = null, updated_at = now(),
+      failure = jsonb_build_object('code', 'canceled', 'message', $4::text)
+    from free f where m.id = f.message_id and m.id between $2 and $3
+  )${leaveQueueSql(free, free, limits)}
+  select message_id as id from free`;
+
+/**
+ * Cancels messages that wait in the queue, and gives back what they have reserved. Those that an intent covers may be on
+ * their way and are left alone. An intent that is written at the same time may still send a canceled message: after the
+ * commit, wait for the recipient fence before you say that they are canceled.
+ * @param ids messages in any state
+ * @param reason shown as `failure.message`
+ * @returns those that are canceled
+ */
+export async function cancelMessages(
+  db: Queryable,
+  ids: readonly number[],
+  reason: string,
+): Promise<number[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await db.query<{ id: number }>({
+    name: 'cancel_messages',
+    text: cancelSql,
+    values: [ids, Math.min(...ids), Math.max(...ids), reason],
+  });
+  return rows.map(({ id }) => id);
+}
