@@ -7,10 +7,12 @@ import type { Resolver } from '../src/platform/dns/resolver.ts';
 import type { Upkeep } from '../src/platform/housekeeping/upkeep.ts';
 import type { Keyring } from '../src/platform/secrets/keyring.ts';
 import type { DomainActivities } from '../workflows/domains/contract.ts';
+import type { ExportActivities } from '../workflows/exports/contract.ts';
 import type { HousekeepingActivities } from '../workflows/housekeeping/contract.ts';
 import type { LaneModeActivities } from '../workflows/lanes/contract.ts';
 import type { WebhookActivities } from '../workflows/webhooks/contract.ts';
 import { createDomainActivities } from './domains.ts';
+import { createExportActivities } from './exports.ts';
 import { createHousekeepingActivities } from './housekeeping.ts';
 import { createLaneModeActivities } from './lanes.ts';
 import { createWebhookActivities } from './webhooks.ts';
@@ -36,11 +38,12 @@ export interface ActivityDependencies {
  */
 export function createActivities(
   deps: ActivityDependencies,
-): DomainActivities & HousekeepingActivities & LaneModeActivities & WebhookActivities {
+): DomainActivities & ExportActivities & HousekeepingActivities & LaneModeActivities & WebhookActivities {
   return {
     ...createHousekeepingActivities({ ...deps, ...deps.upkeep }),
     ...createLaneModeActivities(deps),
     ...createDomainActivities(deps),
+    ...createExportActivities(deps),
     ...createWebhookActivities(deps),
   };
 }

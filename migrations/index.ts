@@ -24,6 +24,7 @@ import * as smsSenders from './0023_sms_senders.ts';
 import * as audience from './0024_audience.ts';
 import * as contacts from './0025_contacts.ts';
 import * as providerRegistrations from './0030_provider_registrations.ts';
+import * as exports from './0032_exports.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -53,4 +54,5 @@ export const migrations = [
   audience,
   contacts,
   providerRegistrations,
+  exports,
 ];

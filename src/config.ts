@@ -117,6 +117,8 @@ const settings = z.object({
   MESSAGE_RETENTION_DAYS: count(400),
   /** Size of all uploads of one account, at most. */
   UPLOAD_QUOTA_MB: count(500),
+  /** Size of the files of all exports of one account, at most. */
+  EXPORT_QUOTA_MB: count(10_000),
   /** Set by npm. A start by npm ends when npm ends. */
   npm_lifecycle_event: z.string().optional(),
 });

@@ -1,5 +1,6 @@
 /** Every workflow, under the name by which it is started; a feature adds one line. */
 export * from './domains/workflow.ts';
+export * from './exports/workflow.ts';
 export * from './housekeeping/workflow.ts';
 export * from './lanes/workflow.ts';
 export * from './webhooks/workflow.ts';

@@ -18,6 +18,7 @@ import type { TrackedEventConsumer } from './contact-events/service.ts';
 import { createDeliveryRoutes } from './delivery-status/routes.ts';
 import { createDomainRoutes } from './domains/routes.ts';
 import { createListRoutes } from './lists/routes.ts';
+import { createExportRoutes } from './exports/routes.ts';
 import { createMessageRoutes } from './messages/routes.ts';
 import { createSegmentRoutes } from './segments/routes.ts';
 import { createSuppressionRoutes } from './suppressions/routes.ts';
@@ -66,6 +67,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createUnsubscribeRoutes(deps),
     ...createTrackingRoutes(deps),
     ...createUploadRoutes(deps),
+    ...createExportRoutes(deps),
     ...createDomainRoutes(deps),
     ...createCallbackRoutes(deps),
     ...createWebhookRoutes(deps),

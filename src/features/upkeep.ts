@@ -11,6 +11,7 @@ import { domainsUpkeep } from './domains/upkeep.ts';
 import { contactEventsUpkeep } from './contact-events/upkeep.ts';
 import { callbacksUpkeep } from './callbacks/upkeep.ts';
 import { listsUpkeep } from './lists/upkeep.ts';
+import { exportsUpkeep } from './exports/upkeep.ts';
 import { messagesUpkeep } from './messages/upkeep.ts';
 import { smsUpkeep } from './sms/upkeep.ts';
 import { trackingUpkeep } from './tracking/upkeep.ts';
@@ -31,6 +32,7 @@ export const upkeep = gatherUpkeep([
   domainsUpkeep,
   trackingUpkeep,
   uploadsUpkeep,
+  exportsUpkeep,
   callbacksUpkeep,
   smsUpkeep,
   contactEventsUpkeep,

@@ -1,6 +1,7 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { addProvider, requireProviderKind } from '../../src/delivery/providers/named.ts';
 import type { Database } from '../../src/platform/db/database.ts';
+import { exportStart } from '../../src/features/exports/workflow.ts';
 import { watchStart } from '../../src/features/domains/workflow.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import type { DomainWatchState } from '../../workflows/domains/contract.ts';
@@ -286,6 +287,35 @@ export const scenarios: Scenario[] = [
         await domain.remove();
         return domain.workflowId;
       });
+    },
+  },
+  {
+    // Two others of the account are under way at first.
+    name: 'run-export-1',
+    async run({ client, database }) {
+      const { pool } = database;
+      const { accountId, brandId } = await createTestTenant(database, 'Exported');
+      const insert = async (status: string) => {
+        const { rows } = await pool.query<{ id: number }>(
+          `insert into exports (account_id, brand_id, resource, status, started_at)
+           values ($1, $2, 'suppressions', $3, now()) returning id`,
+          [accountId, brandId, status],
+        );
+        return rows[0]?.id ?? 0;
+      };
+      const others = [await insert('processing'), await insert('processing')];
+      const id = await insert('queued');
+      const start = exportStart({ id, accountId, brandId, resource: 'suppressions' });
+      const handle = await client.workflow.start(start.workflowType, {
+        workflowId: start.workflowId,
+        taskQueue: 'orchestration',
+        args: start.input ?? [],
+      });
+      await until(async () => (await handle.describe()).historyLength >= 8, 30_000);
+      await pool.query(`update exports set status = 'canceled' where id = any($1)`, [others]);
+      await handle.signal('wake');
+      await handle.result();
+      return start.workflowId;
     },
   },
 ];

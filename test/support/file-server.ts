@@ -56,5 +56,6 @@ app.use((ctx, next) => {
 });
 app.use(validate(route, log, null));
 app.use(handle(route.handler as Handler));
-const server = await listen(app.callback(), '127.0.0.1', 0);
+const serve = app.callback();
+const server = await listen((request, response) => void serve(request, response), '127.0.0.1', 0);
 process.stdout.write(`port ${server.port}\n`);

@@ -37,7 +37,11 @@ const sendingIdsSql = (accountId: string) => `m.id = any(array(
   select q.message_id from handovers h cross join unnest(h.message_ids) as i (id)
   join send_queue q on q.message_id = i.id and q.owner = h.owner and q.account_id = ${accountId}))`;
 
-async function findByKey(client: Queryable, tenant: Tenant, key: string): Promise<number[]> {
+export async function findByKey(
+  client: Queryable,
+  tenant: Pick<Tenant, 'brandId'>,
+  key: string,
+): Promise<number[]> {
   const { rows } = await client.query<{ id: number }>(
     'select resource_id as id from idempotency_keys where brand_id = $1 and endpoint = any($2) and key = $3',
     [tenant.brandId, [keySpace(MESSAGES_ENDPOINT, false), keySpace(MESSAGES_ENDPOINT, true)], key],
@@ -46,8 +50,8 @@ async function findByKey(client: Queryable, tenant: Tenant, key: string): Promis
 }
 
 /** @param keyed the messages of the filter's idempotency key, if that key is still kept */
-function conditionsOf(
-  tenant: Tenant,
+export function conditionsOf(
+  tenant: Pick<Tenant, 'accountId' | 'brandId'>,
   filters: MessageFilters,
   span: IdSpan | null,
   keyed: number[],

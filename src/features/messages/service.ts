@@ -11,6 +11,7 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import { fingerprintOf, isKeyTaken } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
 import { findInteractions } from '../tracking/service.ts';
 import { createAcceptor, type QueuedMessage, TEST_KEYS } from './accept.ts';
 import { draftMessage } from './draft.ts';
@@ -23,8 +24,11 @@ import {
   presentMessageDetail,
   presentNewMessage,
 } from './presenter.ts';
+import { findMessages } from './scan.ts';
 import { requireTestCapacity } from './test-key.ts';
 import type { ListMessagesQuery, SendMessageBody } from './schema.ts';
+
+export { highestMessageId, scanMessages } from './scan.ts';
 
 export interface MessageServiceDeps {
   pool: pg.Pool;
@@ -62,7 +66,7 @@ function toKeyOf(to: string | undefined): string | undefined {
   return recipientKey('email', to) ?? recipientKey('sms', to) ?? '';
 }
 
-function filtersOf(query: ListMessagesQuery): MessageFilters {
+export function filtersOf(query: ListMessagesQuery): MessageFilters {
   return {
     status: query.status,
     channel: query.channel,
@@ -81,6 +85,18 @@ function backlogsOf(messages: readonly QueuedMessage[]): string[] {
       backlogName({ channel, class: messageClasses.transactional, accountId, providerId }),
     );
   return [...new Set(names)];
+}
+
+/**
+ * Presents messages of a brand, in one statement.
+ * @returns those that still exist, in ascending order of ids
+ */
+export async function presentMessages(
+  db: Queryable,
+  scope: Pick<Tenant, 'accountId' | 'brandId'>,
+  ids: readonly number[],
+): Promise<MessageResource[]> {
+  return (await findMessages(db, scope, ids)).map(presentMessage);
 }
 
 export function createMessageService(deps: MessageServiceDeps): MessageService {

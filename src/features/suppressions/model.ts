@@ -1,6 +1,7 @@
 import type { Channel } from '../../delivery/message.ts';
 import { endedSql, type SuppressionReason, suppressionUpsertSql } from '../../delivery/suppressions.ts';
 import type { AccountScope } from '../../platform/db/model.ts';
+import { type IdScan, scanned, type ScannedIds } from '../../platform/db/id-scan.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
@@ -144,4 +145,45 @@ export async function findSuppressions(
     countRows(db, `suppressions s where ${where}`, values),
   ]);
   return { rows, count };
+}
+
+/** @returns 0 if the account has no suppressions */
+export async function highestSuppressionId(db: Queryable, { accountId }: AccountScope): Promise<number> {
+  const { rows } = await db.query<{ id: number }>(
+    'select id from suppressions where account_id = $1 order by id desc limit 1',
+    [accountId],
+  );
+  return rows[0]?.id ?? 0;
+}
+
+/** Finds the suppressions of a page that match. */
+export async function scanByFilters(
+  db: Queryable,
+  scope: AccountScope,
+  filters: SuppressionFilters,
+  scan: IdScan,
+): Promise<ScannedIds> {
+  const { where, values } = conditionsOf(scope, filters);
+  const position = values.length;
+  const { rows } = await db.query<{ id: number; matches: boolean }>(
+    `select s.id, (${where}) as matches from (
+       select * from suppressions where account_id = $1 and id > $${position + 1} and id <= $${position + 2}
+       order by id limit $${position + 3}) s
+     order by s.id`,
+    [...values, scan.after, scan.upTo, scan.maxRows],
+  );
+  return scanned(rows, scan);
+}
+
+/** @returns those of the account's suppressions that still exist, in ascending order of ids */
+export async function findByIds(
+  db: Queryable,
+  { accountId }: AccountScope,
+  ids: readonly number[],
+): Promise<SuppressionRow[]> {
+  const { rows } = await db.query<SuppressionRow>(
+    `select ${COLUMNS} from suppressions s where s.account_id = $1 and s.id = any($2) order by s.id`,
+    [accountId, ids],
+  );
+  return rows;
 }

@@ -4,14 +4,19 @@ import { recipientKey } from '../../delivery/addresses/recipient.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { invalid, notFound } from '../../errors.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
+import type { IdScan, ScannedIds } from '../../platform/db/id-scan.ts';
+import type { AccountScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import {
   endSuppressions,
+  findByIds,
   findByKeys,
   findSuppression,
   findSuppressions,
+  scanByFilters,
   suppress,
+  type SuppressionFilters,
   type SuppressionRow,
 } from './model.ts';
 import type {
@@ -21,6 +26,8 @@ import type {
   ListSuppressionsQuery,
   Suppression,
 } from './schema.ts';
+
+export { highestSuppressionId } from './model.ts';
 
 export function presentSuppression(row: SuppressionRow): Suppression {
   return {
@@ -37,6 +44,41 @@ export function presentSuppression(row: SuppressionRow): Suppression {
   };
 }
 
+function filtersOf(query: ListSuppressionsQuery): SuppressionFilters {
+  const keys = [
+    ...(query.email === undefined ? [] : [recipientKey('email', query.email)]),
+    ...(query.phone === undefined ? [] : [recipientKey('sms', query.phone)]),
+  ];
+  return {
+    keys,
+    reason: query.reason,
+    sourceProvider: query.source_provider,
+    active: query.active !== 'false',
+  };
+}
+
+/** Finds the suppressions of a page that match the filters of the list. */
+export function scanSuppressions(
+  db: Queryable,
+  scope: AccountScope,
+  query: ListSuppressionsQuery,
+  scan: IdScan,
+): Promise<ScannedIds> {
+  return scanByFilters(db, scope, filtersOf(query), scan);
+}
+
+/**
+ * Presents suppressions of an account, in one statement.
+ * @returns those that still exist, in ascending order of ids
+ */
+export async function presentSuppressions(
+  db: Queryable,
+  scope: AccountScope,
+  ids: readonly number[],
+): Promise<Suppression[]> {
+  return (await findByIds(db, scope, ids)).map(presentSuppression);
+}
+
 /** Lists the suppressions of an account, newest first. */
 export async function listSuppressions(
   db: Queryable,
@@ -44,16 +86,7 @@ export async function listSuppressions(
   query: ListSuppressionsQuery,
   page: Page,
 ): Promise<{ suppressions: Suppression[]; count: RowCount }> {
-  const keys = [
-    ...(query.email === undefined ? [] : [recipientKey('email', query.email)]),
-    ...(query.phone === undefined ? [] : [recipientKey('sms', query.phone)]),
-  ];
-  const { rows, count } = await findSuppressions(
-    db,
-    tenant,
-    { keys, reason: query.reason, sourceProvider: query.source_provider, active: query.active !== 'false' },
-    page,
-  );
+  const { rows, count } = await findSuppressions(db, tenant, filtersOf(query), page);
   return { suppressions: rows.map(presentSuppression), count };
 }
 

@@ -37,6 +37,7 @@ const tagDescriptions: Record<string, string> = {
   Suppressions: 'Addresses that the account does not write to.',
   Events: 'What contacts did, tracked by your own systems.',
   Uploads: 'Files such as logos and avatars.',
+  Exports: 'Data of the brand as CSV files.',
   Operation: 'For operators of the service.',
   Description: 'This description of the API.',
   Login: 'For users; programs use an API key.',

@@ -56,6 +56,12 @@ const makers: Record<string, Maker> = {
        select $1, $2, 1, n.id, $3, now() from n returning id`,
       [accountId, brandId, MARK],
     ),
+  '/v1/my/exports/:id': ({ accountId, brandId }) =>
+    inserted(
+      `insert into exports (account_id, brand_id, resource, filters)
+       values ($1, $2, 'messages', jsonb_build_object('to', $3::text)) returning id`,
+      [accountId, brandId, MARK],
+    ),
   '/v1/my/messages/:id': ({ accountId, brandId }) =>
     inserted(
       `insert into messages (account_id, brand_id, channel, status, to_address, to_key, subject)

@@ -1,0 +1,230 @@
+import type { AccountScope, BrandScope } from '../../platform/db/model.ts';
+import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { ExportError, ExportResource, ExportStatus } from './schema.ts';
+
+/** A row of `exports`. */
+export interface ExportRow {
+  id: number;
+  account_id: number;
+  brand_id: number;
+  resource: ExportResource;
+  filters: Record<string, string | number | boolean>;
+  status: ExportStatus;
+  error: ExportError | null;
+  /** Null until the rows are counted. */
+  data_columns: string[] | null;
+  /** Null until the rows are counted. */
+  last_id: number | null;
+  cursor_id: number;
+  parts: number;
+  total_rows: number | null;
+  processed_rows: number;
+  created_at: Date;
+  started_at: Date | null;
+  finished_at: Date | null;
+  expires_at: Date | null;
+}
+
+const COLUMNS = `e.id, e.account_id, e.brand_id, e.resource, e.filters, e.status, e.error, e.data_columns, e.last_id,
+  e.cursor_id, e.parts, e.total_rows, e.processed_rows, e.created_at, e.started_at, e.finished_at, e.expires_at`;
+
+/** How long a file is kept. */
+export const KEPT = `interval '7 days'`;
+/** The workflow shows itself at least this often: longer than its longest activity. */
+const GRACE = `interval '35 minutes'`;
+/** Exports of one account that are written at the same time. */
+export const MAX_UNDER_WAY = 2;
+
+const oneOf = (rows: ExportRow[]): ExportRow | null => rows[0] ?? null;
+
+/** Exports of one account wait here for each other until they commit, so that they cannot exceed a bound together. */
+async function lockAccount(trx: Queryable, accountId: number): Promise<void> {
+  await trx.query(`select pg_advisory_xact_lock(hashtextextended('exports ' || $1::text, 0))`, [accountId]);
+}
+
+/**
+ * Inserts an export unless the account has too many unfinished ones.
+ * @param trx inside a transaction
+ * @returns null if it has
+ */
+export async function insertExport(
+  trx: Queryable,
+  { accountId, brandId }: BrandScope,
+  given: { resource: ExportResource; filters: ExportRow['filters'] },
+  maxUnfinished: number,
+): Promise<ExportRow | null> {
+  await lockAccount(trx, accountId);
+  const { rows } = await trx.query<ExportRow>(
+    `insert into exports as e (account_id, brand_id, resource, filters, engine_expected_by)
+     select $1, $2, $3, $4, now() + interval '1 minute'
+     where (select count(*) from exports where account_id = $1 and status in ('queued', 'processing')) < $5
+     returning ${COLUMNS}`,
+    [accountId, brandId, given.resource, JSON.stringify(given.filters), maxUnfinished],
+  );
+  return oneOf(rows);
+}
+
+/** @returns null if the brand has no such export */
+export async function findExport(
+  db: Queryable,
+  { brandId }: BrandScope,
+  id: number,
+): Promise<ExportRow | null> {
+  const { rows } = await db.query<ExportRow>(
+    `select ${COLUMNS} from exports e where e.brand_id = $1 and e.id = $2`,
+    [brandId, id],
+  );
+  return oneOf(rows);
+}
+
+/** Newest first. */
+export async function findExports(
+  db: Queryable,
+  { brandId }: BrandScope,
+  filters: { resource: string | undefined; status: string | undefined },
+  page: Page,
+): Promise<{ rows: ExportRow[]; count: RowCount }> {
+  const source = `exports e where e.brand_id = $1 and ($2::text is null or e.resource = $2)
+    and ($3::text is null or e.status = $3)`;
+  const values = [brandId, filters.resource ?? null, filters.status ?? null];
+  const below = page.after === null ? '' : `and e.id < ${page.after}`;
+  const [{ rows }, count] = await Promise.all([
+    db.query<ExportRow>(
+      `select ${COLUMNS} from ${source} ${below} order by e.id desc limit ${page.limit} offset ${page.offset}`,
+      values,
+    ),
+    countRows(db, source, values),
+  ]);
+  return { rows, count };
+}
+
+/** @returns null if the export is not of the brand, or has ended */
+export async function cancel(db: Queryable, { brandId }: BrandScope, id: number): Promise<ExportRow | null> {
+  const { rows } = await db.query<ExportRow>(
+    `update exports e set status = 'canceled', finished_at = now(), expires_at = now(), engine_expected_by = null
+     where e.brand_id = $1 and e.id = $2 and e.status in ('queued', 'processing') returning ${COLUMNS}`,
+    [brandId, id],
+  );
+  return oneOf(rows);
+}
+
+/**
+ * Starts a queued export if the account may have one more under way, and notes that its workflow is active.
+ * @param trx inside a transaction
+ * @returns null if the export has ended or is gone
+ */
+export async function begin(trx: Queryable, id: number, asOf: Date): Promise<ExportRow | null> {
+  const found = await trx.query<{ account_id: number }>(
+    `update exports set engine_expected_by = $2::timestamptz + ${GRACE}
+     where id = $1 and status in ('queued', 'processing') returning account_id`,
+    [id, asOf],
+  );
+  const accountId = found.rows[0]?.account_id;
+  if (accountId === undefined) return null;
+  await lockAccount(trx, accountId);
+  await trx.query(
+    `update exports set status = 'processing', started_at = $2
+     where id = $1 and status = 'queued'
+       and (select count(*) from exports where account_id = $3 and status = 'processing') < ${MAX_UNDER_WAY}`,
+    [id, asOf, accountId],
+  );
+  const { rows } = await trx.query<ExportRow>(`select ${COLUMNS} from exports e where e.id = $1`, [id]);
+  return oneOf(rows);
+}
+
+/** @returns null if the export is not under way, or gone */
+export async function findUnderWay(db: Queryable, id: number, asOf: Date): Promise<ExportRow | null> {
+  const { rows } = await db.query<ExportRow>(
+    `update exports e set engine_expected_by = greatest(e.engine_expected_by, $2::timestamptz + ${GRACE})
+     where e.id = $1 and e.status = 'processing' returning ${COLUMNS}`,
+    [id, asOf],
+  );
+  return oneOf(rows);
+}
+
+/** Stores which rows the export has, once. */
+export async function savePlan(
+  db: Queryable,
+  id: number,
+  plan: { lastId: number; totalRows: number; dataColumns: string[] },
+): Promise<void> {
+  await db.query(
+    `update exports set last_id = $2, total_rows = $3, data_columns = $4
+     where id = $1 and status = 'processing' and last_id is null`,
+    [id, plan.lastId, plan.totalRows, plan.dataColumns],
+  );
+}
+
+export interface NewPart {
+  storageKey: string;
+  size: number;
+  rows: number;
+  /** All rows up to this id are in the parts then. */
+  toId: number;
+}
+
+/**
+ * Adds a part to an export as it was read; the last part completes it.
+ * @param asOf the file is kept from then on
+ * @returns whether the part was added: false if another process has added one, or the export has ended
+ */
+export async function addPart(db: Queryable, row: ExportRow, part: NewPart, asOf: Date): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `with moved as (
+       update exports set cursor_id = $4, parts = parts + 1, processed_rows = processed_rows + $5
+       where id = $1 and status = 'processing' and parts = $2 and cursor_id = $3
+       returning id, account_id, parts
+     )
+     insert into export_parts (account_id, export_id, number, storage_key, size, rows)
+     select account_id, id, parts, $6, $7, $5 from moved`,
+    [row.id, row.parts, row.cursor_id, part.toId, part.rows, part.storageKey, part.size],
+  );
+  if (rowCount === 0) return false;
+  await complete(db, row.id, asOf);
+  return true;
+}
+
+/** Completes an export whose rows are all in its parts. */
+export async function complete(db: Queryable, id: number, asOf: Date): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update exports set status = 'completed', total_rows = processed_rows, finished_at = now(),
+       expires_at = $2::timestamptz + ${KEPT}, engine_expected_by = null
+     where id = $1 and status = 'processing' and parts > 0 and cursor_id >= last_id`,
+    [id, asOf],
+  );
+  return rowCount === 1;
+}
+
+/** Ends an export without a file. */
+export async function fail(db: Queryable, id: number, error: ExportError): Promise<void> {
+  await db.query(
+    `update exports set status = 'failed', error = $2, finished_at = now(), expires_at = now(),
+       engine_expected_by = null
+     where id = $1 and status in ('queued', 'processing')`,
+    [id, error],
+  );
+}
+
+/** Counts the bytes of the files of an account's exports. */
+export async function storedBytes(db: Queryable, { accountId }: AccountScope): Promise<number> {
+  const { rows } = await db.query<{ bytes: number }>(
+    'select coalesce(sum(size), 0)::bigint as bytes from export_parts where account_id = $1',
+    [accountId],
+  );
+  return Number(rows[0]?.bytes ?? 0);
+}
+
+export interface PartRow {
+  storage_key: string;
+  size: number;
+}
+
+/** Returns the parts of an export in their order. */
+export async function findParts(db: Queryable, id: number): Promise<PartRow[]> {
+  const { rows } = await db.query<PartRow>(
+    'select storage_key, size from export_parts where export_id = $1 order by number',
+    [id],
+  );
+  return rows;
+}

@@ -1,0 +1,115 @@
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { IdScan, ScannedIds } from '../../platform/db/id-scan.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { filtersOf, highestMessageId, presentMessages, scanMessages } from '../messages/service.ts';
+import { highestSuppressionId, presentSuppressions, scanSuppressions } from '../suppressions/service.ts';
+import { exportFilters, type ExportResource } from './schema.ts';
+
+export type Cells = (string | null)[];
+
+/** Where the rows of an export come from. */
+export interface ExportSource {
+  /** @returns 0 if there are no rows */
+  highestId(db: Queryable, scope: BrandScope): Promise<number>;
+  /** @param filters as {@link exportFilters} parses them */
+  scan(db: Queryable, scope: BrandScope, filters: Record<string, string>, scan: IdScan): Promise<ScannedIds>;
+  /** @param dataColumns keys of `data` that have a column of their own */
+  header(dataColumns: readonly string[]): string[];
+  /** @returns the records of the rows that still exist, in the order of ids */
+  records(
+    db: Queryable,
+    scope: BrandScope,
+    ids: readonly number[],
+    dataColumns: readonly string[],
+  ): Promise<Cells[]>;
+  /** Counts the keys of `data` in these rows. Sources without such data have none. */
+  countKeys?(db: Queryable, scope: BrandScope, ids: readonly number[]): Promise<Map<string, number>>;
+}
+
+/** Any value as a cell: text as it is, objects as JSON. */
+export function cellOf(value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** The columns of a resource that is exported as clients see it. */
+function cells(item: Readonly<Record<string, unknown>>, columns: readonly string[]): Cells {
+  return columns.map((name) => cellOf(item[name]));
+}
+
+const SUPPRESSION_COLUMNS = [
+  'id',
+  'email',
+  'phone',
+  'reason',
+  'source_provider',
+  'diagnostic',
+  'active',
+  'expires_at',
+  'created_at',
+] as const;
+
+const suppressions: ExportSource = {
+  highestId: highestSuppressionId,
+  scan: (db, scope, filters, scan) =>
+    scanSuppressions(db, scope, exportFilters.suppressions.parse(filters), scan),
+  header: () => [...SUPPRESSION_COLUMNS],
+  async records(db, scope, ids) {
+    const rows = await presentSuppressions(db, scope, ids);
+    return rows.map((row) => cells(row, SUPPRESSION_COLUMNS));
+  },
+};
+
+const MESSAGE_COLUMNS = [
+  'id',
+  'channel',
+  'status',
+  'to',
+  'from',
+  'reply_to',
+  'subject',
+  'template_id',
+  'contact_id',
+  'campaign_id',
+  'flow_id',
+  'tags',
+  'idempotency_key',
+  'provider',
+  'provider_message_id',
+  'segments',
+  'test',
+  'failure_code',
+  'failure_message',
+  'bounce_type',
+  'bounce_subtype',
+  'bounce_diagnostic',
+  'queued_at',
+  'sent_at',
+  'delivered_at',
+  'opened_at',
+  'clicked_at',
+  'created_at',
+  'updated_at',
+] as const;
+
+const messages: ExportSource = {
+  highestId: highestMessageId,
+  scan: (db, scope, filters, scan) =>
+    scanMessages(db, scope, filtersOf(exportFilters.messages.parse(filters)), scan),
+  header: () => [...MESSAGE_COLUMNS],
+  async records(db, scope, ids) {
+    const rows = await presentMessages(db, scope, ids);
+    return rows.map(({ failure, bounce, ...row }) => {
+      const reasons = {
+        failure_code: failure?.code,
+        failure_message: failure?.message,
+        bounce_type: bounce?.type,
+        bounce_subtype: bounce?.subtype,
+        bounce_diagnostic: bounce?.diagnostic,
+      };
+      return cells({ ...row, ...reasons }, MESSAGE_COLUMNS);
+    });
+  },
+};
+
+export const exportSources: Record<ExportResource, ExportSource> = { suppressions, messages };

@@ -1,0 +1,36 @@
+/** The writing of one export. This file imports nothing. */
+export const runExportType = 'runExport';
+
+/** What the workflow starts with, and carries into its next run. */
+export interface RunExportInput {
+  schema: 1;
+  exportId: number;
+}
+
+export function exportWorkflowId(exportId: number): string {
+  return `export/${exportId}`;
+}
+
+/** Signals, without arguments. */
+export const exportSignals = {
+  /** Read the row again: a client has canceled the export. */
+  wake: 'wake',
+} as const;
+
+/** How far an export is, as the current details show it. */
+export interface ExportProgress {
+  /** `waiting`: the account has as many exports under way as it may. */
+  state: 'waiting' | 'counting' | 'writing' | 'final';
+  processedRows: number;
+  totalRows: number | null;
+}
+
+/** `asOf` is the workflow's time at the call, in ISO 8601. Each activity reads the row first, and may run twice. */
+export interface ExportActivities {
+  /** Starts the export if the account may have one more under way. */
+  beginExport(exportId: number, asOf: string): Promise<ExportProgress>;
+  /** Counts the rows, and chooses the columns. */
+  planExport(exportId: number, asOf: string): Promise<ExportProgress>;
+  /** Writes parts for some minutes, or until the export is complete. */
+  writeExport(exportId: number, asOf: string): Promise<ExportProgress>;
+}
