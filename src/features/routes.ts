@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { SessionTokens } from '../platform/auth/session-token.ts';
@@ -34,6 +35,8 @@ export interface FeatureDeps {
   database: Database;
   /** For statements that read a large part of a brand's contacts. */
   heavyReads: HeavyReads;
+  /** For statements that record what arrives in groups: they are planned once, and find rows by key. */
+  recordingPool: pg.Pool;
   log: Logger;
   keyring: Keyring;
   tokens: SessionTokens;

@@ -28,6 +28,8 @@ import { registerProcess } from '../platform/processes/process.ts';
 import { createKeyring } from '../platform/secrets/keyring.ts';
 
 const DEFAULT_POOL = 16;
+/** Connections that record opens, clicks and reports: a group of hits and two of reports at a time. */
+const RECORDING_POOL = 3;
 /** The port for operators if OPS_PORT is not set. */
 const DEFAULT_OPS_PORT = 9464;
 
@@ -61,6 +63,13 @@ async function stopAll(started: Started): Promise<void> {
 function createShared({ config, database, log }: ApiServerDeps, started: Started) {
   const { APP_SECRET } = requireSettings(config, 'APP_SECRET');
   const { pool } = database;
+  const recording = openDatabase({
+    url: database.url,
+    poolMax: RECORDING_POOL,
+    applicationName: 'carillon api',
+    keyedPlans: true,
+  });
+  started.push(() => recording.close());
   const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
   const tokens = createSessionTokens(keyring);
   const usage = createKeyUsage(pool, log);
@@ -83,6 +92,7 @@ function createShared({ config, database, log }: ApiServerDeps, started: Started
     config,
     database,
     heavyReads,
+    recordingPool: recording.pool,
     log,
     keyring,
     tokens,
@@ -184,7 +194,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     started.push(() => database.close());
     const whenAvailable = createDatabaseWait(DATABASE_URL, log);
     await whenAvailable(() =>
-      requireConnections(database.pool, poolMax + HEAVY_READ_CONNECTIONS, (facts, message) =>
+      requireConnections(database.pool, poolMax + RECORDING_POOL + HEAVY_READ_CONNECTIONS, (facts, message) =>
         log.warn(facts, message),
       ),
     );

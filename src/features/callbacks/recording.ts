@@ -4,6 +4,7 @@ import { type DeliveryFact, recordFacts } from '../../delivery/facts.ts';
 import { recordOptOut } from '../../delivery/opt-outs.ts';
 import { createCoalescer } from '../../platform/db/coalescer.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import { isRefusedData } from '../../platform/db/refused-data.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { EventPublisher } from '../../platform/events/publish.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
@@ -35,11 +36,6 @@ const MAX_FACTS = 300;
 const MAX_CALLBACKS = 300;
 const CONCURRENCY = 2;
 const INTERVAL_MS = 5;
-
-/** PostgreSQL: data exceptions, and violated constraints. No repetition of the statement would succeed. */
-const FINAL = /^2[23]/;
-
-const isFinal = (error: unknown) => FINAL.test((error as { code?: string }).code ?? '');
 
 interface UsedToken {
   callback: ReportedFacts;
@@ -119,7 +115,7 @@ export function createCallbackRecording({ pool, keyring, events, waker, log }: C
     try {
       return await recordTogether(callbacks);
     } catch (error) {
-      if (!isFinal(error)) throw error;
+      if (!isRefusedData(error)) throw error;
       const [only] = callbacks;
       if (callbacks.length > 1) return await recordEach(callbacks);
       if (only && only.facts.length > 1) {

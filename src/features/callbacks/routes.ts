@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { NamedProvider } from '../../delivery/providers/named.ts';
@@ -26,6 +27,8 @@ import { type CallbackReply, createCallbacks } from './service.ts';
 export interface CallbackRouteDeps {
   config: Config;
   database: Database;
+  /** For the statements that record reports. */
+  recordingPool: pg.Pool;
   log: Logger;
   keyring: Keyring;
   rateLimiter: RateLimiter;
@@ -54,7 +57,7 @@ const rawReply = (raw: CallbackReply): RawResult => ({ status: 200, raw });
 
 /** The callback URLs of named providers. Each provider sends its reports there. */
 export function createCallbackRoutes(deps: CallbackRouteDeps): RouteDefinition[] {
-  const { config, database, log, keyring, rateLimiter, waker, events } = deps;
+  const { config, database, recordingPool, log, keyring, rateLimiter, waker, events } = deps;
   const { pool } = database;
   const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
   const egress = createEgress({
@@ -63,7 +66,7 @@ export function createCallbackRoutes(deps: CallbackRouteDeps): RouteDefinition[]
     userAgent: USER_AGENT,
   });
   const providers = createCallbackProviders(pool, keyring, log);
-  const recording = createCallbackRecording({ pool, keyring, events, waker, log });
+  const recording = createCallbackRecording({ pool: recordingPool, keyring, events, waker, log });
   const inbound = { pool, keyring, waker, limits: limitSettings(config) };
   const callbacks = createCallbacks({
     keyring,

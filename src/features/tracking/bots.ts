@@ -1,8 +1,10 @@
 import { isbot } from 'isbot';
+import { LRUCache } from 'lru-cache';
 
 /** A request for a pixel or link. */
 export interface Fetch {
   method: string;
+  /** Clipped by the caller: verdicts are cached by it. */
   userAgent: string;
   /** The headers `Sec-Purpose` and `Purpose`: a browser sets them if it fetches a page that the user may want next. */
   purpose: string;
@@ -57,21 +59,34 @@ const machine = (reason: FetchReason): FetchVerdict => ({
   isCertain: true,
 });
 
+const person = (reason: FetchReason | null, isCertain: boolean): FetchVerdict => ({
+  isBot: false,
+  reason,
+  mayBeHuman: true,
+  isCertain,
+});
+
+function judgeUserAgent(userAgent: string, pixel: boolean): FetchVerdict {
+  if (userAgent === '') return machine('no_user_agent');
+  if (userAgent === PRIVACY_PROXY) return { ...person('privacy_proxy', true), mayBeHuman: false };
+  if (pixel && IMAGE_PROXY.test(userAgent)) return person('image_proxy', true);
+  if (SCANNER.test(userAgent)) return machine('scanner');
+  if (pixel && MAIL_APP.test(userAgent)) return person('mail_app', false);
+  return isbot(userAgent) ? machine('bot') : person(null, false);
+}
+
+const MAX_CACHED = 500;
+/** The patterns take longer than everything else with a hit, and most people have the same few browsers. */
+const verdicts = new LRUCache<string, FetchVerdict>({ max: MAX_CACHED });
+
 /** Judges a fetch by itself. Whether all links were fetched together, as scanners do, shows only later. */
 export function judgeFetch({ method, userAgent, purpose, pixel }: Fetch): FetchVerdict {
   if (method === 'HEAD') return machine('head');
   if (/prefetch|prerender|preview/i.test(purpose)) return machine('prefetch');
-  if (userAgent === '') return machine('no_user_agent');
-  if (userAgent === PRIVACY_PROXY) {
-    return { isBot: false, reason: 'privacy_proxy', mayBeHuman: false, isCertain: true };
-  }
-  if (pixel && IMAGE_PROXY.test(userAgent)) {
-    return { isBot: false, reason: 'image_proxy', mayBeHuman: true, isCertain: true };
-  }
-  if (SCANNER.test(userAgent)) return machine('scanner');
-  if (pixel && MAIL_APP.test(userAgent)) {
-    return { isBot: false, reason: 'mail_app', mayBeHuman: true, isCertain: false };
-  }
-  if (isbot(userAgent)) return machine('bot');
-  return { isBot: false, reason: null, mayBeHuman: true, isCertain: false };
+  const key = `${pixel ? 'o' : 'c'}${userAgent}`;
+  const known = verdicts.get(key);
+  if (known) return known;
+  const verdict = judgeUserAgent(userAgent, pixel);
+  verdicts.set(key, verdict);
+  return verdict;
 }

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { messageClasses } from '../../delivery/message.ts';
 import { type EmailEventMessage, emailEventData } from '../../delivery/events.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import { isRefusedData, withoutRefused } from '../../platform/db/refused-data.ts';
 import { createEvent, type PublishedEvent } from '../../platform/events/define.ts';
 import type { EventPublisher, QueuedWork } from '../../platform/events/publish.ts';
 import { BURST_SECONDS, findBurst, type LinkFetch } from './bursts.ts';
@@ -40,17 +41,34 @@ export interface Decided {
   fetches: number;
   /** Wake these channels. */
   queued: QueuedWork;
+  /** Fetches that were given up, because the database refuses what follows from them. */
+  refused: { messageId: number; error: unknown }[];
 }
+
+const dueColumns =
+  'message_id, account_id, link, links, extract(epoch from fetched_at)::float8 as second, url, user_agent';
 
 /** Locks due fetches that no other worker is deciding. */
 async function takeDue(client: Queryable, asOf: Date): Promise<DueFetch[]> {
   const { rows } = await client.query<DueFetch>({
     name: 'take_due_fetches',
     text: `
-    select message_id, account_id, link, links, extract(epoch from fetched_at)::float8 as second, url, user_agent
-    from tracking_fetches where due_at <= $1 order by due_at limit ${BATCH} for update skip locked`,
+    select ${dueColumns} from tracking_fetches where due_at <= $1 order by due_at limit ${BATCH} for update skip locked`,
     values: [asOf],
   });
+  return rows;
+}
+
+/** Locks those of these fetches that are still due. */
+async function takeThese(client: Queryable, fetches: readonly DueFetch[]): Promise<DueFetch[]> {
+  const { rows } = await client.query<DueFetch>(
+    `select ${dueColumns} from tracking_fetches
+     where due_at is not null and (message_id, link, fetched_at) in (
+       select message_id, link, to_timestamp(second)
+       from json_to_recordset($1) as i (message_id bigint, link smallint, second float8))
+     order by due_at for update skip locked`,
+    [JSON.stringify(fetches)],
+  );
   return rows;
 }
 
@@ -191,24 +209,63 @@ function judge(due: readonly DueFetch[], evidence: ReadonlyMap<number, LinkFetch
   return { human, bursts: [...bursts.values()] };
 }
 
+/** Decides locked fetches. */
+async function decide(
+  client: Queryable,
+  due: readonly DueFetch[],
+  events: EventPublisher,
+): Promise<QueuedWork> {
+  if (due.length === 0) return new Map();
+  const { human, bursts } = judge(due, await findEvidence(client, due));
+  const firsts = await storeFirsts(client, human);
+  const queued = await events.publish(
+    client,
+    firsts.flatMap((first) => eventOf(first) ?? []),
+  );
+  await markBursts(client, bursts);
+  await finish(client, due);
+  return queued;
+}
+
+/** Decides fetches without those that the database refuses, which must not stop all others for ever. */
+async function decideWithoutRefused(
+  { pool, events }: DecisionDeps,
+  due: readonly DueFetch[],
+): Promise<Decided> {
+  const queued = new Map<string, number>();
+  const refused: Decided['refused'] = [];
+  await withoutRefused(
+    due,
+    async (part) => {
+      const work = await inTransaction(pool, async (client) =>
+        decide(client, await takeThese(client, part), events),
+      );
+      for (const [channel, count] of work) queued.set(channel, (queued.get(channel) ?? 0) + count);
+    },
+    async (fetch, error) => {
+      await finish(pool, [fetch]);
+      refused.push({ messageId: fetch.message_id, error });
+    },
+  );
+  return { fetches: due.length, queued, refused };
+}
+
 /**
  * Decides one batch of fetches that are due, in one transaction: who fetched them, the first open and clicks of each
  * message, and their events. If the process dies, nothing has happened and another worker decides them.
  */
-export async function decideFetches({ pool, events }: DecisionDeps, asOf: Date): Promise<Decided> {
-  return inTransaction(pool, async (client) => {
-    const due = await takeDue(client, asOf);
-    if (due.length === 0) return { fetches: 0, queued: new Map() };
-    const { human, bursts } = judge(due, await findEvidence(client, due));
-    const firsts = await storeFirsts(client, human);
-    const queued = await events.publish(
-      client,
-      firsts.flatMap((first) => eventOf(first) ?? []),
-    );
-    await markBursts(client, bursts);
-    await finish(client, due);
-    return { fetches: due.length, queued };
-  });
+export async function decideFetches(deps: DecisionDeps, asOf: Date): Promise<Decided> {
+  let due: DueFetch[] = [];
+  try {
+    const queued = await inTransaction(deps.pool, async (client) => {
+      due = await takeDue(client, asOf);
+      return decide(client, due, deps.events);
+    });
+    return { fetches: due.length, queued, refused: [] };
+  } catch (error) {
+    if (!isRefusedData(error)) throw error;
+    return decideWithoutRefused(deps, due);
+  }
 }
 
 /** Deletes fetches that are evidence no more. Returns whether there may be more of them. */

@@ -16,7 +16,10 @@ export function startTracking(deps: DecisionDeps & ProbeDeps & { waker: Waker; l
   const decisions = repeat(
     async () => {
       const asOf = new Date();
-      const { fetches, queued } = await decideFetches(deps, asOf);
+      const { fetches, queued, refused } = await decideFetches(deps, asOf);
+      for (const { messageId, error } of refused) {
+        log.error({ err: error, message_id: messageId }, 'an open or click was given up');
+      }
       for (const channel of queued.keys()) waker.wake(channel);
       const more = await forgetFetches(pool, asOf);
       return fetches > 0 || more ? 0 : DECISIONS_PAUSE_MS;

@@ -7,7 +7,8 @@ import type { Database } from '../../platform/db/database.ts';
 import { defineRoute, type RouteDefinition, type RouteInput } from '../../platform/http/route.ts';
 import type { RawResult } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
-import { createHitRecorder, type Hit } from './hits.ts';
+import { createHitRecorder } from './hit-recorder.ts';
+import type { Hit } from './hits.ts';
 import { CLICK_PATH, OPEN_PATH } from './links.ts';
 import { answerProbe, PROBE_PATH } from './probe.ts';
 import { createSuspendedAccounts } from './suspended.ts';
@@ -16,6 +17,8 @@ import { createTrackingTokens, type TrackedTarget } from './tokens.ts';
 export interface TrackingRouteDeps {
   config: { TRUSTED_PROXIES: string[] };
   database: Database;
+  /** For the statement that stores hits. */
+  recordingPool: pg.Pool;
   keyring: Keyring;
   log: Logger;
   /** Adds a counter to `/metrics`. */
@@ -55,11 +58,11 @@ interface Tracking {
   record(target: TrackedTarget, input: RouteInput): Promise<void>;
 }
 
-function createTracking({ config, database, keyring, log, counter }: TrackingRouteDeps): Tracking {
+function createTracking(deps: TrackingRouteDeps): Tracking {
+  const { config, database, recordingPool, keyring, log, counter } = deps;
   const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
-  const pool: pg.Pool = database.pool;
   const recordHit = createHitRecorder({
-    pool,
+    pool: recordingPool,
     log,
     onLost: counter(
       'carillon_tracking_hits_lost_total',
@@ -68,7 +71,7 @@ function createTracking({ config, database, keyring, log, counter }: TrackingRou
   });
   return {
     verify: createTrackingTokens(keyring).verify,
-    isSuspended: createSuspendedAccounts(pool, log),
+    isSuspended: createSuspendedAccounts(database.pool, log),
     record(target, { ctx }) {
       const hit: Hit = {
         target,

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import pg from 'pg';
 import pino from 'pino';
 import { decideFetches, forgetFetches } from '../../../src/features/tracking/decisions.ts';
-import { createHitRecorder, type Hit, storeHits } from '../../../src/features/tracking/hits.ts';
+import { createHitRecorder } from '../../../src/features/tracking/hit-recorder.ts';
+import { type Hit, MAX_FETCHES, storeHits } from '../../../src/features/tracking/hits.ts';
 import type { TrackedTarget } from '../../../src/features/tracking/tokens.ts';
 import { upkeep } from '../../../src/features/upkeep.ts';
 import { type TestApi, startTestApi } from '../../support/api.ts';
@@ -299,15 +300,64 @@ describe('upkeep', () => {
   });
 });
 
+function recorder(hitPool: pg.Pool) {
+  const counted = { lost: 0 };
+  const record = createHitRecorder({
+    pool: hitPool,
+    log: pino({ level: 'silent' }),
+    onLost: (hits) => (counted.lost += hits),
+  });
+  return { record, counted };
+}
+
 it('gives up hits that cannot be stored, and counts them', async () => {
   const away = new pg.Pool({ host: '127.0.0.1', port: 1, connectionTimeoutMillis: 1_000 });
-  let lost = 0;
-  const record = createHitRecorder({
-    pool: away,
-    log: pino({ level: 'silent' }),
-    onLost: (hits) => (lost += hits),
-  });
+  const { record, counted } = recorder(away);
   await Promise.all(Array.from({ length: 20 }, () => record(hitOn(link(1), after(0)))));
   await away.end();
-  expect(lost).toBe(20);
+  expect(counted.lost).toBe(20);
+});
+
+describe('data that the database refuses', () => {
+  it('costs no hit but its own', async () => {
+    const { record, counted } = recorder(pool);
+    const addresses = Array.from({ length: 40 }, (_, n) => (n % 20 === 3 ? 'no address' : '203.0.113.7'));
+    await Promise.all(addresses.map((ip, n) => record(hitOn(link(1 + (n % 5)), after(n), { ip }))));
+    expect(await hitsOf()).toHaveLength(38);
+    expect(counted.lost).toBe(2);
+  });
+
+  it('does not keep other clicks from being decided', async () => {
+    await pool.query(
+      `alter table message_interactions add constraint refused check (url is distinct from 'https://refused.test/')`,
+    );
+    await newMail(1);
+    await store(hitOn({ ...link(1), url: 'https://refused.test/' }, after(0)));
+    const refusedId = messageId;
+    await newMail(1);
+    await store(hitOn(link(1), after(1)));
+    const decided = await decideFetches({ pool, events: testEvents }, after(60));
+    await pool.query('alter table message_interactions drop constraint refused');
+    expect(decided.refused.map((each) => each.messageId)).toEqual([refusedId]);
+    expect(await eventsOf()).toEqual([clicked(1)]);
+    expect(await eventsOf(refusedId)).toEqual([]);
+    expect(await decideFetches({ pool, events: testEvents }, after(60))).toMatchObject({ fetches: 0 });
+  });
+});
+
+it('keeps the fetches of a storm on a mail with a thousand links within bounds', async () => {
+  await newMail(1_000);
+  for (let second = 0; second < 5; second += 1) {
+    const sweep = mail.slice(1).map((target) => hitOn(target, after(second)));
+    await store(...sweep.slice(0, 500));
+    await store(...sweep.slice(500));
+  }
+  const { rows } = await pool.query('select count(*) from tracking_fetches where message_id = $1', [
+    messageId,
+  ]);
+  expect(rows).toEqual([{ count: MAX_FETCHES }]);
+  const overflow = await pool.query('select hits from tracking_overflow where message_id = $1', [messageId]);
+  expect(overflow.rows).toEqual([{ hits: 4_900 }]);
+  await decideAll();
+  expect(await eventsOf()).toEqual([]);
 });

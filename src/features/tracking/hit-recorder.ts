@@ -1,0 +1,117 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { createCoalescer } from '../../platform/db/coalescer.ts';
+import { withoutRefused } from '../../platform/db/refused-data.ts';
+import { type Hit, storeHits } from './hits.ts';
+
+const MAX_GROUP = 500;
+/** A second group at the same time would only make both smaller, and a statement costs as much as many hits. */
+const GROUPS_AT_ONCE = 1;
+/** Under a steady load, hits gather for this long. */
+const GROUP_INTERVAL_MS = 3;
+/** Hits that wait to be stored. Beyond these, the database is too slow to keep them. */
+const MAX_WAITING = 20_000;
+/** A person waits for a redirect at most about this much longer. */
+const MAX_WAIT_MS = 1_000;
+const LATE_LOOK_MS = 100;
+
+export interface HitRecorderDeps {
+  pool: pg.Pool;
+  log: Logger;
+  /** Counts hits that were answered and could not be stored. */
+  onLost: (hits: number) => void;
+}
+
+interface Waiter {
+  sinceMs: number;
+  resolve: () => void;
+}
+
+/** Ends the waits that last too long. One timer serves all, because almost none of them ever does. */
+class Waiters {
+  readonly #waiters = new Set<Waiter>();
+  #timer: NodeJS.Timeout | null = null;
+
+  add(resolve: () => void): Waiter {
+    const waiter = { sinceMs: performance.now(), resolve };
+    this.#waiters.add(waiter);
+    this.#timer ??= setInterval(() => this.#endLate(), LATE_LOOK_MS).unref();
+    return waiter;
+  }
+
+  end(waiter: Waiter): void {
+    this.#waiters.delete(waiter);
+    waiter.resolve();
+  }
+
+  #endLate(): void {
+    const now = performance.now();
+    // A set has its oldest member first.
+    for (const waiter of this.#waiters) {
+      if (now - waiter.sinceMs < MAX_WAIT_MS) return;
+      this.end(waiter);
+    }
+    if (this.#timer) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+}
+
+/**
+ * Stores hits in groups. If the database refuses a hit, the others of its group are stored without it.
+ * @returns a function that stores a hit. It resolves when the hit is committed; and in any case after a second, so that
+ *   a link works while the database does not. It never rejects.
+ */
+export function createHitRecorder({ pool, log, onLost }: HitRecorderDeps): (hit: Hit) => Promise<void> {
+  const waiters = new Waiters();
+  let waiting = 0;
+  let warnedAt = -Infinity;
+
+  function lose(hits: number, error: unknown): void {
+    onLost(hits);
+    if (performance.now() - warnedAt < MAX_WAIT_MS) return;
+    warnedAt = performance.now();
+    log.warn({ err: error }, 'hits of tracked mail lost');
+  }
+
+  async function store(group: readonly Hit[]): Promise<void> {
+    let unstored = group.length;
+    try {
+      await withoutRefused(
+        group,
+        async (part) => {
+          await storeHits(pool, part);
+          unstored -= part.length;
+        },
+        (_hit, error) => {
+          unstored -= 1;
+          lose(1, error);
+        },
+      );
+    } catch (error) {
+      lose(unstored, error);
+    }
+  }
+
+  const coalescer = createCoalescer<Hit, null>({
+    maxGroupSize: MAX_GROUP,
+    concurrency: GROUPS_AT_ONCE,
+    intervalMs: GROUP_INTERVAL_MS,
+    async run(group) {
+      await store(group);
+      waiting -= group.length;
+      return group.map(() => null);
+    },
+  });
+
+  return (hit) => {
+    if (waiting >= MAX_WAITING) {
+      lose(1, new Error('the database is too slow'));
+      return Promise.resolve();
+    }
+    waiting += 1;
+    return new Promise((resolve) => {
+      const waiter = waiters.add(resolve);
+      void coalescer.submit(hit).then(() => waiters.end(waiter));
+    });
+  };
+}
