@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { lockContacts } from '../../../src/features/contact-events/consumers.ts';
+import {
+  createEventService,
+  type EventService,
+  type TrackedEvent,
+  type TrackedEventConsumer,
+} from '../../../src/features/contact-events/service.ts';
+import { trackEventBody } from '../../../src/features/contact-events/schema.ts';
+import { ensureContacts } from '../../../src/features/contacts/service.ts';
+import type { Tenant } from '../../../src/platform/auth/tenant.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
+import { insertContacts } from '../../support/contacts.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { eventually } from '../../support/eventually.ts';
+import { insertAccount } from '../../support/queued.ts';
+
+let test: TestDatabase;
+let watched: Tenant;
+let idle: Tenant;
+let service: EventService;
+/** What the consumer saw, and the locks that its transactions had. */
+let consumed: TrackedEvent[];
+let locks: number[];
+let woken: number;
+let failure: Error | null;
+
+const pool = () => test.database.pool;
+
+async function tenant(): Promise<Tenant> {
+  const account = await insertAccount(test.database);
+  await insertContacts(pool(), account, 3);
+  return { ...account, actor: { kind: 'api_key', id: 1, test: false }, role: 'admin' };
+}
+
+/** Waits for events of one brand, and stores what it saw in the transaction of the event. */
+const consumer: TrackedEventConsumer = {
+  needsLocks: (brandIds) => Promise.resolve(new Set(brandIds.filter((id) => id === watched.brandId))),
+  async consume(trx, events) {
+    consumed.push(...events);
+    const held = await trx.query<{ lock: number }>(
+      `select objid::int as lock from pg_locks
+       where locktype = 'advisory' and pid = pg_backend_pid() and mode = 'ShareLock' and classid = 1409026`,
+    );
+    locks.push(...held.rows.map((row) => row.lock));
+    for (const { id } of events) await trx.query('insert into seen values ($1)', [id]);
+    if (failure) throw failure;
+    return () => void (woken += 1);
+  },
+};
+
+beforeAll(async () => {
+  test = await createTestDatabase({ poolMax: 10 });
+  watched = await tenant();
+  idle = await tenant();
+  await pool().query('create table seen (event_id bigint primary key)');
+  const consent = {
+    keyring: createKeyring('a secret of the tests that is long enough'),
+    plusAddresses: false,
+  };
+  service = createEventService({
+    pool: pool(),
+    ensureContacts: (trx, brand, addresses) => ensureContacts(trx, consent, brand, addresses, 'event'),
+    consumers: [consumer],
+  });
+});
+afterAll(() => test.drop());
+beforeEach(async () => {
+  [consumed, locks, woken, failure] = [[], [], 0, null];
+  await pool().query('truncate seen');
+});
+
+const parsed = (fields: object) => trackEventBody.parse({ event: 'visit', ...fields });
+const track = (by: Tenant, fields: object) => service.track(by, parsed(fields), null);
+
+async function seen(): Promise<number[]> {
+  const { rows } = await pool().query<{ event_id: number }>('select event_id from seen order by 1');
+  return rows.map((row) => row.event_id);
+}
+
+describe('a consumer of tracked events', () => {
+  it('acts in the transaction of the event, under a shared lock of its contact, and then does what it returned', async () => {
+    const { event } = await track(watched, { contact_email: 'contact1@example.com', data: { a: 1 } });
+    expect(consumed).toEqual([
+      {
+        id: event.id,
+        accountId: watched.accountId,
+        brandId: watched.brandId,
+        contactId: event.contact_id,
+        name: 'visit',
+        data: { a: 1 },
+        chainDepth: 0,
+        createdAt: new Date(event.created_at),
+      },
+    ]);
+    expect(locks).toEqual([event.contact_id % 256]);
+    expect([await seen(), woken]).toEqual([[event.id], 1]);
+  });
+
+  it('gets the events of a batch at once, also of contacts that it creates', async () => {
+    const results = await service.trackBatch(
+      watched,
+      [
+        { body: parsed({ contact_email: 'contact0@example.com' }) },
+        { body: parsed({ contact_email: 'contact2@example.com' }) },
+        { body: parsed({ contact_email: 'fresh@example.com' }) },
+      ],
+      null,
+    );
+    expect(await seen()).toEqual(results.map(({ id }) => id));
+    expect(consumed.map(({ id }) => id).sort()).toEqual(await seen());
+  });
+
+  it('gets no event of another brand, and that event takes no lock', async () => {
+    await track(idle, { contact_email: 'contact0@example.com' });
+    await Promise.all([
+      track(idle, { contact_email: 'contact1@example.com' }),
+      track(watched, { contact_email: 'contact1@example.com' }),
+    ]);
+    expect(consumed.map(({ brandId }) => brandId)).toEqual([watched.brandId]);
+    expect(locks).toHaveLength(1);
+  });
+
+  it('gets no test event, no event of the past, and no event whose key was known', async () => {
+    const contact = { contact_email: 'contact0@example.com' };
+    await track(watched, { ...contact, test: true });
+    await track(watched, { ...contact, occurred_at: new Date().toISOString() });
+    await track(watched, { ...contact, idempotency_key: 'once' });
+    await track(watched, { ...contact, idempotency_key: 'once' });
+    expect(consumed).toHaveLength(1);
+    expect(woken).toBe(1);
+  });
+
+  it('that fails undoes the event, its key and its contact', async () => {
+    failure = new Error('the flow could not be started');
+    const fields = { contact_email: 'undone@example.com', idempotency_key: 'undone' };
+    await expect(track(watched, fields)).rejects.toBe(failure);
+    expect([await seen(), woken]).toEqual([[], 0]);
+    failure = null;
+    expect((await track(watched, fields)).replayed).toBe(false);
+  });
+
+  it('misses no event between what was written before and what begins to wait', async () => {
+    const [contactId = 0] = await insertContacts(pool(), watched, 1, 'waiting');
+    const { tracking, before } = await inTransaction(pool(), async (trx) => {
+      await lockContacts(trx, [contactId], 'exclusive');
+      const pending = { tracking: track(watched, { contact_id: contactId }) };
+      await eventually(async () => {
+        const { rowCount } = await pool().query(
+          `select 1 from pg_locks where locktype = 'advisory' and not granted and classid = 1409026`,
+        );
+        expect(rowCount).toBe(1);
+      });
+      const { rowCount } = await trx.query('select 1 from contact_events where contact_id = $1', [contactId]);
+      return { ...pending, before: rowCount };
+    });
+    const { event } = await tracking;
+    // Not written before the lock, so it is written after it, when the wait is there to be found.
+    expect([before, consumed.map(({ id }) => id)]).toEqual([0, [event.id]]);
+  });
+});
+
+describe('the deletion of a contact', () => {
+  it('waits for events that are being written, and later events do not find the contact', async () => {
+    const [contactId = 0] = await insertContacts(pool(), idle, 1, 'gone');
+    const { tracking } = await inTransaction(pool(), async (trx) => {
+      await trx.query('delete from contacts where id = $1', [contactId]);
+      const pending = { tracking: track(idle, { contact_id: contactId }).catch((error: unknown) => error) };
+      await eventually(async () => {
+        const { rowCount } = await pool().query(`select 1 from pg_stat_activity where wait_event_type = 'Lock'
+          and datname = current_database()`);
+        expect(rowCount).toBe(1);
+      });
+      return pending;
+    });
+    expect(await tracking).toMatchObject({
+      validationErrors: { contact_id: ['is no contact of the brand'] },
+    });
+    const { rowCount } = await pool().query('select 1 from contact_events where contact_id = $1', [
+      contactId,
+    ]);
+    expect(rowCount).toBe(0);
+  });
+});
