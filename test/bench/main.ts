@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { benchCallbacks, type CallbacksBenchOptions } from './callbacks.ts';
+import { benchEvents, type EventsBenchOptions } from './events.ts';
 import { benchFairness, type FairnessBenchOptions } from './fairness.ts';
 import { describeMachine } from './machine.ts';
 import { benchLive, type LiveBenchOptions } from './live.ts';
@@ -42,6 +43,22 @@ program
     const machine = describeMachine();
     const result = await benchWebhooks(options);
     process.stdout.write(`${JSON.stringify({ bench: 'webhooks', machine, options, ...result }, null, 2)}\n`);
+  });
+
+program
+  .command('events')
+  .description(
+    'tracked events/s, single and in batches, each with a key and committed, into a brand with many events',
+  )
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
+  .option('--seconds <n>', 'seconds of each measurement', Number, 15)
+  .option('--events <n>', 'events that the brand has before', Number, 10_000_000)
+  .option('--contacts <n>', 'contacts of the brand', Number, 1_000_000)
+  .option('--batch <n>', 'events of each batch, at most 500', Number, 500)
+  .action(async (options: EventsBenchOptions) => {
+    const machine = describeMachine();
+    const result = await benchEvents(options);
+    process.stdout.write(`${JSON.stringify({ bench: 'events', machine, options, ...result }, null, 2)}\n`);
   });
 
 program

@@ -45,7 +45,8 @@ export async function waitForApi(port: number): Promise<void> {
   throw new Error('the API did not become ready');
 }
 
-async function bareKoa(seconds: number): Promise<LoadResult> {
+/** The calibration of requests with a small JSON body. */
+export async function bareKoa(seconds: number): Promise<LoadResult> {
   const server = await startInteractive('test/bench/bare-koa.ts');
   const port = server.first.port ?? 0;
   try {
