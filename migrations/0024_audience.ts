@@ -205,7 +205,7 @@ create table contact_events_default partition of contact_events default;
 create index contact_events_brand on contact_events (brand_id, id);
 create index contact_events_time on contact_events (brand_id, created_at);
 create index contact_events_test on contact_events (brand_id, created_at) where test;
-create index contact_events_name on contact_events (brand_id, name_id, created_at) include (contact_id);
+create index contact_events_name on contact_events (name_id, created_at) include (contact_id, test);
 create index contact_events_contact on contact_events (contact_id, created_at);
 create index contact_events_default_time on contact_events_default (created_at);
 comment on index contact_events_default_time is 'finds the rows that need a partition of their own';

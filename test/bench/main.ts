@@ -7,6 +7,7 @@ import { benchLive, type LiveBenchOptions } from './live.ts';
 import { benchProviders, type ProvidersBenchOptions } from './providers.ts';
 import { benchReports, type ReportsBenchOptions } from './reports.ts';
 import { benchMessages, type MessagesBenchOptions } from './messages.ts';
+import { benchSegments, type SegmentsBenchOptions } from './segments.ts';
 import { benchSize, type SizeBenchOptions } from './size.ts';
 import { benchTracking, type TrackingBenchOptions } from './tracking.ts';
 import { benchWebhooks, type WebhooksBenchOptions } from './webhooks.ts';
@@ -135,6 +136,24 @@ program
     const machine = describeMachine();
     const result = await benchFairness(options);
     process.stdout.write(`${JSON.stringify({ bench: 'fairness', machine, options, ...result }, null, 2)}\n`);
+  });
+
+program
+  .command('segments')
+  .description(
+    'latency of previews of ten segments while events arrive, just after a start of PostgreSQL and later',
+  )
+  .option('--contacts <n>', 'contacts of the brand', Number, 1_000_000)
+  .option('--events <n>', 'their tracked events in the last year, with twenty names', Number, 10_000_000)
+  .option('--engagement <n>', 'mails sent, opened and clicked in the last year', Number, 6_000_000)
+  .option('--rate <n>', 'events a second that arrive meanwhile', Number, 500)
+  .option('--warm <n>', 'previews of each segment', Number, 20)
+  .option('--cold <n>', 'previews of each segment just after a restart', Number, 3)
+  .option('--explain', 'print the plan of each segment to stderr', false)
+  .action(async (options: SegmentsBenchOptions) => {
+    const machine = describeMachine();
+    const result = await benchSegments(options);
+    process.stdout.write(`${JSON.stringify({ bench: 'segments', machine, options, ...result }, null, 2)}\n`);
   });
 
 program

@@ -21,6 +21,8 @@ export interface Stage {
   apiPort: number;
   settings: Record<string, string>;
   postgresUsage(): Usage;
+  /** Restarts the server on its port, with empty buffers. */
+  restartPostgres(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -68,6 +70,11 @@ export async function openStage(options: { statements?: boolean } = {}): Promise
       TEMPORAL_ADDRESS: '127.0.0.1:1',
     },
     postgresUsage: () => usageOfFamily(postgres.pid),
+    async restartPostgres() {
+      const { port } = postgres;
+      await postgres.stop();
+      postgres = await startPostgres({ ...server, port });
+    },
     async close() {
       await database.close();
       await postgres.stop();

@@ -3,10 +3,14 @@ import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 /** Events may be backfilled. Rows of months before these stay in the default partition. */
 const PAST_MONTHS = 24;
 
+/** Segments read the indexes alone, which needs rows to be vacuumed soon after they were inserted. */
+const storage =
+  'with (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_vacuum_insert_threshold = 10000)';
+
 /** A contact's history stays as long as the contact, so no partition is dropped. */
 export const contactEventsUpkeep: Upkeep = {
   partitions: [
-    { name: 'contact_events', period: 'month', keptDays: null, pastPeriods: PAST_MONTHS },
-    { name: 'contact_engagement', period: 'month', keptDays: null },
+    { name: 'contact_events', period: 'month', keptDays: null, pastPeriods: PAST_MONTHS, storage },
+    { name: 'contact_engagement', period: 'month', keptDays: null, storage },
   ],
 };

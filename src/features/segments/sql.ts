@@ -104,6 +104,23 @@ function jsonTime(json: string): string {
   );
 }
 
+/**
+ * Recognizes "idle since": the last interaction is blank or older than a period. PostgreSQL cannot join the parts of an
+ * `or`, but it can join with the contacts that were active in that period.
+ */
+function idlePeriod(parts: readonly Condition[]): Period | null {
+  const ofActivity = (condition: Condition | undefined): Test | null =>
+    condition?.type === 'value' &&
+    'column' in condition.operand &&
+    condition.operand.column === 'last_interacted_at'
+      ? condition.test
+      : null;
+  const blank = parts.find((part) => part.type === 'not' && ofActivity(part.part)?.type === 'present');
+  const aged = ofActivity(parts.find((part) => ofActivity(part) !== null));
+  if (parts.length !== 2 || !blank || aged?.type !== 'time' || aged.match !== 'older_than') return null;
+  return aged.period;
+}
+
 /** Writes conditions as SQL. Every value of a client is a parameter. */
 class SqlWriter {
   readonly values: unknown[] = [];
@@ -133,6 +150,11 @@ class SqlWriter {
 
   private group(parts: readonly Condition[], type: 'all' | 'any'): string {
     if (parts.length === 0) return type === 'all' ? 'true' : 'false';
+    const idle = type === 'any' ? idlePeriod(parts) : null;
+    if (idle) {
+      return `not exists (select 1 from contact_activity a
+        where a.contact_id = c.id and a.last_interacted_at >= ${this.since(idle)})`;
+    }
     return `(${parts.map((part) => this.condition(part)).join(type === 'all' ? ' and ' : ' or ')})`;
   }
 
@@ -151,13 +173,14 @@ class SqlWriter {
   }
 
   private activitySource(activity: Activity): string {
-    const brand = this.parameter(this.context.brandId, 'bigint');
     if ('engagement' in activity) {
+      const brand = this.parameter(this.context.brandId, 'bigint');
       const kind = this.parameter(engagementKinds[activity.engagement], 'smallint');
       return `contact_engagement e where e.brand_id = ${brand} and e.kind = ${kind}`;
     }
+    // A name belongs to one brand.
     const name = this.parameter(this.context.eventNames.get(activity.event), 'integer');
-    return `contact_events e where e.brand_id = ${brand} and e.name_id = ${name} and not e.test`;
+    return `contact_events e where e.name_id = ${name} and not e.test`;
   }
 
   private did({ activity, atLeast, within }: Condition & { type: 'did' }): string {
@@ -180,6 +203,7 @@ class SqlWriter {
     // A column that is never null needs no guard, which would hide it from the indexes.
     if (test.type === 'boolean') return test.value ? column : `not ${column}`;
     if (test.type === 'present') return `(${this.columnValue(column, test)})`;
+    if (test.type === 'text' && test.match !== 'equal') return this.columnValue(column, test);
     const sql = this.columnValue(column, test);
     return operand.column === 'id' || operand.column === 'created_at' || operand.column === 'updated_at'
       ? `(${sql})`
@@ -211,7 +235,7 @@ class SqlWriter {
   private like(text: string, match: keyof typeof likePatterns, value: string): string {
     const pattern = likePatterns[match](literal(lowerAscii(value)));
     // In the C collation, only the letters of ASCII have cases.
-    return `lower(${text} collate "C") like ${this.parameter(pattern, 'text')}`;
+    return guessed(`lower(${text} collate "C") like ${this.parameter(pattern, 'text')}`);
   }
 
   private comparison(sql: string, comparison: Comparison<number | Date>, type: string): string {

@@ -203,6 +203,14 @@ const leaf = fc.oneof(
   filter(jsonNames, is('present', 'blank', 'true', 'false'), nothing),
   filter(is('list'), is('in', 'not_in'), some(fc.constantFrom(...LISTS, 99))),
   filter(is('list'), is('eq', 'not_eq'), fc.constantFrom(...LISTS)),
+  period.map((value) => ({
+    name: 'any',
+    predicate: 'or',
+    value: [
+      { name: 'last_interacted_at', predicate: 'blank' },
+      { name: 'last_interacted_at', predicate: 'older_than', value },
+    ],
+  })),
   filter(is('segment'), is('in', 'not_in'), some(fc.constantFrom(1, 2, 3))),
   filter(
     fc.oneof(
