@@ -9,11 +9,13 @@ import type { Keyring } from '../src/platform/secrets/keyring.ts';
 import type { DomainActivities } from '../workflows/domains/contract.ts';
 import type { ExportActivities } from '../workflows/exports/contract.ts';
 import type { HousekeepingActivities } from '../workflows/housekeeping/contract.ts';
+import type { ImportActivities } from '../workflows/imports/contract.ts';
 import type { LaneModeActivities } from '../workflows/lanes/contract.ts';
 import type { WebhookActivities } from '../workflows/webhooks/contract.ts';
 import { createDomainActivities } from './domains.ts';
 import { createExportActivities } from './exports.ts';
 import { createHousekeepingActivities } from './housekeeping.ts';
+import { createImportActivities } from './imports.ts';
 import { createLaneModeActivities } from './lanes.ts';
 import { createWebhookActivities } from './webhooks.ts';
 
@@ -38,12 +40,18 @@ export interface ActivityDependencies {
  */
 export function createActivities(
   deps: ActivityDependencies,
-): DomainActivities & ExportActivities & HousekeepingActivities & LaneModeActivities & WebhookActivities {
+): DomainActivities &
+  ExportActivities &
+  HousekeepingActivities &
+  ImportActivities &
+  LaneModeActivities &
+  WebhookActivities {
   return {
     ...createHousekeepingActivities({ ...deps, ...deps.upkeep }),
     ...createLaneModeActivities(deps),
     ...createDomainActivities(deps),
     ...createExportActivities(deps),
+    ...createImportActivities(deps),
     ...createWebhookActivities(deps),
   };
 }

@@ -23,6 +23,7 @@ import * as suppressions from './0022_suppressions.ts';
 import * as smsSenders from './0023_sms_senders.ts';
 import * as audience from './0024_audience.ts';
 import * as contacts from './0025_contacts.ts';
+import * as imports from './0029_imports.ts';
 import * as providerRegistrations from './0030_provider_registrations.ts';
 import * as exports from './0032_exports.ts';
 
@@ -53,6 +54,7 @@ export const migrations = [
   smsSenders,
   audience,
   contacts,
+  imports,
   providerRegistrations,
   exports,
 ];

@@ -2,5 +2,6 @@
 export * from './domains/workflow.ts';
 export * from './exports/workflow.ts';
 export * from './housekeeping/workflow.ts';
+export * from './imports/workflow.ts';
 export * from './lanes/workflow.ts';
 export * from './webhooks/workflow.ts';

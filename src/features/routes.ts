@@ -20,6 +20,7 @@ import { createDeliveryRoutes } from './delivery-status/routes.ts';
 import { createDomainRoutes } from './domains/routes.ts';
 import { createListRoutes } from './lists/routes.ts';
 import { createExportRoutes } from './exports/routes.ts';
+import { createImportRoutes } from './imports/routes.ts';
 import { createMessageRoutes } from './messages/routes.ts';
 import { createSegmentRoutes } from './segments/routes.ts';
 import { createSuppressionRoutes } from './suppressions/routes.ts';
@@ -72,6 +73,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createUploadRoutes(deps),
     ...createExportRoutes(deps),
     ...createDomainRoutes(deps),
+    ...createImportRoutes(deps),
     ...createCallbackRoutes(deps),
     ...createWebhookRoutes(deps),
   ];

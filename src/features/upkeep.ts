@@ -12,6 +12,7 @@ import { contactEventsUpkeep } from './contact-events/upkeep.ts';
 import { callbacksUpkeep } from './callbacks/upkeep.ts';
 import { listsUpkeep } from './lists/upkeep.ts';
 import { exportsUpkeep } from './exports/upkeep.ts';
+import { importsUpkeep } from './imports/upkeep.ts';
 import { messagesUpkeep } from './messages/upkeep.ts';
 import { smsUpkeep } from './sms/upkeep.ts';
 import { trackingUpkeep } from './tracking/upkeep.ts';
@@ -33,6 +34,7 @@ export const upkeep = gatherUpkeep([
   trackingUpkeep,
   uploadsUpkeep,
   exportsUpkeep,
+  importsUpkeep,
   callbacksUpkeep,
   smsUpkeep,
   contactEventsUpkeep,

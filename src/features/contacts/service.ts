@@ -12,6 +12,7 @@ export {
   setSubscription,
   type SubscriptionChange,
 } from './consent.ts';
+export { type BulkContact, type BulkOutcome, type BulkProblem, bulkUpsertContacts } from './bulk.ts';
 export { type EmailToEnsure, ensureContacts, type EnsuredContact } from './ensure.ts';
 export type { ContactKeys };
 export type { RemovalStep, RemovedContact } from './removal-work.ts';

@@ -30,6 +30,7 @@ const INTRODUCTION = [
 const tagDescriptions: Record<string, string> = {
   Messages: 'One email or SMS per request.',
   Domains: 'Domains that a brand sends from.',
+  Imports: 'Contacts and suppressions from CSV files.',
   Webhooks: 'Endpoints that receive events.',
   Contacts: 'The people a brand writes to.',
   Lists: 'Lists of contacts, which clients fill.',

@@ -41,6 +41,13 @@ const makers: Record<string, Maker> = {
        values ($1, $2, $3 || nextval('messages_id_seq') || '.test', 'r', 't') returning id`,
       [accountId, brandId, MARK],
     ),
+  '/v1/my/imports/:id': ({ accountId, brandId }) =>
+    inserted(
+      `insert into imports (account_id, brand_id, resource, filename, options)
+       values ($1, $2, 'contacts', $3, '{"list_ids":[],"mapping":{},"update_existing":true,"subscribe":true,"dry_run":false}')
+       returning id`,
+      [accountId, brandId, MARK],
+    ),
   '/v1/my/lists/:id': ({ accountId, brandId }) =>
     inserted('insert into lists (account_id, brand_id, name) values ($1, $2, $3) returning id', [
       accountId,

@@ -1,0 +1,69 @@
+import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import type { Logger } from 'pino';
+import type { Config } from '../src/config.ts';
+import { createRecipientFence } from '../src/delivery/recipient-fence.ts';
+import { advanceImport } from '../src/features/imports/run.ts';
+import type { Database } from '../src/platform/db/database.ts';
+import type { Waker } from '../src/platform/db/wake.ts';
+import type { EventPublisher } from '../src/platform/events/publish.ts';
+import type { Keyring } from '../src/platform/secrets/keyring.ts';
+import { createHomeStore } from '../src/platform/storage/local-disk.ts';
+import type { ImportActivities } from '../workflows/imports/contract.ts';
+
+/** Imports that one process works on at the same time, each for a turn of about ten seconds. */
+const MAX_AT_ONCE = 2;
+const HEARTBEAT_MS = 5_000;
+
+export interface ImportActivityDependencies {
+  config: Config;
+  database: Database;
+  waker: Pick<Waker, 'wake'>;
+  keyring: Keyring;
+  events: EventPublisher;
+  log: Logger;
+  /** Aborted when the process is about to stop. */
+  stopping: AbortSignal;
+}
+
+/** Lets a few callers in at a time, the others in the order in which they came. */
+function createTurns(maxAtOnce: number) {
+  const waiting: (() => void)[] = [];
+  let free = maxAtOnce;
+  return async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else free += 1;
+    }
+  };
+}
+
+/** The activity of the workflow `import/<id>`. */
+export function createImportActivities(deps: ImportActivityDependencies): ImportActivities {
+  const { config, database, waker, keyring, events, log, stopping } = deps;
+  const { pool } = database;
+  const inTurn = createTurns(MAX_AT_ONCE);
+  const run = {
+    pool,
+    consent: { keyring, plusAddresses: config.SUPPRESS_PLUS_ADDRESSES },
+    store: createHomeStore(config.CARILLON_HOME),
+    fence: createRecipientFence(pool),
+    ...{ events, waker, log },
+  };
+  return {
+    async advanceImport(importId) {
+      const signal = AbortSignal.any([stopping, cancellationSignal()]);
+      // While it waits for its turn, too.
+      const timer = setInterval(() => heartbeat(), HEARTBEAT_MS);
+      try {
+        return await inTurn(() => advanceImport(run, importId, { progress: () => heartbeat(), signal }));
+      } finally {
+        clearInterval(timer);
+      }
+    },
+  };
+}

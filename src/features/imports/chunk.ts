@@ -1,0 +1,262 @@
+import type pg from 'pg';
+import { type SuppressionReason, suppressionUpsertSql } from '../../delivery/suppressions.ts';
+import type { CsvPosition } from '../../platform/csv/scanner.ts';
+import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import { type BulkProblem, bulkUpsertContacts, type ConsentDeps } from '../contacts/service.ts';
+import { addToLists } from '../lists/service.ts';
+import { type ImportRecord, readImport } from './model.ts';
+import type { FailedRow, ImportRow, RowProblem } from './rows.ts';
+
+export interface ChunkDeps {
+  pool: pg.Pool;
+  consent: ConsentDeps;
+}
+
+/** Rows that commit together, in the order of the file. */
+export interface Chunk {
+  rows: (ImportRow | FailedRow)[];
+  /** Where the chunk begins and where the next one does. */
+  from: CsvPosition;
+  next: CsvPosition;
+}
+
+/** What became of the rows of a chunk. */
+interface Tally {
+  created: number;
+  updated: number;
+  unchanged: number;
+  duplicate: number;
+  failed: FailedRow[];
+}
+
+type Counted = 'created' | 'updated' | 'unchanged';
+
+/**
+ * A statement that waits longer for a lock gives up, and the chunk is tried again. This is shorter than the time after
+ * which PostgreSQL looks for deadlocks, so that a request of the API is not the one that fails.
+ */
+const LOCK_TIMEOUT = '500ms';
+const SOURCE = 'import';
+
+const conflicts: Record<BulkProblem, RowProblem> = {
+  phone_conflict: {
+    code: 'phone_conflict',
+    message: 'the phone number is that of another contact',
+    column: null,
+  },
+  email_conflict: {
+    code: 'email_conflict',
+    message: 'the phone number is that of a contact with another email address',
+    column: null,
+  },
+  data_too_large: {
+    code: 'data_too_large',
+    message: 'with what the contact has, the other columns are more than 64 KB',
+    column: null,
+  },
+};
+
+const isFailed = (row: ImportRow | FailedRow): row is FailedRow => 'problem' in row;
+
+/** The address that makes a row the first one or a duplicate. Checked rows have one. */
+const leadOf = (row: ImportRow): string => row.email?.key ?? row.phone ?? '';
+
+function failedOf(row: ImportRow, problem: RowProblem): FailedRow {
+  const { number, fields, email, phone } = row;
+  return { number, fields, email, phone, problem };
+}
+
+/** Which of the addresses earlier chunks have seen. */
+async function seenBefore(
+  trx: Queryable,
+  importId: number,
+  rows: readonly ImportRow[],
+): Promise<Set<string>> {
+  const keys = rows.flatMap(({ email, phone }) => [email?.key ?? [], phone ?? []].flat());
+  const { rows: found } = await trx.query<{ address_key: string }>(
+    'select address_key from import_addresses where import_id = $1 and address_key = any($2)',
+    [importId, keys],
+  );
+  return new Set(found.map((row) => row.address_key));
+}
+
+/**
+ * Keeps the first row of each address. A row whose phone number is in an earlier row with another email address fails,
+ * so that its email address is not lost in silence.
+ */
+async function takeFirst(trx: Queryable, importId: number, rows: readonly ImportRow[], tally: Tally) {
+  const seen = await seenBefore(trx, importId, rows);
+  const added: string[] = [];
+  const add = (key: string) => {
+    seen.add(key);
+    added.push(key);
+  };
+  const first = rows.filter((row) => {
+    const lead = leadOf(row);
+    if (seen.has(lead)) {
+      tally.duplicate += 1;
+      return false;
+    }
+    add(lead);
+    if (row.phone === null || row.phone === lead) return true;
+    if (seen.has(row.phone)) {
+      const message = 'an earlier row has the phone number with another email address';
+      tally.failed.push(failedOf(row, { code: 'phone_conflict', message, column: null }));
+      return false;
+    }
+    add(row.phone);
+    return true;
+  });
+  await trx.query(
+    'insert into import_addresses (import_id, address_key) select $1, key from unnest($2::text[]) as k (key) order by key',
+    [importId, added],
+  );
+  return first;
+}
+
+async function importContacts(
+  trx: Queryable,
+  { consent }: ChunkDeps,
+  record: ImportRecord,
+  rows: readonly ImportRow[],
+  tally: Tally,
+): Promise<void> {
+  const { account_id: accountId, brand_id: brandId, options } = record;
+  const { update_existing: updateExisting, subscribe, list_ids: listIds } = options;
+  const given = { updateExisting, subscribe, source: SOURCE };
+  const outcomes = await bulkUpsertContacts(trx, consent, { accountId, brandId }, rows, given);
+  const ids: number[] = [];
+  for (const [index, row] of rows.entries()) {
+    const outcome = outcomes[index];
+    if (!outcome) throw new Error('a row has no outcome');
+    if (outcome.status === 'failed') tally.failed.push(failedOf(row, conflicts[outcome.problem]));
+    else {
+      tally[outcome.status] += 1;
+      ids.push(outcome.id);
+    }
+  }
+  await addToLists(trx, ids, listIds);
+}
+
+interface SuppressionGiven {
+  channel: 'email' | 'sms';
+  key: string;
+  reason: SuppressionReason;
+}
+
+/** A row with both addresses suppresses both, and counts as created or updated if one of them changes. */
+async function importSuppressions(
+  trx: Queryable,
+  record: ImportRecord,
+  rows: readonly ImportRow[],
+  tally: Tally,
+): Promise<void> {
+  const given = rows.flatMap(({ email, phone, reason }): SuppressionGiven[] => [
+    ...(email ? [{ channel: 'email' as const, key: email.key, reason }] : []),
+    ...(phone === null ? [] : [{ channel: 'sms' as const, key: phone, reason }]),
+  ]);
+  const { rows: written } = await trx.query<{ address_key: string; is_new: boolean }>(
+    `${suppressionUpsertSql(`
+      select $1::bigint as account_id, i.key as address_key, i.channel, i.reason, null::text as source_provider,
+        null::text as diagnostic, null::timestamptz as expires_at
+      from json_to_recordset($2) as i (channel text, key text, reason text)`)}
+     returning s.address_key, s.created_at = now() as is_new`,
+    [record.account_id, JSON.stringify(given)],
+  );
+  const outcomes = new Map(written.map((row) => [row.address_key, row.is_new]));
+  for (const { email, phone } of rows) {
+    const changes = [email?.key, phone].flatMap((key) => (key ? (outcomes.get(key) ?? []) : []));
+    const status: Counted = changes.includes(true) ? 'created' : changes.length > 0 ? 'updated' : 'unchanged';
+    tally[status] += 1;
+  }
+}
+
+/** Does the work of the rows, and takes it back if the import only counts. */
+async function importRows(
+  trx: Queryable,
+  deps: ChunkDeps,
+  record: ImportRecord,
+  rows: readonly ImportRow[],
+  tally: Tally,
+): Promise<void> {
+  const isDry = record.options.dry_run;
+  if (isDry) await trx.query('savepoint dry_run');
+  if (record.resource === 'contacts') await importContacts(trx, deps, record, rows, tally);
+  else await importSuppressions(trx, record, rows, tally);
+  if (isDry) await trx.query('rollback to savepoint dry_run');
+}
+
+const storable = (text: string): string => text.replaceAll('\0', '').toWellFormed();
+
+async function insertErrors(
+  trx: Queryable,
+  record: ImportRecord,
+  failed: readonly FailedRow[],
+): Promise<void> {
+  if (failed.length === 0) return;
+  await trx.query(
+    `insert into import_errors (import_id, row_number, brand_id, email_key, phone, column_name, code, message, fields)
+     select $1, e.number, $2, e.email_key, e.phone, e.column_name, e.code, e.message,
+       array(select json_array_elements_text(e.fields))
+     from json_to_recordset($3) as e (number bigint, email_key text, phone text, column_name text, code text,
+       message text, fields json)`,
+    [
+      record.id,
+      record.brand_id,
+      JSON.stringify(
+        failed.map(({ number, email, phone, problem, fields }) => ({
+          number,
+          email_key: email?.key ?? null,
+          phone,
+          column_name: problem.column === null ? null : storable(problem.column),
+          code: problem.code,
+          message: storable(problem.message),
+          fields: fields.map(storable),
+        })),
+      ),
+    ],
+  );
+}
+
+/**
+ * Imports a chunk: rows, errors, counts and the place in the file commit together, so that a chunk that is repeated after
+ * a crash is done once.
+ * @returns the import afterwards; null if it is not where the chunk begins: it was canceled, or another process did it
+ */
+export function commitChunk(
+  deps: ChunkDeps,
+  importId: number,
+  { rows, from, next }: Chunk,
+): Promise<ImportRecord | null> {
+  return inTransaction(deps.pool, async (trx) => {
+    await trx.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+    const record = await readImport(trx, importId, { lock: true });
+    if (record?.status !== 'processing' || record.position?.offset !== from.offset) return null;
+    // Chunks of one brand follow each other: two that create the same contacts would wait for each other.
+    await trx.query(`select pg_advisory_xact_lock(hashtextextended('import chunk ' || $1::text, 0))`, [
+      record.brand_id,
+    ]);
+    const tally: Tally = {
+      created: 0,
+      updated: 0,
+      unchanged: 0,
+      duplicate: 0,
+      failed: rows.filter(isFailed),
+    };
+    const checked = rows.filter((row): row is ImportRow => !isFailed(row));
+    const first = await takeFirst(trx, importId, checked, tally);
+    await importRows(trx, deps, record, first, tally);
+    await insertErrors(trx, record, tally.failed);
+    await trx.query(
+      `update imports set position = $2, created_count = created_count + $3, updated_count = updated_count + $4,
+         unchanged_count = unchanged_count + $5, duplicate_count = duplicate_count + $6, failed_count = failed_count + $7,
+         engine_expected_by = now() + interval '2 minutes'
+       where id = $1`,
+      [
+        ...[importId, JSON.stringify(next), tally.created, tally.updated, tally.unchanged, tally.duplicate],
+        tally.failed.length,
+      ],
+    );
+    return readImport(trx, importId);
+  });
+}

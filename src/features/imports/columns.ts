@@ -1,0 +1,121 @@
+import { unguardCell } from '../../platform/csv/guard.ts';
+import { columnFields, type ColumnField, type ImportKind } from './schema.ts';
+
+/** What one column of a file is for. */
+export type ColumnUse = { field: ColumnField } | { data: string } | null;
+
+export interface Column {
+  /** As in the file; `column 3` if it has no name. */
+  name: string;
+  use: ColumnUse;
+}
+
+/** Names of columns in letters and digits only, as other services and spreadsheets write them. */
+const spellings: Record<ColumnField, readonly string[]> = {
+  email: [
+    'email',
+    'emailaddress',
+    'mail',
+    'emailid',
+    'primaryemail',
+    'contactemail',
+    'subscriberemail',
+    'emailadresse',
+  ],
+  phone: [
+    ...[
+      'phone',
+      'phonenumber',
+      'mobile',
+      'mobilephone',
+      'mobilenumber',
+      'cell',
+      'cellphone',
+      'cellnumber',
+      'telephone',
+    ],
+    ...['tel', 'sms', 'smsnumber', 'smsphonenumber', 'telefon', 'msisdn'],
+  ],
+  first_name: ['firstname', 'givenname', 'forename', 'fname', 'vorname', 'first'],
+  last_name: ['lastname', 'surname', 'familyname', 'lname', 'nachname', 'last'],
+  country_code: ['countrycode', 'country', 'countryiso', 'isocountry', 'land'],
+  source: ['source', 'signupsource', 'optinsource'],
+  subscribed: [
+    'subscribed',
+    'issubscribed',
+    'optin',
+    'optedin',
+    'subscriptionstatus',
+    'emailsubscribed',
+    'subscribedemail',
+  ],
+  reason: ['reason', 'suppressionreason', 'type'],
+};
+
+/** Which fields the rows of a resource have. */
+const fieldsOf: Record<ImportKind, readonly ColumnField[]> = {
+  contacts: columnFields.filter((field) => field !== 'reason'),
+  suppressions: ['email', 'phone', 'country_code', 'reason'],
+};
+
+/** The column with the reasons in the file of failed rows. */
+export const ERROR_COLUMN = 'error';
+/** Longer names are cut. */
+const MAX_KEY = 200;
+
+const simplified = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+
+function recognize(name: string, kind: ImportKind): ColumnField | null {
+  const text = simplified(name);
+  return fieldsOf[kind].find((field) => spellings[field].includes(text)) ?? null;
+}
+
+/** `data.plan` and `plan` have the key `plan`. A key that is taken gets a number. */
+function dataKey(name: string, taken: Set<string>): string {
+  const base = name.replace(/^data\./i, '').slice(0, MAX_KEY);
+  let key = base;
+  for (let n = 2; taken.has(key); n += 1) key = `${base}_${n}`;
+  taken.add(key);
+  return key;
+}
+
+/**
+ * Decides what each column is for. The first column that means a field is the field; a second one, such as `Mobile`
+ * after `Phone`, goes to `data`, so that nothing is lost and nothing is guessed.
+ * @param header the first record of the file
+ * @param mapping by the name of the column; overrides what is recognized
+ */
+export function readColumns(
+  header: readonly string[],
+  kind: ImportKind,
+  mapping: Readonly<Record<string, string | null>>,
+): Column[] {
+  const names = header.map((cell, index) => unguardCell(cell).trim() || `column ${index + 1}`);
+  const mapped = new Map(Object.entries(mapping).map(([name, to]) => [name.trim().toLowerCase(), to]));
+  const taken = new Set<string>();
+  const keys = new Set<string>();
+  const claim = (field: string): ColumnUse => {
+    if (taken.has(field)) return null;
+    taken.add(field);
+    return { field: field as ColumnField };
+  };
+  const uses = names.map((name): ColumnUse | undefined => {
+    const to = mapped.get(name.toLowerCase());
+    if (to === undefined) return undefined;
+    if (to === null) return null;
+    return to.startsWith('data.') ? { data: dataKey(to, keys) } : claim(to);
+  });
+  return names.map((name, index) => {
+    const given = uses[index];
+    if (given !== undefined) return { name, use: given };
+    if (simplified(name) === ERROR_COLUMN) return { name, use: null };
+    const field = recognize(name, kind);
+    const use = (field && claim(field)) ?? (kind === 'contacts' ? { data: dataKey(name, keys) } : null);
+    return { name, use };
+  });
+}
+
+/** Whether rows can be found to be about somebody. */
+export function hasAddressColumn(columns: readonly Column[]): boolean {
+  return columns.some(({ use }) => use && 'field' in use && (use.field === 'email' || use.field === 'phone'));
+}

@@ -1,0 +1,195 @@
+import { fn, type ModelObject } from 'objection';
+import type { CsvDialect } from '../../platform/csv/inspect.ts';
+import type { CsvPosition } from '../../platform/csv/scanner.ts';
+import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
+import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Column } from './columns.ts';
+import type { ImportError, ImportKind, ImportOptions, ImportStatus, ListImportsQuery } from './schema.ts';
+
+/** How the file is written and what its columns are for. */
+export interface Layout extends CsvDialect {
+  columns: Column[];
+}
+
+export class ImportModel extends TenantModel {
+  static override readonly tableName = 'imports';
+  static override readonly columns = [
+    ...[
+      'id',
+      'account_id',
+      'brand_id',
+      'resource',
+      'filename',
+      'storage_key',
+      'status',
+      'options',
+      'layout',
+      'position',
+    ],
+    ...['total_rows', 'created_count', 'updated_count', 'unchanged_count', 'duplicate_count', 'failed_count'],
+    ...['failure_code', 'failure', 'created_at', 'started_at', 'finished_at'],
+  ];
+  static override readonly jsonColumns = ['options', 'layout', 'position'];
+  declare account_id: number;
+  declare brand_id: number;
+  declare resource: ImportKind;
+  declare filename: string;
+  declare storage_key: string | null;
+  declare status: ImportStatus;
+  declare options: ImportOptions;
+  declare layout: Layout | null;
+  declare position: CsvPosition | null;
+  declare total_rows: number | null;
+  declare created_count: number;
+  declare updated_count: number;
+  declare unchanged_count: number;
+  declare duplicate_count: number;
+  declare failed_count: number;
+  declare failure_code: string | null;
+  declare failure: string | null;
+  declare created_at: Date;
+  declare started_at: Date | null;
+  declare finished_at: Date | null;
+}
+export type ImportRecord = ModelObject<ImportModel>;
+
+export interface NewImport {
+  resource: ImportKind;
+  filename: string;
+  storageKey: string;
+  options: ImportOptions;
+}
+
+/** Counts the imports of the account that have not ended, while no other is added. */
+export async function countUnfinished(trx: Queryable, accountId: number): Promise<number> {
+  await trx.query(`select pg_advisory_xact_lock(hashtextextended('imports ' || $1::text, 0))`, [accountId]);
+  const { rows } = await trx.query<{ count: number }>(
+    `select count(*) from imports where account_id = $1 and status in ('queued', 'processing')`,
+    [accountId],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** @param expectedBy by when the workflow must have been active */
+export async function insertImport(
+  trx: Queryable,
+  { accountId: account_id, brandId: brand_id }: BrandScope,
+  { resource, filename, storageKey: storage_key, options }: NewImport,
+  expectedBy: Date,
+): Promise<ImportRecord> {
+  const row = {
+    account_id,
+    brand_id,
+    resource,
+    filename,
+    storage_key,
+    options,
+    engine_expected_by: expectedBy,
+  };
+  return ImportModel.on(trx).insert(row).returning(ImportModel.columns);
+}
+
+/** @returns null if the brand has no such import */
+export async function findImport(db: Queryable, scope: BrandScope, id: number): Promise<ImportRecord | null> {
+  const [row] = await ImportModel.ofBrand(db, scope).where({ id }).select(ImportModel.columns);
+  return row ?? null;
+}
+
+/** Reads any import, for its workflow. @param lock keeps others from changing it until the transaction ends */
+export async function readImport(
+  db: Queryable,
+  id: number,
+  { lock = false } = {},
+): Promise<ImportRecord | null> {
+  const query = ImportModel.on(db).where({ id }).select(ImportModel.columns);
+  const [row] = await (lock ? query.forUpdate() : query);
+  return row ?? null;
+}
+
+/** Newest first. */
+export async function findImports(
+  db: Queryable,
+  scope: BrandScope,
+  { status, resource }: ListImportsQuery,
+  page: Page,
+): Promise<{ rows: ImportRecord[]; count: RowCount }> {
+  const query = ImportModel.ofBrand(db, scope).select(ImportModel.columns).orderBy('id', 'desc');
+  const values: unknown[] = [scope.brandId];
+  const conditions = ['i.brand_id = $1'];
+  for (const [column, value] of Object.entries({ status, resource })) {
+    if (value === undefined) continue;
+    void query.where(column, value);
+    conditions.push(`i.${column} = $${values.push(value)}`);
+  }
+  if (page.after !== null) void query.where('id', '<', page.after);
+  const rows = await query.limit(page.limit).offset(page.offset);
+  return { rows, count: await countRows(db, `imports i where ${conditions.join(' and ')}`, values) };
+}
+
+/** @returns null if the import of the brand has ended before, or does not exist */
+export async function cancelImport(
+  trx: Queryable,
+  scope: BrandScope,
+  id: number,
+): Promise<ImportRecord | null> {
+  const [row] = await ImportModel.ofBrand(trx, scope)
+    .where({ id })
+    .whereIn('status', ['queued', 'processing'])
+    .patch({ status: 'canceled', finished_at: fn.now() })
+    .returning(ImportModel.columns);
+  return row ?? null;
+}
+
+/** The first errors of each import, in the order of rows. */
+export async function firstErrors(
+  db: Queryable,
+  importIds: readonly number[],
+  limit: number,
+): Promise<Map<number, ImportError[]>> {
+  const { rows } = await db.query<ImportError & { import_id: number }>(
+    `select e.import_id, e.row_number as "row", e.column_name as "column", e.code, e.message
+     from unnest($1::bigint[]) as i (id) cross join lateral (
+       select * from import_errors e where e.import_id = i.id order by row_number limit $2) e
+     order by e.import_id, e.row_number`,
+    [importIds, limit],
+  );
+  const found = new Map<number, ImportError[]>();
+  for (const { import_id: id, ...error } of rows) found.set(id, [...(found.get(id) ?? []), error]);
+  return found;
+}
+
+/** A row that failed, as the file had it. */
+export interface FailedRecord {
+  row_number: number;
+  message: string;
+  fields: string[];
+}
+
+/** Reads failed rows in their order, in pages. */
+export async function failedRecords(
+  db: Queryable,
+  importId: number,
+  afterRow: number,
+  limit: number,
+): Promise<FailedRecord[]> {
+  const { rows } = await db.query<FailedRecord>(
+    `select row_number, message, fields from import_errors
+     where import_id = $1 and row_number > $2 order by row_number limit $3`,
+    [importId, afterRow, limit],
+  );
+  return rows;
+}
+
+/** Deletes what imports know of addresses: rows that failed. */
+export async function deleteAddresses(
+  trx: Queryable,
+  brandId: number,
+  { emailKeys, phones }: { emailKeys: readonly string[]; phones: readonly string[] },
+): Promise<void> {
+  await trx.query('delete from import_errors where brand_id = $1 and email_key = any($2)', [
+    brandId,
+    emailKeys,
+  ]);
+  await trx.query('delete from import_errors where brand_id = $1 and phone = any($2)', [brandId, phones]);
+}

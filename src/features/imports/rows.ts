@@ -1,0 +1,196 @@
+import { parsePhoneNumberFromString, type CountryCode } from 'libphonenumber-js/min';
+import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { parsePhone } from '../../delivery/addresses/phone.ts';
+import { MAX_DIAGNOSTIC, suppressionReasons, type SuppressionReason } from '../../delivery/suppressions.ts';
+import { unguardCell } from '../../platform/csv/guard.ts';
+import type { CsvRecord, RecordProblem } from '../../platform/csv/scanner.ts';
+import { MAX_DATA_BYTES } from '../contacts/schema.ts';
+import type { Column } from './columns.ts';
+import type { ColumnField } from './schema.ts';
+
+/** A row that cannot be imported. */
+export interface RowProblem {
+  code: string;
+  message: string;
+  /** The name of the column, if one is to blame. */
+  column: string | null;
+}
+
+/** A row of the file, checked. */
+export interface ImportRow {
+  /** As a spreadsheet counts. */
+  number: number;
+  /** The values as the file has them. */
+  fields: string[];
+  email: { address: string; key: string } | null;
+  /** In E.164 form. */
+  phone: string | null;
+  firstName: string | null;
+  lastName: string | null;
+  countryCode: string | null;
+  source: string | null;
+  subscribed: boolean | null;
+  reason: SuppressionReason;
+  data: Record<string, string> | null;
+}
+
+/** The row, with what could be read of it, and its problem. */
+export interface FailedRow extends Pick<ImportRow, 'number' | 'fields'> {
+  email: ImportRow['email'];
+  phone: string | null;
+  problem: RowProblem;
+}
+
+const recordProblems: Record<RecordProblem, string> = {
+  record_too_long: 'the record is longer than 1 MiB',
+  unclosed_quote: 'a quotation mark is not closed',
+  text_after_quote: 'a quoted value is followed by other text',
+  too_many_columns: 'the record has more than 2,000 columns',
+  invalid_encoding: 'the record has characters that are not in the encoding of the file',
+};
+
+const words: Record<string, boolean> = {
+  ...Object.fromEntries(
+    ['true', 'yes', 'y', '1', 'on', 'subscribed', 'optin', 'active'].map((word) => [word, true]),
+  ),
+  ...Object.fromEntries(
+    ['false', 'no', 'n', '0', 'off', 'unsubscribed', 'optout', 'cleaned', 'inactive'].map((word) => [
+      word,
+      false,
+    ]),
+  ),
+};
+
+const MAX_NAME = 255;
+const MAX_SOURCE = 100;
+/** NUL cannot be stored, and no other control character belongs into a name. Line breaks may be in `data`. */
+const UNSTORABLE = '\0';
+const CONTROL = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
+
+class RowError extends Error {
+  readonly problem: RowProblem;
+  constructor(code: string, message: string, column: string | null) {
+    super(message);
+    this.problem = { code, message, column };
+  }
+}
+
+type Cells = Partial<Record<ColumnField, { text: string; column: string }>>;
+
+function spread(record: CsvRecord, columns: readonly Column[]): { cells: Cells; data: ImportRow['data'] } {
+  const cells: Cells = {};
+  let data: ImportRow['data'] = null;
+  for (const [index, raw] of record.fields.entries()) {
+    const column = columns[index];
+    if (!column) {
+      if (raw.trim() === '') continue;
+      throw new RowError('too_many_columns', `the row has more than ${columns.length} columns`, null);
+    }
+    if (column.use === null) continue;
+    const text = unguardCell(raw).trim();
+    if (text === '') continue;
+    if (text.includes(UNSTORABLE)) {
+      throw new RowError('invalid_character', `${column.name} contains a NUL character`, column.name);
+    }
+    if ('field' in column.use) cells[column.use.field] = { text, column: column.name };
+    else (data ??= Object.create(null) as Record<string, string>)[column.use.data] = text;
+  }
+  return { cells, data };
+}
+
+function oneLine(cell: Cells[ColumnField], max: number): string | null {
+  if (!cell) return null;
+  const { text, column } = cell;
+  if (text.length > max) throw new RowError('too_long', `${column} is longer than ${max} characters`, column);
+  if (CONTROL.test(text)) {
+    throw new RowError('invalid_character', `${column} contains a line break or control character`, column);
+  }
+  return text;
+}
+
+function readCountry(cell: Cells[ColumnField]): string | null {
+  if (!cell) return null;
+  if (/^[A-Za-z]{2}$/.test(cell.text)) return cell.text.toUpperCase();
+  const message = `${cell.column} must be a country code of two letters (ISO 3166-1)`;
+  throw new RowError('invalid_country_code', message, cell.column);
+}
+
+function readEmail(cell: Cells[ColumnField]): ImportRow['email'] {
+  if (!cell) return null;
+  const email = parseEmailAddress(cell.text);
+  if ('error' in email) throw new RowError('invalid_email', `${cell.column} ${email.error}`, cell.column);
+  return { address: email.address, key: email.key };
+}
+
+/** @param country the region of a number in national form */
+function readPhone(cell: Cells[ColumnField], country: string | null): string | null {
+  if (!cell) return null;
+  const { text, column } = cell;
+  const e164 = /^\+\d+$/.test(text)
+    ? text
+    : parsePhoneNumberFromString(text.slice(0, 60), (country ?? undefined) as CountryCode | undefined)
+        ?.number;
+  const phone = parsePhone(e164 ?? text);
+  if (!('error' in phone)) return phone.e164;
+  const hint = country === null && !text.startsWith('+') ? ', or the row must have a country code' : '';
+  throw new RowError('invalid_phone', `${column} ${phone.error}${hint}`, column);
+}
+
+function readSubscribed(cell: Cells[ColumnField]): boolean | null {
+  if (!cell) return null;
+  const value = words[cell.text.toLowerCase().replace(/[\s_-]/g, '')];
+  if (value !== undefined) return value;
+  throw new RowError('invalid_subscribed', `${cell.column} must be true or false`, cell.column);
+}
+
+function readReason(cell: Cells[ColumnField]): SuppressionReason {
+  if (!cell) return 'manual';
+  const text = cell.text.toLowerCase().replace(/[\s-]/g, '_');
+  const reason = suppressionReasons.find((known) => known === text);
+  if (reason) return reason;
+  const message = `${cell.column} must be one of ${suppressionReasons.join(', ')}`;
+  throw new RowError('invalid_reason', message.slice(0, MAX_DIAGNOSTIC), cell.column);
+}
+
+function check(record: CsvRecord, columns: readonly Column[], read: Partial<ImportRow>): ImportRow {
+  if (record.problem) throw new RowError(record.problem, recordProblems[record.problem], null);
+  const { cells, data } = spread(record, columns);
+  read.email = readEmail(cells.email);
+  const countryCode = readCountry(cells.country_code);
+  read.phone = readPhone(cells.phone, countryCode);
+  if (!read.email && !read.phone) {
+    throw new RowError('no_address', 'the row has neither an email address nor a phone number', null);
+  }
+  if (data && Buffer.byteLength(JSON.stringify(data)) > MAX_DATA_BYTES) {
+    throw new RowError(
+      'data_too_large',
+      `the other columns have more than ${MAX_DATA_BYTES / 1024} KB`,
+      null,
+    );
+  }
+  return {
+    number: record.row,
+    fields: record.fields,
+    email: read.email,
+    phone: read.phone,
+    firstName: oneLine(cells.first_name, MAX_NAME),
+    lastName: oneLine(cells.last_name, MAX_NAME),
+    countryCode,
+    source: oneLine(cells.source, MAX_SOURCE),
+    subscribed: readSubscribed(cells.subscribed),
+    reason: readReason(cells.reason),
+    data,
+  };
+}
+
+/** Checks a record of the file. */
+export function readRow(record: CsvRecord, columns: readonly Column[]): ImportRow | FailedRow {
+  const read: Partial<ImportRow> = {};
+  try {
+    return check(record, columns, read);
+  } catch (error) {
+    if (!(error instanceof RowError)) throw error;
+    const { row: number, fields } = record;
+    return { number, fields, email: read.email ?? null, phone: read.phone ?? null, problem: error.problem };
+  }
+}

@@ -1,0 +1,261 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { ImportState } from '../../../workflows/imports/contract.ts';
+import type { RecipientFence } from '../../delivery/recipient-fence.ts';
+import { inspectCsv, type FileProblem, type OpenFile, readCsv } from '../../platform/csv/inspect.ts';
+import type { CsvPosition } from '../../platform/csv/scanner.ts';
+import { inTransaction } from '../../platform/db/queryable.ts';
+import type { Waker } from '../../platform/db/wake.ts';
+import { createEvent } from '../../platform/events/define.ts';
+import type { EventPublisher } from '../../platform/events/publish.ts';
+import type { BlobStore } from '../../platform/storage/blob-store.ts';
+import { type Chunk, type ChunkDeps, commitChunk } from './chunk.ts';
+import { hasAddressColumn, readColumns } from './columns.ts';
+import { importEvents } from './events.ts';
+import { type ImportRecord, type Layout, readImport } from './model.ts';
+import { processedRows } from './presenter.ts';
+import { readRow } from './rows.ts';
+
+export interface ImportRunDeps extends ChunkDeps {
+  store: BlobStore;
+  events: EventPublisher;
+  waker: Pick<Waker, 'wake'>;
+  fence: RecipientFence;
+  log: Logger;
+}
+
+/** What an activity gives to its work. */
+export interface Attendance {
+  /** Reports that the work goes on. */
+  progress: () => void;
+  /** Aborted when the work should end: the process stops. */
+  signal: AbortSignal;
+}
+
+/** Imports of one account that run at the same time; the others wait. */
+const MAX_RUNNING = 2;
+/** After this time the next import has its turn. */
+const TURN_MS = 10_000;
+const CHUNK_ROWS = 2_500;
+const CHUNK_BYTES = 4 * 1024 * 1024;
+/** Rows of one statement that removes addresses. */
+const CLEAR_ROWS = 10_000;
+/** A chunk that met a lock, a deadlock or a contact that was created meanwhile is tried again. */
+const MAX_TRIES = 20;
+const RETRIED = new Set(['40P01', '40001', '55P03', '23505', '23503']);
+
+const fileProblems: Record<FileProblem, string> = {
+  compressed: 'the file is compressed, or a spreadsheet; send it as plain CSV',
+  empty: 'the file is empty',
+  unreadable_header: 'the first row of the file cannot be read',
+};
+
+function stateOf(row: ImportRecord, phase: ImportState['phase']): ImportState {
+  return {
+    phase,
+    totalRows: row.total_rows,
+    createdCount: row.created_count,
+    updatedCount: row.updated_count,
+    unchangedCount: row.unchanged_count,
+    duplicateCount: row.duplicate_count,
+    failedCount: row.failed_count,
+  };
+}
+
+const gone: ImportState = {
+  ...{ phase: 'done', totalRows: null, createdCount: 0, updatedCount: 0, unchangedCount: 0 },
+  ...{ duplicateCount: 0, failedCount: 0 },
+};
+
+/** Begins an import, if not too many of the account run. @returns whether it may run */
+async function begin(pool: pg.Pool, { id, account_id: accountId }: ImportRecord): Promise<boolean> {
+  const { rowCount } = await inTransaction(pool, async (trx) => {
+    await trx.query(`select pg_advisory_xact_lock(hashtextextended('imports ' || $1::text, 0))`, [accountId]);
+    return trx.query(
+      `update imports i set status = 'processing', started_at = now(), engine_expected_by = now() + interval '2 minutes'
+       where id = $1 and status = 'queued' and $3 > (
+         select count(*) from imports o where o.account_id = $2 and o.status = 'processing')`,
+      [id, accountId, MAX_RUNNING],
+    );
+  });
+  return rowCount === 1;
+}
+
+/** Ends an import that runs, with its event. It may have ended before. */
+async function finish(
+  { pool, events, waker }: ImportRunDeps,
+  id: number,
+  failure: { code: string; message: string } | null,
+): Promise<void> {
+  const queued = await inTransaction(pool, async (trx) => {
+    const { rowCount } = await trx.query(
+      `update imports set status = $2, failure_code = $3, failure = $4, finished_at = now(),
+         total_rows = coalesce(total_rows, 0), engine_expected_by = now() + interval '2 minutes'
+       where id = $1 and status = 'processing'`,
+      [id, failure ? 'failed' : 'completed', failure?.code ?? null, failure?.message ?? null],
+    );
+    const row = rowCount === 1 ? await readImport(trx, id) : null;
+    if (!row) return null;
+    const data = {
+      import_id: id,
+      filename: row.filename,
+      total_rows: row.total_rows ?? 0,
+      created_count: row.created_count,
+      updated_count: row.updated_count,
+      unchanged_count: row.unchanged_count,
+      duplicate_count: row.duplicate_count,
+      failed_count: row.failed_count,
+    };
+    const to = { accountId: row.account_id, brandId: row.brand_id, occurredAt: new Date() };
+    const event = failure
+      ? createEvent(importEvents.failed, { ...to, data: { ...data, reason: failure.message } })
+      : createEvent(importEvents.completed, { ...to, data });
+    return events.publish(trx, [event]);
+  });
+  for (const channel of queued?.keys() ?? []) waker.wake(channel);
+}
+
+class MissingFile extends Error {}
+
+function opener(store: BlobStore, key: string | null): OpenFile {
+  return async (offset) => {
+    const blob = key === null ? null : await store.open(key, offset);
+    if (!blob) throw new MissingFile();
+    return blob.stream as AsyncIterable<Buffer>;
+  };
+}
+
+/** Recognizes how the file is written and counts its rows, or fails the import. */
+async function inspect(deps: ImportRunDeps, row: ImportRecord, open: OpenFile, attendance: Attendance) {
+  const facts = await inspectCsv(open, () => {
+    attendance.signal.throwIfAborted();
+    attendance.progress();
+  });
+  if ('problem' in facts) {
+    return finish(deps, row.id, { code: facts.problem, message: fileProblems[facts.problem] });
+  }
+  const { encoding, delimiter, header, body, records } = facts;
+  const columns = readColumns(header, row.resource, row.options.mapping);
+  if (!hasAddressColumn(columns)) {
+    const message = 'the file has no column of email addresses or phone numbers; name one in options.mapping';
+    return finish(deps, row.id, { code: 'no_address_column', message });
+  }
+  const layout: Layout = { encoding, delimiter, columns };
+  await deps.pool.query(
+    `update imports set layout = $2, position = $3, total_rows = $4, engine_expected_by = now() + interval '2 minutes'
+     where id = $1 and status = 'processing' and position is null`,
+    [row.id, JSON.stringify(layout), JSON.stringify(body), records],
+  );
+}
+
+/** Reads the file from a place on, in chunks. */
+async function* readChunks(open: OpenFile, layout: Layout, from: CsvPosition): AsyncGenerator<Chunk> {
+  let chunk: Chunk = { rows: [], from, next: from };
+  for await (const records of readCsv(open, layout, from)) {
+    for (const record of records) {
+      chunk.rows.push(readRow(record, layout.columns));
+      chunk.next = record.next;
+      const isFull = chunk.rows.length >= CHUNK_ROWS || chunk.next.offset - chunk.from.offset >= CHUNK_BYTES;
+      if (!isFull) continue;
+      yield chunk;
+      chunk = { rows: [], from: chunk.next, next: chunk.next };
+    }
+  }
+  if (chunk.rows.length > 0) yield chunk;
+}
+
+async function commitWithRetries(
+  deps: ImportRunDeps,
+  id: number,
+  chunk: Chunk,
+): Promise<ImportRecord | null> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await commitChunk(deps, id, chunk);
+    } catch (error) {
+      if (tries === MAX_TRIES || !RETRIED.has((error as { code?: string }).code ?? '')) throw error;
+      await delay(50 + Math.random() * 50 * tries);
+    }
+  }
+}
+
+/** Imports chunks until the turn is over, the file ends, or the import does. */
+async function importChunks(
+  deps: ImportRunDeps,
+  row: ImportRecord,
+  open: OpenFile,
+  attendance: Attendance,
+): Promise<void> {
+  const until = Date.now() + TURN_MS;
+  for await (const chunk of readChunks(open, row.layout as Layout, row.position as CsvPosition)) {
+    const after = await commitWithRetries(deps, row.id, chunk);
+    attendance.progress();
+    if (after?.resource === 'suppressions') await deps.fence.wait(after.account_id);
+    if (!after || Date.now() >= until || attendance.signal.aborted) return;
+  }
+  const last = await readImport(deps.pool, row.id);
+  if (last?.status !== 'processing') return;
+  // Others may have imported the chunks that this process has read in vain.
+  if (processedRows(last) === last.total_rows) await finish(deps, row.id, null);
+  else if (last.position?.offset === row.position?.offset)
+    throw new Error('the rows of the file do not add up');
+}
+
+/** Removes what only a running import needs: the addresses it has seen, and the file. */
+async function clear(
+  { pool, store }: ImportRunDeps,
+  row: ImportRecord,
+  attendance: Attendance,
+): Promise<void> {
+  for (;;) {
+    const { rowCount } = await pool.query(
+      `delete from import_addresses where import_id = $1 and address_key = any(array(
+         select address_key from import_addresses where import_id = $1 limit $2))`,
+      [row.id, CLEAR_ROWS],
+    );
+    attendance.progress();
+    if ((rowCount ?? 0) < CLEAR_ROWS) break;
+  }
+  if (row.storage_key !== null) await store.remove(row.storage_key);
+  await pool.query('update imports set storage_key = null, engine_expected_by = null where id = $1', [
+    row.id,
+  ]);
+}
+
+async function step(
+  deps: ImportRunDeps,
+  row: ImportRecord,
+  attendance: Attendance,
+): Promise<ImportState['phase']> {
+  if (row.status === 'queued') return (await begin(deps.pool, row)) ? 'inspecting' : 'waiting';
+  if (row.status !== 'processing') {
+    await clear(deps, row, attendance);
+    return 'done';
+  }
+  const open = opener(deps.store, row.storage_key);
+  try {
+    if (row.position === null) await inspect(deps, row, open, attendance);
+    else await importChunks(deps, row, open, attendance);
+  } catch (error) {
+    if (!(error instanceof MissingFile)) throw error;
+    await finish(deps, row.id, { code: 'file_missing', message: 'the file is gone' });
+  }
+  return 'importing';
+}
+
+/**
+ * Does the next piece of an import, as its row says: begins, looks through the file, imports chunks, or clears.
+ * @returns where it is
+ */
+export async function advanceImport(
+  deps: ImportRunDeps,
+  importId: number,
+  attendance: Attendance,
+): Promise<ImportState> {
+  const row = await readImport(deps.pool, importId);
+  if (!row) return gone;
+  const phase = await step(deps, row, attendance);
+  const after = (await readImport(deps.pool, importId)) ?? row;
+  return stateOf(after, phase === 'importing' && after.finished_at !== null ? 'clearing' : phase);
+}

@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import { idParam, pageQuery } from '../../platform/db/paging.ts';
+
+export const importResources = ['contacts', 'suppressions'] as const;
+export type ImportKind = (typeof importResources)[number];
+
+export const importStatuses = ['queued', 'processing', 'completed', 'failed', 'canceled'] as const;
+export type ImportStatus = (typeof importStatuses)[number];
+
+/** What a column of the file can be, beside `data.<key>`. */
+export const columnFields = [
+  'email',
+  'phone',
+  'first_name',
+  'last_name',
+  'country_code',
+  'source',
+  'subscribed',
+  'reason',
+] as const;
+export type ColumnField = (typeof columnFields)[number];
+
+const MAX_LISTS = 100;
+const MAX_MAPPED = 500;
+const MAX_COLUMN_NAME = 200;
+
+const target = z
+  .union([z.enum(columnFields), z.string().regex(/^data\..{1,200}$/, 'must be a field or data.<key>')])
+  .nullable();
+
+/** The options, as the client sends them in JSON and as the import shows them. */
+export const importOptions = z.strictObject({
+  list_ids: z
+    .array(z.int().positive())
+    .max(MAX_LISTS)
+    .default([])
+    .meta({ description: 'Every contact of the file is added to these lists.' }),
+  mapping: z
+    .record(z.string().max(MAX_COLUMN_NAME), target)
+    .refine((mapping) => Object.keys(mapping).length <= MAX_MAPPED, `must have at most ${MAX_MAPPED} columns`)
+    .default({})
+    .meta({
+      description:
+        'What columns mean, by their names in the file: a field such as `email`, `data.<key>`, or null to ignore the ' +
+        'column. Columns that are not named here are recognized by their names.',
+    }),
+  update_existing: z.boolean().default(true).meta({
+    description: 'Whether rows change contacts that exist. If false, such rows count as unchanged.',
+  }),
+  subscribe: z.boolean().default(true).meta({
+    description: 'Whether new contacts are subscribed. Those who have unsubscribed never are.',
+  }),
+  dry_run: z.boolean().default(false).meta({ description: 'Counts what would happen and changes nothing.' }),
+});
+export type ImportOptions = z.output<typeof importOptions>;
+
+/** The text field `options`. An unreadable text is a 422 on the field. */
+const optionsText = z
+  .string()
+  .optional()
+  .transform((text, context): unknown => {
+    try {
+      return text === undefined || text === '' ? {} : JSON.parse(text);
+    } catch {
+      context.addIssue({ code: 'custom', message: 'must be a JSON object' });
+      return z.NEVER;
+    }
+  })
+  .pipe(importOptions)
+  .meta({ description: 'JSON text of an object; see `options` of the import.', type: 'string' });
+
+export const createImportBody = z.strictObject({
+  resource: z
+    .enum(importResources)
+    .default('contacts')
+    .meta({ description: 'What the rows of the file are.' }),
+  options: optionsText,
+});
+export type CreateImportBody = z.output<typeof createImportBody>;
+
+export const importParams = z.strictObject({ id: idParam });
+
+export const listImportsQuery = z.strictObject({
+  ...pageQuery,
+  status: z.enum(importStatuses).optional(),
+  resource: z.enum(importResources).optional(),
+});
+export type ListImportsQuery = z.output<typeof listImportsQuery>;
+
+const importError = z.object({
+  row: z.int().nullable().meta({
+    description:
+      'As a spreadsheet counts: the header is row 1. Null for what concerns the whole file, which is then the first error.',
+  }),
+  column: z.string().nullable(),
+  code: z.string(),
+  message: z.string(),
+});
+export type ImportError = z.infer<typeof importError>;
+
+const when = z.iso.datetime().nullable();
+
+export const importResource = z
+  .object({
+    id: z.int(),
+    resource: z.enum(importResources),
+    filename: z.string(),
+    status: z.enum(importStatuses),
+    total_rows: z.int().nullable().meta({ description: 'Null until the rows have been counted.' }),
+    processed_rows: z.int().meta({ description: 'The sum of the five counts.' }),
+    created_count: z.int(),
+    updated_count: z.int(),
+    unchanged_count: z.int(),
+    duplicate_count: z.int().meta({ description: 'Rows whose address was in an earlier row.' }),
+    failed_count: z.int(),
+    errors: z.array(importError).meta({ description: 'The first 100. Kept for 30 days.' }),
+    errors_url: z
+      .url()
+      .nullable()
+      .meta({
+        description:
+          'A CSV file of all rows that failed, with their original columns and `error`. It needs the API key. Null if no ' +
+          'row has failed.',
+      }),
+    options: importOptions,
+    created_at: z.iso.datetime(),
+    started_at: when,
+    finished_at: when,
+  })
+  .meta({ id: 'Import' });
+export type Import = z.infer<typeof importResource>;

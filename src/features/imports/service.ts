@@ -1,0 +1,177 @@
+import { AppError, notFound } from '../../errors.ts';
+import { csvRecord } from '../../platform/csv/writer.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Page, RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { appendToOutbox } from '../../platform/outbox/append.ts';
+import { requireLists } from '../lists/service.ts';
+import { ERROR_COLUMN } from './columns.ts';
+import {
+  cancelImport,
+  countUnfinished,
+  deleteAddresses,
+  failedRecords,
+  findImport,
+  findImports,
+  firstErrors,
+  insertImport,
+  type ImportRecord,
+} from './model.ts';
+import { presentImport } from './presenter.ts';
+import type { CreateImportBody, Import, ListImportsQuery } from './schema.ts';
+import { importStart, importWake } from './workflow.ts';
+
+/** Imports of one account that wait or run. */
+export const MAX_UNFINISHED = 20;
+/** Errors that an import shows. */
+const MAX_ERRORS = 100;
+const ERRORS_PAGE = 1_000;
+const MAX_FILENAME = 255;
+/** The reconciler starts the workflow if the engine has not begun by then. */
+const START_WITHIN_MS = 60_000;
+
+const runningOf = (row: ImportRecord) => ({
+  id: row.id,
+  accountId: row.account_id,
+  brandId: row.brand_id,
+  resource: row.resource,
+});
+
+async function present(db: Queryable, rows: readonly ImportRecord[], publicUrl: string): Promise<Import[]> {
+  const errors = await firstErrors(
+    db,
+    rows.filter((row) => row.failed_count > 0).map((row) => row.id),
+    MAX_ERRORS,
+  );
+  return rows.map((row) => presentImport(row, errors.get(row.id) ?? [], publicUrl));
+}
+
+async function presentOne(db: Queryable, row: ImportRecord | null, publicUrl: string): Promise<Import> {
+  const [presented] = row ? await present(db, [row], publicUrl) : [];
+  if (!presented) throw notFound('import');
+  return presented;
+}
+
+/** A file that has been stored. */
+export interface ImportFile {
+  filename: string;
+  key: string;
+}
+
+/**
+ * Accepts an import whose file has been stored. Wake `outbox` after the commit.
+ * @throws AppError validation_error for lists of others; conflict if too many imports of the account wait
+ */
+export async function createImport(
+  trx: Queryable,
+  tenant: BrandScope,
+  body: CreateImportBody,
+  file: ImportFile,
+  publicUrl: string,
+): Promise<Import> {
+  await requireLists(trx, tenant.brandId, body.options.list_ids, { field: 'options.list_ids' });
+  if ((await countUnfinished(trx, tenant.accountId)) >= MAX_UNFINISHED) {
+    throw new AppError(
+      'conflict',
+      `${MAX_UNFINISHED} imports of the account wait or run; wait until one ends`,
+    );
+  }
+  const filename = file.filename
+    .toWellFormed()
+    .replace(/[\x00-\x1f\x7f]/g, '')
+    .slice(-MAX_FILENAME);
+  const { resource, options } = body;
+  const expectedBy = new Date(Date.now() + START_WITHIN_MS);
+  const row = await insertImport(
+    trx,
+    tenant,
+    { resource, filename, options, storageKey: file.key },
+    expectedBy,
+  );
+  await appendToOutbox(trx, { kind: 'start', ...importStart(runningOf(row)) });
+  return presentImport(row, [], publicUrl);
+}
+
+/** @throws AppError not_found */
+export async function getImport(
+  db: Queryable,
+  tenant: BrandScope,
+  id: number,
+  publicUrl: string,
+): Promise<Import> {
+  return presentOne(db, await findImport(db, tenant, id), publicUrl);
+}
+
+/** Lists the imports of a brand, newest first. */
+export async function listImports(
+  db: Queryable,
+  tenant: BrandScope,
+  query: ListImportsQuery,
+  page: Page,
+  publicUrl: string,
+): Promise<{ imports: Import[]; count: RowCount }> {
+  const { rows, count } = await findImports(db, tenant, query, page);
+  return { imports: await present(db, rows, publicUrl), count };
+}
+
+/**
+ * Cancels an import: the chunk that is being written is the last. What was imported stays. Canceling it again changes
+ * nothing. Wake `outbox` after the commit.
+ * @throws AppError not_found; invalid_transition if it has ended
+ */
+export async function stopImport(
+  trx: Queryable,
+  tenant: BrandScope,
+  id: number,
+  publicUrl: string,
+): Promise<Import> {
+  const canceled = await cancelImport(trx, tenant, id);
+  if (canceled) await appendToOutbox(trx, importWake(runningOf(canceled)));
+  const row = canceled ?? (await findImport(trx, tenant, id));
+  if (row && row.status !== 'canceled') {
+    throw new AppError('invalid_transition', `the import has ended: it is ${row.status}`);
+  }
+  return presentOne(trx, row, publicUrl);
+}
+
+/**
+ * Writes the rows that failed as CSV, with their original columns and the reason in a last column.
+ * @throws AppError not_found, before the first piece
+ */
+export async function failedRowsCsv(
+  db: Queryable,
+  tenant: BrandScope,
+  id: number,
+): Promise<AsyncIterable<string>> {
+  const row = await findImport(db, tenant, id);
+  if (!row) throw notFound('import');
+  const header = row.layout?.columns.map(({ name }) => name) ?? [];
+  const kept = header.flatMap((name, index) => (name.toLowerCase() === ERROR_COLUMN ? [] : [index]));
+  async function* pieces(): AsyncIterable<string> {
+    yield csvRecord([...kept.map((index) => header[index] ?? ''), ERROR_COLUMN]);
+    for (let after = 0; ;) {
+      const failed = await failedRecords(db, id, after, ERRORS_PAGE);
+      if (failed.length > 0) {
+        yield failed
+          .map(({ fields, message }) => {
+            const cells = kept.map((index) => fields[index] ?? '');
+            // Surplus values stay surplus: the row fails again unless it is mended.
+            return csvRecord([...cells, message, ...fields.slice(header.length)]);
+          })
+          .join('');
+      }
+      if (failed.length < ERRORS_PAGE) return;
+      after = failed.at(-1)?.row_number ?? 0;
+    }
+  }
+  return pieces();
+}
+
+/** Deletes what imports have kept about addresses, because the contact is deleted. */
+export async function forgetInImports(
+  trx: Queryable,
+  brandId: number,
+  addresses: { emailKeys: readonly string[]; phones: readonly string[] },
+): Promise<void> {
+  await deleteAddresses(trx, brandId, addresses);
+}

@@ -1,0 +1,309 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { recordOptOut } from '../../../src/delivery/opt-outs.ts';
+import type { Import } from '../../../src/features/imports/schema.ts';
+import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
+import { startTestApi, TEST_SECRET, type TestApi } from '../../support/api.ts';
+import { importFile } from '../../support/imports.ts';
+import { addWebhook } from '../../support/webhooks.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi();
+});
+afterAll(() => api.close());
+beforeEach(async () => {
+  await pool().query('truncate lists, contacts, opt_outs, suppressions, imports cascade');
+});
+
+const pool = () => api.database.pool;
+const keyring = createKeyring(TEST_SECRET);
+
+const countsOf = (done: Import) => [
+  done.created_count,
+  done.updated_count,
+  done.unchanged_count,
+  done.duplicate_count,
+  done.failed_count,
+];
+const errorsOf = (done: Import) => done.errors.map(({ row, column, code }) => [row, column, code]);
+
+interface Row {
+  [column: string]: unknown;
+}
+
+async function contacts(columns: string): Promise<unknown[][]> {
+  const { rows } = await pool().query<Row>(`select ${columns} from contacts order by id`);
+  return rows.map((row) => Object.values(row));
+}
+
+async function addContact(values: Row): Promise<number> {
+  const row = {
+    account_id: api.accountId,
+    brand_id: api.brandId,
+    ...(typeof values.email === 'string' ? { email_key: values.email, email_created_at: new Date() } : {}),
+    ...values,
+  };
+  const names = Object.keys(row);
+  const { rows } = await pool().query<{ id: number }>(
+    `insert into contacts (${names.join(', ')}) values (${names.map((_, n) => `$${n + 1}`).join(', ')}) returning id`,
+    Object.values(row),
+  );
+  return rows[0]?.id ?? 0;
+}
+
+describe('an import of contacts', () => {
+  it('creates subscribed contacts with opt-in, names, phone and data', async () => {
+    const done = await importFile(api, {
+      file: 'Email Address,Given name,Surname,Mobile,Country,Plan\nAda@Example.com,Ada,Lovelace,07400 123456,gb,pro\n',
+    });
+    expect(done).toMatchObject({
+      status: 'completed',
+      total_rows: 1,
+      processed_rows: 1,
+      errors: [],
+      errors_url: null,
+    });
+    expect(countsOf(done)).toEqual([1, 0, 0, 0, 0]);
+    expect(
+      await contacts(
+        'email, email_key, first_name, last_name, phone, country_code, data, source, email_subscribed, phone_subscribed',
+      ),
+    ).toEqual([
+      [
+        ...['Ada@example.com', 'ada@example.com', 'Ada', 'Lovelace', '+447400123456', 'GB', { Plan: 'pro' }],
+        ...['import', true, true],
+      ],
+    ]);
+    const { rows } = await pool().query<Row>(
+      'select email_opt_in_at is not null as at, email_opt_in_source as source from contacts',
+    );
+    expect(rows).toEqual([{ at: true, source: 'import' }]);
+  });
+
+  it('never changes the subscription of a contact that exists', async () => {
+    await addContact({ email: 'out@example.com', email_subscribed: false });
+    await addContact({ email: 'in@example.com', email_subscribed: true });
+    const done = await importFile(api, {
+      file: 'email,subscribed,first_name\nout@example.com,true,Otto\nin@example.com,false,Ina\n',
+    });
+    expect(countsOf(done)).toEqual([0, 2, 0, 0, 0]);
+    expect(await contacts('email_subscribed, first_name')).toEqual([
+      [false, 'Otto'],
+      [true, 'Ina'],
+    ]);
+  });
+
+  it('does not subscribe an address that has unsubscribed from the brand', async () => {
+    for (const [channel, address] of [
+      ['email', 'gone@example.com'],
+      ['sms', '+14155550123'],
+    ] as const) {
+      const { accountId, brandId } = api;
+      await recordOptOut(pool(), keyring, {
+        ...{ accountId, brandId, channel, address, source: 'one_click', messageId: null },
+      });
+    }
+    await importFile(api, { file: 'email,phone\nGone@example.com,\nb@example.com,+14155550123\n' });
+    expect(
+      await contacts('email, email_subscribed, phone_subscribed, email_opt_out_at is null as o'),
+    ).toEqual([
+      ['b@example.com', true, false, true],
+      ['Gone@example.com', false, false, false],
+    ]);
+  });
+
+  it('opts out new contacts whose row says so, for good', async () => {
+    await importFile(api, { file: 'email,subscribed\na@example.com,no\nb@example.com,yes\n' });
+    await pool().query('delete from contacts');
+    await importFile(api, { file: 'email\na@example.com\nb@example.com\n' });
+    expect(await contacts('email, email_subscribed')).toEqual([
+      ['a@example.com', false],
+      ['b@example.com', true],
+    ]);
+  });
+
+  it('leaves new contacts unsubscribed with subscribe: false, without an opt-out', async () => {
+    await importFile(api, { file: 'email\na@example.com\n', options: { subscribe: false } });
+    expect(await contacts('email_subscribed, email_opt_in_at, email_opt_out_at')).toEqual([
+      [false, null, null],
+    ]);
+    expect((await pool().query('select 1 from opt_outs')).rowCount).toBe(0);
+  });
+
+  it('counts contacts that exist as updated only if something changes', async () => {
+    await addContact({ email: 'a@example.com', first_name: 'Ada', data: { plan: 'pro', since: 2019 } });
+    await addContact({ email: 'b@example.com', first_name: 'Bob', data: {} });
+    const file = 'email,first_name,plan\na@example.com,Ada,pro\nb@example.com,,free\n';
+    expect(countsOf(await importFile(api, { file }))).toEqual([0, 1, 1, 0, 0]);
+    expect(await contacts('first_name, data')).toEqual([
+      ['Ada', { plan: 'pro', since: 2019 }],
+      ['Bob', { plan: 'free' }],
+    ]);
+    expect(countsOf(await importFile(api, { file }))).toEqual([0, 0, 2, 0, 0]);
+  });
+
+  it('changes no contact with update_existing: false, and adds it to the lists', async () => {
+    const id = await addContact({ email: 'a@example.com' });
+    const list = Number((await api.request('POST', '/v1/my/lists', { body: { name: 'VIP' } })).body.id);
+    const done = await importFile(api, {
+      file: 'email,first_name\na@example.com,Ada\nnew@example.com,New\n',
+      options: { update_existing: false, list_ids: [list] },
+    });
+    expect(countsOf(done)).toEqual([1, 0, 1, 0, 0]);
+    expect(await contacts('first_name')).toEqual([[null], ['New']]);
+    expect((await api.request('GET', `/v1/my/lists/${list}`)).body.contacts_count).toBe(2);
+    const { rows } = await pool().query<{ contact_id: number }>('select contact_id from list_members');
+    expect(rows.map((row) => row.contact_id)).toContain(id);
+  });
+
+  it('lets the first row of an address win, whatever its case', async () => {
+    const done = await importFile(api, {
+      file: 'email,phone,first_name\na@x.org,,First\nA@X.ORG,,Second\n,+14155550123,Third\n,+14155550123,Fourth\n',
+    });
+    expect(countsOf(done)).toEqual([2, 0, 0, 2, 0]);
+    expect(await contacts('first_name')).toEqual([['First'], ['Third']]);
+  });
+
+  it('finds duplicates of rows that are thousands of rows before', async () => {
+    const rows = Array.from({ length: 6_000 }, (_, n) => `p${n}@example.com,${n}`);
+    const file = ['email,n', ...rows, 'p1@example.com,again', 'p5999@example.com,again'].join('\n');
+    const done = await importFile(api, { file });
+    expect(countsOf(done)).toEqual([6_000, 0, 0, 2, 0]);
+    expect(done.processed_rows).toBe(done.total_rows);
+    const { rows: found } = await pool().query(`select 1 from contacts where data->>'n' = 'again'`);
+    expect(found).toEqual([]);
+    expect((await pool().query('select 1 from import_addresses')).rowCount).toBe(0);
+  });
+
+  it('fails a row whose email is one contact’s and whose phone is another’s', async () => {
+    await addContact({ email: 'a@example.com' });
+    await addContact({ phone: '+14155550123', phone_created_at: new Date() });
+    await addContact({ email: 'c@example.com', phone: '+14155550124', phone_created_at: new Date() });
+    const done = await importFile(api, {
+      file: 'email,phone\na@example.com,+14155550123\nd@example.com,+14155550124\ne@example.com,+14155550125\nf@example.com,+14155550125\n',
+    });
+    expect(countsOf(done)).toEqual([1, 0, 0, 0, 3]);
+    expect(errorsOf(done)).toEqual([
+      [2, null, 'phone_conflict'],
+      [3, null, 'email_conflict'],
+      [5, null, 'phone_conflict'],
+    ]);
+  });
+
+  it('adds the channel that a contact does not have, and keeps the former number of one it has', async () => {
+    await addContact({ email: 'a@example.com' });
+    await addContact({ phone: '+14155550123', phone_created_at: new Date() });
+    const id = await addContact({ email: 'c@example.com', phone: '+14155550124', phone_subscribed: true });
+    const done = await importFile(api, {
+      file: 'email,phone\na@example.com,+14155550120\nb@example.com,+14155550123\nc@example.com,+14155550125\n',
+    });
+    expect(countsOf(done)).toEqual([0, 3, 0, 0, 0]);
+    expect(await contacts('email, phone, email_subscribed, phone_subscribed')).toEqual([
+      ['a@example.com', '+14155550120', false, true],
+      ['b@example.com', '+14155550123', true, false],
+      ['c@example.com', '+14155550125', false, true],
+    ]);
+    const { rows } = await pool().query('select contact_id, address_key from contact_former_addresses');
+    expect(rows).toEqual([{ contact_id: id, address_key: '+14155550124' }]);
+  });
+
+  it('does rows of one contact in their order', async () => {
+    await addContact({ email: 'a@example.com', phone: '+14155550123', phone_created_at: new Date() });
+    const done = await importFile(api, {
+      file: 'email,phone,first_name\n,+14155550123,One\na@example.com,,Two\n',
+    });
+    expect(countsOf(done)).toEqual([0, 2, 0, 0, 0]);
+    expect(await contacts('first_name')).toEqual([['Two']]);
+  });
+
+  it('names each row that fails, its column and the reason, and offers them as CSV to mend', async () => {
+    const done = await importFile(api, {
+      file:
+        'email;phone;country;subscribed;note\r\nnot an address;;;;"=1+1"\r\na@x.org;123;;;\r\nb@x.org;;Germany;;\r\n' +
+        'c@x.org;;;perhaps;\r\n;;;;only a note\r\nd@x.org;;;;;;extra\r\nok@x.org;;;;\r\n',
+    });
+    expect(countsOf(done)).toEqual([1, 0, 0, 0, 6]);
+    expect(errorsOf(done)).toEqual([
+      [2, 'email', 'invalid_email'],
+      [3, 'phone', 'invalid_phone'],
+      [4, 'country', 'invalid_country_code'],
+      [5, 'subscribed', 'invalid_subscribed'],
+      [6, null, 'no_address'],
+      [7, null, 'too_many_columns'],
+    ]);
+    expect(done.errors_url).toBe(`${api.baseUrl}/v1/my/imports/${done.id}/errors`);
+    const errors = await api.request('GET', `/v1/my/imports/${done.id}/errors`);
+    expect(errors.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    const lines = errors.text.split('\r\n');
+    expect(lines).toHaveLength(8);
+    expect(lines[0]).toBe('email,phone,country,subscribed,note,error');
+    expect(lines[1]).toBe(`not an address,,,,'=1+1,email is not an email address`);
+    const mended = errors.text.replace('not an address', 'z@x.org').replace(',123,', ',+14155550123,');
+    const again = await importFile(api, { file: mended });
+    expect(countsOf(again)).toEqual([2, 0, 0, 0, 4]);
+    expect(await contacts('email, data')).toEqual([
+      ['ok@x.org', {}],
+      ['a@x.org', {}],
+      ['z@x.org', { note: '=1+1' }],
+    ]);
+  });
+
+  it('follows options.mapping, and keeps a second column of one meaning in data', async () => {
+    await importFile(api, {
+      file: 'Kontakt,email,Phone,Mobile,Secret,tag,tag\na@x.org,b@x.org,,+14155550123,s,1,2\n',
+      options: { mapping: { kontakt: 'email', Secret: null } },
+    });
+    expect(await contacts('email, phone, data')).toEqual([
+      ['a@x.org', null, { email: 'b@x.org', Mobile: '+14155550123', tag: '1', tag_2: '2' }],
+    ]);
+  });
+
+  it('only counts with dry_run', async () => {
+    await addContact({ email: 'a@example.com' });
+    const file = 'email,first_name\na@example.com,Ada\nb@example.com,Bob\nb@example.com,Bob\nnone,\n';
+    const options = { dry_run: true };
+    expect(countsOf(await importFile(api, { file, options }))).toEqual([1, 1, 0, 1, 1]);
+    expect(await contacts('email, first_name')).toEqual([['a@example.com', null]]);
+    expect(countsOf(await importFile(api, { file }))).toEqual([1, 1, 0, 1, 1]);
+  });
+
+  it('reports the end once, with the counts', async () => {
+    await pool().query('truncate events cascade');
+    await addWebhook(api.database, api, 'https://hooks.example.com/', ['import.completed', 'import.failed']);
+    const done = await importFile(api, { file: 'email\na@x.org\na@x.org\n', filename: 'people.csv' });
+    await importFile(api, { file: 'name\nAda\n' });
+    const { rows } = await pool().query<Row>('select type, data from events order by occurred_at');
+    expect(rows).toMatchObject([
+      {
+        type: 'import.completed',
+        data: {
+          import_id: done.id,
+          filename: 'people.csv',
+          total_rows: 2,
+          created_count: 1,
+          duplicate_count: 1,
+        },
+      },
+      { type: 'import.failed', data: { reason: expect.stringContaining('no column of email addresses') } },
+    ]);
+  });
+});
+
+describe('an import of suppressions', () => {
+  it('suppresses addresses with their reasons and leaves those that are', async () => {
+    await api.request('POST', '/v1/my/suppressions', { body: { email: 'known@example.com' } });
+    const done = await importFile(api, {
+      resource: 'suppressions',
+      file: 'email,phone,reason\nknown@example.com,,\na@example.com,,hard bounce\n,+14155550123,complaint\nb@x.org,,bored\n',
+    });
+    expect(countsOf(done)).toEqual([2, 0, 1, 0, 1]);
+    const { rows } = await pool().query<Row>(
+      'select address_key, reason from suppressions order by address_key desc',
+    );
+    expect(rows.map((row) => Object.values(row))).toEqual([
+      ['known@example.com', 'manual'],
+      ['a@example.com', 'hard_bounce'],
+      ['+14155550123', 'complaint'],
+    ]);
+  });
+});

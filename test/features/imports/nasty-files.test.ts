@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Import } from '../../../src/features/imports/schema.ts';
+import { startTestApi, type TestApi } from '../../support/api.ts';
+import { importFile } from '../../support/imports.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi();
+});
+afterAll(() => api.close());
+beforeEach(async () => {
+  await api.database.pool.query('truncate imports, contacts cascade');
+});
+
+const record = (done: Import) => ({
+  status: done.status,
+  rows: [done.processed_rows, done.total_rows],
+  created: done.created_count,
+  errors: done.errors.map(({ row, code }) => [row, code]),
+});
+
+const megabytes = (count: number) => 'x'.repeat(count * 1024 * 1024);
+
+describe('an import of a nasty file', () => {
+  it.each<[string, string | Buffer, string]>([
+    ['empty', '', 'empty'],
+    ['only of blank lines', '\r\n\n\n', 'empty'],
+    ['a ZIP named .csv', Buffer.from('PK\x03\x04\x14\x00etc', 'latin1'), 'compressed'],
+    ['gzip', Buffer.from([0x1f, 0x8b, 8, 0, 0]), 'compressed'],
+    ['without addresses', 'name,plan\nAda,pro\n', 'no_address_column'],
+    ['without a readable header', '"email\na@x.org\n', 'unreadable_header'],
+    [
+      'binary',
+      Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d]),
+      'no_address_column',
+    ],
+  ])('that is %s fails with a reason', async (_what, file, code) => {
+    expect(record(await importFile(api, { file }))).toMatchObject({
+      status: 'failed',
+      created: 0,
+      errors: [[null, code]],
+    });
+  });
+
+  it('that has only a header completes with no rows', async () => {
+    const done = record(await importFile(api, { file: 'email,first_name' }));
+    expect(done).toEqual({ status: 'completed', rows: [0, 0], created: 0, errors: [] });
+  });
+
+  it.each<[string, string | Buffer, number, [number, string][]]>([
+    ['ragged rows', 'email,a,b\n1@x.org\n2@x.org,1,2,3\n3@x.org,1,2,,\n', 2, [[3, 'too_many_columns']]],
+    ['a value of 10 MB', `email,a\n1@x.org,${megabytes(10)}\n2@x.org,b\n`, 1, [[2, 'record_too_long']]],
+    ['quoted 10 MB', `email,a\n1@x.org,"${megabytes(10)}"\n2@x.org,b\n`, 1, [[2, 'record_too_long']]],
+    ['a quote never closed', 'email,a\n1@x.org,"open\n2@x.org,b\n3@x.org,c\n', 2, [[2, 'unclosed_quote']]],
+    ['a value followed by text', 'email,a\n1@x.org,"a"b\n2@x.org,c\n', 1, [[2, 'text_after_quote']]],
+    [
+      'NULs',
+      'email,a\n1@x.org,a\0b\n2\0@x.org,b\n3@x.org,c\n',
+      1,
+      [
+        [2, 'invalid_character'],
+        [3, 'invalid_character'],
+      ],
+    ],
+    ['mixed line ends', 'email\r1@x.org\n2@x.org\r\n3@x.org', 3, []],
+    ['duplicate headers', 'email,email,a,a\n1@x.org,2@x.org,3,4\n', 1, []],
+    ['UTF-16', Buffer.from('\ufeffemail\tname\r\n1@x.org\tJörg\r\n', 'utf16le'), 1, []],
+    [
+      'broken UTF-8',
+      Buffer.concat([
+        Buffer.from('email,n\n1@x.org,ü\n2@x.org,'.padEnd(70_000, 'a')),
+        Buffer.from([0xff, 10]),
+      ]),
+      1,
+      [[3, 'invalid_encoding']],
+    ],
+    ['names of prototypes', 'email,__proto__,constructor\n1@x.org,a,b\n', 1, []],
+    ['a control character in a name', 'email,first_name\n1@x.org,"A\nB"\n', 0, [[2, 'invalid_character']]],
+    [
+      'too much data',
+      `email,a,b\n1@x.org,${'a'.repeat(40_000)},${'b'.repeat(40_000)}\n`,
+      0,
+      [[2, 'data_too_large']],
+    ],
+  ])('with %s imports what can be read and names the rest', async (_what, file, created, errors) => {
+    const done = record(await importFile(api, { file }));
+    const total = created + errors.length;
+    expect(done).toEqual({ status: 'completed', rows: [total, total], created, errors });
+  });
+
+  it('keeps keys that are names of JavaScript', async () => {
+    await importFile(api, { file: 'email,__proto__,constructor\n1@x.org,a,b\n' });
+    const { rows } = await api.database.pool.query<{ data: string }>(
+      'select data::text as data from contacts',
+    );
+    expect(JSON.stringify(rows[0]?.data)).toContain('__proto__');
+  });
+});
