@@ -98,6 +98,10 @@ comment on table audience_count_changes is
   'what each statement added or removed: rows of their own, so that no two transactions wait for one counter';
 create index audience_count_changes_subject on audience_count_changes (subject, id);
 
+alter table accounts add column has_contacts boolean not null default false;
+comment on column accounts.has_contacts is
+  'set when the first contact is counted, and kept: the messages of other accounts are not looked up among contacts';
+
 create table list_bulk_results (
   id bigint generated always as identity primary key,
   account_id bigint not null,
@@ -236,6 +240,7 @@ create index contact_engagement_kind on contact_engagement (brand_id, kind, crea
 `;
 
 export const down = `
+alter table accounts drop column has_contacts;
 drop table contact_engagement, contact_event_keys, contact_events, event_names, segment_references, segments;
 drop sequence contact_events_id_seq;
 drop table list_bulk_results, audience_count_changes, audience_counts, list_members, lists, contact_channel_counts, contact_activity, contacts;

@@ -27,6 +27,8 @@ export interface CountedOutcomes {
   sentNow: string;
   /** The email was accepted or bounced at hand-over, and was not counted before. */
   attempted: string;
+  /** A CTE that locks rows and must do so before the counters are locked. */
+  after?: string;
 }
 
 /**
@@ -34,7 +36,7 @@ export interface CountedOutcomes {
  * and complaints are counted by address, from `newly_suppressed` (see `suppressionCtes`): otherwise one recipient with
  * many messages could pause the account. Counters are locked in the order of the accounts.
  */
-export function countOutcomesSql({ sentNow, attempted }: CountedOutcomes): string {
+export function countOutcomesSql({ sentNow, attempted, after }: CountedOutcomes): string {
   return `, sums as (
     select account_id, count(*) filter (where email and sent_now) as email,
       count(*) filter (where not email and sent_now) as sms, count(*) filter (where email and attempted) as attempted,
@@ -45,7 +47,7 @@ export function countOutcomesSql({ sentNow, attempted }: CountedOutcomes): strin
       from updated where not test
       union all
       select account_id, true, false, false, reason from newly_suppressed where email is not null
-    ) o group by account_id
+    ) o ${after === undefined ? '' : `where (select count(*) from ${after}) >= 0`} group by account_id
   ), counters as (
     select account_id from account_counters
     where account_id in (select account_id from sums where email + sms > 0)

@@ -10,6 +10,8 @@ import type { SuppressionReason } from './suppressions.ts';
 export interface ReportedMessage extends EmailEventSource {
   status: MessageStatus;
   test: boolean;
+  /** Null until the outcome of a hand-over is recorded, or if the recipient is no contact of the brand. */
+  contactId: number | null;
   createdAt: Date;
   attemptCount: number;
   provider: string | null;
@@ -48,6 +50,8 @@ export interface PublishedFact {
   response: string | null;
 }
 
+const isFailure = (status: MessageStatus) => status === 'bounced' || status === 'failed';
+
 /** What facts change. */
 export interface FactChange {
   /** The message as it becomes. */
@@ -56,6 +60,8 @@ export interface FactChange {
   changed: boolean;
   /** The facts have set `sentAt`. */
   sentNow: boolean;
+  /** The message failed or bounced and had not before. */
+  failedNow: boolean;
   /** The message had no outcome and has one now: it leaves the queue. */
   settled: boolean;
   /** The last attempt that the facts are about. */
@@ -281,6 +287,7 @@ export function applyFacts(before: ReportedMessage, facts: readonly DeliveryFact
     message,
     changed: false,
     sentNow: false,
+    failedNow: false,
     settled: false,
     attempt: before.attemptCount,
     suppress: null,
@@ -300,6 +307,7 @@ export function applyFacts(before: ReportedMessage, facts: readonly DeliveryFact
     change.recorded += 1;
     change.attempt = Math.max(change.attempt, attempt);
   }
+  change.failedNow = !isFailure(before.status) && isFailure(message.status);
   change.settled = openStatuses.includes(before.status) && !openStatuses.includes(message.status);
   return change;
 }

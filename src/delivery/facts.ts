@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import type { Queryable } from '../platform/db/queryable.ts';
 import {
   type EventPublisher,
@@ -5,6 +6,7 @@ import {
   type QueuedWork,
   toEventRow,
 } from '../platform/events/publish.ts';
+import { CONTACT_COUNTS, contactCtes, setContactSql } from './contact-effects.ts';
 import { type CountedOutcomes, countOutcomesSql, leaveQueueSql } from './effects.ts';
 import { emailEventsOf } from './events.ts';
 import { applyFacts, type FactChange, type ReportedMessage } from './fact-changes.ts';
@@ -69,7 +71,8 @@ const lockSql = `
     where (select bool_or(sent_at is null) from locked)
       and i.message_id = any(array(select id from locked where sent_at is null))
   )
-  select m.id as "messageId", m.account_id as "accountId", m.brand_id as "brandId", m.channel, m.class, m.status, m.test,
+  select m.id as "messageId", m.account_id as "accountId", m.brand_id as "brandId", m.contact_id as "contactId",
+    m.channel, m.class, m.status, m.test,
     m.created_at as "createdAt", m.to_address as "to", m.subject, m.idempotency_key as "idempotencyKey", m.tags,
     m.attempt_count as "attemptCount", m.provider, m.provider_message_id as "providerMessageId",
     m.sent_attempt as "sentAttempt", m.sent_at as "sentAt", m.delivered_at as "deliveredAt", m.response, m.failure,
@@ -86,13 +89,17 @@ const addressReportsSql = `
     from updated u where u.suppression is not null`;
 
 const counted: CountedOutcomes = { sentNow: 'sent_now', attempted: 'sent_now' };
+const contactSql = contactCtes({ sentNow: 'sent_now', failedNow: 'coalesce(failed_now, false)' });
 
-/** SQL: everything that follows from changes of locked messages. `$1` are the changes, `$2` the events to store. */
-const changeSql = (publication: Publication): string => `
+/**
+ * SQL: everything that follows from changes of locked messages. `$1` are the changes, `$2` the events to store.
+ * @param forContacts whether recipients may be contacts
+ */
+const changeSql = (publication: Publication, forContacts: boolean): string => `
   with input as (
     select * from json_to_recordset($1) as i (
       "messageId" bigint, status text, attempt smallint, provider text, "providerMessageId" text, "sentAt" timestamptz,
-      "sentAttempt" smallint, "deliveredAt" timestamptz, response text, failure jsonb, bounce jsonb, "sentNow" boolean,
+      "sentAttempt" smallint, "deliveredAt" timestamptz, response text, failure jsonb, bounce jsonb, "sentNow" boolean, "failedNow" boolean,
       suppress text, counted boolean, "bouncedAt" timestamptz, published json)
   )${leaveQueueSql('$3', '$4', limits)}, updated as (
     update messages m set
@@ -102,8 +109,9 @@ const changeSql = (publication: Publication): string => `
       delivered_at = coalesce(m.delivered_at, i."deliveredAt"),
       provider = i.provider, provider_message_id = i."providerMessageId", sent_attempt = i."sentAttempt",
       response = i.response, failure = i.failure, bounce = i.bounce, hold = null, updated_at = now()
+      ${forContacts ? setContactSql : ''}
     from input i where m.id = i."messageId"
-    returning m.*, i."sentNow" as sent_now, i.suppress as suppression, i.counted,
+    returning m.*, i."sentNow" as sent_now, i."failedNow" as failed_now, i.suppress as suppression, i.counted,
       i."bouncedAt" as bounced_at, i.published
   ), events as (
     insert into message_events (message_id, attempt, type, occurred_at, data)
@@ -113,7 +121,9 @@ const changeSql = (publication: Publication): string => `
       "messageId" bigint, attempt smallint, type text, "occurredAt" timestamptz, provider text, response text,
       failure jsonb, bounce jsonb)
     on conflict do nothing
-  )${suppressionCtes(addressReportsSql)}${countOutcomesSql(counted)}, new_events as materialized (
+  )${suppressionCtes(addressReportsSql)}${forContacts ? contactSql : ''}${countOutcomesSql(
+    forContacts ? { ...counted, after: CONTACT_COUNTS } : counted,
+  )}, new_events as materialized (
     select gen_random_uuid() as id, e.*
     from updated u cross join json_to_recordset(u.published) as e (${publication.columns})
     where ${publication.interest('u.brand_id')}
@@ -121,12 +131,15 @@ const changeSql = (publication: Publication): string => `
   select ${publication.counts} as counts`;
 
 /** The statement is long, so that building it for each batch would take longer than most batches. */
-const texts = new WeakMap<Publication, string>();
+const statements = new WeakMap<Publication, Record<'forContacts' | 'forOthers', pg.QueryConfig>>();
 
-function changeText(publication: Publication): string {
-  const text = texts.get(publication) ?? changeSql(publication);
-  texts.set(publication, text);
-  return text;
+function changeStatement(publication: Publication, forContacts: boolean): pg.QueryConfig {
+  const known = statements.get(publication) ?? {
+    forContacts: { name: 'record_facts_of_contacts', text: changeSql(publication, true) },
+    forOthers: { name: 'record_facts', text: changeSql(publication, false) },
+  };
+  statements.set(publication, known);
+  return known[forContacts ? 'forContacts' : 'forOthers'];
 }
 
 type LockedMessage = Omit<ReportedMessage, 'earlier'>;
@@ -212,7 +225,7 @@ function eventRows({ message, published }: FactChange, n: number) {
 function inputRows(changes: readonly FactChange[]) {
   let events = 0;
   return changes.map((change) => {
-    const { message, attempt, sentNow, suppress, counted: counts } = change;
+    const { message, attempt, sentNow, failedNow, suppress, counted: counts } = change;
     const published = eventRows(change, events);
     events += published.length;
     const { messageId, status, provider, providerMessageId, sentAt, sentAttempt, deliveredAt } = message;
@@ -228,10 +241,14 @@ function inputRows(changes: readonly FactChange[]) {
         counted: counts,
         bouncedAt: suppress && message.bouncedAt,
       },
+      ...(failedNow ? { failedNow } : {}),
       ...(published.length > 0 ? { published } : {}),
     };
   });
 }
+
+/** A message that was not recorded as sent yet has no contact yet. */
+const mayConcernContact = ({ message, sentNow }: FactChange) => message.contactId !== null || sentNow;
 
 async function writeChanges(
   client: Queryable,
@@ -244,8 +261,7 @@ async function writeChanges(
   const settled = changed.filter((change) => change.settled);
   const idsOf = (those: readonly FactChange[]) => those.map(({ message }) => message.messageId);
   const { rows } = await client.query<{ counts: number[] }>({
-    name: 'record_facts',
-    text: changeText(publication),
+    ...changeStatement(publication, changed.some(mayConcernContact)),
     values: [
       JSON.stringify(inputRows(changed)),
       JSON.stringify(stored),

@@ -16,6 +16,8 @@ export interface BatchMessage {
   verdict: 'send' | Refusal;
   accountId: number;
   brandId: number;
+  /** Whether the account has contacts, so that the recipient may be one. */
+  hasContacts: boolean;
   /** The sending domain; null: an address of the service, or an SMS. */
   domainId: number | null;
   channel: Channel;
@@ -70,7 +72,8 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
     ), locked as materialized (
       select * from accounts_to_send(array(select distinct account_id from claimed))
     ), checked as (
-      select m.*, q.claim_epoch as epoch, q.attempt_count + 1 as attempt, q.queued_at, q.provider_id, q.domain_id, c.html, c.text, c.headers,
+      select m.*, q.claim_epoch as epoch, q.attempt_count + 1 as attempt, q.queued_at, q.provider_id, q.domain_id,
+        a.has_contacts, c.html, c.text, c.headers,
         ${verdictSql()} as verdict,
         -- Looks up events of retried messages only.
         q.attempt_count > 0 and exists (
@@ -89,7 +92,7 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
       select $1, $2, $3, array_agg(id order by id), array_agg(attempt order by id), $9
       from checked where verdict = 'send' having count(*) > 0
     )
-    select id as "messageId", attempt, epoch, uncertain, verdict, account_id as "accountId", brand_id as "brandId", domain_id as "domainId", channel, class,
+    select id as "messageId", attempt, epoch, uncertain, verdict, has_contacts as "hasContacts", account_id as "accountId", brand_id as "brandId", domain_id as "domainId", channel, class,
       provider_id as "providerId", queued_at as "queuedAt", created_at as "createdAt", to_address as "to", from_address as "from",
       reply_to as "replyTo", subject, html, text, headers, tags, tracking,
       idempotency_key as "idempotencyKey", segments

@@ -50,6 +50,8 @@ export interface OutcomeRecord {
   suppress: boolean;
   /** Return what the message has reserved of its limits: it was not sent. */
   giveBack: boolean;
+  /** The recipient may be a contact of the brand. */
+  hasContacts: boolean;
 }
 
 const HOUR_MS = HOUR * 1_000;
@@ -71,6 +73,7 @@ function emptyRecord(message: BatchMessage, provider: string | null): OutcomeRec
     bounce: null,
     suppress: false,
     giveBack: false,
+    hasContacts: message.hasContacts,
   };
 }
 

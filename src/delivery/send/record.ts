@@ -7,6 +7,7 @@ import {
   toEventRow,
 } from '../../platform/events/publish.ts';
 import { recipientKey } from '../addresses/recipient.ts';
+import { CONTACT_COUNTS, contactCtes, setContactSql } from '../contact-effects.ts';
 import { type CountedOutcomes, countOutcomesSql, leaveQueueSql } from '../effects.ts';
 import { emailEvents, emailEventsOf } from '../events.ts';
 import { limits, type Limits } from '../limits/authority.ts';
@@ -60,17 +61,23 @@ const messageEventsSql = `
 /** SQL over `updated`: this statement has set `sent_at`. Both times are that of its transaction. */
 const sentNowSql = 'sent_at = updated_at';
 
+const sentSql = `status in ('sent', 'delivered') and ${sentNowSql}`;
+
 const counted: CountedOutcomes = {
-  sentNow: `status in ('sent', 'delivered') and ${sentNowSql}`,
+  sentNow: sentSql,
   attempted: `(status in ('sent', 'delivered') and ${sentNowSql} or status = 'bounced')`,
 };
+
+/** SQL: what follows for contacts. No state leads to these two from each other. */
+const contactSql = contactCtes({ sentNow: sentSql, failedNow: `status in ('bounced', 'failed')` });
 
 /**
  * SQL: everything that follows from outcomes, in one statement and so in one transaction. Outcomes are facts keyed by
  * message and attempt: they are recorded whichever process owns the queue row by now, and recording them twice changes
  * nothing. Queue rows are looked up by their keys, as in a claim.
+ * @param forContacts whether recipients may be contacts
  */
-const recordSql = (publication: Publication, table: Limits = limits): string => `
+const recordSql = (publication: Publication, table: Limits, forContacts: boolean): string => `
   with input as (
     select * from json_to_recordset($1) as i (
       "messageId" bigint, attempt smallint, epoch int, status text, events text[], queue text, "delaySeconds" int,
@@ -99,13 +106,16 @@ const recordSql = (publication: Publication, table: Limits = limits): string => 
       response = case when i.status in ('sent', 'delivered') and m.sent_attempt is null then i.response
         else m.response end,
       failure = i.failure, bounce = coalesce(i.bounce, m.bounce), hold = null, updated_at = now()
+      ${forContacts ? setContactSql : ''}
     from input i
     where m.id = i."messageId" and case i.status
         ${guardSql} end
       and (m.sent_at is null or i.status = 'delivered')
     returning m.*, i.published
   ), events as (${messageEventsSql}
-  )${suppressionCtes(addressReportsSql)}${countOutcomesSql(counted)}, new_events as materialized (
+  )${suppressionCtes(addressReportsSql)}${forContacts ? contactSql : ''}${countOutcomesSql(
+    forContacts ? { ...counted, after: CONTACT_COUNTS } : counted,
+  )}, new_events as materialized (
     select gen_random_uuid() as id, e.*
     from updated u cross join json_to_recordset(u.published) as e (${publication.columns})
     where not u.test and (e.type <> '${emailEvents.sent.type}' or ${sentNowSql}) and ${publication.interest('u.brand_id')}
@@ -114,7 +124,16 @@ const recordSql = (publication: Publication, table: Limits = limits): string => 
 
 /** One row of the statement's input. Absent fields are read as null: most are, and each would be parsed many times. */
 function inputRow(outcome: OutcomeRecord, owner: number) {
-  const { message, providerMessageId, failure, bounce, suppress, giveBack: _, ...rest } = outcome;
+  const {
+    message,
+    providerMessageId,
+    failure,
+    bounce,
+    suppress,
+    giveBack: _,
+    hasContacts: __,
+    ...rest
+  } = outcome;
   const { accountId, channel } = message;
   return {
     ...rest,
@@ -130,10 +149,16 @@ function idsOf(outcomes: readonly OutcomeRecord[], matches: (outcome: OutcomeRec
   return outcomes.filter(matches).map(({ messageId }) => messageId);
 }
 
+/** The statement's texts, made once. */
+interface RecordStatements {
+  forContacts: string;
+  forOthers: string;
+}
+
 /** @returns the value of the publication's `counts` */
 async function recordBatches(
   client: Queryable,
-  text: string,
+  statements: RecordStatements,
   batches: readonly BatchRecord[],
 ): Promise<number[]> {
   const occurredAt = new Date();
@@ -151,8 +176,9 @@ async function recordBatches(
   });
   const outcomes = owned.map(({ outcome }) => outcome);
   const { rows } = await client.query<{ counts: number[] }>({
-    name: 'record_outcomes',
-    text,
+    ...(outcomes.some(({ hasContacts }) => hasContacts)
+      ? { name: 'record_outcomes_of_contacts', text: statements.forContacts }
+      : { name: 'record_outcomes', text: statements.forOthers }),
     values: [
       JSON.stringify(input),
       intents.map((batch) => batch.owner),
@@ -182,6 +208,9 @@ export function createBatchRecording(
   table: Limits = limits,
 ): RecordBatches {
   const { publication } = events;
-  const text = recordSql(publication, table);
-  return async (batches) => publication.queuedWork(await recordBatches(pool, text, batches));
+  const statements = {
+    forContacts: recordSql(publication, table, true),
+    forOthers: recordSql(publication, table, false),
+  };
+  return async (batches) => publication.queuedWork(await recordBatches(pool, statements, batches));
 }

@@ -1,5 +1,6 @@
 /** Decides which fetches were the first open or click of a person, and publishes the events. */
 import type pg from 'pg';
+import { type Interaction, recordInteractions } from '../../delivery/contact-effects.ts';
 import { messageClasses } from '../../delivery/message.ts';
 import { type EmailEventMessage, emailEventData } from '../../delivery/events.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
@@ -105,6 +106,10 @@ interface First extends EmailEventMessage {
   channel: string;
   class: number;
   test: boolean;
+  contact_id: number | null;
+  /** Whether the message was opened before, and whether one of its links was clicked. */
+  was_opened: boolean;
+  was_clicked: boolean;
 }
 
 /**
@@ -134,6 +139,7 @@ const storeFirstsSql = `
     from changes c where m.id = c.message_id and m.id between $3 and $4
   )
   select f.link, f.occurred_at, f.url, f.user_agent, m.id, m.account_id, m.brand_id, m.channel, m.class, m.test,
+    m.contact_id, m.opened_at is not null as was_opened, m.clicked_at is not null as was_clicked,
     m.to_address as "to", m.subject, m.idempotency_key as "idempotencyKey", m.tags
   from firsts f join mails m on m.id = f.message_id order by m.id, f.link`;
 
@@ -157,6 +163,24 @@ function eventOf(first: First): PublishedEvent | null {
   return first.link === 0
     ? createEvent(trackingEvents.opened, { ...occurrence, data })
     : createEvent(trackingEvents.clicked, { ...occurrence, data: { ...data, url: url ?? '' } });
+}
+
+/** What contacts did, once for each message and kind. Firsts of a message follow each other in the order of links. */
+function interactionsOf(firsts: readonly First[]): Interaction[] {
+  const ofContacts = firsts.flatMap((first) =>
+    first.contact_id === null || first.test ? [] : [{ ...first, contact_id: first.contact_id }],
+  );
+  const clicks = new Map<number, Date>();
+  for (const { id, link, occurred_at: at } of ofContacts) {
+    const earliest = clicks.get(id);
+    if (link > 0 && (!earliest || at < earliest)) clicks.set(id, at);
+  }
+  return ofContacts.map(({ id, brand_id, contact_id, link, occurred_at, was_opened, was_clicked }) => {
+    const isOpen = link === 0 && !was_opened;
+    const isClick = link > 0 && !was_clicked && clicks.get(id) === occurred_at;
+    const kind = isOpen ? 'opened' : isClick ? 'clicked' : null;
+    return { messageId: id, brandId: brand_id, contactId: contact_id, occurredAt: occurred_at, kind };
+  });
 }
 
 /** Marks the hits of bursts. */
@@ -222,6 +246,7 @@ async function decide(
     client,
     firsts.flatMap((first) => eventOf(first) ?? []),
   );
+  await recordInteractions(client, interactionsOf(firsts));
   await markBursts(client, bursts);
   await finish(client, due);
   return queued;

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type pg from 'pg';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
+import { eventually } from '../../support/eventually.ts';
+import { countUnlockedRows } from '../../support/lock-order.ts';
 
 let api: TestApi;
 beforeAll(async () => {
@@ -184,6 +188,41 @@ describe('many bulk requests at once', () => {
     expect((await pool().query('select 1 from contacts')).rowCount).toBe(60);
     const created = answers.flatMap(({ body }) => statuses(body).filter((status) => status === 'created'));
     expect(created.length).toBe(60);
+  });
+
+  const waitsForLock = (client: pg.PoolClient) =>
+    eventually(async () => {
+      const { rowCount } = await client.query(
+        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      expect(rowCount).toBe(1);
+    });
+
+  it('add members in the order of contacts', async () => {
+    const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => addContact(`c${n}@example.com`)));
+    const [first, ...rest] = ids.toSorted((one, other) => one - other);
+    const insert = 'insert into list_members (list_id, contact_id) select $1, unnest($2::bigint[])';
+    const answer = await inTransaction(pool(), async (client) => {
+      await client.query(insert, [listId, [first]]);
+      const waiting = bulk({ add: ids.toReversed() });
+      await waitsForLock(client);
+      // Had the request added one of these before it waited, this would deadlock.
+      await client.query(insert, [listId, rest]);
+      return { waiting };
+    });
+    expect(statuses((await answer.waiting).body)).toEqual(ids.map(() => 'already_there'));
+  });
+
+  it('remove members in the order of contacts', async () => {
+    const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => addContact(`c${n}@example.com`)));
+    await bulk({ add: ids });
+    const unlocked = await countUnlockedRows(pool(), {
+      lock: 'select 1 from list_members where contact_id = $1 for update',
+      values: [Math.min(...ids)],
+      work: () => bulk({ remove: ids.toReversed() }),
+      probes: ['select 1 from list_members for update'],
+    });
+    expect(unlocked).toEqual([12]);
   });
 
   it('leave out contacts that are deleted meanwhile', async () => {

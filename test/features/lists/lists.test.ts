@@ -3,6 +3,7 @@ import { removeDeletedLists } from '../../../src/features/lists/removal.ts';
 import { requireLists } from '../../../src/features/lists/service.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
+import { eventually } from '../../support/eventually.ts';
 
 let api: TestApi;
 beforeAll(async () => {
@@ -177,7 +178,14 @@ describe('DELETE /lists/{id}', () => {
     const removed = await inTransaction(pool(), async (trx) => {
       await requireLists(trx, api.brandId, [id], { lock: true });
       const answer = remove(id);
-      // The API's statement waits for the lock now, or begins after the commit: the result is the same.
+      let answered = false;
+      void answer.then(() => (answered = true));
+      await eventually(async () => {
+        const { rowCount } = await trx.query(
+          `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        );
+        expect(answered || rowCount === 1).toBe(true);
+      });
       await trx.query(
         `with s as (insert into segments (account_id, brand_id, name) values ($1, $2, 'Late') returning id)
          insert into segment_references select id, 'list', $3 from s`,
