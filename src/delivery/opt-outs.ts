@@ -52,6 +52,11 @@ function acceptedHashes(keyring: OptOutKeys, address: OptOutAddress): Buffer[] {
   return keyring.accepted('opt-out').flatMap(({ key }) => keys.map((each) => hashWith(key, each, address)));
 }
 
+/** Whether the HMAC is one under which an opt-out of the address may be stored. */
+export function isOptOutHash(keyring: OptOutKeys, address: OptOutAddress, hash: Buffer): boolean {
+  return acceptedHashes(keyring, address).some((each) => each.equals(hash));
+}
+
 /**
  * Records that a recipient unsubscribed from a brand. An opt-out that is in force keeps its time and source.
  * @param hashes from {@link optOutHashes}, perhaps by way of a signed token

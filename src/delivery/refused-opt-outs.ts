@@ -3,10 +3,8 @@
  * is not recorded because a process ends, the provider refuses the next message, too, and it is recorded then.
  */
 import type { Logger } from 'pino';
-import type { Queryable } from '../platform/db/queryable.ts';
-import type { Keyring } from '../platform/secrets/keyring.ts';
+import { recipientKey } from './addresses/recipient.ts';
 import type { Channel } from './message.ts';
-import { recordOptOut } from './opt-outs.ts';
 
 /** A message that the provider refused because its recipient opted out. */
 export interface RefusedMessage {
@@ -20,15 +18,17 @@ export interface RefusedMessage {
 /**
  * Creates a function that records the opt-out of a refused message's recipient. It never rejects: a failure is logged,
  * and must not change the outcome of the message.
+ * @param record records it; `key` is the form in which addresses are compared
  */
 export function createOptOutRecording(
-  db: Queryable,
-  keyring: Keyring,
+  record: (refused: Omit<RefusedMessage, 'to'> & { key: string }) => Promise<void>,
   log: Logger,
 ): (message: RefusedMessage) => Promise<void> {
   return async ({ to, ...message }) => {
+    const key = recipientKey(message.channel, to);
+    if (key === null) return;
     try {
-      await recordOptOut(db, keyring, { ...message, address: to, source: 'provider' });
+      await record({ ...message, key });
     } catch (error) {
       log.warn({ err: error, message_id: message.messageId }, 'opt-out not recorded');
     }

@@ -18,6 +18,7 @@ import { createFailOver } from '../delivery/send/fail-over.ts';
 import { createSender } from '../delivery/send/loop.ts';
 import { createNamedChannels, type NamedChannels } from '../delivery/send/named-channel.ts';
 import { createFollowProviders } from '../delivery/send/named-shares.ts';
+import { recordRefusedOptOut } from '../features/contacts/service.ts';
 import { eventConsumers } from '../features/events.ts';
 import { createLinkTracker } from '../features/tracking/links.ts';
 import { createTrackingTokens } from '../features/tracking/tokens.ts';
@@ -28,6 +29,7 @@ import { createLogger } from '../log.ts';
 import { requireConnections, type Database, openDatabase } from '../platform/db/database.ts';
 import { keepPartitionsOf } from '../platform/db/partitions.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
+import { inTransaction } from '../platform/db/queryable.ts';
 import { createWaker, type Waker } from '../platform/db/wake.ts';
 import { createResolver, type Resolver } from '../platform/dns/resolver.ts';
 import { createEgress, type Egress } from '../platform/egress/client.ts';
@@ -113,7 +115,10 @@ function openChannels({ config, database, keyring, resolver, egress, signers, lo
       keyring,
       providers: { ...deps, egress },
       settings: { ...settings, signersFor: createSignersFor(config, signers, true) },
-      optOut: createOptOutRecording(database.pool, keyring, log),
+      optOut: createOptOutRecording(
+        (refused) => inTransaction(database.pool, (trx) => recordRefusedOptOut(trx, keyring, refused)),
+        log,
+      ),
     }),
   };
 }

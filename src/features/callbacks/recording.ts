@@ -1,13 +1,14 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type DeliveryFact, recordFacts } from '../../delivery/facts.ts';
-import { recordOptOut } from '../../delivery/opt-outs.ts';
+import { recipientKey } from '../../delivery/addresses/recipient.ts';
 import { createCoalescer } from '../../platform/db/coalescer.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { isRefusedData } from '../../platform/db/refused-data.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { EventPublisher } from '../../platform/events/publish.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { recordRefusedOptOut } from '../contacts/service.ts';
 
 /** What to record of one callback, or of a part of it. */
 export interface ReportedFacts {
@@ -96,10 +97,10 @@ export function createCallbackRecording({ pool, keyring, events, waker, log }: C
       const reused = await useTokens(client, callbacks);
       const facts = callbacks.flatMap((each) => (reused.has(each) ? [] : each.facts));
       const { queued, optedOut } = await recordFacts(client, facts, events);
-      for (const { accountId, brandId, channel, to, messageId } of optedOut) {
-        if (to === null) continue;
-        const optOut = { accountId, brandId, channel, address: to, messageId, source: 'provider' } as const;
-        await recordOptOut(client, keyring, optOut);
+      // In the order of brands, as they take a lock of each brand.
+      for (const { to, ...message } of optedOut.toSorted((one, other) => one.brandId - other.brandId)) {
+        const key = recipientKey(message.channel, to);
+        if (key !== null) await recordRefusedOptOut(client, keyring, { ...message, key });
       }
       return {
         queued,

@@ -32,19 +32,19 @@ export async function lockConsent(trx: Queryable, brandId: number, mode: 'shared
   await trx.query(`select ${lock}(${lockKey})`, [brandId]);
 }
 
+/** How a subscription came about: by the API, or by the keyword START. */
+export type OptInSource = 'manual' | 'sms_start';
+
 /** A change of one channel's subscription. */
-export interface SubscriptionChange {
+export type SubscriptionChange = {
   accountId: number;
   brandId: number;
   channel: Channel;
-  subscribed: boolean;
-  /** How it came about: `one_click`, `sms_stop`, or `manual` for the API. */
-  source: OptOutSource;
   /** The message that the recipient answered, if it is known. */
   messageId?: number | null;
-  /** Whose: a contact of the brand, or a recipient who may be none. */
+  /** Whose: a contact of the brand, or a recipient who may be none, by the form in which addresses are compared. */
   of: { contactId: number } | { key: string };
-}
+} & ({ subscribed: true; source: OptInSource } | { subscribed: false; source: OptOutSource });
 
 /** The contact whose channel a change was about. */
 export interface ChangedSubscription {
@@ -116,14 +116,40 @@ export async function changeSubscription(
   { keyring, plusAddresses }: ConsentDeps,
   change: SubscriptionChange,
 ): Promise<ChangedSubscription> {
-  const { accountId, brandId, channel, source, of } = change;
+  const { accountId, brandId, channel, of } = change;
   const row = await changeColumns(trx, change);
   const address = row?.key ?? ('key' in of ? of.key : null);
   if (address !== null) {
     const ledger = { brandId, channel, address, plusAddresses };
     if (change.subscribed) await endOptOut(trx, keyring, ledger);
-    else
-      await recordOptOut(trx, keyring, { ...ledger, accountId, source, messageId: change.messageId ?? null });
+    else {
+      const { source, messageId = null } = change;
+      await recordOptOut(trx, keyring, { ...ledger, accountId, source, messageId });
+    }
   }
   return { contactId: row?.id ?? null, key: row?.key ?? null, changed: row?.changed ?? false };
+}
+
+/** A message that a provider refused because its recipient had answered STOP to it. */
+export interface RefusedRecipient {
+  messageId: number;
+  accountId: number;
+  brandId: number;
+  channel: Channel;
+  /** The form in which addresses are compared. */
+  key: string;
+}
+
+/** Unsubscribes a recipient whose opt-out only a provider knew of. */
+export async function recordRefusedOptOut(
+  trx: Queryable,
+  keyring: ConsentDeps['keyring'],
+  { accountId, brandId, channel, messageId, key }: RefusedRecipient,
+): Promise<void> {
+  const change = { accountId, brandId, channel, messageId, of: { key } };
+  await setSubscription(
+    trx,
+    { keyring, plusAddresses: false },
+    { ...change, subscribed: false, source: 'provider' },
+  );
 }

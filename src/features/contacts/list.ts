@@ -1,11 +1,12 @@
 import type pg from 'pg';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { readPhone } from '../../delivery/addresses/phone.ts';
-import { invalid } from '../../errors.ts';
+import { AppError, invalid } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, EXACT_UP_TO, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { countOf } from '../lists/service.ts';
+import { segmentCondition } from '../segments/service.ts';
 import { type ContactRow, contactRowsSql, suppressedSql } from './model.ts';
 import { presentContact } from './presenter.ts';
 import type { Contact, ListContactsQuery } from './schema.ts';
@@ -80,6 +81,24 @@ function conditionsOf({ brandId }: BrandScope, filters: ContactFilters): Conditi
   return { sql: conditions.join(' and '), values };
 }
 
+/** @throws AppError validation_error if the brand has no such segment */
+async function withSegment(
+  pool: pg.Pool,
+  { brandId }: BrandScope,
+  { sql, values }: Conditions,
+  segmentId: number | undefined,
+): Promise<Conditions> {
+  if (segmentId === undefined) return { sql, values };
+  const audience = { brandId, asOf: new Date() };
+  const segment = await segmentCondition(pool, audience, segmentId, values.length + 1).catch(
+    (error: unknown) => {
+      if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
+      throw invalid({ segment_id: ['is not a segment of the brand'] });
+    },
+  );
+  return { sql: `${sql} and (${segment.sql})`, values: [...values, ...segment.values] };
+}
+
 async function findPage(db: Queryable, { sql, values }: Conditions, page: Page): Promise<ContactRow[]> {
   const below = page.after === null ? '' : `and c.id < ${page.after}`;
   const source = `(
@@ -134,7 +153,7 @@ export async function listContacts(
   filters: ContactFilters,
   page: Page,
 ): Promise<{ contacts: Contact[]; count: RowCount }> {
-  const conditions = conditionsOf(tenant, filters);
+  const conditions = await withSegment(pool, tenant, conditionsOf(tenant, filters), filters.segment_id);
   const kept = await keptCount(pool, tenant, filters);
   const [rows, counted] = await Promise.all([
     withLimit(pool, PAGE_LIMIT_MS, (trx) => findPage(trx, conditions, page)),

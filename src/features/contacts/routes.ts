@@ -20,6 +20,7 @@ import {
   listContactsQuery,
 } from './schema.ts';
 import { getContact } from './service.ts';
+import { readTimeline, timelineItem, timelineQuery } from './timeline.ts';
 import { changeContact, createContact } from './write.ts';
 
 export interface ContactRouteDeps {
@@ -134,6 +135,33 @@ function changeRoute({ pool, consent, fence }: RouteParts): RouteDefinition {
   });
 }
 
+function timelineRoute({ pool }: RouteParts): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: `${PATH}/:id/timeline`,
+    operationId: 'getContactTimeline',
+    tag,
+    summary: 'List what happened with a contact, newest first',
+    description: 'Tracked events, messages to its addresses, and changes of its subscriptions.',
+    auth: 'brand',
+    params: contactParams,
+    query: timelineQuery,
+    paginated: true,
+    responses: { 200: { description: 'A page of the timeline.', schema: z.array(timelineItem) } },
+    async handler(input) {
+      const page = pageOf(input.query);
+      const { items, counted } = await readTimeline(
+        pool,
+        input.tenant,
+        input.params.id,
+        input.query.before,
+        page,
+      );
+      return paginate(input, page, items, counted, 'page');
+    },
+  });
+}
+
 function deleteRoute({ pool, fence }: RouteParts): RouteDefinition {
   return defineRoute({
     method: 'DELETE',
@@ -160,5 +188,12 @@ export function createContactRoutes({ config, database, keyring }: ContactRouteD
   const { pool } = database;
   const consent = { keyring, plusAddresses: config.SUPPRESS_PLUS_ADDRESSES };
   const parts = { pool, consent, fence: createRecipientFence(pool) };
-  return [createRoute(parts), listRoute(parts), getRoute(parts), changeRoute(parts), deleteRoute(parts)];
+  return [
+    createRoute(parts),
+    listRoute(parts),
+    getRoute(parts),
+    changeRoute(parts),
+    timelineRoute(parts),
+    deleteRoute(parts),
+  ];
 }

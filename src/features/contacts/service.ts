@@ -9,6 +9,7 @@ export {
   type ChangedSubscription,
   type ConsentDeps,
   lockConsent,
+  recordRefusedOptOut,
   setSubscription,
   type SubscriptionChange,
 } from './consent.ts';

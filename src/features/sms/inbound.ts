@@ -4,13 +4,14 @@ import { backlogName, DEFAULT_PROVIDER } from '../../delivery/backlog.ts';
 import { isLimitRefusal } from '../../delivery/limits/admission.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { messageClasses } from '../../delivery/message.ts';
-import { endOptOut, optOutHashes, recordOptOut } from '../../delivery/opt-outs.ts';
+import { optOutHashes } from '../../delivery/opt-outs.ts';
 import type { InboundSms } from '../../delivery/providers/kind.ts';
 import { countSegments } from '../../delivery/sms-segments.ts';
 import { allocateMessageIds, writeMessages } from '../../delivery/write-messages.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { setSubscription } from '../contacts/service.ts';
 import { readKeyword, type SmsKeyword } from './keywords.ts';
 import { type AddressedSender, claimHelpAnswer, findAddressedSender, insertKeyword } from './model.ts';
 
@@ -80,16 +81,26 @@ async function answerHelp(trx: Queryable, request: Request): Promise<InboundSmsO
   return 'answered';
 }
 
+/** Changes the opt-out ledger, and the contact that has the number. */
+async function subscribe(trx: Queryable, request: Request, subscribed: boolean): Promise<void> {
+  const { account_id: accountId, brand_id: brandId } = request.sender;
+  const change = { accountId, brandId, channel: 'sms', of: { key: request.from } } as const;
+  await setSubscription(
+    trx,
+    { keyring: request.deps.keyring, plusAddresses: false },
+    subscribed
+      ? { ...change, subscribed, source: 'sms_start' }
+      : { ...change, subscribed, source: 'sms_stop' },
+  );
+}
+
 async function obey(trx: Queryable, request: Request, keyword: SmsKeyword): Promise<InboundSmsOutcome> {
-  const { keyring } = request.deps;
   switch (keyword) {
-    case 'stop': {
-      const optOut = { accountId: request.sender.account_id, source: 'sms_stop', messageId: null } as const;
-      await recordOptOut(trx, keyring, { ...addressOf(request), ...optOut });
+    case 'stop':
+      await subscribe(trx, request, false);
       return 'opted_out';
-    }
     case 'start':
-      await endOptOut(trx, keyring, addressOf(request));
+      await subscribe(trx, request, true);
       return 'opted_in';
     case 'help':
       return answerHelp(trx, request);

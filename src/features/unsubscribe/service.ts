@@ -1,8 +1,10 @@
 import type pg from 'pg';
-import { optOutHashes, recordHashedOptOut, recordOptOut } from '../../delivery/opt-outs.ts';
+import { isOptOutHash, optOutHashes, recordHashedOptOut } from '../../delivery/opt-outs.ts';
+import { recipientKey } from '../../delivery/addresses/recipient.ts';
 import type { RecipientFence } from '../../delivery/recipient-fence.ts';
-import type { Queryable } from '../../platform/db/queryable.ts';
+import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { setSubscription } from '../contacts/service.ts';
 import type { PageBrand } from './page.ts';
 import { parseUnsubscribeToken, type UnsubscribeTarget, unsubscribeToken } from './tokens.ts';
 
@@ -47,7 +49,7 @@ export function unsubscribeLinks(
 export interface Unsubscriber {
   target: UnsubscribeTarget;
   brand: PageBrand;
-  /** Null if the message was removed, or the link is of a contact. */
+  /** Null if the message or the contact was removed, or the contact has another address by now. */
   address: string | null;
 }
 
@@ -67,13 +69,23 @@ async function findBrand(db: Queryable, target: UnsubscribeTarget): Promise<Page
   return rows[0] ?? null;
 }
 
-async function findAddress(db: Queryable, { brandId, source }: UnsubscribeTarget): Promise<string | null> {
-  if (!('messageId' in source)) return null;
-  const { rows } = await db.query<{ to_address: string | null }>(
-    `select to_address from messages where id = $1 and brand_id = $2 and channel = 'email'`,
-    [source.messageId, brandId],
-  );
-  return rows[0]?.to_address ?? null;
+async function findAddress(
+  db: Queryable,
+  keyring: UnsubscribeDeps['keyring'],
+  { brandId, source, addressHash }: UnsubscribeTarget,
+): Promise<string | null> {
+  const { rows } = await ('messageId' in source
+    ? db.query<{ address: string | null }>(
+        `select to_address as address from messages where id = $1 and brand_id = $2 and channel = 'email'`,
+        [source.messageId, brandId],
+      )
+    : db.query<{ address: string | null }>(
+        'select email as address from contacts where id = $1 and brand_id = $2',
+        [source.contactId, brandId],
+      ));
+  const address = rows[0]?.address ?? null;
+  if (address === null || 'messageId' in source) return address;
+  return isOptOutHash(keyring, { brandId, channel: 'email', address }, addressHash) ? address : null;
 }
 
 /** Unsubscribes recipients by the links of {@link unsubscribeLinks}. */
@@ -84,20 +96,28 @@ export function createUnsubscribe({ pool, keyring, fence, plusAddresses }: Unsub
 
     /** @returns null if the brand no longer exists */
     async find(target: UnsubscribeTarget): Promise<Unsubscriber | null> {
-      const [brand, address] = await Promise.all([findBrand(pool, target), findAddress(pool, target)]);
+      const [brand, address] = await Promise.all([
+        findBrand(pool, target),
+        findAddress(pool, keyring, target),
+      ]);
       return brand && { target, brand, address };
     },
 
     /**
-     * Records that the recipient unsubscribed from the brand; a second time it changes nothing. If the address is no
-     * longer known, its HMAC in the link is recorded. Afterwards, only batches that were already intended can leave.
+     * Unsubscribes the recipient from the brand, and the contact that has the address; a second time it changes nothing.
+     * If the address is no longer known, its HMAC in the link is recorded. Afterwards, only batches that were already intended can leave.
      */
     async unsubscribe({ target, address }: Unsubscriber): Promise<void> {
       const { accountId, brandId, source, addressHash } = target;
       const messageId = 'messageId' in source ? source.messageId : null;
       const optOut = { accountId, brandId, channel: 'email', source: 'one_click', messageId } as const;
       if (address === null) await recordHashedOptOut(pool, [addressHash], optOut);
-      else await recordOptOut(pool, keyring, { ...optOut, address, plusAddresses });
+      else {
+        const key = recipientKey('email', address) ?? address;
+        await inTransaction(pool, (trx) =>
+          setSubscription(trx, { keyring, plusAddresses }, { ...optOut, subscribed: false, of: { key } }),
+        );
+      }
       await fence.wait(accountId);
     },
   };

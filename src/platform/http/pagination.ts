@@ -1,6 +1,9 @@
 import type { Page, RowCount } from '../db/paging.ts';
 import type { JsonResult, RouteInput } from './route.ts';
 
+/** What the `next` link counts: items by their ids, or pages, for lists whose items are not in the order of ids. */
+type NextBy = 'id' | 'page';
+
 interface Listed {
   id: number;
 }
@@ -21,14 +24,25 @@ function mayHaveMore(page: Page, rows: Listed[], count: RowCount): boolean {
 }
 
 /** The `Link` header (RFC 8288). `next` uses `after`: it stays fast and stable deep inside a long list. */
-function links(url: URL, page: Page, rows: Listed[], count: RowCount, totalPages: number): string {
+function links(
+  url: URL,
+  page: Page,
+  rows: Listed[],
+  count: RowCount,
+  totalPages: number,
+  next: NextBy,
+): string {
   const found = [link(url, { page: null, after: null }, 'first')];
   if (page.after === null && page.number > 1) {
     const previous = Math.min(page.number - 1, Math.max(totalPages, 1));
     found.push(link(url, { page: String(previous) }, 'prev'));
   }
   const last = mayHaveMore(page, rows, count) ? rows.at(-1)?.id : count.continueAfter;
-  if (last !== undefined) found.push(link(url, { page: null, after: String(last) }, 'next'));
+  if (last !== undefined) {
+    const changes: Record<string, string | null> =
+      next === 'page' ? { page: String(page.number + 1) } : { page: null, after: String(last) };
+    found.push(link(url, changes, 'next'));
+  }
   if (page.after === null && totalPages > 0) found.push(link(url, { page: String(totalPages) }, 'last'));
   return found.join(', ');
 }
@@ -43,13 +57,14 @@ export function paginate(
   page: Page,
   rows: Listed[],
   count: RowCount,
+  next: NextBy = 'id',
 ): JsonResult {
   const totalPages = Math.ceil(count.total / page.limit);
   const url = new URL(`${input.publicUrl}${input.ctx.path}${input.ctx.search}`);
   const headers: Record<string, string> = {
     'X-Total-Count': String(count.total),
     'X-Total-Pages': String(totalPages),
-    Link: links(url, page, rows, count, totalPages),
+    Link: links(url, page, rows, count, totalPages, next),
   };
   if (page.after === null) headers['X-Page-Number'] = String(page.number);
   if (count.estimated) headers['X-Total-Count-Estimated'] = 'true';

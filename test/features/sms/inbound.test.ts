@@ -71,6 +71,29 @@ async function sentMessages() {
   return rows;
 }
 
+describe('the contact with the number', () => {
+  it('is unsubscribed by STOP and subscribed by START', async () => {
+    await addSender();
+    const { pool } = made.database;
+    await pool.query(
+      `insert into contacts (account_id, brand_id, phone, phone_subscribed) values ($1, $2, $3, true)`,
+      [account.accountId, account.brandId, RECIPIENT],
+    );
+    const subscription = async () => {
+      const { rows } = await pool.query(
+        `select phone_subscribed as subscribed, phone_opt_in_source as source, phone_opt_out_at is not null as out
+         from contacts where brand_id = $1`,
+        [account.brandId],
+      );
+      return rows[0] as unknown;
+    };
+    await receive('STOP');
+    expect(await subscription()).toEqual({ subscribed: false, source: null, out: true });
+    await receive('START');
+    expect(await subscription()).toEqual({ subscribed: true, source: 'sms_start', out: false });
+  });
+});
+
 describe('an inbound SMS', () => {
   it('opts the recipient out of the brand of the number, with STOP', async () => {
     await addSender();

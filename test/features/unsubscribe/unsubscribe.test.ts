@@ -59,6 +59,40 @@ describe('the headers', () => {
   });
 });
 
+describe('the contact', () => {
+  const contact = async () => {
+    const response = await api.request('POST', '/v1/my/contacts', {
+      body: { channels_attributes: [{ kind: 'email', value: 'Ada0@example.com', subscribed: true }] },
+    });
+    return Number(response.body.id);
+  };
+  const channelOf = async (id: number) =>
+    (await api.request('GET', `/v1/my/contacts/${id}`)).body.channels?.[0];
+
+  it('that has the address is unsubscribed by a link of a message', async () => {
+    const id = await contact();
+    expect(await channelOf(id)).toMatchObject({ subscribed: true });
+    await post(linksOf().url);
+    expect(await channelOf(id)).toMatchObject({ subscribed: false, opt_out_at: expect.any(String) });
+  });
+
+  it('is unsubscribed by a link of its own, also one that an earlier secret has signed', async () => {
+    const id = await contact();
+    await post(linksOf(createKeyring(FORMER_SECRET), { contactId: id }).url);
+    expect(await channelOf(id)).toMatchObject({ subscribed: false });
+  });
+
+  it('stays subscribed with a new address if the link is for the former one, which is recorded', async () => {
+    const id = await contact();
+    const { url } = linksOf(keyring, { contactId: id });
+    await api.request('PATCH', `/v1/my/contacts/${id}`, { body: { email: 'new@example.com' } });
+    await post(url);
+    expect(await channelOf(id)).toMatchObject({ value: 'new@example.com', subscribed: true });
+    expect(await optedOut()).toBe(true);
+    await api.request('DELETE', `/v1/my/contacts/${id}`);
+  });
+});
+
 describe('a POST', () => {
   it('unsubscribes the recipient of the message from the brand, and changes nothing a second time', async () => {
     const { url } = linksOf();

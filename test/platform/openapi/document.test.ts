@@ -214,6 +214,7 @@ describe('responses', () => {
     ['GET', '/v1/my/contacts', '/v1/my/contacts', undefined],
     ['GET', '/v1/my/contacts/1', '/v1/my/contacts/{id}', undefined],
     ['PATCH', '/v1/my/contacts/1', '/v1/my/contacts/{id}', { phone: '+14155550123' }],
+    ['GET', '/v1/my/contacts/1/timeline', '/v1/my/contacts/{id}/timeline', undefined],
     ['DELETE', '/v1/my/contacts/1', '/v1/my/contacts/{id}', undefined],
     ['GET', '/v1/my/delivery/status', '/v1/my/delivery/status', undefined],
     ['POST', '/v1/my/domains', '/v1/my/domains', { domain: { name: 'asked.test' } }],

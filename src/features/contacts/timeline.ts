@@ -1,0 +1,165 @@
+import { z } from 'zod';
+import { channels, messageStatuses } from '../../delivery/message.ts';
+import { notFound } from '../../errors.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import { countRows, pageQuery, type Page, type RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+
+/** How far back a page can begin. `before` leads further. */
+export const MAX_DEPTH = 10_000;
+
+const when = z.iso.datetime();
+
+export const timelineQuery = z.strictObject({
+  page: pageQuery.page,
+  limit: pageQuery.limit,
+  before: z.iso
+    .datetime({ offset: true })
+    .optional()
+    .meta({ description: `Only what happened earlier. A page reaches back ${MAX_DEPTH} items at most.` }),
+});
+
+export const timelineItem = z
+  .object({
+    id: z.int().meta({ description: 'Of the event, message or change: unique among items of one type.' }),
+    type: z.enum(['event', 'message', 'subscription']),
+    occurred_at: when,
+    event: z
+      .object({ event: z.string(), amount: z.number().nullable(), data: z.record(z.string(), z.unknown()) })
+      .nullable(),
+    message: z
+      .object({
+        channel: z.enum(channels),
+        status: z.enum(messageStatuses),
+        subject: z.string().nullable(),
+        campaign_id: z.int().nullable(),
+        flow_id: z.int().nullable(),
+        sent_at: when.nullable(),
+        opened_at: when.nullable(),
+        clicked_at: when.nullable(),
+      })
+      .nullable(),
+    subscription: z
+      .object({
+        channel: z.enum(channels),
+        subscribed: z.boolean(),
+        source: z
+          .string()
+          .nullable()
+          .meta({ description: 'How it came about, such as `api` or `one_click`.' }),
+      })
+      .nullable(),
+  })
+  .meta({ id: 'TimelineItem' });
+export type TimelineItem = z.infer<typeof timelineItem>;
+
+interface Row {
+  type: TimelineItem['type'];
+  id: number;
+  at: Date;
+  detail: unknown;
+}
+
+/** SQL: the messages of the contact `$2` of the brand `$1`, by its address and those that it had before. */
+const messagesSql = (rest: string) => `
+  from owner o cross join lateral (
+    select k.key, null::timestamptz as until from unnest(array[o.email_key, o.phone]) as k (key) where k.key is not null
+    union all
+    select f.address_key, f.replaced_at from contact_former_addresses f
+    where f.contact_id = o.id and f.address_key <> all(array_remove(array[o.email_key, o.phone], null))
+  ) a cross join lateral (
+    select * from messages m
+    where m.brand_id = $1 and m.to_key = a.key and m.created_at <= coalesce(a.until, 'infinity')
+      and m.created_at < coalesce($3::timestamptz, 'infinity')
+    ${rest}
+  ) m`;
+
+const eventsSql = (rest: string) => `
+  from owner o cross join lateral (
+    select * from contact_events e
+    where e.contact_id = o.id and e.created_at < coalesce($3::timestamptz, 'infinity') ${rest}) e`;
+
+/** A channel whose subscription never changed has no row: its opt-in is in the contact. */
+const subscriptionsSql = `
+  from owner o cross join lateral (
+    select s.id, s.channel, s.subscribed, s.source, s.created_at from contact_subscriptions s where s.contact_id = o.id
+    union all
+    select 2 * o.id, 'email', true, o.email_opt_in_source, o.email_opt_in_at where o.email_opt_in_at is not null
+      and not exists (select 1 from contact_subscriptions s where s.contact_id = o.id and s.channel = 'email')
+    union all
+    select 2 * o.id + 1, 'sms', true, o.phone_opt_in_source, o.phone_opt_in_at where o.phone_opt_in_at is not null
+      and not exists (select 1 from contact_subscriptions s where s.contact_id = o.id and s.channel = 'sms')
+  ) s where s.created_at < coalesce($3::timestamptz, 'infinity')`;
+
+const ownerSql = 'with owner as (select * from contacts where brand_id = $1 and id = $2)';
+
+/** Each part has as many items as the page reaches back, so that the newest of all are among them. */
+const pageSql = `${ownerSql}
+  select t.type, t.id, t.at, case t.type
+    when 'event' then (
+      select jsonb_build_object('event', n.name, 'amount', e.amount, 'data', coalesce(e.data, '{}'))
+      from contact_events e join event_names n on n.id = e.name_id
+      where e.contact_id = $2 and e.created_at = t.at and e.id = t.id)
+    when 'message' then (
+      select jsonb_build_object('channel', m.channel, 'status', m.status, 'subject', m.subject,
+        'campaign_id', m.campaign_id, 'flow_id', m.flow_id, 'sent_at', m.sent_at, 'opened_at', m.opened_at,
+        'clicked_at', m.clicked_at)
+      from messages m where m.id = t.id)
+    else t.detail end as detail
+  from (
+    (select 'event' as type, e.id, e.created_at as at, null::jsonb as detail
+     ${eventsSql('order by e.created_at desc limit $4')})
+    union all
+    (select 'message', m.id, m.created_at, null ${messagesSql('order by m.id desc limit $4')})
+    union all
+    (select 'subscription', s.id, s.created_at, jsonb_build_object(
+       'channel', s.channel, 'subscribed', s.subscribed, 'source', s.source) ${subscriptionsSql}
+     order by s.created_at desc limit $4)
+    order by at desc, type, id desc limit $5 offset $6
+  ) t order by t.at desc, t.type, t.id desc`;
+
+const iso = (time: unknown) => (typeof time === 'string' ? new Date(time).toISOString() : null);
+
+function presentItem({ type, id, at, detail }: Row): TimelineItem {
+  const item = { id, type, occurred_at: at.toISOString(), event: null, message: null, subscription: null };
+  if (type !== 'message') return { ...item, [type]: detail };
+  const message = detail as NonNullable<TimelineItem['message']>;
+  const { sent_at, opened_at, clicked_at } = message;
+  const times = { sent_at: iso(sent_at), opened_at: iso(opened_at), clicked_at: iso(clicked_at) };
+  return { ...item, message: { ...message, ...times } };
+}
+
+async function count(db: Queryable, values: unknown[]): Promise<RowCount> {
+  const owner = '(select * from contacts where brand_id = $1 and id = $2)';
+  const source = (sql: string) => sql.replace('from owner o', `${owner} o`);
+  const parts = [eventsSql('offset 0'), messagesSql('offset 0'), subscriptionsSql];
+  const counts = await Promise.all(parts.map((sql) => countRows(db, source(sql).trim(), values)));
+  const total = counts.reduce((sum, each) => sum + each.total, 0);
+  return counts.some((each) => each.estimated) ? { total, estimated: true } : { total };
+}
+
+/**
+ * Finds one page of what happened with a contact, newest first: tracked events, messages to its addresses and changes of
+ * its subscriptions.
+ * @throws AppError not_found
+ */
+export async function readTimeline(
+  db: Queryable,
+  { brandId }: BrandScope,
+  id: number,
+  before: string | undefined,
+  page: Page,
+): Promise<{ items: TimelineItem[]; counted: RowCount }> {
+  const { rowCount } = await db.query('select 1 from contacts where brand_id = $1 and id = $2', [
+    brandId,
+    id,
+  ]);
+  if (rowCount === 0) throw notFound('contact');
+  const values = [brandId, id, before ?? null];
+  const reach = page.offset + page.limit;
+  const [{ rows }, counted] = await Promise.all([
+    reach > MAX_DEPTH ? { rows: [] } : db.query<Row>(pageSql, [...values, reach, page.limit, page.offset]),
+    count(db, values),
+  ]);
+  return { items: rows.map(presentItem), counted };
+}
