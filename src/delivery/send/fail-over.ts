@@ -51,9 +51,39 @@ export interface FailOverView {
 /** Looks at the breakers of a sender, and moves messages of providers that fail, cannot be opened or were removed. */
 export type FailOver = (view: FailOverView) => Promise<void>;
 
-export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailOverDeps): FailOver {
+/**
+ * Creates a function that holds what is left of the messages of an unusable provider, so that clients see why they wait.
+ */
+function createHolding({ pool, log }: Pick<FailOverDeps, 'pool' | 'log'>) {
   /** When the log may say next that messages of a share are held, in milliseconds of a monotonic clock. */
   const heldLogAt = new Map<string, number>();
+  return async (share: QueueShare, provider: string, backlogs: readonly Backlog[]): Promise<void> => {
+    const name = shareName(share);
+    let count = 0;
+    for (const backlog of backlogs) {
+      for (let full = true; full;) {
+        const page = await holdUnavailable(pool, backlog);
+        count += page;
+        full = isFullHold(page);
+      }
+    }
+    if (count === 0 || performance.now() < (heldLogAt.get(name) ?? 0)) return;
+    heldLogAt.set(name, performance.now() + HELD_LOG_MS);
+    log.warn({ provider, held: count }, 'messages are held: their provider cannot be used');
+  };
+}
+
+/** Providers that are unusable because there are none. Their shares claim messages only so that these expire. */
+function absentOf(shares: Shares, ageMs: number): UnusableShare[] {
+  return shares
+    .all()
+    .flatMap(({ channel: { channel, providerId, provider, missing } }) =>
+      missing ? [{ channel, providerId, provider, ageMs }] : [],
+    );
+}
+
+export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailOverDeps): FailOver {
+  const holdAll = createHolding({ pool, log });
 
   /** Records the outage of a share, or its end. @returns whether its messages are to be moved */
   async function look(share: ProviderShare, outage: Outage | undefined): Promise<boolean> {
@@ -85,21 +115,6 @@ export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailO
     }
   }
 
-  /** Holds what is left of the messages of an unusable provider, so that clients see why they wait. */
-  async function holdAll(name: string, provider: string, backlogs: readonly Backlog[]): Promise<void> {
-    let count = 0;
-    for (const backlog of backlogs) {
-      for (let full = true; full;) {
-        const page = await holdUnavailable(pool, backlog);
-        count += page;
-        full = isFullHold(page);
-      }
-    }
-    if (count === 0 || performance.now() < (heldLogAt.get(name) ?? 0)) return;
-    heldLogAt.set(name, performance.now() + HELD_LOG_MS);
-    log.warn({ provider, held: count }, 'messages are held: their provider cannot be used');
-  }
-
   /**
    * An unusable provider is like one whose breaker is open. Messages that cannot go elsewhere are held. They expire
    * although no share claims them.
@@ -113,7 +128,7 @@ export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailO
       if (!outage) log.warn({ provider }, 'provider unusable: its messages go to further providers');
       await recordOutage(pool, share, { ageMs, retryMs: UNUSABLE_RETRY_MS });
       await moveAll(backlogs);
-      await holdAll(shareName(share), provider, backlogs);
+      await holdAll(share, provider, backlogs);
     }
     if (share.providerId === DEFAULT_PROVIDER) return;
     for (const backlog of backlogs) {
@@ -124,19 +139,14 @@ export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailO
 
   return async ({ shares, backlogs, liveIds, unusable }) => {
     const outages = new Map((await listOutages(pool)).map((outage) => [shareName(outage), outage]));
-    const [missing, present] = [true, false].map((is) =>
-      shares.all().filter(({ channel }) => (channel.missing ?? false) === is),
-    ) as [ProviderShare[], ProviderShare[]];
-    for (const share of present) {
+    for (const share of shares.all().filter(({ channel }) => !channel.missing)) {
       if (await look(share, outages.get(share.name))) await moveAll(backlogs.due(share.name));
     }
-    // The share of a missing provider claims messages, so that they expire, but each would end with a fault.
-    const absent = missing.map(({ channel: { channel, providerId, provider } }) => {
-      return { channel, providerId, provider, ageMs: outageMs };
-    });
-    for (const each of [...unusable, ...absent]) {
+    for (const each of [...unusable, ...absentOf(shares, outageMs)]) {
       const name = shareName(each);
       const due = [...backlogs.all()].filter((backlog) => shareName(backlog) === name);
+      // An installation without SMS has no trouble until SMS are accepted.
+      if (due.length === 0 && each.providerId === DEFAULT_PROVIDER) continue;
       await moveUnusable(each, due, outages.get(name));
     }
     const isLive = (id: number) => id === DEFAULT_PROVIDER || liveIds.has(id);

@@ -23,6 +23,8 @@ export interface Rerouted {
  * all of its messages are moved, to the provider of the settings if the account has no order. Otherwise a message whose
  * outcome is unknown stays if its provider would recognize it: another provider would send it twice.
  *
+ * An SMS from a number of the provider stays as well, unless the provider was removed: no other has the number.
+ *
  * Only unclaimed rows are locked, and locked ones are skipped, so no other statement waits for this one while it waits.
  */
 export async function rerouteBacklog(
@@ -54,6 +56,9 @@ export async function rerouteBacklog(
         and ((due_at <= now() and not held) or (select yes from removed)) and (select id from target) is not null
         and (attempt_count = 0 or not (select yes from keyed) or (select yes from removed)
           or not exists (select from messages m where m.id = message_id and m.status = 'unknown'))
+        and ($1 <> 'sms' or (select yes from removed) or not exists (
+          select from messages m join sms_senders s on s.brand_id = m.brand_id
+          where m.id = message_id and s.removed_at is null and s.provider_id = $4))
       order by due_at, message_id limit ${PAGE} for update skip locked
     ), moved as (
       update send_queue set provider_id = (select id from target)

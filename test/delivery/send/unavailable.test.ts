@@ -4,6 +4,7 @@ import { addProvider, requireProviderKind } from '../../../src/delivery/provider
 import { createFailOver } from '../../../src/delivery/send/fail-over.ts';
 import { createMissingChannel } from '../../../src/delivery/send/hand-over.ts';
 import { createFollowProviders } from '../../../src/delivery/send/named-shares.ts';
+import { rerouteBacklog } from '../../../src/delivery/send/reroute.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
 import { insertAccount, queueEmails, type QueuedAccount } from '../../support/queued.ts';
@@ -130,6 +131,50 @@ describe('messages whose provider cannot be used', () => {
         }),
       );
     });
+  });
+
+  it('wait if they are SMS from a number of that provider, although their account has another', async () => {
+    const kind = requireProviderKind('twilio');
+    const settings = { account_sid: `AC${'0'.repeat(32)}`, auth_token: '0'.repeat(32) };
+    const add = (name: string) => addProvider(test.database.pool, testKeyring, { name, kind, settings });
+    const [{ id: lost }, { id: other }] = [await add('lost'), await add('other')];
+    await query('update accounts set sms_provider_ids = $2 where id = $1', [
+      account.accountId,
+      [lost, other],
+    ]);
+    const [plain = 0] = await queueSms(1);
+    await query(
+      `with b as (insert into brands (account_id) values ($1) returning id), s as (
+         insert into sms_senders (account_id, brand_id, provider_id, sender, takes_replies)
+         select $1, id, $2, '+14155550123', true from b)
+       select id from b`,
+      [account.accountId, lost],
+    );
+    const [own = 0] = await queueSms(1);
+    await query('update messages set brand_id = (select brand_id from sms_senders) where id = $1', [own]);
+    await query('update send_queue set provider_id = $1', [lost]);
+    await query(`insert into provider_outages values ('sms', $1, now(), now() + interval '1 hour')`, [lost]);
+    for (;;) {
+      const { moved } = await rerouteBacklog(test.database.pool, {
+        channel: 'sms',
+        class: 0,
+        accountId: account.accountId,
+        providerId: lost,
+      });
+      if (moved === 0) break;
+    }
+    expect(await query('select message_id, provider_id from send_queue order by message_id')).toEqual([
+      { message_id: plain, provider_id: other },
+      { message_id: own, provider_id: lost },
+    ]);
+    // A new message: with the number of the provider that fails, and without.
+    const chosen = await query(
+      `select choose_provider('sms', $1, array[$1, $2]::bigint[]) as own,
+         choose_provider('sms', null, array[$1, $2]::bigint[]) as plain,
+         choose_provider('email', null, array[0]::bigint[]) as email`,
+      [lost, other],
+    );
+    expect(chosen).toEqual([{ own: lost, plain: other, email: 0 }]);
   });
 
   it('go to the next provider of their account instead, if it has one', async () => {
