@@ -6,14 +6,6 @@ import { recoverDeadSender } from './send/dead-process.ts';
 /** The allowance counts the last 24 hours. */
 const ALLOWANCE_DAYS = 2;
 
-/** Releases suppressions whose end has passed. */
-const expiredSuppressions = batchTask(
-  'expired_suppressions',
-  `update suppressions set released_at = $1 where id = any (array(
-     select id from suppressions where released_at is null and expires_at <= $1 limit $2))
-   and released_at is null`,
-);
-
 /**
  * Deletes buckets of the allowance that are much older than the period it counts. A locked bucket goes the next time.
  */
@@ -34,7 +26,7 @@ const operatorMails = batchTask(
 
 export const deliveryUpkeep: Upkeep = {
   partitions: messageTables,
-  tasks: [operatorMails, messageRanges, expiredSuppressions, allowanceBuckets],
+  tasks: [operatorMails, messageRanges, allowanceBuckets],
   processWork: [
     {
       ownedSql: (id) =>

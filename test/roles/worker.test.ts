@@ -100,7 +100,7 @@ describe('worker and sender', () => {
       }
       return false;
     }, 30_000);
-    expect(result).toMatchObject({ expired_suppressions: { rows: 0 } });
+    expect(result).toMatchObject({ idempotency_keys: { rows: 0 } });
     expect(JSON.stringify(result)).not.toContain('error');
   }, 60_000);
 

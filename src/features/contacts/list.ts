@@ -53,7 +53,7 @@ const matching = (
 ) => `(c.email_key like lower(${pattern}) or lower(c.last_name) like lower(${pattern})
   or lower(concat_ws(' ', c.first_name, c.last_name)) like lower(${pattern}))`;
 
-function conditionsOf({ brandId }: BrandScope, filters: ContactFilters): Conditions {
+export function conditionsOf({ brandId }: BrandScope, filters: ContactFilters): Conditions {
   const values: unknown[] = [brandId];
   const conditions = ['c.brand_id = $1'];
   const add = <Value>(

@@ -15,6 +15,7 @@ export {
 } from './consent.ts';
 export { type BulkContact, type BulkOutcome, type BulkProblem, bulkUpsertContacts } from './bulk.ts';
 export { type EmailToEnsure, ensureContacts, type EnsuredContact } from './ensure.ts';
+export { type ContactScope, countDataKeys, highestContactId, scanContacts } from './scan.ts';
 export type { ContactKeys };
 export type { RemovalStep, RemovedContact } from './removal-work.ts';
 

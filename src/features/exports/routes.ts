@@ -18,8 +18,16 @@ import {
   exportSchema,
   filterTexts,
   listExportsQuery,
+  type ParsedFilters,
 } from './schema.ts';
-import { cancelExport, createExport, listExports, loadExport, openExportFile } from './service.ts';
+import {
+  checkAudience,
+  cancelExport,
+  createExport,
+  listExports,
+  loadExport,
+  openExportFile,
+} from './service.ts';
 
 export interface ExportRouteDeps {
   config: { CARILLON_HOME: string; EXPORT_QUOTA_MB: number };
@@ -37,10 +45,13 @@ interface Parts {
 const PATH = '/v1/my/exports';
 const tag = 'Exports';
 
-/** @throws AppError validation_error that names `filters.<name>` */
-function checkFilters({ resource, filters }: CreateExportBody): void {
+/**
+ * @returns the filters as they are used
+ * @throws AppError validation_error that names `filters.<name>`
+ */
+function checkFilters({ resource, filters }: CreateExportBody): ParsedFilters {
   const parsed = parseWith(exportFilters[resource], filterTexts(filters), 'field');
-  if (parsed.ok) return;
+  if (parsed.ok) return parsed.value as ParsedFilters;
   throw invalid(
     Object.fromEntries(
       Object.entries(parsed.errors).map(([name, problems]) => [`filters.${name}`, problems]),
@@ -63,7 +74,7 @@ function createRoute({ pool, waker, quotaBytes }: Parts): RouteDefinition {
     responses: { 201: { description: 'The export.', schema: exportSchema } },
     errors: ['conflict'],
     async handler({ tenant, body, publicUrl }, trx) {
-      checkFilters(body);
+      await checkAudience(trx, tenant, checkFilters(body));
       const created = await createExport(trx, tenant, body, { quotaBytes, publicUrl });
       const afterCommit = () => waker.wake('outbox');
       return { status: 201, body: created, resourceId: created.id, afterCommit };

@@ -1,16 +1,17 @@
 import { z } from 'zod';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
+import { listContactsQuery } from '../contacts/schema.ts';
 import { listMessagesQuery } from '../messages/schema.ts';
 import { listSuppressionsQuery } from '../suppressions/schema.ts';
 
-export const exportResources = ['suppressions', 'messages'] as const;
+export const exportResources = ['contacts', 'suppressions', 'messages'] as const;
 export type ExportResource = (typeof exportResources)[number];
 
 export const exportStatuses = ['queued', 'processing', 'completed', 'failed', 'canceled'] as const;
 export type ExportStatus = (typeof exportStatuses)[number];
 
 /** Why an export failed. */
-export const exportErrors = ['quota_exceeded', 'timed_out'] as const;
+export const exportErrors = ['quota_exceeded', 'timed_out', 'invalid_filters'] as const;
 export type ExportError = (typeof exportErrors)[number];
 
 const MAX_FILTERS = 20;
@@ -44,7 +45,7 @@ export const exportSchema = z
       .meta({
         description:
           'Why it failed. `quota_exceeded`: the files of the account are too large together. `timed_out`: it was not ' +
-          'complete a day after its start.',
+          'complete a day after its start. `invalid_filters`: the list or segment that they name is gone.',
       }),
   })
   .meta({ id: 'Export' });
@@ -70,9 +71,17 @@ const withoutPages = { page: true, limit: true, after: true } as const;
 
 /** The filters of each resource: the query of its list without the pages. */
 export const exportFilters = {
+  contacts: listContactsQuery.omit(withoutPages),
   messages: listMessagesQuery.omit(withoutPages),
   suppressions: listSuppressionsQuery.omit(withoutPages),
 };
+
+/** The parsed filters that name other rows. */
+export interface ParsedFilters {
+  [name: string]: unknown;
+  list_id?: number | undefined;
+  segment_id?: number | undefined;
+}
 
 /** Filters as a query string has them: the schemas parse texts. */
 export function filterTexts(filters: CreateExportBody['filters']): Record<string, string> {

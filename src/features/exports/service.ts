@@ -5,6 +5,8 @@ import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
 import type { Blob, BlobStore } from '../../platform/storage/blob-store.ts';
+import { requireLists } from '../lists/service.ts';
+import { segmentCondition } from '../segments/service.ts';
 import {
   cancel,
   type ExportRow,
@@ -15,7 +17,7 @@ import {
   type PartRow,
   storedBytes,
 } from './model.ts';
-import type { CreateExportBody, Export, ListExportsQuery } from './schema.ts';
+import type { CreateExportBody, Export, ListExportsQuery, ParsedFilters } from './schema.ts';
 import { exportStart, exportWake } from './workflow.ts';
 
 export { createExportWriter } from './write.ts';
@@ -43,6 +45,23 @@ function presentExport(row: ExportRow, publicUrl: string): Export {
     expires_at: row.expires_at?.toISOString() ?? null,
     error: row.error,
   };
+}
+
+/**
+ * Checks that the list and the segment of the filters are the brand's.
+ * @throws AppError validation_error
+ */
+export async function checkAudience(
+  db: Queryable,
+  { brandId }: BrandScope,
+  { list_id: listId, segment_id: segmentId }: ParsedFilters,
+): Promise<void> {
+  if (listId !== undefined) await requireLists(db, brandId, [listId], { field: 'filters.list_id' });
+  if (segmentId === undefined) return;
+  await segmentCondition(db, { brandId, asOf: new Date() }, segmentId, 1).catch((error: unknown) => {
+    if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
+    throw invalid({ 'filters.segment_id': ['is not a segment of the brand'] });
+  });
 }
 
 /**

@@ -1,8 +1,15 @@
-import type { BrandScope } from '../../platform/db/model.ts';
 import type { IdScan, ScannedIds } from '../../platform/db/id-scan.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import {
+  type ContactScope,
+  countDataKeys,
+  highestContactId,
+  presentContacts,
+  scanContacts,
+} from '../contacts/service.ts';
 import { filtersOf, highestMessageId, presentMessages, scanMessages } from '../messages/service.ts';
 import { highestSuppressionId, presentSuppressions, scanSuppressions } from '../suppressions/service.ts';
+import { contactCells, contactHeader } from './contacts.ts';
 import { exportFilters, type ExportResource } from './schema.ts';
 
 export type Cells = (string | null)[];
@@ -10,24 +17,29 @@ export type Cells = (string | null)[];
 /** Where the rows of an export come from. */
 export interface ExportSource {
   /** @returns 0 if there are no rows */
-  highestId(db: Queryable, scope: BrandScope): Promise<number>;
+  highestId(db: Queryable, scope: ContactScope): Promise<number>;
   /** @param filters as {@link exportFilters} parses them */
-  scan(db: Queryable, scope: BrandScope, filters: Record<string, string>, scan: IdScan): Promise<ScannedIds>;
+  scan(
+    db: Queryable,
+    scope: ContactScope,
+    filters: Record<string, string>,
+    scan: IdScan,
+  ): Promise<ScannedIds>;
   /** @param dataColumns keys of `data` that have a column of their own */
   header(dataColumns: readonly string[]): string[];
   /** @returns the records of the rows that still exist, in the order of ids */
   records(
     db: Queryable,
-    scope: BrandScope,
+    scope: ContactScope,
     ids: readonly number[],
     dataColumns: readonly string[],
   ): Promise<Cells[]>;
   /** Counts the keys of `data` in these rows. Sources without such data have none. */
-  countKeys?(db: Queryable, scope: BrandScope, ids: readonly number[]): Promise<Map<string, number>>;
+  countKeys?(db: Queryable, scope: ContactScope, ids: readonly number[]): Promise<Map<string, number>>;
 }
 
 /** Any value as a cell: text as it is, objects as JSON. */
-export function cellOf(value: unknown): string | null {
+function cellOf(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
@@ -112,4 +124,15 @@ const messages: ExportSource = {
   },
 };
 
-export const exportSources: Record<ExportResource, ExportSource> = { suppressions, messages };
+const contacts: ExportSource = {
+  highestId: highestContactId,
+  scan: (db, scope, filters, scan) => scanContacts(db, scope, exportFilters.contacts.parse(filters), scan),
+  header: contactHeader,
+  async records(db, scope, ids, dataColumns) {
+    const rows = await presentContacts(db, scope.brandId, ids);
+    return rows.map((contact) => contactCells(contact, dataColumns, cellOf));
+  },
+  countKeys: countDataKeys,
+};
+
+export const exportSources: Record<ExportResource, ExportSource> = { contacts, suppressions, messages };

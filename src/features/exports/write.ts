@@ -1,8 +1,10 @@
 import type pg from 'pg';
 import type { ExportProgress } from '../../../workflows/exports/contract.ts';
+import { AppError } from '../../errors.ts';
 import { csvRecord } from '../../platform/csv/writer.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { newBlobKey, type BlobStore } from '../../platform/storage/blob-store.ts';
+import { MAX_DATA_COLUMNS } from './contacts.ts';
 import {
   addPart,
   begin,
@@ -22,8 +24,6 @@ const SCAN_ROWS = 10_000;
 /** Rows that are in memory at the same time; a contact may have 64 KB. */
 const LOADED_ROWS = 250;
 const PART_BYTES = 4 * 1024 * 1024;
-/** Keys of `data` that get a column; the others share one. */
-const MAX_DATA_COLUMNS = 50;
 /** Different keys that are counted. Data may have any number of them. */
 const MAX_COUNTED_KEYS = 10_000;
 const MAX_DURATION_MS = 24 * 3_600_000;
@@ -67,7 +67,12 @@ const notBefore = (asOf: Date): Date => new Date(Math.max(asOf.getTime(), Date.n
 const isOverdue = (row: ExportRow, asOf: Date): boolean =>
   asOf.getTime() - (row.started_at ?? row.created_at).getTime() > MAX_DURATION_MS;
 
-const scopeOf = (row: ExportRow) => ({ accountId: row.account_id, brandId: row.brand_id });
+const scopeOf = (row: ExportRow) => ({
+  accountId: row.account_id,
+  brandId: row.brand_id,
+  // Segments have periods such as the last 30 days, which must not move while the export is written.
+  asOf: row.started_at ?? row.created_at,
+});
 
 function addCounts(counts: Map<string, number>, more: ReadonlyMap<string, number>): void {
   for (const [key, count] of more) {
@@ -173,13 +178,22 @@ export function createExportWriter({
     await storePart(row, part, asOf);
   }
 
+  /** A filter may name a segment that was deleted since: no retry can help then. */
+  async function orFail(id: number, work: Promise<void>): Promise<void> {
+    await work.catch((error: unknown) => {
+      const isGone = error instanceof AppError && ['not_found', 'validation_error'].includes(error.code);
+      if (!isGone) throw error;
+      return fail(pool, id, 'invalid_filters');
+    });
+  }
+
   return {
     begin: async (id, asOf) => progressOf(await inTransaction(pool, (trx) => begin(trx, id, asOf))),
     async plan(id, givenTime, turn) {
       const asOf = notBefore(givenTime);
       const row = await findUnderWay(pool, id, asOf);
       if (row && isOverdue(row, asOf)) await fail(pool, id, 'timed_out');
-      else if (row && row.last_id === null) await countAll(pool, row, turn);
+      else if (row && row.last_id === null) await orFail(id, countAll(pool, row, turn));
       return progressOf(await findUnderWay(pool, id, asOf));
     },
     async write(id, givenTime, turn) {
@@ -190,7 +204,7 @@ export function createExportWriter({
         if (!row || row.last_id === null || turn.stopping.aborted || performance.now() > endsAt) {
           return progressOf(row);
         }
-        await writeNext(row, asOf, turn);
+        await orFail(id, writeNext(row, asOf, turn));
       }
     },
   };

@@ -16,7 +16,7 @@ export interface HousekeepingDependencies {
 
 /** Hourly upkeep. Repeating, interrupting and running it twice at once must do no harm. */
 export interface HousekeepingTask {
-  /** Shown to operators, and part of the workflow's history, such as `expired_suppressions`. */
+  /** Shown to operators, and part of the workflow's history, such as `idempotency_keys`. */
   name: string;
   /**
    * @param asOf the time from which ages are measured

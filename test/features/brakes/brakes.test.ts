@@ -117,7 +117,7 @@ describe('the brakes', () => {
     ]);
   });
 
-  it('start anew after the account is resumed', async () => {
+  it('start again after the account is resumed', async () => {
     await outcomes(500, 50, 0);
     await look();
     await resumeSending(api.database.pool, api.accountId);

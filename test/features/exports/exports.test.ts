@@ -79,6 +79,12 @@ async function housekeep(name: string, asOf: Date): Promise<number> {
   return task.run({ config, database, log: pino({ level: 'silent' }), ...upkeep }, asOf, () => undefined);
 }
 
+async function addContact(body: unknown): Promise<number> {
+  const { status, body: made } = await api.request('POST', '/v1/my/contacts', { body });
+  expect(status).toBe(201);
+  return Number(made.id);
+}
+
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'carillon-home-'));
   api = await startTestApi({ env: { CARILLON_HOME: home, EXPORT_QUOTA_MB: '100' } });
@@ -262,6 +268,82 @@ describe('the file of an export', () => {
     expect((await file(id)).status).toBe(404);
     await housekeep('expired_exports', new Date(Date.now() + 1_000));
     expect(await storedFiles()).toEqual([]);
+  });
+});
+
+describe('the file of contacts', () => {
+  beforeEach(() => query('truncate contacts, lists, segments cascade'));
+
+  it('has the columns of an import, the lists, and a column for each key of data', async () => {
+    const list = await api.request('POST', '/v1/my/lists', { body: { name: 'VIP' } });
+    const id = await addContact({
+      email: 'Ada@Example.com',
+      phone: '+4917012345678',
+      first_name: '=Ada',
+      data: { plan: 'pro', age: 36, tags: ['a', 'b'] },
+      list_ids: [Number(list.body.id)],
+    });
+    await addContact({ phone: '+4917012345679', data: { plan: 'free' } });
+    const [header, first = '', second = ''] = await exported({ resource: 'contacts' });
+    expect(header).toBe(
+      'id,uuid,email,phone,first_name,last_name,country_code,source,subscribed_email,subscribed_phone,list_ids,' +
+        'created_at,data.age,data.plan,data.tags',
+    );
+    const uuid = '[0-9a-f-]{36}';
+    expect(first).toMatch(
+      new RegExp(
+        `^${id},${uuid},Ada@example\\.com,\\+4917012345678,'=Ada,,,,true,true,${Number(list.body.id)},2[^,]+,36,pro,"\\[""a"",""b""\\]"$`,
+        'i',
+      ),
+    );
+    expect(second).toMatch(/,,\+4917012345679,,,,,,true,,2[^,]+,,free,$/);
+  });
+
+  it('has the members of a list or of a segment only', async () => {
+    const list = await api.request('POST', '/v1/my/lists', { body: { name: 'VIP' } });
+    const segment = await api.request('POST', '/v1/my/segments', {
+      body: { name: 'Pro', filters: [{ name: 'data.plan', predicate: 'eq', value: 'pro' }] },
+    });
+    const [list_id, segment_id] = [Number(list.body.id), Number(segment.body.id)];
+    await addContact({ email: 'a@example.com', list_ids: [list_id] });
+    await addContact({ email: 'b@example.com', data: { plan: 'pro' } });
+    await addContact({ email: 'c@example.com', list_ids: [list_id], data: { plan: 'pro' } });
+    const emails = async (filters: unknown) =>
+      (await exported({ resource: 'contacts', filters })).slice(1).map((line) => line.split(',')[2]);
+    expect(await emails({ list_id })).toEqual(['a@example.com', 'c@example.com']);
+    expect(await emails({ segment_id })).toEqual(['b@example.com', 'c@example.com']);
+    expect(await emails({ list_id, segment_id })).toEqual(['c@example.com']);
+    expect(await emails({ subscribed: true, email: 'B@example.com' })).toEqual(['b@example.com']);
+  });
+
+  it('cannot be of a list or segment of another brand, and fails if its segment is deleted', async () => {
+    const made = async (path: string, token: string, body: unknown) =>
+      Number((await api.request('POST', path, { body, token })).body.id);
+    const theirs = await made('/v1/my/lists', api.other.apiKey, { name: 'VIP' });
+    const segments = [
+      await made('/v1/my/segments', api.other.apiKey, { name: 'All', filters: [] }),
+      await made('/v1/my/segments', api.apiKey, { name: 'All', filters: [] }),
+    ];
+    for (const filters of [{ list_id: theirs }, { segment_id: segments[0] }]) {
+      const { status, body } = await api.request('POST', PATH, { body: { resource: 'contacts', filters } });
+      const field = `filters.${Object.keys(filters)[0]}`;
+      expect([status, Object.keys(body.validation_errors ?? {})]).toEqual([422, [field]]);
+    }
+    await addContact({ email: 'a@example.com' });
+    const { id } = await create({ resource: 'contacts', filters: { segment_id: segments[1] } });
+    await query('delete from segments');
+    await run(id);
+    expect(await get(id)).toMatchObject({ status: 'failed', error: 'invalid_filters' });
+  });
+
+  it('has at most 50 columns for data, and the other keys as JSON', async () => {
+    const data = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`k${index}`, index]));
+    await addContact({ email: 'a@example.com', data });
+    await addContact({ email: 'b@example.com', data: { k59: 'often' } });
+    const [header = '', first = ''] = await exported({ resource: 'contacts' });
+    expect(header.split(',').filter((name) => name.startsWith('data.'))).toHaveLength(50);
+    expect(header).toMatch(/,data\.k59,other_data$/);
+    expect(first).toMatch(/,59,"\{(?:""k\d+"":\d+,?){10}\}"$/);
   });
 });
 

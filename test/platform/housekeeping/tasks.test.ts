@@ -82,18 +82,6 @@ describe('housekeeping tasks', () => {
     expect(await query('select key from idempotency_keys')).toEqual([{ key: 'young' }]);
   });
 
-  it('release a suppression once at its end, and never one without an end', async () => {
-    const insert = `insert into suppressions (account_id, address_key, reason, expires_at) values ($1, $2, $3, $4)`;
-    await query(insert, [accountId, 'a@example.com', 'soft_bounce', at('03-10T11:59:00')]);
-    await query(insert, [accountId, 'b@example.com', 'soft_bounce', at('03-10T12:01:00')]);
-    await query(insert, [accountId, 'c@example.com', 'hard_bounce', null]);
-    expect(await run('expired_suppressions')).toBe(1);
-    expect(await run('expired_suppressions')).toBe(0);
-    expect(await query('select address_key from suppressions where released_at is not null')).toEqual([
-      { address_key: 'a@example.com' },
-    ]);
-  });
-
   it('delete the buckets of callers that have been quiet for an hour', async () => {
     await query('truncate rate_limit_buckets');
     await query(`insert into rate_limit_buckets values ('quiet', 0, 1, $1), ('busy', 0, 1, $2)`, [

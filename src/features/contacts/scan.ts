@@ -1,0 +1,64 @@
+import type { IdScan, ScannedIds } from '../../platform/db/id-scan.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { segmentCondition } from '../segments/service.ts';
+import { type ContactFilters, conditionsOf } from './list.ts';
+
+/** Whose contacts, and the end of the periods that a segment names. */
+export interface ContactScope extends BrandScope {
+  asOf: Date;
+}
+
+/** @returns 0 if the brand has no contacts */
+export async function highestContactId(db: Queryable, { brandId }: BrandScope): Promise<number> {
+  const { rows } = await db.query<{ id: number }>(
+    'select id from contacts where brand_id = $1 order by id desc limit 1',
+    [brandId],
+  );
+  return rows[0]?.id ?? 0;
+}
+
+/**
+ * Finds the contacts of a page that match the filters of the list.
+ * @throws AppError not_found if the segment is gone
+ */
+export async function scanContacts(
+  db: Queryable,
+  scope: ContactScope,
+  { segment_id: segmentId, ...filters }: ContactFilters,
+  scan: IdScan,
+): Promise<ScannedIds> {
+  const page = await db.query<{ last_id: number | null; count: number }>(
+    `select max(id) as last_id, count(*)::int as count from (
+       select id from contacts where brand_id = $1 and id > $2 and id <= $3 order by id limit $4) page`,
+    [scope.brandId, scan.after, scan.upTo, scan.maxRows],
+  );
+  const { last_id: lastId, count } = page.rows[0] ?? { last_id: null, count: 0 };
+  const scannedTo = lastId === null || count < scan.maxRows ? scan.upTo : lastId;
+  const { sql, values } = conditionsOf(scope, filters);
+  const first = values.length + 1;
+  const segment =
+    segmentId === undefined
+      ? { sql: 'true', values: [] }
+      : await segmentCondition(db, scope, segmentId, first + 2);
+  const { rows } = await db.query<{ id: number }>(
+    `select c.id from contacts c
+     where ${sql} and c.id > $${first} and c.id <= $${first + 1} and (${segment.sql}) order by c.id`,
+    [...values, scan.after, scannedTo, ...segment.values],
+  );
+  return { ids: rows.map(({ id }) => id), scannedTo };
+}
+
+/** Counts the keys of `data` in these contacts. */
+export async function countDataKeys(
+  db: Queryable,
+  { brandId }: BrandScope,
+  ids: readonly number[],
+): Promise<Map<string, number>> {
+  const { rows } = await db.query<{ key: string; count: number }>(
+    `select k.key, count(*)::int as count from contacts c, jsonb_object_keys(c.data) as k (key)
+     where c.brand_id = $1 and c.id = any($2) group by k.key order by count(*) desc limit 10000`,
+    [brandId, ids],
+  );
+  return new Map(rows.map(({ key, count }) => [key, count]));
+}

@@ -1,0 +1,71 @@
+import type { Contact, ContactChannel } from '../contacts/schema.ts';
+import type { Cells } from './sources.ts';
+
+/** Named so that an import recognizes the fields. */
+const COLUMNS = [
+  'id',
+  'uuid',
+  'email',
+  'phone',
+  'first_name',
+  'last_name',
+  'country_code',
+  'source',
+  'subscribed_email',
+  'subscribed_phone',
+  'list_ids',
+  'created_at',
+] as const;
+
+/** Keys of `data` without a column of their own, as one JSON object. */
+const OTHER_DATA = 'other_data';
+/** Keys of `data` that get a column; the others share one. */
+export const MAX_DATA_COLUMNS = 50;
+
+const hasOthers = (dataColumns: readonly string[]): boolean => dataColumns.length >= MAX_DATA_COLUMNS;
+
+/** @param dataColumns keys of `data` that have a column of their own */
+export function contactHeader(dataColumns: readonly string[]): string[] {
+  return [
+    ...COLUMNS,
+    ...dataColumns.map((key) => `data.${key}`),
+    ...(hasOthers(dataColumns) ? [OTHER_DATA] : []),
+  ];
+}
+
+function channelOf(contact: Contact, kind: ContactChannel['kind']): ContactChannel | undefined {
+  return contact.channels.find((channel) => channel.kind === kind);
+}
+
+function otherData(data: Contact['data'], dataColumns: readonly string[]): Record<string, unknown> | null {
+  const shown = new Set(dataColumns);
+  const others = Object.entries(data).filter(([key]) => !shown.has(key));
+  return others.length === 0 ? null : Object.fromEntries(others);
+}
+
+/** @param cellOf any value as a cell */
+export function contactCells(
+  contact: Contact,
+  dataColumns: readonly string[],
+  cellOf: (value: unknown) => string | null,
+): Cells {
+  const email = channelOf(contact, 'email');
+  const phone = channelOf(contact, 'phone');
+  const own: Record<(typeof COLUMNS)[number], unknown> = {
+    id: contact.id,
+    uuid: contact.uuid,
+    email: email?.value,
+    phone: phone?.value,
+    first_name: contact.first_name,
+    last_name: contact.last_name,
+    country_code: contact.country_code,
+    source: contact.source,
+    subscribed_email: email?.subscribed,
+    subscribed_phone: phone?.subscribed,
+    list_ids: contact.list_ids.join(' '),
+    created_at: contact.created_at,
+  };
+  const data = dataColumns.map((key) => (Object.hasOwn(contact.data, key) ? contact.data[key] : null));
+  const others = hasOthers(dataColumns) ? [otherData(contact.data, dataColumns)] : [];
+  return [...COLUMNS.map((name) => own[name]), ...data, ...others].map(cellOf);
+}
