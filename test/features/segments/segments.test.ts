@@ -95,10 +95,12 @@ describe('what a segment names', () => {
   it('must be a list or segment of the brand, and each foreign id is reported by its path', async () => {
     const own = await createList();
     const foreign = await createList(api.other);
+    const foreignSegment = await post({ name: 'Theirs' }, { token: api.other.apiKey });
+    const inForeign = { name: 'segment', predicate: 'eq', value: foreignSegment.body.id };
     const filters = [
       pro,
       { name: 'list', predicate: 'in', value: [own, foreign] },
-      { name: 'any', predicate: 'or', value: [pro, { name: 'segment', predicate: 'eq', value: 999_999 }] },
+      { name: 'any', predicate: 'or', value: [pro, inForeign] },
     ];
     const expected = {
       'filters.1.value.1': ['is not a list of the brand'],
