@@ -21,6 +21,8 @@ import { trackHtml } from '../src/delivery/mime/tracked-html.ts';
 import { countSegments } from '../src/delivery/sms-segments.ts';
 import { scanData, stuffDots } from '../src/delivery/smtp/message-data.ts';
 import { malformedHeaderErrors, malformedTagErrors } from '../src/features/messages/headers-and-tags.ts';
+import { numberOf, timeOf } from '../src/features/segments/json-values.ts';
+import { parseFilters } from '../src/features/segments/parse.ts';
 import { contentDisposition, safeFilename, sniffContentType } from '../src/features/uploads/file.ts';
 import { previewHtml, readMail } from '../src/local/mailbox/mail-content.ts';
 import { markup } from '../src/local/mailbox/markup.ts';
@@ -145,6 +147,9 @@ const functions: Record<string, [limit: number, run: (text: string) => unknown]>
   'sniffContentType of an MP3': [512 * KB, (text) => sniffContentType(Buffer.from(`ID3${text}`))],
   fingerprintOf: [256 * KB, (text) => fingerprintOf({ html: text, to: text.slice(0, 1_000) })],
   findUnstorable: [256 * KB, (text) => findUnstorable({ [text]: text }, '', {})],
+  timeOf: [64 * KB, timeOf],
+  numberOf: [64 * KB, numberOf],
+  parseFilters: [1_000, (text) => parseFilters([{ name: `data.${text}`, predicate: 'gt', value: text }])],
   nearestName: [1_000, (text) => nearestName(text, ['html', 'subject', 'template_id'])],
   exceededBound: [512 * KB, (text) => exceededBound(Buffer.from(text))],
   'readJson of a text': [

@@ -81,16 +81,18 @@ async function preview(stage: Stage, filters: unknown[]): Promise<Measured> {
   return { ms: performance.now() - startedAt, count: body.count, slow_because: body.slow_because };
 }
 
-/** Inserts events at a steady rate until it is stopped. */
+/** Inserts events at a steady rate until it is stopped. @returns how to stop it, which returns the events a second */
 function startArrivals(stage: Stage, { rate, contacts }: SegmentsBenchOptions) {
   const EACH_MS = 100;
+  const startedAt = performance.now();
   let inserted = 0;
   const state = { running: true };
   const insert = async () => {
-    const count = Math.round((rate * EACH_MS) / 1_000);
+    // Those that were late arrive now: PostgreSQL may have been restarting.
+    const count = Math.round((rate * (performance.now() - startedAt)) / 1_000) - inserted;
     await stage.database.pool.query(
       `insert into contact_events (account_id, brand_id, contact_id, name_id, data, created_at)
-       select $1, $2, 1 + floor($3 * random()), 1 + floor(20 * random()), '{"sku": "A-1234"}', now()
+       select $1, $2, 1 + floor($3::int * random()), 1 + floor(20 * random()), '{"sku": "A-1234"}', now()
        from generate_series(1, $4::int)`,
       [stage.accountId, stage.brandId, contacts, count],
     );
@@ -98,14 +100,11 @@ function startArrivals(stage: Stage, { rate, contacts }: SegmentsBenchOptions) {
   };
   const arrive = async () => {
     while (state.running) {
-      const startedAt = performance.now();
-      // While PostgreSQL restarts, none can arrive.
       await insert().catch(() => undefined);
-      await sleep(Math.max(0, EACH_MS - (performance.now() - startedAt)));
+      await sleep(EACH_MS);
     }
   };
   const arrived = arrive();
-  const startedAt = performance.now();
   return async () => {
     state.running = false;
     await arrived;
@@ -127,8 +126,8 @@ async function calibrate({ database: { pool }, brandId }: Stage) {
       [brandId],
     ),
     count_of_events_ms: await timed(
-      `select count(contact_id) from contact_events where brand_id = $1 and name_id = 1 and created_at > now() - interval '90 days'`,
-      [brandId],
+      `select count(contact_id) from contact_events where name_id = 1 and created_at > now() - interval '90 days'`,
+      [],
     ),
   };
 }
