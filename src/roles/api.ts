@@ -28,7 +28,7 @@ import { registerProcess } from '../platform/processes/process.ts';
 import { createKeyring } from '../platform/secrets/keyring.ts';
 
 const DEFAULT_POOL = 16;
-/** Connections that record opens, clicks and reports: a group of hits and two of reports at a time. */
+/** Connections that record opens, clicks and reports: one group of each at a time, and one to spare. */
 const RECORDING_POOL = 3;
 /** The port for operators if OPS_PORT is not set. */
 const DEFAULT_OPS_PORT = 9464;

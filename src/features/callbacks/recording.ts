@@ -35,7 +35,8 @@ export interface CallbackRecordingDeps {
 /** Callbacks that arrive together are recorded by one transaction of at most this many facts. */
 const MAX_FACTS = 300;
 const MAX_CALLBACKS = 300;
-const CONCURRENCY = 2;
+/** A second group at the same time makes both smaller, and a transaction costs as much as many reports. */
+const CONCURRENCY = 1;
 const INTERVAL_MS = 5;
 
 interface UsedToken {
