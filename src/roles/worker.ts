@@ -5,6 +5,7 @@ import { startBrakes } from '../features/brakes/service.ts';
 import { eventConsumers } from '../features/events.ts';
 import { startContactRemoval } from '../features/contacts/removal-work.ts';
 import { startListUpkeep } from '../features/lists/loop.ts';
+import { forgetImportedContact } from '../features/imports/service.ts';
 import { startTracking } from '../features/tracking/loop.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
@@ -126,7 +127,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     stopping: stopping.signal,
   });
   const lists = startListUpkeep({ pool: database.pool, log });
-  const removal = startContactRemoval({ pool: database.pool, log });
+  const removal = startContactRemoval({ pool: database.pool, log, further: [forgetImportedContact] });
   const brakes = startBrakes({ config, database, waker, events, log });
   log.info({ namespace: engine.namespace }, 'worker started');
   return {

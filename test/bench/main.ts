@@ -3,6 +3,7 @@ import { benchCallbacks, type CallbacksBenchOptions } from './callbacks.ts';
 import { benchEvents, type EventsBenchOptions } from './events.ts';
 import { benchFairness, type FairnessBenchOptions } from './fairness.ts';
 import { describeMachine } from './machine.ts';
+import { benchImports, type ImportsBenchOptions } from './imports.ts';
 import { benchLive, type LiveBenchOptions } from './live.ts';
 import { benchProviders, type ProvidersBenchOptions } from './providers.ts';
 import { benchReports, type ReportsBenchOptions } from './reports.ts';
@@ -60,6 +61,18 @@ program
     const machine = describeMachine();
     const result = await benchEvents(options);
     process.stdout.write(`${JSON.stringify({ bench: 'events', machine, options, ...result }, null, 2)}\n`);
+  });
+
+program
+  .command('imports')
+  .description('rows/s of a CSV import into an empty and into a full brand, and the memory of the worker')
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
+  .option('--rows <n>', 'rows of the file, each with six columns', Number, 1_000_000)
+  .option('--contacts <n>', 'contacts of the full brand; half of the rows are among them', Number, 1_000_000)
+  .action(async (options: ImportsBenchOptions) => {
+    const machine = describeMachine();
+    const result = await benchImports(options);
+    process.stdout.write(`${JSON.stringify({ bench: 'imports', machine, options, ...result }, null, 2)}\n`);
   });
 
 program

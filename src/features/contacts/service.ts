@@ -13,7 +13,7 @@ export {
   setSubscription,
   type SubscriptionChange,
 } from './consent.ts';
-export { type BulkContact, type BulkOutcome, type BulkProblem, bulkUpsertContacts } from './bulk.ts';
+export { type BulkProblem, bulkUpsertContacts } from './bulk.ts';
 export { type EmailToEnsure, ensureContacts, type EnsuredContact } from './ensure.ts';
 export { type ContactScope, countDataKeys, highestContactId, scanContacts } from './scan.ts';
 export type { ContactKeys };

@@ -181,15 +181,20 @@ export async function failedRecords(
   return rows;
 }
 
-/** Deletes what imports know of addresses: rows that failed. */
-export async function deleteAddresses(
+/** Deletes rows that failed and have one of the addresses. @returns how many */
+export async function deleteErrorsOf(
   trx: Queryable,
   brandId: number,
-  { emailKeys, phones }: { emailKeys: readonly string[]; phones: readonly string[] },
-): Promise<void> {
-  await trx.query('delete from import_errors where brand_id = $1 and email_key = any($2)', [
-    brandId,
-    emailKeys,
-  ]);
-  await trx.query('delete from import_errors where brand_id = $1 and phone = any($2)', [brandId, phones]);
+  addressKeys: readonly string[],
+  limit: number,
+): Promise<number> {
+  const { rowCount } = await trx.query(
+    `delete from import_errors e using (
+       select import_id, row_number from import_errors where brand_id = $1 and email_key = any($2)
+       union select import_id, row_number from import_errors where brand_id = $1 and phone = any($2)
+       limit $3) found
+     where e.import_id = found.import_id and e.row_number = found.row_number`,
+    [brandId, addressKeys, limit],
+  );
+  return rowCount ?? 0;
 }

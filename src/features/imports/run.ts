@@ -188,11 +188,21 @@ async function importChunks(
   attendance: Attendance,
 ): Promise<void> {
   const until = Date.now() + TURN_MS;
-  for await (const chunk of readChunks(open, row.layout as Layout, row.position as CsvPosition)) {
+  const chunks = readChunks(open, row.layout as Layout, row.position as CsvPosition);
+  let reading = chunks.next();
+  for (;;) {
+    const { value: chunk } = await reading;
+    if (!chunk) break;
+    // The next chunk is read while this one is written.
+    reading = chunks.next();
+    reading.catch(() => undefined);
     const after = await commitWithRetries(deps, row.id, chunk);
     attendance.progress();
     if (after?.resource === 'suppressions') await deps.fence.wait(after.account_id);
-    if (!after || Date.now() >= until || attendance.signal.aborted) return;
+    if (!after || Date.now() >= until || attendance.signal.aborted) {
+      await chunks.return(undefined);
+      return;
+    }
   }
   const last = await readImport(deps.pool, row.id);
   if (last?.status !== 'processing') return;

@@ -4,12 +4,13 @@ import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
+import type { RemovalStep } from '../contacts/service.ts';
 import { requireLists } from '../lists/service.ts';
 import { ERROR_COLUMN } from './columns.ts';
 import {
   cancelImport,
   countUnfinished,
-  deleteAddresses,
+  deleteErrorsOf,
   failedRecords,
   findImport,
   findImports,
@@ -167,11 +168,6 @@ export async function failedRowsCsv(
   return pieces();
 }
 
-/** Deletes what imports have kept about addresses, because the contact is deleted. */
-export async function forgetInImports(
-  trx: Queryable,
-  brandId: number,
-  addresses: { emailKeys: readonly string[]; phones: readonly string[] },
-): Promise<void> {
-  await deleteAddresses(trx, brandId, addresses);
-}
+/** Clears a page of what imports have kept of a deleted contact: rows that failed. @returns whether there may be more */
+export const forgetImportedContact: RemovalStep = async (trx, { brandId, addressKeys }, limit) =>
+  (await deleteErrorsOf(trx, brandId, addressKeys, limit)) === limit;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { recordOptOut } from '../../../src/delivery/opt-outs.ts';
 import type { Import } from '../../../src/features/imports/schema.ts';
+import { forgetImportedContact } from '../../../src/features/imports/service.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { startTestApi, TEST_SECRET, type TestApi } from '../../support/api.ts';
 import { importFile } from '../../support/imports.ts';
@@ -286,6 +287,17 @@ describe('an import of contacts', () => {
       },
       { type: 'import.failed', data: { reason: expect.stringContaining('no column of email addresses') } },
     ]);
+  });
+});
+
+describe('rows that failed', () => {
+  it('go with the contact that has their address', async () => {
+    await importFile(api, { file: 'email,phone\nA@x.org,123\nb@x.org,123\n,+14155550123,surplus\n' });
+    const { accountId, brandId } = api;
+    const removed = { accountId, brandId, contactId: 1, addressKeys: ['a@x.org', '+14155550199'] };
+    expect(await forgetImportedContact(pool(), removed, 200)).toBe(false);
+    const { rows } = await pool().query<Row>('select email_key from import_errors order by row_number');
+    expect(rows).toEqual([{ email_key: 'b@x.org' }, { email_key: null }]);
   });
 });
 

@@ -7,6 +7,8 @@ interface Scale {
   engineDownMs: number;
   /** Database backends killed in place, one after another, while messages are sent. */
   backends: { messages: number; kills: number; everyMs: number };
+  /** Imports one after another, and the kills of the worker and the database during each. */
+  imports: { rows: number; kills: number; runs: number };
   /**
    * Carillon promises that stranded work moves again within 15 s of the restart. Only the full tests check it: they
    * have the machine to themselves, whereas a busy machine must not fail `npm test`.
@@ -25,6 +27,7 @@ export const scale: Scale = full
       seeds: [1, 2, 3],
       engineDownMs: 60_000,
       backends: fullKills,
+      imports: { rows: 500_000, kills: 12, runs: 5 },
       strandedLimitSeconds: 15,
     }
   : {
@@ -33,5 +36,6 @@ export const scale: Scale = full
       seeds: [1],
       engineDownMs: 8_000,
       backends: shortKills,
+      imports: { rows: 20_000, kills: 2, runs: 1 },
       strandedLimitSeconds: Infinity,
     };
