@@ -4,6 +4,8 @@ interface Scale {
   /** Events published to subscribers. */
   events: number;
   seeds: number[];
+  /** Messages for each of two named providers; and whether to wait for two minutes without a callback. */
+  providers: { messages: number; waits: boolean };
   engineDownMs: number;
   /** Database backends killed in place, one after another, while messages are sent. */
   backends: { messages: number; kills: number; everyMs: number };
@@ -25,6 +27,7 @@ export const scale: Scale = full
       messages: 2_000,
       events: 5_000,
       seeds: [1, 2, 3],
+      providers: { messages: 600, waits: true },
       engineDownMs: 60_000,
       backends: fullKills,
       imports: { rows: 500_000, kills: 12, runs: 5 },
@@ -34,6 +37,7 @@ export const scale: Scale = full
       messages: 200,
       events: 500,
       seeds: [1],
+      providers: { messages: 60, waits: false },
       engineDownMs: 8_000,
       backends: shortKills,
       imports: { rows: 20_000, kills: 2, runs: 1 },

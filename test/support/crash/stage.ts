@@ -52,6 +52,9 @@ export interface CrashStage {
   close(): Promise<void>;
 }
 
+/** APP_SECRET of all roles. */
+export const CRASH_SECRET = 'a secret of the crash tests that is long enough';
+
 const testCaFile = fileURLToPath(new URL('../tls/ca.pem', import.meta.url));
 /** Slow enough that a backlog builds up, and all senders have claims and intents. */
 const SMTP_REPLY_MS = 15;
@@ -95,7 +98,10 @@ async function startWorkflowEngine(folder: string, guard: Guard) {
   };
 }
 
-async function createSendingAccount(database: Database): Promise<{ accountId: number; apiKey: string }> {
+/** Creates an account without bounds, with an API key. */
+export async function createSendingAccount(
+  database: Database,
+): Promise<{ accountId: number; apiKey: string }> {
   const owner = { email: 'owner@crash.test', password: 'correct horse battery staple' };
   const { account } = await inTransaction(database.pool, (trx) =>
     createAccount(trx, { name: 'Crash', tier: 'trusted', sandboxMonthlyCap: 1_000_000, owner }),
@@ -165,7 +171,7 @@ async function build(
     DATABASE_URL: postgres.url,
     TEMPORAL_ADDRESS: engine.address,
     PORT: String(apiPort),
-    APP_SECRET: 'a secret of the crash tests that is long enough',
+    APP_SECRET: CRASH_SECRET,
     MAIL_DOMAIN: 'mail.crash.test',
     CARILLON_HOME: join(folder, 'home'),
     LOG_LEVEL: 'warn',

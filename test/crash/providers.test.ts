@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startSending } from '../support/crash/client.ts';
+import type { Role } from '../support/crash/role.ts';
+import { scale } from '../support/crash/scale.ts';
+import { type CrashService, startCrashService, type Taken } from '../support/crash/services.ts';
+import { createSendingAccount, type CrashStage, openCrashStage } from '../support/crash/stage.ts';
+import { eventually } from '../support/eventually.ts';
+
+const { messages: count, waits } = scale.providers;
+/** How long a message whose outcome is unknown waits for a report. */
+const REPORT_MS = 120_000;
+
+let stage: CrashStage;
+let keyed: CrashService;
+let unkeyed: CrashService;
+const services: CrashService[] = [];
+let keys: { keyed: string; unkeyed: string };
+
+beforeAll(async () => {
+  stage = await openCrashStage();
+  const other = await createSendingAccount(stage.database);
+  keyed = await startCrashService(stage, 'resend', stage.accountId);
+  unkeyed = await startCrashService(stage, 'mailgun', other.accountId);
+  services.push(keyed, unkeyed);
+  keys = { keyed: stage.apiKey, unkeyed: other.apiKey };
+}, 180_000);
+afterAll(async () => {
+  await Promise.all(services.map((service) => service.close()));
+  await stage.close();
+}, 60_000);
+
+const query = async <Row extends object>(text: string, values: unknown[] = []) =>
+  (await stage.database.pool.query<Row>(text, values)).rows;
+
+/** Resolves when the services have taken this many messages together: the last ones have no response yet. */
+const taken = (messages: number) =>
+  new Promise<void>((resolve) => {
+    const look = () => {
+      if (keyed.taken.length + unkeyed.taken.length < messages) return;
+      keyed.onTaken = unkeyed.onTaken = null;
+      resolve();
+    };
+    keyed.onTaken = unkeyed.onTaken = look;
+  });
+
+async function killAndRestart(sender: Role): Promise<void> {
+  await sender.kill();
+  await sender.start();
+}
+
+/** Sends through both providers, and kills one sender after the other meanwhile. */
+async function sendAndKill(prefix: string): Promise<void> {
+  const before = keyed.taken.length + unkeyed.taken.length;
+  const start = (apiKey: string, name: string) =>
+    startSending({
+      apiPort: stage.apiPort,
+      apiKey,
+      prefix: `${prefix}-${name}`,
+      count,
+      parallel: 8,
+      arrived: () => count,
+      ahead: count * 2,
+      outage: new AbortController().signal,
+    });
+  const runs = [start(keys.keyed, 'keyed'), start(keys.unkeyed, 'unkeyed')];
+  const kills = async () => {
+    await taken(before + Math.ceil(count * 0.3));
+    await killAndRestart(stage.senders[0]);
+    await taken(before + Math.ceil(count * 0.9));
+    await killAndRestart(stage.senders[1]);
+  };
+  await Promise.all([kills(), ...runs.map(({ done }) => done)]);
+}
+
+/** The messages of a run by status. */
+async function statusesOf(prefix: string): Promise<Record<string, number>> {
+  const rows = await query<{ status: string; count: number }>(
+    'select status, count(*)::int as count from messages where starts_with(to_key, $1) group by status',
+    [prefix],
+  );
+  return Object.fromEntries(rows.map((row) => [row.status, row.count]));
+}
+
+/** Waits until nothing is handed over, and only messages whose outcome is unknown are left. */
+const untilOnlyUnknown = () =>
+  eventually(async () => {
+    const [row] = await query<{ due: number; intents: number }>(
+      `select (select count(*)::int from handovers) as intents,
+         (select count(*)::int from send_queue where due_at <= now() or owner is not null) as due`,
+    );
+    expect(row).toEqual({ due: 0, intents: 0 });
+  }, 90_000);
+
+const byRecipient = (service: CrashService, prefix: string): [string, Taken[]][] => [
+  ...Map.groupBy(
+    service.taken.filter(({ to }) => to.startsWith(prefix)),
+    ({ to }) => to,
+  ),
+];
+
+const repeatedOf = (all: [string, Taken[]][]) => all.filter(([, each]) => each.length > 1);
+const differ = (all: [string, Taken[]][]) =>
+  all.filter(([, each]) => new Set(each.map(({ reference, sha256 }) => reference + sha256)).size > 1);
+
+async function unknownsOf(prefix: string): Promise<number> {
+  const rows = await query(
+    `select distinct e.message_id from message_events e join messages m on m.id = e.message_id
+     where e.type = 'unknown' and starts_with(m.to_key, $1)`,
+    [prefix],
+  );
+  return rows.length;
+}
+
+describe('senders that are killed while two named providers send', () => {
+  if (waits) {
+    it('repeat a message without a callback after two minutes, and not before', async () => {
+      await sendAndKill('silent');
+      await eventually(
+        async () => expect(await statusesOf('silent-unkeyed-')).toEqual({ sent: count }),
+        REPORT_MS + 90_000,
+      );
+      const mails = byRecipient(unkeyed, 'silent-unkeyed-');
+      expect(mails).toHaveLength(count);
+      expect(repeatedOf(mails).length).toBeGreaterThan(0);
+      const waited = repeatedOf(mails).map(([, each]) => (each.at(-1)?.at ?? 0) - (each[0]?.at ?? 0));
+      expect(Math.min(...waited)).toBeGreaterThanOrEqual(REPORT_MS);
+      expect(differ(mails)).toEqual([]);
+      expect(await statusesOf('silent-keyed-')).toEqual({ sent: count });
+    }, 400_000);
+  }
+
+  it('lose nothing, and send nothing twice that a key or a callback settles', async () => {
+    await sendAndKill('told');
+    await untilOnlyUnknown();
+    const [unknownKeyed, unknown] = [await unknownsOf('told-keyed-'), await unknownsOf('told-unkeyed-')];
+    expect(unknownKeyed).toBeGreaterThan(0);
+    expect(unknown).toBeGreaterThan(0);
+
+    unkeyed.startReports();
+    // What the service has is settled by its callbacks. The rest was never sent, and waits for two minutes.
+    await eventually(async () => {
+      const settled = byRecipient(unkeyed, 'told-unkeyed-').length;
+      expect(await statusesOf('told-unkeyed-')).toMatchObject({ delivered: settled });
+    }, 60_000);
+    await query('update send_queue set due_at = now() where owner is null');
+    await eventually(async () => {
+      expect(await statusesOf('told-unkeyed-')).toEqual({ delivered: count });
+      expect(await statusesOf('told-keyed-')).toEqual({ sent: count });
+    }, 90_000);
+
+    const [withKeys, without] = [byRecipient(keyed, 'told-keyed-'), byRecipient(unkeyed, 'told-unkeyed-')];
+    expect([withKeys.length, without.length]).toEqual([count, count]);
+    expect(repeatedOf(without)).toEqual([]);
+    // The service recognizes repetitions: one key for each message, and the same request.
+    expect(new Set(withKeys.flatMap(([, each]) => each.map(({ reference }) => reference))).size).toBe(count);
+    expect(differ(withKeys)).toEqual([]);
+    expect(await query('select 1 from send_queue')).toEqual([]);
+  }, 300_000);
+});
