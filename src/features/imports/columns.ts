@@ -60,6 +60,10 @@ const fieldsOf: Record<ImportKind, readonly ColumnField[]> = {
 
 /** The column with the reasons in the file of failed rows. */
 export const ERROR_COLUMN = 'error';
+/** Columns of our own export of contacts that an import cannot set. They would otherwise become data of the contacts. */
+const EXPORTED_ONLY = ['id', 'uuid', 'subscribed_phone', 'list_ids', 'created_at', 'other_data'];
+/** A header with all of these is that of an export. */
+const EXPORT_MARKS = ['uuid', 'subscribed_email', 'subscribed_phone', 'list_ids'];
 /** Longer names are cut. */
 const MAX_KEY = 200;
 
@@ -92,6 +96,7 @@ export function readColumns(
 ): Column[] {
   const names = header.map((cell, index) => unguardCell(cell).trim() || `column ${index + 1}`);
   const mapped = new Map(Object.entries(mapping).map(([name, to]) => [name.trim().toLowerCase(), to]));
+  const ignored = new Set(EXPORT_MARKS.every((mark) => names.includes(mark)) ? EXPORTED_ONLY : []);
   const taken = new Set<string>();
   const keys = new Set<string>();
   const claim = (field: string): ColumnUse => {
@@ -108,7 +113,7 @@ export function readColumns(
   return names.map((name, index) => {
     const given = uses[index];
     if (given !== undefined) return { name, use: given };
-    if (simplified(name) === ERROR_COLUMN) return { name, use: null };
+    if (simplified(name) === ERROR_COLUMN || ignored.has(name)) return { name, use: null };
     const field = recognize(name, kind);
     const use = (field && claim(field)) ?? (kind === 'contacts' ? { data: dataKey(name, keys) } : null);
     return { name, use };

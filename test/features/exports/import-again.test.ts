@@ -1,0 +1,20 @@
+import { expect, it } from '@jest/globals';
+import { contactHeader } from '../../../src/features/exports/contacts.ts';
+import { readColumns } from '../../../src/features/imports/columns.ts';
+
+const used = (header: string[]) =>
+  readColumns(header, 'contacts', {}).flatMap(({ use }) => {
+    if (use === null) return [];
+    return 'field' in use ? [use.field] : [`data.${use.data}`];
+  });
+
+it('imports an exported file of contacts with its fields and data, and nothing else', () => {
+  expect(used(contactHeader(['id', 'plan']))).toEqual([
+    ...['email', 'phone', 'first_name', 'last_name', 'country_code', 'source', 'subscribed'],
+    ...['data.id', 'data.plan'],
+  ]);
+});
+
+it('imports such columns of other files as data', () => {
+  expect(used(['id', 'email', 'created_at'])).toEqual(['data.id', 'email', 'data.created_at']);
+});
