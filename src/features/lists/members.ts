@@ -87,22 +87,45 @@ export async function replaceLists(
   });
 }
 
-/**
- * Returns the lists of contacts in ascending order. A contact that is in none is absent.
- * @param contactIds contacts of the caller's brand
- */
-export async function listIdsOf(
-  db: Queryable,
-  contactIds: readonly number[],
-): Promise<Map<number, number[]>> {
-  if (contactIds.length === 0) return new Map();
-  const { rows } = await db.query<{ contact_id: number; list_ids: number[] }>({
-    name: 'lists_of_contacts',
+/** Removes a contact from lists. */
+export async function leaveLists(
+  trx: Queryable,
+  contactId: number,
+  listIds: readonly number[],
+): Promise<void> {
+  await trx.query({
+    name: 'leave_lists',
     text: `
-    select m.contact_id, array_agg(m.list_id order by m.list_id) as list_ids
-    from list_members m join lists l on l.id = m.list_id and l.removed_at is null
-    where m.contact_id = any($1) group by m.contact_id`,
-    values: [contactIds],
+    with found as materialized (
+      select m.list_id from list_members m
+      where m.contact_id = $1 and m.list_id = any($2) order by m.list_id for update
+    )
+    delete from list_members m using found f where m.list_id = f.list_id and m.contact_id = $1`,
+    values: [contactId, listIds],
   });
-  return new Map(rows.map((row) => [row.contact_id, row.list_ids]));
+}
+
+/** A list as its members see it. */
+export interface ListOfContact {
+  id: number;
+  name: string;
+  description: string | null;
+}
+
+/** Returns lists that a contact of the brand is in, by name. */
+export async function listsOf(
+  db: Queryable,
+  brandId: number,
+  contactId: number,
+  limit: number,
+): Promise<ListOfContact[]> {
+  const { rows } = await db.query<ListOfContact>({
+    name: 'lists_of_contact',
+    text: `
+    select l.id, l.name, l.description
+    from list_members m join lists l on l.id = m.list_id and l.removed_at is null
+    where m.contact_id = $2 and l.brand_id = $1 order by lower(l.name), l.id limit $3`,
+    values: [brandId, contactId, limit],
+  });
+  return rows;
 }

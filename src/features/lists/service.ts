@@ -17,7 +17,7 @@ import {
 import type { ChangeListBody, ContactList, CreateListBody, ListListsQuery } from './schema.ts';
 
 export { countOf } from './counts.ts';
-export { addToLists, listIdsOf, replaceLists } from './members.ts';
+export { addToLists, leaveLists, type ListOfContact, listsOf, replaceLists } from './members.ts';
 
 function presentList(row: ListRow, contactsCount: number): ContactList {
   return {

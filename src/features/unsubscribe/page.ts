@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { RawResult } from '../../platform/http/route.ts';
+import type { Preferences } from './preferences.ts';
 
 /** What a page shows of the brand. */
 export interface PageBrand {
@@ -59,7 +60,12 @@ function styleOf(brand: PageBrand): string {
     strong { overflow-wrap: anywhere; }
     button { min-height: 3rem; padding: 0 1.5rem; border: 2px solid ${text}; border-radius: 0.25rem;
       background: ${button}; color: ${readable('#ffffff', button)}; font: inherit; cursor: pointer; }
-    button:focus-visible { outline: 3px solid ${text}; outline-offset: 3px; }
+    fieldset { margin: 0 0 1.5rem; padding: 0; border: 0; }
+    legend { padding: 0; font-weight: bold; }
+    label { display: block; padding: 0.75rem 0; overflow-wrap: anywhere; }
+    input { width: 1.25rem; height: 1.25rem; margin: 0 0.5rem 0 0; vertical-align: middle; }
+    small { display: block; padding-left: 1.75rem; font-size: 1rem; }
+    button:focus-visible, input:focus-visible { outline: 3px solid ${text}; outline-offset: 3px; }
   `;
 }
 
@@ -144,5 +150,48 @@ export function unknownPage(): RawResult {
     plain,
     'This link does not work',
     '<p>It may be incomplete. Open it from the email once more, or answer the email and ask to be removed.</p>',
+  );
+}
+
+function listsForm({ lists }: Preferences): string {
+  if (lists.length === 0) return '';
+  const boxes = lists.map(({ id, name, description }) => {
+    const more = description === null ? '' : `<small>${escape(description)}</small>`;
+    return `<input type="hidden" name="shown" value="${id}">
+<label><input type="checkbox" name="list" value="${id}" checked>${escape(name)}${more}</label>`;
+  });
+  return `<form method="post">
+<fieldset>
+<legend>Lists that you are on</legend>
+${boxes.join('\n')}
+</fieldset>
+<p>Clear the box of each list that you want to leave.</p>
+<button type="submit" name="action" value="save">Save</button>
+</form>
+`;
+}
+
+/**
+ * Shows the lists of a contact, and offers to leave them or all mail of the brand. Its forms post to its own address.
+ * @param saved whether to confirm that the lists were changed
+ */
+export function preferencePage(brand: PageBrand, preferences: Preferences, saved: boolean): RawResult {
+  const { address, subscribed, lists } = preferences;
+  const from = escape(nameOf(brand));
+  const confirmation = saved ? '<p role="status">Your choice is saved.</p>\n' : '';
+  const who = address === null ? '' : `<p>These are the settings of ${recipient(address)}.</p>\n`;
+  const isOut = address !== null && !subscribed;
+  const all = isOut
+    ? `<p>${recipient(address)} is unsubscribed from all newsletters of ${from}.</p>`
+    : `<form method="post">
+<p>${lists.length > 0 ? 'Or receive' : 'Receive'} no more newsletters from ${from} at all. Receipts and other messages about your account may still
+arrive.</p>
+<button type="submit" name="action" value="unsubscribe">Unsubscribe from everything</button>
+</form>`;
+  return page(
+    200,
+    brand,
+    `Your newsletters from ${nameOf(brand)}`,
+    `${confirmation}${who}${listsForm(preferences)}${all}`,
   );
 }

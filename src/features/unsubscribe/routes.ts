@@ -11,8 +11,10 @@ import {
   type RouteInput,
 } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
-import { askPage, donePage, unknownPage } from './page.ts';
+import { askPage, donePage, preferencePage, unknownPage } from './page.ts';
+import { createPreferences, readPreferenceForm } from './preferences.ts';
 import { createUnsubscribe, type Unsubscriber } from './service.ts';
+import type { LinkPurpose } from './tokens.ts';
 
 export interface UnsubscribeRouteDeps {
   config: Pick<Config, 'TRUSTED_PROXIES' | 'SUPPRESS_PLUS_ADDRESSES'>;
@@ -29,7 +31,6 @@ const params = z.strictObject({ token: z.string() });
 type UnsubscribeInput = RouteInput<z.output<typeof params>>;
 
 const facts = {
-  path: '/unsubscribe/:token',
   tag: 'Unsubscribe',
   auth: 'none',
   opaque: true,
@@ -38,25 +39,26 @@ const facts = {
   responses: { 200: { description: 'A page.', schema: null, contentType: 'text/html' } },
 } as const;
 
-/**
- * The page of an unsubscribe link, and one-click unsubscribe (RFC 8058). Scanners fetch links, so only a POST acts, with
- * whatever body.
- */
-export function createUnsubscribeRoutes(deps: UnsubscribeRouteDeps): RouteDefinition[] {
-  const { config, database, keyring, rateLimiter } = deps;
-  const { pool } = database;
-  const fence = createRecipientFence(pool);
-  const links = createUnsubscribe({ pool, keyring, fence, plusAddresses: config.SUPPRESS_PLUS_ADDRESSES });
-  const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
+type Links = ReturnType<typeof createUnsubscribe>;
+type PreferenceActions = ReturnType<typeof createPreferences>;
 
-  /** @throws AppError rate_limited */
-  async function withLink(
-    { ctx, params: { token } }: UnsubscribeInput,
-    answer: (found: Unsubscriber) => RawResult | Promise<RawResult>,
-  ): Promise<RawResult> {
+/** Finds who a link belongs to, and answers with a page. */
+type WithLink = (
+  input: UnsubscribeInput,
+  answer: (found: Unsubscriber) => RawResult | Promise<RawResult>,
+) => Promise<RawResult>;
+
+/** @returns a function that throws AppError rate_limited */
+function createWithLink(
+  links: Links,
+  { config, rateLimiter }: Pick<UnsubscribeRouteDeps, 'config' | 'rateLimiter'>,
+  purpose: LinkPurpose,
+): WithLink {
+  const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
+  return async ({ ctx, params: { token } }, answer) => {
     const network = clientNetwork(clientAddress(ctx.req));
     // The limit of a network may need the database, so only genuine links are counted in it.
-    const target = links.verify(token);
+    const target = links.verify(token, purpose);
     if (target) {
       await rateLimiter.request(`unsubscribe from ${network}`, REQUESTS_PER_SECOND);
       const found = await links.find(target);
@@ -64,11 +66,15 @@ export function createUnsubscribeRoutes(deps: UnsubscribeRouteDeps): RouteDefini
     }
     rateLimiter.unknownSecret(network);
     return unknownPage();
-  }
+  };
+}
 
+function unsubscribeRoutes(links: Links, withLink: WithLink): RouteDefinition[] {
+  const path = '/unsubscribe/:token';
   return [
     defineRoute({
       ...facts,
+      path,
       method: 'GET',
       operationId: 'showUnsubscribe',
       summary: 'Ask whether to unsubscribe',
@@ -76,6 +82,7 @@ export function createUnsubscribeRoutes(deps: UnsubscribeRouteDeps): RouteDefini
     }),
     defineRoute({
       ...facts,
+      path,
       method: 'POST',
       operationId: 'unsubscribe',
       summary: 'Unsubscribe',
@@ -86,5 +93,67 @@ export function createUnsubscribeRoutes(deps: UnsubscribeRouteDeps): RouteDefini
           return donePage(found.brand, found.address);
         }),
     }),
+  ];
+}
+
+function preferenceRoutes(
+  links: Links,
+  preferences: PreferenceActions,
+  withLink: WithLink,
+): RouteDefinition[] {
+  const path = '/preferences/:token';
+  const show = async ({ brand, target }: Unsubscriber, saved: boolean) =>
+    preferencePage(brand, await preferences.find(target), saved);
+
+  /** An address that is no contact's any more is unsubscribed by the HMAC in the link. */
+  async function unsubscribe(found: Unsubscriber): Promise<RawResult> {
+    const { contactId, address } = await preferences.find(found.target);
+    if (contactId === null) await links.unsubscribe({ ...found, address: null });
+    else await preferences.unsubscribe(found.target, contactId);
+    return donePage(found.brand, address);
+  }
+
+  async function change(found: Unsubscriber, body: Buffer | null): Promise<RawResult> {
+    const wanted = readPreferenceForm(body);
+    if (wanted?.kind === 'unsubscribe') return unsubscribe(found);
+    const { contactId } = await preferences.find(found.target);
+    if (wanted && contactId !== null) await preferences.leave(contactId, wanted.listIds);
+    return show(found, wanted !== null);
+  }
+
+  return [
+    defineRoute({
+      ...facts,
+      path,
+      method: 'GET',
+      operationId: 'showPreferences',
+      summary: 'Show the lists of a contact',
+      handler: (input) => withLink(input, (found) => show(found, false)),
+    }),
+    defineRoute({
+      ...facts,
+      path,
+      method: 'POST',
+      operationId: 'changePreferences',
+      summary: 'Leave lists, or unsubscribe from everything',
+      idempotency: 'none',
+      handler: (input) => withLink(input, (found) => change(found, input.bytes)),
+    }),
+  ];
+}
+
+/**
+ * The page of an unsubscribe link, one-click unsubscribe (RFC 8058), and the preference page. Scanners fetch links, so
+ * only a POST acts: one-click unsubscribe with whatever body, the preference page with that of its forms.
+ */
+export function createUnsubscribeRoutes(deps: UnsubscribeRouteDeps): RouteDefinition[] {
+  const { config, database, keyring } = deps;
+  const { pool } = database;
+  const fence = createRecipientFence(pool);
+  const linkDeps = { pool, keyring, fence, plusAddresses: config.SUPPRESS_PLUS_ADDRESSES };
+  const links = createUnsubscribe(linkDeps);
+  return [
+    ...unsubscribeRoutes(links, createWithLink(links, deps, 'unsubscribe')),
+    ...preferenceRoutes(links, createPreferences(linkDeps), createWithLink(links, deps, 'preferences')),
   ];
 }

@@ -6,7 +6,14 @@ import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { setSubscription } from '../contacts/service.ts';
 import type { PageBrand } from './page.ts';
-import { parseUnsubscribeToken, type UnsubscribeTarget, unsubscribeToken } from './tokens.ts';
+import {
+  type LinkPurpose,
+  parseUnsubscribeToken,
+  type UnsubscribeTarget,
+  unsubscribeToken,
+} from './tokens.ts';
+
+export { type PreferenceContact, preferenceUrl } from './preferences.ts';
 
 /** A recipient of a brand, and the message or contact that the link is made for. */
 export interface UnsubscribeRecipient {
@@ -92,7 +99,8 @@ async function findAddress(
 export function createUnsubscribe({ pool, keyring, fence, plusAddresses }: UnsubscribeDeps) {
   return {
     /** Needs no I/O. @returns null if the link is not genuine */
-    verify: (token: string): UnsubscribeTarget | null => parseUnsubscribeToken(keyring, token),
+    verify: (token: string, purpose?: LinkPurpose): UnsubscribeTarget | null =>
+      parseUnsubscribeToken(keyring, token, purpose),
 
     /** @returns null if the brand no longer exists */
     async find(target: UnsubscribeTarget): Promise<Unsubscriber | null> {

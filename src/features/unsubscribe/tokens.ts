@@ -17,30 +17,41 @@ const MAC_BYTES = 16;
 const TOKEN =
   /^([0-9a-z]{1,11})-([0-9a-z]{1,11})-([mc])([0-9a-z]{1,11})-([A-Za-z0-9_-]{43})-([A-Za-z0-9_-]{22})$/;
 
-function macOf(key: Buffer, content: string): Buffer {
-  return createHmac('sha256', key).update(`unsubscribe:${content}`).digest().subarray(0, MAC_BYTES);
+/** What a link is for: a token of one purpose is not accepted for another. */
+export type LinkPurpose = 'unsubscribe' | 'preferences';
+
+function macOf(key: Buffer, content: string, purpose: LinkPurpose): Buffer {
+  return createHmac('sha256', key).update(`${purpose}:${content}`).digest().subarray(0, MAC_BYTES);
 }
 
 /** Makes the token of an unsubscribe link. It has no address, and a MAC of 128 bits over everything else. */
-export function unsubscribeToken(keyring: TokenKeys, target: UnsubscribeTarget): string {
+export function unsubscribeToken(
+  keyring: TokenKeys,
+  target: UnsubscribeTarget,
+  purpose: LinkPurpose = 'unsubscribe',
+): string {
   const { accountId, brandId, source, addressHash } = target;
   const id =
     'messageId' in source ? `m${source.messageId.toString(36)}` : `c${source.contactId.toString(36)}`;
   const content = [accountId.toString(36), brandId.toString(36), id, addressHash.toString('base64url')].join(
     '-',
   );
-  return `${content}-${macOf(keyring.subkey('unsubscribe').key, content).toString('base64url')}`;
+  return `${content}-${macOf(keyring.subkey('unsubscribe').key, content, purpose).toString('base64url')}`;
 }
 
-/** @returns null unless the token was made with one of the accepted secrets */
-export function parseUnsubscribeToken(keyring: TokenKeys, token: string): UnsubscribeTarget | null {
+/** @returns null unless the token was made for this purpose, with one of the accepted secrets */
+export function parseUnsubscribeToken(
+  keyring: TokenKeys,
+  token: string,
+  purpose: LinkPurpose = 'unsubscribe',
+): UnsubscribeTarget | null {
   const [, account, brand, kind, id, hash, mac] = TOKEN.exec(token) ?? [];
   if (!account || !brand || !kind || !id || !hash || !mac) return null;
   const content = token.slice(0, -mac.length - 1);
   const given = Buffer.from(mac, 'base64url');
   const isGenuine = keyring
     .accepted('unsubscribe')
-    .some(({ key }) => timingSafeEqual(macOf(key, content), given));
+    .some(({ key }) => timingSafeEqual(macOf(key, content, purpose), given));
   if (!isGenuine) return null;
   const number = parseInt(id, 36);
   return {

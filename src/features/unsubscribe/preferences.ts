@@ -1,0 +1,127 @@
+/** The page on which a contact leaves lists of a brand, or unsubscribes from all of its mail. */
+import type pg from 'pg';
+import { optOutHashes } from '../../delivery/opt-outs.ts';
+import type { RecipientFence } from '../../delivery/recipient-fence.ts';
+import { inTransaction } from '../../platform/db/queryable.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { setSubscription } from '../contacts/service.ts';
+import { leaveLists, type ListOfContact, listsOf } from '../lists/service.ts';
+import { type UnsubscribeTarget, unsubscribeToken } from './tokens.ts';
+
+/** A contact of a brand with its email address. */
+export interface PreferenceContact {
+  accountId: number;
+  brandId: number;
+  contactId: number;
+  address: string;
+}
+
+/**
+ * Makes the address of a contact's preference page. It works until APP_SECRET and APP_SECRET_PREVIOUS have both changed;
+ * if the contact has another address by then, it unsubscribes the former one and shows no lists.
+ * @param publicUrl base address of the API, without a trailing slash
+ * @returns null if the text is not an email address
+ */
+export function preferenceUrl(
+  keyring: Pick<Keyring, 'subkey' | 'accepted'>,
+  publicUrl: string,
+  { accountId, brandId, contactId, address }: PreferenceContact,
+): string | null {
+  const [addressHash] = optOutHashes(keyring, { brandId, channel: 'email', address });
+  if (!addressHash) return null;
+  const target = { accountId, brandId, source: { contactId }, addressHash };
+  return `${publicUrl}/preferences/${unsubscribeToken(keyring, target, 'preferences')}`;
+}
+
+/** What the form of the page asks for. */
+export type PreferenceChange = { kind: 'unsubscribe' } | { kind: 'leave'; listIds: number[] };
+
+/** At most as many lists as the page shows. */
+export const MAX_SHOWN_LISTS = 200;
+
+function numbersOf(fields: URLSearchParams, name: string): number[] {
+  const numbers = fields.getAll(name).slice(0, MAX_SHOWN_LISTS).map(Number);
+  return numbers.filter((id) => Number.isSafeInteger(id) && id > 0);
+}
+
+/**
+ * Reads the form. A browser does not send boxes that are not checked, so the form names all lists that it shows: lists
+ * that the contact joined since then stay.
+ * @returns null if it asks for nothing, such as a POST of a mail service
+ */
+export function readPreferenceForm(body: Buffer | null): PreferenceChange | null {
+  const fields = new URLSearchParams(body?.toString('utf8') ?? '');
+  const action = fields.get('action');
+  if (action === 'unsubscribe') return { kind: 'unsubscribe' };
+  if (action !== 'save') return null;
+  const kept = new Set(numbersOf(fields, 'list'));
+  return { kind: 'leave', listIds: numbersOf(fields, 'shown').filter((id) => !kept.has(id)) };
+}
+
+/** The contact that a link is for, as the page shows it. */
+export interface Preferences {
+  /** Null, with the address and all lists: it was removed, or has another address by now. */
+  contactId: number | null;
+  address: string | null;
+  subscribed: boolean;
+  /** At most {@link MAX_SHOWN_LISTS}. */
+  lists: ListOfContact[];
+}
+
+const UNKNOWN: Preferences = { contactId: null, address: null, subscribed: false, lists: [] };
+
+interface PreferenceDeps {
+  pool: pg.Pool;
+  keyring: Pick<Keyring, 'subkey' | 'accepted'>;
+  fence: RecipientFence;
+  /** The setting SUPPRESS_PLUS_ADDRESSES. */
+  plusAddresses: boolean;
+}
+
+/** Whether a link was made for this address. */
+function isAddressOf({ keyring }: PreferenceDeps, target: UnsubscribeTarget, address: string): boolean {
+  return keyring.accepted('opt-out').some((subkey) => {
+    const by = { subkey: () => subkey, accepted: () => [subkey] };
+    const [hash] = optOutHashes(by, { brandId: target.brandId, channel: 'email', address });
+    return hash?.equals(target.addressHash) ?? false;
+  });
+}
+
+/** Finds and changes what the contact of a link receives. */
+export function createPreferences(deps: PreferenceDeps) {
+  const { pool, fence } = deps;
+  return {
+    async find(target: UnsubscribeTarget): Promise<Preferences> {
+      const { brandId, source } = target;
+      if (!('contactId' in source)) return UNKNOWN;
+      const { contactId } = source;
+      const [lists, { rows }] = await Promise.all([
+        listsOf(pool, brandId, contactId, MAX_SHOWN_LISTS),
+        pool.query<{ email: string | null; email_subscribed: boolean }>(
+          'select email, email_subscribed from contacts where id = $1 and brand_id = $2',
+          [contactId, brandId],
+        ),
+      ]);
+      const { email: address = null, email_subscribed: subscribed = false } = rows[0] ?? {};
+      if (address === null || !isAddressOf(deps, target, address)) return UNKNOWN;
+      return { contactId, address, subscribed, lists };
+    },
+
+    async leave(contactId: number, listIds: readonly number[]): Promise<void> {
+      await inTransaction(pool, (trx) => leaveLists(trx, contactId, listIds));
+    },
+
+    /** Afterwards, only batches that were already intended can leave. */
+    async unsubscribe({ accountId, brandId }: UnsubscribeTarget, contactId: number): Promise<void> {
+      const change = {
+        accountId,
+        brandId,
+        channel: 'email',
+        subscribed: false,
+        source: 'one_click',
+      } as const;
+      await inTransaction(pool, (trx) => setSubscription(trx, deps, { ...change, of: { contactId } }));
+      await fence.wait(accountId);
+    },
+  };
+}
