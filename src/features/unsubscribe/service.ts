@@ -13,7 +13,7 @@ import {
   unsubscribeToken,
 } from './tokens.ts';
 
-export { type PreferenceContact, preferenceUrl } from './preferences.ts';
+export { preferenceUrl } from './preferences.ts';
 
 /** A recipient of a brand, and the message or contact that the link is made for. */
 export interface UnsubscribeRecipient {
