@@ -53,7 +53,7 @@ function urlBy(by = keyring): string {
 const get = async (url = urlBy()) => (await fetch(url)).text();
 
 async function post(fields: [string, string | number][], url = urlBy()): Promise<[number, string]> {
-  const body = new URLSearchParams(fields.map(([name, value]) => [name, String(value)]));
+  const body = new URLSearchParams(fields.map(([name, value]): [string, string] => [name, String(value)]));
   const response = await fetch(url, { method: 'POST', body });
   return [response.status, await response.text()];
 }
