@@ -150,7 +150,11 @@ async function inspect(deps: ImportRunDeps, row: ImportRecord, open: OpenFile, a
 }
 
 /** Reads the file from a place on, in chunks. */
-async function* readChunks(open: OpenFile, layout: Layout, from: CsvPosition): AsyncGenerator<Chunk> {
+async function* readChunks(
+  open: OpenFile,
+  layout: Layout,
+  from: CsvPosition,
+): AsyncGenerator<Chunk, undefined> {
   let chunk: Chunk = { rows: [], from, next: from };
   for await (const records of readCsv(open, layout, from)) {
     for (const record of records) {
@@ -163,6 +167,7 @@ async function* readChunks(open: OpenFile, layout: Layout, from: CsvPosition): A
     }
   }
   if (chunk.rows.length > 0) yield chunk;
+  return undefined;
 }
 
 async function commitWithRetries(
