@@ -5,7 +5,6 @@ import { createOptOutRecording } from '../../src/delivery/refused-opt-outs.ts';
 import type { BatchMessage } from '../../src/delivery/send/batch.ts';
 import { createSmsChannel } from '../../src/delivery/send/hand-over.ts';
 import { recordRefusedOptOut } from '../../src/features/contacts/service.ts';
-import type { Queryable } from '../../src/platform/db/queryable.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { answerJson, type ProviderApi, startProviderApi } from '../support/provider-api.ts';
@@ -45,7 +44,7 @@ function openChannel(warnings: unknown[], db: Pick<TestDatabase['database']['poo
     provider,
     keyring.subkey('reference').key,
     share,
-    createOptOutRecording((refused) => recordRefusedOptOut(db as Queryable, keyring, refused), log),
+    createOptOutRecording((refused) => recordRefusedOptOut(db, keyring, refused), log),
   );
 }
 

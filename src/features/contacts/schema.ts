@@ -17,7 +17,6 @@ export const channelKinds = ['email', 'phone'] as const;
 export type ChannelKind = (typeof channelKinds)[number];
 
 export const verificationStatuses = ['verified', 'suppressed', 'unverified'] as const;
-export type VerificationStatus = (typeof verificationStatuses)[number];
 
 const when = z.iso.datetime();
 const jsonObject = z.record(z.string(), z.unknown());

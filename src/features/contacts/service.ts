@@ -5,19 +5,12 @@ import { type ContactKeys, findContacts, findIds } from './model.ts';
 import { presentContact } from './presenter.ts';
 import type { Contact } from './schema.ts';
 
-export {
-  type ChangedSubscription,
-  type ConsentDeps,
-  lockConsent,
-  recordRefusedOptOut,
-  setSubscription,
-  type SubscriptionChange,
-} from './consent.ts';
+export { type ConsentDeps, recordRefusedOptOut, setSubscription } from './consent.ts';
 export { type BulkProblem, bulkUpsertContacts } from './bulk.ts';
-export { type EmailToEnsure, ensureContacts, type EnsuredContact } from './ensure.ts';
+export { ensureContacts } from './ensure.ts';
 export { type ContactScope, countDataKeys, highestContactId, scanContacts } from './scan.ts';
 export type { ContactKeys };
-export type { RemovalStep, RemovedContact } from './removal-work.ts';
+export type { RemovalStep } from './removal-work.ts';
 
 /** Contacts of a brand, by what they were asked for. */
 export interface FoundContacts {
