@@ -20,6 +20,7 @@ import { textFromHtml } from '../src/delivery/mime/text-from-html.ts';
 import { trackHtml } from '../src/delivery/mime/tracked-html.ts';
 import { countSegments } from '../src/delivery/sms-segments.ts';
 import { scanData, stuffDots } from '../src/delivery/smtp/message-data.ts';
+import { describeClient, findUtm } from '../src/features/contact-events/enrichment.ts';
 import { malformedHeaderErrors, malformedTagErrors } from '../src/features/messages/headers-and-tags.ts';
 import { numberOf, timeOf } from '../src/features/segments/json-values.ts';
 import { parseFilters } from '../src/features/segments/parse.ts';
@@ -79,6 +80,8 @@ function multipart(filename: string, file: string): Promise<unknown> {
   });
 }
 
+let described = 0;
+
 /** The functions, with the longest text that reaches each of them, or with a large part of it. */
 const functions: Record<string, [limit: number, run: (text: string) => unknown]> = {
   formatTextField: [10_000, (text) => formatTextField('X-A', text)],
@@ -118,6 +121,9 @@ const functions: Record<string, [limit: number, run: (text: string) => unknown]>
   'parseEmailAddress with a name': [1_000, (text) => parseEmailAddress(`"${text}" <a@b.co>`)],
   'parseEmailAddress with a domain': [1_000, (text) => parseEmailAddress(`a@${text}`)],
   parsePhone: [1_000, (text) => parsePhone(`+1${text}`)],
+  // A number before the text, because results are cached.
+  describeClient: [500, (text) => describeClient(`${(described += 1)} ${text}`.slice(0, text.length))],
+  'findUtm of a query': [2_048, (text) => findUtm({}, { referrer: `https://a.co/?utm_source=${text}` })],
   parseReturnPath: [1_000, (text) => parseReturnPath([Buffer.alloc(32)], `b-${text}`)],
   classifyBounce: [64 * KB, (text) => classifyBounce({ code: 550, enhanced: null, text, stage: 'report' })],
   'classifyBounce of a temporary refusal': [

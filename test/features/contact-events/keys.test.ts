@@ -76,6 +76,7 @@ describe('an idempotency key', () => {
     const [contact_id] = await insertContacts(api.database.pool, api.other, 1);
     const other = await track({ idempotency_key: 'shared', contact_id }, { token: api.other.apiKey });
     const ids = [live, test, other].map(({ status, body }) => [status, body.id]);
+    expect(ids.map(([status]) => status)).toEqual([201, 201, 201]);
     expect(new Set(ids.map(String)).size).toBe(3);
     const replays = [
       await track({ idempotency_key: 'shared' }),
