@@ -335,23 +335,19 @@ describe('the listener', () => {
     await other.stop();
   });
 
+  async function talkUntilClosed(socket: net.Socket): Promise<void> {
+    const talking = setInterval(() => socket.write('NOOP\r\n'), 20);
+    socket.on('error', () => undefined);
+    // A reset ends the connection, too, so this must not fail for an error.
+    await new Promise((done) => socket.once('close', done));
+    clearInterval(talking);
+  }
+
   it('ends a connection that does not reach DATA in time, even if the client goes on talking', () =>
-    limited({ untilDataMs: 300 }, async (port) => {
-      const { socket } = await greeting(port);
-      const talking = setInterval(() => socket.write('NOOP\r\n'), 20);
-      socket.on('error', () => undefined);
-      await once(socket, 'close');
-      clearInterval(talking);
-    }));
+    limited({ untilDataMs: 300 }, async (port) => talkUntilClosed((await greeting(port)).socket)));
 
   it('ends a connection after its lifetime, even if the client goes on talking', () =>
-    limited({ lifetimeMs: 300 }, async (port) => {
-      const { socket } = await greeting(port);
-      const talking = setInterval(() => socket.write('NOOP\r\n'), 20);
-      socket.on('error', () => undefined);
-      await once(socket, 'close');
-      clearInterval(talking);
-    }));
+    limited({ lifetimeMs: 300 }, async (port) => talkUntilClosed((await greeting(port)).socket)));
 
   it('offers STARTTLS with a certificate, and only then', async () => {
     const file = (name: string) =>
