@@ -2,20 +2,22 @@ import type pg from 'pg';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { readPhone } from '../../delivery/addresses/phone.ts';
 import { AppError, invalid } from '../../errors.ts';
+import { type HeavyReads, HEAVY_READ_MS, isStatementTimeout } from '../../platform/db/heavy-reads.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, EXACT_UP_TO, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
-import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import { onClient, type Queryable } from '../../platform/db/queryable.ts';
 import { countOf } from '../lists/service.ts';
 import { segmentCondition } from '../segments/service.ts';
 import { type ContactRow, contactRowsSql, suppressedSql } from './model.ts';
 import { presentContact } from './presenter.ts';
 import type { Contact, ListContactsQuery } from './schema.ts';
 
-/** A page that takes longer is refused. */
-export const PAGE_LIMIT_MS = 5_000;
-/** A count that takes longer is estimated. */
-const COUNT_LIMIT_MS = 2_000;
-const QUERY_CANCELED = '57014';
+/** How long the statements of a list may take. A slower page is refused, a slower count is estimated. */
+export interface ListLimits {
+  pageMs: number;
+  countMs: number;
+}
+const LIMITS: ListLimits = { pageMs: HEAVY_READ_MS, countMs: 2_000 };
 
 export type ContactFilters = Omit<ListContactsQuery, 'page' | 'limit' | 'after'>;
 
@@ -83,14 +85,14 @@ export function conditionsOf({ brandId }: BrandScope, filters: ContactFilters): 
 
 /** @throws AppError validation_error if the brand has no such segment */
 async function withSegment(
-  pool: pg.Pool,
+  db: Queryable,
   { brandId }: BrandScope,
   { sql, values }: Conditions,
   segmentId: number | undefined,
 ): Promise<Conditions> {
   if (segmentId === undefined) return { sql, values };
   const audience = { brandId, asOf: new Date() };
-  const segment = await segmentCondition(pool, audience, segmentId, values.length + 1).catch(
+  const segment = await segmentCondition(db, audience, segmentId, values.length + 1).catch(
     (error: unknown) => {
       if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
       throw invalid({ segment_id: ['is not a segment of the brand'] });
@@ -107,63 +109,80 @@ async function findPage(db: Queryable, { sql, values }: Conditions, page: Page):
   return rows;
 }
 
-const isCanceled = (error: unknown) => (error as { code?: string }).code === QUERY_CANCELED;
-
-/** Runs `work` in a transaction whose statements end after a time. @returns null if one took longer */
+/** Runs `work` with a limit for each of its statements, in a transaction. @returns null if one took longer */
 async function withLimit<T>(
-  pool: pg.Pool,
+  client: Queryable,
   ms: number,
   work: (trx: Queryable) => Promise<T>,
 ): Promise<T | null> {
-  return inTransaction(pool, async (trx) => {
-    await trx.query(`set local statement_timeout = ${ms}`);
-    return work(trx);
-  }).catch((error: unknown) => {
-    if (isCanceled(error)) return null;
+  await client.query(`begin; set local statement_timeout = ${ms}`);
+  try {
+    return await work(client);
+  } catch (error) {
+    if (isStatementTimeout(error)) return null;
     throw error;
-  });
+  } finally {
+    await client.query('rollback');
+  }
 }
 
-/** The counts that are kept need no look at the contacts. */
-async function keptCount(
-  pool: pg.Pool,
+const namesOf = (filters: ContactFilters): string[] =>
+  Object.entries(filters).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+
+async function count(
+  db: Queryable,
   { brandId }: BrandScope,
-  filters: ContactFilters,
-): Promise<RowCount | null> {
-  const given = Object.entries(filters).filter(([, value]) => value !== undefined);
-  if (given.length > 0) return null;
-  return { total: (await countOf(pool, 'brand', [brandId])).get(brandId) ?? 0 };
-}
-
-async function count(pool: pg.Pool, { sql, values }: Conditions): Promise<RowCount> {
+  { sql, values }: Conditions,
+  isFiltered: boolean,
+  countMs: number,
+): Promise<RowCount> {
+  // The count of all contacts is kept.
+  if (!isFiltered) return { total: (await countOf(db, 'brand', [brandId])).get(brandId) ?? 0 };
   const source = `contacts c where ${sql}`;
-  const counted = await withLimit(pool, COUNT_LIMIT_MS, (trx) => countRows(trx, source, values));
+  const counted = await withLimit(db, countMs, (trx) => countRows(trx, source, values));
   if (counted) return counted;
-  const planned = await plannedRows(pool, source, values);
+  const planned = await plannedRows(db, source, values);
   return { total: Math.min(Math.max(planned, 1), Math.max(planned, EXACT_UP_TO)), estimated: true };
 }
 
+function tooSlow(filters: string[]): AppError {
+  const slowest = ['search', 'segment_id'].find((name) => filters.includes(name)) ?? filters[0] ?? 'page';
+  const seconds = HEAVY_READ_MS / 1_000;
+  return invalid({
+    [slowest]: [`takes longer than ${seconds} seconds: add a filter that fewer contacts match`],
+  });
+}
+
+/** Filters that one look-up in an index answers. With any other, many contacts may be read. */
+const QUICK = ['email', 'phone'];
+
+/** The connections that lists of contacts are read on. */
+export interface ListDeps {
+  pool: pg.Pool;
+  heavyReads: HeavyReads;
+}
+
 /**
- * Finds one page of a brand's contacts, newest first, and counts them. The page is one statement, whatever it shows.
- * @throws AppError validation_error if the filters take longer than {@link PAGE_LIMIT_MS}
+ * Finds one page of a brand's contacts, newest first, and counts them. The page is one statement for any number of
+ * contacts.
+ * @throws AppError validation_error if the filters take longer than five seconds; rate_limited if the account reads many
+ *   filtered lists at once
  */
-export async function listContacts(
-  pool: pg.Pool,
+export function listContacts(
+  { pool, heavyReads }: ListDeps,
   tenant: BrandScope,
   filters: ContactFilters,
   page: Page,
+  { pageMs, countMs }: ListLimits = LIMITS,
 ): Promise<{ contacts: Contact[]; count: RowCount }> {
-  const conditions = await withSegment(pool, tenant, conditionsOf(tenant, filters), filters.segment_id);
-  const kept = await keptCount(pool, tenant, filters);
-  const [rows, counted] = await Promise.all([
-    withLimit(pool, PAGE_LIMIT_MS, (trx) => findPage(trx, conditions, page)),
-    kept ?? count(pool, conditions),
-  ]);
-  if (rows) return { contacts: rows.map(presentContact), count: counted };
-  const named = Object.entries(filters).find(([name, value]) => name === 'search' && value !== undefined);
-  throw invalid({
-    [named?.[0] ?? 'query']: [
-      `takes longer than ${PAGE_LIMIT_MS / 1_000} seconds: add a filter that fewer contacts match`,
-    ],
-  });
+  const names = namesOf(filters);
+  const read = async (client: Queryable) => {
+    const conditions = await withSegment(client, tenant, conditionsOf(tenant, filters), filters.segment_id);
+    const rows = await withLimit(client, pageMs, (trx) => findPage(trx, conditions, page));
+    if (!rows) throw tooSlow(names);
+    const counted = await count(client, tenant, conditions, names.length > 0, countMs);
+    return { contacts: rows.map(presentContact), count: counted };
+  };
+  const isQuick = names.every((name) => QUICK.includes(name));
+  return isQuick ? onClient(pool, read) : heavyReads.run(tenant.accountId, read);
 }

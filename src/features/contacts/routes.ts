@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import { createRecipientFence, type RecipientFence } from '../../delivery/recipient-fence.ts';
 import type { Database } from '../../platform/db/database.ts';
+import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { paginate } from '../../platform/http/pagination.ts';
@@ -26,11 +27,13 @@ import { changeContact, createContact } from './write.ts';
 export interface ContactRouteDeps {
   config: Pick<Config, 'SUPPRESS_PLUS_ADDRESSES'>;
   database: Database;
+  heavyReads: HeavyReads;
   keyring: Keyring;
 }
 
 interface RouteParts {
   pool: pg.Pool;
+  heavyReads: HeavyReads;
   consent: ConsentDeps;
   fence: RecipientFence;
 }
@@ -73,7 +76,7 @@ function createRoute({ pool, consent, fence }: RouteParts): RouteDefinition {
   });
 }
 
-function listRoute({ pool }: RouteParts): RouteDefinition {
+function listRoute({ pool, heavyReads }: RouteParts): RouteDefinition {
   return defineRoute({
     method: 'GET',
     path: PATH,
@@ -90,7 +93,7 @@ function listRoute({ pool }: RouteParts): RouteDefinition {
     async handler(input) {
       const page = pageOf(input.query);
       const { page: _page, limit: _limit, after: _after, ...filters } = input.query;
-      const { contacts, count } = await listContacts(pool, input.tenant, filters, page);
+      const { contacts, count } = await listContacts({ pool, heavyReads }, input.tenant, filters, page);
       return paginate(input, page, contacts, count);
     },
   });
@@ -184,10 +187,15 @@ function deleteRoute({ pool, fence }: RouteParts): RouteDefinition {
 }
 
 /** `/v1/my/contacts`. */
-export function createContactRoutes({ config, database, keyring }: ContactRouteDeps): RouteDefinition[] {
+export function createContactRoutes({
+  config,
+  database,
+  heavyReads,
+  keyring,
+}: ContactRouteDeps): RouteDefinition[] {
   const { pool } = database;
   const consent = { keyring, plusAddresses: config.SUPPRESS_PLUS_ADDRESSES };
-  const parts = { pool, consent, fence: createRecipientFence(pool) };
+  const parts = { pool, heavyReads, consent, fence: createRecipientFence(pool) };
   return [
     createRoute(parts),
     listRoute(parts),

@@ -34,9 +34,13 @@ interface Waiting {
 }
 
 function tooMany(): AppError {
-  return new AppError('rate_limited', 'too many previews and pages of segments at once; try again soon', {
-    headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
-  });
+  return new AppError(
+    'rate_limited',
+    'too many previews and filtered lists of contacts at once; try again soon',
+    {
+      headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+    },
+  );
 }
 
 /** Gives accounts turns: those that wait begin in their order, as far as their account has a turn free. */
