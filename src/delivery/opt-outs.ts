@@ -47,7 +47,7 @@ export function optOutHashes(keyring: OptOutKeys, address: OptOutAddress): Buffe
 }
 
 /** The HMACs under every accepted secret: an opt-out may have been stored under any of them. */
-function acceptedHashes(keyring: OptOutKeys, address: OptOutAddress): Buffer[] {
+export function acceptedHashes(keyring: OptOutKeys, address: OptOutAddress): Buffer[] {
   const keys = keysOf(address);
   return keyring.accepted('opt-out').flatMap(({ key }) => keys.map((each) => hashWith(key, each, address)));
 }
@@ -127,6 +127,15 @@ export async function isOptedOut(
   );
   return rows[0]?.found ?? false;
 }
+
+/**
+ * SQL: when a recipient of the brand unsubscribed; null if it has not, or has subscribed again.
+ * @param brandId SQL
+ * @param hashes SQL: {@link acceptedHashes} of the recipient
+ */
+export const optedOutAtSql = (brandId: string, channel: Channel, hashes: string): string => `(
+  select max(opted_out_at) from opt_outs
+  where brand_id = ${brandId} and channel = '${channel}' and address_hash = any(${hashes}) and ended_at is null)`;
 
 /** Recipients of one brand and channel. */
 export type OptOutAddresses = Omit<OptOutAddress, 'address'> & { addresses: readonly string[] };

@@ -1,6 +1,8 @@
 import type { OptOutSource } from '../../delivery/opt-outs.ts';
 import { endOptOut, recordOptOut } from '../../delivery/opt-outs.ts';
 import type { Channel } from '../../delivery/message.ts';
+import { AppError } from '../../errors.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 
@@ -17,8 +19,6 @@ export const columnPrefix = { email: 'email', sms: 'phone' } as const;
 /** The column with the form in which the addresses of a channel are compared. */
 export const keyColumn = { email: 'email_key', sms: 'phone' } as const;
 
-const lockKey = `hashtextextended('consent ' || $1::bigint, 0)`;
-
 /**
  * Takes the brand's consent lock until the end of the transaction. Those who add addresses to contacts share it and read
  * the opt-out ledger afterwards; those who unsubscribe an address have it alone. Without it, a contact created while its
@@ -27,9 +27,47 @@ const lockKey = `hashtextextended('consent ' || $1::bigint, 0)`;
  * Take it before any lock of a contact, and never first shared and then alone in one transaction: two that do so
  * deadlock.
  */
-export async function lockConsent(trx: Queryable, brandId: number, mode: 'shared' | 'alone'): Promise<void> {
+export async function lockConsent(trx: Queryable, brandId: number, mode: ConsentLock): Promise<void> {
+  await trx.query(consentLockSql(brandId, mode));
+}
+
+type ConsentLock = 'shared' | 'alone';
+
+function consentLockSql(brandId: number, mode: ConsentLock): string {
   const lock = mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock';
-  await trx.query(`select ${lock}(${lockKey})`, [brandId]);
+  return `select ${lock}(hashtextextended('consent ${brandId}', 0))`;
+}
+
+/** More than one round is rare: another transaction added or removed one of the addresses at the same time. */
+const MAX_ROUNDS = 5;
+const UNIQUE_VIOLATION = '23505';
+const DEADLOCK = '40P01';
+
+/**
+ * Takes the consent lock as {@link lockConsent} does and runs `work`, again if another transaction took one of its
+ * addresses first.
+ * @param work returns null if it must run again
+ * @throws AppError unavailable after five rounds
+ */
+export async function withConsent<T>(
+  trx: Queryable,
+  { brandId }: BrandScope,
+  lock: ConsentLock,
+  work: () => Promise<T | null>,
+): Promise<T> {
+  // One round trip for both. The ledger is read in later statements, which see what was committed before the lock.
+  await trx.query(`${consentLockSql(brandId, lock)}; savepoint writing_contact`);
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    try {
+      const result = await work();
+      if (result !== null) return result;
+    } catch (error) {
+      const { code } = error as { code?: string };
+      if (code !== UNIQUE_VIOLATION && code !== DEADLOCK) throw error;
+    }
+    await trx.query('rollback to savepoint writing_contact');
+  }
+  throw new AppError('unavailable', 'this contact is being changed by others; try again');
 }
 
 /** How a subscription came about: by the API, or by the keyword START. */

@@ -1,4 +1,5 @@
 import type { Channel } from '../../delivery/message.ts';
+import { optedOutAtSql } from '../../delivery/opt-outs.ts';
 import { endedSql } from '../../delivery/suppressions.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -113,28 +114,81 @@ export async function findIds(
 /** Columns of `contacts` to write, by name. The names are this feature's own, never a client's. */
 export type ContactValues = Record<string, unknown>;
 
-/**
- * Finds the contacts that have one of two addresses: two at most, in the order of their ids.
- * @param options.lock keeps others from changing them until the end of the transaction
- */
+export interface AddressKeys {
+  emailKey: string | null;
+  phone: string | null;
+}
+
+/** SQL that follows `contacts c where`: has one of the addresses. The brand is `$1`, the email `$2`, the phone `$3`. */
+const HAS_ADDRESS = `c.id = any(array(
+  select id from contacts where brand_id = $1 and email_key = $2
+  union select id from contacts where brand_id = $1 and phone = $3))`;
+
+/** Finds the contacts that have one of two addresses: two at most, in the order of their ids. */
 export async function findByAddress(
   db: Queryable,
   brandId: number,
-  { emailKey, phone }: { emailKey: string | null; phone: string | null },
-  { lock = false } = {},
+  { emailKey, phone }: AddressKeys,
 ): Promise<StoredContact[]> {
   if (emailKey === null && phone === null) return [];
   const { rows } = await db.query<StoredContact>(
-    `select ${OWN_COLUMNS} from contacts c
-     where c.id = any(array(
-       select id from contacts where brand_id = $1 and email_key = $2
-       union select id from contacts where brand_id = $1 and phone = $3))
-     order by c.id ${lock ? 'for no key update' : ''}`,
+    `select ${OWN_COLUMNS} from contacts c where ${HAS_ADDRESS} order by c.id`,
     [brandId, emailKey, phone],
   );
-  return rows.filter(
-    (row) => (emailKey !== null && row.email_key === emailKey) || (phone !== null && row.phone === phone),
+  return rows;
+}
+
+/** Addresses, and the HMACs under which opt-outs of each may be stored. */
+export interface AddressesToLock extends AddressKeys {
+  emailHashes: readonly Buffer[];
+  phoneHashes: readonly Buffer[];
+}
+
+export interface LockedAddresses {
+  /** The contacts that have one of the addresses: two at most, in the order of their ids. */
+  contacts: StoredContact[];
+  /** When each address unsubscribed, by the opt-out ledger. */
+  optedOutAt: { email: Date | null; phone: Date | null };
+}
+
+type LockedRow = Omit<StoredContact, 'id'> & {
+  /** Null: no contact has one of the addresses. */
+  id: number | null;
+  email_ledger_at: Date | null;
+  phone_ledger_at: Date | null;
+};
+
+/**
+ * Finds who has one of two addresses, keeps others from changing these contacts until the end of the transaction, and
+ * looks the addresses up in the opt-out ledger.
+ * @param trx a transaction that has the consent lock
+ */
+export async function lockAddresses(
+  trx: Queryable,
+  brandId: number,
+  { emailKey, phone, emailHashes, phoneHashes }: AddressesToLock,
+): Promise<LockedAddresses> {
+  const { rows } = await trx.query<LockedRow>(
+    `with found as materialized (
+       select ${OWN_COLUMNS} from contacts c where ${HAS_ADDRESS} order by c.id for no key update
+     )
+     select f.*, ledger.* from (select
+       ${optedOutAtSql('$1', 'email', '$4::bytea[]')} as email_ledger_at,
+       ${optedOutAtSql('$1', 'sms', '$5::bytea[]')} as phone_ledger_at) ledger
+     left join found f on true order by f.id`,
+    [brandId, emailKey, phone, emailHashes, phoneHashes],
   );
+  // A contact that was locked after a wait may have lost the address meanwhile.
+  const contacts = rows.filter(
+    (row): row is LockedRow & StoredContact =>
+      row.id !== null &&
+      ((emailKey !== null && row.email_key === emailKey) || (phone !== null && row.phone === phone)),
+  );
+  const [first] = rows;
+  return {
+    contacts,
+    optedOutAt: { email: first?.email_ledger_at ?? null, phone: first?.phone_ledger_at ?? null },
+  };
 }
 
 /** Finds a contact, and keeps others from changing it until the end of the transaction. */
@@ -150,21 +204,31 @@ export async function lockContact(
   return rows[0] ?? null;
 }
 
-/** @returns null if one of the addresses is a contact's already */
+/** What other tables have of a contact that was just created. */
+const NOTHING_YET = {
+  email_sent_count: 0,
+  email_fail_count: 0,
+  phone_sent_count: 0,
+  phone_fail_count: 0,
+  last_interacted_at: null,
+  list_ids: [],
+} satisfies Partial<ContactRow>;
+
+/** @returns the contact, which is in no list yet; null if one of the addresses is a contact's already */
 export async function insertContact(
   trx: Queryable,
   { accountId, brandId }: BrandScope,
   values: ContactValues,
   at: Date,
-): Promise<number | null> {
+): Promise<ContactRow | null> {
   const all = { account_id: accountId, brand_id: brandId, created_at: at, updated_at: at, ...values };
   const names = Object.keys(all);
-  const { rows } = await trx.query<{ id: number }>(
-    `insert into contacts (${names.join(', ')}) values (${names.map((_, index) => `$${index + 1}`).join(', ')})
-     on conflict do nothing returning id`,
+  const { rows } = await trx.query<StoredContact & Pick<ContactRow, 'suppressed'>>(
+    `insert into contacts as c (${names.join(', ')}) values (${names.map((_, index) => `$${index + 1}`).join(', ')})
+     on conflict do nothing returning ${OWN_COLUMNS}, ${suppressedSql} as suppressed`,
     Object.values(all),
   );
-  return rows[0]?.id ?? null;
+  return rows[0] ? { ...rows[0], ...NOTHING_YET } : null;
 }
 
 /** @param id a contact that is locked */

@@ -1,20 +1,23 @@
 import type { Channel } from '../../delivery/message.ts';
-import { endOptOut, findOptOuts, recordOptOut } from '../../delivery/opt-outs.ts';
+import { acceptedHashes, endOptOut, findOptOuts, recordOptOut } from '../../delivery/opt-outs.ts';
 import { AppError, invalid, notFound } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { addToLists, replaceLists, requireLists } from '../lists/service.ts';
 import { type ChannelChange, type ChannelChanges, readChannels } from './change.ts';
 import { type ChannelState, channelStateOf, nextState, noChannel } from './channel-state.ts';
-import { changeSubscription, type ConsentDeps, lockConsent } from './consent.ts';
+import { changeSubscription, type ConsentDeps, withConsent } from './consent.ts';
 import { type ContactData, dataProblem, patchData } from './data.ts';
 import {
-  type StoredContact,
+  type AddressesToLock,
+  type ContactRow,
   type ContactValues,
+  type StoredContact,
   findByAddress,
   findContacts,
   insertContact,
   keepFormerAddress,
+  lockAddresses,
   lockContact,
   noteSubscription,
   updateContact,
@@ -32,27 +35,6 @@ export interface WrittenContact {
 const kinds = ['email', 'phone'] as const;
 const channelOf = { email: 'email', phone: 'sms' } as const satisfies Record<ChannelKind, Channel>;
 
-/** More than one round is rare: another transaction added or removed one of the addresses at the same time. */
-const MAX_ROUNDS = 5;
-const UNIQUE_VIOLATION = '23505';
-const DEADLOCK = '40P01';
-
-/** Runs `work` again if another transaction took one of the addresses first. */
-async function withRetries<T>(trx: Queryable, work: () => Promise<T | null>): Promise<T> {
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    await trx.query('savepoint writing_contact');
-    try {
-      const result = await work();
-      if (result !== null) return result;
-    } catch (error) {
-      const { code } = error as { code?: string };
-      if (code !== UNIQUE_VIOLATION && code !== DEADLOCK) throw error;
-    }
-    await trx.query('rollback to savepoint writing_contact');
-  }
-  throw new AppError('unavailable', 'this contact is being changed by others; try again');
-}
-
 const unsubscribes = (changes: ChannelChanges) =>
   kinds.some((kind) => changes[kind]?.subscribed === false && !changes[kind].remove);
 
@@ -61,6 +43,8 @@ interface Writing {
   deps: ConsentDeps;
   tenant: BrandScope;
   at: Date;
+  /** When each address of the request unsubscribed, if that was looked up already. */
+  optedOutAt?: Record<ChannelKind, Date | null>;
 }
 
 type Body = CreateContactBody | ChangeContactBody;
@@ -76,11 +60,12 @@ function fieldsOf(body: Body, current: ContactData): ContactValues {
   return { ...values, data: JSON.stringify(data) };
 }
 
-async function optedOutAt(
-  { trx, deps, tenant }: Writing,
+async function findOptOut(
+  { trx, deps, tenant, optedOutAt: known }: Writing,
   kind: ChannelKind,
   key: string,
 ): Promise<Date | null> {
+  if (known) return known[kind];
   const { keyring, plusAddresses } = deps;
   const of = { brandId: tenant.brandId, channel: channelOf[kind], plusAddresses, addresses: [key] };
   return (await findOptOuts(trx, keyring, of)).get(key) ?? null;
@@ -138,7 +123,7 @@ async function plan(
     }
     const key = change.address?.key ?? null;
     const isNew = key !== null && key !== before.key;
-    const facts = { at: writing.at, optedOutAt: isNew ? await optedOutAt(writing, kind, key) : null };
+    const facts = { at: writing.at, optedOutAt: isNew ? await findOptOut(writing, kind, key) : null };
     planned.push({ kind, change, before, after: nextState(before, change, facts) });
   }
   return planned;
@@ -213,18 +198,32 @@ async function change(
   for (const each of planned) await follow(writing, row.id, each);
 }
 
-/** @returns the new contact's id; null if one of its addresses has just become a contact's */
+/** The addresses of a request as the ledger and the contacts know them. */
+function addressesOf(
+  { deps, tenant }: Omit<Writing, 'optedOutAt'>,
+  changes: ChannelChanges,
+): AddressesToLock {
+  const hashesOf = (kind: ChannelKind) => {
+    const key = changes[kind]?.address?.key;
+    if (key === undefined) return [];
+    const of = { brandId: tenant.brandId, channel: channelOf[kind], plusAddresses: deps.plusAddresses };
+    return acceptedHashes(deps.keyring, { ...of, address: key });
+  };
+  return { ...keysOf(changes), emailHashes: hashesOf('email'), phoneHashes: hashesOf('phone') };
+}
+
+/** @returns the new contact; null if one of its addresses has just become a contact's */
 async function create(
   writing: Writing,
   body: CreateContactBody,
   changes: ChannelChanges,
-): Promise<number | null> {
+): Promise<ContactRow | null> {
   const planned = await plan(writing, null, changes);
   const values = fieldsOf(body, {});
   for (const { kind, after } of planned) Object.assign(values, channelValues(kind, after, writing.at));
-  const id = await insertContact(writing.trx, writing.tenant, values, writing.at);
-  if (id !== null) for (const each of planned) await follow(writing, id, each);
-  return id;
+  const row = await insertContact(writing.trx, writing.tenant, values, writing.at);
+  if (row) for (const each of planned) await follow(writing, row.id, each);
+  return row;
 }
 
 async function present({ trx, tenant }: Writing, id: number): Promise<Contact> {
@@ -248,22 +247,27 @@ export async function createContact(
   if (!changes.email && !changes.phone) throw invalid({ email: ['or phone is required'] });
   await requireLists(trx, tenant.brandId, body.list_ids ?? []);
   const unsubscribed = unsubscribes(changes);
-  await lockConsent(trx, tenant.brandId, unsubscribed ? 'alone' : 'shared');
-  const written = await withRetries(trx, async () => {
-    const writing = { trx, deps, tenant, at: new Date() };
-    const found = await findByAddress(trx, tenant.brandId, keysOf(changes), { lock: true });
-    const [row, other] = found;
+  const written = await withConsent(trx, tenant, unsubscribed ? 'alone' : 'shared', async () => {
+    const base = { trx, deps, tenant, at: new Date() };
+    const { contacts, optedOutAt } = await lockAddresses(trx, tenant.brandId, addressesOf(base, changes));
+    const writing = { ...base, optedOutAt };
+    const [row, other] = contacts;
     if (other) {
       throw new AppError(
         'conflict',
-        `the email belongs to one contact and the phone to another: ${ids(found)}`,
+        `the email belongs to one contact and the phone to another: ${ids(contacts)}`,
       );
     }
-    if (row) await change(writing, row, body, changes);
-    const id = row?.id ?? (await create(writing, body, changes));
-    if (id === null) return null;
-    await addToLists(trx, [id], body.list_ids ?? []);
-    return { contact: await present(writing, id), created: !row };
+    if (row) {
+      await change(writing, row, body, changes);
+      await addToLists(trx, [row.id], body.list_ids ?? []);
+      return { contact: await present(writing, row.id), created: false };
+    }
+    const made = await create(writing, body, changes);
+    if (!made) return null;
+    const added = await addToLists(trx, [made.id], body.list_ids ?? []);
+    const list_ids = added.map(({ list_id }) => list_id).sort((a, b) => a - b);
+    return { contact: presentContact({ ...made, list_ids }), created: true };
   });
   return { ...written, unsubscribed };
 }
@@ -284,8 +288,7 @@ export async function changeContact(
 ): Promise<WrittenContact> {
   await requireLists(trx, tenant.brandId, body.list_ids ?? []);
   const isOptOut = body.channels_attributes?.some((item) => item.subscribed === false) ?? false;
-  await lockConsent(trx, tenant.brandId, isOptOut ? 'alone' : 'shared');
-  const contact = await withRetries(trx, async () => {
+  const contact = await withConsent(trx, tenant, isOptOut ? 'alone' : 'shared', async () => {
     const writing = { trx, deps, tenant, at: new Date() };
     const row = await lockContact(trx, tenant.brandId, id);
     if (!row) throw notFound('contact');
