@@ -269,9 +269,16 @@ describe('a sending domain at SendGrid', () => {
   });
 
   it('fails with the words of SendGrid', async () => {
+    api.answer = answerJson(400, { errors: [{ message: 'domain is not allowed' }] });
+    await expect(sendgrid.domains?.registerDomain('example.com', settings(), api.deps)).rejects.toThrow(
+      'SendGrid refused: 400 domain is not allowed',
+    );
+  });
+
+  it('says only that the credentials are refused, not how', async () => {
     api.answer = answerJson(403, { errors: [{ message: 'access forbidden' }] });
     await expect(sendgrid.domains?.registerDomain('example.com', settings(), api.deps)).rejects.toThrow(
-      'SendGrid refused: 403 access forbidden',
+      'SendGrid does not accept the credentials of this installation (HTTP 403)',
     );
   });
 });
