@@ -56,14 +56,16 @@ const conflicts: Record<BulkProblem, RowProblem> = {
   },
 };
 
-const isFailed = (row: ImportRow | FailedRow): row is FailedRow => 'problem' in row;
+/** Whether the row is known to fail. */
+export const isFailed = (row: ImportRow | FailedRow): row is FailedRow => 'problem' in row;
 
 /** The address that makes a row the first one or a duplicate. Checked rows have one. */
 const leadOf = (row: ImportRow): string => row.email?.key ?? row.phone ?? '';
 
-function failedOf(row: ImportRow, problem: RowProblem): FailedRow {
-  const { number, fields, email, phone } = row;
-  return { number, fields, email, phone, problem };
+/** The row as one that fails. */
+export function failedOf(row: ImportRow, problem: RowProblem): FailedRow {
+  const { number, next, fields, email, phone } = row;
+  return { number, next, fields, email, phone, problem };
 }
 
 /** Which of the addresses earlier chunks have seen. */
@@ -97,14 +99,13 @@ async function takeFirst(trx: Queryable, importId: number, rows: readonly Import
       tally.duplicate += 1;
       return false;
     }
-    add(lead);
-    if (row.phone === null || row.phone === lead) return true;
-    if (seen.has(row.phone)) {
+    if (row.phone !== null && row.phone !== lead && seen.has(row.phone)) {
       const message = 'an earlier row has the phone number with another email address';
       tally.failed.push(failedOf(row, { code: 'phone_conflict', message, column: null }));
       return false;
     }
-    add(row.phone);
+    add(lead);
+    if (row.phone !== null && row.phone !== lead) add(row.phone);
     return true;
   });
   await trx.query(

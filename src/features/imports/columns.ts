@@ -5,7 +5,7 @@ import { columnFields, type ColumnField, type ImportKind } from './schema.ts';
 export type ColumnUse = { field: ColumnField } | { data: string } | null;
 
 export interface Column {
-  /** As in the file; `column 3` if it has no name. */
+  /** As in the file, at most 200 characters; `column 3` if it has no name. */
   name: string;
   use: ColumnUse;
 }
@@ -64,8 +64,20 @@ export const ERROR_COLUMN = 'error';
 const EXPORTED_ONLY = ['id', 'uuid', 'subscribed_phone', 'list_ids', 'created_at', 'other_data'];
 /** A header with all of these is that of an export. */
 const EXPORT_MARKS = ['uuid', 'subscribed_email', 'subscribed_phone', 'list_ids'];
-/** Longer names are cut. */
-const MAX_KEY = 200;
+/** Longer names are cut: they are kept with every row that fails. */
+const MAX_NAME = 200;
+
+/** The name of a column, without what the database cannot store. */
+function nameOf(cell: string, index: number): string {
+  const text = unguardCell(cell).replaceAll('\0', '').trim();
+  // A cut may leave half of a character that takes two.
+  const name = text
+    .slice(0, MAX_NAME)
+    .replace(/[\ud800-\udbff]$/, '')
+    .toWellFormed()
+    .trim();
+  return name || `column ${index + 1}`;
+}
 
 const simplified = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 
@@ -76,7 +88,7 @@ function recognize(name: string, kind: ImportKind): ColumnField | null {
 
 /** `data.plan` and `plan` have the key `plan`. A key that is taken gets a number. */
 function dataKey(name: string, taken: Set<string>): string {
-  const base = name.replace(/^data\./i, '').slice(0, MAX_KEY);
+  const base = name.replace(/^data\./i, '');
   let key = base;
   for (let n = 2; taken.has(key); n += 1) key = `${base}_${n}`;
   taken.add(key);
@@ -94,7 +106,7 @@ export function readColumns(
   kind: ImportKind,
   mapping: Readonly<Record<string, string | null>>,
 ): Column[] {
-  const names = header.map((cell, index) => unguardCell(cell).trim() || `column ${index + 1}`);
+  const names = header.map(nameOf);
   const mapped = new Map(Object.entries(mapping).map(([name, to]) => [name.trim().toLowerCase(), to]));
   const ignored = new Set(EXPORT_MARKS.every((mark) => names.includes(mark)) ? EXPORTED_ONLY : []);
   const taken = new Set<string>();

@@ -3,7 +3,7 @@ import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
 import { MAX_DIAGNOSTIC, suppressionReasons, type SuppressionReason } from '../../delivery/suppressions.ts';
 import { unguardCell } from '../../platform/csv/guard.ts';
-import type { CsvRecord, RecordProblem } from '../../platform/csv/scanner.ts';
+import type { CsvPosition, CsvRecord, RecordProblem } from '../../platform/csv/scanner.ts';
 import { MAX_DATA_BYTES } from '../contacts/schema.ts';
 import type { Column } from './columns.ts';
 import type { ColumnField } from './schema.ts';
@@ -20,6 +20,8 @@ export interface RowProblem {
 export interface ImportRow {
   /** As a spreadsheet counts. */
   number: number;
+  /** Where the next row begins. */
+  next: CsvPosition;
   /** The values as the file has them. */
   fields: string[];
   email: { address: string; key: string } | null;
@@ -35,7 +37,7 @@ export interface ImportRow {
 }
 
 /** The row, with what could be read of it, and its problem. */
-export interface FailedRow extends Pick<ImportRow, 'number' | 'fields'> {
+export interface FailedRow extends Pick<ImportRow, 'number' | 'next' | 'fields'> {
   email: ImportRow['email'];
   phone: string | null;
   problem: RowProblem;
@@ -49,17 +51,12 @@ const recordProblems: Record<RecordProblem, string> = {
   invalid_encoding: 'the record has characters that are not in the encoding of the file',
 };
 
-const words: Record<string, boolean> = {
-  ...Object.fromEntries(
-    ['true', 'yes', 'y', '1', 'on', 'subscribed', 'optin', 'active'].map((word) => [word, true]),
-  ),
-  ...Object.fromEntries(
-    ['false', 'no', 'n', '0', 'off', 'unsubscribed', 'optout', 'cleaned', 'inactive'].map((word) => [
-      word,
-      false,
-    ]),
-  ),
-};
+const yes = ['true', 'yes', 'y', '1', 'on', 'subscribed', 'optin', 'active'];
+const no = ['false', 'no', 'n', '0', 'off', 'unsubscribed', 'optout', 'cleaned', 'inactive'];
+const words = new Map([
+  ...yes.map((word) => [word, true] as const),
+  ...no.map((word) => [word, false] as const),
+]);
 
 const MAX_NAME = 255;
 const MAX_SOURCE = 100;
@@ -138,7 +135,7 @@ function readPhone(cell: Cells[ColumnField], country: string | null): string | n
 
 function readSubscribed(cell: Cells[ColumnField]): boolean | null {
   if (!cell) return null;
-  const value = words[cell.text.toLowerCase().replace(/[\s_-]/g, '')];
+  const value = words.get(cell.text.toLowerCase().replace(/[\s_-]/g, ''));
   if (value !== undefined) return value;
   throw new RowError('invalid_subscribed', `${cell.column} must be true or false`, cell.column);
 }
@@ -152,13 +149,13 @@ function readReason(cell: Cells[ColumnField]): SuppressionReason {
   throw new RowError('invalid_reason', message.slice(0, MAX_DIAGNOSTIC), cell.column);
 }
 
-function check(record: CsvRecord, columns: readonly Column[], read: Partial<ImportRow>): ImportRow {
+function check(record: CsvRecord, columns: readonly Column[]): ImportRow {
   if (record.problem) throw new RowError(record.problem, recordProblems[record.problem], null);
   const { cells, data } = spread(record, columns);
-  read.email = readEmail(cells.email);
+  const email = readEmail(cells.email);
   const countryCode = readCountry(cells.country_code);
-  read.phone = readPhone(cells.phone, countryCode);
-  if (!read.email && !read.phone) {
+  const phone = readPhone(cells.phone, countryCode);
+  if (!email && !phone) {
     throw new RowError('no_address', 'the row has neither an email address nor a phone number', null);
   }
   if (data && Buffer.byteLength(JSON.stringify(data)) > MAX_DATA_BYTES) {
@@ -170,9 +167,10 @@ function check(record: CsvRecord, columns: readonly Column[], read: Partial<Impo
   }
   return {
     number: record.row,
+    next: record.next,
     fields: record.fields,
-    email: read.email,
-    phone: read.phone,
+    email,
+    phone,
     firstName: oneLine(cells.first_name, MAX_NAME),
     lastName: oneLine(cells.last_name, MAX_NAME),
     countryCode,
@@ -183,14 +181,53 @@ function check(record: CsvRecord, columns: readonly Column[], read: Partial<Impo
   };
 }
 
+/** @returns null for what is no address */
+function tolerant<Read>(read: () => Read): Read | null {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RowError) return null;
+    throw error;
+  }
+}
+
+/** The cells of the row, whatever else is wrong with it. Of a line that could not be read: its words with addresses. */
+function addressCells({ problem, fields }: CsvRecord, columns: readonly Column[]): Cells {
+  const cells: Cells = {};
+  if (problem && problem !== 'invalid_encoding') {
+    const parts = (fields[0] ?? '').split(/[\s,;|"]+/).map((part) => unguardCell(part));
+    const email = parts.find((part) => 'address' in parseEmailAddress(part));
+    const phone = parts.find((part) => /^\+\d+$/.test(part));
+    if (email !== undefined) cells.email = { text: email, column: '' };
+    if (phone !== undefined) cells.phone = { text: phone, column: '' };
+    return cells;
+  }
+  for (const [index, { name: column, use }] of columns.entries()) {
+    if (!use || !('field' in use)) continue;
+    const text = unguardCell(fields[index] ?? '')
+      .replaceAll(UNSTORABLE, '')
+      .trim();
+    if (text !== '') cells[use.field] = { text, column };
+  }
+  return cells;
+}
+
+/** The row as one that fails, with its addresses: it goes with the contact that has them. */
+function failRow(record: CsvRecord, columns: readonly Column[], problem: RowProblem): FailedRow {
+  const { row: number, next, fields } = record;
+  const cells = addressCells(record, columns);
+  const country = tolerant(() => readCountry(cells.country_code));
+  const email = tolerant(() => readEmail(cells.email));
+  const phone = tolerant(() => readPhone(cells.phone, country));
+  return { number, next, fields, email, phone, problem };
+}
+
 /** Checks a record of the file. */
 export function readRow(record: CsvRecord, columns: readonly Column[]): ImportRow | FailedRow {
-  const read: Partial<ImportRow> = {};
   try {
-    return check(record, columns, read);
+    return check(record, columns);
   } catch (error) {
     if (!(error instanceof RowError)) throw error;
-    const { row: number, fields } = record;
-    return { number, fields, email: read.email ?? null, phone: read.phone ?? null, problem: error.problem };
+    return failRow(record, columns, error.problem);
   }
 }

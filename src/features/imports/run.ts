@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { ImportState } from '../../../workflows/imports/contract.ts';
@@ -10,7 +9,8 @@ import type { Waker } from '../../platform/db/wake.ts';
 import { createEvent } from '../../platform/events/define.ts';
 import type { EventPublisher } from '../../platform/events/publish.ts';
 import type { BlobStore } from '../../platform/storage/blob-store.ts';
-import { type Chunk, type ChunkDeps, commitChunk } from './chunk.ts';
+import type { Chunk, ChunkDeps } from './chunk.ts';
+import { type Attendance, commitRows, isHopeless } from './commit.ts';
 import { hasAddressColumn, readColumns } from './columns.ts';
 import { importEvents } from './events.ts';
 import { type ImportRecord, type Layout, readImport } from './model.ts';
@@ -25,14 +25,6 @@ export interface ImportRunDeps extends ChunkDeps {
   log: Logger;
 }
 
-/** What an activity gives to its work. */
-export interface Attendance {
-  /** Reports that the work goes on. */
-  progress: () => void;
-  /** Aborted when the work should end: the process stops. */
-  signal: AbortSignal;
-}
-
 /** Imports of one account that run at the same time; the others wait. */
 const MAX_RUNNING = 2;
 /** After this time the next import has its turn. */
@@ -41,9 +33,6 @@ const CHUNK_ROWS = 2_500;
 const CHUNK_BYTES = 4 * 1024 * 1024;
 /** Rows of one statement that removes addresses. */
 const CLEAR_ROWS = 10_000;
-/** A chunk that met a lock, a deadlock or a contact that was created meanwhile is tried again. */
-const MAX_TRIES = 20;
-const RETRIED = new Set(['40P01', '40001', '55P03', '23505', '23503']);
 
 const fileProblems: Record<FileProblem, string> = {
   compressed: 'the file is compressed, or a spreadsheet; send it as plain CSV',
@@ -82,11 +71,17 @@ async function begin(pool: pg.Pool, { id, account_id: accountId }: ImportRecord)
   return rowCount === 1;
 }
 
+/** Why an import fails as a whole. */
+interface Failure {
+  code: string;
+  message: string;
+}
+
 /** Ends an import that runs, with its event. It may have ended before. */
 async function finish(
   { pool, events, waker }: ImportRunDeps,
   id: number,
-  failure: { code: string; message: string } | null,
+  failure: Failure | null,
 ): Promise<void> {
   const queued = await inTransaction(pool, async (trx) => {
     const { rowCount } = await trx.query(
@@ -117,6 +112,7 @@ async function finish(
 }
 
 class MissingFile extends Error {}
+class ChangedFile extends Error {}
 
 function opener(store: BlobStore, key: string | null): OpenFile {
   return async (offset) => {
@@ -170,21 +166,6 @@ async function* readChunks(
   return undefined;
 }
 
-async function commitWithRetries(
-  deps: ImportRunDeps,
-  id: number,
-  chunk: Chunk,
-): Promise<ImportRecord | null> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await commitChunk(deps, id, chunk);
-    } catch (error) {
-      if (tries === MAX_TRIES || !RETRIED.has((error as { code?: string }).code ?? '')) throw error;
-      await delay(50 + Math.random() * 50 * tries);
-    }
-  }
-}
-
 /** Imports chunks until the turn is over, the file ends, or the import does. */
 async function importChunks(
   deps: ImportRunDeps,
@@ -201,7 +182,7 @@ async function importChunks(
     // The next chunk is read while this one is written.
     reading = chunks.next();
     reading.catch(() => undefined);
-    const after = await commitWithRetries(deps, row.id, chunk);
+    const after = await commitRows(deps, row.id, chunk, attendance);
     attendance.progress();
     if (after?.resource === 'suppressions') await deps.fence.wait(after.account_id);
     if (!after || Date.now() >= until || attendance.signal.aborted) {
@@ -214,7 +195,7 @@ async function importChunks(
   // Others may have imported the chunks that this process has read in vain.
   if (processedRows(last) === last.total_rows) await finish(deps, row.id, null);
   else if (last.position?.offset === row.position?.offset)
-    throw new Error('the rows of the file do not add up');
+    throw new ChangedFile('the rows of the file do not add up');
 }
 
 /** Removes what only a running import needs: the addresses it has seen, and the file. */
@@ -238,6 +219,15 @@ async function clear(
   ]);
 }
 
+/** Why an import with this error cannot go on; null for errors that end by themselves. */
+function failureOf(error: unknown): Failure | null {
+  if (error instanceof MissingFile) return { code: 'file_missing', message: 'the file is gone' };
+  if (error instanceof ChangedFile) return { code: 'file_changed', message: error.message };
+  return isHopeless(error)
+    ? { code: 'refused', message: 'the database refuses what the file contains' }
+    : null;
+}
+
 async function step(
   deps: ImportRunDeps,
   row: ImportRecord,
@@ -253,8 +243,10 @@ async function step(
     if (row.position === null) await inspect(deps, row, open, attendance);
     else await importChunks(deps, row, open, attendance);
   } catch (error) {
-    if (!(error instanceof MissingFile)) throw error;
-    await finish(deps, row.id, { code: 'file_missing', message: 'the file is gone' });
+    const failure = failureOf(error);
+    if (!failure) throw error;
+    deps.log.warn({ err: error, importId: row.id }, 'an import failed');
+    await finish(deps, row.id, failure);
   }
   return 'importing';
 }

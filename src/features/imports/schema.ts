@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import type { ValidationErrors } from '../../errors.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
+import { findUnstorable } from '../../platform/http/storable.ts';
 
 export const importResources = ['contacts', 'suppressions'] as const;
 export type ImportKind = (typeof importResources)[number];
@@ -67,6 +69,13 @@ const optionsText = z
     }
   })
   .pipe(importOptions)
+  .superRefine((options, context) => {
+    const errors: ValidationErrors = {};
+    findUnstorable(options, 'options', errors);
+    for (const [path, [problem]] of Object.entries(errors)) {
+      context.addIssue({ code: 'custom', message: `${path}: ${problem}` });
+    }
+  })
   .meta({ description: 'JSON text of an object; see `options` of the import.', type: 'string' });
 
 export const createImportBody = z.strictObject({

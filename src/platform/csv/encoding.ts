@@ -33,12 +33,33 @@ export function readEncodingMark(head: Buffer): EncodingMark | null {
   return null;
 }
 
-/** Whether text that may be cut in the middle of its last character is UTF-8. */
-function isCutUtf8(bytes: Buffer): boolean {
-  for (let cut = 0; cut <= Math.min(MAX_CUT_BYTES, bytes.length); cut += 1) {
-    if (isUtf8(bytes.subarray(0, bytes.length - cut))) return true;
+/** Bytes of a character of UTF-8 that begins with this byte; 0 if none does. */
+function charBytes(lead: number): number {
+  if (lead < 0x80) return 1;
+  if (lead < 0xc2 || lead > 0xf4) return 0;
+  return lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+}
+
+/**
+ * Whether text is UTF-8, apart from fewer broken characters than whole ones beyond ASCII. Text in windows-1252 has hardly
+ * any bytes that are such characters. The text may be cut in the middle of its last character.
+ */
+function isMostlyUtf8(bytes: Buffer): boolean {
+  if (isUtf8(bytes)) return true;
+  let [whole, broken] = [0, 0];
+  for (let at = 0; at < bytes.length;) {
+    const size = charBytes(bytes[at] as number);
+    if (size === 1) {
+      at += 1;
+      continue;
+    }
+    if (size > 1 && at + size > bytes.length && bytes.length - at <= MAX_CUT_BYTES) break;
+    const isWhole = size > 1 && isUtf8(bytes.subarray(at, at + size));
+    if (isWhole) whole += 1;
+    else broken += 1;
+    at += isWhole ? size : 1;
   }
-  return false;
+  return whole > broken || broken === 0;
 }
 
 /** Collects the first bytes of a file that are not plain ASCII: they tell UTF-8 from windows-1252. */
@@ -66,7 +87,7 @@ export function createTextSample(): TextSample {
       }
       return length >= SAMPLE_BYTES;
     },
-    encoding: () => (isCutUtf8(Buffer.concat(parts)) ? 'utf-8' : 'windows-1252'),
+    encoding: () => (isMostlyUtf8(Buffer.concat(parts)) ? 'utf-8' : 'windows-1252'),
   };
 }
 

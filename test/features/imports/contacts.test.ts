@@ -299,6 +299,27 @@ describe('rows that failed', () => {
     const { rows } = await pool().query<Row>('select email_key from import_errors order by row_number');
     expect(rows).toEqual([{ email_key: 'b@x.org' }, { email_key: null }]);
   });
+
+  it('keep their addresses, whatever is wrong with them', async () => {
+    const file = Buffer.concat([
+      Buffer.from(
+        'note,email,phone,country\nn,a@x.org,,,surplus\nN\0,b@x.org,+14155550123,\nn,bad,+14155550124,Germany\n',
+      ),
+      ...[Buffer.from('üü'), Buffer.from([0xff]), Buffer.from(',D@x.org,,\n')],
+      Buffer.from('e@x.org,"n"n,,\n'),
+    ]);
+    await importFile(api, { file });
+    const { rows } = await pool().query<Row>(
+      'select code, email_key, phone from import_errors order by row_number',
+    );
+    expect(rows.map((row) => Object.values(row))).toEqual([
+      ['too_many_columns', 'a@x.org', null],
+      ['invalid_character', 'b@x.org', '+14155550123'],
+      ['invalid_email', null, '+14155550124'],
+      ['invalid_encoding', 'd@x.org', null],
+      ['text_after_quote', 'e@x.org', null],
+    ]);
+  });
 });
 
 describe('an import of suppressions', () => {

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Import } from '../../../src/features/imports/schema.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { importFile } from '../../support/imports.ts';
+import { addWebhook } from '../../support/webhooks.ts';
 
 let api: TestApi;
 beforeAll(async () => {
@@ -74,6 +75,18 @@ describe('an import of a nasty file', () => {
       1,
       [[3, 'invalid_encoding']],
     ],
+    ['a NUL in a name of a column', 'email,a\0b\n1@x.org,v\n', 1, []],
+    ['a long name that a cut would split', `email,${'x'.repeat(199)}😀\n1@x.org,v\n`, 1, []],
+    [
+      'names of JavaScript as values',
+      'email,subscribed\n1@x.org,constructor\n2@x.org,toString\n3@x.org,__proto__\n',
+      0,
+      [
+        [2, 'invalid_subscribed'],
+        [3, 'invalid_subscribed'],
+        [4, 'invalid_subscribed'],
+      ],
+    ],
     ['names of prototypes', 'email,__proto__,constructor\n1@x.org,a,b\n', 1, []],
     ['a control character in a name', 'email,first_name\n1@x.org,"A\nB"\n', 0, [[2, 'invalid_character']]],
     [
@@ -94,5 +107,53 @@ describe('an import of a nasty file', () => {
       'select data::text as data from contacts',
     );
     expect(JSON.stringify(rows[0]?.data)).toContain('__proto__');
+  });
+
+  it('with a column name of a megabyte keeps the beginning of the name', async () => {
+    const name = 'n'.repeat(900_000);
+    await importFile(api, { file: `email,${name}\n1@x.org,v\n2@x.org,a\0b\n` });
+    const { rows } = await api.database.pool.query<{ sizes: number[] }>(
+      `select array[length(i.layout::text), length(e.column_name), length(e.message)] as sizes
+       from imports i join import_errors e on e.import_id = i.id`,
+    );
+    expect(rows[0]?.sizes[1]).toBe(200);
+    expect(Math.max(...(rows[0]?.sizes ?? []))).toBeLessThan(1_000);
+  });
+});
+
+describe('an import that the database refuses', () => {
+  const rows = Array.from({ length: 20 }, (_, n) => `${n}@x.org,${n === 7 ? 'poison' : 'Ada'}`);
+  const file = `email,first_name\n${rows.join('\n')}\n`;
+  const query = (sql: string) => api.database.pool.query(sql);
+  afterEach(async () => {
+    await query('drop trigger if exists refuses on contacts');
+    await query('drop trigger if exists refuses on imports');
+  });
+  const refuse = async (table: string, condition: string, code: string) => {
+    await query(`create or replace function refuses() returns trigger language plpgsql as
+      $$ begin if ${condition} then raise exception 'refused' using errcode = '${code}'; end if; return new; end $$`);
+    await query(
+      `create trigger refuses before insert or update on ${table} for each row execute function refuses()`,
+    );
+  };
+
+  it.each([
+    ['22P05', 'refused'],
+    ['54000', 'refused'],
+    ['57014', 'timeout'],
+  ])('fails the row that ends with %s, and imports the others', async (code, reason) => {
+    await refuse('contacts', `new.first_name = 'poison'`, code);
+    expect(record(await importFile(api, { file }))).toEqual({
+      ...{ status: 'completed', rows: [20, 20], created: 19, errors: [[9, reason]] },
+    });
+  });
+
+  it('as a whole fails once, with its event', async () => {
+    await addWebhook(api.database, api, 'https://hooks.example.com/', ['import.failed']);
+    await refuse('imports', `old.layout is null and new.layout is not null`, '22P05');
+    expect(record(await importFile(api, { file }))).toMatchObject({
+      ...{ status: 'failed', created: 0, errors: [[null, 'refused']] },
+    });
+    expect((await query(`select 1 from events where type = 'import.failed'`)).rowCount).toBe(1);
   });
 });

@@ -47,6 +47,20 @@ describe('looking through a CSV file', () => {
     expect(await inspect(`${plain}j@example.com,Jörg\n`)).toMatchObject({ encoding: 'utf-8' });
   });
 
+  it('takes a file with a few broken bytes for UTF-8 if it has more umlauts than these', async () => {
+    const broken = Buffer.concat([
+      Buffer.from('email,name\n'),
+      Buffer.from([0xff]),
+      Buffer.from('email,Jörg Müller\n'),
+      Buffer.from([0xc3, 10]),
+    ]);
+    expect(await inspect(Buffer.concat([broken, Buffer.from('Ägidius\n')]))).toMatchObject({
+      encoding: 'utf-8',
+    });
+    const latin = Buffer.from('email,name\na@x.org,J\xf6rg M\xfcller\nb@x.org,\xc3\xb6\n', 'latin1');
+    expect(await inspect(latin)).toMatchObject({ encoding: 'windows-1252' });
+  });
+
   it.each([
     [',', 'email,name\na@x.org,"Doe; Jane; Q"\n'],
     [';', 'email;name;sum\na@x.org;Jane;1,5\nb@x.org;Joe;2,5\n'],

@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isRefusedData } from '../../platform/db/refused-data.ts';
+import { type Chunk, type ChunkDeps, commitChunk, failedOf, isFailed } from './chunk.ts';
+import type { ImportRecord } from './model.ts';
+import type { RowProblem } from './rows.ts';
+
+/** What an activity gives to its work. */
+export interface Attendance {
+  /** Reports that the work goes on. */
+  progress: () => void;
+  /** Aborted when the work should end: the process stops. */
+  signal: AbortSignal;
+}
+
+const TIMEOUT = '57014';
+/** PostgreSQL: a limit of the program is exceeded. */
+const LIMIT_EXCEEDED = /^54/;
+
+const codeOf = (error: unknown): string => (error as { code?: string }).code ?? '';
+
+const refused: RowProblem = {
+  code: 'refused',
+  message: 'the database refuses what the row contains',
+  column: null,
+};
+const timeout: RowProblem = { code: 'timeout', message: 'the row takes too long to import', column: null };
+
+/** Whether an error is due to what the file contains: repeating the work would not help. */
+export function isHopeless(error: unknown): boolean {
+  return (
+    isRefusedData(error) ||
+    LIMIT_EXCEEDED.test(codeOf(error)) ||
+    error instanceof RangeError ||
+    error instanceof TypeError
+  );
+}
+
+/** What to say of a row that failed by itself with the error; null if rows are not to blame. */
+function blame(error: unknown): RowProblem | null {
+  if (codeOf(error) === TIMEOUT) return timeout;
+  return isHopeless(error) ? refused : null;
+}
+
+/**
+ * How often a chunk is tried that meets a lock, a deadlock, or a contact that was created meanwhile. A statement that
+ * takes too long is tried again with fewer rows instead, unless there is only one.
+ */
+function triesFor(code: string, rows: number): number {
+  if (['40P01', '40001', '55P03'].includes(code)) return 20;
+  if (['23505', '23503'].includes(code)) return 5;
+  return code === TIMEOUT && rows <= 1 ? 3 : 1;
+}
+
+async function commitWithRetries(
+  deps: ChunkDeps,
+  id: number,
+  chunk: Chunk,
+  { progress }: Attendance,
+): Promise<ImportRecord | null> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await commitChunk(deps, id, chunk);
+    } catch (error) {
+      progress();
+      if (tries >= triesFor(codeOf(error), chunk.rows.length)) throw error;
+      await delay(50 + Math.random() * 50 * tries);
+    }
+  }
+}
+
+/**
+ * Imports a chunk. If the database refuses some of its rows, or takes too long, the chunk is halved, until the rows that
+ * are to blame are found. They fail, and the others are imported.
+ * @returns as {@link commitChunk} does
+ * @throws errors that rows are not to blame for
+ */
+export async function commitRows(
+  deps: ChunkDeps,
+  id: number,
+  chunk: Chunk,
+  attendance: Attendance,
+): Promise<ImportRecord | null> {
+  try {
+    return await commitWithRetries(deps, id, chunk, attendance);
+  } catch (error) {
+    const problem = blame(error);
+    const { rows, from, next } = chunk;
+    const [only] = rows;
+    if (!problem || !only) throw error;
+    attendance.signal.throwIfAborted();
+    if (rows.length === 1) {
+      if (isFailed(only)) throw error;
+      return commitWithRetries(deps, id, { rows: [failedOf(only, problem)], from, next }, attendance);
+    }
+    const half = Math.ceil(rows.length / 2);
+    const middle = rows[half - 1]?.next ?? next;
+    const after = await commitRows(deps, id, { rows: rows.slice(0, half), from, next: middle }, attendance);
+    return after && commitRows(deps, id, { rows: rows.slice(half), from: middle, next }, attendance);
+  }
+}
