@@ -27,6 +27,17 @@ export function parsePhone(text: string): PhoneNumber | AddressError {
   return { e164: trimmed, country: parsed.country ?? null };
 }
 
+/** Ten digits of the North American plan. Nothing of them is a prefix to drop, and no other length exists. */
+const NORTH_AMERICAN = /^\+1[2-9]\d{9}$/;
+
+/**
+ * Reads a phone number as {@link parsePhone} does, without its country: to tell the countries of the North American plan
+ * apart takes fifty times as long as the rest.
+ */
+export function parseE164(text: string): Pick<PhoneNumber, 'e164'> | AddressError {
+  return NORTH_AMERICAN.test(text) ? { e164: text } : parsePhone(text);
+}
+
 /** The longest text that is read as a number: fifteen digits, however they are grouped. */
 const MAX_TEXT_LENGTH = 40;
 

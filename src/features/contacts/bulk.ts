@@ -210,30 +210,56 @@ const ROW_TYPE = `(n int, id bigint, first_name text, last_name text, country_co
   email text, email_key text, email_subscribed boolean, email_opt_out_at timestamptz,
   phone text, phone_subscribed boolean, phone_opt_out_at timestamptz)`;
 
+interface Inserted {
+  id: number;
+  email_key: string | null;
+  phone: string | null;
+}
+
+const INSERT = `
+  insert into contacts (account_id, brand_id, first_name, last_name, source, country_code, data,
+    email, email_key, email_subscribed, email_opt_in_at, email_opt_in_source, email_opt_out_at, email_created_at,
+    email_updated_at, phone, phone_subscribed, phone_opt_in_at, phone_opt_in_source, phone_opt_out_at,
+    phone_created_at, phone_updated_at)
+  select $1, $2, r.first_name, r.last_name, coalesce(r.source, $3), r.country_code, coalesce(r.data, '{}'),
+    r.email, r.email_key, r.email_subscribed, case when r.email_subscribed then now() end,
+    case when r.email_subscribed then $3 end, r.email_opt_out_at, case when r.email is not null then now() end,
+    case when r.email is not null then now() end,
+    r.phone, r.phone_subscribed, case when r.phone_subscribed then now() end,
+    case when r.phone_subscribed then $3 end, r.phone_opt_out_at, case when r.phone is not null then now() end,
+    case when r.phone is not null then now() end
+  from json_to_recordset($4) as r ${ROW_TYPE}
+  order by r.email_key, r.phone`;
+
+const UNIQUE_VIOLATION = '23505';
+
+/**
+ * Inserts contacts that did not exist a moment ago. Looking for conflicts takes a look into every unique index for each
+ * row, so it happens only if one of the contacts was created in that moment.
+ * @returns those that were inserted
+ */
+async function insertRows(trx: Queryable, values: unknown[]): Promise<Inserted[]> {
+  await trx.query('savepoint fresh');
+  try {
+    const text = `${INSERT} returning id, email_key, phone`;
+    const { rows } = await trx.query<Inserted>(text, values);
+    await trx.query('release savepoint fresh');
+    return rows;
+  } catch (error) {
+    if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error;
+    await trx.query('rollback to savepoint fresh');
+    const text = `${INSERT} on conflict do nothing returning id, email_key, phone`;
+    return (await trx.query<Inserted>(text, values)).rows;
+  }
+}
+
 /** Creates contacts in the order of their addresses. @returns those that others have created meanwhile */
 async function insertFresh(work: Work, fresh: readonly Pending[]): Promise<Pending[]> {
   if (fresh.length === 0) return [];
   const { trx, scope, options, outcomes } = work;
   const channels = await NewChannels.read(work, fresh);
   const given = fresh.map((each) => toRow(channels, each, { email: true, phone: true }));
-  const { rows } = await trx.query<{ id: number; email_key: string | null; phone: string | null }>(
-    `insert into contacts (account_id, brand_id, first_name, last_name, source, country_code, data,
-       email, email_key, email_subscribed, email_opt_in_at, email_opt_in_source, email_opt_out_at, email_created_at,
-       email_updated_at, phone, phone_subscribed, phone_opt_in_at, phone_opt_in_source, phone_opt_out_at,
-       phone_created_at, phone_updated_at)
-     select $1, $2, r.first_name, r.last_name, coalesce(r.source, $3), r.country_code, coalesce(r.data, '{}'),
-       r.email, r.email_key, r.email_subscribed, case when r.email_subscribed then now() end,
-       case when r.email_subscribed then $3 end, r.email_opt_out_at, case when r.email is not null then now() end,
-       case when r.email is not null then now() end,
-       r.phone, r.phone_subscribed, case when r.phone_subscribed then now() end,
-       case when r.phone_subscribed then $3 end, r.phone_opt_out_at, case when r.phone is not null then now() end,
-       case when r.phone is not null then now() end
-     from json_to_recordset($4) as r ${ROW_TYPE}
-     order by r.email_key, r.phone
-     on conflict do nothing
-     returning id, email_key, phone`,
-    [scope.accountId, scope.brandId, options.source, JSON.stringify(given)],
-  );
+  const rows = await insertRows(trx, [scope.accountId, scope.brandId, options.source, JSON.stringify(given)]);
   const ids = new Map(rows.map((row) => [row.email_key ?? row.phone, row.id]));
   const lost: Pending[] = [];
   for (const each of fresh) {
@@ -284,10 +310,15 @@ async function updateMatches(work: Work, matches: readonly Match[]): Promise<voi
     const isNew = { email: match.known.email_key === null, phone: match.contact.phone !== match.known.phone };
     return { ...toRow(channels, match, isNew), id: match.known.id };
   });
-  const { rows } = await trx.query<{ n: number }>({
-    text: UPDATE,
-    values: [JSON.stringify(given), options.source],
-  });
+  // In the order in which they lie in the table.
+  given.sort((one, other) => one.id - other.id);
+  const replacesPhone = fitting.some(
+    ({ contact, known }) => contact.phone !== null && known.phone !== null && contact.phone !== known.phone,
+  );
+  const { rows } = await trx.query<{ n: number }>(updateSql(replacesPhone), [
+    JSON.stringify(given),
+    options.source,
+  ]);
   for (const { n } of rows)
     outcomes[n] = { ...(outcomes[n] as BulkOutcome & { id: number }), status: 'updated' };
   for (const { contact, known } of withChannel) {
@@ -306,14 +337,16 @@ const addsEmail = '(r.email_key is not null and c.email_key is null)';
 const addsPhone = '(r.phone is not null and c.phone is null)';
 const changesPhone = '(r.phone is not null and r.phone is distinct from c.phone)';
 
-const UPDATE = `
-  with given as materialized (select * from json_to_recordset($1) as r ${ROW_TYPE}),
-  former as (
+const FORMER = `, former as (
     insert into contact_former_addresses (contact_id, address_key)
     select c.id, c.phone from given r join contacts c on c.id = r.id
     where r.phone is not null and c.phone is not null and r.phone <> c.phone order by c.id
     on conflict do nothing
-  )
+  )`;
+
+/** @param replacesPhone whether a contact may get another phone number */
+const updateSql = (replacesPhone: boolean) => `
+  with given as materialized (select * from json_to_recordset($1) as r ${ROW_TYPE})${replacesPhone ? FORMER : ''}
   update contacts c set
     first_name = coalesce(r.first_name, c.first_name), last_name = coalesce(r.last_name, c.last_name),
     country_code = coalesce(r.country_code, c.country_code), source = coalesce(r.source, c.source),

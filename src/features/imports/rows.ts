@@ -1,6 +1,6 @@
 import { parsePhoneNumberFromString, type CountryCode } from 'libphonenumber-js/min';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
-import { parsePhone } from '../../delivery/addresses/phone.ts';
+import { parseE164 } from '../../delivery/addresses/phone.ts';
 import { MAX_DIAGNOSTIC, suppressionReasons, type SuppressionReason } from '../../delivery/suppressions.ts';
 import { unguardCell } from '../../platform/csv/guard.ts';
 import type { CsvPosition, CsvRecord, RecordProblem } from '../../platform/csv/scanner.ts';
@@ -127,7 +127,7 @@ function readPhone(cell: Cells[ColumnField], country: string | null): string | n
     ? text
     : parsePhoneNumberFromString(text.slice(0, 60), (country ?? undefined) as CountryCode | undefined)
         ?.number;
-  const phone = parsePhone(e164 ?? text);
+  const phone = parseE164(e164 ?? text);
   if (!('error' in phone)) return phone.e164;
   const hint = country === null && !text.startsWith('+') ? ', or the row must have a country code' : '';
   throw new RowError('invalid_phone', `${column} ${phone.error}${hint}`, column);

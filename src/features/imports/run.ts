@@ -206,8 +206,9 @@ async function clear(
 ): Promise<void> {
   for (;;) {
     const { rowCount } = await pool.query(
-      `delete from import_addresses where import_id = $1 and address_key = any(array(
-         select address_key from import_addresses where import_id = $1 limit $2))`,
+      // Nothing updates these rows, so that each stays in its place.
+      `delete from import_addresses where ctid = any(array(
+         select ctid from import_addresses where import_id = $1 limit $2))`,
       [row.id, CLEAR_ROWS],
     );
     attendance.progress();

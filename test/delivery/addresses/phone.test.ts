@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parsePhone } from '../../../src/delivery/addresses/phone.ts';
+import { parseE164, parsePhone } from '../../../src/delivery/addresses/phone.ts';
 
 describe('a phone number', () => {
   it.each([
@@ -54,4 +54,15 @@ describe('a phone number', () => {
       error: 'is not in E.164 form; did you mean +442071838750',
     });
   });
+});
+
+it('reads numbers of the North American plan without their country to the same end', () => {
+  const wrong = Array.from({ length: 5_000 }, (_, n) => {
+    // Every area code, and the lengths around the right one.
+    const digits = `${200 + (n % 800)}${String((n * 7_654_321) % 10_000_000).padStart(7, '0')}`;
+    const text = `+1${n % 10 === 0 ? digits.slice(0, 9) : n % 11 === 0 ? `${digits}0` : digits}`;
+    const [short, long] = [parseE164(text), parsePhone(text)];
+    return ('error' in long ? 'error' in short : 'e164' in short && short.e164 === long.e164) ? [] : [text];
+  });
+  expect(wrong.flat()).toEqual([]);
 });
