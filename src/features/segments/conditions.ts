@@ -1,7 +1,7 @@
 import { invalid, notFound, type ValidationErrors } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { type Condition, MAX_DEPTH, MAX_FILTERS } from './language.ts';
+import type { Condition } from './language.ts';
 import type { Problem } from './parse.ts';
 import {
   expand,
@@ -11,6 +11,7 @@ import {
   type Outline,
   outline,
   type Outlines,
+  TOO_LARGE,
 } from './references.ts';
 import { type SqlCondition, writeSql } from './sql.ts';
 import type { Path } from './values.ts';
@@ -19,8 +20,6 @@ import type { Path } from './values.ts';
 export interface Audience extends Pick<BrandScope, 'brandId'> {
   asOf: Date;
 }
-
-export const TOO_LARGE = `must have at most ${MAX_FILTERS} filters and ${MAX_DEPTH} levels, those of the segments it names included`;
 
 /** The name of a part of the filters in `validation_errors`: `filters.2.value.0`. */
 export const fieldOf = (path: Path) => ['filters', ...path].join('.');
@@ -36,7 +35,6 @@ export function errorsOf(problems: readonly Problem[]): ValidationErrors {
 
 /** @throws AppError validation_error */
 function requireSize(one: Outline, known: Outlines): void {
-  if (one.problems.length > 0) throw invalid(errorsOf(one.problems));
   const size = measure(one, known);
   if (!size || isTooLarge(size)) throw invalid({ filters: [TOO_LARGE] });
 }
@@ -53,7 +51,8 @@ export async function loadConditions(
 ): Promise<Condition[]> {
   const one = outline(filters);
   const known: Outlines = new Map();
-  await loadReferenced(db, scope, [one], known);
+  if (one.problems.length > 0) throw invalid(errorsOf(one.problems));
+  await loadReferenced(db, scope, one, known);
   requireSize(one, known);
   return expand(one.conditions, known);
 }

@@ -3,10 +3,11 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { fieldOf, TOO_LARGE } from './conditions.ts';
+import { fieldOf } from './conditions.ts';
 import {
   deleteSegmentRow,
   findAncestors,
+  findFilters,
   findSegment,
   findSegments,
   insertSegment,
@@ -18,11 +19,24 @@ import {
   updateSegment,
 } from './model.ts';
 import type { Filter } from './parse.ts';
-import { isTooLarge, loadReferenced, measure, type Outline, outline, type Outlines } from './references.ts';
+import {
+  isTooLarge,
+  loadReferenced,
+  measure,
+  type Outline,
+  outline,
+  type Outlines,
+  segmentIds,
+  type Shape,
+  shapeOf,
+  TOO_LARGE,
+} from './references.ts';
 import type { ChangeSegmentBody, CreateSegmentBody, Segment } from './schema.ts';
 
 /** The list of segments is returned whole. */
 export const MAX_SEGMENTS = 1_000;
+/** Segments whose filters are in memory at once, up to 64 KiB each. */
+const SHAPES_AT_ONCE = 50;
 
 function present(row: SegmentRow): Segment {
   return {
@@ -55,7 +69,7 @@ async function requireReferences(
   segments: Outlines,
 ): Promise<void> {
   const listIds = references.filter(({ kind }) => kind === 'list').map(({ id }) => id);
-  const lists = listIds.length > 0 ? await lockLists(trx, scope, listIds) : new Set<number>();
+  const lists = listIds.length > 0 ? await lockLists(trx, scope, [...new Set(listIds)]) : new Set<number>();
   const errors: ValidationErrors = {};
   for (const { kind, id, path } of references) {
     const exists = kind === 'list' ? lists.has(id) : segments.has(id);
@@ -75,8 +89,26 @@ export async function requireKnownReferences(
 ): Promise<void> {
   const one = outline(filters);
   const known: Outlines = new Map();
-  await loadReferenced(db, scope, [one], known);
+  await loadReferenced(db, scope, one, known);
   await requireReferences(db, scope, one, known);
+}
+
+/** Adds the shapes of segments, of those that they name, and so on. A brand has {@link MAX_SEGMENTS} at most. */
+async function loadShapes(
+  db: Queryable,
+  scope: BrandScope,
+  segments: readonly { id: number }[],
+  shapes: Map<number, Shape>,
+): Promise<void> {
+  let missing = new Set(segments.map(({ id }) => id).filter((id) => !shapes.has(id)));
+  while (missing.size > 0) {
+    const ids = [...missing].slice(0, SHAPES_AT_ONCE);
+    const rows = await findFilters(db, scope, ids);
+    const read = rows.map(({ id, filters }) => [id, shapeOf(filters)] as const);
+    for (const [id, shape] of read) shapes.set(id, shape);
+    const named = segmentIds(read.map(([, shape]) => shape));
+    missing = new Set([...missing, ...named].filter((id) => !shapes.has(id) && !ids.includes(id)));
+  }
 }
 
 /** @throws AppError validation_error for a cycle, or if the segment or one that names it would be too large */
@@ -97,17 +129,12 @@ async function requireShape(
   }
   if (isTooLarge(size)) throw invalid({ filters: [TOO_LARGE] });
   if (id === null) return;
-  const ancestors = (await findAncestors(trx, id)).map((row) => ({ ...row, outline: outline(row.filters) }));
-  const all: Outlines = new Map([...known, ...ancestors.map((row) => [row.id, row.outline] as const)]);
-  all.set(id, one);
-  await loadReferenced(
-    trx,
-    scope,
-    ancestors.map((row) => row.outline),
-    all,
-  );
+  const ancestors = await findAncestors(trx, id);
+  const shapes = new Map<number, Shape>(known);
+  await loadShapes(trx, scope, ancestors, shapes);
   for (const ancestor of ancestors) {
-    const grown = measure(ancestor.outline, all, [ancestor.id]);
+    const shape = shapes.get(ancestor.id);
+    const grown = shape ? measure(shape, shapes, [ancestor.id]) : { count: 0, depth: 0 };
     if (grown && !isTooLarge(grown)) continue;
     throw invalid({ filters: [`make the segment "${ancestor.name}", which names this one, too large`] });
   }
@@ -125,8 +152,9 @@ async function requireStorable(
 ): Promise<Outline> {
   const one = outline(filters);
   const known: Outlines = new Map();
-  await loadReferenced(trx, scope, [one], known);
-  if (id !== null && known.has(id)) known.set(id, one);
+  // Filters that lead back to their segment lead to the new ones, not to those that are replaced.
+  if (id !== null) known.set(id, one);
+  await loadReferenced(trx, scope, one, known);
   await requireReferences(trx, scope, one, known);
   await requireShape(trx, scope, id, one, known);
   return one;

@@ -119,18 +119,27 @@ export async function segmentsNaming(db: Queryable, id: number): Promise<string[
 }
 
 /** The segments that name this one, directly or through others. */
-export async function findAncestors(
-  db: Queryable,
-  id: number,
-): Promise<{ id: number; name: string; filters: unknown[] }[]> {
-  const { rows } = await db.query<{ id: number; name: string; filters: unknown[] }>(
+export async function findAncestors(db: Queryable, id: number): Promise<{ id: number; name: string }[]> {
+  const { rows } = await db.query<{ id: number; name: string }>(
     `with recursive ancestors as (
        select segment_id as id from segment_references where kind = 'segment' and target_id = $1
        union
        select r.segment_id from ancestors a join segment_references r on r.kind = 'segment' and r.target_id = a.id
      )
-     select s.id, s.name, s.filters from ancestors join segments s using (id) order by s.id`,
+     select s.id, s.name from ancestors join segments s using (id) order by s.id`,
     [id],
+  );
+  return rows;
+}
+
+export async function findFilters(
+  db: Queryable,
+  { brandId }: BrandScope,
+  ids: readonly number[],
+): Promise<{ id: number; filters: unknown[] }[]> {
+  const { rows } = await db.query<{ id: number; filters: unknown[] }>(
+    'select id, filters from segments where brand_id = $1 and id = any($2)',
+    [brandId, ids],
   );
   return rows;
 }

@@ -19,6 +19,7 @@ import {
   type Test,
 } from './language.ts';
 import {
+  MAX_ITEMS,
   type Path,
   readBoolean,
   readComparison,
@@ -212,8 +213,10 @@ function parseMembership(
   report: Report,
 ): Condition | undefined {
   const isArray = filter.predicate === 'in' || filter.predicate === 'not_in';
-  const ids = readMany(isArray, readId)(filter.value, [...at, 'value'], report);
-  return ids && { type: kind, ids };
+  // Each segment counts as a filter at least.
+  const maxItems = kind === 'segment' ? MAX_FILTERS : MAX_ITEMS;
+  const ids = readMany(isArray, readId, maxItems)(filter.value, [...at, 'value'], report);
+  return ids && { type: kind, ids: [...new Set(ids)] };
 }
 
 function parseActivity({ name, value }: Filter, at: Path, report: Report): Condition | undefined {

@@ -1,8 +1,11 @@
+import { invalid } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type Condition, MAX_DEPTH, MAX_FILTERS } from './language.ts';
 import { type Filter, parseFilters, type Problem } from './parse.ts';
 import type { Path } from './values.ts';
+
+export const TOO_LARGE = `must have at most ${MAX_FILTERS} filters and ${MAX_DEPTH} levels, those of the segments it names included`;
 
 /** A list or segment that filters name. */
 export interface Reference {
@@ -14,14 +17,19 @@ export interface Reference {
   depth: number;
 }
 
-/** Filters with what they name. */
-export interface Outline {
-  conditions: Condition[];
-  problems: Problem[];
-  references: Reference[];
+/** What the size of filters depends on. */
+export interface Shape {
+  references: readonly Pick<Reference, 'kind' | 'id' | 'depth'>[];
   /** Filters in all, without those of referenced segments. */
   count: number;
   depth: number;
+}
+
+/** Filters with what they name. */
+export interface Outline extends Shape {
+  conditions: Condition[];
+  problems: Problem[];
+  references: Reference[];
 }
 
 function referencesOf({ name, predicate, value }: Filter, at: Path, depth: number): Reference[] {
@@ -29,7 +37,9 @@ function referencesOf({ name, predicate, value }: Filter, at: Path, depth: numbe
   if (predicate === 'eq' || predicate === 'not_eq') {
     return [{ kind: name, id: value as number, path: [...at, 'value'], depth }];
   }
-  return (value as number[]).map((id, index) => ({ kind: name, id, path: [...at, 'value', index], depth }));
+  const ids = value as number[];
+  const firsts = new Map(ids.map((id, index) => [id, index] as const).reverse());
+  return [...firsts].map(([id, index]) => ({ kind: name, id, path: [...at, 'value', index], depth }));
 }
 
 interface Walk {
@@ -59,34 +69,56 @@ export function outline(filters: readonly unknown[]): Outline {
   return { conditions, problems, ...walk(filters as Filter[], [], 1, nothing) };
 }
 
+/**
+ * The shape of filters that are stored, whose syntax was checked before. It is small: ids of lists are left out, and no
+ * stored segment names more than {@link MAX_FILTERS} others.
+ */
+export function shapeOf(filters: readonly unknown[]): Shape {
+  const { references, ...size } = walk(filters as Filter[], [], 1, { references: [], count: 0, depth: 0 });
+  const segments = references.filter(({ kind }) => kind === 'segment');
+  return { ...size, references: segments.map(({ kind, id, depth }) => ({ kind, id, depth })) };
+}
+
 /** Segments by id. */
 export type Outlines = Map<number, Outline>;
+export type Shapes = ReadonlyMap<number, Shape>;
 
-const segmentIds = (outlines: Iterable<Outline>) =>
-  [...outlines].flatMap(({ references }) =>
+export const segmentIds = (shapes: Iterable<Shape>) =>
+  [...shapes].flatMap(({ references }) =>
     references.filter(({ kind }) => kind === 'segment').map(({ id }) => id),
   );
 
+/** How much a segment adds to the filters that name it. An empty one counts, too: it is a condition of its own. */
+const weight = ({ count }: Pick<Shape, 'count'>) => Math.max(count, 1);
+
 /**
  * Loads the segments that filters name, those that these name, and so on. A segment of another brand is absent.
- * @param known receives them; those that it has are not read again
+ * @param known receives them, {@link MAX_FILTERS} at most; those that it has are not read again
+ * @throws AppError validation_error as soon as they have more filters than are allowed
  */
 export async function loadReferenced(
   db: Queryable,
   { brandId }: Pick<BrandScope, 'brandId'>,
-  from: Iterable<Outline>,
+  one: Outline,
   known: Outlines,
 ): Promise<void> {
-  let missing = [...new Set(segmentIds(from))].filter((id) => !known.has(id));
+  let { count } = one;
+  let missing = [...new Set(segmentIds([one]))].filter((id) => !known.has(id));
   // One more level than allowed, so that the check finds it.
   for (let level = 0; missing.length > 0 && level <= MAX_DEPTH; level += 1) {
     const { rows } = await db.query<{ id: number; filters: unknown[] }>(
-      'select id, filters from segments where brand_id = $1 and id = any($2)',
+      `select id, filters from segments where brand_id = $1 and id = any($2) limit ${MAX_FILTERS + 1}`,
       [brandId, missing],
     );
-    const read = rows.map(({ id, filters }) => [id, outline(filters)] as const);
-    for (const [id, one] of read) known.set(id, one);
-    missing = [...new Set(segmentIds(read.map(([, one]) => one)))].filter((id) => !known.has(id));
+    const named = new Set<number>();
+    for (const { id, filters } of rows) {
+      const segment = outline(filters);
+      count += weight(segment);
+      if (count > MAX_FILTERS) throw invalid({ filters: [TOO_LARGE] });
+      known.set(id, segment);
+      for (const inner of segmentIds([segment])) named.add(inner);
+    }
+    missing = [...named].filter((id) => !known.has(id));
   }
 }
 
@@ -101,7 +133,7 @@ export interface Size {
  * @param inside ids of the segments that contain these filters
  * @returns null if a segment names itself, directly or through others
  */
-export function measure(one: Outline, known: Outlines, inside: readonly number[] = []): Size | null {
+export function measure(one: Shape, known: Shapes, inside: readonly number[] = []): Size | null {
   const size = { count: one.count, depth: one.depth };
   for (const { kind, id, depth } of one.references) {
     const named = kind === 'segment' ? known.get(id) : undefined;
@@ -109,7 +141,7 @@ export function measure(one: Outline, known: Outlines, inside: readonly number[]
     if (!named) continue;
     const inner = measure(named, known, [...inside, id]);
     if (!inner) return null;
-    size.count += inner.count;
+    size.count += weight(inner);
     size.depth = Math.max(size.depth, depth + inner.depth);
     if (isTooLarge(size)) return size;
   }

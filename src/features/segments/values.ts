@@ -68,7 +68,7 @@ export function readOneOf(values: readonly string[]): ReadValue<string> {
 }
 
 /** Reads one value, or the array of an `in`. */
-export function readMany<T>(isArray: boolean, read: ReadValue<T>): ReadValue<T[]> {
+export function readMany<T>(isArray: boolean, read: ReadValue<T>, maxItems = MAX_ITEMS): ReadValue<T[]> {
   return (value, path, report) => {
     if (!isArray) {
       const one = read(value, path, report);
@@ -76,7 +76,7 @@ export function readMany<T>(isArray: boolean, read: ReadValue<T>): ReadValue<T[]
     }
     if (!Array.isArray(value)) return void report(path, 'must be an array');
     if (value.length === 0) return void report(path, 'must not be empty');
-    if (value.length > MAX_ITEMS) return void report(path, `must have at most ${MAX_ITEMS} items`);
+    if (value.length > maxItems) return void report(path, `must have at most ${maxItems} items`);
     const items = value.map((item: unknown, index) => read(item, [...path, index], report));
     return items.some((item) => item === undefined) ? undefined : (items as T[]);
   };

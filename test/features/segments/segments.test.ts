@@ -1,4 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import {
+  loadReferenced,
+  outline,
+  type Outlines,
+  shapeOf,
+} from '../../../src/features/segments/references.ts';
 import { startTestApi, type TestApi, type TestRequest } from '../../support/api.ts';
 
 let api: TestApi;
@@ -20,6 +26,15 @@ async function create(filters: unknown[], name = 'A segment'): Promise<number> {
   const response = await post({ name, filters });
   expect(response.status).toBe(201);
   return Number(response.body.id);
+}
+
+async function insertSegments(count: number, filters: unknown[]): Promise<number[]> {
+  const { rows } = await api.database.pool.query<{ id: number }>(
+    `insert into segments (account_id, brand_id, name, filters)
+     select $1, $2, 'A segment', $3 from generate_series(1, $4) returning id`,
+    [api.accountId, api.brandId, JSON.stringify(filters), count],
+  );
+  return rows.map(({ id }) => id);
 }
 
 async function createList(tenant: { accountId: number; brandId: number } = api): Promise<number> {
@@ -211,6 +226,39 @@ describe('the size of filters', () => {
     const refused = await patch(inner, { filters: many(9) });
     expect(refused.status).toBe(422);
     expect(refused.text).toContain('Outer');
+  });
+
+  it('counts an empty segment as a filter, and a segment that is named twice in a filter once', async () => {
+    const preview = (filters: unknown[]) => api.request('POST', `${PATH}/preview`, { body: { filters } });
+    const ids = await insertSegments(50, []);
+    expect((await preview([inSegment(...ids.slice(1), ids[1])])).status).toBe(200);
+    const refused = await preview([inSegment(...ids)]);
+    expect([refused.status, refused.text.includes('at most 50 filters')]).toEqual([422, true]);
+    const more = await preview([inSegment(...ids, 1)]);
+    expect(more.body.validation_errors).toEqual({ 'filters.0.value': ['must have at most 50 items'] });
+  });
+
+  it('is checked while segments are loaded, before many are in memory', async () => {
+    const lists = { name: 'list', predicate: 'in', value: Array.from({ length: 500 }, (_, n) => n + 1) };
+    const ids = await insertSegments(
+      60,
+      Array.from({ length: 10 }, () => lists),
+    );
+    const filters = [inSegment(...ids.slice(0, 30)), inSegment(...ids.slice(30))];
+    const known: Outlines = new Map();
+    await expect(loadReferenced(api.database.pool, api, outline(filters), known)).rejects.toMatchObject({
+      code: 'validation_error',
+    });
+    expect(known.size).toBe(1);
+    expect(shapeOf([lists, ...filters])).toMatchObject({ references: { length: 60 }, count: 3, depth: 1 });
+  });
+
+  it('is checked for each of many segments that name a changed one', async () => {
+    const inner = await create([pro], 'Inner');
+    for (let n = 0; n < 51; n += 1) await create([inSegment(inner)], `Small ${n}`);
+    await create([...many(40), inSegment(inner)], 'Outer');
+    expect((await patch(inner, { filters: many(9) })).status).toBe(200);
+    expect((await patch(inner, { filters: many(10) })).text).toContain('Outer');
   });
 
   it('is bounded in bytes', async () => {
