@@ -9,6 +9,7 @@ import type { EventPublisher } from '../src/platform/events/publish.ts';
 import type { Keyring } from '../src/platform/secrets/keyring.ts';
 import { createHomeStore } from '../src/platform/storage/local-disk.ts';
 import type { ImportActivities } from '../workflows/imports/contract.ts';
+import { createTurns } from './turns.ts';
 
 /** Imports that one process works on at the same time, each for a turn of about ten seconds. */
 const MAX_AT_ONCE = 2;
@@ -23,23 +24,6 @@ export interface ImportActivityDependencies {
   log: Logger;
   /** Aborted when the process is about to stop. */
   stopping: AbortSignal;
-}
-
-/** Lets a few callers in at a time, the others in the order in which they came. */
-function createTurns(maxAtOnce: number) {
-  const waiting: (() => void)[] = [];
-  let free = maxAtOnce;
-  return async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else free += 1;
-    }
-  };
 }
 
 /** The activity of the workflow `import/<id>`. */

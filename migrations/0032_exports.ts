@@ -11,6 +11,8 @@ create table exports (
   status text not null default 'queued'
     check (status in ('queued', 'processing', 'completed', 'failed', 'canceled')),
   error text,
+  counted jsonb,
+  timeouts smallint not null default 0,
   data_columns text[],
   last_id bigint,
   cursor_id bigint not null default 0,
@@ -23,6 +25,8 @@ create table exports (
   finished_at timestamptz,
   expires_at timestamptz
 );
+comment on column exports.counted is 'how far the rows are counted; null before and after';
+comment on column exports.timeouts is 'statements that took too long; each makes the pages smaller';
 comment on column exports.data_columns is 'keys of the data of contacts that have a column of their own';
 comment on column exports.last_id is 'the highest id when the rows were counted: later rows are not exported';
 comment on column exports.cursor_id is 'all rows up to this id are in the parts';

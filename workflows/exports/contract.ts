@@ -29,8 +29,10 @@ export interface ExportProgress {
 export interface ExportActivities {
   /** Starts the export if the account may have one more under way. */
   beginExport(exportId: number, asOf: string): Promise<ExportProgress>;
-  /** Counts the rows, and chooses the columns. */
+  /** Counts rows for about ten seconds, or until all are counted and the columns chosen. */
   planExport(exportId: number, asOf: string): Promise<ExportProgress>;
-  /** Writes parts for some minutes, or until the export is complete. */
+  /** Writes parts for about ten seconds, or until the export is complete. */
   writeExport(exportId: number, asOf: string): Promise<ExportProgress>;
+  /** Ends an export whose other activities fail for good. */
+  failExport(exportId: number): Promise<void>;
 }

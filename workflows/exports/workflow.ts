@@ -1,8 +1,10 @@
 import {
+  ActivityFailure,
   allHandlersFinished,
   condition,
   continueAsNew,
   defineSignal,
+  isCancellation,
   proxyActivities,
   setCurrentDetails,
   setHandler,
@@ -15,14 +17,15 @@ import {
   type RunExportInput,
 } from './contract.ts';
 
-const { beginExport } = proxyActivities<ExportActivities>({
+const { beginExport, failExport } = proxyActivities<ExportActivities>({
   startToCloseTimeout: '1 minute',
   retry: { initialInterval: '500ms', maximumInterval: '10s' },
 });
-/** Retried for as long as the database or the disk is unavailable; the activity itself gives up after a day. */
+/** Retried while the database or the disk is unavailable. An export ends a day after its start in any case. */
 const { planExport, writeExport } = proxyActivities<ExportActivities>({
   taskQueue: 'bulk',
   startToCloseTimeout: '30 minutes',
+  scheduleToCloseTimeout: '1 day',
   heartbeatTimeout: '1 minute',
   retry: { initialInterval: '1s', maximumInterval: '1 minute' },
 });
@@ -54,6 +57,17 @@ function next(exportId: number, { state }: ExportProgress): Promise<ExportProgre
   return beginExport(exportId, now());
 }
 
+/** Does the next step. If it fails for good, the export ends with an error that the client sees. */
+async function nextOrFail(exportId: number, progress: ExportProgress): Promise<ExportProgress> {
+  try {
+    return await next(exportId, progress);
+  } catch (error) {
+    if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
+    await failExport(exportId);
+    return { ...progress, state: 'final' };
+  }
+}
+
 /** Writes one export. Every step reads the row again, so that a second run does no harm. */
 export async function runExport(input: RunExportInput): Promise<void> {
   const { exportId } = input;
@@ -70,7 +84,7 @@ export async function runExport(input: RunExportInput): Promise<void> {
       await condition(() => woken, WAIT, { summary: 'room for one more export of the account' });
       woken = false;
     }
-    progress = await next(exportId, progress);
+    progress = await nextOrFail(exportId, progress);
     show(exportId, progress);
   }
 }

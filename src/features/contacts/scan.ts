@@ -49,16 +49,18 @@ export async function scanContacts(
   return { ids: rows.map(({ id }) => id), scannedTo };
 }
 
-/** Counts the keys of `data` in these contacts. */
+/** Counts the keys of `data` in these contacts: the most frequent ones that have at most `maxBytes`. */
 export async function countDataKeys(
   db: Queryable,
   { brandId }: BrandScope,
   ids: readonly number[],
+  { maxKeys, maxBytes }: { maxKeys: number; maxBytes: number },
 ): Promise<Map<string, number>> {
   const { rows } = await db.query<{ key: string; count: number }>(
     `select k.key, count(*)::int as count from contacts c, jsonb_object_keys(c.data) as k (key)
-     where c.brand_id = $1 and c.id = any($2) group by k.key order by count(*) desc limit 10000`,
-    [brandId, ids],
+     where c.brand_id = $1 and c.id = any($2) and octet_length(k.key) <= $4
+     group by k.key order by count(*) desc, k.key limit $3`,
+    [brandId, ids, maxKeys, maxBytes],
   );
   return new Map(rows.map(({ key, count }) => [key, count]));
 }

@@ -17,20 +17,25 @@ const COLUMNS = [
   'created_at',
 ] as const;
 
-/** Keys of `data` without a column of their own, as one JSON object. */
+/** Keys of `data` without a column of their own, as one JSON object. Never left out: a contact may get keys meanwhile. */
 const OTHER_DATA = 'other_data';
 /** Keys of `data` that get a column; the others share one. */
 export const MAX_DATA_COLUMNS = 50;
 
-const hasOthers = (dataColumns: readonly string[]): boolean => dataColumns.length >= MAX_DATA_COLUMNS;
+/**
+ * Longer keys have no column: an import cuts the names of columns.
+ * Also bounds what the counting of keys holds in memory.
+ */
+export const MAX_COLUMN_KEY_BYTES = 200;
+
+/** Whether an import reads the key back from the name of its column. */
+export function canBeColumn(key: string): boolean {
+  return key !== '' && key === key.trim() && Buffer.byteLength(key) <= MAX_COLUMN_KEY_BYTES;
+}
 
 /** @param dataColumns keys of `data` that have a column of their own */
 export function contactHeader(dataColumns: readonly string[]): string[] {
-  return [
-    ...COLUMNS,
-    ...dataColumns.map((key) => `data.${key}`),
-    ...(hasOthers(dataColumns) ? [OTHER_DATA] : []),
-  ];
+  return [...COLUMNS, ...dataColumns.map((key) => `data.${key}`), OTHER_DATA];
 }
 
 function channelOf(contact: Contact, kind: ContactChannel['kind']): ContactChannel | undefined {
@@ -66,6 +71,6 @@ export function contactCells(
     created_at: contact.created_at,
   };
   const data = dataColumns.map((key) => (Object.hasOwn(contact.data, key) ? contact.data[key] : null));
-  const others = hasOthers(dataColumns) ? [otherData(contact.data, dataColumns)] : [];
-  return [...COLUMNS.map((name) => own[name]), ...data, ...others].map(cellOf);
+  const others = otherData(contact.data, dataColumns);
+  return [...COLUMNS.map((name) => own[name]), ...data, others].map(cellOf);
 }

@@ -3,6 +3,17 @@ import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { ExportError, ExportResource, ExportStatus } from './schema.ts';
 
+/** How far the rows of an export are counted. */
+export interface Counted {
+  /** The highest id when the counting began. */
+  lastId: number;
+  /** All rows up to this id are counted. */
+  after: number;
+  totalRows: number;
+  /** The most frequent keys of `data` with their counts. */
+  keys: [key: string, count: number][];
+}
+
 /** A row of `exports`. */
 export interface ExportRow {
   id: number;
@@ -12,6 +23,10 @@ export interface ExportRow {
   filters: Record<string, string | number | boolean>;
   status: ExportStatus;
   error: ExportError | null;
+  /** Null before and after the rows are counted. */
+  counted: Counted | null;
+  /** Statements that took too long. */
+  timeouts: number;
   /** Null until the rows are counted. */
   data_columns: string[] | null;
   /** Null until the rows are counted. */
@@ -26,8 +41,8 @@ export interface ExportRow {
   expires_at: Date | null;
 }
 
-const COLUMNS = `e.id, e.account_id, e.brand_id, e.resource, e.filters, e.status, e.error, e.data_columns, e.last_id,
-  e.cursor_id, e.parts, e.total_rows, e.processed_rows, e.created_at, e.started_at, e.finished_at, e.expires_at`;
+const COLUMNS = `e.id, e.account_id, e.brand_id, e.resource, e.filters, e.status, e.error, e.counted, e.timeouts,
+  e.data_columns, e.last_id, e.cursor_id, e.parts, e.total_rows, e.processed_rows, e.created_at, e.started_at, e.finished_at, e.expires_at`;
 
 /** How long a file is kept. */
 export const KEPT = `interval '7 days'`;
@@ -143,6 +158,23 @@ export async function findUnderWay(db: Queryable, id: number, asOf: Date): Promi
   return oneOf(rows);
 }
 
+/** Stores how far the rows are counted. Processes that count at the same time may overwrite each other: both go on. */
+export async function saveCounted(db: Queryable, id: number, counted: Counted): Promise<void> {
+  await db.query(
+    `update exports set counted = $2 where id = $1 and status = 'processing' and last_id is null`,
+    [id, JSON.stringify(counted)],
+  );
+}
+
+/** Notes that a statement took too long. @returns how many there were */
+export async function addTimeout(db: Queryable, id: number): Promise<number> {
+  const { rows } = await db.query<{ timeouts: number }>(
+    'update exports set timeouts = timeouts + 1 where id = $1 returning timeouts',
+    [id],
+  );
+  return rows[0]?.timeouts ?? 0;
+}
+
 /** Stores which rows the export has, once. */
 export async function savePlan(
   db: Queryable,
@@ -150,7 +182,7 @@ export async function savePlan(
   plan: { lastId: number; totalRows: number; dataColumns: string[] },
 ): Promise<void> {
   await db.query(
-    `update exports set last_id = $2, total_rows = $3, data_columns = $4
+    `update exports set last_id = $2, total_rows = $3, data_columns = $4, counted = null
      where id = $1 and status = 'processing' and last_id is null`,
     [id, plan.lastId, plan.totalRows, plan.dataColumns],
   );
@@ -183,6 +215,14 @@ export async function addPart(db: Queryable, row: ExportRow, part: NewPart, asOf
   if (rowCount === 0) return false;
   await complete(db, row.id, asOf);
   return true;
+}
+
+/** Notes that no row up to an id matches, beside those in the parts, if the export is still as it was read. */
+export async function moveCursor(db: Queryable, row: ExportRow, toId: number): Promise<void> {
+  await db.query(
+    `update exports set cursor_id = $4 where id = $1 and status = 'processing' and parts = $2 and cursor_id = $3`,
+    [row.id, row.parts, row.cursor_id, toId],
+  );
 }
 
 /** Completes an export whose rows are all in its parts. */

@@ -11,7 +11,13 @@ export const exportStatuses = ['queued', 'processing', 'completed', 'failed', 'c
 export type ExportStatus = (typeof exportStatuses)[number];
 
 /** Why an export failed. */
-export const exportErrors = ['quota_exceeded', 'timed_out', 'invalid_filters'] as const;
+export const exportErrors = [
+  'quota_exceeded',
+  'timed_out',
+  'too_slow',
+  'invalid_filters',
+  'internal_error',
+] as const;
 export type ExportError = (typeof exportErrors)[number];
 
 const MAX_FILTERS = 20;
@@ -45,7 +51,9 @@ export const exportSchema = z
       .meta({
         description:
           'Why it failed. `quota_exceeded`: the files of the account are too large together. `timed_out`: it was not ' +
-          'complete a day after its start. `invalid_filters`: the list or segment that they name is gone.',
+          'complete a day after its start. `too_slow`: the filters take too long to evaluate, even for a few rows at a ' +
+          'time. `invalid_filters`: the list or segment that they name is gone. `internal_error`: the service could not ' +
+          'write it for a day.',
       }),
   })
   .meta({ id: 'Export' });

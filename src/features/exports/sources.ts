@@ -9,7 +9,8 @@ import {
 } from '../contacts/service.ts';
 import { filtersOf, highestMessageId, presentMessages, scanMessages } from '../messages/service.ts';
 import { highestSuppressionId, presentSuppressions, scanSuppressions } from '../suppressions/service.ts';
-import { contactCells, contactHeader } from './contacts.ts';
+import { canBeColumn, contactCells, contactHeader, MAX_COLUMN_KEY_BYTES } from './contacts.ts';
+import type { ExportRow } from './model.ts';
 import { exportFilters, type ExportResource } from './schema.ts';
 
 export type Cells = (string | null)[];
@@ -34,9 +35,21 @@ export interface ExportSource {
     ids: readonly number[],
     dataColumns: readonly string[],
   ): Promise<Cells[]>;
-  /** Counts the keys of `data` in these rows. Sources without such data have none. */
-  countKeys?(db: Queryable, scope: ContactScope, ids: readonly number[]): Promise<Map<string, number>>;
+  /** Counts the most frequent keys of `data` in these rows. Sources without such data have none. */
+  countKeys?(
+    db: Queryable,
+    scope: ContactScope,
+    ids: readonly number[],
+    maxKeys: number,
+  ): Promise<Map<string, number>>;
 }
+
+export const scopeOf = (row: ExportRow): ContactScope => ({
+  accountId: row.account_id,
+  brandId: row.brand_id,
+  // Segments have periods such as the last 30 days, which must not move while the export is written.
+  asOf: row.started_at ?? row.created_at,
+});
 
 /** Any value as a cell: text as it is, objects as JSON. */
 function cellOf(value: unknown): string | null {
@@ -132,7 +145,10 @@ const contacts: ExportSource = {
     const rows = await presentContacts(db, scope.brandId, ids);
     return rows.map((contact) => contactCells(contact, dataColumns, cellOf));
   },
-  countKeys: countDataKeys,
+  async countKeys(db, scope, ids, maxKeys) {
+    const counts = await countDataKeys(db, scope, ids, { maxKeys, maxBytes: MAX_COLUMN_KEY_BYTES });
+    return new Map([...counts].filter(([key]) => canBeColumn(key)));
+  },
 };
 
 export const exportSources: Record<ExportResource, ExportSource> = { contacts, suppressions, messages };

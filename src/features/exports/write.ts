@@ -2,33 +2,35 @@ import type pg from 'pg';
 import type { ExportProgress } from '../../../workflows/exports/contract.ts';
 import { AppError } from '../../errors.ts';
 import { csvRecord } from '../../platform/csv/writer.ts';
+import { isStatementTimeout } from '../../platform/db/heavy-reads.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { newBlobKey, type BlobStore } from '../../platform/storage/blob-store.ts';
-import { MAX_DATA_COLUMNS } from './contacts.ts';
+import { countPage } from './count.ts';
 import {
   addPart,
+  addTimeout,
   begin,
   complete,
   type ExportRow,
   fail,
   findUnderWay,
+  moveCursor,
   type NewPart,
-  savePlan,
   storedBytes,
 } from './model.ts';
 import { filterTexts } from './schema.ts';
-import { type ExportSource, exportSources } from './sources.ts';
+import { exportSources, scopeOf } from './sources.ts';
 
 /** Rows that one statement looks at. */
 const SCAN_ROWS = 10_000;
 /** Rows that are in memory at the same time; a contact may have 64 KB. */
 const LOADED_ROWS = 250;
 const PART_BYTES = 4 * 1024 * 1024;
-/** Different keys that are counted. Data may have any number of them. */
-const MAX_COUNTED_KEYS = 10_000;
 const MAX_DURATION_MS = 24 * 3_600_000;
-/** After this time an activity lets the workflow go on. */
-const TURN_MS = 5 * 60_000;
+/** After this time the next export has its turn. */
+const TURN_MS = 10_000;
+/** Statements that may take too long. After each of them the pages are a quarter as large. */
+const MAX_TIMEOUTS = 5;
 
 export interface ExportWriterDeps {
   pool: pg.Pool;
@@ -37,6 +39,10 @@ export interface ExportWriterDeps {
   quotaBytes: number;
   /** A part ends with the first rows that make it this large; 4 MB by default. */
   partBytes?: number;
+  /** Rows that one statement looks at; 10,000 by default. */
+  scanRows?: number;
+  /** Milliseconds after which a turn ends; ten seconds by default. */
+  turnMs?: number;
 }
 
 /** How a long step shows that it is alive, and learns that it should end. */
@@ -49,6 +55,8 @@ export interface ExportWriter {
   begin(id: number, asOf: Date): Promise<ExportProgress>;
   plan(id: number, asOf: Date, turn: Turn): Promise<ExportProgress>;
   write(id: number, asOf: Date, turn: Turn): Promise<ExportProgress>;
+  /** Ends an export whose steps fail for good. */
+  fail(id: number): Promise<void>;
 }
 
 const FINAL: ExportProgress = { state: 'final', processedRows: 0, totalRows: null };
@@ -67,56 +75,21 @@ const notBefore = (asOf: Date): Date => new Date(Math.max(asOf.getTime(), Date.n
 const isOverdue = (row: ExportRow, asOf: Date): boolean =>
   asOf.getTime() - (row.started_at ?? row.created_at).getTime() > MAX_DURATION_MS;
 
-const scopeOf = (row: ExportRow) => ({
-  accountId: row.account_id,
-  brandId: row.brand_id,
-  // Segments have periods such as the last 30 days, which must not move while the export is written.
-  asOf: row.started_at ?? row.created_at,
-});
-
-function addCounts(counts: Map<string, number>, more: ReadonlyMap<string, number>): void {
-  for (const [key, count] of more) {
-    const known = counts.get(key);
-    if (known === undefined && counts.size >= MAX_COUNTED_KEYS) continue;
-    counts.set(key, (known ?? 0) + count);
-  }
-}
-
-/** The most frequent keys, in the order of the alphabet. */
-function topKeys(counts: ReadonlyMap<string, number>): string[] {
-  const ranked = [...counts].sort((one, other) => other[1] - one[1] || (one[0] < other[0] ? -1 : 1));
-  return ranked
-    .slice(0, MAX_DATA_COLUMNS)
-    .map(([key]) => key)
-    .sort();
-}
+/** Smaller pages for rows whose filters take long to evaluate. */
+const pageRows = (scanRows: number, { timeouts }: ExportRow): number =>
+  Math.max(1, Math.floor(scanRows / 4 ** timeouts));
 
 /** Reads all ids that match, page by page. */
-async function* scanAll(pool: pg.Pool, row: ExportRow, after: number, upTo: number) {
+async function* scanAll(pool: pg.Pool, row: ExportRow, scanRows: number) {
   const source = exportSources[row.resource];
   const filters = filterTexts(row.filters);
-  for (let position = after; position < upTo;) {
-    const found = await source.scan(pool, scopeOf(row), filters, {
-      after: position,
-      upTo,
-      maxRows: SCAN_ROWS,
-    });
-    position = found.scannedTo;
+  const upTo = row.last_id ?? 0;
+  const maxRows = pageRows(scanRows, row);
+  for (let after = row.cursor_id; after < upTo;) {
+    const found = await source.scan(pool, scopeOf(row), filters, { after, upTo, maxRows });
+    after = found.scannedTo;
     yield found;
   }
-}
-
-async function countAll(pool: pg.Pool, row: ExportRow, turn: Turn): Promise<void> {
-  const source: ExportSource = exportSources[row.resource];
-  const lastId = await source.highestId(pool, scopeOf(row));
-  const keys = new Map<string, number>();
-  let totalRows = 0;
-  for await (const { ids } of scanAll(pool, row, 0, lastId)) {
-    totalRows += ids.length;
-    if (source.countKeys && ids.length > 0) addCounts(keys, await source.countKeys(pool, scopeOf(row), ids));
-    turn.progress();
-  }
-  await savePlan(pool, row.id, { lastId, totalRows, dataColumns: topKeys(keys) });
 }
 
 interface BuiltPart {
@@ -125,8 +98,22 @@ interface BuiltPart {
   toId: number;
 }
 
-/** Builds the next part of the file. The first begins with the header, so every export has one part at least. */
-async function buildPart(pool: pg.Pool, row: ExportRow, turn: Turn, partBytes: number): Promise<BuiltPart> {
+interface PartLimits {
+  scanRows: number;
+  partBytes: number;
+  /** Called after each piece of work. @returns whether the turn is over */
+  isOver: () => boolean;
+}
+
+/**
+ * Builds the next part of the file: until it is large enough or the turn is over. The first begins with the header, so
+ * every export has one part at least. A later one may be empty.
+ */
+async function buildPart(
+  pool: pg.Pool,
+  row: ExportRow,
+  { scanRows, partBytes, isOver }: PartLimits,
+): Promise<BuiltPart> {
   const source = exportSources[row.resource];
   const dataColumns = row.data_columns ?? [];
   const pieces: Buffer[] = [];
@@ -137,27 +124,23 @@ async function buildPart(pool: pg.Pool, row: ExportRow, turn: Turn, partBytes: n
     pieces.push(piece);
     size += piece.length;
   };
+  const upTo = (toId: number): BuiltPart => ({ bytes: Buffer.concat(pieces), rows, toId });
   if (row.parts === 0) add(csvRecord(source.header(dataColumns)));
-  for await (const { ids } of scanAll(pool, row, row.cursor_id, row.last_id ?? 0)) {
+  for await (const { ids, scannedTo } of scanAll(pool, row, scanRows)) {
     for (let from = 0; from < ids.length; from += LOADED_ROWS) {
       const loaded = ids.slice(from, from + LOADED_ROWS);
       const records = await source.records(pool, scopeOf(row), loaded, dataColumns);
       add(records.map(csvRecord).join(''));
       rows += records.length;
-      turn.progress();
-      if (size >= partBytes) return { bytes: Buffer.concat(pieces), rows, toId: loaded.at(-1) ?? 0 };
+      if (isOver() || size >= partBytes) return upTo(loaded.at(-1) ?? 0);
     }
-    turn.progress();
+    if (isOver()) return upTo(scannedTo);
   }
-  return { bytes: Buffer.concat(pieces), rows, toId: row.last_id ?? 0 };
+  return upTo(row.last_id ?? 0);
 }
 
-export function createExportWriter({
-  pool,
-  store,
-  quotaBytes,
-  partBytes = PART_BYTES,
-}: ExportWriterDeps): ExportWriter {
+/** Returns the step that writes the next part of an export. */
+function createPartWriter({ pool, store, quotaBytes, partBytes, scanRows }: Required<ExportWriterDeps>) {
   /** Stores a part, and then its row: a crash between the two leaves a file that housekeeping clears. */
   async function storePart(row: ExportRow, { bytes, rows, toId }: BuiltPart, asOf: Date): Promise<void> {
     const storageKey = newBlobKey('exports', row.account_id);
@@ -167,45 +150,78 @@ export function createExportWriter({
     if (!(await addPart(pool, row, part, asOf))) await store.remove(storageKey);
   }
 
-  async function writeNext(row: ExportRow, asOf: Date, turn: Turn): Promise<void> {
+  return async function writeNext(row: ExportRow, asOf: Date, isOver: () => boolean): Promise<void> {
     // A process died between the last part and this.
     if (await complete(pool, row.id, asOf)) return;
-    if (isOverdue(row, asOf)) return fail(pool, row.id, 'timed_out');
-    const part = await buildPart(pool, row, turn, partBytes);
+    const part = await buildPart(pool, row, { scanRows, partBytes, isOver });
+    if (part.bytes.length === 0) {
+      await moveCursor(pool, row, part.toId);
+      await complete(pool, row.id, asOf);
+      return;
+    }
     if ((await storedBytes(pool, scopeOf(row))) + part.bytes.length > quotaBytes) {
       return fail(pool, row.id, 'quota_exceeded');
     }
     await storePart(row, part, asOf);
-  }
+  };
+}
 
-  /** A filter may name a segment that was deleted since: no retry can help then. */
+export function createExportWriter(given: ExportWriterDeps): ExportWriter {
+  const deps = { partBytes: PART_BYTES, scanRows: SCAN_ROWS, turnMs: TURN_MS, ...given };
+  const { pool, scanRows, turnMs } = deps;
+  const writeNext = createPartWriter(deps);
+
+  /**
+   * Ends an export that no retry can help: a filter names a segment that was deleted since, or takes too long even for
+   * small pages.
+   */
   async function orFail(id: number, work: Promise<void>): Promise<void> {
-    await work.catch((error: unknown) => {
+    await work.catch(async (error: unknown) => {
+      if (isStatementTimeout(error)) {
+        if ((await addTimeout(pool, id)) >= MAX_TIMEOUTS) await fail(pool, id, 'too_slow');
+        return;
+      }
       const isGone = error instanceof AppError && ['not_found', 'validation_error'].includes(error.code);
       if (!isGone) throw error;
-      return fail(pool, id, 'invalid_filters');
+      await fail(pool, id, 'invalid_filters');
     });
+  }
+
+  type Step = (row: ExportRow, asOf: Date, isOver: () => boolean) => Promise<void>;
+
+  /** Repeats a step until the turn is over or another kind of step is due. A turn has one step at least. */
+  async function inTurn(
+    id: number,
+    givenTime: Date,
+    turn: Turn,
+    isDue: (row: ExportRow) => boolean,
+    step: Step,
+  ) {
+    const asOf = notBefore(givenTime);
+    const endsAt = performance.now() + turnMs;
+    const isOver = (): boolean => {
+      turn.progress();
+      return turn.stopping.aborted || performance.now() >= endsAt;
+    };
+    for (let isFirst = true; ; isFirst = false) {
+      const row = await findUnderWay(pool, id, asOf);
+      if (!row || !isDue(row) || turn.stopping.aborted || (!isFirst && isOver())) return progressOf(row);
+      if (isOverdue(row, asOf)) await fail(pool, id, 'timed_out');
+      else await orFail(id, step(row, asOf, isOver));
+    }
   }
 
   return {
     begin: async (id, asOf) => progressOf(await inTransaction(pool, (trx) => begin(trx, id, asOf))),
-    async plan(id, givenTime, turn) {
-      const asOf = notBefore(givenTime);
-      const row = await findUnderWay(pool, id, asOf);
-      if (row && isOverdue(row, asOf)) await fail(pool, id, 'timed_out');
-      else if (row && row.last_id === null) await orFail(id, countAll(pool, row, turn));
-      return progressOf(await findUnderWay(pool, id, asOf));
-    },
-    async write(id, givenTime, turn) {
-      const asOf = notBefore(givenTime);
-      const endsAt = performance.now() + TURN_MS;
-      for (;;) {
-        const row = await findUnderWay(pool, id, asOf);
-        if (!row || row.last_id === null || turn.stopping.aborted || performance.now() > endsAt) {
-          return progressOf(row);
-        }
-        await orFail(id, writeNext(row, asOf, turn));
-      }
-    },
+    plan: (id, asOf, turn) =>
+      inTurn(
+        id,
+        asOf,
+        turn,
+        (row) => row.last_id === null,
+        (row) => countPage(pool, row, pageRows(scanRows, row)),
+      ),
+    write: (id, asOf, turn) => inTurn(id, asOf, turn, (row) => row.last_id !== null, writeNext),
+    fail: (id) => fail(pool, id, 'internal_error'),
   };
 }

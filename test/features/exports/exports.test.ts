@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import pino from 'pino';
 import { createExportWriter } from '../../../src/features/exports/service.ts';
 import { upkeep } from '../../../src/features/upkeep.ts';
+import { openDatabase } from '../../../src/platform/db/database.ts';
 import { createHomeStore } from '../../../src/platform/storage/local-disk.ts';
 import { startTestApi, type TestApi, type TestBody, type TestTenant } from '../../support/api.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -19,7 +20,9 @@ let api: TestApi;
 
 const query = (text: string, values: unknown[] = []) => api.database.pool.query(text, values);
 
-function writer(options: { quotaBytes?: number; partBytes?: number } = {}) {
+type WriterOptions = Partial<Parameters<typeof createExportWriter>[0]>;
+
+function writer(options: WriterOptions = {}) {
   const { pool } = api.database;
   return createExportWriter({ pool, store: createHomeStore(home), quotaBytes: 1e9, ...options });
 }
@@ -31,7 +34,7 @@ async function create(body: unknown, tenant: TestTenant = api): Promise<TestBody
 }
 
 /** Writes an export as its workflow does. */
-async function run(id: unknown, options: { quotaBytes?: number; partBytes?: number } = {}): Promise<void> {
+async function run(id: unknown, options: WriterOptions = {}): Promise<void> {
   const steps = writer(options);
   await steps.begin(Number(id), new Date());
   await steps.plan(Number(id), new Date(), turn);
@@ -287,16 +290,16 @@ describe('the file of contacts', () => {
     const [header, first = '', second = ''] = await exported({ resource: 'contacts' });
     expect(header).toBe(
       'id,uuid,email,phone,first_name,last_name,country_code,source,subscribed_email,subscribed_phone,list_ids,' +
-        'created_at,data.age,data.plan,data.tags',
+        'created_at,data.age,data.plan,data.tags,other_data',
     );
     const uuid = '[0-9a-f-]{36}';
     expect(first).toMatch(
       new RegExp(
-        `^${id},${uuid},Ada@example\\.com,\\+4917012345678,'=Ada,,,,true,true,${Number(list.body.id)},2[^,]+,36,pro,"\\[""a"",""b""\\]"$`,
+        `^${id},${uuid},Ada@example\\.com,\\+4917012345678,'=Ada,,,,true,true,${Number(list.body.id)},2[^,]+,36,pro,"\\[""a"",""b""\\]",$`,
         'i',
       ),
     );
-    expect(second).toMatch(/,,\+4917012345679,,,,,,true,,2[^,]+,,free,$/);
+    expect(second).toMatch(/,,\+4917012345679,,,,,,true,,2[^,]+,,free,,$/);
   });
 
   it('has the members of a list or of a segment only', async () => {
@@ -345,6 +348,117 @@ describe('the file of contacts', () => {
     expect(header).toMatch(/,data\.k59,other_data$/);
     expect(first).toMatch(/,59,"\{(?:""k\d+"":\d+,?){10}\}"$/);
   });
+});
+
+describe('keys of data', () => {
+  beforeEach(() => query('truncate contacts cascade'));
+
+  it('that are long have no column, and their values are in other_data', async () => {
+    const [short, long] = ['k'.repeat(200), 'k'.repeat(201)];
+    await addContact({ email: 'a@example.com', data: { [short]: 1, [long]: 2, ' spaced ': 3 } });
+    const [header = '', first = ''] = await exported({ resource: 'contacts' });
+    expect(header.split(',').slice(12)).toEqual([`data.${short}`, 'other_data']);
+    expect(first.endsWith(`,1,"{"" spaced "":3,""${long}"":2}"`)).toBe(true);
+  });
+
+  it('are kept in a bounded number while rows are counted, the most frequent ones', async () => {
+    await query(
+      `insert into contacts (account_id, brand_id, email, email_key, data)
+       select $1, $2, n || '@example.com', n || '@example.com',
+         (select jsonb_object_agg('k' || n || '_' || k, 1) from generate_series(1, 40) k) || '{"plan": "pro"}'
+       from generate_series(1, 60) n`,
+      [api.accountId, api.brandId],
+    );
+    const { id } = await create({ resource: 'contacts' });
+    await writer().begin(Number(id), new Date());
+    const steps = writer({ scanRows: 10, turnMs: 0 });
+    for (let turns = 1; turns <= 5; turns += 1) await steps.plan(Number(id), new Date(), turn);
+    const counted = await api.database.pool.query<{ keys: number; bytes: number }>(
+      `select jsonb_array_length(counted -> 'keys') as keys, octet_length(counted::text) as bytes from exports`,
+    );
+    expect(counted.rows[0]?.keys).toBe(1_000);
+    await run(id);
+    const [header = ''] = (await file(id)).text.split('\r\n');
+    expect(header.split(',').filter((name) => name === 'data.plan')).toHaveLength(1);
+  });
+});
+
+describe('a turn of an export', () => {
+  const seed = (count: number) =>
+    suppress(Array.from({ length: count }, (_, index) => `user-${index}@example.com`));
+
+  async function begun(): Promise<number> {
+    const { id } = await create({ resource: 'suppressions' });
+    await writer().begin(Number(id), new Date());
+    return Number(id);
+  }
+
+  it('counts a few pages, and the next turn goes on there', async () => {
+    await seed(35);
+    const id = await begun();
+    const states: string[] = [];
+    for (let turns = 1; turns <= 4; turns += 1) {
+      const { state } = await writer({ scanRows: 10, turnMs: 0 }).plan(id, new Date(), turn);
+      states.push(state);
+    }
+    expect(states).toEqual(['counting', 'counting', 'counting', 'writing']);
+    expect(await get(id)).toMatchObject({ total_rows: 35, processed_rows: 0 });
+  });
+
+  it('writes what it has read, and the next turn goes on there', async () => {
+    await seed(35);
+    const id = await begun();
+    await writer().plan(id, new Date(), turn);
+    const short = writer({ scanRows: 10, turnMs: 0 });
+    expect(await short.write(id, new Date(), turn)).toMatchObject({ state: 'writing', processedRows: 10 });
+    await run(id);
+    expect((await file(id)).text.split('\r\n')).toHaveLength(37);
+  });
+
+  it('notes how far it has read although no row matches', async () => {
+    await seed(35);
+    const { id: made } = await create({ resource: 'suppressions', filters: { reason: 'complaint' } });
+    const id = Number(made);
+    await writer().begin(id, new Date());
+    await writer().plan(id, new Date(), turn);
+    const states: string[] = [];
+    for (let turns = 1; turns <= 4; turns += 1) {
+      states.push((await writer({ scanRows: 10, turnMs: 0 }).write(id, new Date(), turn)).state);
+    }
+    expect(states).toEqual(['writing', 'writing', 'writing', 'final']);
+    expect((await file(id)).text.split('\r\n')).toHaveLength(2);
+    expect(await storedFiles()).toHaveLength(1);
+  });
+
+  it('ends when the process stops', async () => {
+    await seed(35);
+    const id = await begun();
+    const stopped = { ...turn, stopping: AbortSignal.abort() };
+    expect((await writer({ scanRows: 10 }).plan(id, new Date(), stopped)).state).toBe('counting');
+  });
+
+  it('ends an export whose statements exceed their time again and again', async () => {
+    await seed(1);
+    const id = await begun();
+    const { DATABASE_URL: url } = api.config;
+    const slow = openDatabase({
+      ...{ url: String(url), poolMax: 2, applicationName: 'slow', statementTimeoutMs: 1_000 },
+    });
+    const client = await api.database.pool.connect();
+    try {
+      await client.query('begin');
+      await client.query('lock table suppressions');
+      const steps = writer({ pool: slow.pool, turnMs: 0 });
+      const states: string[] = [];
+      for (let turns = 1; turns <= 5; turns += 1) states.push((await steps.plan(id, new Date(), turn)).state);
+      expect(states).toEqual(['counting', 'counting', 'counting', 'counting', 'final']);
+    } finally {
+      await client.query('rollback');
+      client.release();
+      await slow.close();
+    }
+    expect(await get(id)).toMatchObject({ status: 'failed', error: 'too_slow', url: null });
+  }, 30_000);
 });
 
 describe('an export under way', () => {
