@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { type DeliveryFact, recordFacts } from '../../delivery/facts.ts';
+import { type DeliveryFact, type RecordedFacts, recordFacts } from '../../delivery/facts.ts';
 import { recipientKey } from '../../delivery/addresses/recipient.ts';
 import { createCoalescer } from '../../platform/db/coalescer.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
@@ -8,7 +8,7 @@ import { isRefusedData } from '../../platform/db/refused-data.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { EventPublisher } from '../../platform/events/publish.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
-import { recordRefusedOptOut } from '../contacts/service.ts';
+import { recordRefusedInLedger, recordRefusedOptOut, type RefusedRecipient } from '../contacts/service.ts';
 
 /** What to record of one callback, or of a part of it. */
 export interface ReportedFacts {
@@ -38,6 +38,12 @@ const MAX_CALLBACKS = 300;
 /** A second group at the same time makes both smaller, and a transaction costs as much as many reports. */
 const CONCURRENCY = 1;
 const INTERVAL_MS = 5;
+
+/** What became of a callback, and whose subscriptions end because of the group that it was recorded in. */
+interface RecordedGroup {
+  result: Recorded;
+  refused: RefusedRecipient[];
+}
 
 interface UsedToken {
   callback: ReportedFacts;
@@ -91,21 +97,29 @@ async function useTokens(
   return new Set(reused.map(({ callback }) => callback));
 }
 
+function recipientsOf(optedOut: RecordedFacts['optedOut']): RefusedRecipient[] {
+  return optedOut.flatMap(({ to, ...message }) => {
+    const key = recipientKey(message.channel, to);
+    return key === null ? [] : [{ ...message, key }];
+  });
+}
+
 /** Records the facts of callbacks that arrive together in one transaction. */
 export function createCallbackRecording({ pool, keyring, events, waker, log }: CallbackRecordingDeps) {
-  async function recordTogether(callbacks: readonly ReportedFacts[]): Promise<Recorded[]> {
+  async function recordTogether(callbacks: readonly ReportedFacts[]): Promise<RecordedGroup[]> {
     const { results, queued } = await inTransaction(pool, async (client) => {
       const reused = await useTokens(client, callbacks);
       const facts = callbacks.flatMap((each) => (reused.has(each) ? [] : each.facts));
       const { queued, optedOut } = await recordFacts(client, facts, events);
-      // In the order of brands, as they take a lock of each brand.
-      for (const { to, ...message } of optedOut.toSorted((one, other) => one.brandId - other.brandId)) {
-        const key = recipientKey(message.channel, to);
-        if (key !== null) await recordRefusedOptOut(client, keyring, { ...message, key });
-      }
+      const refused = recipientsOf(optedOut);
+      await recordRefusedInLedger(client, keyring, refused);
+      const refusedOf = Map.groupBy(refused, ({ messageId }) => messageId);
       return {
         queued,
-        results: callbacks.map((each): Recorded => (reused.has(each) ? 'reused' : 'recorded')),
+        results: callbacks.map((each): RecordedGroup => ({
+          result: reused.has(each) ? 'reused' : 'recorded',
+          refused: reused.has(each) ? [] : each.facts.flatMap((fact) => refusedOf.get(fact.messageId) ?? []),
+        })),
       };
     });
     for (const channel of queued.keys()) waker.wake(channel);
@@ -113,7 +127,7 @@ export function createCallbackRecording({ pool, keyring, events, waker, log }: C
   }
 
   /** If the database refuses the data of one fact, the others are recorded without it. */
-  async function record(callbacks: readonly ReportedFacts[]): Promise<Recorded[]> {
+  async function record(callbacks: readonly ReportedFacts[]): Promise<RecordedGroup[]> {
     try {
       return await recordTogether(callbacks);
     } catch (error) {
@@ -121,20 +135,21 @@ export function createCallbackRecording({ pool, keyring, events, waker, log }: C
       const [only] = callbacks;
       if (callbacks.length > 1) return await recordEach(callbacks);
       if (only && only.facts.length > 1) {
-        return (await recordEach(only.facts.map((fact) => ({ ...only, facts: [fact] })))).slice(0, 1);
+        const each = await recordEach(only.facts.map((fact) => ({ ...only, facts: [fact] })));
+        return [{ result: each[0]?.result ?? 'recorded', refused: each.flatMap(({ refused }) => refused) }];
       }
       log.error({ err: error, message_id: only?.facts[0]?.messageId }, 'report of a provider not recorded');
-      return ['recorded'];
+      return [{ result: 'recorded', refused: [] }];
     }
   }
 
-  async function recordEach(callbacks: readonly ReportedFacts[]): Promise<Recorded[]> {
-    const results: Recorded[] = [];
+  async function recordEach(callbacks: readonly ReportedFacts[]): Promise<RecordedGroup[]> {
+    const results: RecordedGroup[] = [];
     for (const callback of callbacks) results.push(...(await record([callback])));
     return results;
   }
 
-  const coalescer = createCoalescer<ReportedFacts, Recorded>({
+  const coalescer = createCoalescer<ReportedFacts, RecordedGroup>({
     maxGroupSize: MAX_CALLBACKS,
     bytes: { of: ({ facts }) => facts.length, max: MAX_FACTS },
     concurrency: CONCURRENCY,
@@ -142,20 +157,32 @@ export function createCallbackRecording({ pool, keyring, events, waker, log }: C
     run: record,
   });
 
+  /**
+   * Records a part of a callback. Unsubscribing waits for whoever changes subscriptions of the brand, so it happens after
+   * the commit: callbacks of other accounts do not wait. The opt-out is in the ledger by then.
+   */
+  async function recordPart(part: ReportedFacts): Promise<Recorded> {
+    const { result, refused } = await coalescer.submit(part);
+    for (const recipient of refused) {
+      await inTransaction(pool, (trx) => recordRefusedOptOut(trx, keyring, recipient));
+    }
+    return result;
+  }
+
   return {
     /**
-     * Records the facts of a callback. Resolves after the commit.
+     * Records the facts of a callback. Resolves after the commit, and after recipients are unsubscribed who opted out.
      * @throws the error of PostgreSQL if it is unavailable: the provider then repeats the callback
      */
     async record(callback: ReportedFacts): Promise<Recorded> {
       const { facts } = callback;
       // The tokens decide about all facts, so these stay together.
-      if (callback.tokens.length > 0 || facts.length <= MAX_FACTS) return coalescer.submit(callback);
+      if (callback.tokens.length > 0 || facts.length <= MAX_FACTS) return recordPart(callback);
       const parts = Array.from({ length: Math.ceil(facts.length / MAX_FACTS) }, (_, n) => ({
         ...callback,
         facts: facts.slice(n * MAX_FACTS, (n + 1) * MAX_FACTS),
       }));
-      await Promise.all(parts.map((part) => coalescer.submit(part)));
+      await Promise.all(parts.map(recordPart));
       return 'recorded';
     },
   };

@@ -1,5 +1,5 @@
 import type { OptOutSource } from '../../delivery/opt-outs.ts';
-import { endOptOut, recordOptOut } from '../../delivery/opt-outs.ts';
+import { endOptOut, optOutHashes, recordOptOut } from '../../delivery/opt-outs.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { AppError } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
@@ -176,6 +176,30 @@ export interface RefusedRecipient {
   channel: Channel;
   /** The form in which addresses are compared. */
   key: string;
+}
+
+/**
+ * Records in the opt-out ledger the recipients of whose opt-outs only a provider knew. It takes no consent lock and
+ * changes no contact: call {@link recordRefusedOptOut} for each after the commit.
+ */
+export async function recordRefusedInLedger(
+  trx: Queryable,
+  keyring: ConsentDeps['keyring'],
+  refused: readonly RefusedRecipient[],
+): Promise<void> {
+  const hashed = refused.map((each) => {
+    const { brandId, channel, key: address } = each;
+    const [hash = Buffer.alloc(0)] = optOutHashes(keyring, { brandId, channel, address });
+    return { ...each, address, hash };
+  });
+  // In one order for everyone, because each insert locks a row.
+  hashed.sort(
+    (one, other) =>
+      one.brandId - other.brandId || one.channel.localeCompare(other.channel) || one.hash.compare(other.hash),
+  );
+  for (const { accountId, brandId, channel, messageId, address } of hashed) {
+    await recordOptOut(trx, keyring, { accountId, brandId, channel, messageId, address, source: 'provider' });
+  }
 }
 
 /** Unsubscribes a recipient whose opt-out only a provider knew of. */

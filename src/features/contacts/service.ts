@@ -5,7 +5,13 @@ import { type ContactKeys, findContacts, findIds } from './model.ts';
 import { presentContact } from './presenter.ts';
 import type { Contact } from './schema.ts';
 
-export { type ConsentDeps, recordRefusedOptOut, setSubscription } from './consent.ts';
+export {
+  type ConsentDeps,
+  recordRefusedInLedger,
+  recordRefusedOptOut,
+  type RefusedRecipient,
+  setSubscription,
+} from './consent.ts';
 export { type BulkProblem, bulkUpsertContacts } from './bulk.ts';
 export { ensureContacts } from './ensure.ts';
 export { type ContactScope, countDataKeys, highestContactId, scanContacts } from './scan.ts';

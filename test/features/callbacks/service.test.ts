@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { messageReference } from '../../../src/delivery/addresses/reference.ts';
 import type { Callbacks } from '../../../src/features/callbacks/service.ts';
+import { lockConsent } from '../../../src/features/contacts/consent.ts';
 import { upkeep } from '../../../src/features/upkeep.ts';
 import { openDatabase } from '../../../src/platform/db/database.ts';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
@@ -182,6 +183,37 @@ describe('a report in a callback', () => {
     expect(await optOuts()).toEqual([]);
     await take({ items: [report(id, { type: 'failed', optedOut: true })] });
     expect(await optOuts()).toEqual([{ brand_id: tenant.brandId, source: 'provider', message_id: id }]);
+  });
+
+  it('waits for the brand’s consent lock alone, and is in the ledger meanwhile', async () => {
+    const [stopped = 0, other = 0] = await sent(2);
+    await query(
+      `insert into contacts (account_id, brand_id, email, email_key, email_subscribed)
+      select account_id, brand_id, to_address, to_key, true from messages where id = $1`.replace(
+        '$1',
+        String(stopped),
+      ),
+    );
+    const subscribed = async () =>
+      (await query<{ email_subscribed: boolean }>('select email_subscribed from contacts'))[0]
+        ?.email_subscribed;
+    const optOuts = () => query('select 1 from opt_outs where message_id = $1', [stopped]);
+    const holder = await test.database.pool.connect();
+    let taking: Promise<unknown>;
+    try {
+      await holder.query('begin');
+      await lockConsent(holder, tenant.brandId, 'alone');
+      taking = take({ items: [report(stopped, { type: 'failed', optedOut: true })] });
+      // The group of the opt-out commits and frees the place of the next one.
+      await take({ items: [report(other)] });
+      expect(await states()).toEqual(['failed', 'delivered']);
+      expect([await optOuts(), await subscribed()]).toEqual([[{ '?column?': 1 }], true]);
+    } finally {
+      await holder.query('rollback');
+      holder.release();
+    }
+    await taking;
+    expect(await subscribed()).toBe(false);
   });
 
   it('of another account’s message changes nothing, even with the name of its provider', async () => {
