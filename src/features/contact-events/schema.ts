@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
 
 /** The largest `data` of an event, in bytes of JSON. */
@@ -161,11 +162,7 @@ export const trackBatchBody = z.strictObject({
 
 export const eventParams = z.strictObject({ id: idParam });
 
-const time = z.iso
-  .datetime({ offset: true })
-  .max(64)
-  .transform((value) => new Date(value))
-  .refine((at) => !Number.isNaN(at.getTime()), 'must be an ISO 8601 date-time');
+const time = filterTime.transform((value) => new Date(value));
 
 /** The filters of GET /events. */
 export const listEventsQuery = z.strictObject({

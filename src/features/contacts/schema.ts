@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { oneLine } from '../../one-line.ts';
+import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
 
 /** The largest `data` of a contact, in bytes of JSON. */
@@ -169,7 +170,6 @@ export type ChangeContactBody = z.output<typeof changeContactBody>;
 export const contactParams = z.strictObject({ id: idParam });
 
 const flag = z.enum(['true', 'false']);
-const time = z.iso.datetime({ offset: true });
 
 export const listContactsQuery = z.strictObject({
   ...pageQuery,
@@ -180,8 +180,8 @@ export const listContactsQuery = z.strictObject({
   subscribed: flag.optional().meta({ description: 'Whether any channel is subscribed.' }),
   verification_status: z.enum(verificationStatuses).optional(),
   source: z.string().max(MAX_SOURCE_LENGTH).optional(),
-  created_after: time.optional(),
-  created_before: time.optional(),
+  created_after: filterTime.optional(),
+  created_before: filterTime.optional(),
   search: z.string().trim().min(1).max(MAX_SEARCH_LENGTH).optional().meta({
     description: 'The beginning of the email address, first name or last name; case does not matter.',
   }),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { channels, messageStatuses } from '../../delivery/message.ts';
 import { notFound } from '../../errors.ts';
+import { filterTime } from '../../platform/db/filter-time.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, pageQuery, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -13,8 +14,7 @@ const when = z.iso.datetime();
 export const timelineQuery = z.strictObject({
   page: pageQuery.page,
   limit: pageQuery.limit,
-  before: z.iso
-    .datetime({ offset: true })
+  before: filterTime
     .optional()
     .meta({ description: `Only what happened earlier. A page reaches back ${MAX_DEPTH} items at most.` }),
 });

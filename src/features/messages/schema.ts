@@ -4,6 +4,7 @@ import { parsePhone } from '../../delivery/addresses/phone.ts';
 import { holdReasons } from '../../delivery/limits/authority.ts';
 import { channels, messageStatuses } from '../../delivery/message.ts';
 import { RESERVED_HEADERS_DESCRIPTION } from '../../delivery/mime/reserved-headers.ts';
+import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
 import { ONE_LINE, oneLine } from '../../one-line.ts';
 import { addressJson, channelRules, emailOnlyFields, SUBJECT_PATTERN } from './channel-rules.ts';
@@ -161,17 +162,6 @@ export const sendMessageBody = z
   });
 
 export type SendMessageBody = z.output<typeof sendMessageBody>;
-
-/** Valid in ISO 8601, but not in PostgreSQL: the year 0, and offsets of 16 hours or more. */
-const UNREADABLE_TIME = /^0000|[+-](?:1[6-9]|2\d):?\d\d$/;
-
-const filterTime = z.iso
-  .datetime({ offset: true })
-  .max(64)
-  .refine(
-    (text) => !UNREADABLE_TIME.test(text),
-    'must be in the years 0001 to 9999, with an offset below 16 hours',
-  );
 
 /** The filters of GET /messages. All but the two times match exactly. */
 export const listMessagesQuery = z.strictObject({

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { suppressionReasons, MAX_DIAGNOSTIC } from '../../delivery/suppressions.ts';
 import { oneLine } from '../../one-line.ts';
+import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
 
 /** Items of one bulk request, those to add and those to remove together. */
@@ -42,8 +43,7 @@ export const createSuppressionBody = z
     phone: phone.optional().meta(A_PHONE),
     reason: z.literal('manual').optional().meta({ description: 'Clients can suppress by hand only.' }),
     diagnostic: oneLine(MAX_DIAGNOSTIC).nullish().meta({ description: 'A note of your own.' }),
-    expires_at: z.iso
-      .datetime({ offset: true })
+    expires_at: filterTime
       .nullish()
       .meta({ description: 'When the suppression ends by itself; it must be in the future.' }),
   })
