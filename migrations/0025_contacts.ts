@@ -33,12 +33,15 @@ create table contact_removals (
   due_at timestamptz not null default now(),
   step smallint not null default 0,
   after_id bigint not null default 0,
-  waiting boolean not null default true
+  waiting boolean not null default true,
+  failures smallint not null default 0
 );
 comment on table contact_removals is
   'deleted contacts whose events and messages are still to be cleared; the row goes when that is done';
 comment on column contact_removals.addresses is 'the address keys, each with the time up to which messages to it are the contact''s';
 comment on column contact_removals.waiting is 'whether it must be gone through once more: something may have been written meanwhile';
+comment on column contact_removals.due_at is 'the row waits its turn until then: each page moves it behind the others';
+comment on column contact_removals.failures is 'pages in a row that failed';
 create index contact_removals_due on contact_removals (due_at);
 `;
 

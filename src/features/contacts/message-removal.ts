@@ -74,6 +74,8 @@ const CLEAR = `
   update tracking_hits set ip = null, user_agent = null where message_id = any($1)`;
 
 export interface ClearedPage {
+  /** The number of messages looked at. */
+  found: number;
   /** The last message looked at; null if none are left after it. */
   last: number | null;
   /** Whether some are on their way to a provider. They are cleared when their outcome is known. */
@@ -93,6 +95,7 @@ export async function clearMessages(
   const ids = page.filter((message) => !message.queued || canceled.has(message.id)).map(({ id }) => id);
   if (ids.length > 0) await trx.query(CLEAR, [ids, Math.min(...ids), Math.max(...ids)]);
   return {
+    found: page.length,
     last: page.length < limit ? null : (page.at(-1)?.id ?? null),
     underWay: ids.length < page.length,
   };

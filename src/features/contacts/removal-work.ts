@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import { inTransaction, isConnectionError, type Queryable } from '../../platform/db/queryable.ts';
 import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
 import { deleteContactEvents } from '../contact-events/service.ts';
 import { clearMessages } from './message-removal.ts';
@@ -11,6 +11,11 @@ const PAUSE_MS = 1_000;
 const PAGE_SIZE = 200;
 /** When to go through everything again: a request may have been writing, and messages were on their way. */
 const AGAIN = `interval '1 minute'`;
+/** Steps of one transaction: all but the last had nothing to clear. */
+const MAX_STEPS = 50;
+/** A removal whose page failed waits for a minute, then for twice as long after each failure in a row. */
+const RETRY_MS = 60_000;
+const MAX_RETRY_MS = 60 * RETRY_MS;
 
 /** A contact that was deleted. */
 export interface RemovedContact {
@@ -37,12 +42,15 @@ interface RemovalRow {
   step: number;
   after_id: number;
   waiting: boolean;
+  failures: number;
 }
 
 /** What a page of work leaves to do. */
 interface Progress {
   /** The step is done. */
   done: boolean;
+  /** The step is done, and this page cleared nothing. */
+  empty?: boolean;
   after?: number;
   underWay?: boolean;
 }
@@ -51,25 +59,25 @@ type Step = (trx: Queryable, row: RemovalRow) => Promise<Progress>;
 
 const events: Step = async (trx, { contact_id: contactId }) => {
   const deleted = await deleteContactEvents(trx, contactId, PAGE_SIZE);
-  return { done: deleted < PAGE_SIZE };
+  return { done: deleted < PAGE_SIZE, empty: deleted === 0 };
 };
 
 const messagesTo =
   ({ key, until }: RemovedAddress): Step =>
   async (trx, { brand_id: brandId, after_id: after }) => {
-    const { last, underWay } = await clearMessages(trx, { brandId, key, until }, after, PAGE_SIZE);
-    return { done: last === null, after: last ?? 0, underWay };
+    const { last, found, underWay } = await clearMessages(trx, { brandId, key, until }, after, PAGE_SIZE);
+    return { done: last === null, after: last ?? 0, underWay, empty: found === 0 };
   };
 
 const softBounces: Step = async (trx, { account_id: accountId, addresses }) => {
-  await trx.query(
+  const { rowCount } = await trx.query(
     `with found as materialized (
        select address_key from soft_bounces where account_id = $1 and address_key = any($2)
        order by address_key for update)
      delete from soft_bounces s using found f where s.account_id = $1 and s.address_key = f.address_key`,
     [accountId, addresses.map(({ key }) => key)],
   );
-  return { done: true };
+  return { done: true, empty: rowCount === 0 };
 };
 
 const furtherStep =
@@ -87,20 +95,30 @@ const stepsOf = (row: RemovalRow, further: readonly RemovalStep[]): Step[] => [
   ...further.map(furtherStep),
 ];
 
-async function advance(trx: Queryable, row: RemovalRow, progress: Progress, isLast: boolean, asOf: Date) {
-  const waiting = row.waiting || (progress.underWay ?? false);
-  if (!progress.done || !isLast) {
-    const step = progress.done ? row.step + 1 : row.step;
-    const after = progress.done ? 0 : (progress.after ?? 0);
-    await trx.query('update contact_removals set step = $2, after_id = $3, waiting = $4 where id = $1', [
-      row.id,
-      step,
-      after,
-      waiting,
-    ]);
-  } else if (waiting) {
+/** Takes steps until one clears something, and moves the row accordingly. */
+async function takeSteps(trx: Queryable, row: RemovalRow, steps: readonly Step[]): Promise<void> {
+  for (let taken = 0; taken < MAX_STEPS; taken += 1) {
+    const step = steps[row.step];
+    if (!step) return;
+    const { done, empty, after, underWay } = await step(trx, row);
+    row.waiting ||= underWay ?? false;
+    row.after_id = done ? 0 : (after ?? 0);
+    if (done) row.step += 1;
+    if (!empty) return;
+  }
+}
+
+/** Stores where the work goes on. The row goes behind all others that are due, so that none waits for a large one. */
+async function advance(trx: Queryable, row: RemovalRow, isDone: boolean, asOf: Date): Promise<void> {
+  if (!isDone) {
     await trx.query(
-      `update contact_removals set step = 0, after_id = 0, waiting = false, due_at = $2::timestamptz + ${AGAIN}
+      'update contact_removals set step = $2, after_id = $3, waiting = $4, failures = 0, due_at = $5 where id = $1',
+      [row.id, row.step, row.after_id, row.waiting, asOf],
+    );
+  } else if (row.waiting) {
+    await trx.query(
+      `update contact_removals set step = 0, after_id = 0, waiting = false, failures = 0,
+         due_at = $2::timestamptz + ${AGAIN}
        where id = $1`,
       [row.id, asOf],
     );
@@ -109,27 +127,48 @@ async function advance(trx: Queryable, row: RemovalRow, progress: Progress, isLa
   }
 }
 
+/** Lets a removal wait whose page failed, so that it does not stop the others. */
+async function postpone(pool: pg.Pool, { id, failures }: RemovalRow, asOf: Date): Promise<void> {
+  const delay = Math.min(RETRY_MS * 2 ** Math.min(failures, 10), MAX_RETRY_MS);
+  await pool.query(
+    'update contact_removals set failures = least(failures + 1, 100), due_at = $2 where id = $1 and failures = $3',
+    [id, new Date(asOf.getTime() + delay), failures],
+  );
+}
+
+export interface ClearOptions {
+  asOf: Date;
+  further: readonly RemovalStep[];
+  log: Logger;
+}
+
 /**
  * Clears one page of what is left of a deleted contact, in one transaction with the progress: a crash loses no more than
- * the page. Several processes may do so at once.
+ * the page. Several processes may do so at once. A page that fails is logged and tried again later.
  * @returns whether there was something to do
  */
-export function clearPage(
-  pool: pg.Pool,
-  { asOf, further }: { asOf: Date; further: readonly RemovalStep[] },
-): Promise<boolean> {
-  return inTransaction(pool, async (trx) => {
-    const { rows } = await trx.query<RemovalRow>(
-      'select * from contact_removals where due_at <= $1 order by due_at limit 1 for update skip locked',
-      [asOf],
-    );
-    const [row] = rows;
-    if (!row) return false;
-    const steps = stepsOf(row, further);
-    const progress = (await steps[row.step]?.(trx, row)) ?? { done: true };
-    await advance(trx, row, progress, row.step >= steps.length - 1, asOf);
-    return true;
-  });
+export async function clearPage(pool: pg.Pool, { asOf, further, log }: ClearOptions): Promise<boolean> {
+  const taken: { row?: RemovalRow } = {};
+  try {
+    await inTransaction(pool, async (trx) => {
+      const { rows } = await trx.query<RemovalRow>(
+        'select * from contact_removals where due_at <= $1 order by due_at limit 1 for update skip locked',
+        [asOf],
+      );
+      if (!rows[0]) return;
+      taken.row = rows[0];
+      const row = { ...rows[0] };
+      const steps = stepsOf(row, further);
+      await takeSteps(trx, row, steps);
+      await advance(trx, row, row.step >= steps.length, asOf);
+    });
+  } catch (error) {
+    if (!taken.row || isConnectionError(error)) throw error;
+    await postpone(pool, taken.row, asOf);
+    const { contact_id: contactId, step } = taken.row;
+    log.warn({ err: error, contactId, step }, 'clearing a deleted contact failed: trying again later');
+  }
+  return taken.row !== undefined;
 }
 
 /** Clears what is left of deleted contacts. Any number of processes may run this. */
@@ -142,7 +181,7 @@ export function startContactRemoval({
   log: Logger;
   further?: readonly RemovalStep[];
 }): Repeating {
-  return repeat(async () => ((await clearPage(pool, { asOf: new Date(), further })) ? 0 : PAUSE_MS), {
+  return repeat(async () => ((await clearPage(pool, { asOf: new Date(), further, log })) ? 0 : PAUSE_MS), {
     log,
     name: 'clearing deleted contacts',
   });

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
 import { clearPage, type RemovalStep } from '../../../src/features/contacts/removal-work.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { insertSender } from '../../support/queued.ts';
 
 const PATH = '/v1/my/contacts';
 const MINUTE = 60_000;
+const log = pino({ level: 'silent' });
 let api: TestApi;
 beforeAll(async () => {
   api = await startTestApi();
@@ -67,7 +69,7 @@ async function bounce(id: number, address: string): Promise<void> {
 
 async function clear(asOf: Date, further: RemovalStep[] = []): Promise<number> {
   let pages = 0;
-  while (await clearPage(api.database.pool, { asOf, further })) pages += 1;
+  while (await clearPage(api.database.pool, { asOf, further, log })) pages += 1;
   return pages;
 }
 
@@ -255,6 +257,57 @@ describe('DELETE /contacts/{id}', () => {
       addressKeys: ['hook@example.test', '+14155557778'],
     });
     expect(calls).toHaveLength(4);
+  });
+
+  it('takes turns, so that a contact with many events does not make others wait', async () => {
+    const large = await contact({ email: 'large@example.test' });
+    await insertEvents(large, 1_000, 'large');
+    const small = await contact({ email: 'small@example.test' });
+    await insertEvents(small, 3, 'small');
+    await remove(large);
+    await remove(small);
+    const eventsOf = (id: number) => query('select 1 from contact_events where contact_id = $1', [id]);
+    for (let page = 0; page < 2; page += 1) {
+      const asOf = new Date(Date.now() + page);
+      await clearPage(api.database.pool, { asOf, further: [], log });
+    }
+    expect(await eventsOf(small)).toEqual([]);
+    expect((await eventsOf(large)).length).toBeGreaterThan(0);
+    await clearAll();
+  });
+
+  it('passes steps with nothing to clear in one transaction', async () => {
+    const id = await contact({ email: 'nothing@example.test', phone: '+14155557779' });
+    await remove(id);
+    expect(await clear(new Date())).toBeLessThanOrEqual(2);
+    await clearAll();
+  });
+
+  it('goes on with other contacts if a step fails, and tries that contact again later', async () => {
+    const bad = await contact({ email: 'bad@example.test' });
+    const good = await contact({ email: 'good@example.test' });
+    await remove(bad);
+    await remove(good);
+    let tries = 0;
+    const failing: RemovalStep = (_trx, removed) => {
+      if (removed.contactId !== bad) return Promise.resolve(false);
+      tries += 1;
+      return Promise.reject(new Error('no'));
+    };
+    const start = Date.now();
+    const leftAfter = async (minutes: number) => {
+      await clear(new Date(start + minutes * MINUTE), [failing]);
+      const rows = await query<{ contact_id: number }>('select contact_id from contact_removals order by 1');
+      return [tries, ...rows.map((row) => row.contact_id)];
+    };
+    expect(await leftAfter(0.1)).toEqual([1, bad, good]);
+    expect(await leftAfter(1.2)).toEqual([2, bad]);
+    expect(await leftAfter(2.5)).toEqual([2, bad]);
+    expect(await leftAfter(3.3)).toEqual([3, bad]);
+    await clearAll();
+    await clear(new Date(start + 60 * MINUTE));
+    await clear(new Date(start + 120 * MINUTE));
+    expect(await query('select 1 from contact_removals')).toEqual([]);
   });
 
   it('keeps the onboarding step that its contact completed', async () => {
