@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
 import { clearPage } from '../../../src/features/contacts/removal-work.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
@@ -42,7 +43,7 @@ async function killAtMessage(id: number): Promise<void> {
 
 async function clearAll(asOf: Date): Promise<void> {
   await eventually(async () => {
-    while (await clearPage(api.database.pool, { asOf, further: [] }));
+    while (await clearPage(api.database.pool, { asOf, further: [], log: pino({ level: 'silent' }) }));
     expect(await numbers('select 1 as n from contact_removals where due_at <= $1', [asOf])).toEqual([]);
   });
 }
