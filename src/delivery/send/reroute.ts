@@ -20,8 +20,9 @@ export interface Rerouted {
 /**
  * Moves a page of a backlog to the first provider of the account's order that works. Messages that are not due yet stay,
  * and so do held ones: they are moved when they are due, if the provider still fails then. If the provider was removed,
- * all of its messages are moved, to the provider of the settings if the account has no order. Otherwise a message whose
- * outcome is unknown stays if its provider would recognize it: another provider would send it twice.
+ * all of its messages are moved, to the provider of the settings if the account has no order. Otherwise a message of which
+ * the outcome of any attempt was unknown stays if its provider would recognize it: another provider would send it twice.
+ * Its status does not show that once a limit has held it, so its events are looked up.
  *
  * An SMS from a number of the provider stays as well, unless the provider was removed: no other has the number.
  *
@@ -51,11 +52,11 @@ export async function rerouteBacklog(
         order by t.n limit 1
       ), case when yes then 0 end) as id from removed
     ), page as (
-      select message_id from send_queue
+      select message_id from send_queue q
       where owner is null and channel = $1 and class = $2 and account_id = $3 and provider_id = $4
         and ((due_at <= now() and not held) or (select yes from removed)) and (select id from target) is not null
         and (attempt_count = 0 or not (select yes from keyed) or (select yes from removed)
-          or not exists (select from messages m where m.id = message_id and m.status = 'unknown'))
+          or not exists (select from message_events e where e.message_id = q.message_id and e.type = 'unknown'))
         and ($1 <> 'sms' or (select yes from removed) or not exists (
           select from messages m join sms_senders s on s.brand_id = m.brand_id
           where m.id = message_id and s.removed_at is null and s.provider_id = $4))
@@ -101,8 +102,8 @@ export async function moveExpired(
 const HOLD_RECHECK = `interval '5 minutes'`;
 
 /**
- * Holds a page of due messages whose provider cannot be used. Skips messages that are locked: a recorder that has locked
- * one wants its queue row next, which this statement has locked.
+ * Holds a page of due messages whose provider cannot be used. Those with the status `unknown` keep it. Skips messages that
+ * are locked: a recorder that has locked one wants its queue row next, which this statement has locked.
  * @returns how many; fewer than a page: no more are due, except locked ones
  */
 export async function holdUnavailable(
@@ -116,6 +117,8 @@ export async function holdUnavailable(
       select message_id from send_queue
       where owner is null and channel = $1 and class = $2 and account_id = $3 and provider_id = $4
         and due_at <= now() and queued_at >= now() - ${MESSAGE_LIFETIME}
+        and (attempt_count = 0
+          or not exists (select from messages m where m.id = message_id and m.status = 'unknown'))
       order by due_at, message_id limit ${PAGE} for update skip locked
     ), marked as materialized (
       select id from hold_messages((

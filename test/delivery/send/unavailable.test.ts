@@ -177,6 +177,42 @@ describe('messages whose provider cannot be used', () => {
     expect(chosen).toEqual([{ own: lost, plain: other, email: 0 }]);
   });
 
+  it('keep to a provider that recognizes them if their outcome is unknown, even once they were held', async () => {
+    const kind = requireProviderKind('resend');
+    const settings = { api_key: 're_0123456789', webhook_secret: `whsec_${'A'.repeat(32)}` };
+    const { id: lost } = await addProvider(test.database.pool, testKeyring, { name: 'lost', kind, settings });
+    const tried = await queueEmails(test.database, account, 2, { providerId: lost });
+    const [plain = 0] = await queueEmails(test.database, account, 1, { providerId: lost });
+    await query(`update messages set status = 'unknown' where id = any($1)`, [tried]);
+    await query(
+      `insert into message_events (message_id, attempt, type) select unnest($1::bigint[]), 1, 'unknown'`,
+      [tried],
+    );
+    await query('update send_queue set attempt_count = 1 where message_id = any($1)', [tried]);
+    await start();
+    await untilShown([plain], held);
+    expect(await shown(tried)).toEqual(tried.map(() => ({ status: 'unknown', hold: null, code: null })));
+    await sender?.stop();
+    sender = null;
+    // Another limit holds one of them meanwhile. Then the account gets a further provider.
+    await query(
+      `select hold_messages(jsonb_build_object($1::bigint, '{"hold": {"reason": "paused"}}'::jsonb))`,
+      [tried[0]],
+    );
+    await query('update accounts set email_provider_ids = $2 where id = $1', [account.accountId, [lost, 0]]);
+    await query('update send_queue set due_at = now()');
+    await rerouteBacklog(test.database.pool, {
+      channel: 'email',
+      class: 0,
+      accountId: account.accountId,
+      providerId: lost,
+    });
+    expect(await query('select message_id, provider_id from send_queue order by message_id')).toEqual([
+      ...tried.map((id) => ({ message_id: id, provider_id: lost })),
+      { message_id: plain, provider_id: 0 },
+    ]);
+  });
+
   it('go to the next provider of their account instead, if it has one', async () => {
     const lost = await addUnusable();
     await query('update accounts set email_provider_ids = $2 where id = $1', [account.accountId, [lost, 0]]);
