@@ -44,6 +44,7 @@ create table provider_registrations (
   account_id bigint not null references accounts on delete cascade,
   provider_id bigint not null references providers,
   name text not null,
+  creating boolean not null default false,
   created boolean not null default false,
   proved boolean not null default false,
   deleted_at timestamptz,
@@ -51,10 +52,13 @@ create table provider_registrations (
 );
 comment on table provider_registrations is
   'domains that were to be registered with a named provider; a row outlives its domain by a day, which bounds new names';
+comment on column provider_registrations.creating is
+  'the service did not know the domain, and Carillon has told it to register it, but has not noted the response';
 comment on column provider_registrations.created is
-  'Carillon made the registration at the service, so it is removed there with the domain';
+  'Carillon made the registration at the service, so it is removed there with the last domain of the name';
 comment on column provider_registrations.proved is 'the domain was verified at some time before it was deleted';
 comment on column provider_registrations.deleted_at is 'when the domain was deleted';
+create index provider_registrations_name on provider_registrations (name);
 create index provider_registrations_account on provider_registrations (account_id);
 create index provider_registrations_deleted on provider_registrations (deleted_at) where deleted_at is not null;
 insert into provider_registrations (domain_id, account_id, provider_id, name)

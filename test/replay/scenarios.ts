@@ -263,7 +263,8 @@ export const scenarios: Scenario[] = [
         if (request.method === 'POST') has = status === 200;
         const code = request.method === 'GET' && !has ? 404 : status;
         response.writeHead(code, { 'content-type': 'application/json' });
-        response.end(JSON.stringify({ sending_dns_records: [] }));
+        const key = { record_type: 'TXT', name: 'mx._domainkey.provided.example', value: 'k=rsa; p=MAILGUN' };
+        response.end(JSON.stringify({ sending_dns_records: [key] }));
       };
       return withEndpoint(answer, async (url) => {
         const providerId = await addMailgun(stage, new URL(url).origin);

@@ -67,16 +67,25 @@ export interface ProviderDnsRecord {
 export interface ProviderDomains<Settings> {
   /**
    * Registers the domain; it may be registered already.
+   * @param creating called, and waited for, once the service has said that it does not know the domain, and before it is
+   *   told to register it
    * @returns whether it was registered by this call
    * @throws DomainRefusedError if the service refuses the domain for good; other errors may pass, see `domainError`
    */
-  registerDomain(domain: string, settings: Settings, deps: ProviderDeps): Promise<boolean>;
-  /** The records that the service asks for. The domain is registered. */
+  registerDomain(
+    domain: string,
+    settings: Settings,
+    deps: ProviderDeps,
+    creating?: () => Promise<void>,
+  ): Promise<boolean>;
+  /** The records that the service asks for, as far as it has them. The domain is registered. */
   dnsRecords(domain: string, settings: Settings, deps: ProviderDeps): Promise<ProviderDnsRecord[]>;
   /** Called when the domain is verified: asks the service to look at the records now, if it does not by itself. */
   verifyDomain?(domain: string, settings: Settings, deps: ProviderDeps): Promise<void>;
   /** Removes the registration, which may be gone already. Called only for one that `registerDomain` has made. */
   removeDomain(domain: string, settings: Settings, deps: ProviderDeps): Promise<void>;
+  /** Whether Carillon can manage domains with these settings; by default it can. Otherwise no records are known. */
+  managesDomains?(settings: Settings): boolean;
   /** Whether Carillon signs with the domain's own keys, because the service takes complete messages unchanged. */
   readonly carillonSigns: boolean;
 }

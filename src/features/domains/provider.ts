@@ -30,9 +30,18 @@ async function providerOf(
   return id === null ? null : findProvider(providers.pool, keyring, id);
 }
 
+/** What becomes of a registration, for {@link registerWithProvider} to tell. */
+export interface RegistrationNotes {
+  /** The service does not know the domain, and is told of it next. */
+  creating(): Promise<void>;
+  /** The service has the domain. @param isNew whether this call has registered it */
+  registered(isNew: boolean): Promise<void>;
+  /** The service refuses the domain, or to say whether it knows it. */
+  refused(): Promise<void>;
+}
+
 /**
  * Registers a domain with its provider. It may be registered already.
- * @param created called if the registration is new, before anything else may fail
  * @returns what the provider asks for: nothing if it knows no domains, or was removed
  * @throws DomainRefusedError if the provider refuses the domain; other errors may pass, and their messages are for the
  *   operator
@@ -40,14 +49,28 @@ async function providerOf(
 export async function registerWithProvider(
   access: ProviderAccess,
   domain: ProvidedDomain,
-  created: () => Promise<void>,
+  notes: RegistrationNotes,
 ): Promise<ProviderDemand> {
   const provider = await providerOf(access, domain);
   const domains = provider?.kind.domains;
   if (!provider || !domains) return { records: [], carillonSigns: true };
-  if (await domains.registerDomain(domain.name, provider.settings, access.providers)) await created();
-  const records = await domains.dnsRecords(domain.name, provider.settings, access.providers);
+  const { settings } = provider;
+  const isNew = await domains.registerDomain(domain.name, settings, access.providers, () => notes.creating());
+  await notes.registered(isNew);
+  const records = await domains.dnsRecords(domain.name, settings, access.providers);
+  if (domains.managesDomains?.(settings) !== false) requireSigning(provider, records);
   return { records, carillonSigns: domains.carillonSigns };
+}
+
+/**
+ * A service may answer before it has made its keys, or in a form that is new. What is stored is final, and without the
+ * key of the service a domain would be verified although nobody can sign its mail.
+ * @throws Error that may pass, so that the service is asked again
+ */
+function requireSigning({ kind }: NamedProvider, records: readonly ProviderDnsRecord[]): void {
+  if (kind.domains?.carillonSigns) return;
+  if (records.some(({ purpose, required }) => purpose === 'dkim' && required)) return;
+  throw new Error(`${kind.title} has not named a DKIM record`);
 }
 
 /** Removes the registration of a domain at its provider, unless the provider was removed. @throws Error if it cannot */

@@ -6,7 +6,7 @@ import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
 import type { DomainRow } from './model.ts';
-import { type ProviderAccess, removeFromProvider } from './provider.ts';
+import { type ProviderAccess, type RegistrationNotes, removeFromProvider } from './provider.ts';
 import { type WatchedDomain, watchWake } from './workflow.ts';
 
 /**
@@ -62,48 +62,106 @@ export async function endRegistration(
   ]);
 }
 
-/** Notes that Carillon has made the registration of a domain, which may have been deleted meanwhile. */
-export async function noteCreated(
-  db: Queryable,
-  row: Pick<DomainRow, 'id' | 'account_id' | 'provider_id' | 'name'>,
-): Promise<void> {
+type RegisteredDomain = Pick<DomainRow, 'id' | 'account_id' | 'provider_id' | 'name'>;
+
+/**
+ * Notes that Carillon is about to make the registration of a domain that its service does not know. If nothing more is
+ * noted, because this process ends or gets no response, a registration that is there later was made by Carillon.
+ */
+async function noteCreating(db: Queryable, row: RegisteredDomain): Promise<void> {
   await db.query(
-    `insert into provider_registrations (domain_id, account_id, provider_id, name, created)
-     values ($1, $2, $3, $4, true) on conflict (domain_id) do update set created = true`,
+    `insert into provider_registrations (domain_id, account_id, provider_id, name, creating)
+     values ($1, $2, $3, $4, true) on conflict (domain_id) do update set creating = true`,
     [row.id, row.account_id, row.provider_id, row.name],
   );
 }
 
-interface Registration {
-  provider_id: number;
-  name: string;
+/** Notes that the service has a domain, which may have been deleted meanwhile. */
+async function noteRegistered(db: Queryable, row: RegisteredDomain, isNew: boolean): Promise<void> {
+  await db.query(
+    `update provider_registrations set created = created or creating or $2, creating = false
+     where domain_id = $1 and (creating or $2 and not created)`,
+    [row.id, isNew],
+  );
 }
 
-/** Leaves the registration of a deleted domain to another domain of its name and provider. @returns whether there is one */
-async function leaveToOther(db: Queryable, domainId: number): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `with other as (
-       select d.id, d.account_id, d.provider_id, d.name
-       from provider_registrations r join domains d on d.provider_id = r.provider_id and d.name = r.name
-       where r.domain_id = $1 and d.id <> $1 order by d.id limit 1
-     ), left_to as (
-       insert into provider_registrations (domain_id, account_id, provider_id, name, created)
-       select id, account_id, provider_id, name, true from other
-       on conflict (domain_id) do update set created = true returning 1
-     )
-     update provider_registrations set created = false where domain_id = $1 and exists (select from left_to)`,
+/** Notes that the service has refused a domain, so that nothing was made. */
+async function noteRefused(db: Queryable, { id }: RegisteredDomain): Promise<void> {
+  await db.query('update provider_registrations set creating = false where domain_id = $1', [id]);
+}
+
+/** Creates the notes of one attempt to register a domain. */
+export function createNotes(db: Queryable, row: RegisteredDomain): RegistrationNotes {
+  let began = false;
+  return {
+    async creating() {
+      began = true;
+      await noteCreating(db, row);
+    },
+    registered: (isNew) => noteRegistered(db, row, isNew),
+    // If the service refuses the look-up, it may have the domain of an earlier attempt.
+    async refused() {
+      if (began) await noteRefused(db, row);
+    },
+  };
+}
+
+/** A name at the services of one kind. Two providers of a kind may use the same account of the service. */
+interface NameAtKind {
+  name: string;
+  kind: string;
+}
+
+async function findNameAtKind(db: Queryable, domainId: number): Promise<NameAtKind | null> {
+  const { rows } = await db.query<NameAtKind>(
+    `select r.name, p.kind from provider_registrations r join providers p on p.id = r.provider_id
+     where r.domain_id = $1`,
     [domainId],
+  );
+  return rows[0] ?? null;
+}
+
+/** SQL: the providers of the kind `$2`. */
+const PROVIDERS_OF_KIND = 'select id from providers where kind = $2 and removed_at is null';
+
+async function isUsed(db: Queryable, { name, kind }: NameAtKind): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select from domains where name = $1 and provider_id in (${PROVIDERS_OF_KIND}) limit 1`,
+    [name, kind],
   );
   return rowCount !== 0;
 }
 
+interface Registration {
+  domain_id: number;
+  provider_id: number;
+  name: string;
+}
+
+/** Finds what Carillon has registered for deleted domains of a name, that of this one first. */
+async function findLeft(
+  db: Queryable,
+  { name, kind }: NameAtKind,
+  domainId: number,
+): Promise<Registration[]> {
+  const { rows } = await db.query<Registration>(
+    `select r.domain_id, r.provider_id, r.name from provider_registrations r
+     join providers p on p.id = r.provider_id
+     where r.name = $1 and p.kind = $2 and (r.created or r.creating)
+       and not exists (select from domains d where d.id = r.domain_id)
+     order by r.domain_id <> $3, r.domain_id`,
+    [name, kind, domainId],
+  );
+  return rows;
+}
+
 /** Domains of the name that were made while it was removed are registered again. */
-async function registerAgain(trx: Queryable, { provider_id: providerId, name }: Registration): Promise<void> {
+async function registerAgain(trx: Queryable, { name, kind }: NameAtKind): Promise<void> {
   const { rows } = await trx.query<WatchedDomain>(
     `update domains set provider_records = null, next_check_at = now(), updated_at = now()
-     where provider_id = $1 and name = $2 and provider_records is not null
+     where name = $1 and provider_id in (${PROVIDERS_OF_KIND}) and provider_records is not null
      returning id, account_id as "accountId", brand_id as "brandId"`,
-    [providerId, name],
+    [name, kind],
   );
   for (const domain of rows) await appendToOutbox(trx, watchWake(domain));
 }
@@ -114,20 +172,24 @@ export interface UnregisterDeps {
   waker: Pick<Waker, 'wake'>;
 }
 
-/** Creates `DomainWatch.unregister`. */
+/**
+ * Creates `DomainWatch.unregister`. While any domain has the name at a provider of the same kind, all registrations stay:
+ * its mail may use them. The last one to be deleted removes them.
+ */
 export function createUnregister({ pool, access, waker }: UnregisterDeps) {
   return async (domainId: number): Promise<void> => {
-    const { rows } = await pool.query<Registration>(
-      'select provider_id, name from provider_registrations where domain_id = $1 and created',
-      [domainId],
-    );
-    const [registration] = rows;
-    if (!registration || (await leaveToOther(pool, domainId))) return;
-    await removeFromProvider(access, registration);
-    await inTransaction(pool, async (trx) => {
-      await trx.query('update provider_registrations set created = false where domain_id = $1', [domainId]);
-      await registerAgain(trx, registration);
-    });
-    waker.wake('outbox');
+    const at = await findNameAtKind(pool, domainId);
+    if (!at || (await isUsed(pool, at))) return;
+    for (const registration of await findLeft(pool, at, domainId)) {
+      await removeFromProvider(access, registration);
+      await inTransaction(pool, async (trx) => {
+        await trx.query(
+          'update provider_registrations set created = false, creating = false where domain_id = $1',
+          [registration.domain_id],
+        );
+        await registerAgain(trx, at);
+      });
+      waker.wake('outbox');
+    }
   };
 }

@@ -9,7 +9,7 @@ const DELETED_DAYS = 1;
 const deletedRegistrations = batchTask(
   'deleted_registrations',
   `delete from provider_registrations where domain_id = any (array(
-     select domain_id from provider_registrations where deleted_at < $1 and not created limit $2))`,
+     select domain_id from provider_registrations where deleted_at < $1 and not created and not creating limit $2))`,
   (_deps, asOf) => daysBefore(asOf, DELETED_DAYS),
 );
 

@@ -26,7 +26,7 @@ import {
 import { type LoadedDomain, presentRecords, recordsOfDomain } from './presenter.ts';
 import { type ProviderAccess, registerWithProvider, verifyWithProvider } from './provider.ts';
 import type { DomainRecord, ServiceHosts } from './records.ts';
-import { createUnregister, noteCreated } from './registrations.ts';
+import { createNotes, createUnregister } from './registrations.ts';
 import {
   afterCheck,
   type DomainChange,
@@ -234,12 +234,14 @@ async function register(
   const row = await findById(pool, domainId);
   if (!row || isRegistered(row)) return;
   if (row.provider_error !== null && !force && row.next_check_at > asOf) return;
+  const notes = createNotes(pool, row);
   try {
-    const demand = await registerWithProvider(access, row, () => noteCreated(pool, row));
+    const demand = await registerWithProvider(access, row, notes);
     await saveProviderRecords(pool, domainId, demand, asOf);
   } catch (error) {
     if (!(error instanceof DomainRefusedError)) throw error;
     access.log.warn({ err: error, domain_id: domainId }, 'provider refuses a domain');
+    await notes.refused();
     await saveProviderError(pool, domainId, error.message, asOf);
   }
 }

@@ -29,7 +29,8 @@ function domainsOf(name: string) {
   const kind = requireProviderKind(name);
   const parsed = parseProviderSettings(kind, { ...settings[name], base_url: api.baseUrl });
   return {
-    register: () => kind.domains?.registerDomain('acme.example', parsed, api.deps),
+    register: (creating?: () => Promise<void>) =>
+      kind.domains?.registerDomain('acme.example', parsed, api.deps, creating),
     remove: () => kind.domains?.removeDomain('acme.example', parsed, api.deps),
   };
 }
@@ -41,7 +42,7 @@ const lookUps: Record<string, (has: boolean) => Answer> = {
     answerJson(200, { TotalCount: 1, Domains: has ? [{ ID: 7, Name: 'acme.example' }] : [] }),
   resend: (has) => answerJson(200, { data: has ? [{ id: 'd7', name: 'acme.example' }] : [] }),
   sendgrid: (has) => answerJson(200, has ? [{ id: 7, domain: 'acme.example' }] : []),
-  ses: () => answerJson(200, {}),
+  ses: (has) => answerJson(has ? 200 : 404, {}, has ? {} : { 'x-amzn-errortype': 'NotFoundException' }),
 };
 
 /** Responds to look-ups as above, and to all else with one answer. */
@@ -59,6 +60,18 @@ describe('the registration of a domain', () => {
     expect(await domainsOf(name).register()).toBe(true);
     serve(name, true, answerJson(name === 'ses' ? 400 : 200, { __type: 'AlreadyExistsException' }));
     expect(await domainsOf(name).register()).toBe(false);
+  });
+
+  it.each(Object.keys(settings))('is announced before it is made at %s, and only then', async (name) => {
+    const seen: string[][] = [];
+    const creating = () => Promise.resolve(void seen.push(changes()));
+    serve(name, true, answerJson(200, {}));
+    await domainsOf(name).register(creating);
+    expect(seen).toEqual([]);
+    api.requests = [];
+    serve(name, false, answerJson(200, {}));
+    await domainsOf(name).register(creating);
+    expect(seen).toEqual([[]]);
   });
 
   it.each([

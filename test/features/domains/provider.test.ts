@@ -113,6 +113,29 @@ it('has no records to show while its service is down, and is registered later', 
   expect(namesOf(await shown())).toHaveLength(3);
 });
 
+it('waits for a service that names no key to sign with, and is not verified by its own records', async () => {
+  service.answer = answerJson(200, { ...described, sending_dns_records: [] });
+  await expect(register()).rejects.toThrow('Mailgun has not named a DKIM record');
+  await publishOwnRecords();
+  await watch.check(domainId, new Date(), true);
+  expect(await shown()).toMatchObject({ status: 'pending', dns_records: null });
+  service.answer = answerJson(200, described);
+  await register();
+  expect(namesOf(await shown())).toContain('mx._domainkey.acme.example');
+});
+
+it('needs only its own records at Postmark without an account token', async () => {
+  const kind = requireProviderKind('postmark');
+  const settings = { server_token: 'server-token', base_url: service.baseUrl };
+  await addProvider(api.database.pool, testKeyring, { name: 'stamps', kind, settings });
+  const { body } = await api.request('POST', '/v1/my/domains', {
+    body: { domain: { name: 'stamped.example', provider: 'stamps' } },
+  });
+  domainId = Number(body.id);
+  await register();
+  expect(namesOf(await shown())).toHaveLength(3);
+});
+
 /** Responds to look-ups with 404, and to the registration as given. */
 function refuse(status: number, message: string): void {
   service.answer = (request, response) =>

@@ -21,11 +21,9 @@ let providerId: number;
 /** The names that the service has. */
 let names: Set<string>;
 
-beforeAll(async () => {
-  [api, dns, service] = await Promise.all([startTestApi(), startDnsServer(), startProviderApi()]);
-  watch = createTestWatch(api.database, dns, api.config, service);
+async function addGun(name: string): Promise<number> {
   const added = await addProvider(api.database.pool, testKeyring, {
-    name: 'gun',
+    name,
     kind: requireProviderKind('mailgun'),
     settings: {
       api_key: 'key-0123456789abcdef',
@@ -33,7 +31,13 @@ beforeAll(async () => {
       base_url: service.baseUrl,
     },
   });
-  providerId = added.id;
+  return added.id;
+}
+
+beforeAll(async () => {
+  [api, dns, service] = await Promise.all([startTestApi(), startDnsServer(), startProviderApi()]);
+  watch = createTestWatch(api.database, dns, api.config, service);
+  providerId = await addGun('gun');
 });
 afterAll(async () => {
   await service.close();
@@ -52,18 +56,19 @@ beforeEach(async () => {
     if (posted !== undefined) names.add(posted);
     else if (!names.has(name)) return answerJson(404, {})(request, response);
     if (request.method === 'DELETE') names.delete(name);
-    return answerJson(200, { sending_dns_records: [] })(request, response);
+    const key = { record_type: 'TXT', name: `mx._domainkey.${name}`, value: 'k=rsa; p=MAILGUN' };
+    return answerJson(200, { sending_dns_records: [key] })(request, response);
   };
 });
 
 const query = async <Row extends object>(text: string, values: unknown[] = []) =>
   (await api.database.pool.query<Row>(text, values)).rows;
 
-const create = (name: string, token = api.apiKey) =>
-  api.request('POST', path, { body: { domain: { name, provider: 'gun' } }, token });
+const create = (name: string, token = api.apiKey, provider = 'gun') =>
+  api.request('POST', path, { body: { domain: { name, provider } }, token });
 
-async function registered(name: string, token?: string): Promise<number> {
-  const id = Number((await create(name, token)).body.id);
+async function registered(name: string, token?: string, provider?: string): Promise<number> {
+  const id = Number((await create(name, token, provider)).body.id);
   await watch.register(id, new Date(), false);
   return id;
 }
@@ -110,6 +115,62 @@ describe('the registration of a domain at its provider', () => {
     expect([...names]).toEqual(['acme.example']);
     await remove(second, other.apiKey);
     expect([...names]).toEqual([]);
+  });
+
+  it('stays while it may be that of a domain at another provider of the kind, and goes with the last one', async () => {
+    const other = await createTestTenant(api.database, 'Second');
+    await addGun('second-gun');
+    const first = await registered('acme.example');
+    const second = await registered('acme.example', other.apiKey, 'second-gun');
+    await remove(first);
+    expect([...names]).toEqual(['acme.example']);
+    await remove(second, other.apiKey);
+    expect([...names]).toEqual([]);
+    expect(await query('select 1 from provider_registrations where created or creating')).toEqual([]);
+  });
+
+  it('is removed with the domain if nothing was noted after the service had made it', async () => {
+    const id = Number((await create('acme.example')).body.id);
+    const { answer } = service;
+    service.answer = (request, response) => {
+      if (request.method !== 'POST') return answer(request, response);
+      names.add('acme.example');
+      response.destroy();
+    };
+    await expect(watch.register(id, new Date(), false)).rejects.toThrow('Mailgun');
+    service.answer = answer;
+    await watch.register(id, new Date(), false);
+    await remove(id);
+    expect([...names]).toEqual([]);
+  });
+
+  it('is removed with the domain if its service refused to say whether it had been made', async () => {
+    const id = Number((await create('acme.example')).body.id);
+    const { answer } = service;
+    service.answer = (request, response) => {
+      if (request.method !== 'POST') return answer(request, response);
+      names.add('acme.example');
+      response.destroy();
+    };
+    await expect(watch.register(id, new Date(), false)).rejects.toThrow('Mailgun');
+    service.answer = answerJson(401, {});
+    await watch.register(id, new Date(), false);
+    service.answer = answer;
+    await remove(id);
+    expect([...names]).toEqual([]);
+  });
+
+  it('stays if somebody else made it after the service had refused the domain', async () => {
+    const id = Number((await create('acme.example')).body.id);
+    const { answer } = service;
+    service.answer = (request, response) =>
+      request.method === 'POST' ? answerJson(400, {})(request, response) : answer(request, response);
+    await watch.register(id, new Date(), false);
+    service.answer = answer;
+    names.add('acme.example');
+    await watch.register(id, new Date(), true);
+    await remove(id);
+    expect([...names]).toEqual(['acme.example']);
   });
 
   it('is removed if it was made while the domain was deleted', async () => {

@@ -18,6 +18,9 @@ const { afterAll, beforeAll, describe } = testsThatNeed('time-skipping server');
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
+/** The record that the service asks for. */
+const KEY = { name: 'mx._domainkey.service.example', value: 'k=rsa; p=MAILGUN' };
+
 let test: TestDatabase;
 let dns: TestDnsServer;
 let service: Receiver;
@@ -53,7 +56,7 @@ function mailgun(registers: Answer): Answer {
   return async (request, response) => {
     if (request.method === 'DELETE') has = false;
     if (request.method !== 'POST') {
-      const body = { sending_dns_records: [] };
+      const body = { sending_dns_records: [{ record_type: 'TXT', ...KEY }] };
       return answerJson(has || request.method === 'DELETE' ? 200 : 404, body)(request, response);
     }
     await registers(request, response);
@@ -89,7 +92,7 @@ async function watch(name: string): Promise<Watched> {
     new Date(await worker.env.currentTimeMs()),
   );
   await test.database.pool.query('update domains set provider_id = $2 where id = $1', [id, providerId]);
-  Object.assign(dns.zone, rightRecords(id, name));
+  Object.assign(dns.zone, rightRecords(id, name), { [KEY.name]: { TXT: [KEY.value] } });
   const start = watchStart({ id, accountId: tenant.accountId, brandId: tenant.brandId });
   const handle = await worker.env.client.workflow.start(start.workflowType, {
     workflowId: start.workflowId,

@@ -44,9 +44,10 @@ export const mailgunDomains: ProviderDomains<MailgunSettings> = {
   /** Mailgun does not promise to deliver a message byte for byte, and signs with a key of the domain itself. */
   carillonSigns: false,
 
-  async registerDomain(domain, settings, deps) {
+  async registerDomain(domain, settings, deps, creating) {
     const known = await call(settings, deps, { method: 'GET', path: pathOf(domain) }, [200, 404]);
     if (known.status === 200) return false;
+    await creating?.();
     await call(settings, deps, {
       method: 'POST',
       path: '/v4/domains',

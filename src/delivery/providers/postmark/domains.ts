@@ -75,9 +75,12 @@ export const postmarkDomains: ProviderDomains<PostmarkSettings> = {
   /** Postmark builds messages from their parts, so only Postmark can sign them. */
   carillonSigns: false,
 
-  async registerDomain(domain, settings, deps) {
+  managesDomains: (settings) => settings.account_token !== undefined,
+
+  async registerDomain(domain, settings, deps, creating) {
     if (settings.account_token === undefined || (await find(domain, settings, deps)) !== undefined)
       return false;
+    await creating?.();
     const body = { Name: domain, ReturnPathDomain: `${settings.return_path}.${domain}` };
     await call(settings, deps, { method: 'POST', path: '/domains', body });
     return true;

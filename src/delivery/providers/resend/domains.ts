@@ -95,11 +95,13 @@ export const resendDomains: ProviderDomains<ResendSettings> = {
   carillonSigns: false,
 
   /** Resend's tracking is a setting of the domain, so it is switched off here. */
-  async registerDomain(domain, settings, deps) {
+  async registerDomain(domain, settings, deps, creating) {
     const id = await findId(domain, settings, deps);
     const body = { name: domain, region: settings.region, ...TRACKING_OFF };
-    if (id === null) await call(settings, deps, { method: 'POST', path: '/domains', body });
-    else await call(settings, deps, { method: 'PATCH', path: `/domains/${id}`, body: TRACKING_OFF });
+    if (id === null) {
+      await creating?.();
+      await call(settings, deps, { method: 'POST', path: '/domains', body });
+    } else await call(settings, deps, { method: 'PATCH', path: `/domains/${id}`, body: TRACKING_OFF });
     return id === null;
   },
 

@@ -58,8 +58,9 @@ export const sendgridDomains: ProviderDomains<SendgridSettings> = {
   /** SendGrid builds messages from their parts, so only SendGrid can sign them. */
   carillonSigns: false,
 
-  async registerDomain(domain, settings, deps) {
+  async registerDomain(domain, settings, deps, creating) {
     if (await find(domain, settings, deps)) return false;
+    await creating?.();
     await call(settings, deps, {
       method: 'POST',
       path: '/v3/whitelabel/domains',

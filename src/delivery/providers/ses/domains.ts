@@ -84,11 +84,14 @@ export const sesDomains: ProviderDomains<SesSettings> = {
   /** SES replaces Message-ID and Date, which Carillon's signatures cover, so only SES can sign. */
   carillonSigns: false,
 
-  async registerDomain(domain, settings, deps) {
+  async registerDomain(domain, settings, deps, creating) {
+    const found = await call(settings, deps, { method: 'GET', path: pathOf(domain) }, ['NotFound']);
+    // An identity that exists may be someone else's. It stays as it is until the client has proved the domain.
+    if (found.status < 300) return false;
+    await creating?.();
     const body = { EmailIdentity: domain, DkimSigningAttributes: { NextSigningKeyLength: 'RSA_2048_BIT' } };
     const create = { method: 'POST', path: '/v2/email/identities', body } as const;
     const { status } = await call(settings, deps, create, ['AlreadyExists']);
-    // An identity that exists may be someone else's. It stays as it is until the client has proved the domain.
     if (status >= 300) return false;
     // If this fails, `verifyDomain` repeats it. The identity is made, which the caller has to learn.
     await configure(domain, settings, deps).catch(() => undefined);
