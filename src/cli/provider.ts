@@ -3,7 +3,12 @@ import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError } from 'commander';
 import { requireSettings } from '../config.ts';
 import type { ProviderKind } from '../delivery/providers/kind.ts';
-import type { NamedProvider, ProviderRow, ProviderSettings } from '../delivery/providers/named.ts';
+import type {
+  NamedProvider,
+  ProviderRow,
+  ProviderSettings,
+  UsesOfOthers,
+} from '../delivery/providers/named.ts';
 import { AppError } from '../errors.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
 import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
@@ -230,6 +235,18 @@ async function add(
   });
 }
 
+/** Says what other accounts still send through a provider. */
+function othersNote(uses: UsesOfOthers | null): string[] {
+  if (!uses) return [];
+  const found = [
+    [uses.domains, 'domain(s)'],
+    [uses.orders, 'order(s) of providers'],
+    [uses.smsSenders, 'SMS sender(s)'],
+  ].filter(([count]) => count !== 0);
+  if (found.length === 0) return [];
+  return [`${found.map((each) => each.join(' ')).join(', ')} of other accounts still use it.`];
+}
+
 async function change(
   name: string,
   options: { set?: SettingText[] } & AccountOptions,
@@ -249,15 +266,15 @@ async function change(
     const others = await inTransaction(pool, (trx) =>
       inOptions(kind, async () => {
         if (options.set) await changeProviderSettings(trx, keyring, { id: row.id, kind }, settings);
-        return accountIds === undefined ? 0 : reserveProvider(trx, row, accountIds);
+        return accountIds === undefined ? null : reserveProvider(trx, row, accountIds);
       }),
     );
     const changed = (await findProvider(pool, keyring, name)) as NamedProvider;
-    const note = others > 0 ? `\n\n${others} domain(s) of other accounts still use it.` : '';
+    const facts = { name, settings: maskedSettings(changed), accountIds: changed.accountIds };
     print(
       command,
-      { name, settings: maskedSettings(changed), accountIds: changed.accountIds, domainsOfOthers: others },
-      `${factLines(factsOf(changed, null))}${note}`,
+      { ...facts, usesOfOthers: others },
+      [factLines(factsOf(changed, null)), ...othersNote(others)].join('\n\n'),
     );
   });
 }

@@ -108,8 +108,14 @@ describe('carillon provider', () => {
        select $1, b.id, 'one.example', p.id, 'r', 't' from b, providers p where p.name = 'theirs'`,
       [one],
     );
+    await made.database.pool.query(
+      `insert into sms_senders (account_id, brand_id, provider_id, sender, takes_replies)
+       select account_id, brand_id, provider_id, 'Acme', false from domains where name = 'one.example'`,
+    );
     const moved = await provider(['set', 'theirs', '--account', two]);
-    expect(moved.output).toContain('1 domain(s) of other accounts still use it');
+    expect(moved.output).toContain(
+      '1 domain(s), 1 order(s) of providers, 1 SMS sender(s) of other accounts still use it.',
+    );
     expect((await order(two)).code).toBe(0);
     expect((await provider(['set', 'theirs', '--all-accounts'])).output).toMatch(/^accounts +all$/m);
     expect((await order(one)).code).toBe(0);

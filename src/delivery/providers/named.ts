@@ -258,23 +258,35 @@ export async function addProvider(
   }
 }
 
+/** What other accounts than those that a provider is reserved for still send through it. */
+export interface UsesOfOthers {
+  domains: number;
+  /** Accounts whose order of providers names it. */
+  orders: number;
+  smsSenders: number;
+}
+
 /**
- * Reserves a provider: from now on only domains of these accounts may name it. Those that use it already still do.
+ * Reserves a provider: from now on only these accounts may name it. Whatever uses it already still does.
  * @param given null: all accounts
- * @returns the number of domains of other accounts that use it
  * @throws AppError validation_error if an account does not exist
  */
 export async function reserveProvider(
   db: Queryable,
   { id }: Pick<NamedProvider, 'id'>,
   given: readonly number[] | null,
-): Promise<number> {
-  const { rows } = await db.query<{ others: number }>(
+): Promise<UsesOfOthers> {
+  const { rows } = await db.query<UsesOfOthers>(
     `with reserved as (update providers set account_ids = $2 where id = $1 and removed_at is null)
-     select count(*)::int as others from domains where provider_id = $1 and account_id <> all($2::bigint[])`,
+     select
+       (select count(*) from domains where provider_id = $1 and account_id <> all($2::bigint[]))::int as domains,
+       (select count(*) from accounts where id <> all($2::bigint[])
+          and ($1 = any(email_provider_ids) or $1 = any(sms_provider_ids)))::int as orders,
+       (select count(*) from sms_senders
+        where provider_id = $1 and removed_at is null and account_id <> all($2::bigint[]))::int as "smsSenders"`,
     [id, await knownAccounts(db, given)],
   );
-  return rows[0]?.others ?? 0;
+  return rows[0] ?? { domains: 0, orders: 0, smsSenders: 0 };
 }
 
 /**

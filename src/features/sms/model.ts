@@ -61,11 +61,16 @@ export async function removeSenderOfBrand(db: Queryable, brandId: number): Promi
   return rows[0] ?? null;
 }
 
-/** @returns null if there is no such provider */
-export async function findSmsProviderId(db: Queryable, name: string): Promise<number | null> {
+/** @returns null if there is no such provider, or it is reserved for other accounts than that of the brand */
+export async function findSmsProviderId(
+  db: Queryable,
+  name: string,
+  brandId: number,
+): Promise<number | null> {
   const { rows } = await db.query<{ id: number }>(
-    `select id from providers where name = $1 and channel = 'sms' and removed_at is null`,
-    [name],
+    `select id from providers where name = $1 and channel = 'sms' and removed_at is null
+       and (account_ids is null or (select account_id from brands where id = $2) = any(account_ids))`,
+    [name, brandId],
   );
   return rows[0]?.id ?? null;
 }

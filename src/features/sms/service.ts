@@ -58,14 +58,15 @@ function errorsOf({ keywords, helpText }: SmsSenderInput, isSender: boolean): Va
 
 /**
  * Gives a brand its SMS sender. Sending processes use it within a second.
- * @throws AppError validation_error; not_found if there is no such brand or provider; conflict if the brand has a sender,
+ * @throws AppError validation_error; not_found if there is no such brand, or no such provider for its account; conflict if the brand has a sender,
  *   or another brand has the number: its recipients' replies could not be told apart
  */
 export async function addSmsSender(db: Queryable, input: SmsSenderInput): Promise<SmsSenderRow> {
   const kind = senderKind(input.from);
   const errors = errorsOf(input, kind !== null);
   if (kind === null || Object.keys(errors).length > 0) throw invalid(errors);
-  const providerId = input.provider === null ? null : await findSmsProviderId(db, input.provider);
+  const providerId =
+    input.provider === null ? null : await findSmsProviderId(db, input.provider, input.brandId);
   if (input.provider !== null && providerId === null) throw notFound('SMS provider');
   try {
     const row = await insertSender(db, { ...input, ...kind, sender: input.from, providerId });

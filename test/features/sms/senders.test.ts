@@ -108,6 +108,17 @@ describe('the SMS sender of a brand', () => {
     },
   );
 
+  it('has no provider that is reserved for other accounts', async () => {
+    const { pool } = api.database;
+    const [ours, theirs] = [await insertAccount(api.database), await insertAccount(api.database)];
+    const id = await insertProvider('twilio-reserved');
+    await pool.query('update providers set account_ids = $2 where id = $1', [id, [theirs.accountId]]);
+    const add = (brandId: number) =>
+      addSmsSender(pool, { ...sender, brandId, provider: 'twilio-reserved', from: 'Reserved' });
+    await expect(add(ours.brandId)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await add(theirs.brandId)).toMatchObject({ provider: 'twilio-reserved' });
+  });
+
   it('is one for each brand, and a number belongs to one brand', async () => {
     const { pool } = api.database;
     const [one, two] = [await newBrand(), await newBrand()];
