@@ -1,6 +1,6 @@
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 
-/** Events may be backfilled. Rows of months before these stay in the default partition. */
+/** Events may be backfilled. Rows of months before these share a partition. */
 const PAST_MONTHS = 24;
 
 /** Segments read the indexes alone, which needs rows to be vacuumed soon after they were inserted. */

@@ -36,8 +36,9 @@ export interface TimedTable {
   /** Whole days that are kept; a period that is still needed is kept longer. Null: partitions are never dropped. */
   keptDays: number | null;
   /**
-   * How many past periods get a partition. Rows of older ones stay in the default partition, which then needs an index
-   * on `created_at`. Left out: the last period, and each of which the default partition has rows.
+   * How many past periods get a partition at first. One more, `<name>_past`, takes all rows from before them, so that
+   * the default partition stays small: attaching a partition reads the whole default partition while nobody else can.
+   * Left out: the last period, and each of which the default partition has rows.
    */
   pastPeriods?: number;
   /** Storage clause of each partition, such as `with (fillfactor = 85)`. */
@@ -75,15 +76,35 @@ async function wantedPeriods(client: Queryable, table: TimedTable, asOf: Date): 
     [oldest, table.period ?? 'day'],
   );
   const times = [...regular, ...rows.map((row) => row.start)].map((each) => each.getTime());
-  return [...new Set(times)].map((time) => new Date(time));
+  const existing = await existingPartitions(client, table.name);
+  const first = existing.has(pastName(table)) ? firstStart(table, existing) : null;
+  return [...new Set(times)].filter((time) => first === null || time >= first).map((time) => new Date(time));
 }
 
-/** Makes a partition and moves the period's rows from the default partition into it, all in one transaction. */
-async function makePartition(client: Queryable, table: TimedTable, start: Date): Promise<void> {
-  const name = partitionName(table, start);
+const pastName = ({ name }: TimedTable) => `${name}_past`;
+
+/** The time at which the partitions of periods begin, in milliseconds. */
+function firstStart({ name }: TimedTable, partitions: Iterable<string>): number {
+  return Math.min(...[...partitions].flatMap((each) => startOf(name, each)?.getTime() ?? []));
+}
+
+/** What a partition covers. */
+interface Range {
+  /** Null: everything before `end`. */
+  start: Date | null;
+  end: Date;
+}
+
+/** Makes a partition and moves its rows from the default partition into it, all in one transaction. */
+async function makePartition(
+  client: Queryable,
+  table: TimedTable,
+  name: string,
+  { start, end }: Range,
+): Promise<void> {
   const range = 'created_at >= $1 and created_at < $2';
-  const end = periodOf(table).start(start, 1);
-  const values = [start, end];
+  const values = [start ?? '-infinity', end];
+  const from = start ? `'${start.toISOString()}'` : 'minvalue';
   await inMakerTransaction(client, async () => {
     if ((await existingPartitions(client, table.name)).has(name)) return;
     const caught = await client.query(`select 1 from ${table.name}_default where ${range} limit 1`, values);
@@ -99,7 +120,7 @@ async function makePartition(client: Queryable, table: TimedTable, start: Date):
     }
     await client.query(
       `alter table ${table.name} attach partition ${name}
-       for values from ('${start.toISOString()}') to ('${end.toISOString()}')`,
+       for values from (${from}) to ('${end.toISOString()}')`,
     );
     if (detach)
       await client.query(`alter table ${table.name} attach partition ${table.name}_default default`);
@@ -133,11 +154,28 @@ async function dropOld(client: Queryable, table: TimedTable, asOf: Date): Promis
   return dropped;
 }
 
+async function makePeriods(client: Queryable, table: TimedTable, asOf: Date, made: string[]): Promise<void> {
+  const existing = await existingPartitions(client, table.name);
+  const make = async (name: string, range: Range) => {
+    if (existing.has(name)) return;
+    await makePartition(client, table, name, range);
+    existing.add(name);
+    made.push(name);
+  };
+  for (const start of await wantedPeriods(client, table, asOf)) {
+    await make(partitionName(table, start), { start, end: periodOf(table).start(start, 1) });
+  }
+  if (table.pastPeriods === undefined) return;
+  await make(pastName(table), { start: null, end: new Date(firstStart(table, existing)) });
+}
+
 /**
  * Makes the partitions of the next 14 days or 2 months and drops old ones that are no longer needed; makes the next
- * partitions of tables with ranges of ids. Safe to call at any time, from many processes at once.
+ * partitions of tables with ranges of ids. Safe to call at any time, from many processes at once. A table that fails does
+ * not keep it from the others.
  * @param client one connection, outside a transaction
  * @param asOf the time from which ages and the coming periods are measured
+ * @throws the error of a table after the others are done; AggregateError if several failed
  */
 export async function keepPartitions(
   client: Queryable,
@@ -145,20 +183,21 @@ export async function keepPartitions(
   asOf: Date,
 ): Promise<PartitionChanges> {
   const changes: PartitionChanges = { made: [], dropped: [] };
+  const errors: unknown[] = [];
   for (const table of tables) {
-    if ('ranges' in table) {
-      changes.made.push(...(await makeRangesAhead(client, table)));
-      continue;
+    try {
+      if ('ranges' in table) {
+        changes.made.push(...(await makeRangesAhead(client, table)));
+        continue;
+      }
+      await makePeriods(client, table, asOf, changes.made);
+      changes.dropped.push(...(await dropOld(client, table, asOf)));
+    } catch (error) {
+      errors.push(error);
     }
-    const existing = await existingPartitions(client, table.name);
-    for (const start of await wantedPeriods(client, table, asOf)) {
-      const name = partitionName(table, start);
-      if (existing.has(name)) continue;
-      await makePartition(client, table, start);
-      changes.made.push(name);
-    }
-    changes.dropped.push(...(await dropOld(client, table, asOf)));
   }
+  if (errors.length > 1) throw new AggregateError(errors, 'partitions of several tables could not be kept');
+  if (errors.length === 1) throw errors[0];
   return changes;
 }
 

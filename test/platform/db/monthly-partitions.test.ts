@@ -51,7 +51,7 @@ describe('monthly partitions', () => {
     const wanted = (table: string, past: number) =>
       Array.from({ length: past + 3 }, (_each, index) => nameOf(table, monthAfter(new Date(), index - past)));
     expect(await partitionsOf('contact_events')).toEqual(
-      [...wanted('contact_events', 24), 'contact_events_default'].sort(),
+      [...wanted('contact_events', 24), 'contact_events_default', 'contact_events_past'].sort(),
     );
     expect(await partitionsOf('contact_engagement')).toEqual(
       [...wanted('contact_engagement', 1), 'contact_engagement_default'].sort(),
@@ -66,10 +66,28 @@ describe('monthly partitions', () => {
     }
   });
 
-  it('leave rows older than 24 months in the default partition', async () => {
+  it('keep rows older than 24 months out of the default partition, which is read whenever a month is added', async () => {
     const old = await addEvent(new Date(monthAfter(new Date(), -24).getTime() - 1));
     expect((await keep()).made).toEqual([]);
-    expect(await placeOf(old)).toBe('contact_events_default');
+    expect(await placeOf(old)).toBe('contact_events_past');
+    // What is kept for earlier times does not change.
+    const events = monthly.filter(({ name }) => name === 'contact_events');
+    const { made } = await keepPartitionsOf(test.database.pool, events, monthAfter(new Date(), -6));
+    expect(made).toEqual([]);
+  });
+
+  it('are made for the other tables if one fails', async () => {
+    await test.database.pool.query(
+      `create table others (created_at timestamptz not null) partition by range (created_at);
+       create table others_default partition of others default`,
+    );
+    const tables: TimedTable[] = ['missing', 'others'].map((name) => ({
+      name,
+      period: 'month',
+      keptDays: null,
+    }));
+    await expect(keepPartitionsOf(test.database.pool, tables)).rejects.toMatchObject({ code: '42P01' });
+    expect(await partitionsOf('others')).toHaveLength(5);
   });
 
   it('take over the rows of their month from the default partition', async () => {
