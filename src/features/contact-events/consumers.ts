@@ -1,9 +1,10 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { NewEvent, WriteOutcome } from './write-events.ts';
 
-/** Any fixed number: the key space of the advisory locks below. */
+/** Any fixed numbers: the key spaces of the advisory locks below. */
 const CONTACT_LOCKS = 1_409_026;
-/** Contacts share this many locks, so that a group of events never takes more. */
+const BRAND_LOCKS = 1_409_027;
+/** Contacts share this many locks, and so do brands, so that a group of events never takes more. */
 const LOCKS = 256;
 
 /** A tracked event as consumers see it. */
@@ -22,13 +23,20 @@ export interface TrackedEvent {
 /**
  * What acts on tracked events inside the transaction that writes them. Test events and backfilled events reach no
  * consumer.
+ *
+ * No event slips past a brand that begins to wait for events: whoever changes what `needsLocks` returns for a brand first
+ * takes the brand's lock exclusively in the same transaction, see {@link lockBrands}, and commits soon. Events hold it
+ * shared from before they ask until they are committed. So each event is either in the table before the change, or it
+ * is consumed. Where nothing consumes events, nothing is locked or asked.
  */
 export interface TrackedEventConsumer {
   /**
    * Returns which of these brands have something that waits for events. Only their events are consumed, and only for
    * them the transaction locks contacts, see {@link lockContacts}.
+   * @param trx the transaction that will write the events. The answer is read from it, because a remembered one may be
+   *   older than the lock
    */
-  needsLocks(brandIds: readonly number[]): Promise<ReadonlySet<number>>;
+  needsLocks(trx: Queryable, brandIds: readonly number[]): Promise<ReadonlySet<number>>;
   /**
    * Acts on events of those brands.
    * @param trx the transaction that has written them
@@ -40,17 +48,50 @@ export interface TrackedEventConsumer {
 /** The brands that each consumer acts on. */
 export type ActiveBrands = ReadonlyMap<TrackedEventConsumer, ReadonlySet<number>>;
 
-/** Asks the consumers which of the events' brands they act on. Consumers without any are left out. */
+/** Whether consumers may see an event. */
+export const isLive = ({ test, occurred_at: occurredAt }: NewEvent) => !test && occurredAt === null;
+
+/**
+ * Locks the brands of the events and asks the consumers which of them they act on. Consumers without any are left out.
+ */
 export async function findActiveBrands(
+  trx: Queryable,
   consumers: readonly TrackedEventConsumer[],
   events: readonly NewEvent[],
 ): Promise<ActiveBrands> {
-  if (consumers.length === 0) return new Map();
-  const brandIds = [...new Set(events.map((event) => event.brand_id))];
-  const active = await Promise.all(
-    consumers.map(async (consumer) => [consumer, await consumer.needsLocks(brandIds)] as const),
+  const active = new Map<TrackedEventConsumer, ReadonlySet<number>>();
+  const brandIds = [...new Set(events.filter(isLive).map((event) => event.brand_id))];
+  if (consumers.length === 0 || brandIds.length === 0) return active;
+  await lockBrands(trx, brandIds);
+  for (const consumer of consumers) {
+    const brands = await consumer.needsLocks(trx, brandIds);
+    if (brands.size > 0) active.set(consumer, brands);
+  }
+  return active;
+}
+
+type LockMode = 'shared' | 'exclusive';
+
+async function lock(trx: Queryable, space: number, ids: readonly number[], mode: LockMode): Promise<void> {
+  const locks = [...new Set(ids.map((id) => id % LOCKS))].sort((one, other) => one - other);
+  if (locks.length === 0) return;
+  const take = mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock';
+  await trx.query(
+    `select ${take}($1, l.lock) from unnest($2::integer[]) with ordinality as l (lock, place) order by l.place`,
+    [space, locks],
   );
-  return new Map(active.filter(([, brands]) => brands.size > 0));
+}
+
+/**
+ * Takes the locks of brands until the transaction ends, before those of contacts. Events take them shared; what begins
+ * or ceases to wait for events of a brand takes its lock exclusively, see {@link TrackedEventConsumer}.
+ */
+export function lockBrands(
+  trx: Queryable,
+  brandIds: readonly number[],
+  mode: LockMode = 'shared',
+): Promise<void> {
+  return lock(trx, BRAND_LOCKS, brandIds, mode);
 }
 
 /**
@@ -58,18 +99,12 @@ export async function findActiveBrands(
  * not wait for each other. What begins to wait for events of a contact takes its lock exclusively and then looks for
  * events that were written before, so that none slips between.
  */
-export async function lockContacts(
+export function lockContacts(
   trx: Queryable,
   contactIds: readonly number[],
-  mode: 'shared' | 'exclusive' = 'shared',
+  mode: LockMode = 'shared',
 ): Promise<void> {
-  const locks = [...new Set(contactIds.map((id) => id % LOCKS))].sort((one, other) => one - other);
-  if (locks.length === 0) return;
-  const take = mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock';
-  await trx.query(
-    `select ${take}($1, l.lock) from unnest($2::integer[]) with ordinality as l (lock, place) order by l.place`,
-    [CONTACT_LOCKS, locks],
-  );
+  return lock(trx, CONTACT_LOCKS, contactIds, mode);
 }
 
 function trackedEvent(event: NewEvent, outcome: WriteOutcome): TrackedEvent {
@@ -98,8 +133,7 @@ export async function consumeEvents(
 ): Promise<(() => void)[]> {
   const live = events.flatMap((event, index) => {
     const outcome = outcomes[index] as WriteOutcome;
-    const consumed = outcome.written && !event.test && event.occurred_at === null;
-    return consumed ? [trackedEvent(event, outcome)] : [];
+    return outcome.written && isLive(event) ? [trackedEvent(event, outcome)] : [];
   });
   const afterCommit: (() => void)[] = [];
   for (const [consumer, brands] of active) {

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import type { Database } from '../../platform/db/database.ts';
@@ -31,6 +32,7 @@ export interface EventRouteDeps {
   config: Config;
   database: Database;
   keyring: Keyring;
+  log: Logger;
   /** What acts on tracked events in their transaction. */
   trackedEventConsumers: readonly TrackedEventConsumer[];
 }
@@ -42,7 +44,7 @@ const KEYS =
   'A known idempotency key, in the header or in the body, returns the event that took it, whatever else the request says.';
 
 function eventService(deps: EventRouteDeps): EventService {
-  const { config, database, keyring, trackedEventConsumers: consumers } = deps;
+  const { config, database, keyring, log, trackedEventConsumers: consumers } = deps;
   const consent = { keyring, plusAddresses: config.SUPPRESS_PLUS_ADDRESSES };
   const create: EnsureContacts = (trx, tenant, addresses) =>
     ensureContacts(trx, consent, tenant, addresses, 'event');
@@ -51,6 +53,7 @@ function eventService(deps: EventRouteDeps): EventService {
     pool: database.pool,
     ensureContacts: unknown === 'create' ? create : null,
     consumers,
+    log,
   });
 }
 

@@ -1,11 +1,13 @@
 import type pg from 'pg';
+import type { Logger } from 'pino';
 import { AppError, type ValidationErrors } from '../../errors.ts';
 import { createIdAllocator } from '../../platform/db/id-allocator.ts';
 import { inTransaction, isConnectionError, type Queryable } from '../../platform/db/queryable.ts';
+import { isRefusedData } from '../../platform/db/refused-data.ts';
 import {
-  type ActiveBrands,
   consumeEvents,
   findActiveBrands,
+  isLive,
   lockContacts,
   type TrackedEventConsumer,
 } from './consumers.ts';
@@ -41,6 +43,7 @@ export interface TrackDeps {
   /** Null: an unknown address is refused. */
   ensureContacts: EnsureContacts | null;
   consumers: readonly TrackedEventConsumer[];
+  log: Logger;
 }
 
 /** Between a look and the next, a contact or an event may be deleted. More than twice is hardly possible. */
@@ -67,11 +70,11 @@ function contactProblem(event: NewEvent, outcome: WriteOutcome): ValidationError
 /** @param create the contacts of unknown addresses; all events are of one brand then */
 async function writeInTransaction(
   events: readonly NewEvent[],
-  active: ActiveBrands,
   deps: TrackDeps,
   create: boolean,
 ): Promise<WriteOutcome[]> {
   const { outcomes, afterCommit } = await inTransaction(deps.pool, async (trx) => {
+    const active = await findActiveBrands(trx, deps.consumers, events);
     if (create) {
       const { account_id: accountId, brand_id: brandId } = events[0] as NewEvent;
       const addresses = events.flatMap(({ email }) => email ?? []);
@@ -83,19 +86,26 @@ async function writeInTransaction(
     const written = await writeEvents(trx, events);
     return { outcomes: written, afterCommit: await consumeEvents(trx, active, events, written) };
   });
-  for (const then of afterCommit) then();
+  for (const then of afterCommit) {
+    try {
+      then();
+    } catch (error) {
+      // The events are committed: failing here would write them again.
+      deps.log.error({ err: error }, 'what follows tracked events failed');
+    }
+  }
   return outcomes;
 }
 
-/** Events whose contacts exist take one statement, unless something waits for events of one of their brands. */
+/** Events whose contacts exist take one statement, unless consumers may act on them. */
 async function writeGroup(
   events: readonly NewEvent[],
   deps: TrackDeps,
   create: boolean,
 ): Promise<WriteOutcome[]> {
-  const active = await findActiveBrands(deps.consumers, events);
-  if (active.size === 0 && !create) return writeEvents(deps.pool, events);
-  return writeInTransaction(events, active, deps, create);
+  const mayBeConsumed = deps.consumers.length > 0 && events.some(isLive);
+  if (!mayBeConsumed && !create) return writeEvents(deps.pool, events);
+  return writeInTransaction(events, deps, create);
 }
 
 /** The connection was lost before the commit was confirmed: what is in the database was accepted. */
@@ -112,13 +122,37 @@ async function attemptsAfterLostConnection(
   });
 }
 
-/** Writes events. If that fails because of one of them, writes each half by itself, so that the others succeed. */
-async function attempt(events: readonly NewEvent[], deps: TrackDeps, create: boolean): Promise<Attempt[]> {
+const DEADLOCK = '40P01';
+
+/** Why a group failed; null: because of one of its events, as far as one can tell. */
+function groupFailure(error: unknown): AppError | null {
+  if (error instanceof AppError) return error;
+  if (isRefusedData(error)) return null;
+  // A consumer has thrown it, maybe because of one event.
+  if (!('severity' in (error as Error))) return null;
+  return new AppError('unavailable', 'the events could not be written; try again', { cause: error });
+}
+
+/**
+ * Writes events. If that fails because of one of them, writes each half by itself, so that the others succeed. A time-out
+ * fails all of them: each half might take as long, and the events behind them wait.
+ */
+async function attempt(
+  events: readonly NewEvent[],
+  deps: TrackDeps,
+  create: boolean,
+  isRepetition = false,
+): Promise<Attempt[]> {
   try {
     const outcomes = await writeGroup(events, deps, create);
     return outcomes.map((outcome) => ({ outcome }));
   } catch (error) {
     if (isConnectionError(error)) return attemptsAfterLostConnection(events, deps.pool, error);
+    if ((error as { code?: string }).code === DEADLOCK && !isRepetition) {
+      return attempt(events, deps, create, true);
+    }
+    const failure = groupFailure(error);
+    if (failure) return events.map(() => ({ error: failure }));
     if (events.length === 1) return [{ error }];
     const middle = Math.ceil(events.length / 2);
     const first = await attempt(events.slice(0, middle), deps, create);

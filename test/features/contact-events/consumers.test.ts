@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { lockContacts } from '../../../src/features/contact-events/consumers.ts';
+import pino from 'pino';
+import { lockBrands, lockContacts } from '../../../src/features/contact-events/consumers.ts';
 import {
   createEventService,
   type EventService,
@@ -25,6 +26,11 @@ let consumed: TrackedEvent[];
 let locks: number[];
 let woken: number;
 let failure: Error | null;
+/** SQL that the consumer runs, how often it acted, and what it logged. */
+let sabotage: ((attempt: number, ids: number[]) => string) | null;
+let attempts: number;
+let logged: string[];
+let wakes: () => void;
 
 const pool = () => test.database.pool;
 
@@ -36,7 +42,13 @@ async function tenant(): Promise<Tenant> {
 
 /** Waits for events of one brand, and stores what it saw in the transaction of the event. */
 const consumer: TrackedEventConsumer = {
-  needsLocks: (brandIds) => Promise.resolve(new Set(brandIds.filter((id) => id === watched.brandId))),
+  async needsLocks(trx, brandIds) {
+    const { rows } = await trx.query<{ id: number }>(
+      'select brand_id as id from waiting where brand_id = any($1)',
+      [brandIds],
+    );
+    return new Set(rows.map(({ id }) => id));
+  },
   async consume(trx, events) {
     consumed.push(...events);
     const held = await trx.query<{ lock: number }>(
@@ -46,7 +58,15 @@ const consumer: TrackedEventConsumer = {
     locks.push(...held.rows.map((row) => row.lock));
     for (const { id } of events) await trx.query('insert into seen values ($1)', [id]);
     if (failure) throw failure;
-    return () => void (woken += 1);
+    attempts += 1;
+    if (sabotage)
+      await trx.query(
+        sabotage(
+          attempts,
+          events.map(({ contactId }) => contactId),
+        ),
+      );
+    return () => wakes();
   },
 };
 
@@ -54,7 +74,10 @@ beforeAll(async () => {
   test = await createTestDatabase({ poolMax: 10 });
   watched = await tenant();
   idle = await tenant();
-  await pool().query('create table seen (event_id bigint primary key)');
+  await pool().query(
+    'create table seen (event_id bigint primary key); create table waiting (brand_id bigint primary key)',
+  );
+  await pool().query('insert into waiting values ($1)', [watched.brandId]);
   const consent = {
     keyring: createKeyring('a secret of the tests that is long enough'),
     plusAddresses: false,
@@ -63,11 +86,13 @@ beforeAll(async () => {
     pool: pool(),
     ensureContacts: (trx, brand, addresses) => ensureContacts(trx, consent, brand, addresses, 'event'),
     consumers: [consumer],
+    log: pino({}, { write: (line) => void logged.push(line) }),
   });
 });
 afterAll(() => test.drop());
 beforeEach(async () => {
-  [consumed, locks, woken, failure] = [[], [], 0, null];
+  [consumed, locks, woken, failure, sabotage, attempts, logged] = [[], [], 0, null, null, 0, []];
+  wakes = () => void (woken += 1);
   await pool().query('truncate seen');
 });
 
@@ -158,6 +183,98 @@ describe('a consumer of tracked events', () => {
     const { event } = await tracking;
     // Not written before the lock, so it is written after it, when the wait is there to be found.
     expect([before, consumed.map(({ id }) => id)]).toEqual([0, [event.id]]);
+  });
+});
+
+describe('a group of events', () => {
+  const batch = (emails: string[]) =>
+    service.trackBatch(
+      watched,
+      emails.map((contact_email) => ({ body: parsed({ contact_email }) })),
+      null,
+    );
+  const addresses = [0, 1, 2].map((n) => `contact${n}@example.com`);
+
+  it('fails as a whole at a time-out, without trying its halves', async () => {
+    sabotage = () => `set local statement_timeout = 1; select pg_sleep(60)`;
+    await expect(batch(addresses)).rejects.toMatchObject({ code: 'unavailable' });
+    expect([attempts, await seen()]).toEqual([1, []]);
+  });
+
+  it('is written again, once, after a deadlock', async () => {
+    const deadlock = `do $$ begin raise exception 'deadlock' using errcode = '40P01'; end $$`;
+    sabotage = (attempt) => (attempt === 1 ? deadlock : 'select 1');
+    expect((await batch(addresses)).map(({ status }) => status)).toEqual(Array(3).fill('created'));
+    sabotage = () => deadlock;
+    attempts = 0;
+    await expect(batch(addresses)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(attempts).toBe(2);
+  });
+
+  it('is written without the event that the database refuses', async () => {
+    const { event } = await track(watched, { contact_email: addresses[1] });
+    sabotage = (_attempt, ids) => (ids.includes(event.contact_id) ? 'select 1 / 0' : 'select 1');
+    const tracked = await Promise.allSettled(
+      addresses.map((contact_email) => track(watched, { contact_email })),
+    );
+    expect(tracked.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  });
+
+  it('is written once if what follows its commit fails, which is logged', async () => {
+    wakes = () => {
+      throw new Error('the loop is gone');
+    };
+    const { event } = await track(watched, { contact_email: addresses[0] });
+    expect([await seen(), attempts]).toEqual([[event.id], 1]);
+    expect(logged.join()).toContain('the loop is gone');
+  });
+});
+
+describe('a brand that begins to wait for events', () => {
+  let brand: Tenant;
+  let contactId: number;
+  beforeEach(async () => {
+    brand = await tenant();
+    [contactId = 0] = await insertContacts(pool(), brand, 1, 'first');
+  });
+
+  const blocked = (space: string) =>
+    eventually(async () => {
+      const { rowCount } = await pool().query(
+        `select 1 from pg_locks where not granted and (classid = 1409027 and $1 = 'brand' or
+           locktype in ('transactionid', 'tuple') and $1 = 'row')`,
+        [space],
+      );
+      expect(rowCount).toBeGreaterThan(0);
+    });
+
+  it('consumes the events that come while it begins', async () => {
+    const { tracking } = await inTransaction(pool(), async (trx) => {
+      await lockBrands(trx, [brand.brandId], 'exclusive');
+      await trx.query('insert into waiting values ($1)', [brand.brandId]);
+      const pending = { tracking: track(brand, { contact_id: contactId }) };
+      await blocked('brand');
+      return pending;
+    });
+    const { event } = await tracking;
+    expect(consumed.map(({ id }) => id)).toEqual([event.id]);
+  });
+
+  it('finds the events in the table that were being written before', async () => {
+    const { tracking, beginning } = await inTransaction(pool(), async (holder) => {
+      await holder.query('select 1 from contacts where id = $1 for update', [contactId]);
+      const writing = track(brand, { contact_id: contactId });
+      await blocked('row');
+      const begin = inTransaction(pool(), async (trx) => {
+        await lockBrands(trx, [brand.brandId], 'exclusive');
+        await trx.query('insert into waiting values ($1)', [brand.brandId]);
+        return (await trx.query('select 1 from contact_events where contact_id = $1', [contactId])).rowCount;
+      });
+      await blocked('brand');
+      return { tracking: writing, beginning: begin };
+    });
+    await tracking;
+    expect([await beginning, consumed]).toEqual([1, []]);
   });
 });
 
