@@ -1,7 +1,6 @@
-import type pg from 'pg';
 import { AppError } from '../../errors.ts';
 import { openDatabase } from './database.ts';
-import { onClient } from './queryable.ts';
+import { onClient, type Queryable } from './queryable.ts';
 
 /** Connections for statements that read many rows. They take nothing from the pool of the other requests. */
 export const CONNECTIONS = 4;
@@ -11,15 +10,18 @@ const WAIT_MS = 10_000;
 const RETRY_AFTER_SECONDS = 5;
 export const HEAVY_READ_MS = 5_000;
 const WORK_MEMORY_MB = 64;
+/** After this long, a run begins no further statement. */
+const RUN_MS = 15_000;
 
 /** Runs statements that read many rows, on connections of their own and a few at a time. */
 export interface HeavyReads {
   /**
-   * Runs `work` on a connection whose statements may take five seconds each. An account has two connections at once;
-   * further work waits for its turn.
-   * @throws AppError rate_limited if too much of the account's work waits, or it has waited for ten seconds
+   * Runs `work` on a connection whose statements may take five seconds each, and begin within fifteen seconds. An account
+   * has two connections at once; further work waits for its turn.
+   * @throws AppError rate_limited if too much of the account's work waits, or it has waited for ten seconds; unavailable
+   *   if its statements take too long together
    */
-  run<T>(accountId: number, work: (client: pg.PoolClient) => Promise<T>): Promise<T>;
+  run<T>(accountId: number, work: (client: Queryable) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -43,7 +45,10 @@ function tooMany(): AppError {
   );
 }
 
-/** Gives accounts turns: those that wait begin in their order, as far as their account has a turn free. */
+/**
+ * Gives accounts turns. Of those that wait, one whose account runs the least begins first, and among these the oldest, so
+ * that an account that always has work waiting does not hold up others.
+ */
 export function createTurns(limits: { total: number; perAccount: number; waiting: number; waitMs: number }) {
   const running = new Map<number, number>();
   const queue: Waiting[] = [];
@@ -61,8 +66,13 @@ export function createTurns(limits: { total: number; perAccount: number; waiting
     const left = (running.get(accountId) ?? 1) - 1;
     if (left === 0) running.delete(accountId);
     else running.set(accountId, left);
-    const next = queue.findIndex((waiting) => isFree(waiting.accountId));
-    if (next >= 0) queue.splice(next, 1)[0]?.begin();
+    const free = queue.filter((waiting) => isFree(waiting.accountId));
+    const runs = ({ accountId: waiting }: Waiting) => running.get(waiting) ?? 0;
+    const least = Math.min(...free.map(runs));
+    const next = free.find((waiting) => runs(waiting) === least);
+    if (!next) return;
+    queue.splice(queue.indexOf(next), 1);
+    next.begin();
   };
 
   const wait = (accountId: number) =>
@@ -95,6 +105,33 @@ export function createTurns(limits: { total: number; perAccount: number; waiting
   };
 }
 
+/** Runs `work` with a client that refuses statements once `ms` have passed, and leaves no transaction open. */
+export async function withDeadline<T>(
+  client: Queryable,
+  ms: number,
+  work: (client: Queryable) => Promise<T>,
+): Promise<T> {
+  const end = performance.now() + ms;
+  let isOver = false;
+  const limited: Queryable = {
+    query(...statement) {
+      isOver = performance.now() > end;
+      if (!isOver) return client.query(...statement);
+      return Promise.reject(
+        new AppError(
+          'unavailable',
+          'the filters take too long; try fewer, or those that fewer contacts match',
+        ),
+      );
+    },
+  };
+  try {
+    return await work(limited);
+  } finally {
+    if (isOver) await client.query('rollback');
+  }
+}
+
 /** Opens the connections for heavy reads. The first one is made by the first read. */
 export function openHeavyReads(url: string): HeavyReads {
   const database = openDatabase({
@@ -111,7 +148,8 @@ export function openHeavyReads(url: string): HeavyReads {
     waitMs: WAIT_MS,
   });
   return {
-    run: (accountId, work) => inTurn(accountId, () => onClient(database.pool, work)),
+    run: (accountId, work) =>
+      inTurn(accountId, () => onClient(database.pool, (client) => withDeadline(client, RUN_MS, work))),
     close: () => database.close(),
   };
 }

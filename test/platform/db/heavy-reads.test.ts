@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { createTurns } from '../../../src/platform/db/heavy-reads.ts';
+import { createTurns, withDeadline } from '../../../src/platform/db/heavy-reads.ts';
+import type { Queryable } from '../../../src/platform/db/queryable.ts';
 
 const LONG_MS = 600_000;
 const limits = { total: 4, perAccount: 2, waiting: 3, waitMs: LONG_MS };
@@ -45,6 +46,32 @@ describe('heavy reads', () => {
     expect(begun).toEqual(['a1', 'a2', 'b1', 'c1']);
     await end('a1', a1);
     expect(begun.at(-1)).toBe('a3');
+  });
+
+  it('begin with an account that runs nothing, before older work of one that runs some', async () => {
+    const { begun, start, end } = stage({ ...limits, total: 3 });
+    const a1 = start(1, 'a1');
+    void start(1, 'a2');
+    void start(2, 'b1');
+    void start(1, 'a3');
+    void start(2, 'b2');
+    void start(3, 'c1');
+    await end('a1', a1);
+    expect(begun.slice(3)).toEqual(['c1']);
+  });
+
+  it('run no statement after their time, and leave no transaction open', async () => {
+    const statements: unknown[] = [];
+    const client = {
+      query(statement: unknown) {
+        statements.push(statement);
+        return Promise.resolve({ rows: [] } as never);
+      },
+    };
+    const work = (db: Queryable) => db.query('select 1');
+    await withDeadline(client, LONG_MS, work);
+    await expect(withDeadline(client, -1, work)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(statements).toEqual(['select 1', 'rollback']);
   });
 
   it('are refused if too many of the account wait', async () => {
