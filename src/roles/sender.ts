@@ -5,7 +5,7 @@ import { createSendingDomains } from '../delivery/dkim/domain-signers.ts';
 import { ensureSigningKeys, loadSigningKeys } from '../delivery/dkim/keys.ts';
 import { createDkimSigner, type DkimSigner } from '../delivery/dkim/sign.ts';
 import { limitSettings } from '../delivery/limits/authority.ts';
-import { createOptOutRecording } from '../delivery/refused-opt-outs.ts';
+import { createOptOutRecording, type OptOutRecording } from '../delivery/refused-opt-outs.ts';
 import { createEmailProvider, createSmsProvider, signsMessages } from '../delivery/providers/registry.ts';
 import {
   createEmailChannel,
@@ -18,7 +18,7 @@ import { createFailOver } from '../delivery/send/fail-over.ts';
 import { createSender } from '../delivery/send/loop.ts';
 import { createNamedChannels, type NamedChannels } from '../delivery/send/named-channel.ts';
 import { createFollowProviders } from '../delivery/send/named-shares.ts';
-import { recordRefusedOptOut } from '../features/contacts/service.ts';
+import { recordRefusedInLedger, recordRefusedOptOut } from '../features/contacts/service.ts';
 import { eventConsumers } from '../features/events.ts';
 import { createLinkTracker } from '../features/tracking/links.ts';
 import { createTrackingTokens } from '../features/tracking/tokens.ts';
@@ -81,9 +81,9 @@ interface ChannelDeps {
   keyring: Keyring;
   resolver: Resolver;
   egress: Egress;
+  optOuts: OptOutRecording;
   /** Signers of the service's own domain. */
   signers: readonly DkimSigner[];
-  log: Logger;
 }
 
 interface Channels {
@@ -92,7 +92,8 @@ interface Channels {
   named: NamedChannels;
 }
 
-function openChannels({ config, database, keyring, resolver, egress, signers, log }: ChannelDeps): Channels {
+function openChannels(given: ChannelDeps): Channels {
+  const { config, database, keyring, resolver, egress, optOuts, signers } = given;
   const deps = { config, pool: database.pool, resolver };
   const email = createEmailProvider(deps);
   const sms = createSmsProvider(deps);
@@ -115,12 +116,17 @@ function openChannels({ config, database, keyring, resolver, egress, signers, lo
       keyring,
       providers: { ...deps, egress },
       settings: { ...settings, signersFor: createSignersFor(config, signers, true) },
-      optOut: createOptOutRecording(
-        (refused) => inTransaction(database.pool, (trx) => recordRefusedOptOut(trx, keyring, refused)),
-        log,
-      ),
+      optOut: (message) => optOuts.add(message),
     }),
   };
+}
+
+/** The ledger comes first: it counts at once, and the contact's column may wait for the brand's consent lock. */
+function recordOptOuts({ pool }: Database, keyring: Keyring, log: Logger): OptOutRecording {
+  return createOptOutRecording(async (refused) => {
+    await recordRefusedInLedger(pool, keyring, [refused]);
+    await inTransaction(pool, (trx) => recordRefusedOptOut(trx, keyring, refused));
+  }, log);
 }
 
 function openSender(
@@ -179,7 +185,8 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const signers = await whenAvailable(() => loadSigners(config, database, keyring));
   const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: WEBHOOK_USER_AGENT });
   const apis = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: PROVIDER_USER_AGENT });
-  const channels = openChannels({ config, database, keyring, resolver, egress: apis, signers, log });
+  const optOuts = recordOptOuts(database, keyring, log);
+  const channels = openChannels({ config, database, keyring, resolver, egress: apis, optOuts, signers });
   const process = await whenAvailable(() => registerProcess(options, 'sender', upkeep.processWork, log));
   const waker = createWaker(options);
   const events = createEventPublisher(eventConsumers);
@@ -209,6 +216,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
       await lanes.stop();
       await Promise.all([sender.stop(), webhooks.stop()]);
       await channels.named.close();
+      await optOuts.settled();
       await apis.close();
       await reaper.stop();
       await process.close();

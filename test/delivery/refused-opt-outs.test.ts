@@ -25,7 +25,7 @@ afterAll(async () => {
 const STOPPED = '+14155552671';
 
 /** Sends SMS through Twilio, which knows that one recipient opted out. */
-function openChannel(warnings: unknown[], db: Pick<TestDatabase['database']['pool'], 'query'>) {
+function openChannel(warnings: unknown[], record: Parameters<typeof createOptOutRecording>[0]) {
   api.answer = (request, response) => {
     const stopped = new URLSearchParams(request.body).get('To') === STOPPED;
     const refusal = { code: 21610, message: 'Attempt to send to unsubscribed recipient', status: 400 };
@@ -40,12 +40,11 @@ function openChannel(warnings: unknown[], db: Pick<TestDatabase['database']['poo
   const provider = twilio.create(settings, { ...api.deps, callbackUrl: null });
   const log = { warn: (...args: unknown[]) => void warnings.push(args) } as never;
   const share = { providerId: 1, provider: 'twilio-us', reportSeconds: 120 };
-  return createSmsChannel(
-    provider,
-    keyring.subkey('reference').key,
-    share,
-    createOptOutRecording((refused) => recordRefusedOptOut(db, keyring, refused), log),
+  const recording = createOptOutRecording(record, log);
+  const channel = createSmsChannel(provider, keyring.subkey('reference').key, share, (message) =>
+    recording.add(message),
   );
+  return { channel, settled: () => recording.settled() };
 }
 
 const message = (account: { accountId: number; brandId: number }, messageId: number, to: string) =>
@@ -64,12 +63,13 @@ describe('an SMS that Twilio refuses because its recipient answered STOP', () =>
   it('is refused, and records the opt-out from the brand', async () => {
     const { pool } = made.database;
     const account = await insertAccount(made.database);
-    const channel = openChannel([], pool);
+    const { channel, settled } = openChannel([], (refused) => recordRefusedOptOut(pool, keyring, refused));
     const outcomes = await channel.handOver([
       message(account, 6, '+14155552672'),
       message(account, 7, STOPPED),
     ]);
     expect(outcomes).toMatchObject([{ kind: 'accepted' }, { kind: 'refused', code: 'rejected' }]);
+    await settled();
     const { rows } = await pool.query('select source, message_id from opt_outs where brand_id = $1', [
       account.brandId,
     ]);
@@ -80,9 +80,29 @@ describe('an SMS that Twilio refuses because its recipient answered STOP', () =>
 
   it('is refused also if the opt-out cannot be recorded', async () => {
     const warnings: unknown[] = [];
-    const channel = openChannel(warnings, { query: () => Promise.reject(new Error('lost')) } as never);
+    const { channel, settled } = openChannel(warnings, () => Promise.reject(new Error('lost')));
     const account = { accountId: 1, brandId: 1 };
     expect(await channel.handOver([message(account, 8, STOPPED)])).toMatchObject([{ kind: 'refused' }]);
+    await settled();
     expect(warnings).toHaveLength(1);
+  });
+
+  it('is refused without waiting for the opt-out, which is one at a time for each brand', async () => {
+    const started: number[] = [];
+    const ends: (() => void)[] = [];
+    const { channel, settled } = openChannel([], ({ messageId }) => {
+      started.push(messageId);
+      return new Promise((resolve) => ends.push(resolve));
+    });
+    const [one, other] = [1, 2].map((brandId) => ({ accountId: 1, brandId })) as never[];
+    const batch = [message(one as never, 1, STOPPED), message(one as never, 2, STOPPED)];
+    const outcomes = await channel.handOver([...batch, message(other as never, 3, STOPPED)]);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['refused', 'refused', 'refused']);
+    expect(started).toEqual([1, 3]);
+    ends.forEach((end) => end());
+    await new Promise(setImmediate);
+    expect(started).toEqual([1, 3, 2]);
+    ends.forEach((end) => end());
+    await settled();
   });
 });

@@ -219,13 +219,13 @@ const isOptOut = (outcome: HandOverOutcome | undefined): boolean =>
  * Sends SMS through a provider.
  * @param referenceKey signs the references that providers keep
  * @param share by default that of the provider of the settings
- * @param optOut records that the recipient of a refused message opted out at the provider; it never rejects
+ * @param optOut is told that the recipient of a refused message opted out at the provider; it returns at once
  */
 export function createSmsChannel(
   provider: SmsProvider,
   referenceKey: Buffer,
   share: NamedShare = defaultShare(provider),
-  optOut: (message: BatchMessage) => Promise<void> = () => Promise.resolve(),
+  optOut: (message: BatchMessage) => void = () => undefined,
 ): ProviderChannel {
   return {
     channel: 'sms',
@@ -234,7 +234,7 @@ export function createSmsChannel(
     async handOver(batch) {
       const outcomes = await provider.handOver(batch.map((message) => composeSms(message, referenceKey)));
       const refused = batch.filter((_, index) => isOptOut(outcomes[index]));
-      await Promise.all(refused.map(optOut));
+      refused.forEach((message) => optOut(message));
       return outcomes;
     },
     close: () => provider.close(),

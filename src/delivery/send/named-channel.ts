@@ -20,8 +20,8 @@ export interface NamedChannelDeps {
   providers: ProviderDeps;
   /** For emails. */
   settings: EmailChannelSettings;
-  /** Records the opt-out of a recipient, of which only the provider knew. It never rejects. */
-  optOut: (message: BatchMessage) => Promise<void>;
+  /** Records the opt-out of a recipient, of which only the provider knew. It returns at once. */
+  optOut: (message: BatchMessage) => void;
 }
 
 /** Opens the channels of named providers. */
