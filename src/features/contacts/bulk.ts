@@ -44,6 +44,7 @@ interface Known {
   id: number;
   email_key: string | null;
   phone: string | null;
+  phone_subscribed: boolean;
   data_bytes: number;
 }
 
@@ -67,7 +68,7 @@ interface Work {
 /** Finds the contacts with these addresses; locks them in the order of ids if they may change. */
 async function findKnown({ trx, scope, options }: Work, pending: readonly Pending[]): Promise<Known[]> {
   const { rows } = await trx.query<Known>(
-    `select id, email_key, phone, octet_length(data::text) as data_bytes from contacts
+    `select id, email_key, phone, phone_subscribed, octet_length(data::text) as data_bytes from contacts
      where id = any(array(
        select id from contacts where brand_id = $1 and email_key = any($2)
        union select id from contacts where brand_id = $1 and phone = any($3)))
@@ -185,10 +186,11 @@ function toRow(
   channels: NewChannels,
   { contact, index }: Pending,
   isNew: { email: boolean; phone: boolean },
+  replacesPhone = false,
 ) {
   const { email, phone, subscribed } = contact;
   const ofEmail = channels.state('email', isNew.email ? email?.key : null, subscribed);
-  const ofPhone = channels.state('sms', isNew.phone ? phone : null, subscribed);
+  const ofPhone = channels.state('sms', isNew.phone ? phone : null, replacesPhone ? null : subscribed);
   return {
     n: index,
     first_name: contact.firstName,
@@ -308,7 +310,7 @@ async function updateMatches(work: Work, matches: readonly Match[]): Promise<voi
   const channels = await NewChannels.read(work, withChannel);
   const given = fitting.map((match) => {
     const isNew = { email: match.known.email_key === null, phone: match.contact.phone !== match.known.phone };
-    return { ...toRow(channels, match, isNew), id: match.known.id };
+    return { ...toRow(channels, match, isNew, match.known.phone !== null), id: match.known.id };
   });
   // In the order in which they lie in the table.
   given.sort((one, other) => one.id - other.id);
@@ -322,12 +324,16 @@ async function updateMatches(work: Work, matches: readonly Match[]): Promise<voi
   for (const { n } of rows)
     outcomes[n] = { ...(outcomes[n] as BulkOutcome & { id: number }), status: 'updated' };
   for (const { contact, known } of withChannel) {
-    // A number that replaces another keeps the subscription, so the row does not opt it out.
     channels.created({
       email: known.email_key === null ? contact.email : null,
       phone: known.phone === null ? contact.phone : null,
       subscribed: contact.subscribed,
     });
+    // A number that replaces another keeps the subscription, whatever the row says.
+    const replaces = known.phone !== null && contact.phone !== known.phone;
+    if (replaces && !known.phone_subscribed) {
+      channels.created({ email: null, phone: contact.phone, subscribed: false });
+    }
   }
   await channels.record();
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { recordOptOut } from '../../../src/delivery/opt-outs.ts';
+import { isOptedOut, recordOptOut } from '../../../src/delivery/opt-outs.ts';
 import type { Import } from '../../../src/features/imports/schema.ts';
 import { forgetImportedContact } from '../../../src/features/imports/service.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
@@ -92,6 +92,22 @@ describe('an import of contacts', () => {
       [false, 'Otto'],
       [true, 'Ina'],
     ]);
+  });
+
+  it('keeps the subscription of a number that it replaces, and opts the new number out if it has none', async () => {
+    const phones = { out: '+14155550126', in: '+14155550127' };
+    await addContact({ email: 'out@example.com', phone: '+14155550123', phone_subscribed: false });
+    await addContact({ email: 'in@example.com', phone: '+14155550124', phone_subscribed: true });
+    await importFile(api, {
+      file: `email,phone,subscribed\nout@example.com,${phones.out},yes\nin@example.com,${phones.in},no\n`,
+    });
+    expect(await contacts('phone, phone_subscribed')).toEqual([
+      [phones.out, false],
+      [phones.in, true],
+    ]);
+    const optedOut = (address: string) =>
+      isOptedOut(pool(), keyring, { brandId: api.brandId, channel: 'sms', address });
+    expect([await optedOut(phones.out), await optedOut(phones.in)]).toEqual([true, false]);
   });
 
   it('does not subscribe an address that has unsubscribed from the brand', async () => {
