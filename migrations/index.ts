@@ -26,6 +26,7 @@ import * as contacts from './0025_contacts.ts';
 import * as imports from './0029_imports.ts';
 import * as providerRegistrations from './0030_provider_registrations.ts';
 import * as exports from './0032_exports.ts';
+import * as contactTags from './0033_contact_tags.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -57,4 +58,5 @@ export const migrations = [
   imports,
   providerRegistrations,
   exports,
+  contactTags,
 ];

@@ -92,12 +92,16 @@ export async function recordOptOut(
   const hashes = optOutHashes(keyring, optOut);
   // The insert finds an opt-out under the same HMAC by itself. Only other forms and former secrets need a look-up.
   const mayDiffer = hashes.length > 1 || keyring.accepted('opt-out').length > 1;
-  if (mayDiffer && (await isOptedOut(db, keyring, optOut))) return false;
-  return recordHashedOptOut(db, hashes, optOut);
+  const before = mayDiffer && (await isOptedOut(db, keyring, optOut));
+  // That of the address without the tag may end by itself, so each address has its own.
+  const own = { ...optOut, plusAddresses: false };
+  if (before && (hashes.length === 1 || (await isOptedOut(db, keyring, own)))) return false;
+  return (await recordHashedOptOut(db, hashes, optOut)) && !before;
 }
 
 /**
- * Ends the opt-out of a recipient who subscribed again.
+ * Ends the opt-out of a recipient who subscribed again. The address without the tag has unsubscribed by itself unless
+ * its opt-out was stored together with that of the tagged address: then both end.
  * @returns whether there was one
  */
 export async function endOptOut(
@@ -106,9 +110,18 @@ export async function endOptOut(
   address: OptOutAddress,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
-    `update opt_outs set ended_at = now()
-     where brand_id = $1 and channel = $2 and address_hash = any($3) and ended_at is null`,
-    [address.brandId, address.channel, acceptedHashes(keyring, address)],
+    `update opt_outs o set ended_at = now()
+     where brand_id = $1 and channel = $2 and address_hash = any($3) and ended_at is null
+       and (address_hash = any($4) or exists (
+         select 1 from opt_outs own where own.brand_id = $1 and own.channel = $2 and own.address_hash = any($4)
+           and own.ended_at is null and own.opted_out_at = o.opted_out_at
+           and own.message_id is not distinct from o.message_id))`,
+    [
+      address.brandId,
+      address.channel,
+      acceptedHashes(keyring, address),
+      acceptedHashes(keyring, { ...address, plusAddresses: false }),
+    ],
   );
   return (rowCount ?? 0) > 0;
 }

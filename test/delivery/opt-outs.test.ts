@@ -81,3 +81,20 @@ it('covers addresses with and without a tag if the setting says so, and keeps th
   expect(await isOptedOut(pool(), keyring, email('tag+news@example.com'))).toBe(true);
   expect(await isOptedOut(pool(), keyring, email('tag+shop@example.com'))).toBe(false);
 });
+
+it('ends the opt-out of the address without the tag only if it was stored with that of the tagged one', async () => {
+  const base = { ...email('own@example.com'), plusAddresses: true };
+  const tagged = { ...email('own+news@example.com'), plusAddresses: true };
+  await recordOptOut(pool(), keyring, { ...base, ...how() });
+  await recordOptOut(pool(), keyring, { ...tagged, ...how() });
+  await endOptOut(pool(), keyring, tagged);
+  expect(await isOptedOut(pool(), keyring, base)).toBe(true);
+  expect(await isOptedOut(pool(), keyring, email('own+news@example.com'))).toBe(false);
+
+  const other = { ...email('with+news@example.com'), plusAddresses: true };
+  await recordOptOut(pool(), keyring, { ...other, ...how() });
+  await endOptOut(pool(), keyring, other);
+  expect(await isOptedOut(pool(), keyring, { ...email('with@example.com'), plusAddresses: true })).toBe(
+    false,
+  );
+});

@@ -1,5 +1,6 @@
 import type { OptOutSource } from '../../delivery/opt-outs.ts';
 import { endOptOut, optOutHashes, recordOptOut } from '../../delivery/opt-outs.ts';
+import { withoutTag } from '../../delivery/addresses/recipient.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { AppError } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
@@ -148,6 +149,23 @@ export async function setSubscription(
   return changeSubscription(trx, { keyring, plusAddresses }, change);
 }
 
+/**
+ * Unsubscribes the other contacts that are the same recipient with SUPPRESS_PLUS_ADDRESSES: those whose addresses differ
+ * by the tag alone.
+ */
+async function unsubscribeTagged(trx: Queryable, change: SubscriptionChange, key: string): Promise<void> {
+  const { rows } = await trx.query<{ id: number }>(
+    `select id from contacts where brand_id = $1 and email_subscribed and email_key <> $3 and id = any(array(
+       select id from contacts where brand_id = $1 and email_key = $2
+       union
+       select id from contacts
+       where brand_id = $1 and email_key like '%+%' and address_without_tag(email_key) = $2))
+     order by id for no key update`,
+    [change.brandId, withoutTag(key), key],
+  );
+  for (const { id } of rows) await changeColumns(trx, { ...change, of: { contactId: id } });
+}
+
 /** Does what {@link setSubscription} does. @param trx a transaction that has the consent lock */
 export async function changeSubscription(
   trx: Queryable,
@@ -162,6 +180,7 @@ export async function changeSubscription(
     if (change.subscribed) await endOptOut(trx, keyring, ledger);
     else {
       const { source, messageId = null } = change;
+      if (plusAddresses && channel === 'email') await unsubscribeTagged(trx, change, address);
       await recordOptOut(trx, keyring, { ...ledger, accountId, source, messageId });
     }
   }

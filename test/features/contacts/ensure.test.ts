@@ -101,6 +101,28 @@ describe('ensureContacts', () => {
 });
 
 describe('setSubscription', () => {
+  it('unsubscribes contacts whose addresses differ by the tag, if they are one recipient', async () => {
+    await ensure('fam@e.test', 'fam+a@e.test', 'fam+b@e.test', 'family@e.test');
+    await inTransaction(test.database.pool, (trx) =>
+      setSubscription(
+        trx,
+        { ...deps, plusAddresses: true },
+        {
+          accountId: tenant.accountId,
+          brandId: tenant.brandId,
+          channel: 'email',
+          subscribed: false,
+          source: 'one_click',
+          of: { key: 'fam+a@e.test' },
+        },
+      ),
+    );
+    for (const key of ['fam@e.test', 'fam+a@e.test', 'fam+b@e.test']) {
+      expect((await one(key)).subscribed_email).toBe(false);
+    }
+    expect((await one('family@e.test')).subscribed_email).toBe(true);
+  });
+
   const change = (of: { contactId: number } | { key: string }, subscribed: boolean) =>
     inTransaction(test.database.pool, (trx) =>
       setSubscription(trx, deps, {
