@@ -233,9 +233,24 @@ async function present({ trx, tenant }: Writing, id: number): Promise<Contact> {
 }
 
 /**
+ * A contact that was found by one address keeps the other: only a PATCH replaces it.
+ * @throws AppError conflict
+ */
+function requireSameAddresses(row: StoredContact, changes: ChannelChanges): void {
+  for (const kind of kinds) {
+    const given = changes[kind]?.address?.key ?? null;
+    const { key } = channelStateOf(row, kind);
+    if (given !== null && key !== null && given !== key) {
+      throw new AppError('conflict', `the contact ${row.id} has another ${kind}; change it with PATCH`);
+    }
+  }
+}
+
+/**
  * Creates a contact, or updates the one that has the address.
  * @param trx the caller's transaction. After its commit, wait for the recipient fence if `unsubscribed`.
- * @throws AppError validation_error; conflict if the email is one contact's and the phone another's
+ * @throws AppError validation_error; conflict if the email is one contact's and the phone another's, or if the contact with the
+ *   one has another of the other
  */
 export async function createContact(
   trx: Queryable,
@@ -259,6 +274,7 @@ export async function createContact(
       );
     }
     if (row) {
+      requireSameAddresses(row, changes);
       await change(writing, row, body, changes);
       await addToLists(trx, [row.id], body.list_ids ?? []);
       return { contact: await present(writing, row.id), created: false };

@@ -119,6 +119,17 @@ describe('POST /contacts', () => {
     expect(response.body.code).toBe('conflict');
   });
 
+  it.each([
+    { email: 'else@example.test', phone: '+14155550131' },
+    { email: 'pair@example.test', phone: '+14155550132' },
+  ])('refuses to replace an address of the contact that has the other one: %j', async (body) => {
+    const contact = await created({ email: 'pair@example.test', phone: '+14155550131' });
+    const response = await post(body);
+    expect([response.status, response.body.code]).toEqual([409, 'conflict']);
+    expect((await get(contact.id)).body).toEqual(contact);
+    await api.request('DELETE', `${PATH}/${Number(contact.id)}`);
+  });
+
   it('adds to lists and keeps those that the contact is in', async () => {
     const [one, two] = [await list('One'), await list('Two')];
     await created({ email: 'lists@example.test', list_ids: [one] });
