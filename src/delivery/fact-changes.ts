@@ -258,9 +258,24 @@ function apply(step: Step): boolean {
 
 const clipped = (text: string | null) => (text === null ? null : clipText(text));
 
-/** Texts come from the provider and may contain what PostgreSQL cannot store. */
-function clean(fact: DeliveryFact): DeliveryFact {
+/** Instead of a provider's text about a message whose contact was deleted: such texts quote the address. */
+const REMOVED = 'removed with the contact';
+
+/**
+ * Texts come from the provider and may contain what PostgreSQL cannot store. A message has no address once its contact was
+ * deleted, and then keeps no text either.
+ */
+function clean(fact: DeliveryFact, { to }: ReportedMessage): DeliveryFact {
   const { bounce, failure } = fact;
+  if (to === null) {
+    return {
+      ...fact,
+      providerMessageId: clipped(fact.providerMessageId),
+      response: null,
+      bounce: bounce && { ...bounce, diagnostic: REMOVED },
+      failure: failure && { ...failure, message: REMOVED },
+    };
+  }
   return {
     ...fact,
     providerMessageId: clipped(fact.providerMessageId),
@@ -299,7 +314,7 @@ export function applyFacts(before: ReportedMessage, facts: readonly DeliveryFact
   };
   const ordered = facts
     .filter((fact) => isBelieved(fact, before))
-    .map((fact) => ({ fact: clean(fact), at: timeOf(fact, before, now) }))
+    .map((fact) => ({ fact: clean(fact, before), at: timeOf(fact, before, now) }))
     .sort((one, other) => one.at.getTime() - other.at.getTime());
   for (const { fact, at } of ordered) {
     const { attempt, provider } = attemptOf(fact, message);

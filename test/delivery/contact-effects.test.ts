@@ -231,6 +231,27 @@ describe('an outcome', () => {
   });
 });
 
+it.each(['bounced', 'failed', 'deferred', 'delivered'] as const)(
+  'a report of %s keeps no text once the contact was deleted and its message cleared',
+  async (type) => {
+    const [id = 0] = await send(1);
+    await query('update messages set to_address = null, to_key = null, response = null where id = $1', [id]);
+    const quoted = '550 <u0@example.com> unknown';
+    const fact: DeliveryFact = {
+      ...{ accountId: tenant.accountId, messageId: id, type, suppresses: false, occurredAt: new Date() },
+      source: { kind: 'callback', provider: PROVIDER },
+      providerMessageId: 'p-1',
+      response: quoted,
+      bounce: type === 'bounced' ? { ...hard, diagnostic: quoted } : null,
+      failure: type === 'failed' ? { code: 'rejected', message: quoted } : null,
+    };
+    await inTransaction(database.pool, (client) => recordFacts(client, [fact], testEvents));
+    expect(await query(`select 1 from messages m where m::text like '%u0@%'`)).toEqual([]);
+    expect(await query(`select 1 from message_events e where e::text like '%u0@%'`)).toEqual([]);
+    if (type !== 'deferred') expect(await query('select status from messages')).toEqual([{ status: type }]);
+  },
+);
+
 describe('an open or click', () => {
   const start = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000 - 3_600_000);
   const after = (seconds: number) => new Date(start.getTime() + seconds * 1_000);
