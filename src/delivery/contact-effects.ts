@@ -28,6 +28,13 @@ interface ContactOutcomes {
 const lockedContactsSql = (ids: string): string =>
   `select id from contacts where id = any(${ids}) order by id for key share skip locked`;
 
+/**
+ * SQL: whether `locked_contacts` has the contact. `is true` makes it a hashed subplan. Senders' statements join by nested
+ * loops only, and a join of two inputs would look at each pair.
+ * @param id SQL
+ */
+const isLockedSql = (id: string): string => `(${id} in (select id from locked_contacts)) is true`;
+
 /** The CTE of {@link contactCtes} that locks rows last. */
 export const CONTACT_COUNTS = 'contact_counts';
 
@@ -44,12 +51,11 @@ export function contactCtes({ sentNow, failedNow }: ContactOutcomes): string {
   ), engaged as (
     insert into contact_engagement (brand_id, contact_id, message_id, kind, created_at)
     select brand_id, contact_id, message_id, ${engagementKinds.sent}, sent_at
-    from contacted join locked_contacts c on c.id = contact_id where sent_now and channel = 'email'
+    from contacted where sent_now and channel = 'email' and ${isLockedSql('contact_id')}
   ), ${CONTACT_COUNTS} as (
     insert into contact_channel_counts as c (contact_id, channel, sent_count, fail_count)
     select contact_id, channel, count(*) filter (where sent_now), count(*) filter (where failed_now)
-    from contacted join locked_contacts l on l.id = contact_id
-    where sent_now or failed_now group by contact_id, channel order by contact_id, channel
+    from contacted where (sent_now or failed_now) and ${isLockedSql('contact_id')} group by contact_id, channel order by contact_id, channel
     on conflict (contact_id, channel) do update set
       sent_count = c.sent_count + excluded.sent_count, fail_count = c.fail_count + excluded.fail_count
     returning 1
@@ -77,11 +83,11 @@ const interactionsSql = `
   ), engaged as (
     insert into contact_engagement (brand_id, contact_id, message_id, kind, created_at)
     select "brandId", "contactId", "messageId", kind, "occurredAt"
-    from input join locked_contacts c on c.id = "contactId" where kind is not null
+    from input where kind is not null and ${isLockedSql('"contactId"')}
   )
   insert into contact_activity as a (contact_id, last_interacted_at)
-  select c.id, max(i."occurredAt") from input i join locked_contacts c on c.id = i."contactId"
-  group by c.id order by c.id
+  select "contactId", max("occurredAt") from input where ${isLockedSql('"contactId"')}
+  group by "contactId" order by "contactId"
   on conflict (contact_id) do update set last_interacted_at = excluded.last_interacted_at
     where a.last_interacted_at < excluded.last_interacted_at - ${ACTIVITY_INTERVAL}`;
 
