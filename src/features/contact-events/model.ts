@@ -1,5 +1,5 @@
 import type { BrandScope } from '../../platform/db/model.ts';
-import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
+import { countRows, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
 import { exactTime, type Queryable } from '../../platform/db/queryable.ts';
 
 /** A row of `contact_events` with the name of its event. */
@@ -119,6 +119,12 @@ export async function findEvents(
 export function countEvents(db: Queryable, tenant: BrandScope, filters: EventFilters): Promise<RowCount> {
   const { all, values } = conditionsOf(tenant, filters);
   return countRows(db, `contact_events e where ${all.join(' and ')}`, values);
+}
+
+/** The planner's estimate of {@link countEvents}. */
+export function planEvents(db: Queryable, tenant: BrandScope, filters: EventFilters): Promise<number> {
+  const { all, values } = conditionsOf(tenant, filters);
+  return plannedRows(db, `contact_events e where ${all.join(' and ')}`, values);
 }
 
 /** @returns 0 if the brand has no such name */

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import type { Database } from '../../platform/db/database.ts';
+import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
@@ -33,6 +34,7 @@ export interface EventRouteDeps {
   database: Database;
   keyring: Keyring;
   log: Logger;
+  heavyReads: HeavyReads;
   /** What acts on tracked events in their transaction. */
   trackedEventConsumers: readonly TrackedEventConsumer[];
 }
@@ -44,7 +46,7 @@ const KEYS =
   'A known idempotency key, in the header or in the body, returns the event that took it, whatever else the request says.';
 
 function eventService(deps: EventRouteDeps): EventService {
-  const { config, database, keyring, log, trackedEventConsumers: consumers } = deps;
+  const { config, database, keyring, log, heavyReads, trackedEventConsumers: consumers } = deps;
   const consent = { keyring, plusAddresses: config.SUPPRESS_PLUS_ADDRESSES };
   const create: EnsureContacts = (trx, tenant, addresses) =>
     ensureContacts(trx, consent, tenant, addresses, 'event');
@@ -54,6 +56,7 @@ function eventService(deps: EventRouteDeps): EventService {
     ensureContacts: unknown === 'create' ? create : null,
     consumers,
     log,
+    heavyReads,
   });
 }
 

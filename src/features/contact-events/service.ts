@@ -1,19 +1,11 @@
-import { recipientKey } from '../../delivery/addresses/recipient.ts';
 import { AppError, notFound, type ValidationErrors } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { createCoalescer } from '../../platform/db/coalescer.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { draftEvent, type EventDraft } from './draft.ts';
-import {
-  countEvents,
-  deleteEvent,
-  type EventFilters,
-  findContactByEmail,
-  findEvent,
-  findEvents,
-  findNameId,
-} from './model.ts';
+import { type ListDeps, listEvents } from './list.ts';
+import { deleteEvent, findEvent } from './model.ts';
 import { presentEvent, presentNewEvent } from './presenter.ts';
 import { deleteEventsOf } from './removal.ts';
 import type { BatchResult, EventResource, ListEventsQuery, TrackEventBody } from './schema.ts';
@@ -50,6 +42,7 @@ export interface EventService {
    * @throws AppError unavailable: some events may have been tracked
    */
   trackBatch(tenant: Tenant, items: readonly BatchItem[], headerKey: string | null): Promise<BatchResult[]>;
+  /** @throws AppError validation_error if it takes too long, rate_limited */
   list(
     tenant: Tenant,
     query: ListEventsQuery,
@@ -59,22 +52,6 @@ export interface EventService {
   get(tenant: Tenant, id: number): Promise<EventResource>;
   /** Deletes an event and frees its key. @throws AppError not_found */
   remove(tenant: Tenant, id: number): Promise<EventResource>;
-}
-
-async function filtersOf(db: Queryable, tenant: Tenant, query: ListEventsQuery): Promise<EventFilters> {
-  const { event, contact_id: contactId, contact_email: email, test } = query;
-  const contactIds = contactId === undefined ? [] : [contactId];
-  if (email !== undefined) {
-    const key = recipientKey('email', email);
-    contactIds.push(key === null ? 0 : await findContactByEmail(db, tenant, key));
-  }
-  return {
-    nameId: event === undefined ? undefined : await findNameId(db, tenant, event),
-    contactIds,
-    test: test === undefined ? undefined : test === 'true',
-    createdAfter: query.created_after,
-    createdBefore: query.created_before,
-  };
 }
 
 /** The key in the header or in the body. @returns errors if they differ */
@@ -115,7 +92,7 @@ function batchResults(items: readonly BatchItem[], tracked: readonly TrackResult
   );
 }
 
-export function createEventService(deps: TrackDeps): EventService {
+export function createEventService(deps: TrackDeps & ListDeps): EventService {
   const { pool } = deps;
   const trackAll = createTracker(deps);
   const single = createCoalescer<{ draft: EventDraft; bytes: number }, TrackResult>({
@@ -157,11 +134,7 @@ export function createEventService(deps: TrackDeps): EventService {
       return batchResults(items, tracked);
     },
     async list(tenant, query, page) {
-      const filters = await filtersOf(pool, tenant, query);
-      const [rows, count] = await Promise.all([
-        findEvents(pool, tenant, filters, page),
-        countEvents(pool, tenant, filters),
-      ]);
+      const { rows, count } = await listEvents(deps, tenant, query, page);
       return { events: rows.map(presentEvent), count };
     },
     async get(tenant, id) {

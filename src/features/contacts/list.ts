@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { readPhone } from '../../delivery/addresses/phone.ts';
 import { AppError, invalid } from '../../errors.ts';
-import { type HeavyReads, HEAVY_READ_MS, isStatementTimeout } from '../../platform/db/heavy-reads.ts';
+import { type HeavyReads, HEAVY_READ_MS, withLimit } from '../../platform/db/heavy-reads.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, EXACT_UP_TO, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';
@@ -107,23 +107,6 @@ async function findPage(db: Queryable, { sql, values }: Conditions, page: Page):
     select * from contacts c where ${sql} ${below} order by c.id desc limit ${page.limit} offset ${page.offset})`;
   const { rows } = await db.query<ContactRow>(`${contactRowsSql(source)} order by c.id desc`, values);
   return rows;
-}
-
-/** Runs `work` with a limit for each of its statements, in a transaction. @returns null if one took longer */
-async function withLimit<T>(
-  client: Queryable,
-  ms: number,
-  work: (trx: Queryable) => Promise<T>,
-): Promise<T | null> {
-  await client.query(`begin; set local statement_timeout = ${ms}`);
-  try {
-    return await work(client);
-  } catch (error) {
-    if (isStatementTimeout(error)) return null;
-    throw error;
-  } finally {
-    await client.query('rollback');
-  }
 }
 
 const namesOf = (filters: ContactFilters): string[] =>

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { deleteContactEvents } from '../../../src/features/contact-events/service.ts';
+import { listEvents } from '../../../src/features/contact-events/list.ts';
+import type { Tenant } from '../../../src/platform/auth/tenant.ts';
+import { onClient, type Queryable } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { insertContacts } from '../../support/contacts.ts';
 
@@ -108,5 +111,37 @@ describe('deleteContactEvents', () => {
        left join contact_events e on e.id = k.event_id where k.key like 'l_' or k.key = 'stays'`,
     );
     expect(rows).toEqual([{ contact_id: other, key: 'stays' }]);
+  });
+});
+
+describe('a slow list of events', () => {
+  const limited = (limits: { pageMs: number; countMs: number }, slow: string) => {
+    const tenant: Tenant = { ...api, actor: { kind: 'api_key', id: 1, test: false }, role: 'admin' };
+    const run = async <T>(_accountId: number, work: (client: Queryable) => Promise<T>) =>
+      onClient(api.database.pool, (client) =>
+        work({
+          // The first statement with this text takes long.
+          async query(statement, values) {
+            if (typeof statement === 'string' && statement.includes(slow))
+              await client.query('select pg_sleep(60)');
+            return client.query(statement, values);
+          },
+        }),
+      );
+    const heavyReads = { run, close: () => Promise.resolve() };
+    const page = { number: 1, limit: 25, offset: 0, after: null };
+    return listEvents({ pool: api.database.pool, heavyReads }, tenant, { test: 'false' }, page, limits);
+  };
+
+  it('is refused, and names a filter', async () => {
+    await expect(limited({ pageMs: 50, countMs: 60_000 }, 'order by')).rejects.toMatchObject({
+      validationErrors: { test: [expect.stringContaining('takes longer than 5 seconds')] },
+    });
+  });
+
+  it('has an estimated count', async () => {
+    const { rows, count } = await limited({ pageMs: 60_000, countMs: 50 }, 'count(*)');
+    expect(rows.length).toBeGreaterThan(3);
+    expect(count.estimated).toBe(true);
   });
 });
