@@ -2,6 +2,8 @@ import type { Client, WorkflowHandle } from '@temporalio/client';
 import { addProvider, requireProviderKind } from '../../src/delivery/providers/named.ts';
 import type { Database } from '../../src/platform/db/database.ts';
 import { exportStart } from '../../src/features/exports/workflow.ts';
+import { importOptions } from '../../src/features/imports/schema.ts';
+import { importStart } from '../../src/features/imports/workflow.ts';
 import { watchStart } from '../../src/features/domains/workflow.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import type { DomainWatchState } from '../../workflows/domains/contract.ts';
@@ -314,6 +316,36 @@ export const scenarios: Scenario[] = [
       });
       await until(async () => (await handle.describe()).historyLength >= 8, 30_000);
       await pool.query(`update exports set status = 'canceled' where id = any($1)`, [others]);
+      await handle.signal('wake');
+      await handle.result();
+      return start.workflowId;
+    },
+  },
+  {
+    // Two others of the account run at first. Canceled while it waits for its turn.
+    name: 'run-import-1',
+    async run({ client, database }) {
+      const { pool } = database;
+      const { accountId, brandId } = await createTestTenant(database, 'Imported');
+      const insert = async (status: string) => {
+        const { rows } = await pool.query<{ id: number }>(
+          `insert into imports (account_id, brand_id, resource, filename, options, status, started_at)
+           values ($1, $2, 'contacts', 'contacts.csv', $3, $4, now()) returning id`,
+          [accountId, brandId, importOptions.parse({}), status],
+        );
+        return rows[0]?.id ?? 0;
+      };
+      await insert('processing');
+      await insert('processing');
+      const id = await insert('queued');
+      const start = importStart({ id, accountId, brandId, resource: 'contacts' });
+      const handle = await client.workflow.start(start.workflowType, {
+        workflowId: start.workflowId,
+        taskQueue: 'orchestration',
+        args: start.input ?? [],
+      });
+      await until(async () => (await handle.describe()).historyLength >= 10, 30_000);
+      await pool.query(`update imports set status = 'canceled', finished_at = now() where id = $1`, [id]);
       await handle.signal('wake');
       await handle.result();
       return start.workflowId;
