@@ -143,24 +143,31 @@ interface SuppressionGiven {
   channel: 'email' | 'sms';
   key: string;
   reason: SuppressionReason;
+  expires_at: string | null;
 }
 
-/** A row with both addresses suppresses both, and counts as created or updated if one of them changes. */
+/**
+ * A row with both addresses suppresses both, and counts as created or updated if one of them changes. A row about a
+ * suppression that has ended changes nothing.
+ */
 async function importSuppressions(
   trx: Queryable,
   record: ImportRecord,
   rows: readonly ImportRow[],
   tally: Tally,
 ): Promise<void> {
-  const given = rows.flatMap(({ email, phone, reason }): SuppressionGiven[] => [
-    ...(email ? [{ channel: 'email' as const, key: email.key, reason }] : []),
-    ...(phone === null ? [] : [{ channel: 'sms' as const, key: phone, reason }]),
-  ]);
+  const given = rows.flatMap(({ email, phone, reason, active, expiresAt }): SuppressionGiven[] => {
+    const common = { reason, expires_at: expiresAt };
+    return [
+      ...(active && email ? [{ channel: 'email' as const, key: email.key, ...common }] : []),
+      ...(active && phone !== null ? [{ channel: 'sms' as const, key: phone, ...common }] : []),
+    ];
+  });
   const { rows: written } = await trx.query<{ address_key: string; is_new: boolean }>(
     `${suppressionUpsertSql(`
       select $1::bigint as account_id, i.key as address_key, i.channel, i.reason, null::text as source_provider,
-        null::text as diagnostic, null::timestamptz as expires_at
-      from json_to_recordset($2) as i (channel text, key text, reason text)`)}
+        null::text as diagnostic, i.expires_at
+      from json_to_recordset($2) as i (channel text, key text, reason text, expires_at timestamptz)`)}
      returning s.address_key, s.created_at = now() as is_new`,
     [record.account_id, JSON.stringify(given)],
   );

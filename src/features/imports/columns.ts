@@ -50,12 +50,14 @@ const spellings: Record<ColumnField, readonly string[]> = {
     'subscribedemail',
   ],
   reason: ['reason', 'suppressionreason', 'type'],
+  active: ['active'],
+  expires_at: ['expiresat'],
 };
 
 /** Which fields the rows of a resource have. */
 const fieldsOf: Record<ImportKind, readonly ColumnField[]> = {
-  contacts: columnFields.filter((field) => field !== 'reason'),
-  suppressions: ['email', 'phone', 'country_code', 'reason'],
+  contacts: columnFields.filter((field) => !['reason', 'active', 'expires_at'].includes(field)),
+  suppressions: ['email', 'phone', 'country_code', 'reason', 'active', 'expires_at'],
 };
 
 /** The column with the reasons in the file of failed rows. */

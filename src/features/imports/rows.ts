@@ -1,4 +1,5 @@
 import { parsePhoneNumberFromString, type CountryCode } from 'libphonenumber-js/min';
+import { z } from 'zod';
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parseE164 } from '../../delivery/addresses/phone.ts';
 import { MAX_DIAGNOSTIC, suppressionReasons, type SuppressionReason } from '../../delivery/suppressions.ts';
@@ -34,6 +35,10 @@ export interface ImportRow {
   subscribed: boolean | null;
   reason: SuppressionReason;
   data: Record<string, string> | null;
+  /** Of a suppression: false if it has ended. */
+  active: boolean;
+  /** Of a suppression: when it ends, in ISO 8601; null if it is permanent. */
+  expiresAt: string | null;
 }
 
 /** The row, with what could be read of it, and its problem. */
@@ -149,6 +154,23 @@ function readReason(cell: Cells[ColumnField]): SuppressionReason {
   throw new RowError('invalid_reason', message.slice(0, MAX_DIAGNOSTIC), cell.column);
 }
 
+const time = z.iso.datetime({ offset: true });
+
+/** Whether a suppression has ended, and when it ends. */
+function readEnd({ active, expires_at: end }: Cells): Pick<ImportRow, 'active' | 'expiresAt'> {
+  const isActive = active === undefined || words.get(active.text.toLowerCase());
+  if (isActive === undefined) {
+    throw new RowError('invalid_active', `${active?.column} must be true or false`, active?.column ?? null);
+  }
+  if (!end) return { active: isActive, expiresAt: null };
+  if (!time.safeParse(end.text).success) {
+    const message = `${end.column} must be a time such as 2026-01-31T12:00:00Z`;
+    throw new RowError('invalid_time', message, end.column);
+  }
+  const at = new Date(end.text);
+  return { active: isActive && at.getTime() > Date.now(), expiresAt: at.toISOString() };
+}
+
 function check(record: CsvRecord, columns: readonly Column[]): ImportRow {
   if (record.problem) throw new RowError(record.problem, recordProblems[record.problem], null);
   const { cells, data } = spread(record, columns);
@@ -178,6 +200,7 @@ function check(record: CsvRecord, columns: readonly Column[]): ImportRow {
     subscribed: readSubscribed(cells.subscribed),
     reason: readReason(cells.reason),
     data,
+    ...readEnd(cells),
   };
 }
 

@@ -19,6 +19,8 @@ export const columnFields = [
   'source',
   'subscribed',
   'reason',
+  'active',
+  'expires_at',
 ] as const;
 export type ColumnField = (typeof columnFields)[number];
 
