@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { benchCallbacks, type CallbacksBenchOptions } from './callbacks.ts';
+import { benchContacts, type ContactsBenchOptions } from './contacts.ts';
 import { benchEvents, type EventsBenchOptions } from './events.ts';
 import { benchFairness, type FairnessBenchOptions } from './fairness.ts';
 import { describeMachine } from './machine.ts';
@@ -45,6 +46,19 @@ program
     const machine = describeMachine();
     const result = await benchWebhooks(options);
     process.stdout.write(`${JSON.stringify({ bench: 'webhooks', machine, options, ...result }, null, 2)}\n`);
+  });
+
+program
+  .command('contacts')
+  .description('new contacts/s by POST /contacts, each committed, into a brand with many contacts')
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
+  .option('--seconds <n>', 'seconds of load in each run', Number, 15)
+  .option('--contacts <n>', 'contacts that the brand has before', Number, 1_000_000)
+  .option('--connections <n>', 'keep-alive connections', Number, 32)
+  .action(async (options: ContactsBenchOptions) => {
+    const machine = describeMachine();
+    const result = await benchContacts(options);
+    process.stdout.write(`${JSON.stringify({ bench: 'contacts', machine, options, ...result }, null, 2)}\n`);
   });
 
 program
