@@ -142,10 +142,10 @@ function verdictByStatus(result: ApiResponse, dialect: ApiDialect): HandOverOutc
   switch (result.status) {
     case 400:
     case 422:
-      return { kind: 'refused', code: 'rejected', response: apiReply(result) };
+      return refusedMessage(result, 'rejected');
     case 413:
     case 415:
-      return { kind: 'refused', code: 'content_rejected', response: apiReply(result) };
+      return refusedMessage(result, 'content_rejected');
   }
   return result.status >= 500
     ? { kind: 'unknown', reason: apiReason(result, dialect) }
@@ -155,6 +155,15 @@ function verdictByStatus(result: ApiResponse, dialect: ApiDialect): HandOverOutc
 /** The service's words about a message: `400 The From address is not verified.` */
 export function apiReply(result: ApiResponse, text: string = result.text): string {
   return `${result.status} ${text}`.trim().slice(0, MAX_RESPONSE_CHARACTERS);
+}
+
+/** The outcome of a message that the service refuses for good. @param text its words, without the status */
+export function refusedMessage(
+  result: ApiResponse,
+  code: Extract<HandOverOutcome, { kind: 'refused' }>['code'],
+  text?: string,
+): HandOverOutcome {
+  return { kind: 'refused', code, response: apiReply(result, text) };
 }
 
 /**

@@ -2,9 +2,9 @@ import {
   type ApiDialect,
   createApiProvider,
   apiFault,
-  apiReply,
   type ApiResponse,
   outcomeOf,
+  refusedMessage,
   unverified,
 } from './http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
@@ -46,19 +46,18 @@ const dialect: ApiDialect = {
   accepted,
   verdict(response) {
     const message = mailgunMessage(response);
-    const refused = (code: Extract<HandOverOutcome, { kind: 'refused' }>['code']): HandOverOutcome => ({
-      kind: 'refused',
-      code,
-      response: apiReply(response, message),
-    });
     switch (response.status) {
       case 400:
-        if (/\bto\b.{0,40} is not a valid address/i.test(message)) return refused('invalid_recipient');
-        if (/\bfrom\b.{0,40} is not a valid address/i.test(message)) return refused('sender_rejected');
-        return refused('rejected');
+        if (/\bto\b.{0,40} is not a valid address/i.test(message))
+          return refusedMessage(response, 'invalid_recipient', message);
+        if (/\bfrom\b.{0,40} is not a valid address/i.test(message))
+          return refusedMessage(response, 'sender_rejected', message);
+        return refusedMessage(response, 'rejected', message);
       case 403:
         if (/domain .{0,300}(?:unverified|requires dns)/i.test(message)) return unverified(response, message);
-        return /domain .{0,300}test purposes/i.test(message) ? refused('sender_rejected') : null;
+        return /domain .{0,300}test purposes/i.test(message)
+          ? refusedMessage(response, 'sender_rejected', message)
+          : null;
       case 404:
         return /domain not found/i.test(message)
           ? unverified(response, message)

@@ -7,6 +7,7 @@ import {
   type ApiResponse,
   createSubmitter,
   outcomeOf,
+  refusedMessage,
   unverified,
 } from './http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
@@ -42,22 +43,19 @@ const dialect: ApiDialect = {
   verdict(response) {
     const name = resendErrorName(response);
     const message = resendMessage(response);
-    const refused = (code: Extract<HandOverOutcome, { kind: 'refused' }>['code']): HandOverOutcome => ({
-      kind: 'refused',
-      code,
-      response: apiReply(response, `${name} ${message}`),
-    });
+    const text = `${name} ${message}`;
     switch (name) {
       case 'invalid_from_address':
-        return refused('sender_rejected');
+        return refusedMessage(response, 'sender_rejected', text);
       case 'validation_error':
         if (/\bdomain\b.{0,300}\bnot verified\b/i.test(message)) {
-          return unverified(response, `${name} ${message}`);
+          return unverified(response, text);
         }
-        if (/only send testing emails/i.test(message)) return refused('sender_rejected');
-        return /`to`/.test(message) ? refused('invalid_recipient') : refused('rejected');
+        if (/only send testing emails/i.test(message))
+          return refusedMessage(response, 'sender_rejected', text);
+        return refusedMessage(response, /`to`/.test(message) ? 'invalid_recipient' : 'rejected', text);
       case 'security_error':
-        return refused('content_rejected');
+        return refusedMessage(response, 'content_rejected', text);
       // The first request with this key is still being processed. The next attempt learns what became of it.
       case 'concurrent_idempotent_requests':
         return { kind: 'deferred', response: apiReply(response, name) };

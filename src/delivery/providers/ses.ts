@@ -3,10 +3,10 @@ import {
   type ApiDialect,
   apiConcurrency,
   apiFault,
-  apiReply,
   type ApiResponse,
   createSubmitter,
   outcomeOf,
+  refusedMessage,
   unverified,
 } from './http-api.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
@@ -55,17 +55,14 @@ const dialect: ApiDialect = {
   verdict(response) {
     const message = sesErrorMessage(response);
     const code = sesErrorCode(response);
-    const refused = (as: Extract<HandOverOutcome, { kind: 'refused' }>['code']): HandOverOutcome => ({
-      kind: 'refused',
-      code: as,
-      response: apiReply(response, `${code} ${message}`),
-    });
+    const text = `${code} ${message}`;
     if (faults.has(code)) return apiFault(response, dialect);
-    if (isUnverified(code, message)) return unverified(response, `${code} ${message}`);
-    if (code === 'MessageRejected') return refused('content_rejected');
+    if (isUnverified(code, message)) return unverified(response, text);
+    if (code === 'MessageRejected') return refusedMessage(response, 'content_rejected', text);
     if (code !== 'BadRequest') return null;
-    if (badRecipient.test(message)) return refused('invalid_recipient');
-    return refused(/message length|too large/i.test(message) ? 'content_rejected' : 'rejected');
+    if (badRecipient.test(message)) return refusedMessage(response, 'invalid_recipient', text);
+    const isTooLarge = /message length|too large/i.test(message);
+    return refusedMessage(response, isTooLarge ? 'content_rejected' : 'rejected', text);
   },
 };
 

@@ -108,19 +108,27 @@ export async function segmentsNaming(db: Queryable, listId: number): Promise<str
   return rows.map((row) => row.name);
 }
 
-/**
- * Returns those of the ids that are lists of the brand.
- * @param lock none of them can be deleted until the transaction ends
- */
+/** Returns those of the ids that are lists of the brand. None of them can be deleted until the transaction ends. */
+export async function lockLists(
+  trx: Queryable,
+  brandId: number,
+  ids: readonly number[],
+): Promise<Set<number>> {
+  const { rows } = await trx.query<{ id: number }>(
+    'select id from lists where brand_id = $1 and id = any($2) and removed_at is null order by id for share',
+    [brandId, [...new Set(ids)]],
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Returns those of the ids that are lists of the brand. */
 export async function existingListIds(
   db: Queryable,
   { brandId }: Pick<BrandScope, 'brandId'>,
   ids: readonly number[],
-  lock: boolean,
 ): Promise<number[]> {
   const { rows } = await db.query<{ id: number }>(
-    `select id from lists where brand_id = $1 and id = any($2) and removed_at is null
-     order by id ${lock ? 'for share' : ''}`,
+    `select id from lists where brand_id = $1 and id = any($2) and removed_at is null`,
     [brandId, ids],
   );
   return rows.map((row) => row.id);

@@ -17,6 +17,7 @@ import {
 import type { ChangeListBody, ContactList, CreateListBody, ListListsQuery } from './schema.ts';
 
 export { countOf } from './counts.ts';
+export { lockLists } from './model.ts';
 export { addToLists, leaveLists, type ListOfContact, listsOf, replaceLists } from './members.ts';
 
 function presentList(row: ListRow, contactsCount: number): ContactList {
@@ -89,26 +90,19 @@ export async function deleteList(trx: Queryable, tenant: BrandScope, id: number)
   throw new AppError('conflict', `the list is named by segments, which must be changed first: ${named}`);
 }
 
-/** How {@link requireLists} checks. */
-export interface RequiredLists {
-  /** The field that the error names. */
-  field?: string;
-  /** None of the lists can be deleted until the caller's transaction ends. For rows that refer to lists for good. */
-  lock?: boolean;
-}
-
 /**
  * Checks that all ids are lists of the brand.
- * @throws AppError validation_error that names the field, `list_ids` by default
+ * @param options.field the field that the error names
+ * @throws AppError validation_error
  */
 export async function requireLists(
   db: Queryable,
   brandId: number,
   ids: readonly number[],
-  { field = 'list_ids', lock = false }: RequiredLists = {},
+  { field = 'list_ids' } = {},
 ): Promise<void> {
   if (ids.length === 0) return;
-  const existing = new Set(await existingListIds(db, { brandId }, ids, lock));
+  const existing = new Set(await existingListIds(db, { brandId }, ids));
   const unknown = [...new Set(ids)].filter((id) => !existing.has(id));
   if (unknown.length === 0) return;
   const named = unknown.slice(0, 10).join(', ');

@@ -3,6 +3,7 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { lockLists } from '../lists/service.ts';
 import { fieldOf } from './conditions.ts';
 import {
   deleteSegmentRow,
@@ -11,7 +12,6 @@ import {
   findSegment,
   findSegments,
   insertSegment,
-  lockLists,
   lockSegments,
   replaceReferences,
   segmentsNaming,
@@ -69,7 +69,7 @@ async function requireReferences(
   segments: Outlines,
 ): Promise<void> {
   const listIds = references.filter(({ kind }) => kind === 'list').map(({ id }) => id);
-  const lists = listIds.length > 0 ? await lockLists(trx, scope, [...new Set(listIds)]) : new Set<number>();
+  const lists = listIds.length > 0 ? await lockLists(trx, scope.brandId, listIds) : new Set<number>();
   const errors: ValidationErrors = {};
   for (const { kind, id, path } of references) {
     const exists = kind === 'list' ? lists.has(id) : segments.has(id);

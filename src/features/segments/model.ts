@@ -143,18 +143,3 @@ export async function findFilters(
   );
   return rows;
 }
-
-/**
- * Returns those of the ids that are lists of the brand. None of them can be deleted until the transaction ends.
- */
-export async function lockLists(
-  trx: Queryable,
-  { brandId }: Pick<BrandScope, 'brandId'>,
-  ids: readonly number[],
-): Promise<Set<number>> {
-  const { rows } = await trx.query<{ id: number }>(
-    'select id from lists where brand_id = $1 and id = any($2) and removed_at is null order by id for share',
-    [brandId, ids],
-  );
-  return new Set(rows.map(({ id }) => id));
-}

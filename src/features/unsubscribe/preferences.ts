@@ -1,6 +1,6 @@
 /** The page on which a contact leaves lists of a brand, or unsubscribes from all of its mail. */
 import type pg from 'pg';
-import { optOutHashes } from '../../delivery/opt-outs.ts';
+import { isOptOutHash, optOutHashes } from '../../delivery/opt-outs.ts';
 import type { RecipientFence } from '../../delivery/recipient-fence.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
@@ -78,18 +78,9 @@ interface PreferenceDeps {
   plusAddresses: boolean;
 }
 
-/** Whether a link was made for this address. */
-function isAddressOf({ keyring }: PreferenceDeps, target: UnsubscribeTarget, address: string): boolean {
-  return keyring.accepted('opt-out').some((subkey) => {
-    const by = { subkey: () => subkey, accepted: () => [subkey] };
-    const [hash] = optOutHashes(by, { brandId: target.brandId, channel: 'email', address });
-    return hash?.equals(target.addressHash) ?? false;
-  });
-}
-
 /** Finds and changes what the contact of a link receives. */
 export function createPreferences(deps: PreferenceDeps) {
-  const { pool, fence } = deps;
+  const { pool, keyring, fence } = deps;
   return {
     async find(target: UnsubscribeTarget): Promise<Preferences> {
       const { brandId, source } = target;
@@ -103,7 +94,11 @@ export function createPreferences(deps: PreferenceDeps) {
         ),
       ]);
       const { email: address = null, email_subscribed: subscribed = false } = rows[0] ?? {};
-      if (address === null || !isAddressOf(deps, target, address)) return UNKNOWN;
+      if (
+        address === null ||
+        !isOptOutHash(keyring, { brandId, channel: 'email', address }, target.addressHash)
+      )
+        return UNKNOWN;
       return { contactId, address, subscribed, lists };
     },
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { removeDeletedLists } from '../../../src/features/lists/removal.ts';
-import { requireLists } from '../../../src/features/lists/service.ts';
+import { lockLists, requireLists } from '../../../src/features/lists/service.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -176,7 +176,7 @@ describe('DELETE /lists/{id}', () => {
   it('waits for a transaction that is about to name the list', async () => {
     const id = await createList();
     const removed = await inTransaction(pool(), async (trx) => {
-      await requireLists(trx, api.brandId, [id], { lock: true });
+      expect(await lockLists(trx, api.brandId, [id])).toEqual(new Set([id]));
       const answer = remove(id);
       let answered = false;
       void answer.then(() => (answered = true));
