@@ -81,7 +81,7 @@ interface ChannelDeps {
   keyring: Keyring;
   resolver: Resolver;
   egress: Egress;
-  optOuts: OptOutRecording;
+  log: Logger;
   /** Signers of the service's own domain. */
   signers: readonly DkimSigner[];
 }
@@ -90,10 +90,13 @@ interface Channels {
   /** Of the providers of the settings. */
   defaults: ProviderChannel[];
   named: NamedChannels;
+  /** Of recipients whom named providers refuse. */
+  optOuts: OptOutRecording;
 }
 
 function openChannels(given: ChannelDeps): Channels {
-  const { config, database, keyring, resolver, egress, optOuts, signers } = given;
+  const { config, database, keyring, resolver, egress, signers, log } = given;
+  const optOuts = recordOptOuts(database, keyring, log);
   const deps = { config, pool: database.pool, resolver };
   const email = createEmailProvider(deps);
   const sms = createSmsProvider(deps);
@@ -108,6 +111,7 @@ function openChannels(given: ChannelDeps): Channels {
   };
   const emailChannel = createEmailChannel(email, settings);
   return {
+    optOuts,
     defaults: [
       emailChannel,
       sms ? createSmsChannel(sms, referenceKey) : createMissingChannel('sms', 'SMS_PROVIDER_URL is not set'),
@@ -185,8 +189,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const signers = await whenAvailable(() => loadSigners(config, database, keyring));
   const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: WEBHOOK_USER_AGENT });
   const apis = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: PROVIDER_USER_AGENT });
-  const optOuts = recordOptOuts(database, keyring, log);
-  const channels = openChannels({ config, database, keyring, resolver, egress: apis, optOuts, signers });
+  const channels = openChannels({ config, database, keyring, resolver, egress: apis, signers, log });
   const process = await whenAvailable(() => registerProcess(options, 'sender', upkeep.processWork, log));
   const waker = createWaker(options);
   const events = createEventPublisher(eventConsumers);
@@ -202,8 +205,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
       log,
     }),
   );
-  const { pool } = database;
-  const reaper = startReaper({ pool, process, work: upkeep.processWork, waker, log });
+  const reaper = startReaper({ pool: database.pool, process, work: upkeep.processWork, waker, log });
   void makePartitions(database, log);
   sender.start();
   webhooks.start();
@@ -216,7 +218,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
       await lanes.stop();
       await Promise.all([sender.stop(), webhooks.stop()]);
       await channels.named.close();
-      await optOuts.settled();
+      await channels.optOuts.settled();
       await apis.close();
       await reaper.stop();
       await process.close();

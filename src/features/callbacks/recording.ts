@@ -105,31 +105,37 @@ function recipientsOf(optedOut: RecordedFacts['optedOut']): RefusedRecipient[] {
 }
 
 /** Records the facts of callbacks that arrive together in one transaction. */
-export function createCallbackRecording({ pool, keyring, events, waker, log }: CallbackRecordingDeps) {
-  async function recordTogether(callbacks: readonly ReportedFacts[]): Promise<RecordedGroup[]> {
-    const { results, queued } = await inTransaction(pool, async (client) => {
-      const reused = await useTokens(client, callbacks);
-      const facts = callbacks.flatMap((each) => (reused.has(each) ? [] : each.facts));
-      const { queued, optedOut } = await recordFacts(client, facts, events);
-      const refused = recipientsOf(optedOut);
-      await recordRefusedInLedger(client, keyring, refused);
-      const refusedOf = Map.groupBy(refused, ({ messageId }) => messageId);
-      return {
-        queued,
-        results: callbacks.map((each): RecordedGroup => ({
-          result: reused.has(each) ? 'reused' : 'recorded',
-          refused: reused.has(each) ? [] : each.facts.flatMap((fact) => refusedOf.get(fact.messageId) ?? []),
-        })),
-      };
-    });
-    for (const channel of queued.keys()) waker.wake(channel);
-    return results;
-  }
+async function recordTogether(
+  { pool, keyring, events, waker }: CallbackRecordingDeps,
+  callbacks: readonly ReportedFacts[],
+): Promise<RecordedGroup[]> {
+  const { results, queued } = await inTransaction(pool, async (client) => {
+    const reused = await useTokens(client, callbacks);
+    const facts = callbacks.flatMap((each) => (reused.has(each) ? [] : each.facts));
+    const { queued, optedOut } = await recordFacts(client, facts, events);
+    const refused = recipientsOf(optedOut);
+    await recordRefusedInLedger(client, keyring, refused);
+    const refusedOf = Map.groupBy(refused, ({ messageId }) => messageId);
+    return {
+      queued,
+      results: callbacks.map((each): RecordedGroup => ({
+        result: reused.has(each) ? 'reused' : 'recorded',
+        refused: reused.has(each) ? [] : each.facts.flatMap((fact) => refusedOf.get(fact.messageId) ?? []),
+      })),
+    };
+  });
+  for (const channel of queued.keys()) waker.wake(channel);
+  return results;
+}
+
+/** Creates what records the facts of callbacks, those that arrive together in one transaction. */
+export function createCallbackRecording(deps: CallbackRecordingDeps) {
+  const { pool, keyring, log } = deps;
 
   /** If the database refuses the data of one fact, the others are recorded without it. */
   async function record(callbacks: readonly ReportedFacts[]): Promise<RecordedGroup[]> {
     try {
-      return await recordTogether(callbacks);
+      return await recordTogether(deps, callbacks);
     } catch (error) {
       if (!isRefusedData(error)) throw error;
       const [only] = callbacks;
