@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { createCoalescer } from '../../platform/db/coalescer.ts';
+import { isConnectionError } from '../../platform/db/queryable.ts';
 import { withoutRefused } from '../../platform/db/refused-data.ts';
 import { type Hit, storeHits } from './hits.ts';
 
@@ -14,12 +16,18 @@ const MAX_WAITING = 20_000;
 /** A person waits for a redirect at most about this much longer. */
 const MAX_WAIT_MS = 1_000;
 const LATE_LOOK_MS = 100;
+/** A fail-over of the database takes less. */
+const PERSIST_MS = 60_000;
+const FIRST_RETRY_MS = 50;
+const MAX_RETRY_MS = 1_000;
 
 export interface HitRecorderDeps {
   pool: pg.Pool;
   log: Logger;
   /** Counts hits that were answered and could not be stored. */
   onLost: (hits: number) => void;
+  /** How long a group is tried again; by default 60 s. */
+  persistMs?: number;
 }
 
 interface Waiter {
@@ -56,12 +64,38 @@ class Waiters {
   }
 }
 
+/** PostgreSQL: deadlocks, a lack of resources, locks, time-outs and other interventions. */
+const PASSES = /^(40|53|55|57)/;
+
+function mayPass(error: unknown): boolean {
+  return isConnectionError(error) || PASSES.test((error as { code?: string }).code ?? '');
+}
+
+/** Stores hits, again and again while a failure may pass and `mayWait` says that there is time. @throws Error */
+async function storePatiently(pool: pg.Pool, hits: readonly Hit[], mayWait: () => boolean): Promise<void> {
+  for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(2 * retryMs, MAX_RETRY_MS)) {
+    try {
+      return await storeHits(pool, hits);
+    } catch (error) {
+      if (!mayPass(error) || !mayWait()) throw error;
+    }
+    await sleep(retryMs);
+  }
+}
+
 /**
- * Stores hits in groups. If the database refuses a hit, the others of its group are stored without it.
+ * Stores hits in groups. If the database refuses a hit, the others of its group are stored without it. A group that fails
+ * for a reason that may pass is tried again, unless too many wait behind it. If only the response to its commit was lost,
+ * its hits are stored twice; their opens and clicks are still reported once.
  * @returns a function that stores a hit. It resolves when the hit is committed; and in any case after a second, so that
  *   a link works while the database does not. It never rejects.
  */
-export function createHitRecorder({ pool, log, onLost }: HitRecorderDeps): (hit: Hit) => Promise<void> {
+export function createHitRecorder({
+  pool,
+  log,
+  onLost,
+  persistMs = PERSIST_MS,
+}: HitRecorderDeps): (hit: Hit) => Promise<void> {
   const waiters = new Waiters();
   let waiting = 0;
   let warnedAt = -Infinity;
@@ -74,12 +108,14 @@ export function createHitRecorder({ pool, log, onLost }: HitRecorderDeps): (hit:
   }
 
   async function store(group: readonly Hit[]): Promise<void> {
+    const untilMs = performance.now() + persistMs;
+    const mayWait = () => waiting < MAX_WAITING && performance.now() < untilMs;
     let unstored = group.length;
     try {
       await withoutRefused(
         group,
         async (part) => {
-          await storeHits(pool, part);
+          await storePatiently(pool, part, mayWait);
           unstored -= part.length;
         },
         (_hit, error) => {

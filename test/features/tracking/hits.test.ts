@@ -8,6 +8,7 @@ import type { TrackedTarget } from '../../../src/features/tracking/tokens.ts';
 import { upkeep } from '../../../src/features/upkeep.ts';
 import { type TestApi, startTestApi } from '../../support/api.ts';
 import { testEvents } from '../../support/events.ts';
+import { eventually } from '../../support/eventually.ts';
 import {
   CHROME,
   GMAIL_PROXY,
@@ -300,22 +301,41 @@ describe('upkeep', () => {
   });
 });
 
-function recorder(hitPool: pg.Pool) {
+function recorder(hitPool: pg.Pool, persistMs?: number) {
   const counted = { lost: 0 };
   const record = createHitRecorder({
     pool: hitPool,
     log: pino({ level: 'silent' }),
     onLost: (hits) => (counted.lost += hits),
+    persistMs,
   });
   return { record, counted };
 }
 
 it('gives up hits that cannot be stored, and counts them', async () => {
   const away = new pg.Pool({ host: '127.0.0.1', port: 1, connectionTimeoutMillis: 1_000 });
-  const { record, counted } = recorder(away);
+  const { record, counted } = recorder(away, 100);
   await Promise.all(Array.from({ length: 20 }, () => record(hitOn(link(1), after(0)))));
+  await eventually(() => expect(counted.lost).toBe(20));
   await away.end();
-  expect(counted.lost).toBe(20);
+});
+
+it('stores hits late if the database does not take them at once', async () => {
+  const impatient = new pg.Pool({ connectionString: api.database.url, statement_timeout: 300 });
+  const { record, counted } = recorder(impatient);
+  const blocker = await pool.connect();
+  try {
+    await blocker.query('begin; lock table tracking_hits in exclusive mode');
+    // Nobody waits for more than a second, in which some statements time out.
+    await Promise.all(Array.from({ length: 20 }, (_, n) => record(hitOn(link(1 + (n % 5)), after(n)))));
+    expect(await hitsOf()).toEqual([]);
+  } finally {
+    await blocker.query('rollback');
+    blocker.release();
+  }
+  await eventually(async () => expect(await hitsOf()).toHaveLength(20));
+  expect(counted.lost).toBe(0);
+  await impatient.end();
 });
 
 describe('data that the database refuses', () => {
