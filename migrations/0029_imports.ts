@@ -9,6 +9,7 @@ create table imports (
   resource text not null check (resource in ('contacts', 'suppressions')),
   filename text not null,
   storage_key text,
+  file_bytes bigint not null default 0,
   status text not null default 'queued' check (status in ('queued', 'processing', 'completed', 'failed', 'canceled')),
   options jsonb not null,
   layout jsonb,

@@ -119,6 +119,8 @@ const settings = z.object({
   UPLOAD_QUOTA_MB: count(500),
   /** Size of the files of all exports of one account, at most. */
   EXPORT_QUOTA_MB: count(10_000),
+  /** Size of the files of all imports of one account that have not ended, at most. */
+  IMPORT_QUOTA_MB: count(5_000),
   /** Set by npm. A start by npm ends when npm ends. */
   npm_lifecycle_event: z.string().optional(),
 });

@@ -56,7 +56,7 @@ async function importFile(stage: Stage, rows: number, first: number) {
   await store.putStream(key, fileOf(rows, first), { maxBytes: Infinity });
   const body = { resource: 'contacts' as const, options: importOptions.parse({}) };
   const tenant = { accountId, brandId };
-  const file = { filename: 'bench.csv', key };
+  const file = { filename: 'bench.csv', key, bytes: 0 };
   const { id } = await inTransaction(stage.database.pool, (trx) => createImport(trx, tenant, body, file, ''));
   const before = stage.postgresUsage();
   const worker = await startInteractive('test/bench/import-worker.ts', [

@@ -49,9 +49,13 @@ export function importDeps(api: TestApi): ImportRunDeps {
 export const attendance = { progress: () => undefined, signal: new AbortController().signal };
 
 /** Does what the workflow does, without the engine. */
-export async function runToEnd(api: TestApi, id: number): Promise<Import> {
+export async function runToEnd(
+  api: TestApi,
+  id: number,
+  limits: Partial<ImportRunDeps> = {},
+): Promise<Import> {
   for (;;) {
-    const { phase } = await advanceImport(importDeps(api), id, attendance);
+    const { phase } = await advanceImport({ ...importDeps(api), ...limits }, id, attendance);
     if (phase === 'waiting') throw new Error('the import waits for others');
     if (phase === 'done') break;
   }

@@ -15,9 +15,13 @@ export interface BulkContact {
   countryCode: string | null;
   source: string | null;
   /** Whether a new channel is subscribed; null: as the options say. */
-  subscribed: boolean | null;
+  subscribed: { email: boolean | null; phone: boolean | null };
   data: Record<string, unknown> | null;
 }
+
+/** Whether the row opts a new channel out. */
+export const optsOut = ({ subscribed }: Pick<BulkContact, 'subscribed'>): boolean =>
+  subscribed.email === false || subscribed.phone === false;
 
 export interface BulkOptions {
   /** Whether contacts that exist change. */
@@ -161,9 +165,10 @@ class NewChannels {
 
   /** Notes that a channel was created. */
   created({ email, phone, subscribed }: Pick<BulkContact, 'email' | 'phone' | 'subscribed'>): void {
-    if (subscribed !== false) return;
-    if (email && !this.optOuts.email.has(email.key)) this.toRecord.email.push(email.key);
-    if (phone !== null && !this.optOuts.sms.has(phone)) this.toRecord.sms.push(phone);
+    if (email && subscribed.email === false && !this.optOuts.email.has(email.key))
+      this.toRecord.email.push(email.key);
+    if (phone !== null && subscribed.phone === false && !this.optOuts.sms.has(phone))
+      this.toRecord.sms.push(phone);
   }
 
   /** Records the opt-outs of the channels that were created. */
@@ -189,8 +194,9 @@ function toRow(
   replacesPhone = false,
 ) {
   const { email, phone, subscribed } = contact;
-  const ofEmail = channels.state('email', isNew.email ? email?.key : null, subscribed);
-  const ofPhone = channels.state('sms', isNew.phone ? phone : null, replacesPhone ? null : subscribed);
+  const ofEmail = channels.state('email', isNew.email ? email?.key : null, subscribed.email);
+  const says = replacesPhone ? null : subscribed.phone;
+  const ofPhone = channels.state('sms', isNew.phone ? phone : null, says);
   return {
     n: index,
     first_name: contact.firstName,
@@ -396,8 +402,7 @@ export async function bulkUpsertContacts(
   options: BulkOptions,
 ): Promise<BulkOutcome[]> {
   const work: Work = { trx, deps, scope, options, outcomes: [] };
-  const optsOut = contacts.some(({ subscribed }) => subscribed === false);
-  await lockConsent(trx, scope.brandId, optsOut ? 'alone' : 'shared');
+  await lockConsent(trx, scope.brandId, contacts.some(optsOut) ? 'alone' : 'shared');
   let pending: Pending[] = contacts.map((contact, index) => ({ contact, index }));
   for (let round = 0; pending.length > 0; round += 1) {
     if (round === MAX_ROUNDS) throw new Error('contacts are created and deleted at the same time');

@@ -12,7 +12,7 @@ export {
   type RefusedRecipient,
   setSubscription,
 } from './consent.ts';
-export { type BulkProblem, bulkUpsertContacts } from './bulk.ts';
+export { type BulkProblem, bulkUpsertContacts, optsOut } from './bulk.ts';
 export { ensureContacts } from './ensure.ts';
 export { type ContactScope, countDataKeys, highestContactId, scanContacts } from './scan.ts';
 export type { ContactKeys };

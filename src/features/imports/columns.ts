@@ -40,15 +40,9 @@ const spellings: Record<ColumnField, readonly string[]> = {
   last_name: ['lastname', 'surname', 'familyname', 'lname', 'nachname', 'last'],
   country_code: ['countrycode', 'country', 'countryiso', 'isocountry', 'land'],
   source: ['source', 'signupsource', 'optinsource'],
-  subscribed: [
-    'subscribed',
-    'issubscribed',
-    'optin',
-    'optedin',
-    'subscriptionstatus',
-    'emailsubscribed',
-    'subscribedemail',
-  ],
+  subscribed: ['subscribed', 'issubscribed', 'optin', 'optedin', 'subscriptionstatus'],
+  subscribed_email: ['subscribedemail', 'emailsubscribed', 'emailoptin'],
+  subscribed_phone: ['subscribedphone', 'phonesubscribed', 'subscribedsms', 'smssubscribed', 'smsoptin'],
   reason: ['reason', 'suppressionreason', 'type'],
   active: ['active'],
   expires_at: ['expiresat'],
@@ -63,7 +57,7 @@ const fieldsOf: Record<ImportKind, readonly ColumnField[]> = {
 /** The column with the reasons in the file of failed rows. */
 export const ERROR_COLUMN = 'error';
 /** Columns of our own export of contacts that an import cannot set. They would otherwise become data of the contacts. */
-const EXPORTED_ONLY = ['id', 'uuid', 'subscribed_phone', 'list_ids', 'created_at', 'other_data'];
+const EXPORTED_ONLY = ['id', 'uuid', 'list_ids', 'created_at', 'other_data'];
 /** A header with all of these is that of an export. */
 const EXPORT_MARKS = ['uuid', 'subscribed_email', 'subscribed_phone', 'list_ids'];
 /** Longer names are cut: they are kept with every row that fails. */

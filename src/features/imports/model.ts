@@ -1,7 +1,7 @@
 import { fn, type ModelObject } from 'objection';
 import type { CsvDialect } from '../../platform/csv/inspect.ts';
 import type { CsvPosition } from '../../platform/csv/scanner.ts';
-import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
+import { type AccountScope, type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Column } from './columns.ts';
@@ -22,6 +22,7 @@ export class ImportModel extends TenantModel {
       'resource',
       'filename',
       'storage_key',
+      'file_bytes',
       'status',
       'options',
       'layout',
@@ -36,6 +37,7 @@ export class ImportModel extends TenantModel {
   declare resource: ImportKind;
   declare filename: string;
   declare storage_key: string | null;
+  declare file_bytes: number;
   declare status: ImportStatus;
   declare options: ImportOptions;
   declare layout: Layout | null;
@@ -53,11 +55,16 @@ export class ImportModel extends TenantModel {
   declare finished_at: Date | null;
 }
 export type ImportRecord = ModelObject<ImportModel>;
+/** Without what may be large. */
+export type ListedImport = Omit<ImportRecord, 'layout' | 'position'>;
+
+const listedColumns = ImportModel.columns.filter((column) => column !== 'layout' && column !== 'position');
 
 export interface NewImport {
   resource: ImportKind;
   filename: string;
   storageKey: string;
+  fileBytes: number;
   options: ImportOptions;
 }
 
@@ -71,11 +78,20 @@ export async function countUnfinished(trx: Queryable, accountId: number): Promis
   return rows[0]?.count ?? 0;
 }
 
+/** Counts the bytes of the files of an account's imports. */
+export async function storedBytes(db: Queryable, { accountId }: AccountScope): Promise<number> {
+  const { rows } = await db.query<{ bytes: string }>(
+    `select coalesce(sum(file_bytes), 0)::text as bytes from imports where account_id = $1 and storage_key is not null`,
+    [accountId],
+  );
+  return Number(rows[0]?.bytes ?? 0);
+}
+
 /** @param expectedBy by when the workflow must have been active */
 export async function insertImport(
   trx: Queryable,
   { accountId: account_id, brandId: brand_id }: BrandScope,
-  { resource, filename, storageKey: storage_key, options }: NewImport,
+  { resource, filename, storageKey: storage_key, fileBytes: file_bytes, options }: NewImport,
   expectedBy: Date,
 ): Promise<ImportRecord> {
   const row = {
@@ -84,6 +100,7 @@ export async function insertImport(
     resource,
     filename,
     storage_key,
+    file_bytes,
     options,
     engine_expected_by: expectedBy,
   };
@@ -113,8 +130,8 @@ export async function findImports(
   scope: BrandScope,
   { status, resource }: ListImportsQuery,
   page: Page,
-): Promise<{ rows: ImportRecord[]; count: RowCount }> {
-  const query = ImportModel.ofBrand(db, scope).select(ImportModel.columns).orderBy('id', 'desc');
+): Promise<{ rows: ListedImport[]; count: RowCount }> {
+  const query = ImportModel.ofBrand(db, scope).select(listedColumns).orderBy('id', 'desc');
   const values: unknown[] = [scope.brandId];
   const conditions = ['i.brand_id = $1'];
   for (const [column, value] of Object.entries({ status, resource })) {
@@ -166,17 +183,20 @@ export interface FailedRecord {
   fields: string[];
 }
 
-/** Reads failed rows in their order, in pages. */
+/** Reads failed rows in their order, in pages. A page has at least one row, if there is one. */
 export async function failedRecords(
   db: Queryable,
   importId: number,
   afterRow: number,
-  limit: number,
+  page: { rows: number; bytes: number },
 ): Promise<FailedRecord[]> {
   const { rows } = await db.query<FailedRecord>(
-    `select row_number, message, fields from import_errors
-     where import_id = $1 and row_number > $2 order by row_number limit $3`,
-    [importId, afterRow, limit],
+    `select row_number, message, fields from (
+       select row_number, message, fields, octet_length(array_to_string(fields, '')) as size,
+         sum(octet_length(array_to_string(fields, ''))) over (order by row_number rows unbounded preceding) as total
+       from (select * from import_errors where import_id = $1 and row_number > $2 order by row_number limit $3) page) p
+     where total - size < $4 order by row_number`,
+    [importId, afterRow, page.rows, page.bytes],
   );
   return rows;
 }

@@ -1,18 +1,18 @@
-import type { ImportRecord } from './model.ts';
+import type { ListedImport } from './model.ts';
 import type { Import, ImportError } from './schema.ts';
 
 /** The rows that are decided. */
-export function processedRows(row: ImportRecord): number {
+export function processedRows(row: ListedImport): number {
   return row.created_count + row.updated_count + row.unchanged_count + row.duplicate_count + row.failed_count;
 }
 
 /** What concerns the file as a whole. */
-function fileErrors({ failure, failure_code: code }: ImportRecord): ImportError[] {
+function fileErrors({ failure, failure_code: code }: ListedImport): ImportError[] {
   return failure === null ? [] : [{ row: null, column: null, code: code ?? 'failed', message: failure }];
 }
 
 /** @param errors the first errors of rows */
-export function presentImport(row: ImportRecord, errors: readonly ImportError[], publicUrl: string): Import {
+export function presentImport(row: ListedImport, errors: readonly ImportError[], publicUrl: string): Import {
   return {
     id: row.id,
     resource: row.resource,

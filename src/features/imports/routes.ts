@@ -5,7 +5,7 @@ import type { Database } from '../../platform/db/database.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
-import { createFileSink } from '../../platform/http/file-sink.ts';
+import { createFileSink, type FileSinkOptions } from '../../platform/http/file-sink.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import {
   defineIdempotentRoute,
@@ -15,10 +15,10 @@ import {
 } from '../../platform/http/route.ts';
 import { createHomeStore } from '../../platform/storage/local-disk.ts';
 import { createImportBody, importParams, importResource, listImportsQuery } from './schema.ts';
-import { createImport, failedRowsCsv, getImport, listImports, stopImport } from './service.ts';
+import { createImport, failedRowsCsv, getImport, listImports, requireRoom, stopImport } from './service.ts';
 
 export interface ImportRouteDeps {
-  config: { CARILLON_HOME: string };
+  config: { CARILLON_HOME: string; IMPORT_QUOTA_MB: number };
   database: Database;
   waker: Waker;
 }
@@ -31,6 +31,8 @@ const MAX_FILES_AT_ONCE = 2;
 
 function createRoute({ config, database: { pool }, waker }: ImportRouteDeps): RouteDefinition {
   const store = createHomeStore(config.CARILLON_HOME);
+  const quotaBytes = config.IMPORT_QUOTA_MB * 1024 * 1024;
+  const admit: FileSinkOptions['admit'] = (tenant, bytes) => requireRoom(pool, tenant, bytes, quotaBytes);
   return defineIdempotentRoute({
     path,
     operationId: 'createImport',
@@ -44,13 +46,13 @@ function createRoute({ config, database: { pool }, waker }: ImportRouteDeps): Ro
     multipart: {
       file: 'file',
       maxFileBytes: MAX_FILE_BYTES,
-      sink: createFileSink({ store, kind: 'imports', maxAtOnce: MAX_FILES_AT_ONCE }),
+      sink: createFileSink({ store, kind: 'imports', maxAtOnce: MAX_FILES_AT_ONCE, admit }),
     },
     responses: { 201: { description: 'The import, which is queued', schema: importResource } },
     errors: ['conflict'],
     async handler({ tenant, body, stored, publicUrl }, trx) {
-      const { filename, key, keep } = stored as StoredFile;
-      const created = await createImport(trx, tenant, body, { filename, key }, publicUrl);
+      const { filename, key, size, keep } = stored as StoredFile;
+      const created = await createImport(trx, tenant, body, { filename, key, bytes: size }, publicUrl);
       keep();
       return { status: 201, body: created, resourceId: created.id, afterCommit: () => waker.wake('outbox') };
     },

@@ -32,7 +32,8 @@ export interface ImportRow {
   lastName: string | null;
   countryCode: string | null;
   source: string | null;
-  subscribed: boolean | null;
+  /** Whether a new channel is subscribed; null: the row does not say. */
+  subscribed: { email: boolean | null; phone: boolean | null };
   reason: SuppressionReason;
   data: Record<string, string> | null;
   /** Of a suppression: false if it has ended. */
@@ -187,6 +188,7 @@ function check(record: CsvRecord, columns: readonly Column[]): ImportRow {
       null,
     );
   }
+  const subscribed = readSubscribed(cells.subscribed);
   return {
     number: record.row,
     next: record.next,
@@ -197,7 +199,10 @@ function check(record: CsvRecord, columns: readonly Column[]): ImportRow {
     lastName: oneLine(cells.last_name, MAX_NAME),
     countryCode,
     source: oneLine(cells.source, MAX_SOURCE),
-    subscribed: readSubscribed(cells.subscribed),
+    subscribed: {
+      email: readSubscribed(cells.subscribed_email) ?? subscribed,
+      phone: readSubscribed(cells.subscribed_phone) ?? subscribed,
+    },
     reason: readReason(cells.reason),
     data,
     ...readEnd(cells),

@@ -9,9 +9,10 @@ import type { Waker } from '../../platform/db/wake.ts';
 import { createEvent } from '../../platform/events/define.ts';
 import type { EventPublisher } from '../../platform/events/publish.ts';
 import type { BlobStore } from '../../platform/storage/blob-store.ts';
-import type { Chunk, ChunkDeps } from './chunk.ts';
+import { type Chunk, type ChunkDeps, isFailed } from './chunk.ts';
 import { type Attendance, commitRows, isHopeless } from './commit.ts';
-import { hasAddressColumn, readColumns } from './columns.ts';
+import { type Column, hasAddressColumn, readColumns } from './columns.ts';
+import { optsOut } from '../contacts/service.ts';
 import { importEvents } from './events.ts';
 import { type ImportRecord, type Layout, readImport } from './model.ts';
 import { processedRows } from './presenter.ts';
@@ -23,13 +24,21 @@ export interface ImportRunDeps extends ChunkDeps {
   waker: Pick<Waker, 'wake'>;
   fence: RecipientFence;
   log: Logger;
+  /** For tests: other limits than usual. */
+  turnMs?: number;
+  maxFailedRows?: number;
 }
 
 /** Imports of one account that run at the same time; the others wait. */
 const MAX_RUNNING = 2;
 /** After this time the next import has its turn. */
 const TURN_MS = 10_000;
+/** An import with more failed rows ends: they are kept in full. */
+const MAX_FAILED_ROWS = 1_000_000;
 const CHUNK_ROWS = 2_500;
+/** Work of a chunk, so that its locks are short: members added to lists, and names of columns written. */
+const CHUNK_MEMBERS = 50_000;
+const CHUNK_NAME_BYTES = 8 * 1024 * 1024;
 const CHUNK_BYTES = 4 * 1024 * 1024;
 /** Rows of one statement that removes addresses. */
 const CLEAR_ROWS = 10_000;
@@ -145,25 +154,48 @@ async function inspect(deps: ImportRunDeps, row: ImportRecord, open: OpenFile, a
   );
 }
 
-/** Reads the file from a place on, in chunks. */
+/** How many rows a chunk has at most. Each contact has the names of its columns in `data`. */
+export function chunkRows(columns: readonly Column[], lists: number): number {
+  const names = columns.reduce(
+    (sum, { use }) => sum + (use && 'data' in use ? Buffer.byteLength(use.data) : 0),
+    0,
+  );
+  const limits = [CHUNK_ROWS, CHUNK_MEMBERS / Math.max(1, lists), CHUNK_NAME_BYTES / Math.max(1, names)];
+  return Math.max(1, Math.floor(Math.min(...limits)));
+}
+
+/** Reads the file from a place on, in chunks. A long stretch of blank rows is a chunk without rows. */
 async function* readChunks(
   open: OpenFile,
   layout: Layout,
   from: CsvPosition,
+  maxRows: number,
 ): AsyncGenerator<Chunk, undefined> {
   let chunk: Chunk = { rows: [], from, next: from };
-  for await (const records of readCsv(open, layout, from)) {
+  for await (const { records, next } of readCsv(open, layout, from)) {
     for (const record of records) {
       chunk.rows.push(readRow(record, layout.columns));
       chunk.next = record.next;
-      const isFull = chunk.rows.length >= CHUNK_ROWS || chunk.next.offset - chunk.from.offset >= CHUNK_BYTES;
+      const isFull = chunk.rows.length >= maxRows || chunk.next.offset - chunk.from.offset >= CHUNK_BYTES;
       if (!isFull) continue;
       yield chunk;
       chunk = { rows: [], from: chunk.next, next: chunk.next };
     }
+    if (chunk.rows.length > 0 || next.offset - chunk.from.offset < CHUNK_BYTES) continue;
+    yield { ...chunk, next };
+    chunk = { rows: [], from: next, next };
   }
   if (chunk.rows.length > 0) yield chunk;
   return undefined;
+}
+
+/** Whether some recipients must get no more mail because of the chunk. */
+const stopsMail = ({ resource }: ImportRecord, { rows }: Chunk): boolean =>
+  resource === 'suppressions' || rows.some((row) => !isFailed(row) && optsOut(row));
+
+function tooManyErrors(row: ImportRecord, max: number): Failure | null {
+  if (row.failed_count < max || processedRows(row) === row.total_rows) return null;
+  return { code: 'too_many_errors', message: `${row.failed_count} rows failed; the rest was not imported` };
 }
 
 /** Imports chunks until the turn is over, the file ends, or the import does. */
@@ -173,8 +205,10 @@ async function importChunks(
   open: OpenFile,
   attendance: Attendance,
 ): Promise<void> {
-  const until = Date.now() + TURN_MS;
-  const chunks = readChunks(open, row.layout as Layout, row.position as CsvPosition);
+  const until = Date.now() + (deps.turnMs ?? TURN_MS);
+  const layout = row.layout as Layout;
+  const maxRows = chunkRows(layout.columns, row.options.list_ids.length);
+  const chunks = readChunks(open, layout, row.position as CsvPosition, maxRows);
   let reading = chunks.next();
   for (;;) {
     const { value: chunk } = await reading;
@@ -184,8 +218,10 @@ async function importChunks(
     reading.catch(() => undefined);
     const after = await commitRows(deps, row.id, chunk, attendance);
     attendance.progress();
-    if (after?.resource === 'suppressions') await deps.fence.wait(after.account_id);
-    if (!after || Date.now() >= until || attendance.signal.aborted) {
+    if (after && stopsMail(after, chunk)) await deps.fence.wait(after.account_id);
+    const failure = after && tooManyErrors(after, deps.maxFailedRows ?? MAX_FAILED_ROWS);
+    if (failure) await finish(deps, row.id, failure);
+    if (failure || !after || Date.now() >= until || attendance.signal.aborted) {
       await chunks.return(undefined);
       return;
     }
@@ -193,17 +229,24 @@ async function importChunks(
   const last = await readImport(deps.pool, row.id);
   if (last?.status !== 'processing') return;
   // Others may have imported the chunks that this process has read in vain.
-  if (processedRows(last) === last.total_rows) await finish(deps, row.id, null);
-  else if (last.position?.offset === row.position?.offset)
+  if (processedRows(last) === last.total_rows) {
+    // Also for a process that stopped after its last chunk.
+    await deps.fence.wait(last.account_id);
+    await finish(deps, row.id, null);
+  } else if (last.position?.offset === row.position?.offset)
     throw new ChangedFile('the rows of the file do not add up');
 }
 
-/** Removes what only a running import needs: the addresses it has seen, and the file. */
+/**
+ * Removes what only a running import needs: the addresses it has seen, and the file.
+ * @returns whether nothing is left
+ */
 async function clear(
-  { pool, store }: ImportRunDeps,
+  { pool, store, turnMs = TURN_MS }: ImportRunDeps,
   row: ImportRecord,
   attendance: Attendance,
-): Promise<void> {
+): Promise<boolean> {
+  const until = Date.now() + turnMs;
   for (;;) {
     const { rowCount } = await pool.query(
       // Nothing updates these rows, so that each stays in its place.
@@ -213,11 +256,13 @@ async function clear(
     );
     attendance.progress();
     if ((rowCount ?? 0) < CLEAR_ROWS) break;
+    if (Date.now() >= until || attendance.signal.aborted) return false;
   }
   if (row.storage_key !== null) await store.remove(row.storage_key);
   await pool.query('update imports set storage_key = null, engine_expected_by = null where id = $1', [
     row.id,
   ]);
+  return true;
 }
 
 /** Why an import with this error cannot go on; null for errors that end by themselves. */
@@ -236,8 +281,7 @@ async function step(
 ): Promise<ImportState['phase']> {
   if (row.status === 'queued') return (await begin(deps.pool, row)) ? 'inspecting' : 'waiting';
   if (row.status !== 'processing') {
-    await clear(deps, row, attendance);
-    return 'done';
+    return (await clear(deps, row, attendance)) ? 'done' : 'clearing';
   }
   const open = opener(deps.store, row.storage_key);
   try {

@@ -18,6 +18,8 @@ export const columnFields = [
   'country_code',
   'source',
   'subscribed',
+  'subscribed_email',
+  'subscribed_phone',
   'reason',
   'active',
   'expires_at',

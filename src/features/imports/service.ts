@@ -1,6 +1,6 @@
-import { AppError, notFound } from '../../errors.ts';
+import { AppError, invalid, notFound } from '../../errors.ts';
 import { csvRecord } from '../../platform/csv/writer.ts';
-import type { BrandScope } from '../../platform/db/model.ts';
+import type { AccountScope, BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
@@ -11,12 +11,15 @@ import {
   cancelImport,
   countUnfinished,
   deleteErrorsOf,
+  type FailedRecord,
   failedRecords,
   findImport,
   findImports,
   firstErrors,
   insertImport,
   type ImportRecord,
+  type ListedImport,
+  storedBytes,
 } from './model.ts';
 import { presentImport } from './presenter.ts';
 import type { CreateImportBody, Import, ListImportsQuery } from './schema.ts';
@@ -26,8 +29,12 @@ import { importStart, importWake } from './workflow.ts';
 export const MAX_UNFINISHED = 20;
 /** Errors that an import shows. */
 const MAX_ERRORS = 100;
-const ERRORS_PAGE = 1_000;
+/** Failed rows that are read at once, and their bytes. A row can have more than a megabyte. */
+const ERRORS_PAGE = { first: 50, rows: 1_000, bytes: 4 * 1024 * 1024 };
+/** Characters that are written at once. */
+const PIECE_LENGTH = 64 * 1024;
 const MAX_FILENAME = 255;
+const MEGABYTE = 1024 * 1024;
 /** The reconciler starts the workflow if the engine has not begun by then. */
 const START_WITHIN_MS = 60_000;
 
@@ -38,7 +45,7 @@ const runningOf = (row: ImportRecord) => ({
   resource: row.resource,
 });
 
-async function present(db: Queryable, rows: readonly ImportRecord[], publicUrl: string): Promise<Import[]> {
+async function present(db: Queryable, rows: readonly ListedImport[], publicUrl: string): Promise<Import[]> {
   const errors = await firstErrors(
     db,
     rows.filter((row) => row.failed_count > 0).map((row) => row.id),
@@ -47,16 +54,35 @@ async function present(db: Queryable, rows: readonly ImportRecord[], publicUrl: 
   return rows.map((row) => presentImport(row, errors.get(row.id) ?? [], publicUrl));
 }
 
-async function presentOne(db: Queryable, row: ImportRecord | null, publicUrl: string): Promise<Import> {
+async function presentOne(db: Queryable, row: ListedImport | null, publicUrl: string): Promise<Import> {
   const [presented] = row ? await present(db, [row], publicUrl) : [];
   if (!presented) throw notFound('import');
   return presented;
+}
+
+/**
+ * Refuses a file before it arrives if the account's imports have too many bytes of files that wait.
+ * @param bytes of the new file, about; null if they are not known
+ * @throws AppError validation_error
+ */
+export async function requireRoom(
+  db: Queryable,
+  tenant: AccountScope,
+  bytes: number | null,
+  quotaBytes: number,
+): Promise<void> {
+  if ((await storedBytes(db, tenant)) + (bytes ?? 1) <= quotaBytes) return;
+  const quota = `${Math.floor(quotaBytes / MEGABYTE)} MB`;
+  throw invalid({
+    file: [`is too large now: the files of the account's imports may have ${quota} until they end`],
+  });
 }
 
 /** A file that has been stored. */
 export interface ImportFile {
   filename: string;
   key: string;
+  bytes: number;
 }
 
 /**
@@ -86,7 +112,7 @@ export async function createImport(
   const row = await insertImport(
     trx,
     tenant,
-    { resource, filename, options, storageKey: file.key },
+    { resource, filename, options, storageKey: file.key, fileBytes: file.bytes },
     expectedBy,
   );
   await appendToOutbox(trx, { kind: 'start', ...importStart(runningOf(row)) });
@@ -135,6 +161,19 @@ export async function stopImport(
   return presentOne(trx, row, publicUrl);
 }
 
+/** Reads the rows that failed, a few megabytes at a time. */
+async function* eachFailed(db: Queryable, id: number): AsyncGenerator<FailedRecord> {
+  let [after, limit] = [0, ERRORS_PAGE.first];
+  for (;;) {
+    const failed = await failedRecords(db, id, after, { rows: limit, bytes: ERRORS_PAGE.bytes });
+    const last = failed.at(-1);
+    if (!last) return;
+    yield* failed;
+    after = last.row_number;
+    limit = failed.length < limit ? ERRORS_PAGE.first : Math.min(limit * 2, ERRORS_PAGE.rows);
+  }
+}
+
 /**
  * Writes the rows that failed as CSV, with their original columns and the reason in a last column.
  * @throws AppError not_found, before the first piece
@@ -150,20 +189,16 @@ export async function failedRowsCsv(
   const kept = header.flatMap((name, index) => (name.toLowerCase() === ERROR_COLUMN ? [] : [index]));
   async function* pieces(): AsyncIterable<string> {
     yield csvRecord([...kept.map((index) => header[index] ?? ''), ERROR_COLUMN]);
-    for (let after = 0; ;) {
-      const failed = await failedRecords(db, id, after, ERRORS_PAGE);
-      if (failed.length > 0) {
-        yield failed
-          .map(({ fields, message }) => {
-            const cells = kept.map((index) => fields[index] ?? '');
-            // Surplus values stay surplus: the row fails again unless it is mended.
-            return csvRecord([...cells, message, ...fields.slice(header.length)]);
-          })
-          .join('');
-      }
-      if (failed.length < ERRORS_PAGE) return;
-      after = failed.at(-1)?.row_number ?? 0;
+    let piece = '';
+    for await (const { fields, message } of eachFailed(db, id)) {
+      const cells = kept.map((index) => fields[index] ?? '');
+      // Surplus values stay surplus: the row fails again unless it is mended.
+      piece += csvRecord([...cells, message, ...fields.slice(header.length)]);
+      if (piece.length < PIECE_LENGTH) continue;
+      yield piece;
+      piece = '';
     }
+    if (piece !== '') yield piece;
   }
   return pieces();
 }

@@ -78,20 +78,21 @@ function detectDelimiter(head: Buffer, encoding: CsvEncoding, offset: number): s
  * Reads the records of a file.
  * @param open opens the file
  * @param from as a record's `next`
- * @returns the records in groups, blank ones left out
+ * @returns the records in groups, blank ones left out, with the place where to read on after each group
  */
 export async function* readCsv(
   open: OpenFile,
   dialect: CsvDialect,
   from: CsvPosition,
-): AsyncGenerator<CsvRecord[]> {
+): AsyncGenerator<{ records: CsvRecord[]; next: CsvPosition }> {
   const scanner = new CsvScanner({ ...dialect, from });
-  for await (const block of await open(from.offset)) yield scanner.push(block);
-  yield scanner.end();
+  const group = (records: CsvRecord[]) => ({ records, next: scanner.place });
+  for await (const block of await open(from.offset)) yield group(scanner.push(block));
+  yield group(scanner.end());
 }
 
 async function readHeader(open: OpenFile, dialect: CsvDialect, from: CsvPosition): Promise<CsvRecord | null> {
-  for await (const [record] of readCsv(open, dialect, from)) if (record) return record;
+  for await (const { records } of readCsv(open, dialect, from)) if (records[0]) return records[0];
   return null;
 }
 

@@ -121,6 +121,13 @@ export class CsvScanner {
     }
   }
 
+  /** Where the record that is not complete begins: to read on there gives the records after those that were returned. */
+  get place(): CsvPosition {
+    const { recordStart, row, size } = this;
+    const singleLineUntil = Math.max(recordStart, this.singleLineUntil) * size;
+    return { offset: recordStart * size, row, singleLineUntil };
+  }
+
   private taken(): CsvRecord[] {
     const { records } = this;
     this.records = [];

@@ -4,7 +4,7 @@ import type { Import } from '../../../src/features/imports/schema.ts';
 import { forgetImportedContact } from '../../../src/features/imports/service.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { startTestApi, TEST_SECRET, type TestApi } from '../../support/api.ts';
-import { importFile } from '../../support/imports.ts';
+import { importFile, postImport, runToEnd } from '../../support/imports.ts';
 import { addWebhook } from '../../support/webhooks.ts';
 
 let api: TestApi;
@@ -137,6 +137,36 @@ describe('an import of contacts', () => {
       ['a@example.com', false],
       ['b@example.com', true],
     ]);
+  });
+
+  it('keeps each channel of an exported contact as it was', async () => {
+    const header = 'id,uuid,email,phone,subscribed_email,subscribed_phone,list_ids,created_at';
+    const file = `${header}\n1,u,a@x.org,+14155550123,true,false,,\n2,v,b@x.org,+14155550124,false,true,,\n3,w,c@x.org,,true,,,\n`;
+    await importFile(api, { file });
+    expect(await contacts('email_subscribed, phone_subscribed, data')).toEqual([
+      [true, false, {}],
+      [false, true, {}],
+      [true, false, {}],
+    ]);
+    const { rows } = await pool().query<Row>('select channel from opt_outs order by channel');
+    expect(rows).toEqual([{ channel: 'email' }, { channel: 'sms' }]);
+  });
+
+  it('imports the address of a row whose phone number failed an earlier one', async () => {
+    const done = await importFile(api, {
+      file: 'email,phone\na@x.org,+14155550123\nb@x.org,+14155550123\nb@x.org,\n',
+    });
+    expect(countsOf(done)).toEqual([2, 0, 0, 0, 1]);
+  });
+
+  it('waits for the recipient fence before it ends if it opts somebody out', async () => {
+    const { body } = await postImport(api, { file: 'email,subscribed\na@x.org,no\n' });
+    await runToEnd(api, body.id);
+    const { rows } = await pool().query<Row>(
+      `select recipients_changed_at >= (select min(started_at) from imports) as fenced from accounts where id = $1`,
+      [api.accountId],
+    );
+    expect(rows).toEqual([{ fenced: true }]);
   });
 
   it('leaves new contacts unsubscribed with subscribe: false, without an opt-out', async () => {

@@ -1,7 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { failedRecords } from '../../../src/features/imports/model.ts';
+import { advanceImport, chunkRows } from '../../../src/features/imports/run.ts';
 import type { Import } from '../../../src/features/imports/schema.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
-import { importFile } from '../../support/imports.ts';
+import { attendance, importDeps, importFile, postImport, runToEnd } from '../../support/imports.ts';
 import { addWebhook } from '../../support/webhooks.ts';
 
 let api: TestApi;
@@ -118,6 +120,60 @@ describe('an import of a nasty file', () => {
     );
     expect(rows[0]?.sizes[1]).toBe(200);
     expect(Math.max(...(rows[0]?.sizes ?? []))).toBeLessThan(1_000);
+  });
+});
+
+describe('a large import', () => {
+  it('ends when too many rows have failed, and keeps what was imported', async () => {
+    const file = `email\n1@x.org\n${'x\n'.repeat(2_600)}`;
+    const { body } = await postImport(api, { file });
+    const done = await runToEnd(api, body.id, { maxFailedRows: 100 });
+    expect(done).toMatchObject({
+      status: 'failed',
+      total_rows: 2_601,
+      processed_rows: 2_500,
+      created_count: 1,
+    });
+    expect(done.errors[0]).toMatchObject({ row: null, code: 'too_many_errors' });
+  });
+
+  it('of blank lines gives others their turn', async () => {
+    const { body } = await postImport(api, { file: `email\n${'\n'.repeat(4.5 * 1024 * 1024)}1@x.org\n` });
+    const given = { ...importDeps(api), turnMs: 0 };
+    const offsets: number[] = [];
+    for (;;) {
+      const { phase } = await advanceImport(given, body.id, attendance);
+      if (phase === 'done') break;
+      const { rows } = await api.database.pool.query<{ position: { offset: number } | null }>(
+        'select position from imports',
+      );
+      offsets.push(rows[0]?.position?.offset ?? 0);
+    }
+    expect(new Set(offsets).size).toBeGreaterThanOrEqual(3);
+    const { body: done } = await api.request<Import>('GET', `/v1/my/imports/${body.id}`);
+    expect(done).toMatchObject({ status: 'completed', created_count: 1, total_rows: 1 });
+  });
+
+  it('has chunks that are small if each row is much work', () => {
+    const columns = (count: number, length: number) =>
+      Array.from({ length: count }, (_, n) => ({ name: `${n}`, use: { data: 'n'.repeat(length) } }));
+    expect(chunkRows(columns(20, 10), 5)).toBe(2_500);
+    expect(chunkRows(columns(20, 10), 100)).toBe(500);
+    expect(chunkRows(columns(2_000, 200), 0)).toBe(20);
+  });
+
+  it('offers failed rows of many megabytes, each once and in order', async () => {
+    const wide = 'w'.repeat(900_000);
+    const rows = Array.from({ length: 12 }, (_, n) => `bad${n},${wide}`);
+    const done = await importFile(api, { file: `email,note\n${rows.join('\n')}\n${'bad\n'.repeat(120)}` });
+    const { text } = await api.request('GET', `/v1/my/imports/${done.id}/errors`);
+    const lines = text.trimEnd().split('\r\n');
+    expect(lines).toHaveLength(133);
+    expect(lines.slice(1, 13).map((line) => line.slice(0, line.indexOf(',')))).toEqual(
+      rows.map((_, n) => `bad${n}`),
+    );
+    const page = await failedRecords(api.database.pool, done.id, 0, { rows: 1_000, bytes: 1024 * 1024 });
+    expect(page).toHaveLength(2);
   });
 });
 

@@ -108,6 +108,17 @@ describe('POST /imports', () => {
   });
 });
 
+describe('the quota of import files', () => {
+  it('refuses a file while those that wait have reached it', async () => {
+    const { body } = await postImport(api, { file });
+    await pool().query('update imports set file_bytes = 5000::bigint * 1024 * 1024 where id = $1', [body.id]);
+    const response = await postImport(api, { file });
+    expect([response.status, fieldsOf(response)]).toEqual([422, ['file']]);
+    await runToEnd(api, body.id);
+    expect((await postImport(api, { file })).status).toBe(201);
+  });
+});
+
 describe('an import', () => {
   it('is found by id and in lists, with filters', async () => {
     const done = await importFile(api, { file });

@@ -36,7 +36,7 @@ describe('looking through a CSV file', () => {
     expect(facts).toMatchObject({ encoding, delimiter: ',', header: ['email', 'name'], records: 1 });
     if ('problem' in facts) throw new Error(facts.problem);
     const records: CsvRecord[] = [];
-    for await (const group of readCsv(opener(file), facts, facts.body)) records.push(...group);
+    for await (const group of readCsv(opener(file), facts, facts.body)) records.push(...group.records);
     expect(records.map(({ fields }) => fields)).toEqual([['ada@example.com', 'Jörg']]);
   });
 
