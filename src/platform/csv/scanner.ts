@@ -142,8 +142,18 @@ export class CsvScanner {
       else if (this.state === UNQUOTED) this.readUnquoted(data, first, end);
       else if (this.state === QUOTED) this.readQuoted(data, first, end);
       else if (this.state === SKIPPING) this.skipLine(data, first, end);
+      else if (this.position === this.recordStart && data[this.position - first] === LF)
+        this.skipBlankLines(data, first, end);
       else this.step(data[this.position - first] as number);
     }
+  }
+
+  /** Skips empty lines at once: a file may have a billion of them. */
+  private skipBlankLines(data: Uint8Array | Uint16Array, first: number, end: number): void {
+    let at = this.position;
+    while (at < end && data[at - first] === LF) at += 1;
+    this.row += at - this.position;
+    this.position = this.recordStart = this.fieldStart = at;
   }
 
   private step(unit: number): void {
