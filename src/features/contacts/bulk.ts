@@ -338,7 +338,7 @@ async function updateMatches(work: Work, matches: readonly Match[]): Promise<voi
     // A number that replaces another keeps the subscription, whatever the row says.
     const replaces = known.phone !== null && contact.phone !== known.phone;
     if (replaces && !known.phone_subscribed) {
-      channels.created({ email: null, phone: contact.phone, subscribed: false });
+      channels.created({ email: null, phone: contact.phone, subscribed: { email: null, phone: false } });
     }
   }
   await channels.record();

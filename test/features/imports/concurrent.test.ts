@@ -102,7 +102,7 @@ it('goes on with a contact that another transaction creates between its look and
   const contact = (key: string) => ({
     email: { address: key, key },
     ...{ phone: null, firstName: 'Ada', lastName: null, countryCode: null, source: null },
-    ...{ subscribed: null, data: null },
+    ...{ subscribed: { email: null, phone: null }, data: null },
   });
   const deps = importDeps(api);
   const options = { updateExisting: true, subscribe: true, source: 'import' };
