@@ -143,3 +143,11 @@ export function issueMessage(issue: z.core.$ZodRawIssue): string {
       return 'is invalid';
   }
 }
+
+/** A body may have a hundred thousand wrong fields. Reporting them all would take seconds and help no one. */
+const MAX_REPORTED = 100;
+
+/** Whether enough problems are reported. */
+export function isFull(errors: ValidationErrors): boolean {
+  return Object.keys(errors).length >= MAX_REPORTED;
+}

@@ -31,7 +31,7 @@ import { fingerprintOf } from '../src/platform/db/idempotency.ts';
 import { readJson } from '../src/platform/http/body.ts';
 import { exceededBound } from '../src/platform/http/json-shape.ts';
 import { readMultipart } from '../src/platform/http/multipart.ts';
-import { findUnstorable } from '../src/platform/http/storable.ts';
+import { findUnstorable } from '../src/storable.ts';
 import { nearestName } from '../src/nearest-name.ts';
 import { parseWith } from '../src/platform/http/validation.ts';
 import { startTestApi, type TestApi } from './support/api.ts';

@@ -198,6 +198,22 @@ function tooManyErrors(row: ImportRecord, max: number): Failure | null {
   return { code: 'too_many_errors', message: `${row.failed_count} rows failed; the rest was not imported` };
 }
 
+/**
+ * Ends an import whose file was read to its end.
+ * @throws ChangedFile if rows are missing
+ */
+async function endWhenRead(deps: ImportRunDeps, row: ImportRecord): Promise<void> {
+  const last = await readImport(deps.pool, row.id);
+  if (last?.status !== 'processing') return;
+  // Others may have imported the chunks that this process has read in vain.
+  if (processedRows(last) === last.total_rows) {
+    // Also for a process that stopped after its last chunk.
+    await deps.fence.wait(last.account_id);
+    await finish(deps, row.id, null);
+  } else if (last.position?.offset === row.position?.offset)
+    throw new ChangedFile('the rows of the file do not add up');
+}
+
 /** Imports chunks until the turn is over, the file ends, or the import does. */
 async function importChunks(
   deps: ImportRunDeps,
@@ -226,15 +242,7 @@ async function importChunks(
       return;
     }
   }
-  const last = await readImport(deps.pool, row.id);
-  if (last?.status !== 'processing') return;
-  // Others may have imported the chunks that this process has read in vain.
-  if (processedRows(last) === last.total_rows) {
-    // Also for a process that stopped after its last chunk.
-    await deps.fence.wait(last.account_id);
-    await finish(deps, row.id, null);
-  } else if (last.position?.offset === row.position?.offset)
-    throw new ChangedFile('the rows of the file do not add up');
+  await endWhenRead(deps, row);
 }
 
 /**

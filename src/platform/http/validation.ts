@@ -1,19 +1,11 @@
 import type { z } from 'zod';
-import { type ValidationErrors, issueMessage } from '../../errors.ts';
+import { isFull, issueMessage, type ValidationErrors } from '../../errors.ts';
 import { nearestName } from '../../nearest-name.ts';
 
 export type Parsed<T> = { ok: true; value: T } | { ok: false; errors: ValidationErrors };
 
 /** The word for a value in messages about unknown names. */
 export type Part = 'field' | 'query parameter';
-
-/** A body may have a hundred thousand wrong fields. Reporting them all would take seconds and help no one. */
-const MAX_REPORTED = 100;
-
-/** Whether enough problems are reported. */
-export function isFull(errors: ValidationErrors): boolean {
-  return Object.keys(errors).length >= MAX_REPORTED;
-}
 
 const parseOptions = { error: issueMessage };
 

@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { invalid, notFound, type ValidationErrors } from '../../../errors.ts';
+import { invalid, isFull, notFound, type ValidationErrors } from '../../../errors.ts';
 import { DEFAULT_BODY_LIMIT, readBody, readJson } from '../body.ts';
 import type { HttpContext, Middleware } from '../context.ts';
 import { RequestInput, type StoredFile, type UploadedFile } from '../input.ts';
 import { readMultipart, storeMultipart } from '../multipart.ts';
 import type { RouteDefinition } from '../route.ts';
-import { findUnstorable } from '../storable.ts';
-import { isFull, parseWith, withoutReadOnly, type Parsed } from '../validation.ts';
+import { findUnstorable } from '../../../storable.ts';
+import { parseWith, withoutReadOnly, type Parsed } from '../validation.ts';
 
 const noQuery = z.strictObject({});
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,128}$/;

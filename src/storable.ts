@@ -1,5 +1,4 @@
-import type { ValidationErrors } from '../../errors.ts';
-import { isFull } from './validation.ts';
+import { isFull, type ValidationErrors } from './errors.ts';
 
 /** @returns why PostgreSQL cannot store this string as text or jsonb; null if it can */
 function unstorable(text: string): string | null {
