@@ -145,7 +145,7 @@ export function issueMessage(issue: z.core.$ZodRawIssue): string {
 }
 
 /** A body may have a hundred thousand wrong fields. Reporting them all would take seconds and help no one. */
-const MAX_REPORTED = 100;
+export const MAX_REPORTED = 100;
 
 /** Whether enough problems are reported. */
 export function isFull(errors: ValidationErrors): boolean {

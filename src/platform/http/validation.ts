@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { isFull, issueMessage, type ValidationErrors } from '../../errors.ts';
+import { isFull, issueMessage, MAX_REPORTED, type ValidationErrors } from '../../errors.ts';
 import { nearestName } from '../../nearest-name.ts';
 
 export type Parsed<T> = { ok: true; value: T } | { ok: false; errors: ValidationErrors };
