@@ -36,7 +36,7 @@ beforeAll(async () => {
     keyring,
     providers: service.deps,
     settings: emailSettings(),
-    optOut: () => Promise.resolve(),
+    optOut: () => undefined,
   });
   const settings = { ...callbackSettings.sendgrid, base_url: service.baseUrl };
   const kind = requireProviderKind('sendgrid');

@@ -46,7 +46,7 @@ beforeEach(async () => {
     keyring,
     providers: { config: loadConfig({}), pool: test.database.pool, resolver, egress },
     settings: emailSettings(),
-    optOut: () => Promise.resolve(),
+    optOut: () => undefined,
   });
 });
 afterEach(async () => {

@@ -160,6 +160,7 @@ describe('an import of contacts', () => {
   });
 
   it('waits for the recipient fence before it ends if it opts somebody out', async () => {
+    await pool().query('update accounts set recipients_changed_at = null');
     const { body } = await postImport(api, { file: 'email,subscribed\na@x.org,no\n' });
     await runToEnd(api, body.id);
     const { rows } = await pool().query<Row>(
