@@ -10,8 +10,8 @@ const used = (header: string[]) =>
 
 it('imports an exported file of contacts with its fields and data, and nothing else', () => {
   expect(used(contactHeader(['id', 'plan']))).toEqual([
-    ...['email', 'phone', 'first_name', 'last_name', 'country_code', 'source', 'subscribed'],
-    ...['data.id', 'data.plan'],
+    ...['email', 'phone', 'first_name', 'last_name', 'country_code', 'source'],
+    ...['subscribed_email', 'subscribed_phone', 'data.id', 'data.plan'],
   ]);
 });
 
