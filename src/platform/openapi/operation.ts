@@ -43,7 +43,8 @@ function multipartSchema(route: RouteDefinition, fields: JsonObject): JsonObject
   const { properties = {}, required = [] } = fields as { properties?: JsonObject; required?: string[] };
   const file = {
     type: 'string',
-    minLength: 1,
+    // What streams in may be empty: it is judged by what reads it.
+    ...(multipart.sink ? {} : { minLength: 1 }),
     contentMediaType: 'application/octet-stream',
     description: `The file, of at most ${multipart.maxFileBytes} bytes.`,
   };

@@ -11,6 +11,7 @@ const run = promisify(execFile);
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
 const requirements = join(folder, 'requirements.txt');
+const configFile = join(folder, 'schemathesis.toml');
 const INSTALL_TIMEOUT_MS = 600_000;
 
 function runs(program: string): Promise<boolean> {
@@ -95,6 +96,8 @@ export async function runSchemathesis(
   const options = [
     ...[
       '--no-color',
+      '--config-file',
+      configFile,
       'run',
       `${existing.url}/openapi.json`,
       '--header',
