@@ -4,15 +4,11 @@ import {
   watchDomainType,
   type WatchDomainInput,
 } from '../../../workflows/domains/contract.ts';
-import type { WorkflowSource } from '../../platform/outbox/expected-workflows.ts';
+import { type RowOfWorkflow, workflowsOfTable } from '../../platform/outbox/expected-workflows.ts';
 import type { OutboxEntry, WorkflowStart } from '../../platform/temporal/contract.ts';
 
 /** The domain that a workflow watches. */
-export interface WatchedDomain {
-  id: number;
-  accountId: number;
-  brandId: number;
-}
+export type WatchedDomain = RowOfWorkflow;
 
 /** Describes the workflow `domain/<id>`, so that it can be started from the row alone. */
 export function watchStart({ id, accountId, brandId }: WatchedDomain): WorkflowStart {
@@ -33,28 +29,8 @@ export function watchWake(domain: WatchedDomain): OutboxEntry {
 }
 
 /** Every domain needs its workflow `domain/<id>`. */
-export const domainSource: WorkflowSource = {
+export const domainSource = workflowsOfTable<WatchedDomain>({
   name: 'domain',
-  async overdue(client, asOf, limit) {
-    const { rows } = await client.query<WatchedDomain>(
-      `select id, account_id as "accountId", brand_id as "brandId" from domains
-       where engine_expected_by <= $1 order by engine_expected_by limit $2`,
-      [asOf, limit],
-    );
-    return rows.map((row) => ({ rowId: row.id, start: watchStart(row) }));
-  },
-  async postpone(client, rowIds, until) {
-    await client.query(
-      'update domains set engine_expected_by = $2 where id = any($1::bigint[]) and engine_expected_by < $2',
-      [rowIds, until],
-    );
-  },
-  async expectNow(client, asOf, limit) {
-    const { rowCount } = await client.query(
-      `update domains set engine_expected_by = $1 where id = any (array(
-         select id from domains where engine_expected_by > $1 limit $2))`,
-      [asOf, limit],
-    );
-    return rowCount ?? 0;
-  },
-};
+  table: 'domains',
+  start: watchStart,
+});

@@ -4,14 +4,11 @@ import {
   runExportType,
   type RunExportInput,
 } from '../../../workflows/exports/contract.ts';
-import type { WorkflowSource } from '../../platform/outbox/expected-workflows.ts';
+import { type RowOfWorkflow, workflowsOfTable } from '../../platform/outbox/expected-workflows.ts';
 import type { OutboxEntry, WorkflowStart } from '../../platform/temporal/contract.ts';
 
 /** The export that a workflow writes. */
-export interface StartedExport {
-  id: number;
-  accountId: number;
-  brandId: number;
+export interface StartedExport extends RowOfWorkflow {
   resource: string;
 }
 
@@ -34,28 +31,9 @@ export function exportWake(id: number): OutboxEntry {
 }
 
 /** An export needs its workflow `export/<id>` until it has ended. */
-export const exportSource: WorkflowSource = {
+export const exportSource = workflowsOfTable<StartedExport>({
   name: 'export',
-  async overdue(client, asOf, limit) {
-    const { rows } = await client.query<StartedExport>(
-      `select id, account_id as "accountId", brand_id as "brandId", resource from exports
-       where engine_expected_by <= $1 order by engine_expected_by limit $2`,
-      [asOf, limit],
-    );
-    return rows.map((row) => ({ rowId: row.id, start: exportStart(row) }));
-  },
-  async postpone(client, rowIds, until) {
-    await client.query(
-      'update exports set engine_expected_by = $2 where id = any($1::bigint[]) and engine_expected_by < $2',
-      [rowIds, until],
-    );
-  },
-  async expectNow(client, asOf, limit) {
-    const { rowCount } = await client.query(
-      `update exports set engine_expected_by = $1 where id = any (array(
-         select id from exports where engine_expected_by > $1 limit $2))`,
-      [asOf, limit],
-    );
-    return rowCount ?? 0;
-  },
-};
+  table: 'exports',
+  columns: ['resource'],
+  start: exportStart,
+});

@@ -4,14 +4,11 @@ import {
   runImportType,
   type RunImportInput,
 } from '../../../workflows/imports/contract.ts';
-import type { WorkflowSource } from '../../platform/outbox/expected-workflows.ts';
+import { type RowOfWorkflow, workflowsOfTable } from '../../platform/outbox/expected-workflows.ts';
 import type { OutboxEntry, WorkflowStart } from '../../platform/temporal/contract.ts';
 
 /** An import that needs its workflow. */
-export interface RunningImport {
-  id: number;
-  accountId: number;
-  brandId: number;
+export interface RunningImport extends RowOfWorkflow {
   resource: string;
 }
 
@@ -34,28 +31,9 @@ export function importWake(running: RunningImport): OutboxEntry {
 }
 
 /** Every import needs its workflow `import/<id>` until it has ended and its file is gone. */
-export const importSource: WorkflowSource = {
+export const importSource = workflowsOfTable<RunningImport>({
   name: 'import',
-  async overdue(client, asOf, limit) {
-    const { rows } = await client.query<RunningImport>(
-      `select id, account_id as "accountId", brand_id as "brandId", resource from imports
-       where engine_expected_by <= $1 order by engine_expected_by limit $2`,
-      [asOf, limit],
-    );
-    return rows.map((row) => ({ rowId: row.id, start: importStart(row) }));
-  },
-  async postpone(client, rowIds, until) {
-    await client.query(
-      'update imports set engine_expected_by = $2 where id = any($1::bigint[]) and engine_expected_by < $2',
-      [rowIds, until],
-    );
-  },
-  async expectNow(client, asOf, limit) {
-    const { rowCount } = await client.query(
-      `update imports set engine_expected_by = $1 where id = any (array(
-         select id from imports where engine_expected_by > $1 limit $2))`,
-      [asOf, limit],
-    );
-    return rowCount ?? 0;
-  },
-};
+  table: 'imports',
+  columns: ['resource'],
+  start: importStart,
+});

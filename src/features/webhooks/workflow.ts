@@ -6,18 +6,14 @@ import {
 } from '../../../workflows/webhooks/contract.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
-import type { WorkflowSource } from '../../platform/outbox/expected-workflows.ts';
+import { type RowOfWorkflow, workflowsOfTable } from '../../platform/outbox/expected-workflows.ts';
 import type { OutboxEntry, WorkflowStart } from '../../platform/temporal/contract.ts';
 
 /** How late a workflow may be before the reconciler checks that it is running. */
 export const ENGINE_GRACE_MS = 60_000;
 
 /** The webhook that a recovery workflow works for. */
-export interface RecoveredWebhook {
-  id: number;
-  accountId: number;
-  brandId: number;
-}
+export type RecoveredWebhook = RowOfWorkflow;
 
 /** Describes the workflow `webhook/<id>`, so that it can be started from the row alone. */
 export function recoveryStart({ id, accountId, brandId }: RecoveredWebhook): WorkflowStart {
@@ -53,29 +49,9 @@ export async function wakeRecoveryNow(trx: Queryable, webhook: RecoveredWebhook)
 }
 
 /** Every armed webhook needs its workflow `webhook/<id>`. */
-export const webhookSource: WorkflowSource = {
+export const webhookSource = workflowsOfTable<RecoveredWebhook>({
   name: 'webhook',
-  async overdue(client, asOf, limit) {
-    const { rows } = await client.query<RecoveredWebhook>(
-      `select id, account_id as "accountId", brand_id as "brandId" from webhooks
-       where recovery_armed and engine_expected_by <= $1 order by engine_expected_by limit $2`,
-      [asOf, limit],
-    );
-    return rows.map((row) => ({ rowId: row.id, start: recoveryStart(row) }));
-  },
-  async postpone(client, rowIds, until) {
-    await client.query(
-      `update webhooks set engine_expected_by = $2
-       where id = any($1::bigint[]) and recovery_armed and engine_expected_by < $2`,
-      [rowIds, until],
-    );
-  },
-  async expectNow(client, asOf, limit) {
-    const { rowCount } = await client.query(
-      `update webhooks set engine_expected_by = $1 where id = any (array(
-         select id from webhooks where recovery_armed and engine_expected_by > $1 limit $2))`,
-      [asOf, limit],
-    );
-    return rowCount ?? 0;
-  },
-};
+  table: 'webhooks',
+  needed: 'recovery_armed',
+  start: recoveryStart,
+});

@@ -24,3 +24,53 @@ export interface WorkflowSource {
    */
   expectNow(client: Queryable, asOf: Date, limit: number): Promise<number>;
 }
+
+/** The columns by which a workflow is started from its row. */
+export interface RowOfWorkflow {
+  id: number;
+  accountId: number;
+  brandId: number;
+}
+
+export interface TableOfWorkflows<Row extends RowOfWorkflow> {
+  name: string;
+  /** Has the columns `id`, `account_id`, `brand_id` and `engine_expected_by`, which is null for rows that are final. */
+  table: string;
+  /** Further columns of `Row`. */
+  columns?: readonly Exclude<keyof Row & string, keyof RowOfWorkflow>[];
+  /** SQL condition of the rows that need a workflow; all by default. */
+  needed?: string;
+  start: (row: Row) => WorkflowStart;
+}
+
+/** The workflows of a table with one workflow for each row. */
+export function workflowsOfTable<Row extends RowOfWorkflow>(of: TableOfWorkflows<Row>): WorkflowSource {
+  const { name, table, needed = 'true', start } = of;
+  const columns = ['id', 'account_id as "accountId"', 'brand_id as "brandId"', ...(of.columns ?? [])];
+  return {
+    name,
+    async overdue(client, asOf, limit) {
+      const { rows } = await client.query<Row>(
+        `select ${columns.join(', ')} from ${table}
+         where ${needed} and engine_expected_by <= $1 order by engine_expected_by limit $2`,
+        [asOf, limit],
+      );
+      return rows.map((row) => ({ rowId: row.id, start: start(row) }));
+    },
+    async postpone(client, rowIds, until) {
+      await client.query(
+        `update ${table} set engine_expected_by = $2
+         where id = any($1::bigint[]) and ${needed} and engine_expected_by < $2`,
+        [rowIds, until],
+      );
+    },
+    async expectNow(client, asOf, limit) {
+      const { rowCount } = await client.query(
+        `update ${table} set engine_expected_by = $1 where id = any (array(
+           select id from ${table} where ${needed} and engine_expected_by > $1 limit $2))`,
+        [asOf, limit],
+      );
+      return rowCount ?? 0;
+    },
+  };
+}
