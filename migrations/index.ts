@@ -27,6 +27,8 @@ import * as imports from './0029_imports.ts';
 import * as providerRegistrations from './0030_provider_registrations.ts';
 import * as exports from './0032_exports.ts';
 import * as contactTags from './0033_contact_tags.ts';
+import * as templates from './0034_templates.ts';
+import * as campaigns from './0035_campaigns.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -59,4 +61,6 @@ export const migrations = [
   providerRegistrations,
   exports,
   contactTags,
+  templates,
+  campaigns,
 ];
