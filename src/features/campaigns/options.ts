@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { oneLine } from '../../one-line.ts';
+import { MAX_ID } from '../../platform/db/paging.ts';
+
+const MAX_PER_MINUTE = 1_000_000;
+const MAX_VARIANTS = 5;
+const MAX_SUBJECT = 998;
+const MAX_UTM = 255;
+const MIN_TEST_SECONDS = 60;
+const MAX_TEST_SECONDS = 7 * 24 * 60 * 60;
+
+const variant = z.strictObject({
+  subject: oneLine(MAX_SUBJECT)
+    .min(1)
+    .optional()
+    .meta({ description: 'The content of the campaign, with this subject.' }),
+  template_id: z.int().min(1).max(MAX_ID).optional().meta({ description: 'A template of the brand.' }),
+  weight: z.int().min(1).max(100).meta({ description: 'Percent of the audience.' }),
+});
+
+export const abBases = ['opens', 'clicks'] as const;
+
+const ab = z
+  .strictObject({
+    variants: z.array(variant).min(2).max(MAX_VARIANTS),
+    by: z.enum(abBases).default('opens').meta({ description: 'What decides: opens or clicks by people.' }),
+    after_seconds: z
+      .int()
+      .min(MIN_TEST_SECONDS)
+      .max(MAX_TEST_SECONDS)
+      .default(4 * 60 * 60)
+      .meta({
+        description: 'How long the test runs after its last message before the rest gets the winner.',
+      }),
+  })
+  .superRefine(({ variants }, context) => {
+    for (const [index, { subject, template_id: templateId }] of variants.entries()) {
+      if ((subject === undefined) !== (templateId === undefined)) continue;
+      context.addIssue({
+        code: 'custom',
+        path: ['variants', index],
+        message: 'must have either a subject or a template_id',
+      });
+    }
+    const total = variants.reduce((sum, { weight }) => sum + weight, 0);
+    if (total <= 100) return;
+    context.addIssue({ code: 'custom', path: ['variants'], message: 'have more than 100 percent together' });
+  });
+
+/** `data.options` of a campaign. */
+export const campaignOptions = z.strictObject({
+  throttle_per_minute: z.int().min(1).max(MAX_PER_MINUTE).nullish().meta({
+    description: 'At most this many messages a minute.',
+  }),
+  send_at_local_time: z.boolean().nullish().meta({
+    description: 'The clock time of `scheduled_at` is that of each recipient.',
+  }),
+  utm: z
+    .strictObject({
+      source: oneLine(MAX_UTM).min(1).nullish(),
+      medium: oneLine(MAX_UTM).min(1).nullish(),
+      campaign: oneLine(MAX_UTM).min(1).nullish(),
+    })
+    .nullish()
+    .meta({
+      description: 'Added to links as `utm_source`, `utm_medium` and `utm_campaign`, unless they have them.',
+    }),
+  ab: ab.nullish().meta({
+    description: 'Sends several variants. If their weights are below 100 in all, the rest gets the winner.',
+  }),
+});
+
+/** As stored in `campaigns.options`. */
+export type CampaignOptions = z.output<typeof campaignOptions>;
