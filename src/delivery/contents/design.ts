@@ -1,0 +1,76 @@
+/** A design: sections and a theme. Its schema is that of the API. */
+import { z } from 'zod';
+
+const MAX_SECTIONS = 100;
+const MAX_HTML = 100_000;
+const MAX_DESIGN_BYTES = 512 * 1024;
+
+/** Values that cannot leave a style or an attribute. */
+export const COLOR = /^(#[0-9a-fA-F]{3}|#[0-9a-fA-F]{6}|[a-zA-Z]{3,20})$/;
+export const FONT = /^[\p{L}\p{N} ,'_-]{1,200}$/u;
+export const PADDING = /^[0-9]{1,3}(px)?( [0-9]{1,3}(px)?){0,3}$/;
+
+const color = z.string().regex(COLOR, 'must be a color such as #1a2b3c');
+const font = z.string().regex(FONT, 'must be a list of font names');
+const html = z.string().max(MAX_HTML);
+const label = z.string().max(2_000);
+/** A URL may be Liquid, so that only the rendered one can be checked. */
+const url = z.string().max(2_000);
+
+const styles = z.strictObject({
+  background_color: color.optional(),
+  padding: z.string().regex(PADDING, 'must be one to four lengths such as 10px 25px').optional(),
+  align: z.enum(['left', 'center', 'right']).optional(),
+});
+
+function section<Type extends string, Props extends z.ZodType>(type: Type, props: Props) {
+  return z.strictObject({ type: z.literal(type), props, styles: styles.optional() });
+}
+
+const link = z.strictObject({ url, icon: label.optional(), title: label.optional() });
+
+const plainSections = [
+  section('header', z.strictObject({ logo_url: url.optional(), title: label.optional() }).default({})),
+  section('text', z.strictObject({ html })),
+  section('image', z.strictObject({ src: url, alt: label.optional(), href: url.optional() })),
+  section('button', z.strictObject({ label, href: url })),
+  section('divider', z.strictObject({}).default({})),
+  section('spacer', z.strictObject({ height: z.int().min(1).max(500).default(20) }).default({ height: 20 })),
+  section('social', z.strictObject({ links: z.array(link).max(20).optional() }).default({})),
+  section('html', z.strictObject({ html })),
+  section('footer', z.strictObject({ html: html.optional() }).default({})),
+] as const;
+
+const plainSection = z.discriminatedUnion('type', plainSections);
+const column = z.strictObject({ sections: z.array(plainSection).max(20) });
+
+const designSection = z.discriminatedUnion('type', [
+  ...plainSections,
+  section('columns', z.strictObject({ columns: z.array(column).min(2).max(4) })),
+]);
+
+export const designTheme = z.strictObject({
+  brand_color: color.optional(),
+  bg_color: color.optional(),
+  text_color: color.optional(),
+  font_body: font.optional(),
+  font_heading: font.optional(),
+  logo_url: url.optional(),
+});
+
+/** `design` of a template. */
+export const designSchema = z
+  .strictObject({
+    sections: z.array(designSection).max(MAX_SECTIONS).default([]),
+    theme: designTheme.default({}),
+  })
+  .refine(
+    (design) => Buffer.byteLength(JSON.stringify(design)) <= MAX_DESIGN_BYTES,
+    'must have at most 512 KB',
+  )
+  .meta({ id: 'Design' });
+
+export type Design = z.infer<typeof designSchema>;
+export type DesignSection = Design['sections'][number];
+export type PlainSection = z.infer<typeof plainSection>;
+export type DesignTheme = Design['theme'];
