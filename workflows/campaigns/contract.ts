@@ -1,0 +1,80 @@
+/** One campaign, from its send to its end. This file imports nothing. */
+export const campaignType = 'campaign';
+
+export interface CampaignInput {
+  schema: 1;
+  campaignId: number;
+  accountId: number;
+}
+
+export function campaignWorkflowId(campaignId: number): string {
+  return `campaign/${campaignId}`;
+}
+
+/** Signals, without arguments. */
+export const campaignSignals = {
+  /** From Carillon: read the row again, it was changed. */
+  wake: 'wake',
+  /** From an operator, like the requests of the API with these names. What the row does not allow is ignored. */
+  pause: 'pause',
+  resume: 'resume',
+  cancel: 'cancel',
+} as const;
+
+export type OperatorSignal = 'pause' | 'resume' | 'cancel';
+
+/** Queries. */
+export const campaignQueries = { state: 'state' } as const;
+
+/** Counts of recipients. The others add up to `audience`. */
+export interface CampaignTally {
+  audience: number;
+  sent: number;
+  failed: number;
+  skipped: number;
+  unknown: number;
+  canceled: number;
+  remaining: number;
+}
+
+/** What the campaign does and waits for, as the query and the current details show it. */
+export interface CampaignState {
+  /** Of the row, as a client sees it. */
+  status: 'draft' | 'active' | 'paused' | 'completed';
+  phase: 'draft' | 'waiting' | 'snapshot' | 'sending' | 'done';
+  /** Name and audience, such as `Campaign 42 'Spring sale' → list 7`. */
+  title: string;
+  /** Contacts who are looked at for the snapshot: the last, and the highest of all. */
+  cursor: number;
+  maxContactId: number | null;
+  counts: CampaignTally;
+  /** Why nothing is sent now, such as `schedule`, `approval`, `allowance`, `throttle` or `pause`; null: it sends. */
+  waitingFor: string | null;
+  /** Until when, in ISO 8601, if that is known. */
+  until: string | null;
+  outcome: string | null;
+}
+
+/** What an activity has found, and what follows. */
+export interface CampaignStep {
+  /**
+   * `wait`: for a signal, or until `until`. `snapshot`: write recipients. `watch`: stay while they are sent to.
+   * `finish`: nothing is sent any more. `done`: the row needs no workflow.
+   */
+  next: 'wait' | 'snapshot' | 'watch' | 'finish' | 'done';
+  state: CampaignState;
+}
+
+/** `asOf` is the workflow's time at the call, in ISO 8601. */
+export interface CampaignActivities {
+  /** Reads the row, and begins the snapshot if it is time. */
+  lookAtCampaign(campaignId: number, asOf: string): Promise<CampaignStep>;
+  /** Does what an operator has asked for by a signal, if the row allows it. */
+  changeCampaign(campaignId: number, change: OperatorSignal, asOf: string): Promise<void>;
+  /** Writes recipients, for up to ten minutes, and watches the stop thresholds meanwhile. */
+  snapshotCampaign(campaignId: number, asOf: string): Promise<CampaignStep>;
+  /** Watches a campaign that is sent, for up to ten minutes: thresholds, throttle, A/B test, end. */
+  watchCampaign(campaignId: number, asOf: string): Promise<CampaignStep>;
+  /** Cancels a page of what was not sent, or completes the campaign. */
+  finishCampaign(campaignId: number, asOf: string): Promise<CampaignStep>;
+}
