@@ -73,6 +73,7 @@ export class CampaignModel extends TenantModel {
     'trigger_updated_at',
     'audience',
     'version_ids',
+    'variant_template_ids',
     'from_address',
     'reply_to',
     'domain_id',
@@ -118,6 +119,8 @@ export class CampaignModel extends TenantModel {
   declare audience: PinnedAudience | null;
   /** By variant. */
   declare version_ids: number[];
+  /** By variant. */
+  declare variant_template_ids: number[];
   declare from_address: string | null;
   declare reply_to: string | null;
   declare domain_id: number | null;
