@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import { invalid } from '../../errors.ts';
+import { invalid, notFound } from '../../errors.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
-import type { AccountScope } from '../../platform/db/model.ts';
+import type { AccountScope, BrandScope } from '../../platform/db/model.ts';
 import { type Queryable, inTransaction } from '../../platform/db/queryable.ts';
 import { uploadUrl, type ImageReferences } from '../uploads/service.ts';
 import { findBrand, findFirstBrandId, insertBrand, isComplete, updateBrand, type BrandRow } from './model.ts';
@@ -77,6 +77,19 @@ export function createBrandService(deps: { pool: pg.Pool; images: ImageReference
         return brand;
       });
     },
+  };
+}
+
+/**
+ * Returns a function that reads a brand, presented.
+ * @throws AppError not_found if the account has no such brand
+ */
+export function createBrandReader(db: Queryable, images: ImageReferences) {
+  const present = createBrandPresenter(images);
+  return async (scope: BrandScope, publicUrl: string): Promise<Brand> => {
+    const brand = await findBrand(db, scope, scope.brandId);
+    if (!brand) throw notFound('brand');
+    return present(brand, publicUrl);
   };
 }
 

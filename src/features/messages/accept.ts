@@ -16,7 +16,7 @@ import { createIdAllocator } from '../../platform/db/id-allocator.ts';
 import { IDEMPOTENCY_DAYS, keySpace, requireSameFingerprint } from '../../platform/db/idempotency.ts';
 import { isConnectionError, type Queryable } from '../../platform/db/queryable.ts';
 import type { MessageDraft } from './draft.ts';
-import { testEvents, testOutcome } from './test-key.ts';
+import { testEvents, testOutcome } from '../../delivery/test-messages.ts';
 
 export const MESSAGES_ENDPOINT = 'POST /v1/my/messages';
 const LIVE_KEYS = keySpace(MESSAGES_ENDPOINT, false);

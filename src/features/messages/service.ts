@@ -25,7 +25,7 @@ import {
   presentNewMessage,
 } from './presenter.ts';
 import { findMessages } from './scan.ts';
-import { requireTestCapacity } from './test-key.ts';
+import { requireTestCapacity } from '../../delivery/test-messages.ts';
 import type { ListMessagesQuery, SendMessageBody } from './schema.ts';
 
 export { highestMessageId, scanMessages } from './scan.ts';

@@ -1,6 +1,6 @@
-import type { Addition, NewMessage } from '../../delivery/write-messages.ts';
-import { AppError } from '../../errors.ts';
-import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Addition, NewMessage } from './write-messages.ts';
+import { AppError } from '../errors.ts';
+import type { Queryable } from '../platform/db/queryable.ts';
 
 /** What a test key's message is written with instead of a queue row: its final state and its events. */
 type TestOutcome = Partial<NewMessage> & Pick<NewMessage, 'status'> & { events: string[] };

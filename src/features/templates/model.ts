@@ -1,0 +1,289 @@
+import { fn, type ModelObject } from 'objection';
+import type { Design } from '../../delivery/contents/design.ts';
+import type { Channel } from '../../delivery/message.ts';
+import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
+import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { ListTemplatesQuery } from './schema.ts';
+
+export class TemplateModel extends TenantModel {
+  static override readonly tableName = 'templates';
+  static override readonly jsonColumns = ['design', 'variables'];
+  static override readonly columns = [
+    'id',
+    'account_id',
+    'brand_id',
+    'channel',
+    'campaign_id',
+    'flow_id',
+    'action_id',
+    'name',
+    'subject',
+    'preheader',
+    'body',
+    'design',
+    'content_from',
+    'from_name',
+    'from_email',
+    'reply_to',
+    'variables',
+    'version_id',
+    'created_at',
+    'updated_at',
+  ];
+  declare account_id: number;
+  declare brand_id: number;
+  declare channel: Channel;
+  declare campaign_id: number | null;
+  declare flow_id: number | null;
+  declare action_id: number | null;
+  declare name: string | null;
+  declare subject: string | null;
+  declare preheader: string | null;
+  declare body: string | null;
+  declare design: Design | null;
+  declare content_from: 'body' | 'design';
+  declare from_name: string | null;
+  declare from_email: string | null;
+  declare reply_to: string | null;
+  declare variables: Record<string, unknown>;
+  declare version_id: number | null;
+  declare removed_at: Date | null;
+  declare created_at: Date;
+  declare updated_at: Date;
+}
+/** A row of `templates`. */
+export type TemplateRow = Omit<ModelObject<TemplateModel>, 'removed_at'>;
+
+/** The columns that a writer gives. */
+export type TemplateValues = Pick<
+  TemplateRow,
+  | 'name'
+  | 'subject'
+  | 'preheader'
+  | 'body'
+  | 'design'
+  | 'content_from'
+  | 'from_name'
+  | 'from_email'
+  | 'reply_to'
+  | 'variables'
+>;
+
+/** What a template is the content of; all null: a template of the brand. */
+export type OwnerColumns = Pick<TemplateRow, 'campaign_id' | 'flow_id' | 'action_id'>;
+
+export async function insertTemplate(
+  db: Queryable,
+  { accountId: account_id, brandId: brand_id }: BrandScope,
+  owner: OwnerColumns,
+  values: TemplateValues & Pick<TemplateRow, 'channel'>,
+): Promise<TemplateRow> {
+  return TemplateModel.on(db)
+    .insert({ account_id, brand_id, ...owner, ...values })
+    .returning(TemplateModel.columns);
+}
+
+/** @returns null if the brand has no such template */
+export async function findTemplate(
+  db: Queryable,
+  scope: BrandScope,
+  id: number,
+): Promise<TemplateRow | null> {
+  const [row] = await TemplateModel.ofBrand(db, scope)
+    .where('id', id)
+    .whereNull('removed_at')
+    .select(TemplateModel.columns);
+  return row ?? null;
+}
+
+/** Finds a template, and keeps others from changing it until the transaction ends. */
+export async function lockTemplate(
+  trx: Queryable,
+  scope: BrandScope,
+  id: number,
+): Promise<TemplateRow | null> {
+  const [row] = await TemplateModel.ofBrand(trx, scope)
+    .where('id', id)
+    .whereNull('removed_at')
+    .select(TemplateModel.columns)
+    .forNoKeyUpdate();
+  return row ?? null;
+}
+
+/** Finds the first template of an owner under a lock. @returns null if the owner has none */
+export async function lockOwnTemplate(
+  trx: Queryable,
+  scope: BrandScope,
+  owner: OwnerColumns,
+): Promise<TemplateRow | null> {
+  const [row] = await TemplateModel.ofBrand(trx, scope)
+    .where(owner)
+    .whereNull('removed_at')
+    .orderBy('id')
+    .limit(1)
+    .select(TemplateModel.columns)
+    .forNoKeyUpdate();
+  return row ?? null;
+}
+
+/** Changes a template of the brand that is locked. Its content has no version until it is compiled again. */
+export async function updateTemplate(
+  trx: Queryable,
+  scope: BrandScope,
+  id: number,
+  values: Partial<TemplateValues>,
+): Promise<TemplateRow> {
+  const [row] = await TemplateModel.ofBrand(trx, scope)
+    .where('id', id)
+    .patch({ ...values, version_id: null, updated_at: fn.now() })
+    .returning(TemplateModel.columns);
+  return row as TemplateRow;
+}
+
+/** Hides a template. Its versions stay for the messages that were made from them. */
+export async function hideTemplate(trx: Queryable, scope: BrandScope, id: number): Promise<void> {
+  await TemplateModel.ofBrand(trx, scope).where('id', id).patch({ removed_at: fn.now() });
+}
+
+/** Bytes of the bodies on one page of a list. */
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+
+function filtersSql(query: ListTemplatesQuery, values: unknown[]): string {
+  const equal = (column: string, value: unknown) => {
+    if (value === undefined) return [];
+    values.push(value);
+    return [`${column} = $${values.length}`];
+  };
+  const owned = query.owner === 'all' || query.campaign_id !== undefined || query.flow_id !== undefined;
+  const conditions = [
+    ...(owned ? [] : ['t.campaign_id is null and t.flow_id is null']),
+    ...equal('t.name', query.name),
+    ...equal('t.channel', query.channel),
+    ...equal('t.campaign_id', query.campaign_id),
+    ...equal('t.flow_id', query.flow_id),
+  ];
+  for (const [operator, time] of [
+    ['>', query.created_after],
+    ['<', query.created_before],
+  ] as const) {
+    if (time === undefined) continue;
+    values.push(time);
+    conditions.push(`t.created_at ${operator} $${values.length}`);
+  }
+  return conditions.map((condition) => ` and ${condition}`).join('');
+}
+
+/** Newest first, without designs. A page ends early before its bodies become too large. */
+export async function findTemplates(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  query: ListTemplatesQuery,
+  page: Page,
+): Promise<{ rows: Omit<TemplateRow, 'design'>[]; count: RowCount }> {
+  const values: unknown[] = [accountId, brandId];
+  const source = `templates t where t.account_id = $1 and t.brand_id = $2 and t.removed_at is null${filtersSql(query, values)}`;
+  const below = page.after === null ? '' : `and t.id < ${page.after}`;
+  const columns = TemplateModel.columns.filter((name) => name !== 'design').map((name) => `t.${name}`);
+  const [{ rows }, count] = await Promise.all([
+    db.query<Omit<TemplateRow, 'design'> & { asked: number }>(
+      `select ${columns.join(', ')}, l.asked from (
+         select id, sum(bytes) over (order by id desc) - bytes as bytes_before, count(*) over () as asked from (
+           select t.id, coalesce(octet_length(t.body), 0) as bytes from ${source} ${below}
+           order by t.id desc limit ${page.limit} offset ${page.offset}) page) l
+       join templates t on t.id = l.id
+       where l.bytes_before < ${MAX_PAGE_BYTES} order by t.id desc`,
+      values,
+    ),
+    countRows(db, source, values),
+  ]);
+  const last = rows.at(-1);
+  const isCut = last !== undefined && rows.length < last.asked;
+  return { rows, count: isCut ? { ...count, continueAfter: last.id } : count };
+}
+
+/** A row of `template_versions`. */
+export interface VersionRow {
+  id: number;
+  template_id: number;
+  account_id: number;
+  brand_id: number;
+  channel: Channel;
+  subject: string | null;
+  preheader: string | null;
+  html: string | null;
+  text: string | null;
+  paths: string[];
+  segments: number | null;
+  from_name: string | null;
+  from_email: string | null;
+  reply_to: string | null;
+  created_at: Date;
+}
+
+const VERSION_COLUMNS = `id, template_id, account_id, brand_id, channel, subject, preheader, html, text, paths, segments,
+  from_name, from_email, reply_to, created_at`;
+
+/** @returns null if there is no version of this content yet */
+export async function findVersionOf(
+  db: Queryable,
+  templateId: number,
+  contentHash: Buffer,
+): Promise<VersionRow | null> {
+  const { rows } = await db.query<VersionRow>({
+    name: 'version_of_content',
+    text: `select ${VERSION_COLUMNS} from template_versions where template_id = $1 and content_hash = $2`,
+    values: [templateId, contentHash],
+  });
+  return rows[0] ?? null;
+}
+
+/** Inserts a version unless another process has just inserted it. @returns the version */
+export async function keepVersion(
+  db: Queryable,
+  version: Omit<VersionRow, 'id' | 'created_at'>,
+  contentHash: Buffer,
+): Promise<VersionRow> {
+  const { rows } = await db.query<VersionRow>(
+    `insert into template_versions (template_id, account_id, brand_id, channel, content_hash, subject, preheader, html,
+       text, paths, segments, from_name, from_email, reply_to)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+     on conflict (template_id, content_hash) do nothing returning ${VERSION_COLUMNS}`,
+    [
+      version.template_id,
+      version.account_id,
+      version.brand_id,
+      version.channel,
+      contentHash,
+      version.subject,
+      version.preheader,
+      version.html,
+      version.text,
+      version.paths,
+      version.segments,
+      version.from_name,
+      version.from_email,
+      version.reply_to,
+    ],
+  );
+  return rows[0] ?? ((await findVersionOf(db, version.template_id, contentHash)) as VersionRow);
+}
+
+/** Newest first. */
+export async function findVersions(
+  db: Queryable,
+  templateId: number,
+  page: Page,
+): Promise<{ rows: VersionRow[]; count: RowCount }> {
+  const below = page.after === null ? '' : `and v.id < ${page.after}`;
+  const source = 'template_versions v where v.template_id = $1';
+  const [{ rows }, count] = await Promise.all([
+    db.query<VersionRow>(
+      `select ${VERSION_COLUMNS} from ${source} ${below}
+       order by v.id desc limit ${page.limit} offset ${page.offset}`,
+      [templateId],
+    ),
+    countRows(db, source, [templateId]),
+  ]);
+  return { rows, count };
+}

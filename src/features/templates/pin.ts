@@ -1,0 +1,141 @@
+import type pg from 'pg';
+import type {
+  ContentEngine,
+  ContentSource,
+  Problem,
+  VersionContent,
+} from '../../delivery/contents/content.ts';
+import { notFound } from '../../errors.ts';
+import { fingerprintOf } from '../../platform/db/idempotency.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Brand } from '../brands/schema.ts';
+import type { BrandOf } from './brand-parts.ts';
+import { findTemplate, findVersionOf, keepVersion, type TemplateRow, type VersionRow } from './model.ts';
+
+/** Raise it when the same content compiles to something else: versions are then made again. */
+const COMPILER_VERSION = 1;
+
+export interface TemplateDeps {
+  pool: pg.Pool;
+  contents: ContentEngine;
+  brandOf: BrandOf;
+}
+
+/** A template that was compiled, or why it cannot be. */
+export type Pinned =
+  | { versionId: number; version: VersionContent; problems: Problem[] }
+  | { versionId: null; version: null; problems: Problem[] };
+
+type Written = Pick<
+  TemplateRow,
+  'channel' | 'subject' | 'preheader' | 'body' | 'design' | 'content_from' | 'campaign_id' | 'flow_id'
+>;
+
+/** The footer of a template: that of campaigns and flows, or none for transactional mail. */
+export function footerOf({ campaign_id, flow_id }: Pick<Written, 'campaign_id' | 'flow_id'>) {
+  return campaign_id === null && flow_id === null ? 'none' : 'marketing';
+}
+
+/** What a template is compiled from. */
+export function sourceOf(
+  row: Written,
+  brand: Brand,
+  footer: ContentSource['footer'] = footerOf(row),
+): ContentSource {
+  const { channel, subject, preheader, body, design, content_from: contentFrom } = row;
+  return {
+    channel,
+    subject,
+    preheader,
+    body: contentFrom === 'body' ? body : null,
+    design: contentFrom === 'design' ? design : null,
+    contentFrom,
+    footer,
+    brand: {
+      company_name: brand.company_name,
+      physical_address: brand.physical_address,
+      logo: brand.logo,
+      brand_color: brand.brand_color,
+      text_color: brand.text_color,
+      bg_color: brand.bg_color,
+      font_heading: brand.font_heading,
+      font_body: brand.font_body,
+      links: brand.links,
+      default_header: brand.default_header,
+      default_footer: brand.default_footer,
+      default_theme: brand.default_theme,
+    },
+  };
+}
+
+function versionContent(row: VersionRow): VersionContent {
+  return {
+    id: row.id,
+    templateId: row.template_id,
+    accountId: row.account_id,
+    brandId: row.brand_id,
+    channel: row.channel,
+    subject: row.subject,
+    preheader: row.preheader,
+    html: row.html,
+    text: row.text,
+    paths: row.paths,
+    segments: row.segments,
+    fromName: row.from_name,
+    fromEmail: row.from_email,
+    replyTo: row.reply_to,
+  };
+}
+
+/** Compiles a template that was read, unless this content has a version already. */
+async function pinRow(
+  { pool, contents }: TemplateDeps,
+  row: TemplateRow,
+  source: ContentSource,
+): Promise<Pinned> {
+  const { from_name, from_email, reply_to } = row;
+  const hash = fingerprintOf({ compiler: COMPILER_VERSION, source, from_name, from_email, reply_to });
+  const known = await findVersionOf(pool, row.id, hash);
+  if (known) return { versionId: known.id, version: versionContent(known), problems: [] };
+  const { content, problems } = await contents.compile(source);
+  if (!content) return { versionId: null, version: null, problems };
+  const version = await keepVersion(
+    pool,
+    {
+      template_id: row.id,
+      account_id: row.account_id,
+      brand_id: row.brand_id,
+      channel: row.channel,
+      subject: content.subject,
+      preheader: content.preheader,
+      html: content.html,
+      text: content.text,
+      paths: [...content.paths],
+      segments: content.segments,
+      from_name,
+      from_email,
+      reply_to,
+    },
+    hash,
+  );
+  return { versionId: version.id, version: versionContent(version), problems };
+}
+
+/**
+ * Pins the present content of a template: compiles it with its brand's parts, and stores a version unless one exists.
+ * Later changes of the template or the brand make other versions. Call it outside of transactions: compiling takes
+ * milliseconds to seconds.
+ * @param options.footer by default the one of campaigns and flows for their templates, and none for all others
+ * @returns no version if the content cannot be compiled; the problems then say why
+ * @throws AppError not_found if the brand has no such template; ContentEngineUnavailableError
+ */
+export async function pinVersion(
+  deps: TemplateDeps,
+  scope: BrandScope,
+  templateId: number,
+  { footer }: { footer?: ContentSource['footer'] } = {},
+): Promise<Pinned> {
+  const [row, brand] = await Promise.all([findTemplate(deps.pool, scope, templateId), deps.brandOf(scope)]);
+  if (!row) throw notFound('template');
+  return pinRow(deps, row, sourceOf(row, brand, footer));
+}

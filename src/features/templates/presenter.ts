@@ -1,0 +1,44 @@
+import type { TemplateRow, VersionRow } from './model.ts';
+import type { Template, TemplateSummary, TemplateVersion } from './schema.ts';
+
+/** Presents a template in a list. */
+export function presentSummary(row: Omit<TemplateRow, 'design'>): TemplateSummary {
+  return {
+    id: row.id,
+    channel: row.channel,
+    campaign_id: row.campaign_id,
+    flow_id: row.flow_id,
+    action_id: row.action_id,
+    name: row.name,
+    subject: row.subject,
+    body: row.body,
+    preheader: row.preheader,
+    from_name: row.from_name,
+    from_email: row.from_email,
+    reply_to: row.reply_to,
+    content_from: row.content_from,
+    variables: row.variables,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+/** Presents a template to clients. */
+export function presentTemplate(row: TemplateRow): Template {
+  return { ...presentSummary(row), design: row.design };
+}
+
+export function presentVersion(row: VersionRow): TemplateVersion {
+  return {
+    id: row.id,
+    template_id: row.template_id,
+    channel: row.channel,
+    subject: row.subject,
+    preheader: row.preheader,
+    from_name: row.from_name,
+    from_email: row.from_email,
+    reply_to: row.reply_to,
+    segments: row.segments,
+    created_at: row.created_at.toISOString(),
+  };
+}

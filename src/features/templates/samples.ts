@@ -1,0 +1,71 @@
+/** Names of a template's variables, with sample values. */
+export type Samples = Record<string, unknown>;
+
+/** Names that the service always gives a value. They need no sample. */
+const GIVEN = /^(brand\.|campaign\.|brand$|campaign$|unsubscribe_url$|preferences_url$)/;
+const MAX_NAME_PARTS = 10;
+const MAX_NAMES = 200;
+
+/** The names found in a content with the samples that the client has given. A sample of another name is kept. */
+export function withSamples(found: readonly string[], given: Samples): Samples {
+  const names = found.filter((name) => !GIVEN.test(name)).slice(0, MAX_NAMES);
+  return { ...Object.fromEntries(names.map((name) => [name, null])), ...given };
+}
+
+/** The names that have a sample. */
+export function namesWithSample(samples: Samples): string[] {
+  return Object.keys(samples).filter((name) => samples[name] !== null);
+}
+
+type Nested = Record<string, unknown>;
+
+const isNested = (value: unknown): value is Nested =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** An object without a prototype: every name is an ordinary property. */
+function bare(value: Nested = {}): Nested {
+  return Object.assign(Object.create(null) as Nested, value);
+}
+
+/**
+ * Makes objects of dotted names: `{"order.total": 5}` becomes `{"order": {"total": 5}}`. Names without a value are left
+ * out.
+ */
+export function nested(samples: Samples): Nested {
+  const values = bare();
+  for (const [name, value] of Object.entries(samples)) {
+    const parts = name.split('.', MAX_NAME_PARTS);
+    const last = parts.pop() ?? '';
+    if (value === null || value === undefined) continue;
+    let inner = values;
+    for (const part of parts) {
+      const next = inner[part];
+      inner = inner[part] = bare(isNested(next) ? next : {});
+    }
+    const before = inner[last];
+    inner[last] = isNested(before) && isNested(value) ? bare({ ...before, ...value }) : value;
+  }
+  return values;
+}
+
+/** The contact of a sample. */
+export const SAMPLE_CONTACT = {
+  id: 1,
+  uuid: '00000000-0000-4000-8000-000000000001',
+  first_name: 'Ada',
+  last_name: 'Lovelace',
+  email: 'ada@example.com',
+  phone: '+12025550123',
+  source: null,
+  country_code: 'GB',
+  created_at: '2026-01-01T00:00:00.000Z',
+  data: {},
+};
+
+/** The sample contact with the samples of its fields. */
+export function sampleContact(values: Nested): Nested {
+  const { contact } = values;
+  if (!isNested(contact)) return SAMPLE_CONTACT;
+  const data = isNested(contact.data) ? contact.data : {};
+  return { ...SAMPLE_CONTACT, ...contact, data };
+}

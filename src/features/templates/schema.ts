@@ -1,0 +1,238 @@
+import { z } from 'zod';
+import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import { designSchema } from '../../delivery/contents/design.ts';
+import { channels } from '../../delivery/message.ts';
+import { oneLine } from '../../one-line.ts';
+import { filterTime } from '../../platform/db/filter-time.ts';
+import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
+
+const MAX_NAME = 255;
+const MAX_SUBJECT = 998;
+const MAX_BODY_BYTES = 512 * 1024;
+const MAX_SAMPLES = 200;
+const MAX_VALUES_BYTES = 64 * 1024;
+/** A test goes to the account's test recipients and its users. */
+const MAX_TEST_RECIPIENTS = 20;
+
+const email = z
+  .string()
+  .max(320)
+  .superRefine((text, context) => {
+    const parsed = parseEmailAddress(text);
+    if ('error' in parsed) context.addIssue({ code: 'custom', message: parsed.error });
+    else if (parsed.name !== null) {
+      context.addIssue({ code: 'custom', message: 'must be an address without a name' });
+    }
+  })
+  .meta({ format: 'email' });
+
+const values = z
+  .record(z.string().max(200), z.unknown())
+  .refine((value) => Object.keys(value).length <= MAX_SAMPLES, `must have at most ${MAX_SAMPLES} names`)
+  .refine(
+    (value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_VALUES_BYTES,
+    `must have at most ${MAX_VALUES_BYTES / 1024} KB`,
+  );
+
+/** An id in a query string. */
+function idFilter(description: string) {
+  return idParam.optional().meta({ description });
+}
+
+const contentShape = {
+  subject: oneLine(MAX_SUBJECT).nullish().meta({ description: 'Liquid. Null for an SMS.' }),
+  body: z
+    .string()
+    .refine(
+      (text) => Buffer.byteLength(text) <= MAX_BODY_BYTES,
+      `must have at most ${MAX_BODY_BYTES / 1024} KB`,
+    )
+    .nullish()
+    .meta({
+      maxLength: MAX_BODY_BYTES,
+      description:
+        'MJML if it begins with `<mjml`, HTML if it has tags, else plain text in paragraphs; with Liquid. Of `body` and ' +
+        '`design`, the one that was given last is sent.',
+    }),
+  preheader: oneLine(500).nullish().meta({ description: 'Liquid.' }),
+  from_name: oneLine(200).nullish(),
+  from_email: email
+    .nullish()
+    .meta({ description: 'Must be a verified sender of the brand when it is sent.' }),
+  reply_to: email.nullish(),
+  design: designSchema.nullish(),
+  variables: values.nullish().meta({
+    description: 'Sample values by the name of the variable, such as `contact.first_name`.',
+  }),
+};
+
+/** The email-only fields of a template. */
+export const emailOnlyFields = [
+  'subject',
+  'preheader',
+  'from_name',
+  'from_email',
+  'reply_to',
+  'design',
+] as const;
+
+/** The content of a campaign or of a step of a flow, in its own request. A field left out stays as it is. */
+export const templateAttributes = z.strictObject({
+  template_id: z.int().positive().max(MAX_ID).optional().meta({
+    description: 'Copies this template of the brand first; the other fields change the copy.',
+  }),
+  ...contentShape,
+});
+export type TemplateAttributes = z.output<typeof templateAttributes>;
+
+/** What a writer gives of a template. */
+export type TemplateContent = Omit<TemplateAttributes, 'template_id'> & { name?: string | null | undefined };
+
+const name = oneLine(MAX_NAME).min(1).nullish();
+
+export const createTemplateBody = z.strictObject({
+  name,
+  channel: z.enum(channels).default('email'),
+  ...contentShape,
+});
+export type CreateTemplateBody = z.output<typeof createTemplateBody>;
+
+/** A field left out stays as it is; null clears it. */
+export const changeTemplateBody = z.strictObject({ name, ...contentShape });
+export type ChangeTemplateBody = z.output<typeof changeTemplateBody>;
+
+export const duplicateTemplateBody = z.strictObject({ name });
+
+const when = z.iso.datetime();
+const nullableText = z.string().nullable();
+
+const templateFields = {
+  id: z.int(),
+  channel: z.enum(channels),
+  campaign_id: z.int().nullable(),
+  flow_id: z.int().nullable(),
+  action_id: z.int().nullable(),
+  name: nullableText,
+  subject: nullableText,
+  body: nullableText,
+  preheader: nullableText,
+  from_name: nullableText,
+  from_email: nullableText,
+  reply_to: nullableText,
+  content_from: z
+    .enum(['body', 'design'])
+    .meta({ description: 'Which of `body` and `design` is sent: the one that was given last.' }),
+  variables: z
+    .record(z.string(), z.unknown())
+    .meta({ description: 'The names of the variables in the content, with sample values; null: no sample.' }),
+  created_at: when,
+  updated_at: when,
+};
+
+/** A template with its design. */
+export const templateResource = z
+  .object({ ...templateFields, design: designSchema.nullable() })
+  .meta({ id: 'Template' });
+export type Template = z.input<typeof templateResource>;
+
+/** A template in a list. */
+export const templateSummary = z.object(templateFields).meta({ id: 'TemplateSummary' });
+export type TemplateSummary = z.input<typeof templateSummary>;
+
+/** A client may send a template back as it received it. */
+export const templateReadOnlyFields = [
+  'id',
+  'channel',
+  'campaign_id',
+  'flow_id',
+  'action_id',
+  'content_from',
+  'created_at',
+  'updated_at',
+];
+
+export const templateParams = z.strictObject({ id: idParam });
+
+export const listTemplatesQuery = z.strictObject({
+  ...pageQuery,
+  owner: z.enum(['all']).optional().meta({
+    description: '`all`: also templates of campaigns and flows, which the list leaves out by default.',
+  }),
+  name: z.string().max(MAX_NAME).optional().meta({ description: 'Only templates of exactly this name.' }),
+  channel: z.enum(channels).optional(),
+  campaign_id: idFilter('The templates of this campaign.'),
+  flow_id: idFilter('The templates of this flow.'),
+  created_after: filterTime.optional(),
+  created_before: filterTime.optional(),
+});
+export type ListTemplatesQuery = z.output<typeof listTemplatesQuery>;
+
+export const versionSchema = z
+  .object({
+    id: z.int(),
+    template_id: z.int(),
+    channel: z.enum(channels),
+    subject: nullableText.meta({ description: 'Compiled Liquid.' }),
+    preheader: nullableText,
+    from_name: nullableText,
+    from_email: nullableText,
+    reply_to: nullableText,
+    segments: z.int().nullable().meta({ description: 'The largest number of segments of an SMS.' }),
+    created_at: when,
+  })
+  .meta({ id: 'TemplateVersion' });
+export type TemplateVersion = z.input<typeof versionSchema>;
+
+const problem = z
+  .object({
+    field: z
+      .string()
+      .meta({ description: 'The dotted path of the field, such as `design.sections.2.props.href`.' }),
+    code: z.string(),
+    message: z.string(),
+  })
+  .meta({ id: 'TemplateProblem' });
+
+export const checkSchema = z.object({ problems: z.array(problem) }).meta({ id: 'TemplateCheck' });
+export type TemplateCheck = z.input<typeof checkSchema>;
+
+export const renderBody = z.strictObject({
+  contact_id: z.int().positive().max(MAX_ID).optional().meta({ description: 'A contact of the brand.' }),
+  variables: values.optional().meta({ description: 'Values of the variables, before the sample values.' }),
+  sample: z
+    .boolean()
+    .default(true)
+    .meta({ description: 'Whether variables without a value get the sample values of the template.' }),
+});
+export type RenderBody = z.output<typeof renderBody>;
+
+export const renderedSchema = z
+  .object({
+    subject: nullableText,
+    html: nullableText,
+    text: nullableText,
+    problems: z.array(problem),
+  })
+  .meta({ id: 'RenderedTemplate' });
+export type RenderedTemplate = z.input<typeof renderedSchema>;
+
+export const sendTestBody = z.strictObject({
+  to: z
+    .array(z.string().min(1).max(320))
+    .min(1)
+    .max(MAX_TEST_RECIPIENTS)
+    .optional()
+    .meta({
+      description:
+        'Each one of `test_email_recipients` of the account, or the address of one of its users. By default the ' +
+        'calling user, or all `test_email_recipients` if an API key calls.',
+    }),
+  contact_id: renderBody.shape.contact_id,
+  variables: renderBody.shape.variables,
+});
+export type SendTestBody = z.output<typeof sendTestBody>;
+
+export const sentTestSchema = z
+  .object({ messages: z.array(z.object({ id: z.int(), to: z.string() })) })
+  .meta({ id: 'SentTest' });
+export type SentTest = z.input<typeof sentTestSchema>;

@@ -1,0 +1,193 @@
+import type { Problem } from '../../delivery/contents/content.ts';
+import type { Channel } from '../../delivery/message.ts';
+import { AppError, notFound } from '../../errors.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Page, RowCount } from '../../platform/db/paging.ts';
+import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import { fromEngine, requireNoMistakes } from './compile.ts';
+import {
+  findTemplate,
+  findTemplates,
+  findVersions,
+  hideTemplate,
+  insertTemplate,
+  lockTemplate,
+  type OwnerColumns,
+  type TemplateRow,
+  type TemplateValues,
+  updateTemplate,
+} from './model.ts';
+import { sourceOf, type TemplateDeps } from './pin.ts';
+import { presentSummary, presentTemplate, presentVersion } from './presenter.ts';
+import { namesWithSample, withSamples } from './samples.ts';
+import type {
+  ChangeTemplateBody,
+  CreateTemplateBody,
+  ListTemplatesQuery,
+  Template,
+  TemplateSummary,
+  TemplateVersion,
+} from './schema.ts';
+import { applyContent, changesContent, copyTemplate, NO_OWNER } from './write.ts';
+
+export { type BrandOf, brandValues, createBrandOf } from './brand-parts.ts';
+export { type Pinned, pinVersion, type TemplateDeps } from './pin.ts';
+export { presentTemplate } from './presenter.ts';
+export { copyTemplate, type TemplateOwner, writeOwnTemplate } from './write.ts';
+export type { TemplateRow };
+
+/** What owners of templates decide. */
+export interface OwnerRules {
+  /**
+   * Called before the content of a campaign changes, inside the transaction that changes it. Locks the campaign.
+   * @throws AppError if its content may not change now
+   */
+  changeCampaignContent(trx: Queryable, scope: BrandScope, campaignId: number): Promise<void>;
+}
+
+/** A template that others change all the time is given up after so many tries. */
+const MAX_TRIES = 3;
+
+/** Lists the templates of a brand, newest first, without their designs. */
+export async function listTemplates(
+  db: Queryable,
+  scope: BrandScope,
+  query: ListTemplatesQuery,
+  page: Page,
+): Promise<{ templates: TemplateSummary[]; count: RowCount }> {
+  const { rows, count } = await findTemplates(db, scope, query, page);
+  return { templates: rows.map(presentSummary), count };
+}
+
+async function requireTemplate(db: Queryable, scope: BrandScope, id: number): Promise<TemplateRow> {
+  const row = await findTemplate(db, scope, id);
+  if (!row) throw notFound('template');
+  return row;
+}
+
+/** @throws AppError not_found */
+export async function getTemplate(db: Queryable, scope: BrandScope, id: number): Promise<Template> {
+  return presentTemplate(await requireTemplate(db, scope, id));
+}
+
+/**
+ * Compiles what a request makes of a template, and completes the names of its variables.
+ * @throws AppError validation_error that names the field and the line of each mistake; unavailable
+ */
+async function withNames(
+  { contents, brandOf }: TemplateDeps,
+  scope: BrandScope,
+  row: TemplateValues & OwnerColumns & { channel: Channel },
+): Promise<TemplateValues> {
+  const source = sourceOf(row, await brandOf(scope));
+  const { content, problems } = await fromEngine(contents.compile(source));
+  requireNoMistakes(problems);
+  return { ...row, variables: withSamples(content?.variables ?? [], row.variables) };
+}
+
+/**
+ * Checks and completes the content of a new template. Call it outside of transactions.
+ * @throws AppError as {@link changeTemplate}
+ */
+export async function prepareTemplate(
+  deps: TemplateDeps,
+  scope: BrandScope,
+  { channel, ...content }: CreateTemplateBody,
+): Promise<TemplateValues & { channel: Channel }> {
+  const values = applyContent(null, channel, content);
+  const { variables } = await withNames(deps, scope, { ...values, ...NO_OWNER, channel });
+  return { ...values, variables, channel };
+}
+
+export async function createTemplate(
+  trx: Queryable,
+  scope: BrandScope,
+  prepared: TemplateValues & { channel: Channel },
+): Promise<Template> {
+  return presentTemplate(await insertTemplate(trx, scope, NO_OWNER, prepared));
+}
+
+/**
+ * Changes a template. The content of a campaign changes as its campaign allows.
+ * @throws AppError not_found; validation_error that names the field and the line of a mistake; what `rules` throw;
+ *   conflict if others change it at the same time again and again
+ */
+export async function changeTemplate(
+  deps: TemplateDeps,
+  scope: BrandScope,
+  id: number,
+  body: ChangeTemplateBody,
+  rules: OwnerRules,
+): Promise<Template> {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const before = await requireTemplate(deps.pool, scope, id);
+    const after = applyContent(before, before.channel, body);
+    const { variables } = await withNames(deps, scope, { ...before, ...after });
+    const row = await inTransaction(deps.pool, async (trx) => {
+      if (before.campaign_id !== null && changesContent(before, after)) {
+        await rules.changeCampaignContent(trx, scope, before.campaign_id);
+      }
+      const locked = await lockTemplate(trx, scope, id);
+      if (!locked) throw notFound('template');
+      if (locked.updated_at.getTime() !== before.updated_at.getTime()) return null;
+      return updateTemplate(trx, scope, id, { ...after, variables });
+    });
+    if (row) return presentTemplate(row);
+  }
+  throw new AppError('conflict', 'the template is being changed by others; try again');
+}
+
+/**
+ * Copies a template of the brand, also one of a campaign or flow. The copy is a template of the brand.
+ * @throws AppError not_found
+ */
+export async function duplicateTemplate(
+  trx: Queryable,
+  scope: BrandScope,
+  id: number,
+  name: string | null | undefined,
+): Promise<Template> {
+  const source = await requireTemplate(trx, scope, id);
+  const row = await copyTemplate(trx, scope, id, null, {
+    name: name ?? (source.name === null ? null : `Copy of ${source.name}`.slice(0, 255)),
+  });
+  return presentTemplate(row);
+}
+
+/**
+ * Deletes a template. Messages that were made from it stay as they are.
+ * @param trx inside the caller's transaction
+ * @returns the template as it was
+ * @throws AppError not_found; conflict for the content of a campaign or flow
+ */
+export async function deleteTemplate(trx: Queryable, scope: BrandScope, id: number): Promise<Template> {
+  const row = await lockTemplate(trx, scope, id);
+  if (!row) throw notFound('template');
+  if (row.campaign_id !== null || row.flow_id !== null) {
+    const owner = row.campaign_id === null ? `flow ${row.flow_id}` : `campaign ${row.campaign_id}`;
+    throw new AppError('conflict', `the template is the content of ${owner}`);
+  }
+  await hideTemplate(trx, scope, id);
+  return presentTemplate(row);
+}
+
+/** Lists the versions of a template, newest first. @throws AppError not_found */
+export async function listVersions(
+  db: Queryable,
+  scope: BrandScope,
+  id: number,
+  page: Page,
+): Promise<{ versions: TemplateVersion[]; count: RowCount }> {
+  await requireTemplate(db, scope, id);
+  const { rows, count } = await findVersions(db, id, page);
+  return { versions: rows.map(presentVersion), count };
+}
+
+/**
+ * Finds what is wrong with a template, and what should be better.
+ * @throws AppError not_found, unavailable
+ */
+export async function checkTemplate(deps: TemplateDeps, scope: BrandScope, id: number): Promise<Problem[]> {
+  const [row, brand] = await Promise.all([requireTemplate(deps.pool, scope, id), deps.brandOf(scope)]);
+  return fromEngine(deps.contents.check(sourceOf(row, brand), namesWithSample(row.variables)));
+}

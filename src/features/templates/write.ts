@@ -1,0 +1,158 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Channel } from '../../delivery/message.ts';
+import { invalid, type ValidationErrors } from '../../errors.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import {
+  findTemplate,
+  insertTemplate,
+  lockOwnTemplate,
+  lockTemplate,
+  type OwnerColumns,
+  type TemplateRow,
+  type TemplateValues,
+  updateTemplate,
+} from './model.ts';
+import { emailOnlyFields, type TemplateContent } from './schema.ts';
+
+/** What a template is the content of. */
+export type TemplateOwner = { campaignId: number } | { flowId: number; actionId: number };
+
+export const NO_OWNER: OwnerColumns = { campaign_id: null, flow_id: null, action_id: null };
+
+function ownerColumns(owner: TemplateOwner | null): OwnerColumns {
+  if (owner === null) return NO_OWNER;
+  return 'campaignId' in owner
+    ? { ...NO_OWNER, campaign_id: owner.campaignId }
+    : { ...NO_OWNER, flow_id: owner.flowId, action_id: owner.actionId };
+}
+
+const EMPTY: TemplateValues = {
+  name: null,
+  subject: null,
+  preheader: null,
+  body: null,
+  design: null,
+  content_from: 'body',
+  from_name: null,
+  from_email: null,
+  reply_to: null,
+  variables: {},
+};
+
+/** A blank text counts as none. */
+const isGiven = (text: string | null): boolean => text !== null && text.trim() !== '';
+
+/**
+ * Which of body and design is sent: the one that was given last. A client that sends back both as it received them
+ * has changed at most one; if it gives two new ones, the design is sent.
+ */
+function contentFrom(before: TemplateValues, after: TemplateValues): TemplateValues['content_from'] {
+  if (after.design === null) return 'body';
+  if (!isGiven(after.body)) return 'design';
+  if (!isDeepStrictEqual(before.design, after.design)) return 'design';
+  return before.body === after.body ? before.content_from : 'body';
+}
+
+/** @throws AppError validation_error for what an SMS does not have */
+function requireChannelFields(channel: Channel, content: TemplateContent): void {
+  if (channel === 'email') return;
+  const errors: ValidationErrors = {};
+  for (const field of emailOnlyFields) {
+    if (content[field] !== undefined && content[field] !== null) errors[field] = ['is for email only'];
+  }
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+}
+
+/**
+ * The values of a template after a request.
+ * @param before null: a new template
+ * @throws AppError validation_error if an SMS gets what only an email has
+ */
+export function applyContent(
+  before: TemplateValues | null,
+  channel: Channel,
+  content: TemplateContent,
+): TemplateValues {
+  requireChannelFields(channel, content);
+  const old = before ?? EMPTY;
+  const given = Object.fromEntries(Object.entries(content).filter(([, value]) => value !== undefined));
+  const { name, subject, preheader, body, design, from_name, from_email, reply_to, variables } = {
+    ...old,
+    ...given,
+  } as TemplateValues & { variables: Record<string, unknown> | null };
+  const after: TemplateValues = {
+    name,
+    subject,
+    preheader,
+    body,
+    design,
+    content_from: old.content_from,
+    from_name,
+    from_email,
+    reply_to,
+    variables: variables ?? {},
+  };
+  return { ...after, content_from: contentFrom(old, after) };
+}
+
+/** Whether a request changes what the recipients see, and not only the name or the samples. */
+export function changesContent(before: TemplateValues, after: TemplateValues): boolean {
+  const { name: _, variables: __, ...shownBefore } = before;
+  const { name: ___, variables: ____, ...shownAfter } = after;
+  return Object.entries(shownAfter).some(
+    ([field, value]) => !isDeepStrictEqual(value, shownBefore[field as keyof typeof shownBefore]),
+  );
+}
+
+/**
+ * Writes the content of a campaign or of a step of a flow: changes its template, or creates it.
+ * @param trx inside the caller's transaction, which has locked the owner
+ * @param templateId which one, if the owner has several; by default its first
+ * @throws AppError validation_error that names the field, without a prefix
+ */
+export async function writeOwnTemplate(
+  trx: Queryable,
+  scope: BrandScope,
+  owner: TemplateOwner,
+  channel: Channel,
+  attributes: TemplateContent,
+  templateId?: number | null,
+): Promise<TemplateRow> {
+  const columns = ownerColumns(owner);
+  const row =
+    typeof templateId === 'number'
+      ? await lockTemplate(trx, scope, templateId)
+      : await lockOwnTemplate(trx, scope, columns);
+  if (!row) {
+    return insertTemplate(trx, scope, columns, { ...applyContent(null, channel, attributes), channel });
+  }
+  return updateTemplate(trx, scope, row.id, applyContent(row, channel, attributes));
+}
+
+/**
+ * Copies a template of the brand with its content and samples.
+ * @param owner null: the copy is a template of the brand
+ * @param options.field the field that the error names
+ * @throws AppError validation_error if the brand has no such template, or it is of another channel
+ */
+export async function copyTemplate(
+  trx: Queryable,
+  scope: BrandScope,
+  templateId: number,
+  owner: TemplateOwner | null,
+  { field = 'template_id', channel, name }: { field?: string; channel?: Channel; name?: string | null } = {},
+): Promise<TemplateRow> {
+  const source = await findTemplate(trx, scope, templateId);
+  if (!source) throw invalid({ [field]: ['is not the id of a template of this brand'] });
+  if (channel !== undefined && source.channel !== channel) {
+    throw invalid({ [field]: [`is a template for ${source.channel}`] });
+  }
+  const values = applyContent(null, source.channel, source);
+  return insertTemplate(trx, scope, ownerColumns(owner), {
+    ...values,
+    name: name === undefined ? source.name : name,
+    content_from: source.content_from,
+    channel: source.channel,
+  });
+}
