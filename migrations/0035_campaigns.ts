@@ -78,6 +78,7 @@ create table campaign_blocks (
   size integer not null,
   variant smallint not null default 0,
   due_at timestamptz not null,
+  hold_reason text,
   owner bigint,
   claim_epoch integer not null default 0,
   reserved_bucket timestamptz,
@@ -101,8 +102,14 @@ comment on column campaign_blocks.due_at is 'not before then: throttle, local ti
 comment on column campaign_blocks.closed_at is 'no recipient waits in it: each has an outcome, or a queue row for its retry';
 comment on column campaign_blocks.recount is
   'the tallies are older than the rows, so counts are taken from the rows; set by whatever changes a row of a closed block';
-create index campaign_blocks_due on campaign_blocks (channel, account_id, provider_id, due_at, campaign_id, n)
-  where owner is null and closed_at is null;
+comment on column campaign_blocks.hold_reason is
+  'the limit that holds the block, which was due before; due_at is when a sender looks again';
+comment on column campaign_blocks.reserved is
+  'places in reserved_bucket that its recipients have not used; those left return when the block closes';
+create index campaign_blocks_due on campaign_blocks (campaign_id, due_at, n) where owner is null and closed_at is null;
+create index campaign_blocks_ids on campaign_blocks (campaign_id, last_id);
+create index campaign_blocks_open on campaign_blocks (campaign_id, n) where closed_at is null;
+create index campaign_blocks_held on campaign_blocks (account_id) where hold_reason is not null;
 create index campaign_blocks_owner on campaign_blocks (owner) where owner is not null;
 create index campaign_blocks_recount on campaign_blocks (campaign_id) where closed_at is not null and recount;
 

@@ -30,6 +30,7 @@ import * as contactTags from './0033_contact_tags.ts';
 import * as templates from './0034_templates.ts';
 import * as campaigns from './0035_campaigns.ts';
 import * as campaignRuns from './0038_campaign_runs.ts';
+import * as campaignSending from './0039_campaign_sending.ts';
 import * as unappliedOptOuts from './0041_unapplied_opt_outs.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
@@ -66,5 +67,6 @@ export const migrations = [
   templates,
   campaigns,
   campaignRuns,
+  campaignSending,
   unappliedOptOuts,
 ];

@@ -3,6 +3,12 @@ import { type Channel, channels } from './message.ts';
 /** `provider_id` of messages that go to the provider of EMAIL_PROVIDER_URL or SMS_PROVIDER_URL. */
 export const DEFAULT_PROVIDER = 0;
 
+/**
+ * The class of blocks of campaigns, whose recipients have no row in the queue. It comes after that of campaigns, which
+ * are the retries of recipients.
+ */
+export const BLOCKS_CLASS = 3;
+
 /** The part of the queue that waits for one provider. */
 export interface QueueShare {
   channel: Channel;
@@ -12,6 +18,7 @@ export interface QueueShare {
 
 /** Waiting messages of one account, channel, class and provider. A sender is fair between backlogs. */
 export interface Backlog extends QueueShare {
+  /** Of the messages, or {@link BLOCKS_CLASS}. */
   class: number;
   accountId: number;
 }

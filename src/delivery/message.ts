@@ -56,9 +56,21 @@ export function statusList(statuses: readonly MessageStatus[]): string {
   return statuses.length === 0 ? 'null' : statuses.map((status) => `'${status}'`).join(', ');
 }
 
-/** Why a message is `failed`; clients see it in `failure.code`. */
+/** Why a recipient of a campaign or flow is `skipped`; clients see it in `failure.code`. */
+export const skipCodes = [
+  'unsubscribed',
+  'suppressed',
+  'contact_deleted',
+  'no_address',
+  'duplicate_address',
+  'frequency_cap',
+] as const;
+
+export type SkipCode = (typeof skipCodes)[number];
+
+/** Why a message is `failed` or `skipped`; clients see it in `failure.code`. */
 export type FailureCode =
-  | 'suppressed'
+  | SkipCode
   | 'expired'
   | 'rejected'
   | 'invalid_recipient'

@@ -36,6 +36,27 @@ export interface BatchMessage {
   tracking: MessageTracking | null;
   idempotencyKey: string | null;
   segments: number | null;
+  /**
+   * With a row of contents: what the message was rendered from. Without: the message is rendered from this version when
+   * it is composed.
+   */
+  contentVersionId: number | null;
+  /** Of a campaign's message; null: the message belongs to none. */
+  campaign: CampaignPart | null;
+}
+
+/** What a campaign's message has besides. */
+export interface CampaignPart {
+  id: number;
+  name: string;
+  /** Of an A/B test, counted from 0. */
+  variant: number;
+  contactId: number;
+  /**
+   * Values of the contact by the paths that the version names, such as `first_name` and `data.plan`. Paths without a
+   * value are absent. A text has at most 2,048 characters; a longer object or array is absent.
+   */
+  contact: Record<string, unknown>;
 }
 
 export interface BatchRequest {
@@ -95,7 +116,7 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
     select id as "messageId", attempt, epoch, uncertain, verdict, has_contacts as "hasContacts", account_id as "accountId", brand_id as "brandId", domain_id as "domainId", channel, class,
       provider_id as "providerId", queued_at as "queuedAt", created_at as "createdAt", to_address as "to", from_address as "from",
       reply_to as "replyTo", subject, html, text, headers, tags, tracking,
-      idempotency_key as "idempotencyKey", segments
+      idempotency_key as "idempotencyKey", segments, content_version_id as "contentVersionId", null as campaign
     from checked order by id`,
     values: [
       request.owner,
