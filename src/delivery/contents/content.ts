@@ -110,6 +110,26 @@ export interface RenderedContent {
 /** The content that is rendered: a version, or a draft without an id. */
 export type Renderable = Pick<CompiledContent, 'subject' | 'html' | 'text'> & { id: number | null };
 
+/** A text that has outputs and no tags, divided at them. */
+export interface DividedText {
+  /** Constant texts: output n stands between parts n and n + 1. */
+  parts: readonly string[];
+  /** The source of each output, such as `contact.first_name | upcase`. */
+  outputs: readonly string[];
+  /**
+   * Evaluates the outputs, escaped as `render` does it.
+   * @throws RenderError
+   */
+  render(values: ContentValues): string[];
+}
+
+/** A content without tags. Its parts with its outputs between them are what `render` returns. */
+export interface DividedContent {
+  subject: DividedText | null;
+  html: DividedText | null;
+  text: DividedText | null;
+}
+
 /** A content that could not be rendered for one message: it took too long, or the result is too long. */
 export class RenderError extends Error {}
 
@@ -144,6 +164,12 @@ export interface ContentEngine {
     content: Renderable,
     values: readonly ContentValues[],
   ): (RenderedContent | RenderError)[] | Promise<(RenderedContent | RenderError)[]>;
+  /**
+   * Divides a content at its outputs, so that a sender encodes the constant parts once for all recipients. Kept for as
+   * long as the content is.
+   * @returns null if the content has tags, or an output whose effect is not confined to its own place
+   */
+  divide(content: Renderable): DividedContent | null;
   /** Ends the threads. What is still waiting is rejected. */
   close(): Promise<void>;
 }
