@@ -1,0 +1,279 @@
+import { holdRetries, releaseRetries } from '../../delivery/campaign-blocks.ts';
+import { lockCampaignForChange } from '../../delivery/campaign-lock.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { appendToOutbox } from '../../platform/outbox/append.ts';
+import {
+  type ApprovalState,
+  CAMPAIGN_COLUMNS,
+  type CampaignPhase,
+  type CampaignRow,
+  type CampaignStatus,
+  type CampaignStop,
+  type PinnedAudience,
+} from './model.ts';
+import { campaignWake } from './workflow.ts';
+
+/** What can be done to a campaign. `docs/campaigns.md` has the same table. */
+export type CampaignAction =
+  | 'send'
+  | 'reschedule'
+  | 'pause'
+  | 'resume'
+  | 'cancel'
+  | 'approve'
+  | 'reject'
+  | 'change_audience'
+  | 'change_content'
+  | 'resend_unknown'
+  | 'delete';
+
+interface Allowed {
+  statuses: readonly CampaignStatus[];
+  phases: readonly CampaignPhase[];
+  approvals?: readonly ApprovalState[];
+}
+
+const underWay: readonly CampaignPhase[] = ['waiting', 'snapshot', 'sending'];
+
+/** In which states each action is allowed. The database's row decides, under its lock. */
+export const allowedActions: Readonly<Record<CampaignAction, Allowed>> = {
+  send: { statuses: ['draft', 'active', 'paused'], phases: ['draft', 'waiting'] },
+  reschedule: { statuses: ['active', 'paused'], phases: ['waiting'] },
+  pause: { statuses: ['active'], phases: underWay },
+  resume: { statuses: ['paused'], phases: underWay },
+  cancel: { statuses: ['active', 'paused'], phases: underWay },
+  approve: { statuses: ['active', 'paused'], phases: underWay, approvals: ['pending', 'rejected'] },
+  reject: { statuses: ['active', 'paused'], phases: underWay, approvals: ['pending'] },
+  change_audience: { statuses: ['draft', 'paused'], phases: ['draft', 'waiting'] },
+  change_content: { statuses: ['draft', 'paused'], phases: ['draft', ...underWay] },
+  resend_unknown: { statuses: ['completed'], phases: ['done'] },
+  delete: { statuses: ['draft'], phases: ['draft'] },
+};
+
+/** Whether an action is allowed in the state of a campaign. */
+export function isAllowed(
+  action: CampaignAction,
+  { status, phase, approval_state }: Pick<CampaignRow, 'status' | 'phase' | 'approval_state'>,
+): boolean {
+  const { statuses, phases, approvals } = allowedActions[action];
+  return statuses.includes(status) && phases.includes(phase) && (approvals?.includes(approval_state) ?? true);
+}
+
+/** A campaign by its id. */
+type Campaign = Pick<CampaignRow, 'id'>;
+
+interface At {
+  /** The time of the change; now if left out. */
+  asOf?: Date;
+}
+
+/** Reads and locks the row of a campaign. @returns null if there is none */
+export async function lockCampaignRow(trx: Queryable, id: number): Promise<CampaignRow | null> {
+  const { rows } = await trx.query<CampaignRow>(
+    `select ${CAMPAIGN_COLUMNS} from campaigns where id = $1 and removed_at is null for update`,
+    [id],
+  );
+  return rows[0] ?? null;
+}
+
+/** @returns the locked row; null if the action is not allowed */
+async function begin(trx: Queryable, id: number, action: CampaignAction): Promise<CampaignRow | null> {
+  const row = await lockCampaignRow(trx, id);
+  return row && isAllowed(action, row) ? row : null;
+}
+
+/** By then, a campaign that was changed must have had a step of its workflow. */
+const ENGINE_GRACE = `interval '2 minutes'`;
+
+/** Changes a locked row, and wakes the workflow when the transaction commits. @param set reads `$2` and up */
+export async function changeLocked(
+  trx: Queryable,
+  id: number,
+  set: string,
+  values: unknown[] = [],
+): Promise<CampaignRow> {
+  const { rows } = await trx.query<CampaignRow>(
+    `update campaigns set ${set}, updated_at = now() where id = $1 returning ${CAMPAIGN_COLUMNS}`,
+    [id, ...values],
+  );
+  const row = rows[0] as CampaignRow;
+  const { account_id: accountId, brand_id: brandId, name } = row;
+  await appendToOutbox(trx, campaignWake({ id, accountId, brandId, name }));
+  return row;
+}
+
+const expected = `engine_expected_by = now() + ${ENGINE_GRACE}`;
+
+/**
+ * Pauses a campaign. It waits for the intents of the campaign that are under way; once the caller's transaction has
+ * committed, no other message of the campaign leaves. Wake `outbox` after the commit, also for the functions below.
+ * @param trx the caller's transaction
+ * @param options.stop why the service pauses it; left out: a client or an operator does
+ * @returns null if it is not active
+ */
+export async function pauseCampaign(
+  trx: Queryable,
+  { id }: Campaign,
+  { stop = null, asOf = new Date() }: At & { stop?: CampaignStop | null } = {},
+): Promise<CampaignRow | null> {
+  const row = await begin(trx, id, 'pause');
+  if (!row) return null;
+  await lockCampaignForChange(trx, id);
+  await holdRetries(trx, id);
+  return changeLocked(trx, id, `status = 'paused', paused_at = $2, stop = $3, ${expected}`, [
+    asOf,
+    stop && JSON.stringify(stop),
+  ]);
+}
+
+/**
+ * Resumes a paused campaign. Its rates for the stop thresholds are counted from now on. One that was rejected asks for
+ * approval again, and its messages wait for it.
+ * @returns null if it is not paused
+ */
+export async function resumeCampaign(
+  trx: Queryable,
+  { id }: Campaign,
+  { asOf = new Date() }: At = {},
+): Promise<CampaignRow | null> {
+  const row = await begin(trx, id, 'resume');
+  if (!row) return null;
+  const approval = row.approval_state === 'rejected' ? 'pending' : row.approval_state;
+  if (approval !== 'pending') await releaseRetries(trx, id);
+  return changeLocked(
+    trx,
+    id,
+    `status = 'active', paused_at = null, stop = null, counted_from = $2, approval_state = $3, ${expected}`,
+    [asOf, approval],
+  );
+}
+
+/**
+ * Cancels a campaign. Before the snapshot it becomes a draft again. After, it is completed at once; its workflow then
+ * cancels the messages that were not sent, and moves `phase` to `done`.
+ * @returns null if it is neither active nor paused
+ */
+export async function cancelCampaign(
+  trx: Queryable,
+  { id }: Campaign,
+  { asOf = new Date() }: At = {},
+): Promise<CampaignRow | null> {
+  const row = await begin(trx, id, 'cancel');
+  if (!row) return null;
+  if (row.phase === 'waiting') {
+    return changeLocked(
+      trx,
+      id,
+      `status = 'draft', phase = 'draft', approval_state = 'not_required', begin_at = null, audience = null,
+       version_ids = '{}', variant_template_ids = '{}', from_address = null, reply_to = null, domain_id = null, provider_id = null,
+       tracking = null, counted_from = null, started_at = null, paused_at = null, stop = null, engine_expected_by = null`,
+    );
+  }
+  await lockCampaignForChange(trx, id);
+  await holdRetries(trx, id);
+  return changeLocked(
+    trx,
+    id,
+    `status = 'completed', outcome = 'canceled', finished_at = $2, paused_at = null, ${expected}`,
+    [asOf],
+  );
+}
+
+/** Approves a campaign that waits for it, or that was rejected. @returns null if there is nothing to approve */
+export async function approveCampaign(trx: Queryable, { id }: Campaign): Promise<CampaignRow | null> {
+  const row = await begin(trx, id, 'approve');
+  if (!row) return null;
+  if (row.status === 'active') await releaseRetries(trx, id);
+  return changeLocked(trx, id, `approval_state = 'approved', ${expected}`);
+}
+
+/** Rejects a campaign that waits for approval, which pauses it. @returns null if it does not wait for approval */
+export async function rejectCampaign(
+  trx: Queryable,
+  { id }: Campaign,
+  { asOf = new Date() }: At = {},
+): Promise<CampaignRow | null> {
+  const row = await begin(trx, id, 'reject');
+  if (!row) return null;
+  await lockCampaignForChange(trx, id);
+  await holdRetries(trx, id);
+  const stop: CampaignStop = { reason: 'rejected', rate: null, threshold: null, at: asOf.toISOString() };
+  return changeLocked(
+    trx,
+    id,
+    `status = 'paused', paused_at = coalesce(paused_at, $2), approval_state = 'rejected', stop = $3, ${expected}`,
+    [asOf, JSON.stringify(stop)],
+  );
+}
+
+/** Everything about a campaign that its send fixes. */
+export interface Pins {
+  audience: PinnedAudience;
+  /** By variant. */
+  versionIds: number[];
+  /** By variant; empty without variants. */
+  variantTemplateIds: number[];
+  fromAddress: string | null;
+  replyTo: string | null;
+  domainId: number | null;
+  /** Of the named provider; 0: that of the settings. */
+  providerId: number;
+  tracking: Record<string, unknown> | null;
+  needsApproval: boolean;
+  scheduledAt: Date | null;
+  /** When the snapshot begins. */
+  beginAt: Date;
+}
+
+/**
+ * Sends a draft, or a campaign that waits for its time: now, with what it contains now.
+ * @param read the row as the request has found it: if it has another status by now, nothing happens, so that only one of
+ *   two requests at once sends a draft
+ * @returns null if it is neither, or another request was faster
+ */
+export async function sendCampaign(
+  trx: Queryable,
+  read: Pick<CampaignRow, 'id' | 'status'>,
+  pins: Pins,
+  { asOf = new Date() }: At = {},
+): Promise<CampaignRow | null> {
+  const row = await begin(trx, read.id, 'send');
+  if (!row || row.status !== read.status) return null;
+  return changeLocked(
+    trx,
+    row.id,
+    `status = 'active', phase = 'waiting', paused_at = null, stop = null, outcome = null, audience = $2,
+     version_ids = $3, from_address = $4, reply_to = $5, domain_id = $6, provider_id = $7, tracking = $8,
+     variant_template_ids = $13, approval_state = $9, scheduled_at = $10, begin_at = $11, counted_from = $12::timestamptz,
+     started_at = coalesce(started_at, $12), triggered_count = triggered_count + 1, last_triggered_at = $12,
+     ${expected}`,
+    [
+      JSON.stringify(pins.audience),
+      pins.versionIds,
+      pins.fromAddress,
+      pins.replyTo,
+      pins.domainId,
+      pins.providerId,
+      pins.tracking && JSON.stringify(pins.tracking),
+      pins.needsApproval ? 'pending' : 'not_required',
+      pins.scheduledAt,
+      pins.beginAt,
+      asOf,
+      pins.variantTemplateIds,
+    ],
+  );
+}
+
+/**
+ * Moves a campaign that waits for its time.
+ * @returns null if it does not wait
+ */
+export async function rescheduleCampaign(
+  trx: Queryable,
+  { id }: Campaign,
+  { scheduledAt, beginAt }: Pick<Pins, 'scheduledAt' | 'beginAt'>,
+): Promise<CampaignRow | null> {
+  const row = await begin(trx, id, 'reschedule');
+  if (!row) return null;
+  return changeLocked(trx, id, `scheduled_at = $2, begin_at = $3, ${expected}`, [scheduledAt, beginAt]);
+}
