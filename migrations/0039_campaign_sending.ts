@@ -8,7 +8,7 @@ comment on column handovers.block_n is
 
 alter table send_queue add column campaign_id bigint;
 comment on column send_queue.campaign_id is
-  'of a campaign\'s message that is tried again; first attempts are made from campaign_blocks, without a row here';
+  'of a campaign''s message that is tried again; first attempts are made from campaign_blocks, without a row here';
 create index send_queue_campaign on send_queue (campaign_id) where campaign_id is not null;
 
 create index campaigns_sending on campaigns (account_id, id) where status = 'active' and phase in ('snapshot', 'sending');
