@@ -29,6 +29,7 @@ import * as exports from './0032_exports.ts';
 import * as contactTags from './0033_contact_tags.ts';
 import * as templates from './0034_templates.ts';
 import * as campaigns from './0035_campaigns.ts';
+import * as campaignLists from './0037_campaign_lists.ts';
 import * as campaignRuns from './0038_campaign_runs.ts';
 import * as campaignSending from './0039_campaign_sending.ts';
 import * as unappliedOptOuts from './0041_unapplied_opt_outs.ts';
@@ -66,6 +67,7 @@ export const migrations = [
   contactTags,
   templates,
   campaigns,
+  campaignLists,
   campaignRuns,
   campaignSending,
   unappliedOptOuts,

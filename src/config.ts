@@ -110,6 +110,8 @@ const settings = z.object({
   ALLOWANCE_FREE: count(1_000),
   ALLOWANCE_PAID: count(50_000),
   ALLOWANCE_TRUSTED: count(1_000_000),
+  /** Tiers of accounts whose campaigns wait for the approval of an operator. */
+  APPROVAL_TIERS: list.pipe(z.array(z.enum(['free', 'paid', 'trusted']))),
   /** SMTP or HTTP connections of one sender process to its email provider. */
   SENDER_CONNECTIONS: z.coerce.number().int().min(1).max(200).default(16),
   SHUTDOWN_GRACE_SECONDS: count(30),

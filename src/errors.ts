@@ -73,6 +73,24 @@ export function invalid(errors: ValidationErrors, code: ErrorCode = 'validation_
   return new AppError(code, message, { validationErrors: errors });
 }
 
+/** Collects everything that is wrong. Its code is more specific than `validation_error` only if there is no ordinary error. */
+export class Problems {
+  readonly errors: ValidationErrors = {};
+  #code: ErrorCode | null = null;
+
+  add(errors: ValidationErrors, code: ErrorCode = 'validation_error'): void {
+    for (const [field, messages] of Object.entries(errors)) {
+      this.errors[field] = [...(this.errors[field] ?? []), ...messages];
+      if (this.#code === null || code === 'validation_error') this.#code = code;
+    }
+  }
+
+  /** @throws AppError with all errors */
+  throwIfAny(): void {
+    if (this.#code !== null) throw invalid(this.errors, this.#code);
+  }
+}
+
 /** The name of each type in the sentence `<field> must be <name>`. */
 const typeNames: Record<string, string> = {
   string: 'a string',

@@ -4,6 +4,7 @@ import { AppError } from '../errors.ts';
 import { LocalError } from '../local/machine/local-error.ts';
 import { addAccountCommands } from './account.ts';
 import { addApiKeyCommands } from './api-key.ts';
+import { addCampaignCommands } from './campaign.ts';
 import { addDkimCommands } from './dkim.ts';
 import { addMailCommands } from './mail.ts';
 import { addMigrateCommand } from './migrate.ts';
@@ -42,6 +43,7 @@ export function buildProgram(): Command {
   addAccountCommands(program);
   addUserCommands(program);
   addApiKeyCommands(program);
+  addCampaignCommands(program);
   addDkimCommands(program);
   addProviderCommands(program);
   addSmsSenderCommands(program);

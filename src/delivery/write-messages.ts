@@ -135,8 +135,8 @@ const senderSql = `coalesce(i.from_address,
 /** Where replies go: the address in the message, else the account's. */
 const replyToSql = `coalesce(i.reply_to, case i.channel when 'email' then a.email_reply_to end)`;
 
-/** The provider that sends the message: another one of the account if the first one fails. */
-const routeSql = `case
+/** SQL over `i` and its account `a`: the provider that sends the message: another one of the account if the first one fails. */
+export const routeSql = `case
       when case i.channel when 'email' then a.email_provider_ids else a.sms_provider_ids end is null
         then coalesce(i.provider_id, ${DEFAULT_PROVIDER})
       else choose_provider(i.channel, i.provider_id,
@@ -154,7 +154,7 @@ const acceptedNames: Readonly<Record<string, string>> = {
  * Mail from an address of the service has no click links: anyone could make redirects under its name.
  * @param defaults the parameter with the {@link TrackingDefaults}; null: no message is tracked
  */
-function trackedSql(defaults: string | null): string {
+export function trackedSql(defaults: string | null): string {
   const off = `case i.channel when 'email' then '{"opens": false, "clicks": false}'::jsonb end`;
   if (defaults === null) return off;
   return `case when i.channel = 'email' and coalesce(i.html, '') <> '' then (

@@ -4,6 +4,7 @@ import { type Config, requireSettings } from '../config.ts';
 import { startBrakes } from '../features/brakes/service.ts';
 import { eventConsumers } from '../features/events.ts';
 import { startContactRemoval } from '../features/contacts/removal-work.ts';
+import { startListFills } from '../features/campaigns/fills.ts';
 import { startListUpkeep } from '../features/lists/loop.ts';
 import { forgetImportedContact } from '../features/imports/service.ts';
 import { startTracking } from '../features/tracking/loop.ts';
@@ -127,6 +128,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     stopping: stopping.signal,
   });
   const lists = startListUpkeep({ pool: database.pool, log });
+  const fills = startListFills({ pool: database.pool, log });
   const removal = startContactRemoval({ pool: database.pool, log, further: [forgetImportedContact] });
   const brakes = startBrakes({ config, database, waker, events, log });
   log.info({ namespace: engine.namespace }, 'worker started');
@@ -138,6 +140,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
         tracking.stop(),
         brakes.stop(),
         lists.stop(),
+        fills.stop(),
         removal.stop(),
         workers.stop(),
       ]);

@@ -9,7 +9,7 @@ import { brandSchema } from '../brands/schema.ts';
 const defaultCapabilities = {
   email: true,
   sms: true,
-  campaigns: false,
+  campaigns: true,
   flows: false,
   validation: false,
   inboxes: false,

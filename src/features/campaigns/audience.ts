@@ -81,7 +81,8 @@ async function knownSegments(
 ): Promise<Map<number, unknown[]>> {
   if (ids.length === 0) return new Map();
   const { rows } = await db.query<{ id: number; filters: unknown[] }>(
-    'select id, filters from segments where brand_id = $1 and id = any($2)',
+    // Until the transaction ends, none of them can be deleted.
+    'select id, filters from segments where brand_id = $1 and id = any($2) order by id for key share',
     [brandId, ids],
   );
   return new Map(rows.map(({ id, filters }) => [id, filters]));

@@ -169,3 +169,108 @@ export async function findCampaign(
   );
   return rows[0] ?? null;
 }
+
+/** What a client gives, as stored. */
+export type CampaignValues = Partial<
+  Pick<
+    CampaignRow,
+    | 'name'
+    | 'channel'
+    | 'data'
+    | 'options'
+    | 'scheduled_at'
+    | 'contact_list_id'
+    | 'segment_id'
+    | 'trigger_event'
+    | 'trigger_data'
+    | 'template_id'
+    | 'trigger_updated_at'
+  >
+>;
+
+const jsonNames: readonly string[] = ['data', 'options', 'trigger_data'];
+
+function assigned(values: CampaignValues): { names: string[]; values: unknown[] } {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  return {
+    names: given.map(([name]) => name),
+    values: given.map(([name, value]) => (jsonNames.includes(name) ? JSON.stringify(value) : value)),
+  };
+}
+
+export async function insertCampaign(
+  trx: Queryable,
+  { accountId, brandId }: BrandScope,
+  values: CampaignValues & Pick<CampaignRow, 'name' | 'channel'>,
+): Promise<CampaignRow> {
+  const given = assigned(values);
+  const { rows } = await trx.query<CampaignRow>(
+    `insert into campaigns (account_id, brand_id, ${given.names.join(', ')})
+     values ($1, $2, ${given.names.map((_, index) => `$${index + 3}`).join(', ')}) returning ${CAMPAIGN_COLUMNS}`,
+    [accountId, brandId, ...given.values],
+  );
+  return rows[0] as CampaignRow;
+}
+
+/** Changes a locked campaign. */
+export async function updateCampaign(
+  trx: Queryable,
+  id: number,
+  values: CampaignValues,
+): Promise<CampaignRow> {
+  const given = assigned(values);
+  const set = given.names.map((name, index) => `${name} = $${index + 2}, `).join('');
+  const { rows } = await trx.query<CampaignRow>(
+    `update campaigns set ${set} updated_at = now() where id = $1 returning ${CAMPAIGN_COLUMNS}`,
+    [id, ...given.values],
+  );
+  return rows[0] as CampaignRow;
+}
+
+/** Hides a locked draft with its templates. Housekeeping removes the rows. */
+export async function hideCampaign(trx: Queryable, id: number): Promise<void> {
+  await trx.query(
+    `with hidden as (update templates set removed_at = now() where campaign_id = $1 and removed_at is null)
+     update campaigns set removed_at = now() where id = $1`,
+    [id],
+  );
+}
+
+export interface CampaignFilters {
+  status?: CampaignStatus | undefined;
+  channel?: Channel | undefined;
+  name?: string | undefined;
+  created_after?: string | undefined;
+  created_before?: string | undefined;
+}
+
+/** Newest first. */
+export async function findCampaigns(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  filters: CampaignFilters,
+  page: Page,
+): Promise<{ rows: CampaignRow[]; count: RowCount }> {
+  const values: unknown[] = [accountId, brandId];
+  const given = [
+    ['status =', filters.status],
+    ['channel =', filters.channel],
+    ['name =', filters.name],
+    ['created_at >', filters.created_after],
+    ['created_at <', filters.created_before],
+  ] as const;
+  const conditions = given.flatMap(([test, value]) =>
+    value === undefined ? [] : [`and c.${test} $${values.push(value)}`],
+  );
+  const source = `campaigns c where c.account_id = $1 and c.brand_id = $2 and c.removed_at is null ${conditions.join(' ')}`;
+  const below = page.after === null ? '' : `and c.id < ${page.after}`;
+  const [{ rows }, count] = await Promise.all([
+    db.query<CampaignRow>(
+      `select ${CAMPAIGN_COLUMNS} from ${source} ${below}
+       order by c.id desc limit ${page.limit} offset ${page.offset}`,
+      values,
+    ),
+    countRows(db, source, values),
+  ]);
+  return { rows, count };
+}

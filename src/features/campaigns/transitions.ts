@@ -76,8 +76,12 @@ export async function lockCampaignRow(trx: Queryable, id: number): Promise<Campa
   return rows[0] ?? null;
 }
 
-/** @returns the locked row; null if the action is not allowed */
+/**
+ * Locks a campaign, so that no batch of it is intended until the transaction ends.
+ * @returns the row; null if the action is not allowed
+ */
 async function begin(trx: Queryable, id: number, action: CampaignAction): Promise<CampaignRow | null> {
+  await lockCampaignForChange(trx, id);
   const row = await lockCampaignRow(trx, id);
   return row && isAllowed(action, row) ? row : null;
 }
@@ -118,7 +122,6 @@ export async function pauseCampaign(
 ): Promise<CampaignRow | null> {
   const row = await begin(trx, id, 'pause');
   if (!row) return null;
-  await lockCampaignForChange(trx, id);
   await holdRetries(trx, id);
   return changeLocked(trx, id, `status = 'paused', paused_at = $2, stop = $3, ${expected}`, [
     asOf,
@@ -169,7 +172,6 @@ export async function cancelCampaign(
        tracking = null, counted_from = null, started_at = null, paused_at = null, stop = null, engine_expected_by = null`,
     );
   }
-  await lockCampaignForChange(trx, id);
   await holdRetries(trx, id);
   return changeLocked(
     trx,
@@ -195,7 +197,6 @@ export async function rejectCampaign(
 ): Promise<CampaignRow | null> {
   const row = await begin(trx, id, 'reject');
   if (!row) return null;
-  await lockCampaignForChange(trx, id);
   await holdRetries(trx, id);
   const stop: CampaignStop = { reason: 'rejected', rate: null, threshold: null, at: asOf.toISOString() };
   return changeLocked(
@@ -276,4 +277,47 @@ export async function rescheduleCampaign(
   const row = await begin(trx, id, 'reschedule');
   if (!row) return null;
   return changeLocked(trx, id, `scheduled_at = $2, begin_at = $3, ${expected}`, [scheduledAt, beginAt]);
+}
+
+/**
+ * Pins changed content of a paused campaign, for those who were not sent to.
+ * @param row the locked row
+ * @param approval whether the content needs an approval again
+ */
+export function repinContent(
+  trx: Queryable,
+  row: Pick<CampaignRow, 'id' | 'approval_state'>,
+  { versionIds, variantTemplateIds }: Pick<Pins, 'versionIds' | 'variantTemplateIds'>,
+  { needsApproval }: Pick<Pins, 'needsApproval'>,
+): Promise<CampaignRow> {
+  const again = row.approval_state === 'rejected' ? 'rejected' : 'pending';
+  return changeLocked(
+    trx,
+    row.id,
+    `version_ids = $2, variant_template_ids = $3, approval_state = $4, ${expected}`,
+    [versionIds, variantTemplateIds, needsApproval ? again : 'not_required'],
+  );
+}
+
+/** Pins everything again of a paused campaign whose recipients are not fixed yet. @param row the locked row */
+export async function repinAll(
+  trx: Queryable,
+  row: Pick<CampaignRow, 'id' | 'approval_state'>,
+  pins: Pins,
+): Promise<CampaignRow> {
+  await repinContent(trx, row, pins, pins);
+  return changeLocked(
+    trx,
+    row.id,
+    `audience = $2, from_address = $3, reply_to = $4, domain_id = $5, provider_id = $6, tracking = $7, begin_at = $8`,
+    [
+      JSON.stringify(pins.audience),
+      pins.fromAddress,
+      pins.replyTo,
+      pins.domainId,
+      pins.providerId,
+      pins.tracking && JSON.stringify(pins.tracking),
+      pins.beginAt,
+    ],
+  );
 }

@@ -4,7 +4,7 @@ import type { BrandSenders, SenderIdentity } from '../../delivery/sender-identit
 import { countSegments } from '../../delivery/sms-segments.ts';
 import type { SmsSender } from '../../delivery/sms-senders.ts';
 import type { NewMessage } from '../../delivery/write-messages.ts';
-import { type ErrorCode, invalid, type ValidationErrors } from '../../errors.ts';
+import { Problems } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import {
   malformedHeaderErrors,
@@ -18,23 +18,6 @@ const MAX_SEGMENTS = 10;
 
 /** A message that has passed every rule that the request alone can break, ready to be written. */
 export type MessageDraft = Omit<NewMessage, 'id' | 'idempotency_key'>;
-
-/** Collects errors. Its code is more specific than `validation_error` only if there is no ordinary error. */
-class Problems {
-  readonly errors: ValidationErrors = {};
-  #code: ErrorCode | null = null;
-
-  add(errors: ValidationErrors, code: ErrorCode = 'validation_error'): void {
-    for (const [field, messages] of Object.entries(errors)) {
-      this.errors[field] = [...(this.errors[field] ?? []), ...messages];
-      if (this.#code === null || code === 'validation_error') this.#code = code;
-    }
-  }
-
-  throwIfAny(): void {
-    if (this.#code !== null) throw invalid(this.errors, this.#code);
-  }
-}
 
 function address(problems: Problems, field: string, text: string | undefined): EmailAddress | null {
   if (text === undefined) return null;

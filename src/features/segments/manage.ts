@@ -6,6 +6,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { lockLists } from '../lists/service.ts';
 import { fieldOf } from './conditions.ts';
 import {
+  campaignsNaming,
   deleteSegmentRow,
   findAncestors,
   findFilters,
@@ -214,13 +215,27 @@ export async function changeSegment(
   return present(row);
 }
 
-/** @throws AppError not_found; conflict if another segment names it */
+const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
+
+/** @throws AppError not_found; conflict if another segment or a campaign that waits for its time names it */
 export async function deleteSegment(trx: Queryable, scope: BrandScope, id: number): Promise<Segment> {
   await lockSegments(trx, scope);
+  // This waits for the send of a campaign that has just pinned the segment.
   const row = await deleteSegmentRow(trx, scope, id);
   if (!row) throw notFound('segment');
-  const naming = await segmentsNaming(trx, id);
-  if (naming.length === 0) return present(row);
-  const named = naming.map((name) => `"${name}"`).join(', ');
-  throw new AppError('conflict', `the segment is named by segments, which must be changed first: ${named}`);
+  const segments = await segmentsNaming(trx, id);
+  if (segments.length > 0) {
+    throw new AppError(
+      'conflict',
+      `the segment is named by segments, which must be changed first: ${quoted(segments)}`,
+    );
+  }
+  const campaigns = await campaignsNaming(trx, scope, id);
+  if (campaigns.length > 0) {
+    throw new AppError(
+      'conflict',
+      `campaigns wait to be sent to the segment; cancel them first: ${quoted(campaigns)}`,
+    );
+  }
+  return present(row);
 }

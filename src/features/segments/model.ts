@@ -118,6 +118,22 @@ export async function segmentsNaming(db: Queryable, id: number): Promise<string[
   return rows.map((row) => row.name);
 }
 
+/** The names of campaigns that wait for their time and are for this segment, or exclude it. At most ten. */
+export async function campaignsNaming(
+  db: Queryable,
+  { brandId }: Pick<BrandScope, 'brandId'>,
+  id: number,
+): Promise<string[]> {
+  const { rows } = await db.query<{ name: string }>(
+    `select c.name from campaigns c
+     where c.brand_id = $1 and c.phase = 'waiting' and c.removed_at is null
+       and (c.segment_id = $2 or c.trigger_data -> 'exclude_segment_ids' @> to_jsonb($2::bigint))
+     order by c.id limit 10`,
+    [brandId, id],
+  );
+  return rows.map((row) => row.name);
+}
+
 /** The segments that name this one, directly or through others. */
 export async function findAncestors(db: Queryable, id: number): Promise<{ id: number; name: string }[]> {
   const { rows } = await db.query<{ id: number; name: string }>(

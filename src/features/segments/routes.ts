@@ -113,7 +113,7 @@ function deleteRoute(pool: pg.Pool): RouteDefinition {
     operationId: 'deleteSegment',
     tag,
     summary: 'Delete a segment',
-    description: 'A segment that another one names cannot be deleted.',
+    description: 'A segment that another one names, or that a scheduled campaign is for, cannot be deleted.',
     auth: 'brand',
     params: segmentParams,
     responses: { 200: { description: 'The deleted segment.', schema: segmentSchema } },

@@ -49,7 +49,7 @@ describe('GET /v1/my/account', () => {
       capabilities: {
         email: true,
         sms: true,
-        campaigns: false,
+        campaigns: true,
         flows: false,
         validation: false,
         inboxes: false,

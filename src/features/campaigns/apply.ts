@@ -1,0 +1,148 @@
+/** What a request changes of a campaign, apart from its status. */
+import { isDeepStrictEqual } from 'node:util';
+import { AppError } from '../../errors.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { requireAudience } from './audience.ts';
+import { hideTemplates, writeContent } from './content.ts';
+import { type CampaignRow, type CampaignStatus, type CampaignValues, updateCampaign } from './model.ts';
+import type { CampaignOptions } from './options.ts';
+import type { ChangeCampaignBody, TriggerAttributes } from './schema.ts';
+import { type CampaignAction, isAllowed } from './transitions.ts';
+
+const because: Partial<Record<CampaignAction, string>> = {
+  change_audience:
+    'audience and options change only in a draft, or while it is paused before its recipients are fixed',
+  change_content: 'content changes only in a draft or while the campaign is paused',
+  reschedule: 'it no longer waits for its time',
+};
+
+export function invalidTransition(
+  { status }: Pick<CampaignRow, 'status'>,
+  action: CampaignAction | CampaignStatus | 'duplicate_without_recipients',
+): AppError {
+  const reason = action in because ? because[action as CampaignAction] : undefined;
+  const message = reason ?? `${action.replaceAll('_', ' ')} is not possible`;
+  return new AppError('invalid_transition', `the campaign is ${status}: ${message}`);
+}
+
+export function requireAllowed(row: CampaignRow, action: CampaignAction): void {
+  if (!isAllowed(action, row)) throw invalidTransition(row, action);
+}
+
+/** Options without those that are null, so that equal options compare as equal. */
+function withoutNulls<T extends object>(given: T): T {
+  const entries = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
+  const inner = entries.map(([name, value]: [string, unknown]) => [
+    name,
+    typeof value === 'object' && value !== null && !Array.isArray(value) ? withoutNulls(value) : value,
+  ]);
+  return Object.fromEntries(inner) as T;
+}
+
+/** `data` as a client gives it, in the columns that keep it. */
+export function splitData(given: NonNullable<ChangeCampaignBody['data']>): {
+  data: Record<string, unknown>;
+  options: CampaignOptions;
+} {
+  const { options, progress: _progress, outcome: _outcome, stop: _stop, ...data } = given;
+  return { data, options: withoutNulls(options ?? {}) };
+}
+
+/** The trigger's columns after a request. A field left out stays as it is. */
+export function mergeTrigger(
+  row: Pick<CampaignRow, 'contact_list_id' | 'segment_id' | 'trigger_event' | 'trigger_data'>,
+  given: TriggerAttributes | undefined,
+) {
+  const or = <T>(value: T | undefined, old: T): T => (value === undefined ? old : value);
+  return {
+    contact_list_id: or(given?.contact_list_id, row.contact_list_id),
+    segment_id: or(given?.segment_id, row.segment_id),
+    trigger_event: or(given?.event, row.trigger_event),
+    trigger_data: given?.data === null ? {} : or(given?.data, row.trigger_data),
+  };
+}
+
+/** Fields of a request that {@link applyChanges} takes. */
+export type Changes = Pick<
+  ChangeCampaignBody,
+  'name' | 'channel' | 'data' | 'trigger_attributes' | 'template_attributes'
+>;
+
+/** What has changed, for what must then be pinned again. */
+export interface Applied {
+  row: CampaignRow;
+  /** Whom it is sent to, or how. */
+  audience: boolean;
+  content: boolean;
+}
+
+/** A campaign of another channel starts with the body of its former template alone: the rest is for email. */
+async function changeChannel(trx: Queryable, scope: BrandScope, row: CampaignRow): Promise<number> {
+  const { rows } = await trx.query<{ body: string | null }>('select body from templates where id = $1', [
+    row.template_id,
+  ]);
+  await hideTemplates(trx, row.id, [row.template_id ?? 0]);
+  return writeContent(trx, scope, { ...row, template_id: null }, { body: rows[0]?.body ?? null });
+}
+
+/** @throws AppError invalid_transition if the campaign's state does not allow one of the changes */
+function requireChanges(
+  row: CampaignRow,
+  { channel, trigger_attributes: trigger, template_attributes: content }: Changes,
+  otherOptions: boolean,
+): void {
+  const otherChannel = channel !== undefined && channel !== row.channel;
+  if (otherChannel && row.status !== 'draft') throw invalidTransition(row, 'change_content');
+  if (trigger || otherOptions) requireAllowed(row, 'change_audience');
+  if (content) requireAllowed(row, 'change_content');
+}
+
+/** @returns the template's id after the changes, if they concern it */
+async function changeTemplate(
+  trx: Queryable,
+  scope: BrandScope,
+  row: CampaignRow,
+  { channel = row.channel, template_attributes: content }: Changes,
+): Promise<number | undefined> {
+  const template = {
+    ...row,
+    channel,
+    template_id:
+      channel === row.channel ? row.template_id : await changeChannel(trx, scope, { ...row, channel }),
+  };
+  if (content) return writeContent(trx, scope, template, content);
+  return template.template_id ?? undefined;
+}
+
+/**
+ * Applies what a request changes to a locked campaign.
+ * @throws AppError validation_error, invalid_transition
+ */
+export async function applyChanges(
+  trx: Queryable,
+  scope: BrandScope,
+  row: CampaignRow,
+  changes: Changes,
+): Promise<Applied> {
+  const { name, channel, data, trigger_attributes: trigger, template_attributes: content } = changes;
+  const split = data && splitData(data);
+  const otherOptions = split !== undefined && !isDeepStrictEqual(split.options, row.options);
+  requireChanges(row, changes, otherOptions);
+  const values: CampaignValues = { ...split };
+  if (name !== undefined) values.name = name;
+  if (channel !== undefined) values.channel = channel;
+  if (trigger) {
+    const merged = mergeTrigger(row, trigger);
+    await requireAudience(trx, scope, merged);
+    Object.assign(values, merged, { trigger_updated_at: new Date() });
+  }
+  const templateId = await changeTemplate(trx, scope, row, changes);
+  if (templateId !== undefined && templateId !== row.template_id) values.template_id = templateId;
+  const isChanged = Object.keys(values).length > 0 || content !== undefined;
+  return {
+    row: isChanged ? await updateCampaign(trx, row.id, values) : row,
+    audience: trigger !== undefined || otherOptions,
+    content: content !== undefined,
+  };
+}

@@ -1,0 +1,276 @@
+/** Everything that must be right before a campaign is sent. It is checked whole, so that a client learns of all at once. */
+import type pg from 'pg';
+import type { LimitSettings } from '../../delivery/limits/authority.ts';
+import { readCapacity } from '../../delivery/limits/capacity.ts';
+import { AppError, Problems } from '../../errors.ts';
+import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
+import { type HeavyReads, isStatementTimeout } from '../../platform/db/heavy-reads.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { capabilitiesOf } from '../accounts/schema.ts';
+import type { Brand } from '../brands/schema.ts';
+import { pinVersion, type Pinned, type TemplateDeps } from '../templates/service.ts';
+import { compileAudience, resolveAudience } from './audience.ts';
+import { variantsOf, writeVariants } from './content.ts';
+import type { CampaignRow } from './model.ts';
+import { pinSender, type PinnedSender, type SenderDeps } from './sender.ts';
+import type { Pins } from './transitions.ts';
+
+export interface CheckDeps {
+  pool: pg.Pool;
+  heavyReads: HeavyReads;
+  templates: TemplateDeps;
+  sender: SenderDeps;
+  limits: LimitSettings;
+  /** Tiers of accounts whose campaigns an operator approves. */
+  approvalTiers: readonly string[];
+}
+
+const MAX_SEGMENTS = 10;
+/** Clocks are up to 14 hours ahead of UTC. */
+const LOCAL_TIME_LEAD_MS = 14 * 3_600_000;
+
+type Trigger = Pick<CampaignRow, 'channel' | 'contact_list_id' | 'segment_id' | 'trigger_data'>;
+
+/** What is read before the transaction, because it may take a while. */
+export interface Outside {
+  brand: Brand;
+  /** No contact is in the audience. */
+  isEmpty: boolean;
+  /** More contacts would be sent to than the sandbox has left this month. */
+  isOverSandbox: boolean;
+}
+
+/** Looks into the audience. One that cannot be read in time is taken to be large enough, and not too large. */
+async function lookAtAudience(
+  { pool, heavyReads, limits }: CheckDeps,
+  tenant: Tenant,
+  trigger: Trigger,
+): Promise<Pick<Outside, 'isEmpty' | 'isOverSandbox'>> {
+  const { audience, errors } = await resolveAudience(pool, tenant, trigger);
+  if (Object.keys(errors).length > 0) return { isEmpty: false, isOverSandbox: false };
+  const { figures } = await readCapacity(pool, tenant.accountId, limits);
+  const left = figures.sandbox_cap.remaining;
+  const reachable = trigger.channel === 'email' ? 'c.email is not null and c.email_subscribed' : 'false';
+  try {
+    return await heavyReads.run(tenant.accountId, async (db) => {
+      const { sql, values } = await compileAudience(
+        db,
+        { brandId: tenant.brandId, asOf: new Date() },
+        audience,
+        3,
+      );
+      const from = `contacts c where c.brand_id = $1 and (${sql})`;
+      const { rows } = await db.query<{ some: boolean; over: boolean }>(
+        `select exists (select 1 from ${from}) as some,
+           (select count(*) from (select 1 from ${from} and ${reachable} limit $2 + 1) r) > $2 as over`,
+        [tenant.brandId, left, ...values],
+      );
+      return { isEmpty: rows[0]?.some === false, isOverSandbox: rows[0]?.over === true };
+    });
+  } catch (error) {
+    if (isStatementTimeout(error)) return { isEmpty: false, isOverSandbox: false };
+    throw error;
+  }
+}
+
+/** Reads what a send needs beside its campaign. @param trigger the campaign's, as the request changes it */
+export async function readOutside(deps: CheckDeps, tenant: Tenant, trigger: Trigger): Promise<Outside> {
+  const named = trigger.contact_list_id !== null || trigger.segment_id !== null;
+  const [brand, audience] = await Promise.all([
+    deps.templates.brandOf(tenant),
+    named ? lookAtAudience(deps, tenant, trigger) : { isEmpty: false, isOverSandbox: false },
+  ]);
+  return { brand, ...audience };
+}
+
+interface AccountRules {
+  tier: string;
+  approval_state: string;
+  capabilities: Record<string, unknown>;
+}
+
+async function readAccount(db: Queryable, accountId: number): Promise<AccountRules> {
+  const { rows } = await db.query<AccountRules>(
+    'select tier, approval_state, capabilities from accounts where id = $1',
+    [accountId],
+  );
+  return rows[0] as AccountRules;
+}
+
+/** @throws AppError forbidden if the account may not have campaigns */
+export async function requireCampaigns(db: Queryable, tenant: Tenant): Promise<AccountRules> {
+  const account = await readAccount(db, tenant.accountId);
+  if (!capabilitiesOf(account.capabilities).campaigns) {
+    throw new AppError('forbidden', 'this account may not use campaigns');
+  }
+  return account;
+}
+
+/** @throws AppError forbidden for a test key, or if the account may not have campaigns */
+export async function requireSender(db: Queryable, tenant: Tenant): Promise<AccountRules> {
+  if (isTestCaller(tenant.actor)) throw new AppError('forbidden', 'a test key cannot send campaigns');
+  return requireCampaigns(db, tenant);
+}
+
+/** An approved account needs none; one that is pending or rejected needs it whatever its tier. */
+export function needsApproval(
+  { tier, approval_state: state }: AccountRules,
+  approvalTiers: readonly string[],
+): boolean {
+  return state === 'not_required' ? approvalTiers.includes(tier) : state !== 'approved';
+}
+
+/** When the snapshot of a campaign begins. */
+export function beginAtOf(
+  { options }: Pick<CampaignRow, 'options'>,
+  scheduledAt: Date | null,
+  asOf: Date,
+): Date {
+  if (!scheduledAt) return asOf;
+  const lead = options.send_at_local_time ? LOCAL_TIME_LEAD_MS : 0;
+  return new Date(Math.max(asOf.getTime(), scheduledAt.getTime() - lead));
+}
+
+function addContentProblems(problems: Problems, pinned: Pinned, field: (name: string) => string): void {
+  for (const { field: name, message } of pinned.problems) problems.add({ [field(name)]: [message] });
+  const segments = pinned.version?.segments ?? 0;
+  if (segments > MAX_SEGMENTS) {
+    const message = `may need ${segments} segments; the maximum is ${MAX_SEGMENTS}`;
+    problems.add({ [field('body')]: [message] });
+  }
+}
+
+export interface PinnedContent {
+  versionIds: number[];
+  variantTemplateIds: number[];
+  /** Of the campaign's own template. */
+  own: Pinned;
+}
+
+/** Compiles the content of a campaign and of its variants, and adds what is wrong with them to `problems`. */
+export async function pinContent(
+  trx: pg.PoolClient,
+  deps: CheckDeps,
+  tenant: Tenant,
+  row: CampaignRow,
+  brand: Brand,
+  problems: Problems,
+): Promise<PinnedContent> {
+  // The versions are written in the transaction, which sees the content that the request has just changed.
+  const templates = {
+    ...deps.templates,
+    pool: trx as unknown as pg.Pool,
+    brandOf: () => Promise.resolve(brand),
+  };
+  const pin = (id: number) => pinVersion(templates, tenant, id, { footer: 'marketing' });
+  const own = await pin(row.template_id ?? 0);
+  addContentProblems(problems, own, (name) => `template_attributes.${name}`);
+  const variants = variantsOf(row);
+  if (variants.length === 0 || !own.version) {
+    return { own, versionIds: own.version ? [own.versionId] : [], variantTemplateIds: [] };
+  }
+  const missing = await foreignTemplates(trx, tenant, row);
+  for (const index of missing) {
+    const message = `is not the id of a template of this brand for ${row.channel}`;
+    problems.add({ [`data.options.ab.variants.${index}.template_id`]: [message] });
+  }
+  if (missing.length > 0) return { own, versionIds: [], variantTemplateIds: [] };
+  const variantTemplateIds = await writeVariants(trx, tenant, row);
+  const versionIds: number[] = [];
+  for (const [index, id] of variantTemplateIds.entries()) {
+    const pinned = await pin(id);
+    addContentProblems(problems, pinned, (name) => `data.options.ab.variants.${index}.${name}`);
+    if (pinned.version) versionIds.push(pinned.versionId);
+  }
+  return { own, versionIds, variantTemplateIds };
+}
+
+/** The numbers of the variants that name a template which the brand does not have, or which is for another channel. */
+async function foreignTemplates(db: Queryable, tenant: Tenant, row: CampaignRow): Promise<number[]> {
+  const named = variantsOf(row).map(({ template_id: id }) => id ?? null);
+  const { rows } = await db.query<{ id: number }>(
+    'select id from templates where brand_id = $1 and id = any($2) and channel = $3 and removed_at is null',
+    [tenant.brandId, named.filter((id) => id !== null), row.channel],
+  );
+  const known = new Set(rows.map(({ id }) => id));
+  return named.flatMap((id, index) => (id === null || known.has(id) ? [] : [index]));
+}
+
+function checkAudience(problems: Problems, row: CampaignRow, outside: Outside): void {
+  if (row.contact_list_id === null && row.segment_id === null) {
+    problems.add({ 'trigger_attributes.contact_list_id': ['is required, or a segment_id'] });
+  } else if (outside.isEmpty) {
+    const field = row.contact_list_id === null ? 'segment_id' : 'contact_list_id';
+    problems.add({ [`trigger_attributes.${field}`]: ['selects no contact'] });
+  }
+}
+
+function checkOptions(problems: Problems, row: CampaignRow, sender: PinnedSender, scheduledAt: Date | null) {
+  const { ab, send_at_local_time: isLocal } = row.options;
+  if (isLocal && !scheduledAt) {
+    problems.add({ scheduled_at: ['is required for data.options.send_at_local_time'] });
+  }
+  const total = ab?.variants.reduce((sum, { weight }) => sum + weight, 0) ?? 100;
+  if (!ab || total === 100) return;
+  const isTracked = sender.tracking?.[ab.by] === true;
+  if (!isTracked) {
+    problems.add({
+      'data.options.ab.by': [`cannot choose a winner: ${ab.by} of this campaign are not tracked`],
+    });
+  }
+}
+
+/**
+ * Checks a locked campaign, and fixes everything that its send fixes.
+ * @param trx the caller's transaction, which has applied the changes of the request
+ * @param scheduledAt null: now
+ * @throws AppError that names everything that is wrong: validation_error; or sender_not_verified or
+ *   sandbox_limit_reached if that is all
+ */
+export async function makePins(
+  trx: pg.PoolClient,
+  deps: CheckDeps,
+  tenant: Tenant,
+  row: CampaignRow,
+  outside: Outside,
+  { scheduledAt, account, asOf }: { scheduledAt: Date | null; account: AccountRules; asOf: Date },
+): Promise<Pins> {
+  const problems = new Problems();
+  const { audience, errors } = await resolveAudience(trx, tenant, row);
+  problems.add(errors);
+  checkAudience(problems, row, outside);
+  if (row.channel === 'email' && !outside.brand.physical_address?.trim()) {
+    problems.add({ 'brand.physical_address': ['is required to send campaigns; set it with PUT /brand'] });
+  }
+  const content = await pinContent(trx, deps, tenant, row, outside.brand, problems);
+  const { rows } = await trx.query<{
+    fromName: string | null;
+    fromEmail: string | null;
+    replyTo: string | null;
+  }>(
+    'select from_name as "fromName", from_email as "fromEmail", reply_to as "replyTo" from templates where id = $1',
+    [row.template_id],
+  );
+  const own = rows[0] ?? { fromName: null, fromEmail: null, replyTo: null };
+  const sender = await pinSender(trx, deps.sender, tenant, row.channel, own, problems);
+  checkOptions(problems, row, sender, scheduledAt);
+  if (sender.isSandbox && outside.isOverSandbox) {
+    const message = 'has more contacts than the sandbox has sends left this month';
+    const field = row.contact_list_id === null ? 'segment_id' : 'contact_list_id';
+    problems.add({ [`trigger_attributes.${field}`]: [message] }, 'sandbox_limit_reached');
+  }
+  problems.throwIfAny();
+  return {
+    audience,
+    versionIds: content.versionIds,
+    variantTemplateIds: content.variantTemplateIds,
+    fromAddress: sender.fromAddress,
+    replyTo: sender.replyTo,
+    domainId: sender.domainId,
+    providerId: sender.providerId,
+    tracking: sender.tracking,
+    needsApproval: needsApproval(account, deps.approvalTiers),
+    scheduledAt,
+    beginAt: beginAtOf(row, scheduledAt, asOf),
+  };
+}

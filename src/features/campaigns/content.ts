@@ -1,0 +1,121 @@
+/** The templates of a campaign: its own, and those of the variants of an A/B test. */
+import { invalid } from '../../errors.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { copyTemplate, presentTemplate, type TemplateRow, writeOwnTemplate } from '../templates/service.ts';
+import type { Template, TemplateAttributes } from '../templates/schema.ts';
+import type { CampaignRow } from './model.ts';
+import type { CampaignOptions } from './options.ts';
+
+type Variants = NonNullable<CampaignOptions['ab']>['variants'];
+
+export function variantsOf({ options }: Pick<CampaignRow, 'options'>): Variants {
+  return options.ab?.variants ?? [];
+}
+
+/** Puts `template_attributes` before the fields of errors that a template's writer throws. */
+async function prefixed<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { code, validationErrors } = error as {
+      code?: string;
+      validationErrors?: Record<string, string[]>;
+    };
+    if (code !== 'validation_error' || !validationErrors) throw error;
+    const named = Object.entries(validationErrors).map(([field, messages]) => [
+      field.startsWith('template_attributes.') ? field : `template_attributes.${field}`,
+      messages,
+    ]);
+    throw invalid(Object.fromEntries(named) as Record<string, string[]>);
+  }
+}
+
+/**
+ * Writes the content of a campaign into its template, which is created if it has none.
+ * @returns the template's id
+ * @throws AppError validation_error
+ */
+export function writeContent(
+  trx: Queryable,
+  scope: BrandScope,
+  row: Pick<CampaignRow, 'id' | 'channel' | 'template_id'>,
+  attributes: TemplateAttributes,
+): Promise<number> {
+  const owner = { campaignId: row.id };
+  const { template_id: copyOf, ...content } = attributes;
+  return prefixed(async () => {
+    let templateId = row.template_id;
+    if (copyOf !== undefined) {
+      const copy = await copyTemplate(trx, scope, copyOf, owner, {
+        field: 'template_attributes.template_id',
+        channel: row.channel,
+      });
+      if (templateId !== null) await hideTemplates(trx, row.id, [templateId]);
+      templateId = copy.id;
+      if (Object.keys(content).length === 0) return templateId;
+    }
+    return (await writeOwnTemplate(trx, scope, owner, row.channel, content, templateId)).id;
+  });
+}
+
+/** Hides templates of a campaign that others have replaced. Their versions stay. */
+export async function hideTemplates(
+  trx: Queryable,
+  campaignId: number,
+  ids: readonly number[],
+): Promise<void> {
+  await trx.query(
+    'update templates set removed_at = now() where campaign_id = $1 and id = any($2) and removed_at is null',
+    [campaignId, ids],
+  );
+}
+
+/**
+ * Makes the templates of the variants of an A/B test: those of the brand that they name, or copies of the campaign's own
+ * with their subjects.
+ * @returns the templates' ids by variant; empty without variants
+ */
+export async function writeVariants(trx: Queryable, scope: BrandScope, row: CampaignRow): Promise<number[]> {
+  const owner = { campaignId: row.id };
+  await hideTemplates(
+    trx,
+    row.id,
+    row.variant_template_ids.filter((id) => id !== row.template_id),
+  );
+  const ids: number[] = [];
+  for (const { subject, template_id: templateId } of variantsOf(row)) {
+    if (templateId !== undefined) ids.push(templateId);
+    else {
+      const copy = await copyTemplate(trx, scope, row.template_id ?? 0, owner);
+      ids.push((await writeOwnTemplate(trx, scope, owner, row.channel, { subject }, copy.id)).id);
+    }
+  }
+  return ids;
+}
+
+/** Finds the templates that campaigns consist of, by id. */
+async function findTemplates(db: Queryable, ids: readonly number[]): Promise<Map<number, TemplateRow>> {
+  const { rows } = await db.query<TemplateRow>('select * from templates where id = any($1)', [ids]);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** The content of a campaign, as clients see it. */
+export async function presentContent(
+  db: Queryable,
+  row: CampaignRow,
+): Promise<{ template: Template; templates: Template[] }> {
+  const variants = variantsOf(row);
+  const named = variants.flatMap(({ template_id: id }) => id ?? []);
+  const found = await findTemplates(db, [row.template_id ?? 0, ...named, ...row.variant_template_ids]);
+  const own = found.get(row.template_id ?? 0);
+  if (!own) throw new Error(`campaign ${row.id} has no template`);
+  const template = presentTemplate(own);
+  if (variants.length === 0) return { template, templates: [template] };
+  const templates = variants.flatMap(({ subject, template_id: id }, index) => {
+    const stored = found.get(id ?? row.variant_template_ids[index] ?? 0);
+    if (stored) return [presentTemplate(stored)];
+    return id === undefined ? [{ ...template, subject: subject ?? null }] : [];
+  });
+  return { template, templates };
+}

@@ -1,0 +1,132 @@
+/**
+ * Puts recipients of a campaign into a list. A request writes a row; the worker adds the contacts in pages, each in one
+ * transaction with the place that it has reached, so that it may stop at any moment.
+ */
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { BrandScope } from '../../platform/db/model.ts';
+import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
+import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
+import { addToLists } from '../lists/service.ts';
+import type { CampaignRow } from './model.ts';
+import { type RecipientFilters, scanRecipients } from './recipients.ts';
+import type { ListFill } from './schema.ts';
+
+interface FillRow {
+  id: number;
+  campaign_id: number;
+  list_id: number;
+  filters: RecipientFilters;
+  up_to: number;
+  cursor: number;
+  looked_at: number;
+  added: number;
+  created_at: Date;
+  finished_at: Date | null;
+}
+
+const COLUMNS = 'id, campaign_id, list_id, filters, up_to, cursor, looked_at, added, created_at, finished_at';
+
+function present(row: FillRow): ListFill {
+  return {
+    id: row.id,
+    campaign_id: row.campaign_id,
+    list_id: row.list_id,
+    status: row.finished_at ? 'completed' : 'running',
+    looked_at_count: row.looked_at,
+    added_count: row.added,
+    created_at: row.created_at.toISOString(),
+    finished_at: row.finished_at?.toISOString() ?? null,
+  };
+}
+
+/**
+ * Asks for a list to be filled with the recipients that a campaign has now.
+ * @param trx the caller's transaction
+ * @param listId a list of the campaign's brand
+ */
+export async function startFill(
+  trx: Queryable,
+  { id, account_id: accountId, brand_id: brandId }: Pick<CampaignRow, 'id' | 'account_id' | 'brand_id'>,
+  listId: number,
+  filters: RecipientFilters,
+): Promise<ListFill> {
+  const { rows } = await trx.query<FillRow>(
+    `insert into campaign_list_fills (account_id, brand_id, campaign_id, list_id, filters, up_to)
+     select $1, $2, $3, $4, $5, coalesce(max(last_id), 0) from campaign_blocks where campaign_id = $3
+     returning ${COLUMNS}`,
+    [accountId, brandId, id, listId, JSON.stringify(filters)],
+  );
+  return present(rows[0] as FillRow);
+}
+
+/** @returns null if the brand has none with this id */
+export async function findFill(db: Queryable, { brandId }: BrandScope, id: number): Promise<ListFill | null> {
+  const { rows } = await db.query<FillRow>(
+    `select ${COLUMNS} from campaign_list_fills where brand_id = $1 and id = $2`,
+    [brandId, id],
+  );
+  return rows[0] ? present(rows[0]) : null;
+}
+
+/** The lists that were filled from a campaign, newest first. */
+export async function listFills(
+  db: Queryable,
+  campaignId: number,
+  page: Page,
+): Promise<{ fills: ListFill[]; count: RowCount }> {
+  const source = 'campaign_list_fills f where f.campaign_id = $1';
+  const below = page.after === null ? '' : `and f.id < ${page.after}`;
+  const { rows } = await db.query<FillRow>(
+    `select ${COLUMNS} from ${source} ${below} order by f.id desc limit ${page.limit} offset ${page.offset}`,
+    [campaignId],
+  );
+  return { fills: rows.map(present), count: await countRows(db, source, [campaignId]) };
+}
+
+/** Blocks of one page. */
+const BLOCKS_AT_ONCE = 2;
+
+async function takeFill(trx: Queryable): Promise<FillRow | null> {
+  const { rows } = await trx.query<FillRow>(
+    `select ${COLUMNS} from campaign_list_fills where finished_at is null
+     order by served_at limit 1 for update skip locked`,
+  );
+  return rows[0] ?? null;
+}
+
+/**
+ * Adds the next page of contacts to a list. Several processes may do so at once: each takes another list.
+ * @returns whether there may be more
+ */
+export function fillLists(pool: pg.Pool): Promise<boolean> {
+  return inTransaction(pool, async (trx) => {
+    const fill = await takeFill(trx);
+    if (!fill) return false;
+    const page = { after: fill.cursor, upTo: fill.up_to, blocks: BLOCKS_AT_ONCE };
+    const found = await scanRecipients<{ contact_id: number | null }>(
+      trx,
+      'm.contact_id',
+      fill.campaign_id,
+      fill.filters,
+      page,
+    );
+    const contacts = [...new Set(found.rows.flatMap((row) => row.contact_id ?? []))];
+    const added = await addToLists(trx, contacts, [fill.list_id]);
+    await trx.query(
+      `update campaign_list_fills set cursor = greatest(cursor, coalesce($2::bigint, cursor)), looked_at = looked_at + $3,
+         added = added + $4, served_at = clock_timestamp(), finished_at = case when $2::bigint is null then now() end
+       where id = $1`,
+      [fill.id, found.scannedTo, found.lookedAt, added.length],
+    );
+    return true;
+  });
+}
+
+const PAUSE_MS = 1_000;
+
+/** Fills lists, each second. Any number of processes may run this. */
+export function startListFills({ pool, log }: { pool: pg.Pool; log: Logger }): Repeating {
+  return repeat(async () => ((await fillLists(pool)) ? 0 : PAUSE_MS), { log, name: 'filling lists' });
+}

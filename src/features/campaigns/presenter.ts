@@ -1,0 +1,91 @@
+import { campaignCounts, type CampaignCounts } from '../../delivery/campaign-counts.ts';
+import type { LimitSettings } from '../../delivery/limits/authority.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { presentContent } from './content.ts';
+import type { CampaignRow } from './model.ts';
+import type { Campaign, CampaignProgress, CampaignSummary } from './schema.ts';
+import { waitingFor } from './waiting.ts';
+
+const NOTHING: CampaignCounts = {
+  ...{ audience: 0, sent: 0, failed: 0, skipped: 0, unknown: 0, canceled: 0, remaining: 0 },
+};
+
+const iso = (time: Date | null) => time?.toISOString() ?? null;
+
+function presentTrigger(row: CampaignRow): CampaignSummary['trigger'] {
+  return {
+    // A campaign has one trigger, which is part of its row.
+    id: row.id,
+    flow_id: null,
+    segment_id: row.segment_id,
+    contact_list_id: row.contact_list_id,
+    triggered_count: row.triggered_count,
+    event: row.trigger_event,
+    data: row.trigger_data,
+    last_triggered_at: iso(row.last_triggered_at),
+    created_at: row.trigger_created_at.toISOString(),
+    updated_at: row.trigger_updated_at.toISOString(),
+  };
+}
+
+function presentSummary(
+  row: CampaignRow,
+  counts: CampaignCounts,
+  waiting: CampaignProgress['waiting_for'],
+): CampaignSummary {
+  return {
+    id: row.id,
+    account_id: row.account_id,
+    status: row.status,
+    approval_state: row.approval_state,
+    channel: row.channel,
+    name: row.name,
+    data: {
+      ...row.data,
+      options: row.options,
+      progress: {
+        audience_count: counts.audience,
+        sent_count: counts.sent,
+        failed_count: counts.failed,
+        skipped_count: counts.skipped,
+        unknown_count: counts.unknown,
+        canceled_count: counts.canceled,
+        remaining_count: counts.remaining,
+        waiting_for: waiting,
+      },
+      outcome: row.outcome,
+      stop: row.stop,
+    },
+    scheduled_at: iso(row.scheduled_at),
+    sent_count: counts.sent,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+    trigger: presentTrigger(row),
+  };
+}
+
+/** Presents campaigns in a list, without their templates. */
+export async function presentCampaigns(
+  db: Queryable,
+  rows: readonly CampaignRow[],
+  settings: LimitSettings,
+): Promise<CampaignSummary[]> {
+  const begun = rows.filter(({ phase }) => phase !== 'draft' && phase !== 'waiting').map(({ id }) => id);
+  const counted = begun.length > 0 ? await campaignCounts(db, begun) : new Map<number, CampaignCounts>();
+  const presented: CampaignSummary[] = [];
+  for (const row of rows) {
+    const counts = counted.get(row.id) ?? NOTHING;
+    presented.push(presentSummary(row, counts, await waitingFor(db, row, counts, settings)));
+  }
+  return presented;
+}
+
+/** Presents a campaign with its content. */
+export async function presentCampaign(
+  db: Queryable,
+  row: CampaignRow,
+  settings: LimitSettings,
+): Promise<Campaign> {
+  const [summary] = await presentCampaigns(db, [row], settings);
+  return { ...(summary as CampaignSummary), ...(await presentContent(db, row)) };
+}

@@ -1,0 +1,263 @@
+/**
+ * The recipients of a campaign: its messages, found by the ranges of ids of its blocks. No statement looks at more than
+ * a few blocks, however many recipients there are.
+ */
+import { campaignCounts } from '../../delivery/campaign-counts.ts';
+import type { Bounce, MessageStatus } from '../../delivery/message.ts';
+import { csvRecord } from '../../platform/csv/writer.ts';
+import type { Page, RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { CampaignRow } from './model.ts';
+import type { Recipient, RecipientState } from './schema.ts';
+
+export interface RecipientFilters {
+  state?: RecipientState | undefined;
+  status?: MessageStatus | undefined;
+  reason?: string | undefined;
+  opened?: boolean | undefined;
+  clicked?: boolean | undefined;
+}
+
+interface RecipientRow {
+  id: number;
+  contact_id: number | null;
+  to_address: string | null;
+  state: RecipientState;
+  status: MessageStatus;
+  variant: number | null;
+  failure: { code: string; message: string } | null;
+  bounce: Bounce | null;
+  sent_at: Date | null;
+  delivered_at: Date | null;
+  opened_at: Date | null;
+  clicked_at: Date | null;
+  created_at: Date;
+}
+
+/** SQL over the message `m`: what `campaignCounts` counts it as. */
+const STATE = `case when m.sent_at is not null then 'sent' when m.status in ('bounced', 'failed') then 'failed'
+  when m.status in ('skipped', 'unknown', 'canceled') then m.status else 'remaining' end`;
+
+const COLUMNS = `m.id, m.contact_id, m.to_address, ${STATE} as state, m.status, m.variant, m.failure, m.bounce,
+  m.sent_at, m.delivered_at, m.opened_at, m.clicked_at, m.created_at`;
+
+/** Blocks that one statement looks at: up to 20,000 recipients. */
+const BLOCKS_AT_ONCE = 20;
+
+/** SQL over the message `m`, each part after an `and`. @param values receives the values */
+export function conditionsOf(filters: RecipientFilters, values: unknown[]): string {
+  const { state, status, reason, opened, clicked } = filters;
+  const equal = (sql: string, value: unknown) =>
+    value === undefined ? '' : ` and ${sql} = $${values.push(value)}`;
+  return [
+    equal(STATE, state),
+    equal('m.status', status),
+    equal(`m.failure->>'code'`, reason),
+    equal('(m.opened_at is not null)', opened),
+    equal('(m.clicked_at is not null)', clicked),
+  ].join('');
+}
+
+const isFiltered = (filters: RecipientFilters) =>
+  Object.values(filters).some((value: unknown) => value !== undefined);
+
+function present(row: RecipientRow): Recipient {
+  const iso = (time: Date | null) => time?.toISOString() ?? null;
+  return {
+    id: row.id,
+    contact_id: row.contact_id,
+    to: row.to_address,
+    state: row.state,
+    status: row.status,
+    variant: row.variant,
+    failure: row.failure,
+    bounce: row.bounce,
+    sent_at: iso(row.sent_at),
+    delivered_at: iso(row.delivered_at),
+    opened_at: iso(row.opened_at),
+    clicked_at: iso(row.clicked_at),
+    created_at: row.created_at.toISOString(),
+  };
+}
+
+/** A page of all recipients: whole blocks before it are skipped by their sizes. */
+async function findPage(db: Queryable, campaignId: number, page: Page): Promise<RecipientRow[]> {
+  const { rows } = await db.query<RecipientRow>(
+    `with blocks as materialized (
+       select first_id, last_id, size, sum(size) over (order by first_id desc) - size as before
+       from campaign_blocks where campaign_id = $1 and first_id < $2
+     ), page as materialized (
+       -- A part of the first block may lie before the start of the page.
+       select * from blocks where before + size > $3::bigint
+         and before < $3::bigint + $4 + (select b.size from blocks b order by b.first_id desc limit 1)
+     )
+     select ${COLUMNS} from messages m join page p on m.id between p.first_id and p.last_id
+     where m.campaign_id = $1 and m.id < $2
+     order by m.id desc limit $4 offset $3::bigint - coalesce((select min(before) from page), $3::bigint)`,
+    [campaignId, page.after ?? Number.MAX_SAFE_INTEGER, page.offset, page.limit],
+  );
+  return rows;
+}
+
+interface Looked {
+  rows: RecipientRow[];
+  /** Recipients that were looked at, and where the search stopped; null: at the end. */
+  lookedAt: number;
+  stoppedAt: number | null;
+  matched: number;
+}
+
+/** A page of the recipients that match, among the newest blocks after the page's start. */
+async function findMatching(
+  db: Queryable,
+  campaignId: number,
+  filters: RecipientFilters,
+  page: Page,
+): Promise<Looked> {
+  const values: unknown[] = [campaignId, page.after ?? Number.MAX_SAFE_INTEGER];
+  const conditions = conditionsOf(filters, values);
+  const blocks = `blocks as materialized (
+       select first_id, last_id, size from campaign_blocks where campaign_id = $1 and first_id < $2
+       order by first_id desc limit ${BLOCKS_AT_ONCE})`;
+  const matching = `from messages m join blocks b on m.id between b.first_id and b.last_id
+       where m.campaign_id = $1 and m.id < $2${conditions}`;
+  const { rows } = await db.query<RecipientRow>(
+    `with ${blocks} select ${COLUMNS} ${matching} order by m.id desc limit ${page.limit} offset ${page.offset}`,
+    values,
+  );
+  const { rows: facts } = await db.query<{
+    matched: number;
+    looked_at: number;
+    first: number | null;
+    blocks: number;
+  }>(
+    `with ${blocks} select (select count(*) ${matching}) as matched, coalesce(sum(size), 0)::bigint as looked_at,
+       min(first_id) as first, count(*) as blocks from blocks`,
+    values,
+  );
+  const { matched, looked_at: lookedAt, first, blocks: count } = facts[0] as (typeof facts)[number];
+  return { rows, matched, lookedAt, stoppedAt: count === BLOCKS_AT_ONCE ? first : null };
+}
+
+function onlyState(filters: RecipientFilters): RecipientState | null {
+  const { state, ...others } = filters;
+  return state !== undefined && !isFiltered(others) ? state : null;
+}
+
+async function countMatching(
+  db: Queryable,
+  row: CampaignRow,
+  filters: RecipientFilters,
+  page: Page,
+  looked: Looked,
+): Promise<RowCount> {
+  const state = onlyState(filters);
+  if (state) return { total: (await campaignCounts(db, [row.id])).get(row.id)?.[state] ?? 0 };
+  const all =
+    page.after === null ? looked : await findMatching(db, row.id, filters, { ...page, after: null });
+  if (all.stoppedAt === null) return { total: all.matched };
+  const share = all.matched / Math.max(1, all.lookedAt);
+  return { total: Math.max(all.matched, Math.round(share * row.audience_count)), estimated: true };
+}
+
+/**
+ * Lists recipients, newest first. With filters, a page looks at {@link BLOCKS_AT_ONCE} blocks at most; if it is not full
+ * then, `continueAfter` of the count says where the next page begins.
+ */
+export async function listRecipients(
+  db: Queryable,
+  row: CampaignRow,
+  filters: RecipientFilters,
+  page: Page,
+): Promise<{ recipients: Recipient[]; count: RowCount }> {
+  if (!isFiltered(filters)) {
+    const rows = await findPage(db, row.id, page);
+    return { recipients: rows.map(present), count: { total: row.audience_count } };
+  }
+  const looked = await findMatching(db, row.id, filters, page);
+  const count = await countMatching(db, row, filters, page, looked);
+  const isCut = looked.rows.length < page.limit && looked.stoppedAt !== null;
+  return {
+    recipients: looked.rows.map(present),
+    count: isCut ? { ...count, continueAfter: looked.stoppedAt as number } : count,
+  };
+}
+
+const HEADER = [
+  'message_id',
+  'contact_id',
+  'to',
+  'state',
+  'status',
+  'reason',
+  'bounce',
+  'variant',
+  'sent_at',
+  'delivered_at',
+  'opened_at',
+  'clicked_at',
+];
+
+function recordOf(row: RecipientRow): string {
+  const iso = (time: Date | null) => time?.toISOString() ?? null;
+  return csvRecord([
+    String(row.id),
+    row.contact_id === null ? null : String(row.contact_id),
+    row.to_address,
+    row.state,
+    row.status,
+    row.failure?.code ?? null,
+    row.bounce?.subtype ?? null,
+    row.variant === null ? null : String(row.variant),
+    iso(row.sent_at),
+    iso(row.delivered_at),
+    iso(row.opened_at),
+    iso(row.clicked_at),
+  ]);
+}
+
+/** Blocks whose recipients are in memory at the same time, while a file is written. */
+const BLOCKS_OF_FILE = 2;
+
+/** The next recipients in the order of their ids. Blocks may be divided meanwhile: only ids mark the place. */
+export async function scanRecipients<Row extends object>(
+  db: Queryable,
+  columns: string,
+  campaignId: number,
+  filters: RecipientFilters,
+  { after, upTo, blocks }: { after: number; upTo: number; blocks: number },
+): Promise<{ rows: Row[]; lookedAt: number; scannedTo: number | null }> {
+  const values: unknown[] = [campaignId, after, upTo];
+  const conditions = conditionsOf(filters, values);
+  const range = `select first_id, last_id, size from campaign_blocks
+    where campaign_id = $1 and last_id > $2 and first_id <= $3 order by first_id limit ${blocks}`;
+  const { rows: looked } = await db.query<{ to: number | null; size: number }>(
+    `select max(last_id) as to, coalesce(sum(size), 0)::bigint as size from (${range}) b`,
+    [campaignId, after, upTo],
+  );
+  const { to = null, size = 0 } = looked[0] ?? {};
+  if (to === null) return { rows: [], lookedAt: 0, scannedTo: null };
+  const { rows } = await db.query<Row>(
+    `select ${columns} from messages m
+     where m.campaign_id = $1 and m.id > $2 and m.id <= least($3, $${values.length + 1})${conditions} order by m.id`,
+    [...values, to],
+  );
+  return { rows, lookedAt: size, scannedTo: to };
+}
+
+/** The recipients as a CSV file, in pieces, oldest first. */
+export async function* recipientsCsv(
+  db: Queryable,
+  row: Pick<CampaignRow, 'id'>,
+  filters: RecipientFilters,
+): AsyncGenerator<string, void> {
+  yield csvRecord(HEADER);
+  let after = 0;
+  for (;;) {
+    const page = { after, upTo: Number.MAX_SAFE_INTEGER, blocks: BLOCKS_OF_FILE };
+    const { rows, scannedTo } = await scanRecipients<RecipientRow>(db, COLUMNS, row.id, filters, page);
+    if (scannedTo === null) return;
+    if (rows.length > 0) yield rows.map(recordOf).join('');
+    after = scannedTo;
+  }
+}

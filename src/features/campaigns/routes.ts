@@ -1,0 +1,378 @@
+import type pg from 'pg';
+import { z } from 'zod';
+import type { Config } from '../../config.ts';
+import { wakeCampaign } from '../../delivery/campaign-blocks.ts';
+import type { ContentEngine } from '../../delivery/contents/content.ts';
+import { limitSettings } from '../../delivery/limits/authority.ts';
+import { createSmsSenders } from '../../delivery/sms-senders.ts';
+import type { ErrorCode } from '../../errors.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
+import { isKeyTaken, withIdempotency } from '../../platform/db/idempotency.ts';
+import { pageOf } from '../../platform/db/paging.ts';
+import { inTransaction } from '../../platform/db/queryable.ts';
+import type { Waker } from '../../platform/db/wake.ts';
+import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
+import { paginate } from '../../platform/http/pagination.ts';
+import { defineRoute, type RouteDefinition, type RouteInput } from '../../platform/http/route.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { createBrandOf } from '../templates/service.ts';
+import type { CheckDeps, Outside } from './checks.ts';
+import type { CampaignRow } from './model.ts';
+import { presentCampaign } from './presenter.ts';
+import { createRecipientRoutes } from './recipient-routes.ts';
+import {
+  campaignParams,
+  campaignReadOnlyFields as readOnlyFields,
+  campaignSchema,
+  campaignSummary,
+  changeCampaignBody,
+  createCampaignBody,
+  duplicateCampaignBody,
+  listCampaignsQuery,
+  resentSchema,
+  sendCampaignBody,
+} from './schema.ts';
+import {
+  cancel,
+  changeCampaign,
+  createCampaign,
+  deleteCampaign,
+  duplicateCampaign,
+  getCampaign,
+  listCampaigns,
+  prepareRequest,
+  requireCampaign,
+  resendUnknown,
+  send,
+} from './service.ts';
+
+export interface CampaignRouteDeps {
+  config: Config;
+  database: Database;
+  heavyReads: HeavyReads;
+  keyring: Keyring;
+  waker: Waker;
+  contents: ContentEngine;
+}
+
+const PATH = '/v1/my/campaigns';
+const tag = 'Campaigns';
+
+const sendErrors: ErrorCode[] = [
+  'forbidden',
+  'invalid_transition',
+  'sender_not_verified',
+  'sandbox_limit_reached',
+  'unavailable',
+];
+
+const SEND_CHECKS =
+  'Everything is checked first, and all that is wrong is returned at once: the audience, the sender, the content with ' +
+  'its Liquid, the postal address of the brand, the options, and the monthly cap of a sandbox.';
+
+interface Shared {
+  pool: pg.Pool;
+  waker: Waker;
+  deps: CheckDeps;
+}
+
+function sharedOf({ config, database, heavyReads, keyring, waker, contents }: CampaignRouteDeps): Shared {
+  const { pool } = database;
+  const publicUrl = config.PUBLIC_URL?.replace(/\/+$/, '') ?? null;
+  const deps: CheckDeps = {
+    pool,
+    heavyReads,
+    templates: { pool, contents, brandOf: createBrandOf(pool, keyring, publicUrl) },
+    sender: {
+      mailDomain: config.MAIL_DOMAIN,
+      tracking: { publicUrl, keyId: keyring.subkey('tracking').id },
+      smsSenderOf: createSmsSenders(pool),
+    },
+    limits: limitSettings(config),
+    approvalTiers: config.APPROVAL_TIERS,
+  };
+  return { pool, waker, deps };
+}
+
+/** Wakes what acts on a campaign that was changed. */
+function wake(waker: Waker, row: CampaignRow): void {
+  waker.wake('outbox');
+  if (row.status !== 'active' && row.status !== 'completed') return;
+  wakeCampaign(waker, {
+    accountId: row.account_id,
+    channel: row.channel,
+    providerId: row.provider_id ?? 0,
+  });
+}
+
+/** Does work now. @returns a function that returns its result, or throws its error */
+async function settle<T>(work: () => Promise<T>): Promise<() => Promise<T>> {
+  const [result] = await Promise.allSettled([work()]);
+  return async () => {
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
+  };
+}
+
+type Input<Body> = RouteInput<unknown, unknown, Body, Tenant>;
+
+/**
+ * Runs a POST in the transaction that keeps its idempotency key.
+ * @param prepare reads what takes a while, before the transaction; a repeated request does not need it
+ */
+async function once<Body, Prepared>(
+  { pool, waker, deps }: Shared,
+  input: Input<Body>,
+  endpoint: string,
+  status: number,
+  prepare: () => Promise<Prepared>,
+  work: (trx: pg.PoolClient, prepared: Prepared) => Promise<CampaignRow>,
+) {
+  const request = idempotentRequest(input, `POST ${endpoint}`);
+  const isRepeated = request !== null && (await isKeyTaken(pool, request));
+  // A refusal is kept until the key is taken: another request with the same key may just have done the work.
+  const prepared = isRepeated ? prepare : await settle(prepare);
+  return withIdempotency(
+    pool,
+    request,
+    async (trx) => {
+      const row = await work(trx, await prepared());
+      const body = await presentCampaign(trx, row, deps.limits);
+      return { status, body, resourceId: row.id, afterCommit: () => wake(waker, row) };
+    },
+    (id) => getCampaign(pool, deps, input.tenant, id),
+  );
+}
+
+const nothing = () => Promise.resolve(null);
+
+function listRoute({ pool, deps }: Shared): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: PATH,
+    operationId: 'listCampaigns',
+    tag,
+    summary: 'List campaigns, newest first',
+    auth: 'brand',
+    query: listCampaignsQuery,
+    paginated: true,
+    responses: { 200: { description: 'A page of campaigns.', schema: z.array(campaignSummary) } },
+    async handler(input) {
+      const page = pageOf(input.query);
+      const { campaigns, count } = await listCampaigns(pool, deps, input.tenant, input.query, page);
+      return paginate(input, page, campaigns, count);
+    },
+  });
+}
+
+function createRoute(shared: Shared): RouteDefinition {
+  const { deps } = shared;
+  return defineRoute({
+    method: 'POST',
+    path: PATH,
+    operationId: 'createCampaign',
+    tag,
+    summary: 'Create a campaign',
+    description: `Creates a draft. With \`status: active\` it is sent at once. ${SEND_CHECKS}`,
+    auth: 'brand',
+    idempotency: 'own',
+    body: createCampaignBody,
+    readOnlyFields,
+    responses: { 201: { description: 'The campaign.', schema: campaignSchema } },
+    errors: sendErrors,
+    handler: (input) =>
+      once(
+        shared,
+        input,
+        PATH,
+        201,
+        () => prepareRequest(deps, input.tenant, null, input.body),
+        (trx, outside) => createCampaign(trx, deps, input.tenant, input.body, outside),
+      ),
+  });
+}
+
+function getRoute({ pool, deps }: Shared): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: `${PATH}/:id`,
+    operationId: 'getCampaign',
+    tag,
+    summary: 'Get a campaign and how far it is',
+    auth: 'brand',
+    params: campaignParams,
+    responses: { 200: { description: 'The campaign.', schema: campaignSchema } },
+    handler: async ({ tenant, params }) => ({
+      status: 200,
+      body: await getCampaign(pool, deps, tenant, params.id),
+    }),
+  });
+}
+
+function changeRoute({ pool, waker, deps }: Shared): RouteDefinition {
+  return defineRoute({
+    method: 'PATCH',
+    path: `${PATH}/:id`,
+    operationId: 'changeCampaign',
+    tag,
+    summary: 'Change, schedule, send, pause or resume a campaign',
+    description:
+      '`status: active` sends a draft and resumes a paused campaign, `status: paused` pauses it. `scheduled_at` alone ' +
+      'schedules nothing. Content changes in a draft and while a campaign is paused, for those who were not sent to. ' +
+      SEND_CHECKS,
+    auth: 'brand',
+    params: campaignParams,
+    body: changeCampaignBody,
+    readOnlyFields,
+    responses: { 200: { description: 'The changed campaign.', schema: campaignSchema } },
+    errors: [...sendErrors, 'conflict'],
+    async handler({ tenant, params, body }) {
+      const before = await requireCampaign(pool, tenant, params.id);
+      const outside = await prepareRequest(deps, tenant, before, body);
+      const { row, shown } = await inTransaction(pool, async (trx) => {
+        const changed = await changeCampaign(trx, deps, tenant, params.id, body, outside);
+        return { row: changed, shown: await presentCampaign(trx, changed, deps.limits) };
+      });
+      wake(waker, row);
+      return { status: 200, body: shown };
+    },
+  });
+}
+
+function deleteRoute({ pool, deps }: Shared): RouteDefinition {
+  return defineRoute({
+    method: 'DELETE',
+    path: `${PATH}/:id`,
+    operationId: 'deleteCampaign',
+    tag,
+    summary: 'Delete a draft',
+    auth: 'brand',
+    params: campaignParams,
+    responses: { 200: { description: 'The deleted campaign.', schema: campaignSchema } },
+    errors: ['invalid_transition'],
+    handler: async ({ tenant, params }) => ({
+      status: 200,
+      body: await inTransaction(pool, (trx) => deleteCampaign(trx, deps, tenant, params.id)),
+    }),
+  });
+}
+
+function sendRoute(shared: Shared): RouteDefinition {
+  const { pool, deps } = shared;
+  const path = `${PATH}/:id/send`;
+  return defineRoute({
+    method: 'POST',
+    path,
+    operationId: 'sendCampaign',
+    tag,
+    summary: 'Send a campaign',
+    description:
+      'Sends a draft: at `scheduled_at` if that is in the future, otherwise now. A campaign that waits for its time is ' +
+      `sent now. ${SEND_CHECKS}`,
+    auth: 'brand',
+    idempotency: 'own',
+    params: campaignParams,
+    body: sendCampaignBody,
+    bodyOptional: true,
+    responses: { 200: { description: 'The campaign, which is active.', schema: campaignSchema } },
+    errors: [...sendErrors, 'conflict'],
+    async handler(input) {
+      const { tenant, params, body } = input;
+      const prepare = async (): Promise<{ before: CampaignRow; outside: Outside }> => {
+        const before = await requireCampaign(pool, tenant, params.id);
+        const outside = await prepareRequest(deps, tenant, before, { ...body, status: 'active' });
+        return { before, outside: outside as Outside };
+      };
+      return once(shared, input, path, 200, prepare, (trx, { before, outside }) =>
+        send(trx, deps, tenant, before, body, outside),
+      );
+    },
+  });
+}
+
+function cancelRoute(shared: Shared): RouteDefinition {
+  const path = `${PATH}/:id/cancel`;
+  return defineRoute({
+    method: 'POST',
+    path,
+    operationId: 'cancelCampaign',
+    tag,
+    summary: 'Cancel a campaign',
+    description:
+      'A campaign that still waits for its time becomes a draft again. Later it is completed with the outcome ' +
+      '`canceled`: those who were not sent to are not sent to.',
+    auth: 'brand',
+    idempotency: 'own',
+    params: campaignParams,
+    responses: { 200: { description: 'The campaign.', schema: campaignSchema } },
+    errors: ['invalid_transition'],
+    handler: (input) =>
+      once(shared, input, path, 200, nothing, (trx) => cancel(trx, input.tenant, input.params.id)),
+  });
+}
+
+function duplicateRoute(shared: Shared): RouteDefinition {
+  const path = `${PATH}/:id/duplicate`;
+  return defineRoute({
+    method: 'POST',
+    path,
+    operationId: 'duplicateCampaign',
+    tag,
+    summary: 'Copy a campaign as a draft',
+    description: 'The copy has no `scheduled_at`.',
+    auth: 'brand',
+    idempotency: 'own',
+    params: campaignParams,
+    body: duplicateCampaignBody,
+    bodyOptional: true,
+    responses: { 201: { description: 'The copy.', schema: campaignSchema } },
+    errors: ['forbidden', 'invalid_transition'],
+    handler: (input) =>
+      once(shared, input, path, 201, nothing, (trx) =>
+        duplicateCampaign(trx, input.tenant, input.params.id, input.body),
+      ),
+  });
+}
+
+function resendRoute({ pool, waker }: Shared): RouteDefinition {
+  return defineRoute({
+    method: 'POST',
+    path: `${PATH}/:id/resend_unknown`,
+    operationId: 'resendUnknownRecipients',
+    tag,
+    summary: 'Send again to recipients whose message may be lost',
+    description:
+      'Recipients are `unknown` if a process died while it handed over their messages. Some of them may get the message ' +
+      'twice. The campaign stays completed, without another event. Repeating the request queues nobody twice.',
+    auth: 'brand',
+    // Recipients that are queued already are not queued again.
+    idempotency: 'none',
+    params: campaignParams,
+    responses: { 200: { description: 'How many are sent to again.', schema: resentSchema } },
+    errors: ['forbidden', 'invalid_transition'],
+    async handler({ tenant, params }) {
+      const { row, requeued } = await inTransaction(pool, (trx) => resendUnknown(trx, tenant, params.id));
+      wake(waker, row);
+      return { status: 200, body: { requeued_count: requeued } };
+    },
+  });
+}
+
+/** `/v1/my/campaigns`, what is done to a campaign, its recipients and its report. */
+export function createCampaignRoutes(given: CampaignRouteDeps): RouteDefinition[] {
+  const shared = sharedOf(given);
+  return [
+    listRoute(shared),
+    createRoute(shared),
+    getRoute(shared),
+    changeRoute(shared),
+    deleteRoute(shared),
+    sendRoute(shared),
+    cancelRoute(shared),
+    duplicateRoute(shared),
+    resendRoute(shared),
+    ...createRecipientRoutes({ pool: shared.pool, heavyReads: given.heavyReads }),
+  ];
+}

@@ -1,0 +1,84 @@
+import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import type { VersionContent } from '../../delivery/contents/content.ts';
+import type { Channel } from '../../delivery/message.ts';
+import { pinRoute } from '../../delivery/pinned-route.ts';
+import { type BrandSenders, readSenders } from '../../delivery/sender-identity.ts';
+import type { SmsSenders } from '../../delivery/sms-senders.ts';
+import type { TrackingDefaults } from '../../delivery/write-messages.ts';
+import type { Problems } from '../../errors.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Pins } from './transitions.ts';
+
+export interface SenderDeps {
+  mailDomain: string;
+  tracking: TrackingDefaults;
+  smsSenderOf: SmsSenders;
+}
+
+/** What sends a campaign. */
+export type PinnedSender = Pick<Pins, 'fromAddress' | 'replyTo' | 'domainId' | 'providerId' | 'tracking'> & {
+  /** Whether it is the account's sandbox, which has a monthly cap. */
+  isSandbox: boolean;
+};
+
+type Content = Pick<VersionContent, 'fromName' | 'fromEmail' | 'replyTo'>;
+
+/** A display name before an address, as a quoted string of RFC 5322. */
+function withName(name: string | null, address: string): string {
+  if (name === null || name.trim() === '') return address;
+  return `"${name.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}" <${address}>`;
+}
+
+async function accountSender(db: Queryable, accountId: number) {
+  const { rows } = await db.query<{ name: string | null; replyTo: string | null }>(
+    'select email_from_name as name, email_reply_to as "replyTo" from accounts where id = $1',
+    [accountId],
+  );
+  return rows[0] ?? { name: null, replyTo: null };
+}
+
+function identityOf(problems: Problems, senders: BrandSenders, fromEmail: string | null) {
+  if (fromEmail === null) return { address: senders.defaultAddress, identity: senders.defaultIdentity };
+  const parsed = parseEmailAddress(fromEmail);
+  const field = 'template_attributes.from_email';
+  const identity = 'error' in parsed ? null : senders.resolve(parsed);
+  if (identity !== null) return { address: fromEmail, identity };
+  problems.add({ [field]: ['is not a verified sender of this brand'] }, 'sender_not_verified');
+  return { address: fromEmail, identity: 'sandbox' as const };
+}
+
+/**
+ * Resolves the sender of a campaign as POST /messages does, and chooses provider and tracking.
+ * @param problems receives `sender_not_verified`
+ */
+export async function pinSender(
+  db: Queryable,
+  deps: SenderDeps,
+  scope: BrandScope,
+  channel: Channel,
+  content: Content,
+  problems: Problems,
+): Promise<PinnedSender> {
+  const route = (domainId: number | null, providerId: number | null) =>
+    pinRoute(db, { ...scope, channel, domainId, providerId }, deps.tracking);
+  if (channel === 'sms') {
+    const sender = await deps.smsSenderOf(scope.brandId);
+    const pinned = await route(null, sender?.providerId ?? null);
+    return {
+      ...{ fromAddress: sender?.from ?? null, replyTo: null, domainId: null, isSandbox: false },
+      ...pinned,
+    };
+  }
+  const senders = await readSenders(db, scope, deps.mailDomain);
+  const account = await accountSender(db, scope.accountId);
+  const { address, identity } = identityOf(problems, senders, content.fromEmail);
+  const own = identity === 'sandbox' ? { domainId: null, providerId: null } : identity;
+  return {
+    fromAddress: withName(content.fromName ?? account.name, address),
+    replyTo: content.replyTo ?? account.replyTo,
+    domainId: own.domainId,
+    isSandbox: identity === 'sandbox',
+    ...(await route(own.domainId, own.providerId)),
+  };
+}
