@@ -1,6 +1,6 @@
-import { createHmac } from 'node:crypto';
 import type { Queryable } from '../platform/db/queryable.ts';
 import type { Keyring } from '../platform/secrets/keyring.ts';
+import { mac } from '../platform/secrets/mac.ts';
 import { recipientKey, withoutTag } from './addresses/recipient.ts';
 import type { Channel } from './message.ts';
 
@@ -24,6 +24,9 @@ export interface OptOut {
   messageId: number | null;
 }
 
+/** Of a whole HMAC-SHA-256. */
+const HASH_BYTES = 32;
+
 type OptOutKeys = Pick<Keyring, 'subkey' | 'accepted'>;
 
 /** The forms of the address under which it may be stored, that of the address itself first. */
@@ -34,7 +37,7 @@ function keysOf({ channel, address, plusAddresses = false }: OptOutAddress): str
 }
 
 function hashWith(secret: Buffer, key: string, { brandId, channel }: OptOutAddress): Buffer {
-  return createHmac('sha256', secret).update(`opt-out:${brandId}:${channel}:${key}`).digest();
+  return mac(secret, `opt-out:${brandId}:${channel}:${key}`, HASH_BYTES);
 }
 
 /**

@@ -6,7 +6,7 @@
 import { hash } from 'node:crypto';
 import type { EmailAddress } from '../addresses/email.ts';
 import { relaxedBodyHash, relaxedField } from '../dkim/canonical.ts';
-import type { DkimSigner } from '../dkim/sign.ts';
+import type { DkimSigner, SignatureInput } from '../dkim/sign.ts';
 import { encodeText, normalizeText } from './body-encoding.ts';
 import {
   InvalidMessageError,
@@ -183,19 +183,33 @@ async function signFields(
   signers: readonly DkimSigner[],
 ): Promise<string> {
   const { headerNames, canonicalHeaders, body } = prepared.signed();
+  const bodyHash = 'hash' in body ? body.hash : trackedBodyHash(body, tokens);
+  return signWith(signers, { headerNames, canonicalHeaders, recipientFields, bodyHash, signedAt: date });
+}
+
+/** What the signatures of a message cover. */
+interface SignedMessage extends Pick<SignatureInput, 'bodyHash' | 'signedAt'> {
+  headerNames: readonly string[];
+  /** Of the fields after those of the recipient. */
+  canonicalHeaders: string;
+  /** To, Date and Message-ID. */
+  recipientFields: readonly string[];
+}
+
+/** @returns the DKIM-Signature fields, each with CRLF */
+export async function signWith(signers: readonly DkimSigner[], message: SignedMessage): Promise<string> {
+  const { headerNames, canonicalHeaders, recipientFields, bodyHash, signedAt } = message;
   const ownHeaders = recipientFields.map((field) => `${relaxedField(field)}\r\n`).join('');
-  const input = {
-    headerNames,
-    canonicalHeaders: ownHeaders + canonicalHeaders,
-    bodyHash: 'hash' in body ? body.hash : trackedBodyHash(body, tokens),
-    signedAt: date,
-  };
+  const input = { headerNames, canonicalHeaders: ownHeaders + canonicalHeaders, bodyHash, signedAt };
   const signatures = await Promise.all(signers.map((signer) => signer.sign(input)));
   return signatures.map((signature) => `${signature}\r\n`).join('');
 }
 
-/** Lists each oversigned name once more than it occurs, so that adding such a field breaks the signature. */
-function signedHeaders(fields: string[]): Omit<SharedSignatureInput, 'body'> {
+/**
+ * Lists each oversigned name once more than it occurs, so that adding such a field breaks the signature.
+ * @param fields those after the recipient's own
+ */
+export function signedHeaders(fields: string[]): Omit<SharedSignatureInput, 'body'> {
   const names = [...recipientSignedNames];
   let canonicalHeaders = '';
   for (const field of fields) {
@@ -235,8 +249,8 @@ function buildBody(content: EmailContent): Part {
   return text === '' ? endedByCrlf(htmlPart) : buildAlternative([buildPart(textType, text), htmlPart]);
 }
 
-const textType = `Content-Type: ${formatParameterized('text/plain', { charset: 'utf-8' })}`;
-const htmlType = `Content-Type: ${formatParameterized('text/html', { charset: 'utf-8' })}`;
+export const textType = `Content-Type: ${formatParameterized('text/plain', { charset: 'utf-8' })}`;
+export const htmlType = `Content-Type: ${formatParameterized('text/html', { charset: 'utf-8' })}`;
 
 function buildPart(contentType: string, text: string): Part {
   const { transferEncoding, content } = encodeText(text);

@@ -90,14 +90,45 @@ export class QuotedPrintableEncoder {
     }
   }
 
+  /** Ends the line with a soft break unless it is empty, so that what follows may be encoded by itself. */
+  breakLine(): void {
+    if (this.#column === 0) return;
+    this.#length = breakLine(this.#output, this.#length);
+    this.#column = 0;
+  }
+
+  /** Leaves room for characters in one line that need no encoding and are inserted later. @param count at most 75 */
+  leaveRoom(count: number): void {
+    if (this.#column + count > MAX_CONTENT_PER_LINE) this.breakLine();
+    this.#column += count;
+  }
+
   /** How long the output is so far. */
   get length(): number {
     return this.#length;
   }
 
-  toString(): string {
-    return this.#output.toString('latin1', 0, this.#length);
+  /** @param start offset in the output */
+  toString(start = 0): string {
+    return this.#output.toString('latin1', start, this.#length);
   }
+}
+
+/** Printable ASCII without `=` that needs no encoding, even at the start of a line, and fits into one. */
+const PLAIN_VALUE = /^(?!\.|From )[ -<>-~]{1,75}$/;
+
+/**
+ * Encodes a text that is inserted between soft breaks, or at the start of a line.
+ * @param text its only CR and LF are in CRLF pairs
+ * @returns lines, each with a CRLF at its end; an empty text has none
+ */
+export function encodeInsertion(text: string): string {
+  if (PLAIN_VALUE.test(text)) return `${text}=\r\n`;
+  const bytes = Buffer.from(text);
+  const encoder = new QuotedPrintableEncoder(bytes);
+  encoder.encode(0, bytes.length);
+  encoder.breakLine();
+  return encoder.toString();
 }
 
 function breakLine(output: Buffer, length: number): number {

@@ -9,7 +9,9 @@ export interface LinkTracking {
   clickPrefix: string | null;
   /** Stands before the token of the pixel. Null: no pixel. */
   openPrefix: string | null;
-  /** Bytes of a token beside its URL. A token is base64url, so its length follows from that of the URL. */
+  /** Characters at the start of a token that do not depend on its URL; left out: none. */
+  recipientLength?: number;
+  /** Bytes of the rest of a token beside its URL. It is base64url, so its length follows from that of the URL. */
   tokenOverhead: number;
   /** URLs whose token would be longer stay as they are. */
   maxTokenLength: number;
@@ -45,21 +47,24 @@ const LONGEST_NAME = Math.max(
 );
 
 /** The text of an attribute in the source, without quotes, and its value. */
-interface Href {
+export interface Href {
   start: number;
   end: number;
   value: string;
+  /** The attribute `data-no-track` keeps the link as it is. */
+  optedOut: boolean;
 }
 
 const isSpace = (code: number) => code === 0x20 || (code >= 0x09 && code <= 0x0d);
 
 /** Finds the links of `<a>` and `<area>`, and where a pixel can be inserted. */
-class Finder implements TokenizerCallbacks {
+export class LinkFinder implements TokenizerCallbacks {
+  /** Of all `<a>` and `<area>`, in order. */
   readonly links: Href[] = [];
   readonly #html: string;
   #inLinkTag = false;
   #optedOut = false;
-  #href: Href | null = null;
+  #href: Omit<Href, 'optedOut'> | null = null;
   #name = '';
   #nameEnd = 0;
   #value = '';
@@ -120,7 +125,7 @@ class Finder implements TokenizerCallbacks {
 
   onopentagend(end: number): void {
     this.#consumed = end + 1;
-    if (this.#href && !this.#optedOut) this.links.push(this.#href);
+    if (this.#href) this.links.push({ ...this.#href, optedOut: this.#optedOut });
     this.#inLinkTag = false;
     this.#href = null;
   }
@@ -221,8 +226,9 @@ export function trackHtml(
   headers: Readonly<Record<string, string>>,
   tracking: LinkTracking,
 ): TrackedHtml | null {
-  const found = new Finder(html);
+  const found = new LinkFinder(html);
   const kept = unsubscribeUrls(headers);
+  const { recipientLength = 0 } = tracking;
   const numbers = new Map<string, number>();
   const pieces: string[] = [];
   const slots: TokenSlot[] = [];
@@ -236,13 +242,13 @@ export function trackHtml(
   };
 
   /** @returns the slot's link and length, null if the link stays */
-  function slotOf({ value }: Href): TokenSlot | null {
-    if (value.length > 2 * tracking.maxTokenLength) return null;
+  function slotOf({ value, optedOut }: Href): TokenSlot | null {
+    if (optedOut || value.length > 2 * tracking.maxTokenLength) return null;
     const text = value.trim();
     const url = parseTarget(text);
     if (!url || kept.has(url.href) || isOwn(url, tracking.ownBases)) return null;
     const target = VISIBLE_ASCII.test(text) ? text : url.href;
-    const length = tokenLengthOf(tracking.tokenOverhead + target.length);
+    const length = recipientLength + tokenLengthOf(tracking.tokenOverhead + target.length);
     if (length > tracking.maxTokenLength) return null;
     const link = numbers.get(target) ?? numbers.size + 1;
     numbers.set(target, link);
@@ -254,7 +260,10 @@ export function trackHtml(
   const putPixel = () => {
     pixelDue = false;
     const prefix = `<img src="${tracking.openPrefix ?? ''}`;
-    put(pixelAt, pixelAt, prefix, { link: 0, length: tokenLengthOf(tracking.tokenOverhead) });
+    put(pixelAt, pixelAt, prefix, {
+      link: 0,
+      length: recipientLength + tokenLengthOf(tracking.tokenOverhead),
+    });
     before = '" width="1" height="1" alt="" style="display:block;border:0">';
   };
   if (tracking.clickPrefix !== null) {

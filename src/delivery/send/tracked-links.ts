@@ -20,6 +20,18 @@ export interface TrackedMessage {
   messageId: number;
   accountId: number;
   tracking: MessageTracking | null;
+  /** The version of a content that is rendered for each recipient. Messages of one version share their targets. */
+  set?: number;
+}
+
+/** A place that a link of a shared content leads to. */
+export interface LinkTarget {
+  /** Counted from 1; 0: the pixel. */
+  link: number;
+  /** How many links the content has. */
+  links: number;
+  /** Of the link; empty for the pixel. */
+  url: string;
 }
 
 /** Makes the links of tracked messages. The feature that serves these links provides it. */
@@ -28,4 +40,8 @@ export interface LinkTracker {
   plan(message: TrackedMessage): LinkTracking | null;
   /** @returns a token for each slot, of its length */
   tokens(message: TrackedMessage, html: TrackedHtml): string[];
+  /** The first part of all tokens of a message with a `set`. It has `LinkTracking.recipientLength` characters. */
+  recipientToken(message: TrackedMessage): string;
+  /** The rest of a token: the same for all messages of the set. */
+  targetToken(message: TrackedMessage, target: LinkTarget): string;
 }

@@ -1,7 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type { LinkTracking } from '../../delivery/mime/tracked-html.ts';
-import type { LinkTracker, MessageTracking } from '../../delivery/send/tracked-links.ts';
-import { MAX_TOKEN_LENGTH, TOKEN_OVERHEAD, type TrackingTokens } from './tokens.ts';
+import type {
+  LinkTarget,
+  LinkTracker,
+  MessageTracking,
+  TrackedMessage,
+} from '../../delivery/send/tracked-links.ts';
+import { RECIPIENT_LENGTH, TARGET_OVERHEAD } from './shared-tokens.ts';
+import { MAX_TOKEN_LENGTH, type SharedSigner, TOKEN_OVERHEAD, type TrackingTokens } from './tokens.ts';
 
 /** Under the tracking host. */
 export const CLICK_PATH = '/c/';
@@ -9,13 +15,14 @@ export const OPEN_PATH = '/o/';
 
 const MAX_CACHED_PLANS = 10_000;
 
-function planOf({ host, own, opens, clicks }: MessageTracking): LinkTracking | null {
+function planOf({ host, own, opens, clicks }: MessageTracking, isShared: boolean): LinkTracking | null {
   if (host === undefined) return null;
   return {
-    id: JSON.stringify([host, own, opens, clicks]),
+    id: JSON.stringify([host, own, opens, clicks, isShared]),
     clickPrefix: clicks ? `${host}${CLICK_PATH}` : null,
     openPrefix: opens ? `${host}${OPEN_PATH}` : null,
-    tokenOverhead: TOKEN_OVERHEAD,
+    recipientLength: isShared ? RECIPIENT_LENGTH : 0,
+    tokenOverhead: isShared ? TARGET_OVERHEAD : TOKEN_OVERHEAD,
     maxTokenLength: MAX_TOKEN_LENGTH,
     ownBases: own === undefined ? [host] : [host, own],
   };
@@ -28,27 +35,52 @@ function planOf({ host, own, opens, clicks }: MessageTracking): LinkTracking | n
  */
 export function createLinkTracker(tokens: TrackingTokens): LinkTracker {
   const plans = new LRUCache<string, { plan: LinkTracking }>({ max: MAX_CACHED_PLANS });
+
+  function sharedSigner({ tracking }: TrackedMessage): SharedSigner {
+    const signer = tokens.sharedSigner(tracking?.key ?? '');
+    if (!signer) throw new Error('the key of the tracking links is unknown');
+    return signer;
+  }
+
+  function signerOf(message: TrackedMessage): (target: LinkTarget) => string {
+    const { accountId, messageId, tracking, set } = message;
+    if (set !== undefined) {
+      const recipient = sharedSigner(message).recipient({ accountId, messageId, set });
+      return (target) => recipient + sharedTargetToken(message, target);
+    }
+    const sign = tokens.signer(tracking?.key ?? '');
+    if (!sign) throw new Error('the key of the tracking links is unknown');
+    return (target) => sign({ accountId, messageId, ...target });
+  }
+
+  const sharedTargetToken: LinkTracker['targetToken'] = (message, target) =>
+    sharedSigner(message).target({ set: message.set ?? 0, ...target });
+
   return {
-    plan({ tracking }) {
+    plan({ tracking, set }) {
       if (!tracking?.host || !tracking.key || !(tracking.opens || tracking.clicks)) return null;
       if (!tokens.signer(tracking.key)) return null;
-      const key = `${tracking.opens} ${tracking.clicks} ${tracking.host} ${tracking.own ?? ''}`;
+      const key = `${set !== undefined} ${tracking.opens} ${tracking.clicks} ${tracking.host} ${tracking.own ?? ''}`;
       const known = plans.get(key);
       if (known) return known.plan;
-      const plan = planOf(tracking);
+      const plan = planOf(tracking, set !== undefined);
       if (plan) plans.set(key, { plan });
       return plan;
     },
-    tokens({ accountId, messageId, tracking }, { slots, links }) {
-      const sign = tokens.signer(tracking?.key ?? '');
-      if (!sign) throw new Error('the key of the tracking links is unknown');
+    tokens(message, { slots, links }) {
+      const sign = signerOf(message);
       const byLink = new Map<number, string>();
       return slots.map(({ link }) => {
         const url = links[link - 1] ?? '';
-        const token = byLink.get(link) ?? sign({ accountId, messageId, link, links: links.length, url });
+        const token = byLink.get(link) ?? sign({ link, links: links.length, url });
         byLink.set(link, token);
         return token;
       });
     },
+    recipientToken(message) {
+      const { accountId, messageId, set = 0 } = message;
+      return sharedSigner(message).recipient({ accountId, messageId, set });
+    },
+    targetToken: sharedTargetToken,
   };
 }

@@ -5,6 +5,14 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { mac, macInHex } from '../../platform/secrets/mac.ts';
+import {
+  readSharedToken,
+  recipientToken,
+  SEPARATOR,
+  type SharedRecipient,
+  type SharedTarget,
+  targetToken,
+} from './shared-tokens.ts';
 
 /** What a token stands for. */
 export interface TrackedTarget {
@@ -23,8 +31,15 @@ export interface TrackingTokens {
   readonly keyId: string;
   /** @returns null if the key is unknown, because its secret was removed */
   signer(keyId: string): ((target: TrackedTarget) => string) | null;
+  /** Signs the parts of the tokens of mail that many recipients share. @returns null if the key is unknown */
+  sharedSigner(keyId: string): SharedSigner | null;
   /** @returns null unless the token was made with one of the keys */
   verify(token: string): TrackedTarget | null;
+}
+
+export interface SharedSigner {
+  recipient(recipient: SharedRecipient): string;
+  target(target: SharedTarget): string;
 }
 
 const VERSION = 1;
@@ -40,6 +55,7 @@ export const TOKEN_OVERHEAD = HEAD_BYTES + MAC_BYTES;
 export const MAX_TOKEN_LENGTH = 1_500;
 
 const TOKEN = /^[A-Za-z0-9_-]+$/;
+const SHARED_TOKEN = /^([A-Za-z0-9_-]+)~([A-Za-z0-9_-]+)$/;
 const HTTP = /^https?:\/\//i;
 
 function encode(keyId: string, key: Buffer, target: TrackedTarget): string {
@@ -80,8 +96,22 @@ export function createTrackingTokens(keyring: Pick<Keyring, 'subkey' | 'accepted
       const key = keys.get(keyId);
       return key ? (target) => encode(keyId, key, target) : null;
     },
+    sharedSigner(keyId) {
+      const key = keys.get(keyId);
+      if (!key) return null;
+      return {
+        recipient: (recipient) => recipientToken(keyId, key, recipient),
+        target: (target) => targetToken(key, target),
+      };
+    },
     verify(token) {
-      if (token.length > MAX_TOKEN_LENGTH || !TOKEN.test(token)) return null;
+      if (token.length > MAX_TOKEN_LENGTH) return null;
+      if (token.includes(SEPARATOR)) {
+        const [, recipient, target] = SHARED_TOKEN.exec(token) ?? [];
+        const shared = recipient && target ? readSharedToken(keys, recipient, target) : null;
+        return shared && isPlausible(shared) ? shared : null;
+      }
+      if (!TOKEN.test(token)) return null;
       const bytes = Buffer.from(token, 'base64url');
       if (bytes.length < TOKEN_OVERHEAD || bytes[0] !== VERSION) return null;
       const key = keys.get(bytes.toString('hex', 1, 1 + KEY_ID_BYTES));

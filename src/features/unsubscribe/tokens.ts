@@ -1,5 +1,6 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { mac } from '../../platform/secrets/mac.ts';
 
 /** What an unsubscribe link is about. */
 export interface UnsubscribeTarget {
@@ -21,7 +22,7 @@ const TOKEN =
 export type LinkPurpose = 'unsubscribe' | 'preferences';
 
 function macOf(key: Buffer, content: string, purpose: LinkPurpose): Buffer {
-  return createHmac('sha256', key).update(`${purpose}:${content}`).digest().subarray(0, MAC_BYTES);
+  return mac(key, `${purpose}:${content}`, MAC_BYTES);
 }
 
 /** Makes the token of an unsubscribe link. It has no address, and a MAC of 128 bits over everything else. */

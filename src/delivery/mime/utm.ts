@@ -1,0 +1,80 @@
+/** Adds parameters such as `utm_source` to the web links of a content, for the statistics of the sites that they lead to. */
+import { LinkFinder } from './tracked-html.ts';
+
+/** Names and values, not yet encoded. */
+export type LinkParameters = readonly (readonly [name: string, value: string])[];
+
+const HTTP = /^https?:\/\//i;
+/** A web link in a text. What follows a link in a sentence is removed from the end of the match. */
+const LINK_IN_TEXT = /https?:\/\/[^\s<>"]+/gi;
+const AFTER_LINK = new Set(".,;:!?)]}'*_");
+
+const namesOf = (query: string) =>
+  new Set(query.split('&').map((parameter) => (parameter.split('=', 1)[0] ?? '').toLowerCase()));
+
+/**
+ * Adds parameters to a web link. Those that it already has stay as they are, and so does its fragment.
+ * @returns anything else unchanged
+ */
+export function withParameters(url: string, parameters: LinkParameters): string {
+  if (!HTTP.test(url)) return url;
+  const hashAt = url.indexOf('#');
+  const base = hashAt < 0 ? url : url.slice(0, hashAt);
+  const queryAt = base.indexOf('?');
+  const query = queryAt < 0 ? '' : base.slice(queryAt + 1);
+  const given = namesOf(query);
+  const added = parameters
+    .filter(([name]) => !given.has(name.toLowerCase()))
+    .map(([name, value]) => `${name}=${encodeURIComponent(value.toWellFormed())}`);
+  if (added.length === 0) return url;
+  const joint = queryAt < 0 ? '?' : query === '' || query.endsWith('&') ? '' : '&';
+  return base + joint + added.join('&') + url.slice(base.length);
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+const escapeAttribute = (text: string) => text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
+
+/**
+ * Adds parameters to the web links of an HTML text, in linear time. All else stays as it is.
+ * @param kept links that stay as they are, such as those to unsubscribe
+ */
+export function addToHtmlLinks(
+  html: string,
+  parameters: LinkParameters,
+  isKept: (url: string) => boolean,
+): string {
+  let result = '';
+  let done = 0;
+  for (const { start, end, value } of new LinkFinder(html).links) {
+    const url = value.trim();
+    const changed = isKept(url) ? url : withParameters(url, parameters);
+    if (changed === url) continue;
+    result += html.slice(done, start) + escapeAttribute(changed);
+    done = end;
+  }
+  return result + html.slice(done);
+}
+
+function linkLength(match: string): number {
+  let length = match.length;
+  while (length > 0 && AFTER_LINK.has(match.charAt(length - 1))) length -= 1;
+  return length;
+}
+
+/** Adds parameters to the web links of a text, in linear time. */
+export function addToTextLinks(
+  text: string,
+  parameters: LinkParameters,
+  isKept: (url: string) => boolean,
+): string {
+  return text.replace(LINK_IN_TEXT, (match) => {
+    const url = match.slice(0, linkLength(match));
+    return isKept(url) ? match : withParameters(url, parameters) + match.slice(url.length);
+  });
+}
