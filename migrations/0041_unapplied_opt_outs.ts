@@ -18,7 +18,7 @@ comment on table unapplied_opt_outs is
 comment on column unapplied_opt_outs.begins_at is 'the walk through the contacts takes it up from then on';
 comment on column unapplied_opt_outs.lap is 'where the walk was when it took it up: a lap later at the same contact, all were looked at';
 comment on column unapplied_opt_outs.applied_at is
-  'all contacts agree with it since then. The row stays for a minute, for intents that have read the contact before';
+  'no contact is subscribed against it since then. The row stays for a minute, for intents that have read the contact before';
 create index unapplied_opt_outs_new on unapplied_opt_outs (brand_id, channel) where lap is null;
 create index unapplied_opt_outs_applied on unapplied_opt_outs (applied_at) where applied_at is not null;
 
@@ -38,7 +38,9 @@ create index opt_out_walks_due on opt_out_walks (due_at);
 -- Volatile: it sees what is committed when it is called, not only what its statement saw when it began.
 create function find_unapplied_opt_outs(brand bigint, of_channel text) returns bytea[] language plpgsql as $$
 begin
-  return (select array_agg(address_hash) from unapplied_opt_outs where brand_id = brand and channel = of_channel);
+  return (
+    select array_agg(u.address_hash) from unapplied_opt_outs u join opt_outs o using (brand_id, channel, address_hash)
+    where u.brand_id = brand and u.channel = of_channel and o.ended_at is null);
 end $$;
 comment on function find_unapplied_opt_outs is 'HMACs of opt-outs that contacts of the brand may not have yet; null: there are none';
 `;

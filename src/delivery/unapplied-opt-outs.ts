@@ -13,7 +13,8 @@ type Recipients = Omit<OptOutAddress, 'address'>;
 /**
  * SQL: the HMACs of opt-outs that contacts of the brand may not have yet, as bytea[]; null: there are none, which is
  * nearly always so. Call it once for a brand, in the statement that writes an intent: it sees what is committed when it
- * is called. An opt-out stays for a minute after the contact has it, for statements that have read the contact before.
+ * is called. An opt-out stays for a minute after the contact has it, for statements that have read the contact before. One
+ * that ended is left out.
  * @param brandId SQL
  * @param channel SQL
  */
@@ -35,7 +36,8 @@ export function createUnappliedCheck(
 }
 
 /**
- * Records an opt-out of an address that is known by its HMAC alone. Contacts have it soon after the commit.
+ * Records an opt-out of an address that is known by its HMAC alone. Contacts have it soon after the commit. A second one
+ * changes nothing, unless plus addresses are one recipient: others of these may have subscribed since.
  * @param trx the caller's transaction. After its commit, wait for the recipient fence before you respond
  */
 export async function recordUnappliedOptOut(
@@ -43,7 +45,8 @@ export async function recordUnappliedOptOut(
   hash: Buffer,
   optOut: OptOut & Recipients,
 ): Promise<void> {
-  if (await recordHashedOptOut(trx, [hash], optOut)) await keepUnapplied(trx, optOut, hash);
+  const isNew = await recordHashedOptOut(trx, [hash], optOut);
+  if (isNew || optOut.plusAddresses) await keepUnapplied(trx, optOut, hash);
 }
 
 /**
@@ -57,11 +60,10 @@ export async function keepUnapplied(
   afterSeconds = 0,
 ): Promise<void> {
   await trx.query(
-    `insert into unapplied_opt_outs as u (brand_id, channel, address_hash, begins_at)
+    `insert into unapplied_opt_outs (brand_id, channel, address_hash, begins_at)
      values ($1, $2, $3, now() + make_interval(secs => $4))
      on conflict (brand_id, channel, address_hash) do update
-       set begins_at = excluded.begins_at, lap = null, start_id = null, applied_at = null
-       where u.applied_at is not null`,
+       set begins_at = excluded.begins_at, lap = null, start_id = null, applied_at = null`,
     [brandId, channel, hash, afterSeconds],
   );
 }

@@ -128,7 +128,7 @@ function openChannels(given: ChannelDeps): Channels {
 /** The ledger comes first: it counts at once, and the contact's column may wait for the brand's consent lock. */
 function recordOptOuts({ pool }: Database, keyring: Keyring, log: Logger): OptOutRecording {
   return createOptOutRecording(async (refused) => {
-    await recordRefusedInLedger(pool, keyring, [refused]);
+    await inTransaction(pool, (trx) => recordRefusedInLedger(trx, keyring, [refused]));
     await inTransaction(pool, (trx) => recordRefusedOptOut(trx, keyring, refused));
   }, log);
 }

@@ -3,6 +3,7 @@ import { type ActivityDependencies, createActivities } from '../../activities/in
 import { type Config, requireSettings } from '../config.ts';
 import { startBrakes } from '../features/brakes/service.ts';
 import { eventConsumers } from '../features/events.ts';
+import { startOptOutWalk } from '../features/contacts/opt-out-walk.ts';
 import { startContactRemoval } from '../features/contacts/removal-work.ts';
 import { startListFills } from '../features/campaigns/fills.ts';
 import { startListUpkeep } from '../features/lists/loop.ts';
@@ -130,6 +131,8 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const lists = startListUpkeep({ pool: database.pool, log });
   const fills = startListFills({ pool: database.pool, log });
   const removal = startContactRemoval({ pool: database.pool, log, further: [forgetImportedContact] });
+  const plusAddresses = config.SUPPRESS_PLUS_ADDRESSES;
+  const optOuts = startOptOutWalk({ pool: database.pool, keyring, plusAddresses, log });
   const brakes = startBrakes({ config, database, waker, events, log });
   log.info({ namespace: engine.namespace }, 'worker started');
   return {
@@ -142,6 +145,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
         lists.stop(),
         fills.stop(),
         removal.stop(),
+        optOuts.stop(),
         workers.stop(),
       ]);
       await egress.close();

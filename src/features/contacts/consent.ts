@@ -1,5 +1,6 @@
 import type { OptOutSource } from '../../delivery/opt-outs.ts';
-import { endOptOut, optOutHashes, recordOptOut } from '../../delivery/opt-outs.ts';
+import { acceptedHashes, endOptOut, optOutHashes, recordOptOut } from '../../delivery/opt-outs.ts';
+import { endUnapplied, keepUnapplied } from '../../delivery/unapplied-opt-outs.ts';
 import { withoutTag } from '../../delivery/addresses/recipient.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { AppError } from '../../errors.ts';
@@ -197,6 +198,9 @@ export interface RefusedRecipient {
   key: string;
 }
 
+/** After this long, the worker does what {@link recordRefusedOptOut} did not: its process has ended, or it failed. */
+const REFUSED_IS_LATE_SECONDS = 60;
+
 /**
  * Records in the opt-out ledger the recipients of whose opt-outs only a provider knew. It takes no consent lock and
  * changes no contact: call {@link recordRefusedOptOut} for each after the commit.
@@ -216,8 +220,10 @@ export async function recordRefusedInLedger(
     (one, other) =>
       one.brandId - other.brandId || one.channel.localeCompare(other.channel) || one.hash.compare(other.hash),
   );
-  for (const { accountId, brandId, channel, messageId, address } of hashed) {
-    await recordOptOut(trx, keyring, { accountId, brandId, channel, messageId, address, source: 'provider' });
+  for (const { accountId, brandId, channel, messageId, address, hash } of hashed) {
+    const optOut = { accountId, brandId, channel, messageId, address, source: 'provider' } as const;
+    if (!(await recordOptOut(trx, keyring, optOut))) continue;
+    await keepUnapplied(trx, { brandId, channel }, hash, REFUSED_IS_LATE_SECONDS);
   }
 }
 
@@ -233,4 +239,6 @@ export async function recordRefusedOptOut(
     { keyring, plusAddresses: false },
     { ...change, subscribed: false, source: 'provider' },
   );
+  const of = { brandId, channel };
+  await endUnapplied(trx, of, acceptedHashes(keyring, { ...of, address: key }));
 }

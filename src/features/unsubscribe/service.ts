@@ -1,7 +1,8 @@
 import type pg from 'pg';
-import { isOptOutHash, optOutHashes, recordHashedOptOut } from '../../delivery/opt-outs.ts';
+import { isOptOutHash, optOutHashes } from '../../delivery/opt-outs.ts';
 import { recipientKey } from '../../delivery/addresses/recipient.ts';
 import type { RecipientFence } from '../../delivery/recipient-fence.ts';
+import { recordUnappliedOptOut } from '../../delivery/unapplied-opt-outs.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { setSubscription } from '../contacts/service.ts';
@@ -113,14 +114,18 @@ export function createUnsubscribe({ pool, keyring, fence, plusAddresses }: Unsub
 
     /**
      * Unsubscribes the recipient from the brand, and the contact that has the address; a second time it changes nothing.
-     * If the address is no longer known, its HMAC in the link is recorded. Afterwards, only batches that were already intended can leave.
+     * If the address is no longer known, its HMAC in the link is recorded, and the worker looks for a contact that has the
+     * address by now. Afterwards, only batches that were already intended can leave.
      */
     async unsubscribe({ target, address }: Unsubscriber): Promise<void> {
       const { accountId, brandId, source, addressHash } = target;
       const messageId = 'messageId' in source ? source.messageId : null;
       const optOut = { accountId, brandId, channel: 'email', source: 'one_click', messageId } as const;
-      if (address === null) await recordHashedOptOut(pool, [addressHash], optOut);
-      else {
+      if (address === null) {
+        await inTransaction(pool, (trx) =>
+          recordUnappliedOptOut(trx, addressHash, { ...optOut, plusAddresses }),
+        );
+      } else {
         const key = recipientKey('email', address) ?? address;
         await inTransaction(pool, (trx) =>
           setSubscription(trx, { keyring, plusAddresses }, { ...optOut, subscribed: false, of: { key } }),

@@ -30,7 +30,7 @@ afterAll(() => made.drop());
 
 beforeEach(async () => {
   const { pool } = made.database;
-  await pool.query('truncate sms_senders, sms_keywords, sms_help_answers, opt_outs');
+  await pool.query('truncate sms_senders, sms_keywords, sms_help_answers, opt_outs cascade');
   account = await insertAccount(made.database);
   woken = [];
 });

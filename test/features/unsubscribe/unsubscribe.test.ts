@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 beforeEach(async () => {
-  await api.database.pool.query('truncate opt_outs');
+  await api.database.pool.query('truncate opt_outs cascade');
   const [id] = await queueEmails(api.database, api, 1, { prefix: 'ada' });
   messageId = id ?? 0;
 });
