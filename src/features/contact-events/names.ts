@@ -5,8 +5,8 @@ import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 /** Different event names that a brand may use. */
 export const MAX_NAMES = 1_000;
 const MAX_CACHED = 50_000;
-/** Any fixed number: the advisory locks of brands that get new names. */
-const NAME_LOCK = 1_409_027;
+/** Any fixed number that no other lock has: the advisory locks of brands that get new names. */
+const NAME_LOCK = 1_409_028;
 
 export interface EventName {
   brand_id: number;

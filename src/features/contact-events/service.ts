@@ -9,7 +9,7 @@ import { deleteEvent, findEvent } from './model.ts';
 import { presentEvent, presentNewEvent } from './presenter.ts';
 import { deleteEventsOf } from './removal.ts';
 import type { BatchResult, EventResource, ListEventsQuery, TrackEventBody } from './schema.ts';
-import { createTracker, type TrackDeps, type TrackResult } from './track.ts';
+import { createTracker, type TrackDeps, type Tracked, type TrackResult } from './track.ts';
 
 export type { TrackedEvent, TrackedEventConsumer } from './consumers.ts';
 export type { EnsureContacts } from './track.ts';
@@ -79,6 +79,9 @@ function batchResult(index: number, result: TrackResult): BatchResult {
   }
 }
 
+const resultOf = (tracked: Tracked): TrackResult | Promise<TrackResult> =>
+  'now' in tracked ? tracked.now : tracked.later;
+
 /** @param tracked the results of the parsed items, in their order */
 function batchResults(items: readonly BatchItem[], tracked: readonly TrackResult[]): BatchResult[] {
   const left = tracked.values();
@@ -95,7 +98,7 @@ function batchResults(items: readonly BatchItem[], tracked: readonly TrackResult
 export function createEventService(deps: TrackDeps & ListDeps): EventService {
   const { pool } = deps;
   const trackAll = createTracker(deps);
-  const single = createCoalescer<{ draft: EventDraft; bytes: number }, TrackResult>({
+  const single = createCoalescer<{ draft: EventDraft; bytes: number }, Tracked>({
     maxGroupSize: MAX_GROUP,
     bytes: { of: ({ bytes }) => bytes, max: MAX_GROUP_BYTES },
     // One group at a time: while it commits, the next one gathers, and larger groups cost less per event.
@@ -103,7 +106,7 @@ export function createEventService(deps: TrackDeps & ListDeps): EventService {
     intervalMs: GROUP_INTERVAL_MS,
     run: (group) => trackAll(group.map(({ draft }) => draft)),
   });
-  const batches = createCoalescer<EventDraft[], TrackResult[]>({
+  const batches = createCoalescer<EventDraft[], Tracked[]>({
     maxGroupSize: 1,
     concurrency: BATCHES_AT_ONCE,
     run: ([drafts]) => trackAll(drafts ?? []).then((results) => [results]),
@@ -114,7 +117,7 @@ export function createEventService(deps: TrackDeps & ListDeps): EventService {
       const key = keyOf(body, headerKey);
       if (key !== null && typeof key !== 'string') throw invalid(key.errors);
       const bytes = EVENT_BYTES + (body.data ? JSON.stringify(body.data).length : 0);
-      const result = await single.submit({ draft: draftEvent(tenant, body, key), bytes });
+      const result = await resultOf(await single.submit({ draft: draftEvent(tenant, body, key), bytes }));
       if (result.status === 'failed') throw result.error;
       if (result.status === 'invalid') throw invalid(result.errors);
       if (result.status === 'created') {
@@ -131,7 +134,7 @@ export function createEventService(deps: TrackDeps & ListDeps): EventService {
         return [draftEvent(tenant, item.body, item.body.idempotency_key ?? derived)];
       });
       const tracked = drafts.length > 0 ? await batches.submit(drafts) : [];
-      return batchResults(items, tracked);
+      return batchResults(items, await Promise.all(tracked.map(resultOf)));
     },
     async list(tenant, query, page) {
       const { rows, count } = await listEvents(deps, tenant, query, page);

@@ -11,6 +11,7 @@ import {
   lockContacts,
   type TrackedEventConsumer,
 } from './consumers.ts';
+import { type BrandLanes, createBrandLanes, type LaneOutcome } from './brand-lanes.ts';
 import type { EventDraft } from './draft.ts';
 import { createEventNames, MAX_NAMES } from './names.ts';
 import {
@@ -46,13 +47,27 @@ export interface TrackDeps {
   log: Logger;
 }
 
+/**
+ * An event whose contact exists is decided. One whose contact is to be created waits for those who change subscriptions
+ * of its brand, so it is decided later, and the events of other brands do not wait for it.
+ */
+export type Tracked = { now: TrackResult } | { later: Promise<TrackResult> };
+
 /** Between a look and the next, a contact or an event may be deleted. More than twice is hardly possible. */
 const MAX_LOOKS = 3;
+/** Events whose contacts are created together: together at most a few megabytes. */
+const MAX_CREATED_AT_ONCE = 100;
+/** Brands that have contacts created at the same time. Each has a connection. */
+const MAX_CREATING_BRANDS = 4;
+/** After this long, a brand whose subscriptions are being changed lets other brands have the connection. */
+const LOCK_TIMEOUT_MS = 1_000;
+/** How long an event waits for its contact to be created. */
+const MAX_CREATION_MS = 20_000;
 
 type Results = Map<NewEvent, TrackResult>;
 
-/** The outcome of a write, or why it failed. */
-type Attempt = { outcome: WriteOutcome } | { error: unknown };
+/** The outcome of a write, or why it failed. `busy`: nothing was written, because the brand's contacts are locked. */
+type Attempt = { outcome: WriteOutcome } | { error: unknown } | 'busy';
 
 const isCreatable = (event: NewEvent, { by_email: byEmail }: WriteOutcome) =>
   event.contact_id === null && byEmail === null;
@@ -74,6 +89,7 @@ async function writeInTransaction(
   create: boolean,
 ): Promise<WriteOutcome[]> {
   const { outcomes, afterCommit } = await inTransaction(deps.pool, async (trx) => {
+    if (create) await trx.query(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
     const active = await findActiveBrands(trx, deps.consumers, events);
     if (create) {
       const { account_id: accountId, brand_id: brandId } = events[0] as NewEvent;
@@ -123,6 +139,7 @@ async function attemptsAfterLostConnection(
 }
 
 const DEADLOCK = '40P01';
+const LOCK_TIMEOUT = '55P03';
 
 /** Why a group failed; null: because of one of its events, as far as one can tell. */
 function groupFailure(error: unknown): AppError | null {
@@ -148,9 +165,9 @@ async function attempt(
     return outcomes.map((outcome) => ({ outcome }));
   } catch (error) {
     if (isConnectionError(error)) return attemptsAfterLostConnection(events, deps.pool, error);
-    if ((error as { code?: string }).code === DEADLOCK && !isRepetition) {
-      return attempt(events, deps, create, true);
-    }
+    const { code } = error as { code?: string };
+    if (code === LOCK_TIMEOUT) return events.map(() => 'busy');
+    if (code === DEADLOCK && !isRepetition) return attempt(events, deps, create, true);
     const failure = groupFailure(error);
     if (failure) return events.map(() => ({ error: failure }));
     if (events.length === 1) return [{ error }];
@@ -164,7 +181,7 @@ async function attempt(
 interface Undecided {
   /** Their address belongs to no contact so far. */
   creatable: NewEvent[];
-  /** Their contact or their key has just changed. */
+  /** Their contact or their key has just changed, or is locked. */
   again: NewEvent[];
 }
 
@@ -179,7 +196,8 @@ async function decide(
   const unwritten: [NewEvent, WriteOutcome][] = [];
   for (const [index, each] of (await attempt(events, deps, create)).entries()) {
     const event = events[index] as NewEvent;
-    if ('error' in each) results.set(event, { status: 'failed', error: each.error });
+    if (each === 'busy') undecided.again.push(event);
+    else if ('error' in each) results.set(event, { status: 'failed', error: each.error });
     else if (each.outcome.written) results.set(event, { status: 'created', event, outcome: each.outcome });
     else unwritten.push([event, each.outcome]);
   }
@@ -201,32 +219,73 @@ async function decide(
   return undecided;
 }
 
-/** Writes events, creates the contacts of unknown addresses, and looks again at what has changed meanwhile. */
-async function writeUntilDecided(given: readonly NewEvent[], deps: TrackDeps): Promise<Results> {
-  const results: Results = new Map();
-  let events: readonly NewEvent[] = given;
-  for (let look = 0; look < MAX_LOOKS && events.length > 0; look += 1) {
-    const { creatable, again } = await decide(events, results, deps, false);
-    const left = [...again];
-    for (const ofBrand of Map.groupBy(creatable, (event) => event.brand_id).values()) {
-      const rest = await decide(ofBrand, results, deps, true);
-      left.push(...rest.creatable, ...rest.again);
-    }
-    events = left;
-  }
-  const error = new AppError('unavailable', 'the event could not be written; try again');
-  for (const event of events) results.set(event, { status: 'failed', error });
-  return results;
+function notWritten(): TrackResult {
+  return {
+    status: 'failed',
+    error: new AppError('unavailable', 'the event could not be written; try again'),
+  };
 }
 
 /**
- * Writes groups of tracked events with their keys. Each group is committed when the function resolves.
- * @returns a function that returns the results in the order of the events
+ * Writes the events whose contacts exist, and looks again at what has changed meanwhile.
+ * @returns the events whose contacts are to be created
+ */
+async function writeKnown(
+  given: readonly NewEvent[],
+  results: Results,
+  deps: TrackDeps,
+): Promise<NewEvent[]> {
+  const creatable: NewEvent[] = [];
+  let events: readonly NewEvent[] = given;
+  for (let look = 0; look < MAX_LOOKS && events.length > 0; look += 1) {
+    const left = await decide(events, results, deps, false);
+    creatable.push(...left.creatable);
+    events = left.again;
+  }
+  for (const event of events) results.set(event, notWritten());
+  return creatable;
+}
+
+/** An event that waits for its contact to be created. */
+interface Creation {
+  event: NewEvent;
+  /** By `performance.now()`. */
+  until: number;
+}
+
+/** Creates the contacts of events, and writes these. Brands do not wait for each other. */
+function createCreator(deps: TrackDeps): BrandLanes<Creation, TrackResult> {
+  return createBrandLanes({
+    maxGroupSize: MAX_CREATED_AT_ONCE,
+    atOnce: MAX_CREATING_BRANDS,
+    async run(group) {
+      const results: Results = new Map();
+      const events = group.map(({ event }) => event);
+      await decide(events, results, deps, true);
+      return group.map(({ event, until }): LaneOutcome<TrackResult> => {
+        const result = results.get(event);
+        if (result) return { result };
+        return performance.now() < until ? 'again' : { result: notWritten() };
+      });
+    },
+  });
+}
+
+/**
+ * Writes groups of tracked events with their keys. An event is committed when its result is there.
+ * @returns a function that returns what became of the events, in their order
  * @throws AppError unavailable
  */
-export function createTracker(deps: TrackDeps): (drafts: readonly EventDraft[]) => Promise<TrackResult[]> {
+export function createTracker(deps: TrackDeps): (drafts: readonly EventDraft[]) => Promise<Tracked[]> {
+  const creator = createCreator(deps);
   const ids = createIdAllocator(deps.pool, EVENT_ID_SEQUENCE);
   const names = createEventNames(deps.pool);
+
+  function create(event: NewEvent): Tracked {
+    const until = performance.now() + MAX_CREATION_MS;
+    const creation = creator.submit(event.brand_id, { event, until });
+    return { later: creation.catch((error: unknown): TrackResult => ({ status: 'failed', error })) };
+  }
 
   function nameError(): TrackResult {
     const message = `is a new name, and the brand has ${MAX_NAMES.toLocaleString('en')} already`;
@@ -243,8 +302,12 @@ export function createTracker(deps: TrackDeps): (drafts: readonly EventDraft[]) 
       return nameId === null ? null : { ...draft, id: taken[index] as number, name_id: nameId };
     });
     const named = events.filter((event) => event !== null);
-    const results =
-      named.length > 0 ? await writeUntilDecided(named, deps) : new Map<NewEvent, TrackResult>();
-    return events.map((event) => (event ? (results.get(event) as TrackResult) : nameError()));
+    const results: Results = new Map();
+    const creatable = named.length > 0 ? await writeKnown(named, results, deps) : [];
+    const later = new Map(creatable.map((event) => [event, create(event)]));
+    return events.map((event): Tracked => {
+      if (!event) return { now: nameError() };
+      return later.get(event) ?? { now: results.get(event) as TrackResult };
+    });
   };
 }
