@@ -100,7 +100,7 @@ create index audience_count_changes_subject on audience_count_changes (subject, 
 
 alter table accounts add column has_contacts boolean not null default false;
 comment on column accounts.has_contacts is
-  'set when the first contact is counted, and kept: the messages of other accounts are not looked up among contacts';
+  'set with the first contact, and kept: the messages of other accounts are not looked up among contacts';
 
 create table list_bulk_results (
   id bigint generated always as identity primary key,
@@ -119,6 +119,8 @@ create function count_contacts() returns trigger language plpgsql as $$
 begin
   if tg_op = 'INSERT' then
     insert into audience_count_changes select 'brand', brand_id, count(*) from changed group by brand_id;
+    update accounts set has_contacts = true
+    where id = any(array(select distinct account_id from changed)) and not has_contacts;
   else
     insert into audience_count_changes select 'brand', brand_id, -count(*) from changed group by brand_id;
   end if;

@@ -43,8 +43,16 @@ comment on column contact_removals.waiting is 'whether it must be gone through o
 comment on column contact_removals.due_at is 'the row waits its turn until then: each page moves it behind the others';
 comment on column contact_removals.failures is 'pages in a row that failed';
 create index contact_removals_due on contact_removals (due_at);
+
+create table cleared_messages (
+  removal_id bigint not null references contact_removals on delete cascade,
+  message_id bigint not null,
+  primary key (removal_id, message_id)
+);
+comment on table cleared_messages is
+  'messages of deleted contacts that are cleared once more in the next pass: a fetch or an outcome may have been written at the same time';
 `;
 
 export const down = `
-drop table contact_removals, contact_former_addresses, contact_subscriptions;
+drop table cleared_messages, contact_removals, contact_former_addresses, contact_subscriptions;
 `;

@@ -6,7 +6,6 @@ import { intendBatch } from '../../src/delivery/send/batch.ts';
 import { claimBacklog } from '../../src/delivery/send/claim.ts';
 import { outcomeRecord } from '../../src/delivery/send/outcomes.ts';
 import { createBatchRecording } from '../../src/delivery/send/record.ts';
-import { foldCounts } from '../../src/features/lists/counts.ts';
 import { decideFetches } from '../../src/features/tracking/decisions.ts';
 import { storeHits } from '../../src/features/tracking/hits.ts';
 import { openDatabase, type Database } from '../../src/platform/db/database.ts';
@@ -56,7 +55,6 @@ async function addContacts(count: number): Promise<number[]> {
      order by n returning id`,
     [tenant.accountId, tenant.brandId, count],
   );
-  await foldCounts(test.database.pool);
   return rows.map((row) => row.id);
 }
 

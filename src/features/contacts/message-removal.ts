@@ -17,34 +17,47 @@ interface Found {
   queued: boolean;
 }
 
+/** SQL: the messages of a recipient, with whether they wait in the queue. */
+const FOUND = `
+  select m.id, exists (select 1 from send_queue q where q.message_id = m.id) as queued
+  from messages m where m.brand_id = $1 and m.to_key = $2 and m.created_at <= $3`;
+
 async function findPage(
   db: Queryable,
   { brandId, key, until }: Recipient,
   after: number,
   limit: number,
 ): Promise<Found[]> {
-  const { rows } = await db.query<Found>(
-    `select m.id, exists (select 1 from send_queue q where q.message_id = m.id) as queued
-     from messages m where m.brand_id = $1 and m.to_key = $2 and m.id > $3 and m.created_at <= $4
-     order by m.id limit $5`,
-    [brandId, key, after, until, limit],
-  );
+  const { rows } = await db.query<Found>(`${FOUND} and m.id > $4 order by m.id limit $5`, [
+    brandId,
+    key,
+    until,
+    after,
+    limit,
+  ]);
   return rows;
 }
 
 /**
- * Cancels the queued messages to an address, page by page.
- * @param db a pool: each page commits for itself
+ * Cancels the queued messages among the newest to an address. Messages that wait are new, but for some that are scheduled;
+ * the worker finds those.
  */
-export async function cancelQueued(db: Queryable, recipient: Recipient, pageSize: number): Promise<void> {
-  let after = 0;
-  for (;;) {
-    const page = await findPage(db, recipient, after, pageSize);
-    const queued = page.filter((message) => message.queued).map(({ id }) => id);
-    await cancelMessages(db, queued, REASON);
-    if (page.length < pageSize) return;
-    after = page.at(-1)?.id ?? after;
-  }
+export async function cancelQueued(
+  db: Queryable,
+  { brandId, key, until }: Recipient,
+  limit: number,
+): Promise<void> {
+  const { rows } = await db.query<Found>(`${FOUND} order by m.id desc limit $4`, [
+    brandId,
+    key,
+    until,
+    limit,
+  ]);
+  await cancelMessages(
+    db,
+    rows.filter(({ queued }) => queued).map(({ id }) => id),
+    REASON,
+  );
 }
 
 const CLEAR = `
@@ -66,12 +79,35 @@ const CLEAR = `
   ), interactions as (
     update message_interactions set url = null, user_agent = null
     where message_id = any($1) and message_id between $2 and $3
-  ), fetches as (
-    delete from tracking_fetches where message_id = any($1)
+  ), engagement as (
+    delete from contact_engagement e using (
+      select m.brand_id, m.id, t.kind, t.at from messages m
+      cross join lateral (values (0, m.sent_at), (1, m.opened_at), (2, m.clicked_at)) t (kind, at)
+      where m.id = any($1) and m.id between $2 and $3 and t.at is not null
+    ) t where e.brand_id = t.brand_id and e.kind = t.kind and e.created_at = t.at and e.message_id = t.id
   ), captured as (
     delete from captured_messages where message_id = any($1)
   )
   update tracking_hits set ip = null, user_agent = null where message_id = any($1)`;
+
+/**
+ * Deletes the fetches of messages that are tracked at the moment. Call it before anything locks the messages, because
+ * deciding who fetched them locks fetches before messages, too.
+ */
+async function forgetFetchesOf(trx: Queryable, ids: readonly number[]): Promise<void> {
+  await trx.query(
+    `with found as materialized (
+       select message_id, link, fetched_at from tracking_fetches where message_id = any($1)
+       order by message_id, link, fetched_at for update)
+     delete from tracking_fetches f using found
+     where f.message_id = found.message_id and f.link = found.link and f.fetched_at = found.fetched_at`,
+    [ids],
+  );
+}
+
+async function clear(trx: Queryable, ids: readonly number[]): Promise<void> {
+  if (ids.length > 0) await trx.query(CLEAR, [ids, Math.min(...ids), Math.max(...ids)]);
+}
 
 export interface ClearedPage {
   /** The number of messages looked at. */
@@ -82,21 +118,53 @@ export interface ClearedPage {
   underWay: boolean;
 }
 
-/** Cancels or clears one page of the messages to an address. */
+/**
+ * Cancels or clears one page of the messages to an address.
+ * @param removalId remembers them for {@link clearAgain}
+ */
 export async function clearMessages(
   trx: Queryable,
+  removalId: number,
   recipient: Recipient,
   after: number,
   limit: number,
 ): Promise<ClearedPage> {
   const page = await findPage(trx, recipient, after, limit);
+  if (page.length === 0) return { found: 0, last: null, underWay: false };
+  await forgetFetchesOf(
+    trx,
+    page.map(({ id }) => id),
+  );
   const queued = page.filter((message) => message.queued).map(({ id }) => id);
   const canceled = new Set(await cancelMessages(trx, queued, REASON));
   const ids = page.filter((message) => !message.queued || canceled.has(message.id)).map(({ id }) => id);
-  if (ids.length > 0) await trx.query(CLEAR, [ids, Math.min(...ids), Math.max(...ids)]);
+  await clear(trx, ids);
+  await trx.query(
+    `insert into cleared_messages (removal_id, message_id) select $1, id from unnest($2::bigint[]) as u (id)
+     on conflict do nothing`,
+    [removalId, ids],
+  );
   return {
     found: page.length,
     last: page.length < limit ? null : (page.at(-1)?.id ?? null),
     underWay: ids.length < page.length,
   };
+}
+
+/**
+ * Clears messages once more that an earlier pass has cleared: a fetch that was being stored at the time did not see it.
+ * @returns how many there were, at most `limit`
+ */
+export async function clearAgain(trx: Queryable, removalId: number, limit: number): Promise<number> {
+  const { rows } = await trx.query<{ id: number }>(
+    `delete from cleared_messages where removal_id = $1 and message_id = any(array(
+       select message_id from cleared_messages where removal_id = $1 order by message_id limit $2))
+     returning message_id as id`,
+    [removalId, limit],
+  );
+  const ids = rows.map(({ id }) => id);
+  if (ids.length === 0) return 0;
+  await forgetFetchesOf(trx, ids);
+  await clear(trx, ids);
+  return ids.length;
 }

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { inTransaction, isConnectionError, type Queryable } from '../../platform/db/queryable.ts';
 import { repeat, type Repeating } from '../../platform/processes/repeat.ts';
 import { deleteContactEvents } from '../contact-events/service.ts';
-import { clearMessages } from './message-removal.ts';
+import { clearAgain, clearMessages } from './message-removal.ts';
 import type { RemovedAddress } from './remove.ts';
 
 const PAUSE_MS = 1_000;
@@ -62,10 +62,17 @@ const events: Step = async (trx, { contact_id: contactId }) => {
   return { done: deleted < PAGE_SIZE, empty: deleted === 0 };
 };
 
+/** Comes before the messages of this pass. */
+const clearedBefore: Step = async (trx, { id }) => {
+  const cleared = await clearAgain(trx, id, PAGE_SIZE);
+  return { done: cleared < PAGE_SIZE, empty: cleared === 0 };
+};
+
 const messagesTo =
   ({ key, until }: RemovedAddress): Step =>
-  async (trx, { brand_id: brandId, after_id: after }) => {
-    const { last, found, underWay } = await clearMessages(trx, { brandId, key, until }, after, PAGE_SIZE);
+  async (trx, { id, brand_id: brandId, after_id: after }) => {
+    const recipient = { brandId, key, until };
+    const { last, found, underWay } = await clearMessages(trx, id, recipient, after, PAGE_SIZE);
     return { done: last === null, after: last ?? 0, underWay, empty: found === 0 };
   };
 
@@ -90,6 +97,7 @@ const furtherStep =
 
 const stepsOf = (row: RemovalRow, further: readonly RemovalStep[]): Step[] => [
   events,
+  clearedBefore,
   ...row.addresses.map(messagesTo),
   softBounces,
   ...further.map(furtherStep),

@@ -7,8 +7,8 @@ import { findContacts } from './model.ts';
 import { presentContact } from './presenter.ts';
 import type { Contact } from './schema.ts';
 
-/** Messages looked at in one statement. */
-const LOOKED_AT_ONCE = 5_000;
+/** The newest messages to each address, in which those that wait are canceled before the response. */
+const LOOKED_AT = 5_000;
 
 /** An address of a contact, and up to when messages to it are the contact's (ISO 8601). */
 export interface RemovedAddress {
@@ -56,7 +56,7 @@ export async function removeContact(pool: pg.Pool, tenant: BrandScope, id: numbe
   const { accountId, brandId } = tenant;
   // Not in the transaction that deletes: whoever records an outcome has locked messages before contacts.
   for (const { key, until } of await findAddresses(pool, tenant, id)) {
-    await cancelQueued(pool, { brandId, key, until }, LOOKED_AT_ONCE);
+    await cancelQueued(pool, { brandId, key, until }, LOOKED_AT);
   }
   return inTransaction(pool, async (trx) => {
     await trx.query('select 1 from contacts where brand_id = $1 and id = $2 for update', [brandId, id]);

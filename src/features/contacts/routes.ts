@@ -138,7 +138,7 @@ function changeRoute({ pool, consent, fence }: RouteParts): RouteDefinition {
   });
 }
 
-function timelineRoute({ pool }: RouteParts): RouteDefinition {
+function timelineRoute({ pool, heavyReads }: RouteParts): RouteDefinition {
   return defineRoute({
     method: 'GET',
     path: `${PATH}/:id/timeline`,
@@ -154,7 +154,7 @@ function timelineRoute({ pool }: RouteParts): RouteDefinition {
     async handler(input) {
       const page = pageOf(input.query);
       const { items, counted } = await readTimeline(
-        pool,
+        { pool, heavyReads },
         input.tenant,
         input.params.id,
         input.query.before,

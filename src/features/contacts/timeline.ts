@@ -1,10 +1,12 @@
+import type pg from 'pg';
 import { z } from 'zod';
 import { channels, messageStatuses } from '../../delivery/message.ts';
-import { notFound } from '../../errors.ts';
+import { invalid, notFound } from '../../errors.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
+import { HEAVY_READ_MS, type HeavyReads, withLimit } from '../../platform/db/heavy-reads.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
-import { countRows, pageQuery, type Page, type RowCount } from '../../platform/db/paging.ts';
-import type { Queryable } from '../../platform/db/queryable.ts';
+import { countRows, pageQuery, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
+import { onClient, type Queryable } from '../../platform/db/queryable.ts';
 
 /** How far back a page can begin. `before` leads further. */
 export const MAX_DEPTH = 10_000;
@@ -129,37 +131,96 @@ function presentItem({ type, id, at, detail }: Row): TimelineItem {
   return { ...item, message: { ...message, ...times } };
 }
 
-async function count(db: Queryable, values: unknown[]): Promise<RowCount> {
-  const owner = '(select * from contacts where brand_id = $1 and id = $2)';
-  const source = (sql: string) => sql.replace('from owner o', `${owner} o`);
-  const parts = [eventsSql('offset 0'), messagesSql('offset 0'), subscriptionsSql];
-  const counts = await Promise.all(parts.map((sql) => countRows(db, source(sql).trim(), values)));
-  const total = counts.reduce((sum, each) => sum + each.total, 0);
-  return counts.some((each) => each.estimated) ? { total, estimated: true } : { total };
+/** How long the statements of a timeline may take. A slower page is refused, a slower count is estimated. */
+export interface TimelineLimits {
+  /** On the connections of other requests. What takes longer is read on those for heavy reads. */
+  quickMs: number;
+  pageMs: number;
+  countMs: number;
+}
+const LIMITS: TimelineLimits = { quickMs: 500, pageMs: HEAVY_READ_MS, countMs: 2_000 };
+
+/** The connections that timelines are read on. */
+export interface TimelineDeps {
+  pool: pg.Pool;
+  heavyReads: HeavyReads;
+}
+
+/** A page of a timeline to read. */
+interface Wanted {
+  brandId: number;
+  contactId: number;
+  before: string | undefined;
+  page: Page;
+}
+
+const valuesOf = ({ brandId, contactId, before }: Wanted) => [brandId, contactId, before ?? null];
+
+/** SQL: the sources of what is counted, each complete in itself. */
+const countedParts = [eventsSql('offset 0'), messagesSql('offset 0'), subscriptionsSql].map((sql) =>
+  sql.replace('from owner o', '(select * from contacts where brand_id = $1 and id = $2) o').trim(),
+);
+
+async function count(db: Queryable, wanted: Wanted): Promise<RowCount> {
+  let total = 0;
+  let estimated = false;
+  for (const part of countedParts) {
+    const counted = await countRows(db, part, valuesOf(wanted));
+    total += counted.total;
+    estimated ||= counted.estimated ?? false;
+  }
+  return estimated ? { total, estimated } : { total };
+}
+
+async function estimate(db: Queryable, wanted: Wanted): Promise<RowCount> {
+  let total = 0;
+  for (const part of countedParts) total += await plannedRows(db, part, valuesOf(wanted));
+  return { total: Math.max(total, 1), estimated: true };
+}
+
+/** @returns null if the page takes too long */
+async function findItems(db: Queryable, wanted: Wanted, ms: number): Promise<TimelineItem[] | null> {
+  const { offset, limit } = wanted.page;
+  const reach = offset + limit;
+  if (reach > MAX_DEPTH) return [];
+  const values = [...valuesOf(wanted), reach, limit, offset];
+  const found = await withLimit(db, ms, (trx) => trx.query<Row>(pageSql, values));
+  return found && found.rows.map(presentItem);
 }
 
 /**
  * Finds one page of what happened with a contact, newest first: tracked events, messages to its addresses and changes of
  * its subscriptions.
- * @throws AppError not_found
+ * @throws AppError not_found; validation_error if the page takes longer than five seconds; rate_limited if the account
+ *   reads many slow pages at once
  */
 export async function readTimeline(
-  db: Queryable,
-  { brandId }: BrandScope,
-  id: number,
+  { pool, heavyReads }: TimelineDeps,
+  { accountId, brandId }: BrandScope,
+  contactId: number,
   before: string | undefined,
   page: Page,
+  { quickMs, pageMs, countMs }: TimelineLimits = LIMITS,
 ): Promise<{ items: TimelineItem[]; counted: RowCount }> {
-  const { rowCount } = await db.query('select 1 from contacts where brand_id = $1 and id = $2', [
-    brandId,
-    id,
-  ]);
-  if (rowCount === 0) throw notFound('contact');
-  const values = [brandId, id, before ?? null];
-  const reach = page.offset + page.limit;
-  const [{ rows }, counted] = await Promise.all([
-    reach > MAX_DEPTH ? { rows: [] } : db.query<Row>(pageSql, [...values, reach, page.limit, page.offset]),
-    count(db, values),
-  ]);
-  return { items: rows.map(presentItem), counted };
+  const wanted = { brandId, contactId, before, page };
+  const quick = await onClient(pool, async (client) => {
+    const { rowCount } = await client.query('select 1 from contacts where brand_id = $1 and id = $2', [
+      brandId,
+      contactId,
+    ]);
+    if (rowCount === 0) throw notFound('contact');
+    const items = await findItems(client, wanted, quickMs);
+    const counted = items && (await withLimit(client, quickMs, (trx) => count(trx, wanted)));
+    return items && counted && { items, counted };
+  });
+  if (quick) return quick;
+  return heavyReads.run(accountId, async (client) => {
+    const items = await findItems(client, wanted, pageMs);
+    if (!items) {
+      const message = `takes longer than ${HEAVY_READ_MS / 1_000} seconds: ask for a lower page, or use before`;
+      throw invalid({ page: [message] });
+    }
+    const counted = await withLimit(client, countMs, (trx) => count(trx, wanted));
+    return { items, counted: counted ?? (await estimate(client, wanted)) };
+  });
 }

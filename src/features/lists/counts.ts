@@ -32,7 +32,7 @@ export async function countOf(
 
 /**
  * Folds changes into the counters. Several processes may fold at once: each takes other rows, and counters are locked in
- * one order. An account whose first contacts are counted is flagged for the senders.
+ * one order.
  * @returns whether there may be more changes
  */
 export async function foldCounts(db: Queryable): Promise<boolean> {
@@ -47,10 +47,6 @@ export async function foldCounts(db: Queryable): Promise<boolean> {
       insert into audience_counts as c (subject, id, count)
       select subject, id, sum(change) from taken group by subject, id order by subject, id
       on conflict (subject, id) do update set count = c.count + excluded.count
-    ), flagged as (
-      update accounts a set has_contacts = true
-      from (select distinct b.account_id from taken t join brands b on b.id = t.id where t.subject = 'brand') n
-      where a.id = n.account_id and not a.has_contacts
     )
     select count(*) as folded from taken`,
   });

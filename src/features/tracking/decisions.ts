@@ -114,7 +114,8 @@ interface First extends EmailEventMessage {
 
 /**
  * SQL: stores the first open and click of each link. The key of `message_interactions` decides that it is the first, also
- * if two workers have fetches of the same link. Messages are locked in the order of their ids, as by senders.
+ * if two workers have fetches of the same link. Messages are locked in the order of their ids, as by senders. One without
+ * a recipient is that of a deleted contact: neither URL nor browser is kept.
  */
 const storeFirstsSql = `
   with input as (
@@ -124,7 +125,8 @@ const storeFirstsSql = `
     select m.* from messages m where m.id = any($2) and m.id between $3 and $4 order by m.id for no key update
   ), firsts as (
     insert into message_interactions (message_id, link, occurred_at, url, user_agent)
-    select distinct on (i.message_id, i.link) i.message_id, i.link, to_timestamp(i.second), i.url, i.user_agent
+    select distinct on (i.message_id, i.link) i.message_id, i.link, to_timestamp(i.second),
+      case when m.to_key is not null then i.url end, case when m.to_key is not null then i.user_agent end
     from input i join mails m on m.id = i.message_id and m.account_id = i.account_id
     order by i.message_id, i.link, i.second
     on conflict do nothing
@@ -154,9 +156,10 @@ async function storeFirsts(client: Queryable, human: readonly DueFetch[]): Promi
   return rows;
 }
 
-/** Only transactional email publishes events of its own (interface §6.3). */
+/** Only transactional email publishes events of its own (interface §6.3), and none about deleted contacts. */
 function eventOf(first: First): PublishedEvent | null {
   if (first.channel !== 'email' || first.class !== messageClasses.transactional || first.test) return null;
+  if (first.to === null) return null;
   const { account_id: accountId, brand_id: brandId, occurred_at: occurredAt, user_agent, url } = first;
   const occurrence = { accountId, brandId, occurredAt };
   const data = { ...emailEventData(first), user_agent };

@@ -143,6 +143,7 @@ class HitInput {
  * SQL: stores hits, or counts them where an hour of a message has enough of them. Links of messages with several links
  * also go to `tracking_fetches`, because only together they show whether a scanner fetched them; and so does what may be
  * the first open or click of a person. Everything is looked up by key for each message, without a join of two inputs.
+ * A message without a recipient is that of a deleted contact: its hits keep neither address nor browser.
  */
 const storeSql = `
   with hours as materialized (
@@ -151,12 +152,16 @@ const storeSql = `
         select 1 from tracking_hits t
         where t.message_id = h.message_id and t.created_at >= h.hour and t.created_at < h.hour + interval '1 hour'
           and t.created_at between $3 and $4
-        limit ${MAX_HITS_AN_HOUR}) as few) as kept
+        limit ${MAX_HITS_AN_HOUR}) as few) as kept,
+      exists (
+        select 1 from messages m
+        where m.id = h.message_id and m.id between $5 and $6 and m.to_key is null offset 0) as erased
     from json_to_recordset($1) as h (
       message_id bigint, account_id bigint, hour timestamptz, count int, hits json)
   ), stored as (
     insert into tracking_hits (created_at, message_id, account_id, link, is_bot, reason, user_agent, ip)
-    select i.at, h.message_id, h.account_id, i.link, i.is_bot, i.reason, i.user_agent, i.ip
+    select i.at, h.message_id, h.account_id, i.link, i.is_bot, i.reason,
+      case when not h.erased then i.user_agent end, case when not h.erased then i.ip end
     from hours h cross join lateral json_to_recordset(h.hits) as i (
       nth int, link smallint, at timestamptz, is_bot boolean, reason text, user_agent text, ip inet)
     where h.kept + i.nth <= ${MAX_HITS_AN_HOUR}
