@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type ActivityDependencies, createActivities } from '../../activities/index.ts';
 import { type Config, requireSettings } from '../config.ts';
@@ -22,7 +23,7 @@ import { ensureLanes } from '../platform/lanes/ensure.ts';
 import { createDispatcher } from '../platform/outbox/dispatcher.ts';
 import { createReconciler } from '../platform/outbox/reconciler.ts';
 import { registerProcess } from '../platform/processes/process.ts';
-import { createKeyring } from '../platform/secrets/keyring.ts';
+import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
 import { type Engine, openEngine } from '../platform/temporal/connection.ts';
 import { taskQueues } from '../platform/temporal/contract.ts';
 import { createPreparation, ensureSearchAttributes } from '../platform/temporal/prepare.ts';
@@ -88,6 +89,18 @@ function startEngineSync(engine: Engine, database: Database, waker: Waker, log: 
   return { stop: () => Promise.all([dispatcher.stop(), reconciler.stop(), preparation.stop()]) };
 }
 
+/** What is left to do of requests about lists and contacts. */
+function startAudienceWork(config: Config, pool: pg.Pool, keyring: Keyring, log: Logger) {
+  const plusAddresses = config.SUPPRESS_PLUS_ADDRESSES;
+  const repeating = [
+    startListUpkeep({ pool, log }),
+    startListFills({ pool, log }),
+    startContactRemoval({ pool, log, further: [forgetImportedContact] }),
+    startOptOutWalk({ pool, keyring, plusAddresses, log }),
+  ];
+  return { stop: () => Promise.all(repeating.map((each) => each.stop())) };
+}
+
 /**
  * The `worker` role: workflows and activities, the dispatcher of the outbox, and the reconciler. It waits for the
  * database. It starts and runs without the engine, and serves the engine as soon as that is available.
@@ -128,26 +141,13 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     log,
     stopping: stopping.signal,
   });
-  const lists = startListUpkeep({ pool: database.pool, log });
-  const fills = startListFills({ pool: database.pool, log });
-  const removal = startContactRemoval({ pool: database.pool, log, further: [forgetImportedContact] });
-  const plusAddresses = config.SUPPRESS_PLUS_ADDRESSES;
-  const optOuts = startOptOutWalk({ pool: database.pool, keyring, plusAddresses, log });
+  const audience = startAudienceWork(config, database.pool, keyring, log);
   const brakes = startBrakes({ config, database, waker, events, log });
   log.info({ namespace: engine.namespace }, 'worker started');
   return {
     async stop() {
       stopping.abort();
-      await Promise.all([
-        sync.stop(),
-        tracking.stop(),
-        brakes.stop(),
-        lists.stop(),
-        fills.stop(),
-        removal.stop(),
-        optOuts.stop(),
-        workers.stop(),
-      ]);
+      await Promise.all([sync.stop(), tracking.stop(), brakes.stop(), audience.stop(), workers.stop()]);
       await egress.close();
       await process.close();
       await waker.close();

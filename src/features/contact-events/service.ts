@@ -79,7 +79,7 @@ function batchResult(index: number, result: TrackResult): BatchResult {
   }
 }
 
-const resultOf = (tracked: Tracked): TrackResult | Promise<TrackResult> =>
+const resultOf = async (tracked: Tracked): Promise<TrackResult> =>
   'now' in tracked ? tracked.now : tracked.later;
 
 /** @param tracked the results of the parsed items, in their order */
