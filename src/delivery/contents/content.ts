@@ -130,6 +130,9 @@ export interface DividedContent {
   text: DividedText | null;
 }
 
+/** The longest HTML or text that is rendered, in UTF-16 units. */
+export const MAX_RENDERED = 2 * 1024 * 1024;
+
 /** A content that could not be rendered for one message: it took too long, or the result is too long. */
 export class RenderError extends Error {}
 

@@ -4,12 +4,8 @@ import { DEFAULT_PROVIDER, type QueueShare } from '../backlog.ts';
 import { isHeavy } from '../content-weight.ts';
 import type { Channel } from '../message.ts';
 import { SendingDomainError } from '../dkim/domain-signers.ts';
-import {
-  createPreparePool,
-  type PreparePool,
-  PrepareTimeoutError,
-  ThreadUnavailableError,
-} from '../mime/prepare-pool.ts';
+import { ThreadUnavailableError } from '../../platform/processes/thread-pool.ts';
+import { createPreparePool, type PreparePool, PrepareTimeoutError } from '../mime/prepare-pool.ts';
 import type { EmailProvider, OutgoingEmail, HandOverOutcome, SmsProvider } from '../providers/port.ts';
 import type { BatchMessage } from './batch.ts';
 import { type ComposeDeps, composeEmail, composeSms, createContentCache } from './compose.ts';

@@ -6,8 +6,8 @@ import {
   type PreparePool,
   type PreparePoolOptions,
   PrepareTimeoutError,
-  ThreadUnavailableError,
 } from '../../../src/delivery/mime/prepare-pool.ts';
+import { ThreadUnavailableError } from '../../../src/platform/processes/thread-pool.ts';
 
 const from = {
   name: 'Ädä',

@@ -1,0 +1,260 @@
+/** Compiles what an author wrote into what a send pins. Runs in a thread. */
+import { textFromHtml } from '../mime/text-from-html.ts';
+import type { CompiledContent, ContentSource, Problem, ProblemCode } from './content.ts';
+import { designToMjml } from './design-mjml.ts';
+import { bodyKindOf, completeDocument, paragraphs, withFooter, withPreheader } from './document.ts';
+import type { Mode } from './filters.ts';
+import { footerHtml, type FooterNeeds, footerText, PLAIN_FOOTER } from './footer.ts';
+import { scanHtml } from './html-scan.ts';
+import { LiquidSyntaxError, MAX_TEMPLATE, parseLiquid } from './liquid.ts';
+import { MjmlError, type MjmlResult, mjmlToHtml } from './mjml.ts';
+import { closeAttributes, showInPlace, showInText } from './places.ts';
+import { Placeholders } from './placeholders.ts';
+import { largestSegments } from './sms-text.ts';
+import { liquidProblems, mapTexts, preparedSource, sourceTexts } from './source-texts.ts';
+import { lookOf } from './theme.ts';
+import { contactPaths, namesInText } from './used-names.ts';
+import { escapeHtml } from './values.ts';
+
+type Prepared = ReturnType<typeof preparedSource>;
+
+/** What a compilation found, beside the content. */
+export interface Compiled {
+  content: CompiledContent | null;
+  /** They make the content unusable. */
+  problems: Problem[];
+  /** What MJML finds wrong without refusing it. */
+  warnings: Problem[];
+}
+
+/** A content cannot be used. */
+class CompileError extends Error {
+  readonly problem: Problem;
+
+  constructor(field: string, code: ProblemCode, message: string) {
+    super(message);
+    this.problem = { field, code, message };
+  }
+}
+
+interface Html {
+  /** A complete document with words instead of Liquid. */
+  html: string;
+  /** The text alternative, if it is not made from the HTML: with words, too. */
+  text: string | null;
+  warnings: Problem[];
+  field: string;
+}
+
+function isBareIn(placeholders: Placeholders, tagsOnly: boolean) {
+  return (text: string) =>
+    placeholders.find(text).every(({ token }) => !tagsOnly || !token.isOutput) &&
+    placeholders.show(text, () => '').trim() === '';
+}
+
+function warningsOf({ warnings }: MjmlResult, isWord: (text: string) => boolean): Problem[] {
+  return warnings
+    .filter(({ message }) => !isWord(message))
+    .map(({ line, message }) => ({ field: 'body', code: 'mjml_error', message: `line ${line}: ${message}` }));
+}
+
+/** Compiles MJML. Tags of Liquid between elements, which MJML drops, are kept: `<mj-raw>` is put around them. */
+async function fromMjml(body: string, placeholders: Placeholders): Promise<Html> {
+  let source = placeholders.hide(body);
+  let result = await mjmlToHtml(source);
+  const lost = placeholders.lost(source, result.html);
+  if (lost.length > 0) {
+    const indexes = new Set(lost.map(({ index }) => index));
+    source = placeholders.show(source, ({ token, index }) => {
+      const word = placeholders.add(token);
+      return indexes.has(index) && !token.isOutput ? `<mj-raw>${word}</mj-raw>` : word;
+    });
+    result = await mjmlToHtml(source);
+    const [still] = placeholders.lost(source, result.html);
+    if (still) {
+      const message = `MJML has no place for ${still.token.source.slice(0, 100)} where it stands`;
+      throw new CompileError('body', 'lost_liquid', message);
+    }
+  }
+  const hasWord = (text: string) => placeholders.find(text).length > 0;
+  return { html: result.html, text: null, warnings: warningsOf(result, hasWord), field: 'body' };
+}
+
+const PAGE_URL = /^\{\{-?\s*(?:unsubscribe_url|preferences_url)\s*-?\}\}$/;
+
+async function fromText(prepared: Prepared, body: string, placeholders: Placeholders): Promise<Html> {
+  const isBare = isBareIn(placeholders, true);
+  const isUrl = (word: string) => {
+    const [found] = placeholders.find(word);
+    return (
+      found !== undefined &&
+      found.start === 0 &&
+      found.end === word.length &&
+      PAGE_URL.test(found.token.source)
+    );
+  };
+  const hidden = placeholders.hide(body);
+  const html = paragraphs(hidden, isBare, isUrl);
+  const look = lookOf({}, prepared.brand);
+  const tree = designToMjml([{ type: 'text', props: { html } }], look, prepared.brand, isBare);
+  return {
+    html: (await mjmlToHtml(tree)).html,
+    text: hidden.replaceAll('\r\n', '\n'),
+    warnings: [],
+    field: 'body',
+  };
+}
+
+async function fromDesign(prepared: Prepared, placeholders: Placeholders): Promise<Html> {
+  const hide = (text: string) => placeholders.hide(text);
+  const sections = prepared.sections.map((section) => ({ ...section, props: mapTexts(section.props, hide) }));
+  const look = lookOf(mapTexts(prepared.design?.theme ?? {}, hide), prepared.brand);
+  const tree = designToMjml(
+    sections as typeof prepared.sections,
+    look,
+    prepared.brand,
+    isBareIn(placeholders, false),
+  );
+  return { html: (await mjmlToHtml(tree)).html, text: null, warnings: [], field: 'design' };
+}
+
+async function htmlOf(prepared: Prepared, placeholders: Placeholders): Promise<Html> {
+  const { body, design } = prepared;
+  if (design) return fromDesign(prepared, placeholders);
+  if (body === null || body.trim() === '') {
+    throw new CompileError(prepared.contentFrom, 'missing_content', 'there is no content');
+  }
+  const hidden = placeholders.hide(body);
+  switch (bodyKindOf(hidden)) {
+    case 'mjml':
+      return fromMjml(body, placeholders);
+    case 'text':
+      return fromText(prepared, body, placeholders);
+    case 'html':
+      return { html: completeDocument(hidden), text: null, warnings: [], field: 'body' };
+  }
+}
+
+const UNSUBSCRIBE = /\bunsubscribe_url\b/;
+
+/** Whether a link leads to `unsubscribe_url`. */
+export function hasUnsubscribeLink(html: string, placeholders: Placeholders): boolean {
+  const links = scanHtml(html).urls.filter(({ kind }) => kind === 'link');
+  return links.some(({ start, end }) =>
+    placeholders
+      .find(html.slice(start, end))
+      .some(({ token }) => token.isOutput && UNSUBSCRIBE.test(token.source)),
+  );
+}
+
+function footerNeeds({ brand }: Prepared, html: string, placeholders: Placeholders): FooterNeeds {
+  const address = brand.physical_address?.trim() ?? '';
+  const line = escapeHtml(address.split(/\r?\n/, 1)[0] ?? '');
+  const isShown = placeholders
+    .find(html)
+    .some(({ token }) => /\bbrand\.physical_address\b/.test(token.source));
+  return {
+    unsubscribeLink: !hasUnsubscribeLink(html, placeholders),
+    address: address !== '' && !isShown && !html.includes(line),
+  };
+}
+
+function addFooter(prepared: Prepared, found: Html, placeholders: Placeholders): Html {
+  const needs = footerNeeds(prepared, found.html, placeholders);
+  const link = placeholders.add({ source: '{{ unsubscribe_url }}', isOutput: true });
+  const look = prepared.design ? lookOf(prepared.design.theme, prepared.brand) : null;
+  const style = look ? { text: look.text, background: look.background, font: look.fontBody } : PLAIN_FOOTER;
+  const html = withFooter(found.html, footerHtml(prepared.brand, needs, link, style));
+  if (!hasUnsubscribeLink(html, placeholders)) {
+    const message = 'the unsubscribe link would be hidden, because a comment, style or title is not closed';
+    throw new CompileError(found.field, 'missing_unsubscribe_link', message);
+  }
+  const footer = footerText(prepared.brand, needs);
+  const text =
+    found.text === null || footer === '' ? found.text : `${found.text}\n\n-- \n${placeholders.hide(footer)}`;
+  return { ...found, html, text };
+}
+
+/** The Liquid of what was compiled, which has to be Liquid still. */
+function parsed(field: string, text: string, mode: Mode): string {
+  if (text.length > MAX_TEMPLATE)
+    throw new CompileError(field, 'too_long', 'the compiled content is longer than 4 MB');
+  try {
+    parseLiquid(text, mode);
+  } catch (error) {
+    if (!(error instanceof LiquidSyntaxError)) throw error;
+    throw new CompileError(
+      field,
+      'lost_liquid',
+      `tags of Liquid do not match where MJML puts them: ${error.message}`,
+    );
+  }
+  return text;
+}
+
+function namesOf(texts: readonly (string | null)[], placeholders: Placeholders): Set<string> {
+  // Only the Liquid, because finding the place of a name takes as long as the text before it.
+  const liquid = texts.flatMap((text) => placeholders.find(text ?? '').map(({ token }) => token.source));
+  return namesInText(liquid.join(''));
+}
+
+async function compileEmail(prepared: Prepared): Promise<Compiled> {
+  const texts = sourceTexts(prepared);
+  const placeholders = new Placeholders([...texts.single, ...texts.design].map(({ text }) => text));
+  let found = await htmlOf(prepared, placeholders);
+  const preheader = placeholders.hide(prepared.preheader ?? '');
+  found = { ...found, html: closeAttributes(withPreheader(found.html, preheader), placeholders) };
+  if (prepared.footer === 'marketing') found = addFooter(prepared, found, placeholders);
+  const { html, field, warnings } = found;
+  const text = found.text ?? textFromHtml(html);
+  const subject = prepared.subject === null ? null : placeholders.hide(prepared.subject);
+  const names = namesOf([subject, html, text], placeholders);
+  const content: CompiledContent = {
+    subject: prepared.subject === null ? null : parsed('subject', prepared.subject.trim(), 'header'),
+    preheader: prepared.preheader,
+    html: parsed(field, showInPlace(html, placeholders), 'html'),
+    text: parsed(field, showInText(text, placeholders), 'text'),
+    paths: contactPaths(names),
+    variables: [...names].toSorted(),
+    segments: null,
+  };
+  return { content, problems: [], warnings };
+}
+
+function compileSms({ body }: Prepared): Compiled {
+  if (body === null || body.trim() === '')
+    throw new CompileError('body', 'missing_content', 'there is no content');
+  const text = body.replaceAll('\r\n', '\n').trim();
+  const names = namesInText(text);
+  const segments = largestSegments(text);
+  return {
+    content: {
+      subject: null,
+      preheader: null,
+      html: null,
+      text,
+      paths: contactPaths(names),
+      variables: [...names].toSorted(),
+      segments,
+    },
+    problems: [],
+    warnings: [],
+  };
+}
+
+/** Compiles a content. */
+export async function compileContent(source: ContentSource): Promise<Compiled> {
+  const prepared = preparedSource(source);
+  const refused = (problems: Problem[]): Compiled => ({ content: null, problems, warnings: [] });
+  const problems = liquidProblems(sourceTexts(prepared));
+  if (problems.length > 0) return refused(problems);
+  try {
+    return prepared.channel === 'sms' ? compileSms(prepared) : await compileEmail(prepared);
+  } catch (error) {
+    if (error instanceof CompileError) return refused([error.problem]);
+    if (error instanceof MjmlError) {
+      return refused([{ field: source.contentFrom, code: 'mjml_error', message: error.message }]);
+    }
+    throw error;
+  }
+}

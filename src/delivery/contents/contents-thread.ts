@@ -1,0 +1,123 @@
+/** The thread that compiles, checks and renders contents, one job after another (see `engine.ts`). */
+import { parentPort } from 'node:worker_threads';
+import { LRUCache } from 'lru-cache';
+import type {
+  CompiledContent,
+  ContentSource,
+  ContentValues,
+  Problem,
+  Renderable,
+  RenderedContent,
+} from './content.ts';
+import { type ParsedLiquid, parseLiquid, renderLiquid } from './liquid.ts';
+import { enforceUrls } from './urls.ts';
+
+export type ContentJob =
+  | { kind: 'compile'; source: ContentSource }
+  | { kind: 'check'; source: ContentSource; known: readonly string[] }
+  | { kind: 'render'; content: Renderable; values: readonly ContentValues[] };
+
+/** What could not be rendered has its error's message. */
+export type RenderReply = { rendered: RenderedContent } | { error: string };
+
+export type ContentReply =
+  | { content: CompiledContent | null; problems: Problem[] }
+  | { problems: Problem[] }
+  | { messages: RenderReply[] }
+  /** Not the content's fault. */
+  | { failure: string };
+
+interface ParsedContent {
+  subject: ParsedLiquid | null;
+  html: ParsedLiquid | null;
+  text: ParsedLiquid | null;
+}
+
+/** Characters of the versions that a thread keeps parsed. */
+const MAX_PARSED = 8 * 1024 * 1024;
+/** Once the messages of a batch have taken this long together, the rest is refused. */
+const BATCH_MS = 5_000;
+
+const parsedVersions = new LRUCache<number, { parsed: ParsedContent; length: number }>({
+  maxSize: MAX_PARSED,
+  sizeCalculation: ({ length }) => length,
+});
+
+function parse({ id, subject, html, text }: Renderable): ParsedContent {
+  const known = id === null ? undefined : parsedVersions.get(id);
+  if (known) return known.parsed;
+  const parsed = {
+    subject: subject === null ? null : parseLiquid(subject, 'header'),
+    html: html === null ? null : parseLiquid(html, 'html'),
+    text: text === null ? null : parseLiquid(text, 'text'),
+  };
+  const length = (html?.length ?? 0) + (text?.length ?? 0) + 1;
+  if (id !== null) parsedVersions.set(id, { parsed, length });
+  return parsed;
+}
+
+/** The names of a template: the service's come before its variables. */
+function scopeOf({ variables, ...own }: ContentValues): object {
+  return Object.assign(Object.create(null) as object, variables, { event: null }, own);
+}
+
+/** Conditions leave empty lines where they were. */
+function withoutGaps(text: string): string {
+  const lines = text.split('\n').map((line) => (line.trim() === '' ? '' : line));
+  return lines
+    .join('\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+}
+
+function render(parsed: ParsedContent, values: ContentValues): RenderedContent {
+  const scope = scopeOf(values);
+  return {
+    subject: parsed.subject && renderLiquid(parsed.subject, scope),
+    html: parsed.html && enforceUrls(renderLiquid(parsed.html, scope)),
+    text: parsed.text && withoutGaps(renderLiquid(parsed.text, scope)),
+  };
+}
+
+function renderAll(content: Renderable, values: readonly ContentValues[]): RenderReply[] {
+  let parsed: ParsedContent;
+  try {
+    parsed = parse(content);
+  } catch (error) {
+    return values.map(() => ({ error: (error as Error).message }));
+  }
+  const end = performance.now() + BATCH_MS;
+  return values.map((each) => {
+    if (performance.now() > end) return { error: 'the content takes too long to render' };
+    try {
+      return { rendered: render(parsed, each) };
+    } catch (error) {
+      return { error: (error as Error).message };
+    }
+  });
+}
+
+async function work(job: ContentJob): Promise<ContentReply> {
+  switch (job.kind) {
+    case 'render':
+      return { messages: renderAll(job.content, job.values) };
+    case 'compile': {
+      // Loaded when it is needed: a thread that only renders takes less memory.
+      const { compileContent } = await import('./compile.ts');
+      const { content, problems } = await compileContent(job.source);
+      return { content, problems };
+    }
+    case 'check': {
+      const { checkContent } = await import('./check.ts');
+      return { problems: await checkContent(job.source, job.known) };
+    }
+  }
+}
+
+async function reply(job: ContentJob): Promise<void> {
+  const answer = await work(job).catch((error: unknown) => ({ failure: (error as Error).message }));
+  parentPort?.postMessage(answer);
+}
+
+parentPort?.on('message', (job: ContentJob) => void reply(job));
+parentPort?.postMessage('ready');

@@ -1,0 +1,96 @@
+/** Complete HTML documents around what authors write. Texts have words instead of Liquid. */
+import { scanHtml } from './html-scan.ts';
+import { escapeHtml } from './values.ts';
+
+/** What a body is, by how it begins and whether it has tags. */
+export type BodyKind = 'mjml' | 'html' | 'text';
+
+const TAG_NAMES =
+  'a|abbr|address|area|article|b|blockquote|body|br|button|center|code|del|div|em|font|footer|h[1-6]|head|header|hr|html|i|' +
+  'img|ins|li|link|main|meta|ol|p|pre|s|section|small|span|strike|strong|style|sub|sup|table|tbody|td|tfoot|th|thead|' +
+  'title|tr|u|ul';
+const HTML_TAG = new RegExp(`<!doctype|<!--|</?(?:${TAG_NAMES})[\\s/>]`, 'i');
+const MJML = /^\s*(?:<!--[^]{0,10000}?-->\s*)?<mjml[\s>]/i;
+
+export function bodyKindOf(body: string): BodyKind {
+  if (MJML.test(body)) return 'mjml';
+  return HTML_TAG.test(body) ? 'html' : 'text';
+}
+
+/** A document around a fragment. One that has `<html>` or `<body>` stays as it is. */
+export function completeDocument(html: string): string {
+  const { hasHtmlTag, bodyStart } = scanHtml(html);
+  if (hasHtmlTag || bodyStart >= 0) return html;
+  return `<!doctype html>
+<html>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title></title>
+</head>
+<body>
+${html}
+</body>
+</html>
+`;
+}
+
+const WEB_ADDRESS_OR_WORD = /https?:\/\/[^\s<>"']+|[a-z0-9]+/g;
+const CLOSING = /[.,;:!?)\]]+$/;
+
+/** Escapes a text and makes links of its web addresses. @param isUrl whether a word stands for a URL */
+function linked(text: string, isUrl: (word: string) => boolean): string {
+  const pieces: string[] = [];
+  let done = 0;
+  const put = (start: number, url: string) => {
+    const escaped = escapeHtml(url);
+    pieces.push(escapeHtml(text.slice(done, start)), `<a href="${escaped}">${escaped}</a>`);
+    done = start + url.length;
+  };
+  for (const { 0: found, index } of text.matchAll(WEB_ADDRESS_OR_WORD)) {
+    if (found.startsWith('http') && found.includes('://')) put(index, found.replace(CLOSING, ''));
+    else if (isUrl(found)) put(index, found);
+  }
+  pieces.push(escapeHtml(text.slice(done)));
+  return pieces.join('');
+}
+
+/**
+ * The paragraphs of a text as HTML.
+ * @param isBare whether a text is only words for tags of Liquid, which needs no paragraph
+ * @param isUrl whether a word stands for a URL
+ */
+export function paragraphs(
+  text: string,
+  isBare: (text: string) => boolean,
+  isUrl: (word: string) => boolean,
+): string {
+  return text
+    .replaceAll('\r\n', '\n')
+    .split(/\n[ \t]*\n\s*/)
+    .filter((paragraph) => paragraph.trim() !== '')
+    .map((paragraph) =>
+      isBare(paragraph)
+        ? paragraph.trim()
+        : `<p>${linked(paragraph.trim(), isUrl).replaceAll('\n', '<br>\n')}</p>`,
+    )
+    .join('\n');
+}
+
+/** The text that mail programs show beside the subject, hidden in the mail. @param preheader not escaped */
+export function withPreheader(html: string, preheader: string): string {
+  if (preheader.trim() === '') return html;
+  const { bodyStart } = scanHtml(html);
+  const at = Math.max(bodyStart, 0);
+  const hidden =
+    '<div style="display:none;max-height:0;max-width:0;opacity:0;overflow:hidden;mso-hide:all">' +
+    `${escapeHtml(preheader)}</div>`;
+  return `${html.slice(0, at)}\n${hidden}${html.slice(at)}`;
+}
+
+/** Inserts the footer before `</body>`, or at the end. */
+export function withFooter(html: string, footer: string): string {
+  const { bodyEnd } = scanHtml(html);
+  const at = bodyEnd < 0 ? html.length : bodyEnd;
+  return html.slice(0, at) + footer + html.slice(at);
+}

@@ -1,0 +1,118 @@
+/**
+ * The Liquid filters that this service defines itself: the usual ones in linear time, `date` without the process's time
+ * zone, and those that know whether they make HTML. All other filters of Liquid are the library's.
+ */
+import { formatDate } from './dates.ts';
+import { isAllowedUrl } from './urls.ts';
+import { escapeHtml, escapeOnce, stripHtml, textOf, withoutControls } from './values.ts';
+
+/** What a text is part of: HTML, where values are escaped, plain text, or a header of one line. */
+export type Mode = 'html' | 'text' | 'header';
+
+export interface Filter {
+  /** @param args positional ones, and pairs of name and value */
+  run(value: unknown, args: readonly unknown[], mode: Mode): unknown;
+  /** In HTML, it returns HTML: if it is the last one, its result is not escaped. */
+  returnsHtml?: true;
+}
+
+/** The longest text that a filter may make. */
+const MAX_TEXT = 2 * 1024 * 1024;
+
+/** A filter would make a text that is too long. */
+export class FilterLimitError extends Error {}
+
+function bounded(length: number): void {
+  if (length > MAX_TEXT) throw new FilterLimitError('a text grew too long');
+}
+
+const onText = (run: (text: string, args: readonly unknown[]) => string): Filter => ({
+  run: (value, args) => run(textOf(value), args),
+});
+
+function isBlank(value: unknown): boolean {
+  return (
+    value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
+  );
+}
+
+function allowsFalse(args: readonly unknown[]): boolean {
+  return args.some((arg) => Array.isArray(arg) && arg[0] === 'allow_false' && arg[1] === true);
+}
+
+const MAX_CSS = 200;
+/** What may not stand in a value of a style: it could end the value, or load something. */
+const CSS_UNSAFE = /[^\p{L}\p{N} #%.,+_-]/gu;
+const CSS_URL_UNSAFE = /['"()\\<>\s]/g;
+const NAME_UNSAFE = /[^a-zA-Z0-9_-]/g;
+
+function truncate(text: string, args: readonly unknown[]): string {
+  const length = typeof args[0] === 'number' || typeof args[0] === 'string' ? Number(args[0]) : 50;
+  const ellipsis = args[1] === undefined ? '...' : textOf(args[1]);
+  if (!(text.length > length)) return text;
+  return text.slice(0, Math.max(length - ellipsis.length, 0)).toWellFormed() + ellipsis;
+}
+
+function capitalize(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase();
+}
+
+/** @param now milliseconds since 1970, for `now` and `today` */
+export function createFilters(now: () => number = Date.now): Readonly<Record<string, Filter>> {
+  return {
+    default: {
+      run(value, args) {
+        const otherwise = Array.isArray(args[0]) ? '' : (args[0] ?? '');
+        if (value === false) return allowsFalse(args) ? value : otherwise;
+        return isBlank(value) ? otherwise : value;
+      },
+    },
+    upcase: onText((text) => text.toUpperCase()),
+    downcase: onText((text) => text.toLowerCase()),
+    capitalize: onText(capitalize),
+    strip: onText((text) => text.trim()),
+    lstrip: onText((text) => text.trimStart()),
+    rstrip: onText((text) => text.trimEnd()),
+    strip_newlines: onText((text) => text.replace(/\r?\n/g, '')),
+    strip_html: onText(stripHtml),
+    truncate: onText(truncate),
+    append: onText((text, [more]) => {
+      const added = textOf(more);
+      bounded(text.length + added.length);
+      return text + added;
+    }),
+    prepend: onText((text, [more]) => {
+      const added = textOf(more);
+      bounded(text.length + added.length);
+      return added + text;
+    }),
+    url_encode: onText((text) => encodeURIComponent(text.toWellFormed()).replaceAll('%20', '+')),
+    date: {
+      run: (value, [format, zone]) =>
+        isBlank(value) ? '' : (formatDate(value, textOf(format), textOf(zone) || 'UTC', now()) ?? value),
+    },
+    escape: {
+      run: (value, _args, mode) => (mode === 'html' ? escapeHtml(textOf(value)) : textOf(value)),
+      returnsHtml: true,
+    },
+    escape_once: {
+      run: (value, _args, mode) => (mode === 'html' ? escapeOnce(textOf(value)) : textOf(value)),
+      returnsHtml: true,
+    },
+    newline_to_br: {
+      run: (value, _args, mode) =>
+        mode === 'html' ? escapeOnce(textOf(value)).replace(/\r?\n/g, '<br>\n') : textOf(value),
+      returnsHtml: true,
+    },
+    raw: { run: (value) => withoutControls(textOf(value)), returnsHtml: true },
+    in_css: onText((text) => text.slice(0, MAX_CSS).replace(CSS_UNSAFE, '')),
+    // Inside `url(…)`: the whole URL, or the rest of one.
+    in_css_url: onText((text, [part]) =>
+      part === 'rest' || isAllowedUrl(text, 'image')
+        ? text.replace(CSS_URL_UNSAFE, (character) => `%${character.charCodeAt(0).toString(16)}`)
+        : '',
+    ),
+    in_name: onText((text) => text.slice(0, MAX_CSS).replace(NAME_UNSAFE, '')),
+    in_attribute: onText((text) => text),
+  };
+}

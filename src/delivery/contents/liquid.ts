@@ -1,0 +1,163 @@
+/**
+ * The Liquid library, closed: no files, partials or layouts, own properties only, and limits of length, time and
+ * memory. It runs in threads only (see `contents-thread.ts`).
+ */
+import { CaptureTag, type Context, Drop, Liquid, LiquidError, type Template } from 'liquidjs';
+import { MAX_RENDERED, RenderError } from './content.ts';
+import { createFilters, type Filter, type Mode } from './filters.ts';
+import { escapeHtml, headerValue, textOf, withoutControls } from './values.ts';
+
+/** The longest template. A body has at most 2 MB, and a design of 512 KB may grow eightfold. */
+export const MAX_TEMPLATE = 4 * 1024 * 1024;
+/** How long one message may render. */
+const RENDER_MS = 1_000;
+/** Characters and elements that the filters of one rendering may make. */
+const MAX_MEMORY = 16 * 1024 * 1024;
+
+/** They read other templates. */
+const REMOVED_TAGS = ['include', 'render', 'layout', 'block'];
+/** They evaluate expressions that are texts, or show all values at once. */
+const REMOVED_FILTERS = [
+  'find_exp',
+  'find_index_exp',
+  'group_by_exp',
+  'has_exp',
+  'inspect',
+  'reject_exp',
+  'where_exp',
+];
+
+/** What `capture` keeps: its outputs are escaped already. */
+class CapturedText extends Drop {
+  readonly text: string;
+
+  constructor(text: string) {
+    super();
+    this.text = text;
+  }
+
+  override valueOf(): string {
+    return this.text;
+  }
+}
+
+const plain = (value: unknown) => (value instanceof Drop ? value.valueOf() : value);
+
+class CaptureEscapedTag extends CaptureTag {
+  override *render(context: Context): Generator<unknown, void, string> {
+    const text = yield this.liquid.renderer.renderTemplates(this.templates, context);
+    context.bottom()[this.variable] = new CapturedText(text);
+  }
+}
+
+function escaperOf(mode: Mode): (value: unknown) => string {
+  if (mode === 'text') return (value) => withoutControls(textOf(plain(value)));
+  if (mode === 'header') return (value) => headerValue(textOf(plain(value)));
+  return (value) => (value instanceof CapturedText ? value.text : escapeHtml(textOf(plain(value))));
+}
+
+function handlerOf(filter: Filter, mode: Mode) {
+  return function handle(this: { context: Context }, value: unknown, ...args: unknown[]): unknown {
+    const made = filter.run(plain(value), args.map(plain), mode);
+    if (typeof made === 'string') this.context.memoryLimit.use(made.length);
+    return made;
+  };
+}
+
+function createLiquid(mode: Mode): Liquid {
+  const liquid = new Liquid({
+    ownPropertyOnly: true,
+    strictFilters: true,
+    strictVariables: false,
+    dynamicPartials: false,
+    relativeReference: false,
+    // No file is ever read: there are no tags that would, and these are no directories.
+    root: [],
+    partials: [],
+    layouts: [],
+    templates: {},
+    locale: 'en-US',
+    timezoneOffset: 0,
+    outputEscape: escaperOf(mode),
+    parseLimit: MAX_TEMPLATE,
+    renderLimit: RENDER_MS,
+    memoryLimit: MAX_MEMORY,
+  });
+  for (const tag of REMOVED_TAGS) delete liquid.tags[tag];
+  for (const filter of REMOVED_FILTERS) liquid.unregisterFilter(filter);
+  liquid.registerTag('capture', CaptureEscapedTag);
+  for (const [name, filter] of Object.entries(createFilters())) {
+    const raw = mode === 'html' && filter.returnsHtml === true;
+    liquid.registerFilter(name, { handler: handlerOf(filter, mode), raw });
+  }
+  return liquid;
+}
+
+const liquids: Record<Mode, Liquid> = {
+  html: createLiquid('html'),
+  text: createLiquid('text'),
+  header: createLiquid('header'),
+};
+
+/** A text that is no Liquid. `line` counts from 1. */
+export class LiquidSyntaxError extends Error {
+  readonly line: number;
+
+  constructor(message: string, line: number) {
+    super(message);
+    this.line = line;
+  }
+}
+
+/** The library's message, without the place, which it appends. */
+const PLACE = /, line:\d+, col:\d+$/;
+
+function syntaxError(error: unknown): LiquidSyntaxError {
+  if (error instanceof RangeError) return new LiquidSyntaxError('tags are nested too deeply', 1);
+  const { message } = error as Error;
+  const line = LiquidError.is(error) ? (error.token.getPosition()[0] as number) : 1;
+  return new LiquidSyntaxError(message.replace(PLACE, '').slice(0, 300), line);
+}
+
+/** A template, ready to render. */
+export interface ParsedLiquid {
+  templates: Template[];
+  mode: Mode;
+}
+
+/** @throws LiquidSyntaxError */
+export function parseLiquid(text: string, mode: Mode): ParsedLiquid {
+  try {
+    return { templates: liquids[mode].parse(text), mode };
+  } catch (error) {
+    throw syntaxError(error);
+  }
+}
+
+/**
+ * Renders a template.
+ * @param scope the values by their names
+ * @throws RenderError if it takes too long or makes too much, or a filter fails
+ */
+export function renderLiquid({ templates, mode }: ParsedLiquid, scope: object): string {
+  let text: string;
+  try {
+    text = liquids[mode].renderSync(templates, scope) as string;
+  } catch (error) {
+    throw new RenderError((error as Error).message.slice(0, 300), { cause: error });
+  }
+  if (text.length > MAX_RENDERED) throw new RenderError('the content is longer than 2 MB');
+  return text;
+}
+
+/** The paths that a template reads from its values: all but what it assigns itself. Each has at least one name. */
+export function pathsOf({ templates, mode }: ParsedLiquid): (string | number)[][] {
+  const paths: (string | number)[][] = [];
+  for (const variables of Object.values(liquids[mode].analyzeSync(templates, { partials: false }).globals)) {
+    for (const { segments } of variables) {
+      const names = segments.findIndex((segment) => typeof segment === 'object');
+      paths.push((names < 0 ? segments : segments.slice(0, names)) as (string | number)[]);
+    }
+  }
+  return paths;
+}

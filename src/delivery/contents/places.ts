@@ -1,0 +1,111 @@
+/**
+ * Where Liquid stands in HTML, and what its outputs need there beside escaping: quotes around attributes, a value of a
+ * style that stays one, a name of an attribute that stays a name.
+ */
+import { type HtmlScan, type Range, scanHtml } from './html-scan.ts';
+import { type Placeholder, type Placeholders, withFilter } from './placeholders.ts';
+import { applyEdits, type Edit, hasAllowedScheme, isAllowedAttribute, NO_URL } from './urls.ts';
+import { escapeHtml } from './values.ts';
+
+/** How far `url(` is looked for before a place. */
+const MAX_LOOK_BACK = 2_000;
+
+type Place = 'text' | 'attribute' | 'css' | 'name';
+
+interface Zone extends Range {
+  place: Place;
+}
+
+/** The zones that are not text, in order and without overlap. */
+function zonesOf({ tags, styles, scripts }: HtmlScan): Zone[] {
+  const zones: Zone[] = [
+    ...styles.map((range): Zone => ({ ...range, place: 'css' })),
+    ...scripts.map((range): Zone => ({ ...range, place: 'name' })),
+  ];
+  for (const { start, end, attributes } of tags) {
+    let at = start;
+    for (const attribute of attributes) {
+      zones.push({ start: at, end: attribute.start, place: 'name' });
+      const place = attribute.name === 'style' ? 'css' : 'attribute';
+      zones.push({ start: attribute.start, end: attribute.end, place });
+      at = attribute.end;
+    }
+    zones.push({ start: at, end, place: 'name' });
+  }
+  return zones.toSorted((one, other) => one.start - other.start);
+}
+
+const USES_RAW = /\|\s*(?:raw|newline_to_br)\b/;
+
+/** The filter for a value inside a style. @param before the style up to the value */
+function cssFilter(before: string): string {
+  const open = before.toLowerCase().lastIndexOf('url(');
+  if (open < 0 || before.indexOf(')', open) >= 0) return 'in_css';
+  const constant = before.slice(open + 'url('.length).replaceAll(/['"\s]|&quot;|&#39;/g, '');
+  return hasAllowedScheme(constant, 'image') ? 'in_css_url: "rest"' : 'in_css_url';
+}
+
+function sourceAt({ token, start }: Placeholder, html: string, zone: Zone | null): string {
+  const { source, isOutput } = token;
+  if (!isOutput || !zone) return source;
+  switch (zone.place) {
+    case 'css':
+      return withFilter(source, cssFilter(html.slice(Math.max(zone.start, start - MAX_LOOK_BACK), start)));
+    case 'name':
+      return withFilter(source, 'in_name');
+    case 'attribute':
+      return USES_RAW.test(source) ? withFilter(source, 'in_attribute') : source;
+    case 'text':
+      return source;
+  }
+}
+
+/**
+ * Puts quotes around attributes that have Liquid, and removes URLs that no mail may have.
+ * @param html with words for Liquid
+ */
+export function closeAttributes(html: string, placeholders: Placeholders): string {
+  const scan = scanHtml(html);
+  const words = placeholders.find(html);
+  let next = 0;
+  /** Ranges come in order. */
+  const hasWord = ({ start, end }: Range) => {
+    while (next < words.length && (words[next] as Placeholder).start < start) next += 1;
+    return next < words.length && (words[next] as Placeholder).start < end;
+  };
+  const urls = new Map(scan.urls.map((url) => [url.start, url]));
+  const edits: Edit[] = [];
+  for (const { attributes } of scan.tags.toSorted((one, other) => one.start - other.start)) {
+    for (const attribute of attributes) {
+      const { start, end, quoted } = attribute;
+      const value = html.slice(start, end);
+      const url = urls.get(start);
+      const withWord = hasWord(attribute);
+      if (url && !withWord && !isAllowedAttribute(url)) {
+        edits.push({ start, end, by: quoted ? NO_URL : `"${NO_URL}"` });
+      } else if (withWord && !quoted)
+        edits.push({ start, end, by: `"${value.replaceAll('"', escapeHtml('"'))}"` });
+    }
+  }
+  return applyEdits(html, edits);
+}
+
+/** The Liquid of HTML, with the filters that its outputs need where they stand. @param html with words for Liquid */
+export function showInPlace(html: string, placeholders: Placeholders): string {
+  const zones = zonesOf(scanHtml(html));
+  let next = 0;
+  return placeholders.show(html, (placeholder) => {
+    while (next < zones.length && (zones[next] as Zone).end <= placeholder.start) next += 1;
+    const zone = zones[next];
+    return sourceAt(placeholder, html, zone && zone.start <= placeholder.start ? zone : null);
+  });
+}
+
+const ENDS_RAW = /\|\s*raw\s*-?\}\}$/;
+
+/** The Liquid of a text that was made from HTML: what is HTML there loses its tags. @param text with words for Liquid */
+export function showInText(text: string, placeholders: Placeholders): string {
+  return placeholders.show(text, ({ token: { source, isOutput } }) =>
+    isOutput && ENDS_RAW.test(source) ? withFilter(source, 'strip_html') : source,
+  );
+}

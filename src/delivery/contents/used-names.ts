@@ -1,0 +1,46 @@
+/** Which values a content reads. */
+import { parseLiquid, pathsOf, type ParsedLiquid } from './liquid.ts';
+import { CONTACT_FIELDS } from './names.ts';
+
+/** Properties that Liquid adds to texts and lists. */
+const ADDED = new Set<string | number>(['size', 'first', 'last']);
+
+const isName = (segment: string | number): segment is string =>
+  typeof segment === 'string' && /^[^.\s"'[\]]{1,100}$/.test(segment);
+
+/** The part of a path that names a value: up to an index, and without `size`, `first` and `last` of a value. */
+function named(path: readonly (string | number)[]): string[] {
+  const names: string[] = [];
+  for (const segment of path) {
+    if (!isName(segment)) break;
+    names.push(segment);
+  }
+  const last = names.at(-1);
+  const own = names[0] === 'contact' || names[0] === 'event' ? 3 : 1;
+  return last !== undefined && ADDED.has(last) && names.length > own ? names.slice(0, -1) : names;
+}
+
+/** All names that a text reads, such as `contact.data.plan` or `coupon`. */
+export function namesIn(parsed: ParsedLiquid): Set<string> {
+  const names = new Set<string>();
+  for (const path of pathsOf(parsed)) {
+    const name = named(path).join('.');
+    if (name !== '') names.add(name);
+  }
+  return names;
+}
+
+/** The names of a text that may not be Liquid. @throws LiquidSyntaxError */
+export function namesInText(text: string): Set<string> {
+  return text.includes('{') ? namesIn(parseLiquid(text, 'text')) : new Set();
+}
+
+/** The contact's paths among names: `contact` alone means all of them. */
+export function contactPaths(names: Iterable<string>): string[] {
+  const paths = new Set<string>();
+  for (const name of names) {
+    if (name === 'contact') for (const field of CONTACT_FIELDS) paths.add(field);
+    else if (name.startsWith('contact.')) paths.add(name.slice('contact.'.length));
+  }
+  return [...paths].toSorted();
+}

@@ -1,0 +1,158 @@
+/**
+ * Threads for work that a client's text may make long: the event loop must serve all others meanwhile. A thread works
+ * on one job at a time and is ended if it takes too long or too much memory; the next job starts another.
+ */
+import { Worker } from 'node:worker_threads';
+
+/** No thread could be started, or the pool is closed. This says nothing about the job. */
+export class ThreadUnavailableError extends Error {}
+
+/** The job took too long, because of what it contains or because the machine is busy. */
+export class ThreadTimeoutError extends Error {}
+
+/** The thread ended while it worked on the job, such as for lack of memory. */
+export class ThreadLostError extends Error {}
+
+export interface ThreadPool<Job, Reply> {
+  /**
+   * Gives a job to a thread. Jobs wait in order if all threads are busy.
+   * @throws ThreadUnavailableError
+   * @throws ThreadTimeoutError
+   * @throws ThreadLostError
+   */
+  run(job: Job): Promise<Reply>;
+  /** Ends the threads. What is still waiting is rejected. */
+  close(): Promise<void>;
+}
+
+export interface ThreadPoolOptions<Job> {
+  /** The code of the threads: posts `ready`, then one reply per job. */
+  entry: URL;
+  threads: number;
+  /** Ends a thread that has worked on the job for this long. */
+  limitMs: (job: Job) => number;
+  maxHeapMb: number;
+}
+
+/** Time is counted in steps, so that a pause of the whole machine counts as one step only. */
+const STEPS = 20;
+
+interface Waiting<Job, Reply> {
+  job: Job;
+  resolve(reply: Reply): void;
+  reject(error: Error): void;
+}
+
+/** One thread, started when it gets its first job and again after it was ended. */
+class Thread<Job, Reply> {
+  #worker: Worker | null = null;
+  #ready = false;
+  #current: Waiting<Job, Reply> | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #options: ThreadPoolOptions<Job>;
+  readonly #onFree: () => void;
+
+  constructor(options: ThreadPoolOptions<Job>, onFree: () => void) {
+    this.#options = options;
+    this.#onFree = onFree;
+  }
+
+  get busy(): boolean {
+    return this.#current !== null;
+  }
+
+  run(waiting: Waiting<Job, Reply>): void {
+    this.#current = waiting;
+    this.#worker ??= this.#start();
+    this.#worker.ref();
+    if (this.#ready) this.#give(waiting.job);
+  }
+
+  async close(): Promise<void> {
+    const worker = this.#worker;
+    this.#lose(new ThreadUnavailableError('the process is stopping'));
+    await worker?.terminate();
+  }
+
+  #start(): Worker {
+    this.#ready = false;
+    const { entry, maxHeapMb } = this.#options;
+    const worker = new Worker(entry, { resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } });
+    worker.on('message', (message: 'ready' | Reply) => {
+      if (worker !== this.#worker) return;
+      if (message === 'ready') {
+        this.#ready = true;
+        if (this.#current) this.#give(this.#current.job);
+      } else this.#finish(message);
+    });
+    const lost = (reason: string) => {
+      if (worker !== this.#worker) return;
+      this.#lose(
+        this.#ready
+          ? new ThreadLostError(reason)
+          : new ThreadUnavailableError(`a thread could not be started: ${reason}`),
+      );
+    };
+    worker.on('error', (error) => lost((error as Error).message));
+    worker.on('exit', (code) => lost(`the thread ended with ${code}`));
+    return worker;
+  }
+
+  #give(job: Job): void {
+    this.#worker?.postMessage(job);
+    const limitMs = this.#options.limitMs(job);
+    let steps = 0;
+    this.#timer = setInterval(() => {
+      steps += 1;
+      if (steps < STEPS) return;
+      const worker = this.#worker;
+      this.#lose(new ThreadTimeoutError(`it takes longer than ${limitMs} ms`));
+      void worker?.terminate();
+    }, limitMs / STEPS);
+  }
+
+  #finish(reply: Reply): void {
+    const finished = this.#free();
+    // An idle thread does not keep the process alive.
+    this.#worker?.unref();
+    finished?.resolve(reply);
+    this.#onFree();
+  }
+
+  /** Forgets the thread; the next job starts another. */
+  #lose(error: Error): void {
+    this.#worker = null;
+    this.#free()?.reject(error);
+    this.#onFree();
+  }
+
+  #free(): Waiting<Job, Reply> | null {
+    clearInterval(this.#timer);
+    const current = this.#current;
+    this.#current = null;
+    return current;
+  }
+}
+
+export function createThreadPool<Job, Reply>(options: ThreadPoolOptions<Job>): ThreadPool<Job, Reply> {
+  const waiting: Waiting<Job, Reply>[] = [];
+  const startNext = () => {
+    const free = threads.find((thread) => !thread.busy);
+    const next = free && waiting.shift();
+    if (next) free.run(next);
+  };
+  const threads = Array.from({ length: options.threads }, () => new Thread<Job, Reply>(options, startNext));
+  return {
+    run: (job) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ job, resolve, reject });
+        startNext();
+      }),
+    async close() {
+      for (const { reject } of waiting.splice(0)) {
+        reject(new ThreadUnavailableError('the process is stopping'));
+      }
+      await Promise.all(threads.map((thread) => thread.close()));
+    },
+  };
+}
