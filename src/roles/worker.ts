@@ -18,12 +18,14 @@ import { createWaker, type Waker } from '../platform/db/wake.ts';
 import { createResolver } from '../platform/dns/resolver.ts';
 import { createEgress } from '../platform/egress/client.ts';
 import { createEventPublisher } from '../platform/events/publish.ts';
+import { ownsFolder } from '../platform/housekeeping/orphaned-files.ts';
 import { ensureHousekeepingSchedule } from '../platform/housekeeping/schedule.ts';
 import { ensureLanes } from '../platform/lanes/ensure.ts';
 import { createDispatcher } from '../platform/outbox/dispatcher.ts';
 import { createReconciler } from '../platform/outbox/reconciler.ts';
 import { registerProcess } from '../platform/processes/process.ts';
 import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
+import { createHomeStore } from '../platform/storage/local-disk.ts';
 import { type Engine, openEngine } from '../platform/temporal/connection.ts';
 import { taskQueues } from '../platform/temporal/contract.ts';
 import { createPreparation, ensureSearchAttributes } from '../platform/temporal/prepare.ts';
@@ -101,6 +103,16 @@ function startAudienceWork(config: Config, pool: pg.Pool, keyring: Keyring, log:
   return { stop: () => Promise.all(repeating.map((each) => each.stop())) };
 }
 
+/** Claims the folder of blobs while it is empty. If that fails, housekeeping tries it again each hour. */
+async function claimFolder({ CARILLON_HOME: home }: Config, { pool }: Database, log: Logger): Promise<void> {
+  try {
+    if (await ownsFolder(pool, createHomeStore(home))) return;
+    log.warn({ home }, 'the folder of stored files is not that of this installation: no files are cleared');
+  } catch (err) {
+    log.warn({ err, home }, 'the folder of stored files cannot be claimed');
+  }
+}
+
 /**
  * The `worker` role: workflows and activities, the dispatcher of the outbox, and the reconciler. It waits for the
  * database. It starts and runs without the engine, and serves the engine as soon as that is available.
@@ -124,6 +136,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message)),
   );
   const process = await whenAvailable(() => registerProcess(options, 'worker', upkeep.processWork, log));
+  await claimFolder(config, database, log);
   const waker = createWaker(options);
   const sync = startEngineSync(engine, database, waker, log);
   const stopping = new AbortController();

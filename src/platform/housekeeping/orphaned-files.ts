@@ -1,5 +1,5 @@
 import type { Queryable } from '../db/queryable.ts';
-import type { BlobKind, BlobStore } from '../storage/blob-store.ts';
+import { type BlobKind, blobKinds, type BlobStore } from '../storage/blob-store.ts';
 import { createHomeStore } from '../storage/local-disk.ts';
 import { daysBefore, type HousekeepingTask } from './task.ts';
 
@@ -44,18 +44,18 @@ export interface OrphanSearch extends FileRows {
 /**
  * Sets aside files that no row refers to: files of a request whose process died between file and row, and files of an
  * account that is gone. Files set aside long ago are removed, if still no row refers to them. Half-written files are
- * removed directly. If none of the 100 newest rows has its file in the folder, only half-written files are removed.
+ * removed directly. If the folder belongs to another installation, only half-written files are removed.
  *
  * Each batch of files is listed first and its rows are looked up afterwards: the file of a request in progress is then
  * either young or has a row.
  *
  * Files are set aside before they are removed because the rows may be missing only here: in a clone of the database
- * that shares the original's folder, or in a backup that is older than the files.
+ * that shares the original's folder and its id, or in a backup that is older than the files.
  * @returns the number of files set aside or removed
  */
 export async function clearOrphanedFiles(search: OrphanSearch): Promise<number> {
   const { kind, store, before, asideBefore, progress } = search;
-  const isOurFolder = await hasNewestFiles(search);
+  const isOurFolder = await ownsFolder(search.db, store, () => hasNewestFiles(search));
   let cleared = 0;
   for await (const { keys, drafts } of store.list(kind, BATCH_FILES)) {
     cleared += await store.removeOlder(drafts, before);
@@ -70,9 +70,36 @@ export async function clearOrphanedFiles(search: OrphanSearch): Promise<number> 
   return cleared;
 }
 
+/** Whether nothing is in the store, be it stored, half-written or set aside. */
+async function isEmpty(store: BlobStore): Promise<boolean> {
+  for (const shelf of [store, store.aside]) {
+    for (const kind of blobKinds) {
+      for await (const { keys, drafts } of shelf.list(kind, 1)) {
+        if (keys.length + drafts.length > 0) return false;
+      }
+    }
+  }
+  return true;
+}
+
 /**
- * Whether the folder belongs to this database. Files of another database have no rows here, and must not be removed.
+ * Whether the folder belongs to this installation. A folder that no installation has claimed becomes this one's if it is
+ * empty. Files of another installation have no rows here, and must not be removed.
+ * @param isKnown whether rows of this database refer to files of the folder; then it is this installation's, too
  */
+export async function ownsFolder(
+  db: Queryable,
+  store: BlobStore,
+  isKnown: () => Promise<boolean> = async () => false,
+): Promise<boolean> {
+  const { rows } = await db.query<{ id: string }>('select id from installation');
+  const id = rows[0]?.id;
+  if (id === undefined) throw new Error('the table installation is empty');
+  if ((await store.owner()) === null && ((await isEmpty(store)) || (await isKnown()))) await store.claim(id);
+  return (await store.owner()) === id;
+}
+
+/** Whether one of the 100 newest rows has its file in the folder. */
 async function hasNewestFiles({ db, store, keysSql }: OrphanSearch): Promise<boolean> {
   const { rows } = await db.query<{ key: string }>(
     `select key from (${keysSql}) files order by id desc limit $1`,

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { Readable } from 'node:stream';
 
 /** What a blob is kept for; blobs of a kind share a folder. One list, so that no two features use the same name. */
-export type BlobKind = 'uploads' | 'imports' | 'exports';
+export const blobKinds = ['uploads', 'imports', 'exports'] as const;
+export type BlobKind = (typeof blobKinds)[number];
 
 /** A set of blobs that can be listed, and cleared by age. */
 export interface BlobShelf {
@@ -51,6 +52,10 @@ export interface BlobStore extends BlobShelf {
   setAside(keys: readonly string[], before: Date): Promise<number>;
   /** Blobs that were set aside, under their former keys and with the time of the move. An operator can move them back. */
   aside: BlobShelf;
+  /** @returns the id of the installation that the store belongs to; null if none has claimed it */
+  owner(): Promise<string | null>;
+  /** Makes the store that of an installation, unless another has claimed it. */
+  claim(installationId: string): Promise<void>;
 }
 
 export interface BlobListing {

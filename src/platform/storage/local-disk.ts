@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import { mkdir, open, opendir, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { link, mkdir, open, opendir, readFile, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import {
   BlobTooLarge,
@@ -15,6 +15,8 @@ import {
 
 /** Inside the folder of the blobs, so that a blob is moved there by a rename. */
 const ASIDE_FOLDER = 'orphaned';
+/** Has the id of the installation that the folder belongs to. */
+const OWNER_FILE = 'installation';
 const PRIVATE_FILE = 0o600;
 const PRIVATE_FOLDER = 0o700;
 
@@ -72,6 +74,20 @@ async function* measure(
 function isMissing(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
+/** Creates a file with all of its content at once, unless there is one. */
+async function createOnce(path: string, content: string): Promise<void> {
+  const draft = `${path}.${randomUUID()}.part`;
+  await writeWhole(draft, draft, Buffer.from(content));
+  try {
+    await link(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    await unlink(draft);
+  }
+  await syncFolder(dirname(path));
 }
 
 /** Reads the names in a folder one by one; none if there is no such folder. */
@@ -183,6 +199,18 @@ export function createLocalDiskStore(folder: string): BlobStore {
       return moved;
     },
     aside: createShelf(asideRoot),
+    async owner() {
+      try {
+        return (await readFile(join(root, OWNER_FILE), 'utf8')).trim();
+      } catch (error) {
+        if (isMissing(error)) return null;
+        throw error;
+      }
+    },
+    async claim(installationId) {
+      await mkdir(root, { recursive: true, mode: PRIVATE_FOLDER });
+      await createOnce(join(root, OWNER_FILE), `${installationId}\n`);
+    },
     ...createShelf(root),
   };
 }

@@ -157,6 +157,31 @@ describe('housekeeping of uploaded files', () => {
     expect(await setAside()).toEqual(names(early));
   });
 
+  it('sets a file aside that no row refers to, though no row has a file any more', async () => {
+    expect(await run()).toBe(0);
+    const orphan = await putFile(old);
+    expect(await run()).toBe(1);
+    expect(await setAside()).toEqual(names(orphan));
+  });
+
+  it('leaves all files of a folder that another installation has claimed, though rows refer to some', async () => {
+    await store.claim('7d7a5f0e-0f4e-4f43-9c2c-2b8c7f0f3a11');
+    const named = await putFile(old);
+    await insertRow(named);
+    const other = await putFile(old);
+    expect(await run()).toBe(0);
+    expect(await kept()).toEqual(names(named, other));
+  });
+
+  it('never gives a folder to a second installation', async () => {
+    await run();
+    const owner = await store.owner();
+    await store.claim('7d7a5f0e-0f4e-4f43-9c2c-2b8c7f0f3a11');
+    expect(owner).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await store.owner()).toBe(owner);
+    expect(await readdir(join(home, 'blobs'))).toEqual(['installation']);
+  });
+
   it('leaves files that are no uploads', async () => {
     const named = await putFile(old);
     await insertRow(named);
@@ -174,6 +199,8 @@ describe('housekeeping of uploaded files', () => {
 
 describe('a row that is committed while its file is listed', () => {
   it('protects the file, because rows are looked up after the listing', async () => {
+    // Claims the folder, so that it is listed only for the files.
+    await run();
     const named = await putFile(old);
     await insertRow(named);
     const late = await putFile(old);
