@@ -1,6 +1,5 @@
-import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import type { Config } from '../src/config.ts';
-import { createExportWriter, type Turn } from '../src/features/exports/service.ts';
+import { createExportWriter } from '../src/features/exports/service.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import { createHomeStore } from '../src/platform/storage/local-disk.ts';
 import type { ExportActivities } from '../workflows/exports/contract.ts';
@@ -9,7 +8,6 @@ import { createTurns } from './turns.ts';
 const MEGABYTE = 1024 * 1024;
 /** Exports that one process works on at the same time, each for a turn of about ten seconds. */
 const MAX_AT_ONCE = 2;
-const HEARTBEAT_MS = 5_000;
 
 export interface ExportActivityDependencies {
   config: Pick<Config, 'CARILLON_HOME' | 'EXPORT_QUOTA_MB'>;
@@ -25,21 +23,11 @@ export function createExportActivities(deps: ExportActivityDependencies): Export
     store: createHomeStore(config.CARILLON_HOME),
     quotaBytes: config.EXPORT_QUOTA_MB * MEGABYTE,
   });
-  const inTurn = createTurns(MAX_AT_ONCE);
-  const attended = async <T>(work: (turn: Turn) => Promise<T>): Promise<T> => {
-    const turn = { progress: () => heartbeat(), stopping: AbortSignal.any([stopping, cancellationSignal()]) };
-    // While it waits for its turn, too.
-    const timer = setInterval(() => heartbeat(), HEARTBEAT_MS);
-    try {
-      return await inTurn(() => work(turn));
-    } finally {
-      clearInterval(timer);
-    }
-  };
+  const inTurn = createTurns(MAX_AT_ONCE, stopping);
   return {
     beginExport: (id, asOf) => writer.begin(id, new Date(asOf)),
-    planExport: (id, asOf) => attended((turn) => writer.plan(id, new Date(asOf), turn)),
-    writeExport: (id, asOf) => attended((turn) => writer.write(id, new Date(asOf), turn)),
+    planExport: (id, asOf) => inTurn((turn) => writer.plan(id, new Date(asOf), turn)),
+    writeExport: (id, asOf) => inTurn((turn) => writer.write(id, new Date(asOf), turn)),
     failExport: (id) => writer.fail(id),
   };
 }

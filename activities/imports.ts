@@ -1,4 +1,3 @@
-import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import { createRecipientFence } from '../src/delivery/recipient-fence.ts';
@@ -13,7 +12,6 @@ import { createTurns } from './turns.ts';
 
 /** Imports that one process works on at the same time, each for a turn of about ten seconds. */
 const MAX_AT_ONCE = 2;
-const HEARTBEAT_MS = 5_000;
 
 export interface ImportActivityDependencies {
   config: Config;
@@ -30,7 +28,7 @@ export interface ImportActivityDependencies {
 export function createImportActivities(deps: ImportActivityDependencies): ImportActivities {
   const { config, database, waker, keyring, events, log, stopping } = deps;
   const { pool } = database;
-  const inTurn = createTurns(MAX_AT_ONCE);
+  const inTurn = createTurns(MAX_AT_ONCE, stopping);
   const run = {
     pool,
     consent: { keyring, plusAddresses: config.SUPPRESS_PLUS_ADDRESSES },
@@ -39,15 +37,6 @@ export function createImportActivities(deps: ImportActivityDependencies): Import
     ...{ events, waker, log },
   };
   return {
-    async advanceImport(importId) {
-      const signal = AbortSignal.any([stopping, cancellationSignal()]);
-      // While it waits for its turn, too.
-      const timer = setInterval(() => heartbeat(), HEARTBEAT_MS);
-      try {
-        return await inTurn(() => advanceImport(run, importId, { progress: () => heartbeat(), signal }));
-      } finally {
-        clearInterval(timer);
-      }
-    },
+    advanceImport: (importId) => inTurn((turn) => advanceImport(run, importId, turn)),
   };
 }

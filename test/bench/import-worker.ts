@@ -22,7 +22,7 @@ const deps = {
   fence: createRecipientFence(pool),
   log: pino({ level: 'silent' }),
 };
-const attendance = { progress: () => undefined, signal: new AbortController().signal };
+const attendance = { progress: () => undefined, stopping: new AbortController().signal, attempt: 1 };
 
 async function run(id: number) {
   const startedAt = performance.now();

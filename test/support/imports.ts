@@ -46,7 +46,7 @@ export function importDeps(api: TestApi): ImportRunDeps {
   };
 }
 
-export const attendance = { progress: () => undefined, signal: new AbortController().signal };
+export const attendance = { progress: () => undefined, stopping: new AbortController().signal, attempt: 1 };
 
 /** Does what the workflow does, without the engine. */
 export async function runToEnd(

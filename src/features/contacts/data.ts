@@ -12,15 +12,15 @@ export function patchData(current: ContactData, patch: ContactData): ContactData
   return Object.fromEntries(patched);
 }
 
-/** The levels of nesting; the value itself is one if it is an object or array. The request has bounded them already. */
-function levelsOf(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  return 1 + Object.values(value).reduce((most: number, inner) => Math.max(most, levelsOf(inner)), 0);
+/** Whether objects and arrays are nested in more levels; the value itself is one if it is an object or array. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
 /** @returns why the data cannot be stored, as the end of a sentence; null if it can */
 export function dataProblem(data: ContactData): string | null {
-  if (levelsOf(data) > MAX_DATA_LEVELS) return `must not be nested deeper than ${MAX_DATA_LEVELS} levels`;
+  if (isDeeper(data, MAX_DATA_LEVELS)) return `must not be nested deeper than ${MAX_DATA_LEVELS} levels`;
   if (Buffer.byteLength(JSON.stringify(data)) > MAX_DATA_BYTES) {
     return `must have at most ${MAX_DATA_BYTES} bytes as JSON`;
   }

@@ -20,7 +20,7 @@ import {
 import type { CreateExportBody, Export, ListExportsQuery, ParsedFilters } from './schema.ts';
 import { exportStart, exportWake } from './workflow.ts';
 
-export { createExportWriter, type Turn } from './write.ts';
+export { createExportWriter } from './write.ts';
 
 const MAX_UNFINISHED = 10;
 const MEGABYTE = 1024 * 1024;

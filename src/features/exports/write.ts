@@ -46,7 +46,7 @@ export interface ExportWriterDeps {
 }
 
 /** How a long step shows that it is alive, and learns that it should end. */
-export interface Turn {
+interface Turn {
   progress(): void;
   stopping: AbortSignal;
 }

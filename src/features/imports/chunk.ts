@@ -4,6 +4,7 @@ import type { CsvPosition } from '../../platform/csv/scanner.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { type BulkProblem, bulkUpsertContacts, type ConsentDeps } from '../contacts/service.ts';
 import { addToLists } from '../lists/service.ts';
+import { type BlockedRow, Claims } from './claims.ts';
 import { type ImportRecord, readImport } from './model.ts';
 import type { FailedRow, ImportRow, RowProblem } from './rows.ts';
 
@@ -37,6 +38,8 @@ type Counted = 'created' | 'updated' | 'unchanged';
  */
 const LOCK_TIMEOUT = '500ms';
 const SOURCE = 'import';
+/** How many rows of an address a chunk tries if each of them fails. */
+const MAX_ROUNDS = 5;
 
 const conflicts: Record<BulkProblem, RowProblem> = {
   phone_conflict: {
@@ -56,11 +59,14 @@ const conflicts: Record<BulkProblem, RowProblem> = {
   },
 };
 
+const earlierFailed: RowProblem = {
+  code: 'earlier_rows_failed',
+  message: `${MAX_ROUNDS} earlier rows with the same address have failed`,
+  column: null,
+};
+
 /** Whether the row is known to fail. */
 export const isFailed = (row: ImportRow | FailedRow): row is FailedRow => 'problem' in row;
-
-/** The address that makes a row the first one or a duplicate. Checked rows have one. */
-const leadOf = (row: ImportRow): string => row.email?.key ?? row.phone ?? '';
 
 /** The row as one that fails. */
 export function failedOf(row: ImportRow, problem: RowProblem): FailedRow {
@@ -68,75 +74,33 @@ export function failedOf(row: ImportRow, problem: RowProblem): FailedRow {
   return { number, next, fields, email, phone, problem };
 }
 
-/** Which of the addresses earlier chunks have seen. */
-async function seenBefore(
-  trx: Queryable,
-  importId: number,
-  rows: readonly ImportRow[],
-): Promise<Set<string>> {
-  const keys = rows.flatMap(({ email, phone }) => [email?.key ?? [], phone ?? []].flat());
-  const { rows: found } = await trx.query<{ address_key: string }>(
-    'select address_key from import_addresses where import_id = $1 and address_key = any($2)',
-    [importId, keys],
-  );
-  return new Set(found.map((row) => row.address_key));
-}
-
-/**
- * Keeps the first row of each address. A row whose phone number is in an earlier row with another email address fails,
- * so that its email address is not lost in silence.
- */
-async function takeFirst(trx: Queryable, importId: number, rows: readonly ImportRow[], tally: Tally) {
-  const seen = await seenBefore(trx, importId, rows);
-  const added: string[] = [];
-  const add = (key: string) => {
-    seen.add(key);
-    added.push(key);
-  };
-  const first = rows.filter((row) => {
-    const lead = leadOf(row);
-    if (seen.has(lead)) {
-      tally.duplicate += 1;
-      return false;
-    }
-    if (row.phone !== null && row.phone !== lead && seen.has(row.phone)) {
-      const message = 'an earlier row has the phone number with another email address';
-      tally.failed.push(failedOf(row, { code: 'phone_conflict', message, column: null }));
-      return false;
-    }
-    add(lead);
-    if (row.phone !== null && row.phone !== lead) add(row.phone);
-    return true;
-  });
-  await trx.query(
-    'insert into import_addresses (import_id, address_key) select $1, key from unnest($2::text[]) as k (key) order by key',
-    [importId, added],
-  );
-  return first;
-}
-
+/** @returns the rows that failed */
 async function importContacts(
   trx: Queryable,
   { consent }: ChunkDeps,
   record: ImportRecord,
   rows: readonly ImportRow[],
   tally: Tally,
-): Promise<void> {
+): Promise<ImportRow[]> {
   const { account_id: accountId, brand_id: brandId, options } = record;
   const { update_existing: updateExisting, subscribe, list_ids: listIds } = options;
   const given = { updateExisting, subscribe, source: SOURCE };
   const outcomes = await bulkUpsertContacts(trx, consent, { accountId, brandId }, rows, given);
   const ids: number[] = [];
+  const failed: ImportRow[] = [];
   for (const [index, row] of rows.entries()) {
     const outcome = outcomes[index];
     if (!outcome) throw new Error('a row has no outcome');
-    if (outcome.status === 'failed') tally.failed.push(failedOf(row, conflicts[outcome.problem]));
-    else {
+    if (outcome.status === 'failed') {
+      tally.failed.push(failedOf(row, conflicts[outcome.problem]));
+      failed.push(row);
+    } else {
       tally[outcome.status] += 1;
       ids.push(outcome.id);
     }
   }
   await addToLists(trx, ids, listIds);
+  return failed;
 }
 
 interface SuppressionGiven {
@@ -179,6 +143,45 @@ async function importSuppressions(
   }
 }
 
+function settle(tally: Tally, blocked: readonly BlockedRow[]): void {
+  for (const { row, problem } of blocked) {
+    if (problem) tally.failed.push(failedOf(row, problem));
+    else tally.duplicate += 1;
+  }
+}
+
+/**
+ * Imports the first row of each address. If a row fails, its addresses are free again, and the next rows with them have
+ * their turn.
+ */
+async function importFirstRows(
+  trx: Queryable,
+  deps: ChunkDeps,
+  record: ImportRecord,
+  rows: readonly ImportRow[],
+  claims: Claims,
+  tally: Tally,
+): Promise<void> {
+  let pending = rows;
+  for (let round = 1; pending.length > 0; round += 1) {
+    const { first, blocked } = claims.take(pending);
+    if (record.resource === 'suppressions') {
+      settle(tally, blocked);
+      return importSuppressions(trx, record, first, tally);
+    }
+    for (const row of await importContacts(trx, deps, record, first, tally)) claims.release(row);
+    const isFree = ({ by }: BlockedRow) => claims.isFree(by);
+    settle(
+      tally,
+      blocked.filter((each) => !isFree(each)),
+    );
+    pending = blocked.filter(isFree).map(({ row }) => row);
+    if (round < MAX_ROUNDS) continue;
+    tally.failed.push(...pending.map((row) => failedOf(row, earlierFailed)));
+    return;
+  }
+}
+
 /** Does the work of the rows, and takes it back if the import only counts. */
 async function importRows(
   trx: Queryable,
@@ -188,10 +191,11 @@ async function importRows(
   tally: Tally,
 ): Promise<void> {
   const isDry = record.options.dry_run;
+  const claims = await Claims.read(trx, record.id, rows);
   if (isDry) await trx.query('savepoint dry_run');
-  if (record.resource === 'contacts') await importContacts(trx, deps, record, rows, tally);
-  else await importSuppressions(trx, record, rows, tally);
+  await importFirstRows(trx, deps, record, rows, claims, tally);
   if (isDry) await trx.query('rollback to savepoint dry_run');
+  await claims.store(trx);
 }
 
 const storable = (text: string): string => text.replaceAll('\0', '').toWellFormed();
@@ -252,8 +256,7 @@ export function commitChunk(
       failed: rows.filter(isFailed),
     };
     const checked = rows.filter((row): row is ImportRow => !isFailed(row));
-    const first = await takeFirst(trx, importId, checked, tally);
-    await importRows(trx, deps, record, first, tally);
+    await importRows(trx, deps, record, checked, tally);
     await insertErrors(trx, record, tally.failed);
     await trx.query(
       `update imports set position = $2, created_count = created_count + $3, updated_count = updated_count + $4,

@@ -1,8 +1,8 @@
 import { unguardCell } from '../../platform/csv/guard.ts';
 import { columnFields, type ColumnField, type ImportKind } from './schema.ts';
 
-/** What one column of a file is for. */
-export type ColumnUse = { field: ColumnField } | { data: string } | null;
+/** What one column of a file is for. `typed`: an export wrote the column, so that a number or boolean is one again. */
+export type ColumnUse = { field: ColumnField } | { data: string; typed?: true } | null;
 
 export interface Column {
   /** As in the file, at most 200 characters; `column 3` if it has no name. */
@@ -104,7 +104,8 @@ export function readColumns(
 ): Column[] {
   const names = header.map(nameOf);
   const mapped = new Map(Object.entries(mapping).map(([name, to]) => [name.trim().toLowerCase(), to]));
-  const ignored = new Set(EXPORT_MARKS.every((mark) => names.includes(mark)) ? EXPORTED_ONLY : []);
+  const isExport = EXPORT_MARKS.every((mark) => names.includes(mark));
+  const ignored = new Set(isExport ? EXPORTED_ONLY : []);
   const taken = new Set<string>();
   const keys = new Set<string>();
   const claim = (field: string): ColumnUse => {
@@ -112,18 +113,22 @@ export function readColumns(
     taken.add(field);
     return { field: field as ColumnField };
   };
+  const dataColumn = (key: string): ColumnUse => ({
+    data: dataKey(key, keys),
+    ...(isExport ? { typed: true } : {}),
+  });
   const uses = names.map((name): ColumnUse | undefined => {
     const to = mapped.get(name.toLowerCase());
     if (to === undefined) return undefined;
     if (to === null) return null;
-    return to.startsWith('data.') ? { data: dataKey(to, keys) } : claim(to);
+    return to.startsWith('data.') ? dataColumn(to) : claim(to);
   });
   return names.map((name, index) => {
     const given = uses[index];
     if (given !== undefined) return { name, use: given };
     if (simplified(name) === ERROR_COLUMN || ignored.has(name)) return { name, use: null };
     const field = recognize(name, kind);
-    const use = (field && claim(field)) ?? (kind === 'contacts' ? { data: dataKey(name, keys) } : null);
+    const use = (field && claim(field)) ?? (kind === 'contacts' ? dataColumn(name) : null);
     return { name, use };
   });
 }

@@ -9,7 +9,9 @@ export interface Attendance {
   /** Reports that the work goes on. */
   progress: () => void;
   /** Aborted when the work should end: the process stops. */
-  signal: AbortSignal;
+  stopping: AbortSignal;
+  /** Which try of the same work it is, from 1 on. */
+  attempt: number;
 }
 
 const TIMEOUT = '57014';
@@ -87,7 +89,7 @@ export async function commitRows(
     const { rows, from, next } = chunk;
     const [only] = rows;
     if (!problem || !only) throw error;
-    attendance.signal.throwIfAborted();
+    attendance.stopping.throwIfAborted();
     if (rows.length === 1) {
       if (isFailed(only)) throw error;
       return commitWithRetries(deps, id, { rows: [failedOf(only, problem)], from, next }, attendance);

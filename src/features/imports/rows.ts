@@ -7,6 +7,7 @@ import { unguardCell } from '../../platform/csv/guard.ts';
 import type { CsvPosition, CsvRecord, RecordProblem } from '../../platform/csv/scanner.ts';
 import { MAX_DATA_BYTES } from '../contacts/schema.ts';
 import type { Column } from './columns.ts';
+import { readDataCell } from './data-cell.ts';
 import type { ColumnField } from './schema.ts';
 
 /** A row that cannot be imported. */
@@ -35,7 +36,7 @@ export interface ImportRow {
   /** Whether a new channel is subscribed; null: the row does not say. */
   subscribed: { email: boolean | null; phone: boolean | null };
   reason: SuppressionReason;
-  data: Record<string, string> | null;
+  data: Record<string, unknown> | null;
   /** Of a suppression: false if it has ended. */
   active: boolean;
   /** Of a suppression: when it ends, in ISO 8601; null if it is permanent. */
@@ -96,7 +97,10 @@ function spread(record: CsvRecord, columns: readonly Column[]): { cells: Cells; 
       throw new RowError('invalid_character', `${column.name} contains a NUL character`, column.name);
     }
     if ('field' in column.use) cells[column.use.field] = { text, column: column.name };
-    else (data ??= Object.create(null) as Record<string, string>)[column.use.data] = text;
+    else {
+      data ??= Object.create(null) as Record<string, unknown>;
+      data[column.use.data] = readDataCell(text, column.use.typed ?? false);
+    }
   }
   return { cells, data };
 }

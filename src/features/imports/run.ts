@@ -1,10 +1,11 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { ImportState } from '../../../workflows/imports/contract.ts';
+import { AppError } from '../../errors.ts';
 import type { RecipientFence } from '../../delivery/recipient-fence.ts';
 import { inspectCsv, type FileProblem, type OpenFile, readCsv } from '../../platform/csv/inspect.ts';
 import type { CsvPosition } from '../../platform/csv/scanner.ts';
-import { inTransaction } from '../../platform/db/queryable.ts';
+import { inTransaction, isConnectionError } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import { createEvent } from '../../platform/events/define.ts';
 import type { EventPublisher } from '../../platform/events/publish.ts';
@@ -40,6 +41,8 @@ const CHUNK_ROWS = 2_500;
 const CHUNK_MEMBERS = 50_000;
 const CHUNK_NAME_BYTES = 8 * 1024 * 1024;
 const CHUNK_BYTES = 4 * 1024 * 1024;
+/** Tries of a piece of work that ends with an error of our own. */
+const MAX_TRIES = 10;
 /** Rows of one statement that removes addresses. */
 const CLEAR_ROWS = 10_000;
 
@@ -134,7 +137,7 @@ function opener(store: BlobStore, key: string | null): OpenFile {
 /** Recognizes how the file is written and counts its rows, or fails the import. */
 async function inspect(deps: ImportRunDeps, row: ImportRecord, open: OpenFile, attendance: Attendance) {
   const facts = await inspectCsv(open, () => {
-    attendance.signal.throwIfAborted();
+    attendance.stopping.throwIfAborted();
     attendance.progress();
   });
   if ('problem' in facts) {
@@ -237,7 +240,7 @@ async function importChunks(
     if (after && stopsMail(after, chunk)) await deps.fence.wait(after.account_id);
     const failure = after && tooManyErrors(after, deps.maxFailedRows ?? MAX_FAILED_ROWS);
     if (failure) await finish(deps, row.id, failure);
-    if (failure || !after || Date.now() >= until || attendance.signal.aborted) {
+    if (failure || !after || Date.now() >= until || attendance.stopping.aborted) {
       await chunks.return(undefined);
       return;
     }
@@ -264,7 +267,7 @@ async function clear(
     );
     attendance.progress();
     if ((rowCount ?? 0) < CLEAR_ROWS) break;
-    if (Date.now() >= until || attendance.signal.aborted) return false;
+    if (Date.now() >= until || attendance.stopping.aborted) return false;
   }
   if (row.storage_key !== null) await store.remove(row.storage_key);
   await pool.query('update imports set storage_key = null, engine_expected_by = null where id = $1', [
@@ -273,13 +276,22 @@ async function clear(
   return true;
 }
 
-/** Why an import with this error cannot go on; null for errors that end by themselves. */
-function failureOf(error: unknown): Failure | null {
+/** Whether an error comes from outside, and so may end by itself: from the database, a connection, or the disk. */
+const mayEnd = (error: unknown): boolean =>
+  isConnectionError(error) ||
+  (typeof (error as { code?: unknown }).code === 'string' && !(error instanceof AppError));
+
+/**
+ * Why an import with this error cannot go on; null for errors that may end by themselves.
+ * @param attempt which try of the same work has ended with it
+ */
+function failureOf(error: unknown, attempt: number): Failure | null {
   if (error instanceof MissingFile) return { code: 'file_missing', message: 'the file is gone' };
   if (error instanceof ChangedFile) return { code: 'file_changed', message: error.message };
-  return isHopeless(error)
-    ? { code: 'refused', message: 'the database refuses what the file contains' }
-    : null;
+  if (isHopeless(error)) return { code: 'refused', message: 'the database refuses what the file contains' };
+  if (attempt < MAX_TRIES || mayEnd(error)) return null;
+  const message = `the import failed ${MAX_TRIES} times at the same place; what was imported until then stays`;
+  return { code: 'internal_error', message };
 }
 
 async function step(
@@ -296,8 +308,8 @@ async function step(
     if (row.position === null) await inspect(deps, row, open, attendance);
     else await importChunks(deps, row, open, attendance);
   } catch (error) {
-    const failure = failureOf(error);
-    if (!failure) throw error;
+    const failure = failureOf(error, attendance.attempt);
+    if (!failure || attendance.stopping.aborted) throw error;
     deps.log.warn({ err: error, importId: row.id }, 'an import failed');
     await finish(deps, row.id, failure);
   }

@@ -66,7 +66,12 @@ function tooMany(): AppError {
  * Gives accounts turns. Of those that wait, one whose account runs the least begins first, and among these the oldest, so
  * that an account that always has work waiting does not hold up others.
  */
-export function createTurns(limits: { total: number; perAccount: number; waiting: number; waitMs: number }) {
+export function createAccountTurns(limits: {
+  total: number;
+  perAccount: number;
+  waiting: number;
+  waitMs: number;
+}) {
   const running = new Map<number, number>();
   const queue: Waiting[] = [];
   let total = 0;
@@ -158,7 +163,7 @@ export function openHeavyReads(url: string): HeavyReads {
     statementTimeoutMs: HEAVY_READ_MS,
     workMemoryMb: WORK_MEMORY_MB,
   });
-  const inTurn = createTurns({
+  const inTurn = createAccountTurns({
     total: CONNECTIONS,
     perAccount: PER_ACCOUNT,
     waiting: MAX_WAITING_PER_ACCOUNT,

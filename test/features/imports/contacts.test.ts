@@ -159,6 +159,39 @@ describe('an import of contacts', () => {
     expect(countsOf(done)).toEqual([2, 0, 0, 0, 1]);
   });
 
+  it('imports the next row of an address whose first row failed', async () => {
+    await addContact({ email: 'known@x.org', phone: '+14155550123', phone_created_at: new Date() });
+    const done = await importFile(api, {
+      // The second row has the phone number of another contact. The last one is a duplicate.
+      file: 'email,phone,name\nfirst@x.org,,1\nb@x.org,+14155550123,2\nb@x.org,,3\nb@x.org,,4\n',
+    });
+    expect(countsOf(done)).toEqual([2, 0, 0, 1, 1]);
+    expect(errorsOf(done)).toEqual([[3, null, 'email_conflict']]);
+    expect(await contacts('email, data')).toEqual([
+      ['known@x.org', {}],
+      ['first@x.org', { name: '1' }],
+      ['b@x.org', { name: '3' }],
+    ]);
+  });
+
+  it('imports the next row of an address whose first row failed thousands of rows before', async () => {
+    await addContact({ email: 'known@x.org', phone: '+14155550123', phone_created_at: new Date() });
+    const others = Array.from({ length: 3_000 }, (_, n) => `u${n}@x.org,`);
+    const file = ['email,phone', 'b@x.org,+14155550123', ...others, 'b@x.org,', ''].join('\n');
+    expect(countsOf(await importFile(api, { file }))).toEqual([3_001, 0, 0, 0, 1]);
+  });
+
+  it('tries five rows of an address, and fails the others of the chunk if all fail', async () => {
+    await addContact({ email: 'known@x.org', phone: '+14155550123', phone_created_at: new Date() });
+    const file = ['email,phone', ...Array.from({ length: 1_000 }, () => 'b@x.org,+14155550123'), ''].join(
+      '\n',
+    );
+    const done = await importFile(api, { file });
+    expect(countsOf(done)).toEqual([0, 0, 0, 0, 1_000]);
+    const codes = errorsOf(done).map(([, , code]) => code);
+    expect(codes.slice(0, 6)).toEqual([...Array<string>(5).fill('email_conflict'), 'earlier_rows_failed']);
+  });
+
   it('waits for the recipient fence before it ends if it opts somebody out', async () => {
     await pool().query('update accounts set recipients_changed_at = null');
     const { body } = await postImport(api, { file: 'email,subscribed\na@x.org,no\n' });

@@ -184,6 +184,26 @@ describe('an import', () => {
     });
   });
 
+  it('fails after ten tries that end with an error of our own, and goes on through any other', async () => {
+    const { body } = await postImport(api, { file: 'email\na@example.com\n' });
+    const deps = importDeps(api);
+    const attempt = (error: Error, number: number) => {
+      const store = { ...deps.store, open: () => Promise.reject(error) };
+      return advanceImport({ ...deps, store }, body.id, { ...attendance, attempt: number });
+    };
+    await advanceImport(deps, body.id, attendance);
+    const bug = new Error('a row has no outcome');
+    const outside = [
+      new Error('Connection terminated unexpectedly'),
+      Object.assign(new Error('I/O error'), { code: 'EIO' }),
+    ];
+    for (const error of outside) await expect(attempt(error, 1_000)).rejects.toBe(error);
+    await expect(attempt(bug, 9)).rejects.toBe(bug);
+    await attempt(bug, 10);
+    const { body: failed } = await api.request<Import>('GET', `/v1/my/imports/${body.id}`);
+    expect(failed).toMatchObject({ status: 'failed', errors: [{ row: null, code: 'internal_error' }] });
+  });
+
   it('shows the first 100 errors, and keeps them for 30 days', async () => {
     const done = await importFile(api, { file: `email\n${'bad\n'.repeat(150)}` });
     expect([done.errors.length, done.errors[0]?.row, done.failed_count]).toEqual([100, 2, 150]);

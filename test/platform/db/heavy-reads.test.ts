@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { createTurns, withDeadline } from '../../../src/platform/db/heavy-reads.ts';
+import { createAccountTurns, withDeadline } from '../../../src/platform/db/heavy-reads.ts';
 import type { Queryable } from '../../../src/platform/db/queryable.ts';
 
 const LONG_MS = 600_000;
@@ -7,7 +7,7 @@ const limits = { total: 4, perAccount: 2, waiting: 3, waitMs: LONG_MS };
 
 /** Work that ends when `end` is called. */
 function stage(given = limits) {
-  const inTurn = createTurns(given);
+  const inTurn = createAccountTurns(given);
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   const start = (accountId: number, name: string) => {
@@ -98,7 +98,7 @@ describe('heavy reads', () => {
   });
 
   it('free their turn if they fail', async () => {
-    const inTurn = createTurns({ ...limits, perAccount: 1 });
+    const inTurn = createAccountTurns({ ...limits, perAccount: 1 });
     await expect(inTurn(1, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     await expect(inTurn(1, () => Promise.resolve('yes'))).resolves.toBe('yes');
   });

@@ -1,0 +1,72 @@
+import { findOptOuts, optOutHashes, recordHashedOptOut } from '../../delivery/opt-outs.ts';
+import type { Channel } from '../../delivery/message.ts';
+import type { BulkContact, Pending, Work } from './bulk-work.ts';
+
+/** When each of the addresses unsubscribed from the brand. */
+async function optOutsOf({ trx, deps, scope }: Work, channel: Channel, addresses: readonly string[]) {
+  const { brandId } = scope;
+  // Brands without opt-outs are spared an HMAC for each address.
+  const { rows } = await trx.query<{ found: boolean }>(
+    `select exists (select 1 from opt_outs where brand_id = $1 and channel = $2 and ended_at is null) as found`,
+    [brandId, channel],
+  );
+  if (!rows[0]?.found) return new Map<string, Date>();
+  const { plusAddresses } = deps;
+  return findOptOuts(trx, deps.keyring, { brandId, channel, plusAddresses, addresses });
+}
+
+interface ChannelState {
+  subscribed: boolean;
+  optOutAt: Date | null;
+}
+
+/** The subscription of a new channel, and the opt-outs to record because the row says so. */
+export class NewChannels {
+  private readonly work: Work;
+  private readonly optOuts: Record<Channel, Map<string, Date>>;
+  private readonly toRecord: Record<Channel, string[]> = { email: [], sms: [] };
+
+  private constructor(work: Work, optOuts: Record<Channel, Map<string, Date>>) {
+    this.work = work;
+    this.optOuts = optOuts;
+  }
+
+  static async read(work: Work, rows: readonly Pending[]): Promise<NewChannels> {
+    const emails = rows.flatMap(({ contact }) => contact.email?.key ?? []);
+    const phones = rows.flatMap(({ contact }) => contact.phone ?? []);
+    const email = await optOutsOf(work, 'email', emails);
+    return new NewChannels(work, { email, sms: await optOutsOf(work, 'sms', phones) });
+  }
+
+  /** @param subscribed as the row says */
+  state(channel: Channel, key: string | null | undefined, subscribed: boolean | null): ChannelState {
+    if (!key) return { subscribed: false, optOutAt: null };
+    const optOutAt = this.optOuts[channel].get(key);
+    if (optOutAt) return { subscribed: false, optOutAt };
+    if (subscribed === false) return { subscribed: false, optOutAt: new Date() };
+    return { subscribed: subscribed ?? this.work.options.subscribe, optOutAt: null };
+  }
+
+  /** Notes that a channel was created. */
+  created({ email, phone, subscribed }: Pick<BulkContact, 'email' | 'phone' | 'subscribed'>): void {
+    if (email && subscribed.email === false && !this.optOuts.email.has(email.key))
+      this.toRecord.email.push(email.key);
+    if (phone !== null && subscribed.phone === false && !this.optOuts.sms.has(phone))
+      this.toRecord.sms.push(phone);
+  }
+
+  /** Records the opt-outs of the channels that were created. */
+  async record(): Promise<void> {
+    const { trx, deps, scope } = this.work;
+    const { accountId, brandId } = scope;
+    for (const channel of ['email', 'sms'] as const) {
+      const { plusAddresses } = deps;
+      const hashes = this.toRecord[channel].flatMap((address) =>
+        optOutHashes(deps.keyring, { brandId, channel, address, plusAddresses }),
+      );
+      if (hashes.length === 0) continue;
+      const optOut = { accountId, brandId, channel, source: 'manual', messageId: null } as const;
+      await recordHashedOptOut(trx, hashes, optOut);
+    }
+  }
+}

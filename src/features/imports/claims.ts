@@ -1,0 +1,83 @@
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { ImportRow, RowProblem } from './rows.ts';
+
+/** A row that is not the first one with one of its addresses. */
+export interface BlockedRow {
+  row: ImportRow;
+  /** The address. */
+  by: string;
+  /** Why the row fails; null: it is a duplicate. */
+  problem: RowProblem | null;
+}
+
+const phoneConflict: RowProblem = {
+  code: 'phone_conflict',
+  message: 'an earlier row has the phone number with another email address',
+  column: null,
+};
+
+/** The address that makes a row the first one or a duplicate. Checked rows have one. */
+const leadOf = ({ email, phone }: ImportRow): string => email?.key ?? phone ?? '';
+
+const keysOf = ({ email, phone }: ImportRow): string[] => [
+  ...(email ? [email.key] : []),
+  ...(phone === null ? [] : [phone]),
+];
+
+/** The addresses that rows of a file have claimed, in earlier chunks and in this one. */
+export class Claims {
+  private readonly importId: number;
+  private readonly earlier: ReadonlySet<string>;
+  private readonly own = new Set<string>();
+
+  private constructor(importId: number, earlier: ReadonlySet<string>) {
+    this.importId = importId;
+    this.earlier = earlier;
+  }
+
+  /** @param rows of the chunk */
+  static async read(trx: Queryable, importId: number, rows: readonly ImportRow[]): Promise<Claims> {
+    const { rows: found } = await trx.query<{ address_key: string }>(
+      'select address_key from import_addresses where import_id = $1 and address_key = any($2)',
+      [importId, rows.flatMap(keysOf)],
+    );
+    return new Claims(importId, new Set(found.map((row) => row.address_key)));
+  }
+
+  /**
+   * Lets the first row of each address claim its addresses. A row whose phone number is in an earlier row with another
+   * email address is blocked with a problem, so that its email address is not lost in silence.
+   */
+  take(rows: readonly ImportRow[]): { first: ImportRow[]; blocked: BlockedRow[] } {
+    const first: ImportRow[] = [];
+    const blocked: BlockedRow[] = [];
+    for (const row of rows) {
+      const lead = leadOf(row);
+      if (!this.isFree(lead)) blocked.push({ row, by: lead, problem: null });
+      else if (row.phone !== null && !this.isFree(row.phone)) {
+        blocked.push({ row, by: row.phone, problem: phoneConflict });
+      } else {
+        for (const key of keysOf(row)) this.own.add(key);
+        first.push(row);
+      }
+    }
+    return { first, blocked };
+  }
+
+  /** Takes the addresses from a row that has failed. A later row may claim them. */
+  release(row: ImportRow): void {
+    for (const key of keysOf(row)) this.own.delete(key);
+  }
+
+  isFree(key: string): boolean {
+    return !this.earlier.has(key) && !this.own.has(key);
+  }
+
+  /** Stores the claims of this chunk. */
+  async store(trx: Queryable): Promise<void> {
+    await trx.query(
+      'insert into import_addresses (import_id, address_key) select $1, key from unnest($2::text[]) as k (key) order by key',
+      [this.importId, [...this.own]],
+    );
+  }
+}

@@ -1,0 +1,25 @@
+import { dataProblem } from '../contacts/service.ts';
+import { findUnstorable } from '../../storable.ts';
+import type { ValidationErrors } from '../../errors.ts';
+
+const STRUCTURED = /^[[{]/;
+const SCALAR = /^(?:true|false|-?\d[\d.e+-]*)$/;
+
+/**
+ * Reads a cell of a contact's data. A cell is a JSON value only if it is exactly as an export writes it: without spaces,
+ * and numbers without superfluous digits, so that `0123` and `1.50` stay texts.
+ * @param typed whether a number or boolean is one, as in the file of an export; objects and arrays always are
+ */
+export function readDataCell(text: string, typed: boolean): unknown {
+  if (!STRUCTURED.test(text) && !(typed && SCALAR.test(text))) return text;
+  try {
+    const value: unknown = JSON.parse(text);
+    if (JSON.stringify(value) !== text) return text;
+    const errors: ValidationErrors = {};
+    if (dataProblem({ value }) !== null) return text;
+    findUnstorable(value, '', errors);
+    return Object.keys(errors).length === 0 ? value : text;
+  } catch {
+    return text;
+  }
+}
