@@ -5,6 +5,7 @@ import type { SessionTokens } from '../platform/auth/session-token.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { HeavyReads } from '../platform/db/heavy-reads.ts';
 import type { Waker } from '../platform/db/wake.ts';
+import type { Egress } from '../platform/egress/client.ts';
 import type { EventPublisher } from '../platform/events/publish.ts';
 import type { HttpMetrics } from '../platform/http/middlewares/metrics.ts';
 import type { RateLimiter } from '../platform/http/rate-limiter.ts';
@@ -40,6 +41,8 @@ export interface FeatureDeps {
   recordingPool: pg.Pool;
   log: Logger;
   keyring: Keyring;
+  /** For requests to addresses that clients name. */
+  egress: Egress;
   tokens: SessionTokens;
   rateLimiter: RateLimiter;
   /** Notifies the senders and the outbox dispatcher of rows that were just committed. */

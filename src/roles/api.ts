@@ -14,6 +14,8 @@ import { type Database, requireConnections, openDatabase } from '../platform/db/
 import { CONNECTIONS as HEAVY_READ_CONNECTIONS, openHeavyReads } from '../platform/db/heavy-reads.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
 import { createWaker } from '../platform/db/wake.ts';
+import { createResolver } from '../platform/dns/resolver.ts';
+import { createEgress } from '../platform/egress/client.ts';
 import { createEventPublisher } from '../platform/events/publish.ts';
 import { createApp, type AppDeps } from '../platform/http/app.ts';
 import { createHealthRoutes, metricsRoute, createReadinessCheck } from '../platform/http/health.ts';
@@ -30,6 +32,7 @@ import { createKeyring } from '../platform/secrets/keyring.ts';
 const DEFAULT_POOL = 16;
 /** Connections that record opens, clicks and reports: one group of each at a time, and one to spare. */
 const RECORDING_POOL = 3;
+const USER_AGENT = 'Carillon/1';
 /** The port for operators if OPS_PORT is not set. */
 const DEFAULT_OPS_PORT = 9464;
 
@@ -85,6 +88,12 @@ function createShared({ config, database, log }: ApiServerDeps, started: Started
   );
   const heavyReads = openHeavyReads(database.url);
   started.push(() => heavyReads.close());
+  const egress = createEgress({
+    resolver: createResolver(config.DNS_SERVERS),
+    allow: config.EGRESS_ALLOW,
+    userAgent: USER_AGENT,
+  });
+  started.push(() => egress.close());
   const events = createEventPublisher(eventConsumers);
   const metrics = createHttpMetrics(pool);
   const { counter } = metrics;
@@ -95,6 +104,7 @@ function createShared({ config, database, log }: ApiServerDeps, started: Started
     recordingPool: recording.pool,
     log,
     keyring,
+    egress,
     tokens,
     rateLimiter,
     waker,

@@ -70,6 +70,29 @@ function parseJson(text: string): unknown {
   }
 }
 
+/** How a service's response to a request that only tests the settings is read. */
+export interface SettingsCheck {
+  /** The service's own name, for operators. */
+  title: string;
+  /** Statuses that only a request with working settings gets; 200 by default. */
+  accepted?: readonly number[];
+  /** Statuses about the credentials, and what is then wrong with them. */
+  refused?: { statuses: readonly number[]; credentials: string };
+  /** The service's words. */
+  words: (response: ApiResponse) => string;
+}
+
+/** @returns what is wrong, for the operator; the response if nothing is */
+export function checkedResponse(
+  result: ApiResult,
+  { title, accepted = [200], refused, words }: SettingsCheck,
+): ApiResponse | string {
+  if (result.kind !== 'response') return `${title}: ${result.reason}`;
+  if (accepted.includes(result.status)) return result;
+  if (refused?.statuses.includes(result.status)) return `${title} refuses ${refused.credentials}`;
+  return `${title}: ${result.status} ${words(result)}`;
+}
+
 /**
  * A service refuses a domain: the same request would be refused again. The message is for the client; the cause has what
  * only the operator may read.

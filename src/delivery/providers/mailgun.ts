@@ -2,6 +2,7 @@ import {
   type ApiDialect,
   createApiProvider,
   apiFault,
+  checkedResponse,
   type ApiResponse,
   outcomeOf,
   refusedMessage,
@@ -89,12 +90,13 @@ function createMailgunProvider(settings: MailgunSettings, deps: NamedProviderDep
 
 async function check(settings: MailgunSettings, { egress }: ProviderDeps): Promise<string | null> {
   const result = await requestMailgun(settings, egress, { method: 'GET', path: '/v4/domains?limit=1' });
-  if (result.kind !== 'response') return `${TITLE}: ${result.reason}`;
-  if (result.status === 200) return null;
-  if (result.status === 401 || result.status === 403) {
-    return `${TITLE} refuses the API key; it must be one of the account, in the region ${settings.region}`;
-  }
-  return `${TITLE}: ${result.status} ${mailgunMessage(result)}`;
+  const credentials = `the API key; it must be one of the account, in the region ${settings.region}`;
+  const checked = checkedResponse(result, {
+    title: TITLE,
+    refused: { statuses: [401, 403], credentials },
+    words: mailgunMessage,
+  });
+  return typeof checked === 'string' ? checked : null;
 }
 
 /** Mailgun. It takes complete messages, and has no idempotency keys. */

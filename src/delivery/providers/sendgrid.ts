@@ -3,6 +3,7 @@ import {
   type ApiDialect,
   createApiProvider,
   apiFault,
+  checkedResponse,
   apiReply,
   type ApiResponse,
   outcomeOf,
@@ -124,10 +125,12 @@ function createSendgridProvider(settings: SendgridSettings, deps: NamedProviderD
 }
 
 async function check(settings: SendgridSettings, { egress }: ProviderDeps): Promise<string | null> {
-  const result = await requestSendgrid(settings, egress, { method: 'GET', path: '/v3/scopes' });
-  if (result.kind !== 'response') return `${SENDGRID}: ${result.reason}`;
-  if (result.status !== 200) return `${SENDGRID}: ${result.status} ${sendgridError(result).message}`;
-  const { scopes } = (result.json ?? {}) as { scopes?: unknown };
+  const checked = checkedResponse(
+    await requestSendgrid(settings, egress, { method: 'GET', path: '/v3/scopes' }),
+    { title: SENDGRID, words: (response) => sendgridError(response).message },
+  );
+  if (typeof checked === 'string') return checked;
+  const { scopes } = (checked.json ?? {}) as { scopes?: unknown };
   if (!Array.isArray(scopes)) return `${SENDGRID}: the response has no scopes`;
   return scopes.includes('mail.send') ? null : 'the API key lacks the permission Mail Send';
 }

@@ -2,6 +2,7 @@ import {
   type ApiDialect,
   createApiProvider,
   apiFault,
+  checkedResponse,
   apiReply,
   type ApiResponse,
   outcomeOf,
@@ -73,11 +74,13 @@ function createTwilioProvider(settings: TwilioSettings, deps: NamedProviderDeps)
 }
 
 async function check(settings: TwilioSettings, { egress }: ProviderDeps): Promise<string | null> {
-  const result = await requestTwilio(settings, egress, '.json');
-  if (result.kind !== 'response') return `${TITLE}: ${result.reason}`;
-  if (result.status === 401) return `${TITLE} refuses the Account SID and Auth Token`;
-  if (result.status !== 200) return `${TITLE}: ${result.status} ${twilioMessage(result)}`;
-  const { status } = (result.json ?? {}) as { status?: unknown };
+  const checked = checkedResponse(await requestTwilio(settings, egress, '.json'), {
+    title: TITLE,
+    refused: { statuses: [401], credentials: 'the Account SID and Auth Token' },
+    words: twilioMessage,
+  });
+  if (typeof checked === 'string') return checked;
+  const { status } = (checked.json ?? {}) as { status?: unknown };
   return status === 'active' ? null : `the Twilio account is not active, but ${String(status)}`;
 }
 

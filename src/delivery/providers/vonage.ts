@@ -2,6 +2,7 @@ import {
   type ApiDialect,
   createApiProvider,
   apiFault,
+  checkedResponse,
   apiReply,
   type ApiResponse,
   outcomeOf,
@@ -88,12 +89,14 @@ async function check(settings: VonageSettings, { egress }: ProviderDeps): Promis
     path: '/v1/messages',
     body: { channel: 'sms', message_type: 'text' },
   });
-  if (result.kind !== 'response') return `${TITLE}: ${result.reason}`;
-  if (result.status === 400 || result.status === 422) return null;
-  if (result.status === 401 || result.status === 403) {
-    return `${TITLE} refuses the application id and private key, or the application lacks the capability Messages`;
-  }
-  return `${TITLE}: ${result.status} ${vonageMessage(result)}`;
+  const credentials = 'the application id and private key, or the application lacks the capability Messages';
+  const checked = checkedResponse(result, {
+    title: TITLE,
+    accepted: [400, 422],
+    refused: { statuses: [401, 403], credentials },
+    words: vonageMessage,
+  });
+  return typeof checked === 'string' ? checked : null;
 }
 
 /** Vonage, Messages API v1. It has no idempotency keys. */

@@ -8,8 +8,7 @@ import { notFound } from '../../errors.ts';
 import { clientNetwork, createClientAddress } from '../../platform/auth/client-address.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { Waker } from '../../platform/db/wake.ts';
-import { createResolver } from '../../platform/dns/resolver.ts';
-import { createEgress } from '../../platform/egress/client.ts';
+import type { Egress } from '../../platform/egress/client.ts';
 import type { EventPublisher } from '../../platform/events/publish.ts';
 import type { RateLimiter } from '../../platform/http/rate-limiter.ts';
 import {
@@ -31,13 +30,13 @@ export interface CallbackRouteDeps {
   recordingPool: pg.Pool;
   log: Logger;
   keyring: Keyring;
+  egress: Egress;
   rateLimiter: RateLimiter;
   waker: Waker;
   events: EventPublisher;
 }
 
 const MAX_BODY_BYTES = 1024 * 1024;
-const USER_AGENT = 'Carillon-Callbacks/1';
 
 const params = z.strictObject({ kind: z.string(), token: z.string() });
 type CallbackInput = RouteInput<z.output<typeof params>>;
@@ -57,14 +56,9 @@ const rawReply = (raw: CallbackReply): RawResult => ({ status: 200, raw });
 
 /** The callback URLs of named providers. Each provider sends its reports there. */
 export function createCallbackRoutes(deps: CallbackRouteDeps): RouteDefinition[] {
-  const { config, database, recordingPool, log, keyring, rateLimiter, waker, events } = deps;
+  const { config, database, recordingPool, log, keyring, egress, rateLimiter, waker, events } = deps;
   const { pool } = database;
   const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
-  const egress = createEgress({
-    resolver: createResolver(config.DNS_SERVERS),
-    allow: config.EGRESS_ALLOW,
-    userAgent: USER_AGENT,
-  });
   const providers = createCallbackProviders(pool, keyring, log);
   const recording = createCallbackRecording({ pool: recordingPool, keyring, events, waker, log });
   const inbound = { pool, keyring, waker, limits: limitSettings(config) };

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { oneLine } from '../../one-line.ts';
 import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
+import { bulkBody } from '../../platform/http/bulk-body.ts';
 
-/** Items of one bulk request, those to add and those to remove together. */
-export const MAX_BULK_ITEMS = 10_000;
 const MAX_NAME = 255;
 const MAX_DESCRIPTION = 2_000;
 const MAX_ADDRESS_LENGTH = 320;
@@ -46,21 +45,8 @@ export const listListsQuery = z.strictObject({
 });
 export type ListListsQuery = z.output<typeof listListsQuery>;
 
-const items = z
-  .array(z.union([z.string().max(MAX_ADDRESS_LENGTH), z.int().min(1).max(MAX_ID)]))
-  .default([])
-  .meta({ description: 'Email addresses, and ids of contacts.' });
-
-export const bulkContactsBody = z
-  .strictObject({ add: items, remove: items })
-  .superRefine(({ add, remove }, context) => {
-    if (add.length + remove.length <= MAX_BULK_ITEMS) return;
-    context.addIssue({
-      code: 'custom',
-      path: ['add'],
-      message: `with remove has more than ${MAX_BULK_ITEMS} items`,
-    });
-  });
+const item = z.union([z.string().max(MAX_ADDRESS_LENGTH), z.int().min(1).max(MAX_ID)]);
+export const bulkContactsBody = bulkBody(item, 'Email addresses, and ids of contacts.');
 export type BulkContactsBody = z.output<typeof bulkContactsBody>;
 
 export const bulkStatuses = ['added', 'already_there', 'created', 'removed', 'not_found', 'invalid'] as const;

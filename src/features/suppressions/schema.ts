@@ -3,9 +3,8 @@ import { suppressionReasons, MAX_DIAGNOSTIC } from '../../delivery/suppressions.
 import { oneLine } from '../../one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
+import { bulkBody } from '../../platform/http/bulk-body.ts';
 
-/** Items of one bulk request, those to add and those to remove together. */
-export const MAX_BULK_ITEMS = 10_000;
 const MAX_ADDRESS_LENGTH = 320;
 const MAX_PROVIDER_LENGTH = 100;
 
@@ -72,21 +71,7 @@ export const listSuppressionsQuery = z.strictObject({
 });
 export type ListSuppressionsQuery = z.output<typeof listSuppressionsQuery>;
 
-const items = z
-  .array(address)
-  .default([])
-  .meta({ description: 'Email addresses, and phone numbers in E.164 form.' });
-
-export const bulkSuppressionsBody = z
-  .strictObject({ add: items, remove: items })
-  .superRefine(({ add, remove }, context) => {
-    if (add.length + remove.length <= MAX_BULK_ITEMS) return;
-    context.addIssue({
-      code: 'custom',
-      path: ['add'],
-      message: `with remove has more than ${MAX_BULK_ITEMS} items`,
-    });
-  });
+export const bulkSuppressionsBody = bulkBody(address, 'Email addresses, and phone numbers in E.164 form.');
 export type BulkSuppressionsBody = z.output<typeof bulkSuppressionsBody>;
 
 export const bulkStatuses = ['added', 'already_there', 'removed', 'not_found', 'invalid'] as const;

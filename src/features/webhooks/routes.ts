@@ -4,14 +4,12 @@ import { z } from 'zod';
 import type { Database } from '../../platform/db/database.ts';
 import { withIdempotency } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
-import { createResolver } from '../../platform/dns/resolver.ts';
-import { createEgress } from '../../platform/egress/client.ts';
+import type { Egress } from '../../platform/egress/client.ts';
 import { pageOf, wholeList, wholeListQuery } from '../../platform/db/paging.ts';
 import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
-import { WEBHOOK_USER_AGENT } from './attempts/attempt.ts';
 import { createWebhookDeliveryRoutes } from './deliveries/routes.ts';
 import { createWebhookDeliveries } from './deliveries/service.ts';
 import {
@@ -27,9 +25,9 @@ import {
 import { createWebhookManager, type WebhookManager } from './service.ts';
 
 export interface WebhookRouteDeps {
-  config: { DNS_SERVERS: string[]; EGRESS_ALLOW: string[] };
   database: Database;
   keyring: Keyring;
+  egress: Pick<Egress, 'checkUrl'>;
   waker: Waker;
   log: Logger;
 }
@@ -181,13 +179,8 @@ function endpointRoutes(parts: WebhookParts): RouteDefinition[] {
 
 /** Webhook endpoints, and the history of their deliveries. */
 export function createWebhookRoutes(deps: WebhookRouteDeps): RouteDefinition[] {
-  const { config, database, keyring, waker, log } = deps;
+  const { database, keyring, egress, waker, log } = deps;
   const { pool } = database;
-  const egress = createEgress({
-    resolver: createResolver(config.DNS_SERVERS),
-    allow: config.EGRESS_ALLOW,
-    userAgent: WEBHOOK_USER_AGENT,
-  });
   const webhooks = createWebhookManager({ pool, keyring, egress, waker, log });
   const deliveries = createWebhookDeliveries({ pool });
   return [...endpointRoutes({ pool, webhooks }), ...createWebhookDeliveryRoutes({ deliveries, waker })];
