@@ -33,7 +33,7 @@ import * as campaignLists from './0037_campaign_lists.ts';
 import * as campaignRuns from './0038_campaign_runs.ts';
 import * as campaignSending from './0039_campaign_sending.ts';
 import * as unappliedOptOuts from './0041_unapplied_opt_outs.ts';
-import * as installation from './0042_installation.ts';
+import * as installation from './0042_installation_and_domain_rates.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [

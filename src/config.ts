@@ -32,6 +32,9 @@ const networks = list.pipe(
 );
 const count = (fallback: number) => z.coerce.number().int().min(0).default(fallback);
 
+const MAX_DAILY_VOLUME = 1_000_000_000;
+const MAX_WARM_UP_DAYS = 100;
+
 const secret = z.string().trim().min(32, 'must be at least 32 characters');
 /** Every token from outside is checked with the key of each secret. */
 const MAX_PREVIOUS_SECRETS = 20;
@@ -112,6 +115,14 @@ const settings = z.object({
   ALLOWANCE_TRUSTED: count(1_000_000),
   /** Tiers of accounts whose campaigns wait for the approval of an operator. */
   APPROVAL_TIERS: list.pipe(z.array(z.enum(['free', 'paid', 'trusted']))),
+  /** Emails of a sending domain in each day of its warm-up. */
+  WARM_UP_SCHEDULE: z
+    .string()
+    .default('50,100,200,400,800,1500,3000,6000,12000,25000,50000,100000')
+    .transform((value) => value.split(',').map(Number))
+    .pipe(z.array(z.int().positive().max(MAX_DAILY_VOLUME)).min(1).max(MAX_WARM_UP_DAYS)),
+  /** Emails of a sending domain in a minute; 0: as many as the provider accepts. Domains may have others. */
+  PACING_PER_MINUTE: count(0),
   /** SMTP or HTTP connections of one sender process to its email provider. */
   SENDER_CONNECTIONS: z.coerce.number().int().min(1).max(200).default(16),
   SHUTDOWN_GRACE_SECONDS: count(30),

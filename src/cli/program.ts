@@ -6,6 +6,7 @@ import { addAccountCommands } from './account.ts';
 import { addApiKeyCommands } from './api-key.ts';
 import { addCampaignCommands } from './campaign.ts';
 import { addDkimCommands } from './dkim.ts';
+import { addDomainCommands } from './domain.ts';
 import { addMailCommands } from './mail.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addSmsSenderCommands } from './sms-sender.ts';
@@ -45,6 +46,7 @@ export function buildProgram(): Command {
   addApiKeyCommands(program);
   addCampaignCommands(program);
   addDkimCommands(program);
+  addDomainCommands(program);
   addProviderCommands(program);
   addSmsSenderCommands(program);
   addMailCommands(program);

@@ -39,3 +39,9 @@ export function nameList(text: string): string[] {
   if (names.includes('')) throw new InvalidArgumentError('It must be names, separated by commas.');
   return names;
 }
+
+/** Parses a number in each minute: `off` is 0, `default` is null. */
+export function pace(text: string): number | null {
+  if (text === 'default') return null;
+  return text === 'off' ? 0 : id(text);
+}

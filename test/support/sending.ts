@@ -141,6 +141,7 @@ export const TEST_LIMITS = {
   allowance_paid: 50_000,
   allowance_trusted: 1_000_000,
   sandbox_monthly_cap: 100,
+  pacing_per_minute: 0,
 };
 
 /** An email channel whose provider refuses each message temporarily, once `answered` resolves. */

@@ -2,6 +2,8 @@ import { expect, it } from '@jest/globals';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import pino from 'pino';
+import { advanceImport } from '../../src/features/imports/run.ts';
+import type { Import } from '../../src/features/imports/schema.ts';
 import { installRuntime } from '../../src/platform/temporal/worker.ts';
 import {
   importQueries,
@@ -14,7 +16,6 @@ import { sharedWorkflowBundle } from '../support/engine.ts';
 import { attendance, importDeps, postImport } from '../support/imports.ts';
 import { testsThatNeed } from '../support/tests-that-need.ts';
 import { createTimeSkippingEnvironment } from '../support/time-skipping.ts';
-import { advanceImport } from '../../src/features/imports/run.ts';
 
 const { afterAll, beforeAll, beforeEach, describe } = testsThatNeed('time-skipping server');
 
@@ -24,7 +25,7 @@ let steps: string[] = [];
 
 const query = (text: string, values: unknown[] = []) => api.database.pool.query(text, values);
 const statusOf = async (id: number) =>
-  (await api.request('GET', `/v1/my/imports/${id}`)).body.status as string;
+  (await api.request<Import>('GET', `/v1/my/imports/${id}`)).body.status;
 
 /** Runs the workflow with the given step; by default that of the product. */
 async function withWorkers<T>(

@@ -7,8 +7,10 @@ import { domainUnverified } from './domain-unverified.ts';
 import { expired } from './expired.ts';
 import { gone } from './gone.ts';
 import type { AcceptRule, Cte, Limit, Setting } from './limit.ts';
+import { pacing } from './pacing.ts';
 import { sandboxCap } from './sandbox-cap.ts';
 import { suppressed } from './suppressed.ts';
+import { warmUp } from './warm-up.ts';
 
 /**
  * The delivery authority: all limits, in order. It alone decides whether a message may be sent, must wait, or is
@@ -20,6 +22,8 @@ export const limits = [
   domainDeleted,
   accountPaused,
   domainUnverified,
+  warmUp,
+  pacing,
   allowance,
   sandboxCap,
   suppressed,

@@ -50,8 +50,9 @@ function quotaSql(limit: Limit, decided: readonly Limit[], rows: string): string
     ' and ',
   );
   const partition = [`q.${takesPlace(limit)}`, ...(limit.quota?.per ? [limit.quota.per] : [])].join(', ');
+  const { remaining = `${limit.name}.remaining`, holds = 'true' } = limit.quota ?? {};
   return `
-    select q.*, q.${takesPlace(limit)} and q.${place(limit)} > ${limit.name}.remaining as ${applies(limit)}
+    select q.*, (q.${takesPlace(limit)} and (${holds}) and q.${place(limit)} > (${remaining})) is true as ${applies(limit)}
     from (
       select q.*, row_number() over (partition by ${partition} order by q.message_id) as ${place(limit)}
       from (select q.*, ${takes} as ${takesPlace(limit)} from (${rows}) q) q

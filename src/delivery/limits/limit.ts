@@ -62,6 +62,10 @@ export interface Quota {
   counts: string;
   /** SQL over `q`: places are counted for each value of it, such as a sender; by default for the whole account. */
   per?: string;
+  /** SQL over `q` and the figures: how many places are left for messages like `q`, by default `remaining`; null: no bound. */
+  remaining?: string;
+  /** SQL over `q`: whether the limit may hold the message. Others take their places, and are claimed. By default all. */
+  holds?: string;
 }
 
 /** A message as the rules at accept count it. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { limits, type Limits, type LimitSettings } from '../../delivery/limits/authority.ts';
 import { accountTiers, type Capacity, readCapacity } from '../../delivery/limits/capacity.ts';
+import { readDomainFigures } from '../../delivery/limits/domain-figures.ts';
 import type { StatusRule } from '../../delivery/limits/limit.ts';
 import { channels, messageClasses } from '../../delivery/message.ts';
 import { readSenders } from '../../delivery/sender-identity.ts';
@@ -41,8 +42,14 @@ export const deliveryStatusResource = z.object({
     resets_at: time,
   }),
   brand_subdomain: z.object({
-    name: z.string().nullable(),
-    limit: z.int().nullable(),
+    name: z
+      .string()
+      .nullable()
+      .meta({ description: 'The domain of `exact_sender`; null: the sandbox, which is not yours.' }),
+    limit: z.int().nullable().meta({
+      description:
+        'Campaign and flow emails of the domain today (UTC), while it warms up; null: it does not.',
+    }),
     used: z.int().nullable(),
     remaining: z.int().nullable(),
     resets_at: time,
@@ -114,6 +121,12 @@ export async function readDeliveryStatus(
   const { allowance, sandbox_cap: sandbox } = capacity.figures;
   const rule = ruleOf(capacity);
   const none = { limit: null, used: null, remaining: null, resets_at: null };
+  const { defaultAddress, defaultIdentity } = senders;
+  const domain =
+    defaultIdentity === 'sandbox'
+      ? null
+      : await readDomainFigures(client, defaultIdentity.domainId, settings);
+  const { warmUp, perMinute } = domain ?? { warmUp: null, perMinute: null };
   return {
     state: rule?.state ?? 'open',
     commercial: {
@@ -128,10 +141,16 @@ export async function readDeliveryStatus(
       spend_cap_monthly_cents: capacity.spendCapMonthlyCents,
       wallet_balance_cents: capacity.walletBalanceCents,
     },
-    exact_sender: { email: senders.defaultAddress, verified: true, ...none },
-    brand_subdomain: { name: null, ...none },
+    exact_sender: { email: defaultAddress, verified: true, ...none },
+    brand_subdomain: {
+      name: domain && defaultAddress.slice(defaultAddress.lastIndexOf('@') + 1),
+      limit: warmUp?.limit ?? null,
+      used: warmUp?.used ?? null,
+      remaining: warmUp?.remaining ?? null,
+      resets_at: warmUp?.resetsAt.toISOString() ?? null,
+    },
     pacing: {
-      per_minute: null,
+      per_minute: perMinute,
       queued: queue.queued,
       held: queue.held,
       next_due_at: queue.next_due_at?.toISOString() ?? null,

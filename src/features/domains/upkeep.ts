@@ -1,5 +1,6 @@
-import { batchTask, daysBefore } from '../../platform/housekeeping/task.ts';
+import { batchTask, daysBefore, type HousekeepingTask } from '../../platform/housekeeping/task.ts';
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
+import { advanceWarmUps } from './warm-up.ts';
 import { domainSource } from './workflow.ts';
 
 /** How long a domain that was deleted counts among the names of its account. */
@@ -13,4 +14,13 @@ const deletedRegistrations = batchTask(
   (_deps, asOf) => daysBefore(asOf, DELETED_DAYS),
 );
 
-export const domainsUpkeep: Upkeep = { tasks: [deletedRegistrations], expectedWorkflows: [domainSource] };
+/** Raises the daily volumes of domains that warm up. */
+const warmUps: HousekeepingTask = {
+  name: 'warm_ups',
+  run: ({ config, database }, asOf) => advanceWarmUps(database.pool, config.WARM_UP_SCHEDULE, asOf),
+};
+
+export const domainsUpkeep: Upkeep = {
+  tasks: [deletedRegistrations, warmUps],
+  expectedWorkflows: [domainSource],
+};

@@ -28,9 +28,9 @@ const quietHours = {
   claim: { effect: 'hold', until: `q.queued_at + interval '8 hours'` },
 } as const satisfies Limit;
 
-/** Counts places for each sender of an account, such as a warm-up. */
-const warmUp = {
-  name: 'warm_up',
+/** Counts places for each sender of an account. */
+const senderShare = {
+  name: 'sender_share',
   title: 'messages of a new sender',
   figures: () =>
     `select ${PER_SENDER} as "limit", 0 as used, ${PER_SENDER} as remaining, null::timestamptz as resets_at`,
@@ -68,7 +68,7 @@ const silence = {
   claim: { effect: 'hold', until: `a.created_at + interval '9 hours'` },
 } as const satisfies Limit;
 
-const table = [...limits, silence, quietHours, warmUp, wallet];
+const table = [...limits, silence, quietHours, senderShare, wallet];
 
 let test: TestDatabase;
 let database: Database;
@@ -121,7 +121,7 @@ it('claims for each sender what remains for it, and holds the others', async () 
   const ids = await queueEmails(database, account, 8);
   const claimed = await claim(8);
   expect(claimed.map(({ messageId }) => messageId)).toEqual(ids.slice(0, 2 * PER_SENDER));
-  expect(await holds()).toEqual({ warm_up: ids.slice(2 * PER_SENDER) });
+  expect(await holds()).toEqual({ sender_share: ids.slice(2 * PER_SENDER) });
 });
 
 it('holds each message until its own time, and gives it no place in a quota', async () => {
@@ -155,7 +155,7 @@ it('counts a message in no other quota than those that let it go', async () => {
   await database.pool.query('update accounts set allowance_per_day = 6 where id = $1', [account.accountId]);
   const ids = await queueEmails(database, account, 8);
   await claim(8);
-  expect(await holds()).toEqual({ allowance: ids.slice(6), warm_up: ids.slice(4, 6) });
+  expect(await holds()).toEqual({ allowance: ids.slice(6), sender_share: ids.slice(4, 6) });
   const { rows } = await database.pool.query('select used from allowance_buckets where account_id = $1', [
     account.accountId,
   ]);

@@ -4,7 +4,7 @@ import { acceptRules, type LimitName, limits, type Limits } from '../../../src/d
 import { readCapacity } from '../../../src/delivery/limits/capacity.ts';
 import type { Limit } from '../../../src/delivery/limits/limit.ts';
 import { releaseHeldPage } from '../../../src/delivery/limits/release-held.ts';
-import { messageClasses } from '../../../src/delivery/message.ts';
+import { type MessageClass, messageClasses } from '../../../src/delivery/message.ts';
 import { intendBatch } from '../../../src/delivery/send/batch.ts';
 import { type Claim, claimBacklog } from '../../../src/delivery/send/claim.ts';
 import { refusalRecord } from '../../../src/delivery/send/outcomes.ts';
@@ -21,6 +21,12 @@ const OWNER = 90;
 const actor = { kind: 'api_key', id: 1, test: false } as const;
 const source = { class: messageClasses.transactional };
 
+/** SQL: gives the account $1 a verified domain. */
+const newDomain = `
+      insert into domains (account_id, brand_id, name, status, return_path_host, tracking_host)
+      select $1::bigint, id, 'new' || gen_random_uuid() || '.test', 'verified', 'r', 't' from brands
+      where account_id = $1 returning id`;
+
 /** SQL that makes each limit apply to the messages of the account $1. */
 const situations: Record<LimitName, string> = {
   gone: `update messages set status = 'canceled' where account_id = $1`,
@@ -30,6 +36,15 @@ const situations: Record<LimitName, string> = {
       insert into domains (account_id, brand_id, name, status, lost_at, return_path_host, tracking_host)
       select $1::bigint, id, 'lost.test', 'failed', now(), 'r', 't' from brands where account_id = $1 returning id
     ) update send_queue set domain_id = (select id from lost) where account_id = $1`,
+  warm_up: `with domain as (${newDomain}
+    ), warm_up as (
+      insert into warm_ups (domain_id, account_id, daily_limit) select id, $1, 0 from domain
+    ) update send_queue set domain_id = (select id from domain), class = 2 where account_id = $1`,
+  pacing: `with domain as (${newDomain}
+    ), pace as (
+      insert into domain_paces (domain_id, account_id, per_minute, minute, used)
+      select id, $1, 1, now() + interval '1 hour', 1 from domain
+    ) update send_queue set domain_id = (select id from domain), class = 2 where account_id = $1`,
   account_paused: 'update accounts set sending_paused_at = now() where id = $1',
   allowance: 'update accounts set allowance_per_day = 0 where id = $1',
   sandbox_cap: 'update accounts set sandbox_monthly_cap = 0 where id = $1',
@@ -55,10 +70,10 @@ const query = <Row extends object>(text: string, values: unknown[]) =>
 
 const apply = (limit: Limit) => query(situations[limit.name as LimitName], [account.accountId]);
 
-const claim = (): Promise<Claim[]> =>
+const claim = (given: MessageClass = source.class): Promise<Claim[]> =>
   claimBacklog(
     test.database.pool,
-    { channel: 'email', ...source, accountId: account.accountId, owner: OWNER, quantum: 50 },
+    { channel: 'email', class: given, accountId: account.accountId, owner: OWNER, quantum: 50 },
     TEST_LIMITS,
   );
 
@@ -121,7 +136,8 @@ describe.each(named)('the limit %s', (_name, limit) => {
   it(limit.claim?.effect === 'hold' ? 'holds messages in a claim' : 'lets messages be claimed', async () => {
     await queueEmails(test.database, account, 1);
     await apply(limit);
-    const claims = await claim();
+    const sparesTransactional = limit.quota?.holds !== undefined;
+    const claims = await claim(sparesTransactional ? messageClasses.campaign : source.class);
     const holds = limit.claim?.effect === 'hold';
     expect(claims).toHaveLength(holds ? 0 : 1);
     const [row] = await query<{ hold: { reason: string; until: string | null } | null; at_its_end: boolean }>(
@@ -134,7 +150,7 @@ describe.each(named)('the limit %s', (_name, limit) => {
     if (row?.hold?.until) expect(new Date(row.hold.until).getTime()).toBeGreaterThan(Date.now());
     // If the limit holds the whole account, the message is due when it expires; until then, one row for the whole
     // backlog is looked at.
-    const holdsAccount = !limit.condition || limit.condition.reads === 'account';
+    const holdsAccount = limit.condition ? limit.condition.reads === 'account' : !limit.quota?.per;
     expect(row?.at_its_end).toBe(holdsAccount);
     expect(
       await query('select channel, class from held_backlogs where account_id = $1', [account.accountId]),
@@ -191,6 +207,8 @@ describe.each(named)('the limit %s', (_name, limit) => {
 
 it('shows the first limit of the table if an account has reached several', async () => {
   for (const limit of table.toReversed()) await apply(limit);
+  // An account with a verified domain does not need the sandbox.
+  await query(`update domains set status = 'failed' where account_id = $1`, [account.accountId]);
   const { reached } = await readCapacity(test.database.pool, account.accountId, TEST_LIMITS);
   expect(reached).toEqual(table.filter(({ status }) => status).map(({ name }) => name));
 });

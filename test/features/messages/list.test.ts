@@ -146,6 +146,15 @@ describe('GET /delivery/status', () => {
     ],
     [
       'limited',
+      'warm_up',
+      `with domain as (
+         insert into domains (account_id, brand_id, name, return_path_host, tracking_host)
+         select $1::bigint, id, 'new.test', 'r', 't' from brands where account_id = $1 returning id)
+       insert into warm_ups (domain_id, account_id, daily_limit) select id, $1, 0 from domain`,
+      'delete from warm_ups',
+    ],
+    [
+      'limited',
       'domain_unverified',
       `insert into domains (account_id, brand_id, name, status, lost_at, return_path_host, tracking_host)
        select account_id, id, 'lost.test', 'failed', now(), 'r', 't' from brands where account_id = $1`,

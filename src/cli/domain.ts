@@ -1,0 +1,87 @@
+import type { Command } from 'commander';
+import { Argument } from 'commander';
+import { factLines, print, withDatabase, type CommandContext, type Fact } from './context.ts';
+import { pace, words } from './values.ts';
+
+/** Imported on first use: this program also starts the roles, which need no commands. */
+const warmUps = () => import('../features/domains/warm-up.ts');
+
+const WARM_UP_HELP = `
+A domain that warms up sends at most the volume of its day, after WARM_UP_SCHEDULE. Campaigns and flows
+wait for the next day; transactional messages count, and never wait.
+
+Example:
+  $ carillon domain warmup news.acme.com on`;
+
+const PACE_HELP = `
+Examples:
+  $ carillon domain pace news.acme.com 600
+  $ carillon domain pace news.acme.com off         as fast as the provider accepts
+  $ carillon domain pace news.acme.com default     the setting PACING_PER_MINUTE`;
+
+/** `carillon domain warmup | pace` */
+export function addDomainCommands(program: Command): void {
+  const domain = program.command('domain').description('choose how fast a verified sending domain sends');
+  domain
+    .command('warmup')
+    .description('begin, end or show the warm-up of a new domain')
+    .argument('<domain>', 'the name of the domain', words)
+    .addArgument(new Argument('<action>').choices(['on', 'off', 'show']))
+    .addHelpText('after', WARM_UP_HELP)
+    .action(warmUp);
+  domain
+    .command('pace')
+    .description('limit how many emails of a domain are sent in a minute')
+    .argument('<domain>', 'the name of the domain', words)
+    .argument('<count>', 'a number, off or default', pace)
+    .addHelpText('after', PACE_HELP)
+    .action(setPace);
+}
+
+async function warmUp(
+  name: string,
+  action: 'on' | 'off' | 'show',
+  _options: object,
+  command: Command,
+): Promise<void> {
+  const { endWarmUp, findVerifiedDomain, findWarmUp, startWarmUp } = await warmUps();
+  await withDatabase(async ({ config, database: { pool } }: CommandContext) => {
+    const domainId = await findVerifiedDomain(pool, name);
+    if (action === 'on') await startWarmUp(pool, domainId, config.WARM_UP_SCHEDULE);
+    if (action === 'off') await endWarmUp(pool, domainId);
+    const found = await findWarmUp(pool, domainId);
+    const facts: Fact[] = found
+      ? [
+          ['domain', name],
+          ['step', `${found.step} of ${config.WARM_UP_SCHEDULE.length}`],
+          ['emails today', `${found.usedToday} of ${found.dailyLimit}`],
+          ['began', found.startedAt.toISOString()],
+        ]
+      : [
+          ['domain', name],
+          ['warm-up', 'off'],
+        ];
+    print(command, { domain: name, warmUp: found }, factLines(facts));
+  });
+}
+
+async function setPace(
+  name: string,
+  perMinute: number | null,
+  _options: object,
+  command: Command,
+): Promise<void> {
+  const { findVerifiedDomain, setPace: set } = await warmUps();
+  await withDatabase(async ({ database: { pool } }) => {
+    await set(pool, await findVerifiedDomain(pool, name), perMinute);
+  });
+  const shown = perMinute === null ? 'default' : perMinute === 0 ? 'off' : perMinute;
+  print(
+    command,
+    { domain: name, perMinute },
+    factLines([
+      ['domain', name],
+      ['emails in a minute', shown],
+    ]),
+  );
+}

@@ -1,0 +1,173 @@
+import type pg from 'pg';
+import { notFound } from '../../errors.ts';
+import { RANGE_IDS } from '../../platform/db/id-ranges.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+
+/** A day with more of them does not count as one of the warm-up. */
+const MAX_HARD_BOUNCE_RATE = 0.02;
+const MAX_COMPLAINT_RATE = 0.001;
+/** A day on which less of the volume was used says little of the next one. */
+const MIN_USED_SHARE = 0.5;
+const DAY_MS = 86_400_000;
+/** Days that are looked at if housekeeping has not run for long. */
+const MAX_DAYS = 7;
+
+/** A domain that warms up. */
+export interface WarmUp {
+  domainId: number;
+  /** From 1 on. */
+  step: number;
+  /** Emails in a day. */
+  dailyLimit: number;
+  usedToday: number;
+  startedAt: Date;
+}
+
+/** @throws AppError not_found if no domain of this name is verified */
+export async function findVerifiedDomain(db: Queryable, name: string): Promise<number> {
+  const { rows } = await db.query<{ id: number }>(
+    `select id from domains where name = $1 and status = 'verified'`,
+    [name.toLowerCase()],
+  );
+  if (!rows[0]) throw notFound('verified domain');
+  return rows[0].id;
+}
+
+/** Begins the warm-up of a domain with the first day of the schedule. One that is under way goes on. */
+export async function startWarmUp(
+  db: Queryable,
+  domainId: number,
+  schedule: readonly number[],
+): Promise<void> {
+  await db.query(
+    `insert into warm_ups (domain_id, account_id, daily_limit) select id, account_id, $2 from domains where id = $1
+     on conflict (domain_id) do nothing`,
+    [domainId, schedule[0]],
+  );
+}
+
+/** Ends the warm-up. Its held messages go when their time comes. @returns whether there was one */
+export async function endWarmUp(db: Queryable, domainId: number): Promise<boolean> {
+  return (await db.query('delete from warm_ups where domain_id = $1', [domainId])).rowCount === 1;
+}
+
+/** @returns null if the domain does not warm up */
+export async function findWarmUp(db: Queryable, domainId: number): Promise<WarmUp | null> {
+  const { rows } = await db.query<WarmUp>(
+    `select w.domain_id as "domainId", w.step + 1 as step, w.daily_limit as "dailyLimit", w.started_at as "startedAt",
+       coalesce(d.used, 0) as "usedToday"
+     from warm_ups w left join warm_up_days d on d.domain_id = w.domain_id and d.day = (now() at time zone 'utc')::date
+     where w.domain_id = $1`,
+    [domainId],
+  );
+  return rows[0] ?? null;
+}
+
+/** @param perMinute 0: as many as the provider accepts; null: the setting PACING_PER_MINUTE */
+export async function setPace(db: Queryable, domainId: number, perMinute: number | null): Promise<void> {
+  await db.query(
+    `insert into domain_paces (domain_id, account_id, per_minute) select id, account_id, $2 from domains where id = $1
+     on conflict (domain_id) do update set per_minute = excluded.per_minute`,
+    [domainId, perMinute],
+  );
+}
+
+interface DueWarmUp {
+  domain_id: number;
+  brand_id: number;
+  name: string;
+  step: number;
+  daily_limit: number;
+  /** As `YYYY-MM-DD`. */
+  looked_at: string;
+}
+
+/** SQL: the emails of a domain that were reported as bounced or as spam on a day, and those that were claimed. */
+const DAY_OUTCOMES = `
+  select coalesce((select used from warm_up_days where domain_id = $1 and day = $2::date), 0) as used,
+    count(*) filter (where m.status = 'bounced' and m.bounce ->> 'type' = 'hard')::int as hard_bounces,
+    count(*) filter (where m.status = 'complained')::int as complaints
+  from messages m
+  where m.brand_id = $3 and m.channel = 'email' and not m.test and split_part(m.from_address, '@', 2) = $4
+    and m.id >= (
+      select coalesce(min(n), 0) * ${RANGE_IDS}::bigint from message_ranges
+      where closed_at is null or closed_at >= $2::date - interval '5 days')
+    and m.updated_at >= $2::date::timestamp at time zone 'utc'
+    and m.updated_at < ($2::date + 1)::timestamp at time zone 'utc'`;
+
+/** Whether the emails of a day allow a larger volume. */
+async function wentWell(db: Queryable, due: DueWarmUp, day: string): Promise<boolean> {
+  const { rows } = await db.query<{ used: number; hard_bounces: number; complaints: number }>(DAY_OUTCOMES, [
+    due.domain_id,
+    day,
+    due.brand_id,
+    due.name,
+  ]);
+  const {
+    used,
+    hard_bounces: hardBounces,
+    complaints,
+  } = rows[0] ?? { used: 0, hard_bounces: 0, complaints: 0 };
+  return (
+    used >= due.daily_limit * MIN_USED_SHARE &&
+    used > 0 &&
+    hardBounces / used < MAX_HARD_BOUNCE_RATE &&
+    complaints / used < MAX_COMPLAINT_RATE
+  );
+}
+
+const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
+
+/** The days before `asOf` that were not looked at, at most the last seven. */
+function daysToLookAt(from: string, asOf: Date): string[] {
+  const today = Date.parse(dayOf(asOf.getTime()));
+  const first = Math.max(Date.parse(from), today - MAX_DAYS * DAY_MS);
+  return Array.from({ length: Math.max(0, (today - first) / DAY_MS) }, (_, n) => dayOf(first + n * DAY_MS));
+}
+
+/**
+ * Looks at the days since the last look, and raises the daily volume for each that went well. After the last step of the
+ * schedule, the warm-up is over.
+ * @returns how many warm-ups have changed
+ */
+export async function advanceWarmUps(
+  pool: pg.Pool,
+  schedule: readonly number[],
+  asOf: Date,
+): Promise<number> {
+  const { rows } = await pool.query<DueWarmUp>(
+    `select w.domain_id, d.brand_id, d.name, w.step, w.daily_limit, w.looked_at::text
+     from warm_ups w join domains d on d.id = w.domain_id
+     where w.looked_at < $1::date order by w.domain_id`,
+    [dayOf(asOf.getTime())],
+  );
+  let changed = 0;
+  for (const due of rows) {
+    const { step } = due;
+    for (const day of daysToLookAt(due.looked_at, asOf)) {
+      if (!(await wentWell(pool, due, day))) continue;
+      due.step += 1;
+      due.daily_limit = schedule[due.step] ?? due.daily_limit;
+    }
+    await saveLook(pool, due, schedule, asOf);
+    if (due.step !== step) changed += 1;
+  }
+  return changed;
+}
+
+/** Another worker may have done the same, or an operator may have ended the warm-up. */
+async function saveLook(
+  db: Queryable,
+  { domain_id: id, step, daily_limit: limit, looked_at: before }: DueWarmUp,
+  schedule: readonly number[],
+  asOf: Date,
+): Promise<void> {
+  if (step >= schedule.length) {
+    await db.query('delete from warm_ups where domain_id = $1 and looked_at = $2', [id, before]);
+    return;
+  }
+  await db.query(
+    'update warm_ups set step = $3, daily_limit = $4, looked_at = $5 where domain_id = $1 and looked_at = $2',
+    [id, before, step, limit, dayOf(asOf.getTime())],
+  );
+}
