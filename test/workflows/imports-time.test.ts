@@ -24,8 +24,7 @@ let api: TestApi;
 let steps: string[] = [];
 
 const query = (text: string, values: unknown[] = []) => api.database.pool.query(text, values);
-const statusOf = async (id: number) =>
-  (await api.request<Import>('GET', `/v1/my/imports/${id}`)).body.status;
+const statusOf = async (id: number) => (await api.request<Import>('GET', `/v1/my/imports/${id}`)).body.status;
 
 /** Runs the workflow with the given step; by default that of the product. */
 async function withWorkers<T>(
