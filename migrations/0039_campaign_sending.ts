@@ -15,11 +15,11 @@ create index campaigns_sending on campaigns (account_id, id) where status = 'act
 
 -- See accounts_to_send: the same for campaigns. An intent locks its accounts first.
 create function campaigns_to_send(ids bigint[])
-returns table (id bigint, name text, status text, phase text) language plpgsql rows 5 as $$
+returns table (id bigint, name text, status text, phase text, version_ids bigint[]) language plpgsql rows 5 as $$
 begin
   perform pg_advisory_xact_lock_shared(1129468236, lock)
   from (select distinct (u.id % 256)::int as lock from unnest(ids) as u (id) order by 1) locks;
-  return query select c.id, c.name, c.status, c.phase from campaigns c where c.id = any(ids);
+  return query select c.id, c.name, c.status, c.phase, c.version_ids from campaigns c where c.id = any(ids);
 end $$;
 comment on function campaigns_to_send is
   'the campaigns of messages that are about to be sent; until the transaction ends, no pause or cancellation of them is confirmed';

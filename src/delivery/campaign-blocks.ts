@@ -52,16 +52,26 @@ export async function releaseRetries(trx: Queryable, campaignId: number): Promis
  * after messages, in the order of their keys.
  * @param changed SQL: a table with `campaign_id` and `id` of messages that the statement has changed
  */
-export const markForRecountSql = (changed: string): string => `, changed_blocks as materialized (
-    select b.campaign_id, b.n from campaign_blocks b
-    where (b.campaign_id, b.n) in (
-      select o.campaign_id, o.n from (${changed}) u cross join lateral (
+export const markForRecountSql = (changed: string): string => changedBlocksSql(blocksOfSql(changed));
+
+/** SQL: the blocks of messages. @param messages SQL: a table with `campaign_id` and `id` */
+export const blocksOfSql = (messages: string): string => `
+      select o.campaign_id, o.n from (${messages}) u cross join lateral (
         select campaign_id, n, first_id from campaign_blocks
         where campaign_id = u.campaign_id and last_id >= u.id order by campaign_id, last_id limit 1) o
-      where o.first_id <= u.id)
+      where o.first_id <= u.id`;
+
+/**
+ * SQL: marks blocks as {@link markForRecountSql} does, and takes the places that their messages have used.
+ * @param blocks SQL: a select of `campaign_id` and `n`
+ * @param used SQL over the block `b`: how many places
+ */
+export const changedBlocksSql = (blocks: string, used = '0'): string => `, changed_blocks as materialized (
+    select b.campaign_id, b.n from campaign_blocks b where (b.campaign_id, b.n) in (${blocks})
     order by b.campaign_id, b.n for no key update
   ), marked_blocks as (
-    update campaign_blocks b set recount = true, claim_epoch = greatest(b.claim_epoch, 1)
+    update campaign_blocks b set recount = true, claim_epoch = greatest(b.claim_epoch, 1),
+      reserved = greatest(0, b.reserved - (${used}))
     from changed_blocks c where b.campaign_id = c.campaign_id and b.n = c.n
   )`;
 
@@ -75,7 +85,7 @@ export interface CanceledPage {
 const CANCELED = `jsonb_build_object('code', 'canceled', 'message', 'the campaign was canceled')`;
 
 /** SQL: whether an intent covers the message `m`. */
-const isIntendedSql = `exists (select 1 from handovers h where m.id = any(h.message_ids))`;
+export const isIntendedSql = `exists (select 1 from handovers h where m.id = any(h.message_ids))`;
 
 const cancelRetriesSql = `
   with page as materialized (
@@ -96,7 +106,12 @@ const cancelRetriesSql = `
 
 const cancelBlocksSql = `
   with blocks as materialized (
-    select n, first_id, last_id from campaign_blocks where campaign_id = $1 and closed_at is null order by n limit $2
+    select n, first_id, last_id from campaign_blocks b
+    where campaign_id = $1 and closed_at is null and exists (
+      select 1 from messages m
+      where m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id and m.status in ('queued', 'held')
+        and not ${isIntendedSql})
+    order by n limit $2
   ), locked as materialized (
     select m.id from messages m join blocks b on m.id between b.first_id and b.last_id
     where m.campaign_id = $1 and m.status in ('queued', 'held') and not ${isIntendedSql}

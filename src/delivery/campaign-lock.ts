@@ -13,7 +13,7 @@ export async function lockCampaignForChange(trx: Queryable, campaignId: number):
 }
 
 /**
- * SQL: the campaigns of messages that are about to be sent (`id, name, status, phase`), as they are once the transaction
+ * SQL: the campaigns of messages that are about to be sent (`id, name, status, phase, version_ids`), as they are once the transaction
  * has the shared side of the lock. It keeps the lock to its end.
  * @param ids SQL: an array of campaign ids
  */

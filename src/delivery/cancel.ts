@@ -1,7 +1,8 @@
 import type { Queryable } from '../platform/db/queryable.ts';
+import { isIntendedSql, markForRecountSql } from './campaign-blocks.ts';
 import { leaveQueueSql } from './effects.ts';
 import { limits } from './limits/authority.ts';
-import { openStatuses, statusList } from './message.ts';
+import { openStatuses, type SkipCode, statusList } from './message.ts';
 
 const free = 'array(select message_id from free)';
 
@@ -39,6 +40,42 @@ export async function cancelMessages(
     name: 'cancel_messages',
     text: cancelSql,
     values: [ids, Math.min(...ids), Math.max(...ids), reason],
+  });
+  return rows.map(({ id }) => id);
+}
+
+const skipped = 'array(select id from locked)';
+
+const skipSql = `
+  with locked as materialized (
+    select m.id from messages m
+    where m.id = any($1) and m.id between $2 and $3 and m.campaign_id is not null and m.status in ('queued', 'held')
+      and not ${isIntendedSql}
+    order by m.id for no key update
+  ), updated as (
+    update messages m set status = 'skipped', hold = null, updated_at = now(),
+      failure = jsonb_build_object('code', $4::text, 'message', $5::text)
+    from locked l where m.id = l.id and m.id between $2 and $3
+    returning m.id, m.campaign_id
+  )${leaveQueueSql(skipped, skipped, limits)}${markForRecountSql('select campaign_id, id from updated')}
+  select id from updated`;
+
+/**
+ * Skips recipients of campaigns who wait for their first attempt or for a retry. Those that an intent covers are left
+ * alone.
+ * @param trx holds the locks of their campaigns, see `lockCampaignForChange`
+ * @returns those that are skipped
+ */
+export async function skipRecipients(
+  trx: Queryable,
+  ids: readonly number[],
+  failure: { code: SkipCode; message: string },
+): Promise<number[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await trx.query<{ id: number }>({
+    name: 'skip_recipients',
+    text: skipSql,
+    values: [ids, Math.min(...ids), Math.max(...ids), failure.code, failure.message],
   });
   return rows.map(({ id }) => id);
 }

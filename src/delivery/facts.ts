@@ -6,12 +6,13 @@ import {
   type QueuedWork,
   toEventRow,
 } from '../platform/events/publish.ts';
+import { markForRecountSql } from './campaign-blocks.ts';
 import { CONTACT_COUNTS, contactCtes, setContactSql } from './contact-effects.ts';
 import { type CountedOutcomes, countOutcomesSql, leaveQueueSql } from './effects.ts';
 import { emailEventsOf } from './events.ts';
 import { applyFacts, type FactChange, type ReportedMessage } from './fact-changes.ts';
 import { limits } from './limits/authority.ts';
-import type { Bounce, FailureCode } from './message.ts';
+import { type Bounce, type FailureCode, messageClasses } from './message.ts';
 import { suppressionCtes } from './suppressions.ts';
 
 /** Where a report about a message came from. */
@@ -94,8 +95,9 @@ const contactSql = contactCtes({ sentNow: 'sent_now', failedNow: 'coalesce(faile
 /**
  * SQL: everything that follows from changes of locked messages. `$1` are the changes, `$2` the events to store.
  * @param forContacts whether recipients may be contacts
+ * @param forCampaigns whether there may be messages of campaigns
  */
-const changeSql = (publication: Publication, forContacts: boolean): string => `
+const changeSql = (publication: Publication, forContacts: boolean, forCampaigns = false): string => `
   with input as (
     select * from json_to_recordset($1) as i (
       "messageId" bigint, status text, attempt smallint, provider text, "providerMessageId" text, "sentAt" timestamptz,
@@ -121,7 +123,13 @@ const changeSql = (publication: Publication, forContacts: boolean): string => `
       "messageId" bigint, attempt smallint, type text, "occurredAt" timestamptz, provider text, response text,
       failure jsonb, bounce jsonb)
     on conflict do nothing
-  )${suppressionCtes(addressReportsSql)}${forContacts ? contactSql : ''}${countOutcomesSql(
+  )${
+    forCampaigns
+      ? markForRecountSql(
+          'select campaign_id, id from updated where campaign_id is not null and (sent_now or failed_now)',
+        )
+      : ''
+  }${suppressionCtes(addressReportsSql)}${forContacts ? contactSql : ''}${countOutcomesSql(
     forContacts ? { ...counted, after: CONTACT_COUNTS } : counted,
   )}, new_events as materialized (
     select gen_random_uuid() as id, e.*
@@ -131,15 +139,17 @@ const changeSql = (publication: Publication, forContacts: boolean): string => `
   select ${publication.counts} as counts`;
 
 /** The statement is long, so that building it for each batch would take longer than most batches. */
-const statements = new WeakMap<Publication, Record<'forContacts' | 'forOthers', pg.QueryConfig>>();
+type StatementName = 'forCampaigns' | 'forContacts' | 'forOthers';
+const statements = new WeakMap<Publication, Record<StatementName, pg.QueryConfig>>();
 
-function changeStatement(publication: Publication, forContacts: boolean): pg.QueryConfig {
+function changeStatement(publication: Publication, name: StatementName): pg.QueryConfig {
   const known = statements.get(publication) ?? {
+    forCampaigns: { name: 'record_facts_of_campaigns', text: changeSql(publication, true, true) },
     forContacts: { name: 'record_facts_of_contacts', text: changeSql(publication, true) },
     forOthers: { name: 'record_facts', text: changeSql(publication, false) },
   };
   statements.set(publication, known);
-  return known[forContacts ? 'forContacts' : 'forOthers'];
+  return known[name];
 }
 
 type LockedMessage = Omit<ReportedMessage, 'earlier'>;
@@ -250,6 +260,11 @@ function inputRows(changes: readonly FactChange[]) {
 /** A message that was not recorded as sent yet has no contact yet. */
 const mayConcernContact = ({ message, sentNow }: FactChange) => message.contactId !== null || sentNow;
 
+function statementFor(changed: readonly FactChange[]): StatementName {
+  if (changed.some(({ message }) => message.class === messageClasses.campaign)) return 'forCampaigns';
+  return changed.some(mayConcernContact) ? 'forContacts' : 'forOthers';
+}
+
 async function writeChanges(
   client: Queryable,
   changes: readonly FactChange[],
@@ -261,7 +276,7 @@ async function writeChanges(
   const settled = changed.filter((change) => change.settled);
   const idsOf = (those: readonly FactChange[]) => those.map(({ message }) => message.messageId);
   const { rows } = await client.query<{ counts: number[] }>({
-    ...changeStatement(publication, changed.some(mayConcernContact)),
+    ...changeStatement(publication, statementFor(changed)),
     values: [
       JSON.stringify(inputRows(changed)),
       JSON.stringify(stored),

@@ -99,12 +99,13 @@ async function openNextRange(client: pg.PoolClient, asOf: Date): Promise<boolean
   return opened;
 }
 
-/** Whether messages of the ranges are queued, or covered by an open intent. */
+/** Whether messages of the ranges are queued, lie in an open block of a campaign, or are covered by an open intent. */
 async function isQueued(client: Queryable, { first, end }: RangeSpan): Promise<boolean> {
   const { rows } = await client.query<{ queued: boolean }>(
     `select exists (select 1 from send_queue where message_id >= $1 and message_id < $2)
        or exists (select 1 from handovers h cross join unnest(h.message_ids) as i (id)
-                  where i.id >= $1 and i.id < $2) as queued`,
+                  where i.id >= $1 and i.id < $2)
+       or exists (select 1 from campaign_blocks where closed_at is null and last_id >= $1 and first_id < $2) as queued`,
     [first * RANGE_IDS, end * RANGE_IDS],
   );
   return rows[0]?.queued ?? true;

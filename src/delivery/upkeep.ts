@@ -30,7 +30,8 @@ export const deliveryUpkeep: Upkeep = {
   processWork: [
     {
       ownedSql: (id) =>
-        `(exists (select 1 from send_queue where owner = ${id}) or exists (select 1 from handovers where owner = ${id}))`,
+        `(exists (select 1 from send_queue where owner = ${id}) or exists (select 1 from handovers where owner = ${id})
+          or exists (select 1 from campaign_blocks where owner = ${id}))`,
       recover: recoverDeadSender,
       wakes: 'send',
     },

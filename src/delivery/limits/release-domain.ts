@@ -1,4 +1,5 @@
-import { backlogName } from '../backlog.ts';
+import { backlogName, BLOCKS_CLASS } from '../backlog.ts';
+import { domainUnverified } from './domain-unverified.ts';
 import { type MessageClass, messageClasses } from '../message.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
@@ -15,9 +16,34 @@ const waitingSql = `
     select 1 from messages m
     where m.id = q.message_id and m.status = 'held' and m.hold ->> 'reason' = 'domain_unverified')`;
 
+/** Makes the blocks of campaigns due that wait for the domain. @returns the names of their backlogs */
+async function releaseBlocks(
+  db: Queryable,
+  { accountId, domainId }: { accountId: number; domainId: number },
+): Promise<string[]> {
+  const { rows } = await db.query<{ providerId: number }>({
+    name: 'release_domain_blocks',
+    text: `
+    with held as materialized (
+      select campaign_id, n from campaign_blocks
+      where account_id = $1 and domain_id = $2 and hold_reason = '${domainUnverified.name}' and owner is null
+        and closed_at is null
+      order by campaign_id, n for update
+    ), released as (
+      update campaign_blocks b set due_at = now(), hold_reason = null
+      from held h where b.campaign_id = h.campaign_id and b.n = h.n returning b.provider_id
+    )
+    select distinct provider_id as "providerId" from released`,
+    values: [accountId, domainId],
+  });
+  return rows.map(({ providerId }) =>
+    backlogName({ channel: 'email', class: BLOCKS_CLASS, accountId, providerId }),
+  );
+}
+
 /** What one page of a release did. */
 export interface DomainRelease {
-  /** Messages that are due now. 0: none is left, except locked ones: see {@link waitsForDomain}. */
+  /** Messages, and backlogs with blocks, that are due now. 0: none is left, except locked ones: see {@link waitsForDomain}. */
   released: number;
   /** The names of their backlogs, to wake senders with. */
   backlogs: string[];
@@ -53,9 +79,10 @@ export async function releaseDomainPage(
     select class, provider_id as "providerId", count(*)::int as count from released group by class, provider_id`,
     values: [accountId, domainId, Object.values(messageClasses)],
   });
+  const blocks = await releaseBlocks(db, { accountId, domainId });
   return {
-    released: rows.reduce((sum, { count }) => sum + count, 0),
-    backlogs: rows.map((row) => backlogName({ channel: 'email', accountId, ...row })),
+    released: rows.reduce((sum, { count }) => sum + count, blocks.length),
+    backlogs: [...rows.map((row) => backlogName({ channel: 'email', accountId, ...row })), ...blocks],
   };
 }
 

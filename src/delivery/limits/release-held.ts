@@ -33,7 +33,16 @@ export const endReleaseCtes = (accountId: string): string => `${lockCte(accountI
  * the limits allow.
  * @param accountId SQL: the id of the account
  */
-export const releaseCtes = (accountId: string): string => `${lockCte(accountId)}, release as (
+export const releaseCtes = (
+  accountId: string,
+): string => `${lockCte(accountId)}, held_blocks as materialized (
+    select campaign_id, n from campaign_blocks
+    where account_id = ${accountId} and hold_reason is not null and owner is null and closed_at is null
+    order by campaign_id, n for update
+  ), released_blocks as (
+    update campaign_blocks b set due_at = now(), hold_reason = null
+    from held_blocks h where b.campaign_id = h.campaign_id and b.n = h.n
+  ), release as (
     update held_backlogs h set recheck_at = now(), release_count = null, released_until = null
     from held_backlog l where h.account_id = ${accountId} and h.channel = l.channel and h.class = l.class
       and h.provider_id = l.provider_id

@@ -21,7 +21,9 @@ async function readUse(db: Queryable, id: number): Promise<ProviderUse> {
        (select count(*)::int from accounts
         where $1 = any(email_provider_ids) or $1 = any(sms_provider_ids)) as accounts,
        (select count(*)::int from (
-          select from send_queue where provider_id = $1 limit ${MAX_COUNTED}) q) as messages`,
+          select from send_queue where provider_id = $1 limit ${MAX_COUNTED}) q)
+         + (select coalesce(sum(size), 0)::int from campaign_blocks
+            where provider_id = $1 and closed_at is null) as messages`,
     [id],
   );
   return rows[0] as ProviderUse;

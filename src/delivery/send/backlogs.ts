@@ -1,5 +1,5 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { type Backlog, backlogName, parseBacklogName, shareName } from '../backlog.ts';
+import { type Backlog, backlogName, BLOCKS_CLASS, parseBacklogName, shareName } from '../backlog.ts';
 
 /** Shortest time between two walks. Wake-ups name new work, so a walk finds only what they have missed. */
 const WALK_INTERVAL_MS = 500;
@@ -36,7 +36,10 @@ interface LaterBacklog extends Backlog {
   dueAt: number;
 }
 
-/** @returns every backlog with unclaimed messages; finds them by jumping through the index from one to the next */
+/**
+ * @returns every backlog with unclaimed messages, found by jumping through the index from one to the next, and those with
+ *   unclaimed blocks of active campaigns, each by its first block
+ */
 async function walk(client: Queryable): Promise<(Backlog & { waitMs: number })[]> {
   const { rows } = await client.query<Backlog & { waitMs: number }>({
     name: 'find_backlogs',
@@ -52,8 +55,16 @@ async function walk(client: Queryable): Promise<(Backlog & { waitMs: number })[]
         order by channel, class, account_id, provider_id, due_at limit 1) next
     )
     select channel, class, account_id as "accountId", provider_id as "providerId",
-      (extract(epoch from due_at - now()) * 1000)::float8 as "waitMs"
-    from backlog`,
+      -- Retries of a paused campaign are due at infinity.
+      (extract(epoch from least(due_at, now() + interval '1 hour') - now()) * 1000)::float8 as "waitMs"
+    from (
+      select * from backlog
+      union all
+      select b.channel, ${BLOCKS_CLASS}, b.account_id, b.provider_id, min(b.due_at)
+      from campaigns c cross join lateral (
+        select channel, account_id, provider_id, due_at from campaign_blocks
+        where campaign_id = c.id and owner is null and closed_at is null order by campaign_id, due_at, n limit 1) b
+      where c.status = 'active' and c.phase in ('snapshot', 'sending') group by 1, 3, 4) found`,
   });
   return rows;
 }

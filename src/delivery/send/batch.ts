@@ -1,6 +1,6 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type Refusal, verdictSql } from '../limits/authority.ts';
-import type { Channel } from '../message.ts';
+import type { Channel, SkipCode } from '../message.ts';
 import type { ClaimId } from './claim.ts';
 import type { MessageTracking } from './tracked-links.ts';
 
@@ -12,8 +12,8 @@ export interface BatchMessage {
   epoch: number;
   /** The outcome of an earlier attempt is not known: the message may have arrived. */
   uncertain: boolean;
-  /** `send`, or the limit that refuses the message. */
-  verdict: 'send' | Refusal;
+  /** `send`, or what refuses the message: a limit, or what concerns campaigns only. */
+  verdict: 'send' | Refusal | CampaignRefusal;
   accountId: number;
   brandId: number;
   /** Whether the account has contacts, so that the recipient may be one. */
@@ -44,6 +44,10 @@ export interface BatchMessage {
   /** Of a campaign's message; null: the message belongs to none. */
   campaign: CampaignPart | null;
 }
+
+/** Why a campaign's message is not sent besides the limits: the campaign is not active, or the contact must be skipped. */
+export type CampaignRefusal =
+  'campaign_stopped' | Extract<SkipCode, 'unsubscribed' | 'contact_deleted' | 'no_address'>;
 
 /** What a campaign's message has besides. */
 export interface CampaignPart {

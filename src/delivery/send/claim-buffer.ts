@@ -1,3 +1,4 @@
+import { BLOCKS_CLASS } from '../backlog.ts';
 import type { Claim } from './claim.ts';
 import { createPace, MAX_BATCH, type Pace } from './pace.ts';
 import { isHeavyClaim, Turns } from './turns.ts';
@@ -62,6 +63,19 @@ export function partOf(budget: ByteBudget, limit: number = MAX_BYTES_IN_HAND / 2
   };
 }
 
+/** The largest part of the workers that take batches of campaigns. The others are free for all other messages. */
+const CAMPAIGN_SHARE = 0.7;
+/** Messages of a claimed block: as many as four full buffers have, within these bounds. */
+const MIN_BLOCK = 100;
+const MAX_BLOCK = 1_000;
+/** Accounts of whose blocks a buffer may have claims at once. */
+const MAX_BLOCK_ACCOUNTS = 16;
+
+/** How many of the workers of a provider take batches of campaigns: one at least. */
+export function campaignWorkers(workers: number): number {
+  return Math.max(1, Math.floor(workers * CAMPAIGN_SHARE));
+}
+
 /** If claims have waited so long for any worker to be free, they may be sent sooner by another sender. */
 const STALL_MS = 2_000;
 
@@ -78,6 +92,15 @@ export interface ClaimBuffer {
    * others: without this, they would wait until it is half empty. 0 if it is empty or twice as full as it should be.
    */
   wantedOfOthers(): number;
+  /**
+   * How many messages of a block to claim; 0: no block is wanted. Blocks are counted apart, so that they never keep other
+   * messages out. Those of an account of which the buffer has no block are wanted sooner.
+   */
+  wantedOfBlock(accountId: number): number;
+  /** Whether blocks of any account are wanted. */
+  wantsBlocks(): boolean;
+  /** Whether it has no claims. */
+  isEmpty(): boolean;
   /** Whether it has claims of this backlog. */
   has(backlog: { class: number; accountId: number }): boolean;
   add(claims: readonly Claim[]): void;
@@ -89,9 +112,10 @@ export interface ClaimBuffer {
    * Waits for claims and takes a batch: at most 50 claims, 250 ms of measured work and 8 MiB. Workers that wait share
    * the claims, if each share is at least 50 ms of work. Heavy claims make batches of their own; at most two of these
    * are taken and not yet composed, so that the other workers serve the other claims.
+   * @param campaigns whether a batch of a campaign may be taken; see {@link campaignWorkers}
    * @returns null once the buffer is closed
    */
-  take(): Promise<Claim[] | null>;
+  take(campaigns?: boolean): Promise<Claim[] | null>;
   /** Reports that nothing of a batch remains to be composed: another heavy batch may be taken. */
   composed(batch: readonly Claim[]): void;
   /** Ends a batch, whatever its outcome: its contents are no longer in memory. */
@@ -101,9 +125,18 @@ export interface ClaimBuffer {
    * Until a worker is free again, the buffer wants no claims, and those in it should be given back.
    */
   isStalled(): boolean;
+  /** The same for the workers that take batches of campaigns: blocks in the buffer should be given back. */
+  areBlocksStalled(): boolean;
   /** Takes out all claims. */
   drain(): Claim[];
+  /** Takes out the claims of blocks. */
+  drainBlocks(): Claim[];
   close(): void;
+}
+
+interface WaitingWorker {
+  campaigns: boolean;
+  resolve: (batch: Claim[] | null) => void;
 }
 
 const bytesOf = (claims: readonly Claim[]) => claims.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -123,6 +156,36 @@ function createHeavyBatches(workers: number, onEnd: () => void) {
   };
 }
 
+/** Watches when workers took batches last. A worker that waits is free: then claims wait for room, or there are none. */
+function createStallWatch(waiting: readonly WaitingWorker[], now: () => number) {
+  let tookAt = now();
+  let tookForCampaignsAt = now();
+  return {
+    took(campaigns: boolean) {
+      tookAt = now();
+      if (campaigns) tookForCampaignsAt = tookAt;
+    },
+    isStalled: () => waiting.length === 0 && now() - tookAt >= STALL_MS,
+    areBlocksStalled: () =>
+      !waiting.some(({ campaigns }) => campaigns) && now() - tookForCampaignsAt >= STALL_MS,
+  };
+}
+
+/** Which blocks a buffer wants. */
+function createBlockWants(turns: Turns, pace: Pace, areStalled: () => boolean) {
+  const wantsBlocks = () => !areStalled() && turns.ofBlocks * 2 < pace.ahead();
+  return {
+    wantsBlocks,
+    wantedOfBlock(accountId: number) {
+      const further =
+        !areStalled() &&
+        turns.accountsOf(BLOCKS_CLASS) < MAX_BLOCK_ACCOUNTS &&
+        !turns.has({ class: BLOCKS_CLASS, accountId });
+      return wantsBlocks() || further ? Math.min(MAX_BLOCK, Math.max(MIN_BLOCK, 4 * pace.ahead())) : 0;
+    },
+  };
+}
+
 /** @param share of all claims that a worker should take */
 const boundsOf = (pace: Pace, share: number) => ({
   messages: Math.min(pace.batchSize(), Math.max(pace.minShare(), share)),
@@ -132,7 +195,7 @@ const boundsOf = (pace: Pace, share: number) => ({
 
 /** How many claims count as waiting. Heavy ones, which wait for threads, never keep other accounts out. */
 const waitingIn = (turns: Turns, ahead: number) =>
-  turns.length - turns.heavy + Math.min(turns.heavy, Math.ceil(ahead / 2));
+  turns.length - turns.ofBlocks - turns.heavy + Math.min(turns.heavy, Math.ceil(ahead / 2));
 
 /** @param ahead claims of a full buffer */
 const wantedNow = (length: number, ahead: number) => (length * 2 < ahead ? ahead - length : 0);
@@ -153,35 +216,40 @@ export function createClaimBuffer(
   const pace = createPace(workers);
   const turns = new Turns();
   const heavy = createHeavyBatches(workers, serve);
-  const waiting: ((batch: Claim[] | null) => void)[] = [];
+  const waiting: WaitingWorker[] = [];
+  const stalls = createStallWatch(waiting, now);
+  const blocks = createBlockWants(turns, pace, stalls.areBlocksStalled);
   let closed = false;
-  let tookAt = now();
 
   /** An equal share for each of `takers`, unless that is too little to be worth a batch. */
-  function cutBatch(takers: number): Claim[] {
+  function cutBatch(takers: number, campaigns: boolean): Claim[] {
     const bounds = boundsOf(pace, Math.ceil(turns.length / takers));
-    const batch = turns.cut({ ...bounds, hasRoom: budget.hasRoom, heavy: heavy.hasRoom() });
+    const batch = turns.cut({ ...bounds, hasRoom: budget.hasRoom, heavy: heavy.hasRoom(), campaigns });
     budget.take(bytesOf(batch));
-    if (batch.length > 0) tookAt = now();
+    if (batch.length > 0) stalls.took(campaigns);
     heavy.begin(batch);
     return batch;
   }
 
   function serve(): void {
-    while (waiting.length > 0 && turns.length > 0) {
-      const batch = cutBatch(waiting.length);
-      if (batch.length === 0) return;
-      waiting.shift()?.(batch);
+    for (let index = 0; index < waiting.length && turns.length > 0;) {
+      const worker = waiting[index] as WaitingWorker;
+      const batch = cutBatch(waiting.length, worker.campaigns);
+      if (batch.length === 0) index += 1;
+      else {
+        waiting.splice(index, 1);
+        worker.resolve(batch);
+      }
     }
   }
 
-  // A worker that waits is free: then claims wait for room, or there are none.
-  const isStalled = () => waiting.length === 0 && now() - tookAt >= STALL_MS;
-
+  const { isStalled } = stalls;
   const unlisten = budget.onRoom(serve);
   return {
     wanted: () => (isStalled() ? 0 : wantedNow(waitingIn(turns, pace.ahead()), pace.ahead())),
     wantedOfOthers: () => (isStalled() ? 0 : wantedOfOthersNow(waitingIn(turns, pace.ahead()), pace.ahead())),
+    ...blocks,
+    isEmpty: () => turns.length === 0,
     has: (backlog) => turns.has(backlog),
     add(claims) {
       turns.add(claims);
@@ -189,25 +257,27 @@ export function createClaimBuffer(
     },
     measure: (messages, ms) => pace.measure(messages, ms),
     isSlow: () => pace.batchSize() <= MAX_BATCH / 2,
-    async take() {
+    async take(campaigns = true) {
       if (closed) return null;
       if (turns.length > 0) {
-        const batch = cutBatch(Math.max(1, Math.min(waiting.length + 1, workers)));
+        const batch = cutBatch(Math.max(1, Math.min(waiting.length + 1, workers)), campaigns);
         if (batch.length > 0) return batch;
       }
-      return new Promise((resolve) => waiting.push(resolve));
+      return new Promise((resolve) => waiting.push({ campaigns, resolve }));
     },
     isStalled,
+    areBlocksStalled: stalls.areBlocksStalled,
     composed: heavy.end,
     finish(batch) {
       heavy.end(batch);
       budget.giveBack(bytesOf(batch));
     },
     drain: () => turns.drain(),
+    drainBlocks: () => turns.drainBlocks(),
     close() {
       closed = true;
       unlisten();
-      for (const resolve of waiting.splice(0)) resolve(null);
+      for (const { resolve } of waiting.splice(0)) resolve(null);
     },
   };
 }

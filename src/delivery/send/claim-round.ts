@@ -1,5 +1,7 @@
 import type pg from 'pg';
-import type { Backlog } from '../backlog.ts';
+import { type Backlog, BLOCKS_CLASS } from '../backlog.ts';
+import type { ClaimBuffer } from './claim-buffer.ts';
+import { claimBlock } from './claim-blocks.ts';
 import type { LimitSettings } from '../limits/authority.ts';
 import { type Backlogs, createBacklogs, type DueBacklog } from './backlogs.ts';
 import { type Claim, claimBacklogs } from './claim.ts';
@@ -9,6 +11,8 @@ import { createServiceOrder, type ServiceOrder } from './service-order.ts';
 const MIN_QUANTUM = 50;
 /** Maximum number of backlogs that one transaction claims from. */
 const MAX_GROUP = 16;
+
+const isOfQueue = ({ class: priority }: Backlog) => priority !== BLOCKS_CLASS;
 
 export interface ClaimRound {
   claimed: number;
@@ -67,7 +71,7 @@ export function createClaimRound(
     let holding = false;
     for (const [share, count] of wanted) {
       const test = isTested(share);
-      const known = [...backlogs.due(share)].filter((backlog) => !skips(backlog));
+      const known = [...backlogs.due(share)].filter((backlog) => isOfQueue(backlog) && !skips(backlog));
       const due = test ? order.forTest(known) : order.forRound(known);
       const equal = test ? count : Math.floor(count / Math.max(1, due.length));
       const quantum = Math.max(MIN_QUANTUM, equal);
@@ -89,5 +93,50 @@ export function createClaimRound(
       });
     }
     return { claimed, nextDueMs: holding ? 0 : backlogs.nextLookMs() };
+  };
+}
+
+/** The part of a share that claims blocks. */
+export interface BlockTaker {
+  name: string;
+  buffer: Pick<ClaimBuffer, 'wantedOfBlock'>;
+}
+
+/**
+ * Claims blocks of campaigns, for each share from the account that was served longest ago. Of an account that has no
+ * block in the buffer, one is claimed although the buffer has enough of others.
+ * @returns a function that makes one round. It returns the number of messages, and whether blocks were held or closed
+ *   instead, so that more may be due
+ */
+export function createBlockRound(
+  pool: pg.Pool,
+  settings: LimitSettings,
+  backlogs: Backlogs,
+  order: ServiceOrder,
+) {
+  return async function claimBlocks(
+    owner: number,
+    shares: readonly BlockTaker[],
+    onClaims: (share: string, claims: Claim[]) => void,
+  ): Promise<{ claimed: number; more: boolean }> {
+    await backlogs.refresh();
+    let claimed = 0;
+    let more = false;
+    for (const { name, buffer } of shares) {
+      const due = order.forRound([...backlogs.due(name)].filter((backlog) => !isOfQueue(backlog)));
+      for (const backlog of due) {
+        const messages = buffer.wantedOfBlock(backlog.accountId);
+        if (messages === 0) continue;
+        const { accountId, channel, providerId } = backlog;
+        const request = { accountId, channel, providerId, owner, messages };
+        const { lookedAt, claims } = await claimBlock(pool, request, settings);
+        order.served(backlog.name);
+        if (lookedAt === 0) backlogs.emptied(backlog);
+        more ||= lookedAt > 0 && claims.length === 0;
+        claimed += claims.length;
+        if (claims.length > 0) onClaims(name, claims);
+      }
+    }
+    return { claimed, more };
   };
 }

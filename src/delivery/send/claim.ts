@@ -11,6 +11,7 @@ import {
   takeCtes,
 } from '../limits/claim-decision.ts';
 import { type Backlog, DEFAULT_PROVIDER } from '../backlog.ts';
+import type { BlockClaim } from './blocks.ts';
 
 /** Identifies a claim: the same message claimed again has a higher epoch. */
 export interface ClaimId {
@@ -20,7 +21,10 @@ export interface ClaimId {
 
 export interface Claim extends ClaimId {
   accountId: number;
+  /** As in {@link Backlog}. */
   class: number;
+  /** The message has no queue row: it lies in this block of a campaign, whose epoch is that of the claim. */
+  block?: BlockClaim;
   /** Bytes of the message's content. */
   bytes: number;
   /** How long the content may take to compose, see `content-weight.ts`. */
@@ -43,7 +47,7 @@ export interface ClaimRequest extends Omit<Backlog, 'providerId'> {
  * First key of the advisory lock that claims of one account wait for. What remains of a quota is read under it; the
  * account's row is not locked, because other statements need it.
  */
-const ACCOUNT_LOCK = 1_129_468_234;
+export const ACCOUNT_LOCK = 1_129_468_234;
 
 /** How soon to look again at a message that has to be held while another transaction changes it. */
 const BUSY_RECHECK = `interval '5 seconds'`;

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { blocksOfSql, changedBlocksSql } from '../campaign-blocks.ts';
 import { captureCtes, furtherCtes } from '../limits/authority.ts';
 import { messageClasses, openStatuses, statusList } from '../message.ts';
 
@@ -11,7 +12,7 @@ const { transactional } = messageClasses;
  * flow messages are not. If the provider sends reports, they wait for one first. The intent's provider is recorded,
  * because only reports of a message's providers are believed.
  *
- * Only messages whose queue rows the process still owns are changed. The others of its intents were given back before
+ * Only messages whose queue rows or blocks the process still owns are changed. The others of its intents were given back before
  * they were handed over, because the reply to the intent's commit was lost; another sender may be sending them now.
  *
  * The process may still be alive and recording outcomes. So messages are locked before intents, in the order in which
@@ -25,20 +26,26 @@ export async function recoverDeadSender(client: Queryable, processId: number): P
   );
   await client.query(
     `with ended_intents as (
-       delete from handovers where owner = $1 returning provider, message_ids, attempts, report_seconds
+       delete from handovers where owner = $1
+       returning provider, message_ids, attempts, report_seconds, campaign_id, block_n, block_epoch
      ), intents as (
-       select i.message_id, i.attempt, e.provider, e.report_seconds from ended_intents e
-       cross join unnest(e.message_ids, e.attempts) as i (message_id, attempt)
-     ), owned as (
+       select i.message_id, i.attempt, e.provider, e.report_seconds, e.campaign_id, e.block_n, e.block_epoch
+       from ended_intents e cross join unnest(e.message_ids, e.attempts) as i (message_id, attempt)
+     ), queued as (
        select message_id from send_queue
-       where owner = $1 and message_id = any(array(select message_id from intents))
+       where owner = $1 and message_id = any(array(select message_id from intents where block_n is null))
        order by message_id for update
+     ), owned as (
+       select message_id from queued
+       union all
+       select i.message_id from intents i join campaign_blocks b
+         on b.campaign_id = i.campaign_id and b.n = i.block_n and b.claim_epoch = i.block_epoch and b.owner = $1
      ), marked as (
        update messages m set status = 'unknown', hold = null, updated_at = now(),
          attempt_count = greatest(m.attempt_count, i.attempt), provider = coalesce(i.provider, m.provider)
        from intents i join owned using (message_id)
        where m.id = i.message_id and m.status in (${statusList(openStatuses)})
-       returning m.id, m.class, m.provider, i.attempt, i.report_seconds
+       returning m.id, m.class, m.provider, m.campaign_id, i.attempt, i.report_seconds, i.block_n
      ), events as (
        insert into message_events (message_id, attempt, type, data)
        select id, attempt, 'unknown', jsonb_build_object(
@@ -47,7 +54,11 @@ export async function recoverDeadSender(client: Queryable, processId: number): P
      ), removed as (
        delete from send_queue
        where owner = $1 and message_id = any(array(select id from marked where class <> ${transactional})) returning *
-     )${furtherCtes(captureCtes('removed'))}
+     )${furtherCtes(captureCtes('removed'))}${changedBlocksSql(
+       `select campaign_id, block_n from marked where block_n is not null
+         union all ${blocksOfSql('select campaign_id, id from marked where campaign_id is not null and block_n is null')}`,
+       'select count(*)::int from marked k where k.campaign_id = b.campaign_id and k.block_n = b.n',
+     )}
      -- Without a wait, due_at stays: messages that were stranded go before later ones.
      update send_queue q set owner = null, attempt_count = m.attempt,
        due_at = case when m.report_seconds > 0 then now() + make_interval(secs => m.report_seconds) else q.due_at end
@@ -61,6 +72,19 @@ export async function recoverDeadSender(client: Queryable, processId: number): P
        select message_id from send_queue where owner = $1 order by message_id for update
      )
      update send_queue set owner = null where message_id = any(array(select message_id from claims))`,
+    [processId],
+  );
+  await freeBlocks(client, processId);
+}
+
+/** Frees blocks, the rest of which may be claimed again. Their epochs fence the former owner, which may still be alive. */
+async function freeBlocks(client: Queryable, processId: number): Promise<void> {
+  await client.query(
+    `with blocks as (
+       select campaign_id, n from campaign_blocks where owner = $1 order by campaign_id, n for update
+     )
+     update campaign_blocks b set owner = null, claim_epoch = b.claim_epoch + 1
+     from blocks where b.campaign_id = blocks.campaign_id and b.n = blocks.n`,
     [processId],
   );
 }

@@ -1,7 +1,14 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Waker } from '../../platform/db/wake.ts';
-import { type Backlog, backlogName, DEFAULT_PROVIDER, type QueueShare, shareName } from '../backlog.ts';
+import {
+  type Backlog,
+  backlogName,
+  BLOCKS_CLASS,
+  DEFAULT_PROVIDER,
+  type QueueShare,
+  shareName,
+} from '../backlog.ts';
 import type { Backlogs } from './backlogs.ts';
 import type { ProviderShare } from './provider-share.ts';
 import {
@@ -15,6 +22,7 @@ import {
   recordOutage,
   rerouteBacklog,
 } from './reroute.ts';
+import { holdUnavailableBlocks, rerouteBlocks } from './reroute-blocks.ts';
 import type { Shares } from './shares.ts';
 
 /** A provider whose breaker has been open for so long has an outage: messages go to further providers. */
@@ -61,6 +69,10 @@ function createHolding({ pool, log }: Pick<FailOverDeps, 'pool' | 'log'>) {
     const name = shareName(share);
     let count = 0;
     for (const backlog of backlogs) {
+      if (backlog.class === BLOCKS_CLASS) {
+        count += await holdUnavailableBlocks(pool, backlog);
+        continue;
+      }
       for (let full = true; full;) {
         const page = await holdUnavailable(pool, backlog);
         count += page;
@@ -81,6 +93,9 @@ function absentOf(shares: Shares, ageMs: number): UnusableShare[] {
       missing ? [{ channel, providerId, provider, ageMs }] : [],
     );
 }
+
+const rerouteOne = (pool: pg.Pool, backlog: Backlog) =>
+  (backlog.class === BLOCKS_CLASS ? rerouteBlocks : rerouteBacklog)(pool, backlog);
 
 export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailOverDeps): FailOver {
   const holdAll = createHolding({ pool, log });
@@ -106,11 +121,11 @@ export function createFailOver({ pool, waker, log, outageMs = OUTAGE_MS }: FailO
   async function moveAll(backlogs: Iterable<Backlog>): Promise<void> {
     for (const backlog of [...backlogs]) {
       for (;;) {
-        const page = await rerouteBacklog(pool, backlog);
+        const page = await rerouteOne(pool, backlog);
         if (page.moved > 0 && page.providerId !== null) {
           waker.wake('send', [backlogName({ ...backlog, providerId: page.providerId })]);
         }
-        if (!isFullPage(page)) break;
+        if (backlog.class === BLOCKS_CLASS || !isFullPage(page)) break;
       }
     }
   }

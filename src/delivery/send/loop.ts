@@ -18,11 +18,12 @@ import { shareName } from '../backlog.ts';
 import { messageClasses } from '../message.ts';
 import { dropUnknownIntents } from './batch.ts';
 import { type Backlogs, createBacklogs } from './backlogs.ts';
-import { createClaimRound } from './claim-round.ts';
+import { ClaimedBlocks } from './blocks.ts';
+import { createBlockRound, createClaimRound } from './claim-round.ts';
 import { type Claim, releaseClaims } from './claim.ts';
 import type { ProviderChannel } from './hand-over.ts';
 import { type FollowProviders, noNamedProviders } from './named-shares.ts';
-import { createIntents } from './provider-share.ts';
+import { createIntents, type ProviderShare } from './provider-share.ts';
 import { type BatchRecord, createBatchRecording, type RecordBatches } from './record.ts';
 import { startReleasing } from './releasing.ts';
 import { createServiceOrder } from './service-order.ts';
@@ -72,6 +73,8 @@ class SendQueue implements QueueAdapter<Claim> {
   readonly #shares: Shares;
   readonly #backlogs: Backlogs;
   readonly #claimRound: ReturnType<typeof createClaimRound>;
+  readonly #blockRound: ReturnType<typeof createBlockRound>;
+  readonly #blocks: ClaimedBlocks;
   readonly #recordBatches: RecordBatches;
   readonly #recorder: Recorder<PendingRecord>;
   readonly #intents = createIntents();
@@ -85,6 +88,8 @@ class SendQueue implements QueueAdapter<Claim> {
     const order = createServiceOrder();
     this.#backlogs = createBacklogs(pool);
     this.#claimRound = createClaimRound(pool, deps.limits, this.#backlogs, order);
+    this.#blockRound = createBlockRound(pool, deps.limits, this.#backlogs, order);
+    this.#blocks = new ClaimedBlocks(pool, log);
     this.#recordBatches = createBatchRecording(deps);
     this.#recorder = createRecorder({
       noun: 'outcomes',
@@ -99,7 +104,19 @@ class SendQueue implements QueueAdapter<Claim> {
     this.loop = createQueueLoop(this, deps);
     const record = (batch: BatchRecord) => this.#record(batch);
     this.#shares = new Shares(
-      { pool, process, limits: deps.limits, loop: this.loop, order, intents: this.#intents, record, log },
+      {
+        ...{
+          pool,
+          process,
+          limits: deps.limits,
+          loop: this.loop,
+          order,
+          intents: this.#intents,
+          record,
+          log,
+        },
+        blocks: this.#blocks,
+      },
       deps.channels,
     );
   }
@@ -131,7 +148,7 @@ class SendQueue implements QueueAdapter<Claim> {
     const startedAt = performance.now();
     const waitMs = this.#othersAt - startedAt;
     const shares = this.#shares.all();
-    for (const { buffer } of shares) if (buffer.isStalled()) void this.loop.giveBack(buffer.drain());
+    this.#giveBackStalled(shares);
     const working = shares.filter(({ breaker }) => breaker.waitMs() === 0);
     const full = working.filter(({ buffer }) => buffer.wanted() === 0 && buffer.wantedOfOthers() > 0);
     const wanted = new Map<string, number>();
@@ -139,20 +156,45 @@ class SendQueue implements QueueAdapter<Claim> {
       const count = buffer.wanted() || (waitMs <= 0 ? buffer.wantedOfOthers() : 0);
       if (count > 0) wanted.set(name, count);
     }
-    if (wanted.size === 0) return full.length > 0 ? { claimed: 0, nextLookMs: waitMs } : null;
-    const { claimed, nextDueMs } = await this.#claimRound(
+    if (wanted.size === 0) {
+      const blocks = await this.#claimBlocks(owner, working);
+      if (blocks.claimed > 0 || blocks.more) return { claimed: blocks.claimed, nextLookMs: 0 };
+      return full.length > 0 ? { claimed: 0, nextLookMs: waitMs } : null;
+    }
+    const round = await this.#claimRound(
       owner,
       wanted,
       this.#onClaims,
       (backlog) => full.some(({ name, buffer }) => name === shareName(backlog) && buffer.has(backlog)),
       (tested) => working.some(({ name, breaker }) => name === tested && breaker.report().state !== 'closed'),
     );
+    const blocks = await this.#claimBlocks(owner, working);
+    const claimed = round.claimed + blocks.claimed;
+    const nextDueMs = blocks.more ? 0 : round.nextDueMs;
     if (full.length === 0) return { claimed, nextLookMs: nextDueMs };
     const endedAt = performance.now();
     if (waitMs <= 0) {
       this.#othersAt = endedAt + Math.max(OTHERS_MS, (endedAt - startedAt) * OTHERS_PAUSE_SHARE);
     }
     return { claimed, nextLookMs: Math.min(nextDueMs ?? Infinity, this.#othersAt - endedAt) };
+  }
+
+  #giveBackStalled(shares: readonly ProviderShare[]): void {
+    for (const { buffer } of shares) {
+      if (buffer.isStalled()) void this.loop.giveBack(buffer.drain());
+      else if (buffer.areBlocksStalled()) void this.loop.giveBack(buffer.drainBlocks());
+    }
+  }
+
+  /** Claims blocks. While a provider is tested, only if nothing else waits for it. */
+  #claimBlocks(owner: number, working: readonly ProviderShare[]) {
+    const shares = working.filter(
+      ({ breaker, buffer }) => breaker.report().state === 'closed' || buffer.isEmpty(),
+    );
+    return this.#blockRound(owner, shares, (share, claims) => {
+      this.#blocks.add(owner, claims);
+      this.#onClaims(share, claims);
+    });
   }
 
   readonly #onClaims = (share: string, claims: Claim[]): void => {
@@ -166,8 +208,14 @@ class SendQueue implements QueueAdapter<Claim> {
     return this.#shares.all().flatMap(({ buffer }) => buffer.drain());
   }
 
-  release(owner: number, claims: readonly Claim[]): Promise<void> {
-    return releaseClaims(this.#deps.pool, owner, claims);
+  async release(owner: number, claims: readonly Claim[]): Promise<void> {
+    this.#blocks.settle(claims);
+    await releaseClaims(
+      this.#deps.pool,
+      owner,
+      claims.filter(({ block }) => !block),
+    );
+    await this.#blocks.finish();
   }
 
   async listOwned(owner: number): Promise<Claim[]> {
@@ -178,8 +226,9 @@ class SendQueue implements QueueAdapter<Claim> {
     return rows;
   }
 
-  sweep(owner: number): Promise<void> {
-    return dropUnknownIntents(this.#deps.pool, owner, this.#intents.live());
+  async sweep(owner: number): Promise<void> {
+    await dropUnknownIntents(this.#deps.pool, owner, this.#intents.live());
+    await this.#blocks.sweep(owner);
   }
 
   /** Counts at most 100,000 rows: enough for an operator, cheap for the database. */

@@ -1,15 +1,16 @@
 import { clipText } from '../bounces.ts';
-import { type Refusal, refusalRule } from '../limits/authority.ts';
+import { refusalRule } from '../limits/authority.ts';
 import {
   type Bounce,
   type FailureCode,
   MESSAGE_LIFETIME_HOURS,
   messageClasses,
   type MessageStatus,
+  type SkipCode,
 } from '../message.ts';
 import type { EmailEventSource } from '../events.ts';
 import type { HandOverOutcome } from '../providers/port.ts';
-import type { BatchMessage } from './batch.ts';
+import type { BatchMessage, CampaignRefusal } from './batch.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -37,9 +38,12 @@ export interface OutcomeRecord {
   /** null: the message stays as it is. */
   status: MessageStatus | null;
   events: MessageEventType[];
-  /** `release` gives the claim back and leaves the queue row as it was. */
-  queue: 'delete' | 'retry' | 'release';
-  /** Until the next attempt, for `retry`. */
+  /**
+   * `release` gives the claim back and leaves the queue row as it was. `postpone` does so for a time, and counts no
+   * attempt. `enqueue` makes a queue row for a message that lies in a block of a campaign.
+   */
+  queue: 'delete' | 'retry' | 'release' | 'postpone' | 'enqueue';
+  /** Until the next attempt, for `retry`, `postpone` and `enqueue`. */
   delaySeconds: number;
   provider: string | null;
   providerMessageId: string | null;
@@ -52,6 +56,12 @@ export interface OutcomeRecord {
   giveBack: boolean;
   /** The recipient may be a contact of the brand. */
   hasContacts: boolean;
+  /** The version that the message was rendered from; null: it has contents of its own, or is not known. */
+  versionId: number | null;
+  /** With `enqueue`: bytes of its content. */
+  bytes?: number;
+  /** With `enqueue`: how often a connection was lost with the message. Then no attempt is counted. */
+  losses?: number;
 }
 
 const HOUR_MS = HOUR * 1_000;
@@ -74,6 +84,7 @@ function emptyRecord(message: BatchMessage, provider: string | null): OutcomeRec
     suppress: false,
     giveBack: false,
     hasContacts: message.hasContacts,
+    versionId: message.class === messageClasses.transactional ? null : message.contentVersionId,
   };
 }
 
@@ -214,9 +225,63 @@ export function outcomeRecords(
   return [...refused, ...recorded];
 }
 
+const isSkip = (refusal: BatchMessage['verdict']): refusal is Exclude<CampaignRefusal, 'campaign_stopped'> =>
+  refusal === 'unsubscribed' || refusal === 'contact_deleted' || refusal === 'no_address';
+
+const skipTexts: Record<SkipCode, string> = {
+  unsubscribed: 'the contact has unsubscribed',
+  suppressed: 'the address is suppressed',
+  contact_deleted: 'the contact was deleted',
+  no_address: 'the contact has no address',
+  duplicate_address: 'another recipient of the campaign has the address',
+  frequency_cap: 'the contact has received enough messages',
+};
+
+function skipped(message: BatchMessage, record: OutcomeRecord, code: SkipCode): OutcomeRecord {
+  if (message.uncertain) return endedUnknown(record, code, skipTexts[code]);
+  const failure = { code, message: skipTexts[code] };
+  return { ...record, status: 'skipped', failure, giveBack: true };
+}
+
+/** How soon to look again at a retry of a campaign that is paused. */
+const STOPPED_SECONDS = 300;
+
+/**
+ * Changes what is recorded about first attempts at recipients of a block, who have no queue row. Those who are tried
+ * again get one. Who has lost a connection gets one, too, to be handed over alone; all others that were not tried go back
+ * to the block.
+ * @param outcomes of the messages `leaving`, in their order
+ * @param bytes of the content of each message
+ */
+export function recordsOfBlock(
+  records: readonly OutcomeRecord[],
+  leaving: readonly BatchMessage[],
+  outcomes: readonly HandOverOutcome[],
+  bytes = 0,
+): OutcomeRecord[] {
+  const lost = new Set(
+    leaving.flatMap(({ messageId }, n) => (outcomes[n]?.kind === 'lost' ? messageId : [])),
+  );
+  return records.map((record) => {
+    if (record.queue === 'retry') return { ...record, queue: 'enqueue', bytes };
+    // The rest of the block waits for the campaign.
+    if (record.queue === 'postpone') return { ...record, queue: 'release' };
+    if (lost.has(record.messageId)) return { ...record, queue: 'enqueue', delaySeconds: 0, losses: 1, bytes };
+    return record;
+  });
+}
+
 /** Returns what to record about a message that a limit refused before hand-over. */
-export function refusalRecord(message: BatchMessage, refusal: Refusal): OutcomeRecord {
+export function refusalRecord(
+  message: BatchMessage,
+  refusal: Exclude<BatchMessage['verdict'], 'send'>,
+): OutcomeRecord {
   const record = emptyRecord(message, null);
+  if (refusal === 'campaign_stopped') return { ...record, queue: 'postpone', delaySeconds: STOPPED_SECONDS };
+  if (isSkip(refusal)) return skipped(message, record, refusal);
+  if (refusal === 'suppressed' && message.class !== messageClasses.transactional) {
+    return skipped(message, record, refusal);
+  }
   const rule = refusalRule(refusal);
   switch (rule.effect) {
     case 'drop':

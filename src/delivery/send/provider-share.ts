@@ -5,14 +5,17 @@ import type { LiveProcess } from '../../platform/processes/process.ts';
 import type { QueueHandle } from '../../platform/queue/loop.ts';
 import { backlogName, shareName } from '../backlog.ts';
 import type { LimitSettings } from '../limits/authority.ts';
+import { messageClasses } from '../message.ts';
 import type { HandOverOutcome } from '../providers/port.ts';
-import { type BatchMessage, intendBatch } from './batch.ts';
+import { type BatchMessage, type BatchRequest, intendBatch } from './batch.ts';
+import type { ClaimedBlocks } from './blocks.ts';
+import { intendBlock, intendRetries } from './campaign-batch.ts';
 import { type Breaker, createBreaker, hasVerdict, judgeProvider } from './breaker.ts';
-import { type ByteBudget, type ClaimBuffer, createClaimBuffer } from './claim-buffer.ts';
+import { type ByteBudget, campaignWorkers, type ClaimBuffer, createClaimBuffer } from './claim-buffer.ts';
 import type { Claim } from './claim.ts';
 import type { ProviderChannel } from './hand-over.ts';
 import { chargeLosses, countLosses, endedConnection, isSuspect } from './losses.ts';
-import { outcomeRecords } from './outcomes.ts';
+import { outcomeRecords, recordsOfBlock } from './outcomes.ts';
 import { MAX_BATCH } from './pace.ts';
 import type { BatchRecord } from './record.ts';
 import type { ServiceOrder } from './service-order.ts';
@@ -28,6 +31,7 @@ export interface ShareDeps {
   loop: QueueHandle<Claim>;
   order: ServiceOrder;
   intents: Intents;
+  blocks: ClaimedBlocks;
   /** Resolves when the batch's outcomes are committed, however long the database is unavailable. */
   record(batch: BatchRecord): Promise<void>;
   log: Logger;
@@ -52,6 +56,13 @@ export function createIntents(): Intents {
     end: (seq) => void seqs.delete(seq),
     live: () => [...seqs],
   };
+}
+
+/** Checks a batch and writes its intent. All of its claims are of one block, or retries of campaigns, or neither. */
+function intend(pool: pg.Pool, request: BatchRequest, [first]: readonly Claim[]): Promise<BatchMessage[]> {
+  if (first?.block) return intendBlock(pool, request, first.block);
+  if (first?.class === messageClasses.campaign) return intendRetries(pool, request);
+  return intendBatch(pool, request);
 }
 
 /** A batch whose outcomes are known. */
@@ -81,7 +92,9 @@ export class ProviderShare {
   }
 
   start(): void {
-    this.#workers = Array.from({ length: this.channel.concurrency }, () => this.#work());
+    const { concurrency } = this.channel;
+    const forCampaigns = campaignWorkers(concurrency);
+    this.#workers = Array.from({ length: concurrency }, (_, n) => this.#work(n < forCampaigns));
   }
 
   /** Resolves when the batches that are handed over now are recorded. The claims in the buffer must have been drained. */
@@ -93,19 +106,22 @@ export class ProviderShare {
   /**
    * Hands over one batch after another. With a slow provider it does not wait for the record of a batch, so that the
    * connection is busy, but has at most two batches, of 50 messages together, whose intents are open.
+   * @param campaigns whether it takes batches of campaigns
    */
-  async #work(): Promise<void> {
+  async #work(campaigns: boolean): Promise<void> {
     const { buffer } = this;
-    const { loop } = this.#deps;
+    const { loop, blocks } = this.#deps;
     let recording = { messages: 0, done: Promise.resolve() };
-    for (let claims = await this.#take(); claims !== null; claims = await this.#take()) {
+    const take = () => this.#take(campaigns);
+    for (let claims = await take(); claims !== null; claims = await take()) {
       const batch = claims;
-      if (buffer.wanted() > 0) loop.wake();
+      if (buffer.wanted() > 0 || (batch[0]?.block && buffer.wantsBlocks())) loop.wake();
       if (recording.messages + batch.length > MAX_BATCH) await recording.done;
       const { recorded } = await this.#sendOrGiveBack(batch);
       const done = recorded.finally(() => {
         buffer.finish(batch);
         loop.forget(batch);
+        blocks.settle(batch);
       });
       await recording.done;
       recording = { messages: batch.length, done };
@@ -114,10 +130,10 @@ export class ProviderShare {
     await recording.done;
   }
 
-  #take(): Promise<Claim[] | null> {
+  #take(campaigns: boolean): Promise<Claim[] | null> {
     const { buffer } = this;
-    const stalled = buffer.isStalled();
-    const batch = buffer.take();
+    const stalled = buffer.isStalled() || buffer.areBlocksStalled();
+    const batch = buffer.take(campaigns);
     // The buffer gave its claims back, and wants some again now that a worker is free.
     if (stalled) this.#deps.loop.wake();
     return batch;
@@ -148,14 +164,20 @@ export class ProviderShare {
     try {
       const plusAddresses = limits.suppress_plus_addresses === 1;
       const request = { owner, seq, provider, reportSeconds, claims, plusAddresses };
-      const messages = await intendBatch(pool, request);
+      const block = claims[0]?.block;
+      const messages = await intend(pool, request, claims);
       const leaving = messages.filter((message) => message.verdict === 'send');
       const outcomes = leaving.length > 0 ? await this.#handOver(claims, leaving) : [];
-      await countLosses(pool, owner, leaving, outcomes).catch((error: unknown) =>
-        log.warn({ err: error, provider }, 'lost connections not counted'),
-      );
+      if (!block) {
+        await countLosses(pool, owner, leaving, outcomes).catch((error: unknown) =>
+          log.warn({ err: error, provider }, 'lost connections not counted'),
+        );
+      }
       const records = outcomeRecords(provider, messages, outcomes, reportSeconds, repeatable);
-      const recorded = records.length > 0 ? record({ owner, seq, outcomes: records }) : Promise.resolve();
+      const batch = block
+        ? { owner, seq, block, outcomes: recordsOfBlock(records, leaving, outcomes, claims[0]?.bytes) }
+        : { owner, seq, outcomes: records };
+      const recorded = records.length > 0 ? record(batch) : Promise.resolve();
       loop.countHandled(leaving.length);
       return { recorded: recorded.finally(() => intents.end(seq)) };
     } catch (error) {

@@ -11,8 +11,10 @@ import { CONTACT_COUNTS, contactCtes, setContactSql } from '../contact-effects.t
 import { type CountedOutcomes, countOutcomesSql, leaveQueueSql } from '../effects.ts';
 import { emailEvents, emailEventsOf } from '../events.ts';
 import { limits, type Limits } from '../limits/authority.ts';
-import { messageStatuses, statesBefore, statusList } from '../message.ts';
+import { messageClasses, messageStatuses, statesBefore, statusList } from '../message.ts';
+import { blocksOfSql, changedBlocksSql } from '../campaign-blocks.ts';
 import { suppressionCtes } from '../suppressions.ts';
+import type { BlockClaim } from './blocks.ts';
 import type { OutcomeRecord } from './outcomes.ts';
 
 /** A batch with the outcomes of all its messages. */
@@ -21,6 +23,8 @@ export interface BatchRecord {
   /** The intent to end; null if none was written. */
   seq: number | null;
   outcomes: OutcomeRecord[];
+  /** The messages lie in this block of a campaign and have no queue rows. */
+  block?: BlockClaim;
 }
 
 /**
@@ -72,23 +76,62 @@ const counted: CountedOutcomes = {
 const contactSql = contactCtes({ sentNow: sentSql, failedNow: `status in ('bounced', 'failed')` });
 
 /**
+ * SQL: queue rows of campaign messages that are tried again. They take over the place that their block has reserved.
+ * Their lifetime begins with the first attempt.
+ */
+const enqueuedSql = `, enqueued as (
+    insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, attempt_count, connection_losses,
+      domain_id, provider_id, content_bytes, campaign_id, reserved_bucket)
+    select i."messageId", b.account_id, b.channel, ${messageClasses.campaign}, now() + make_interval(secs => i."delaySeconds"),
+      now(), i.attempt - case when i.losses > 0 then 1 else 0 end, coalesce(i.losses, 0), b.domain_id, b.provider_id,
+      coalesce(i.bytes, 0), b.campaign_id, b.reserved_bucket
+    from input i join campaign_blocks b on b.campaign_id = i."campaignId" and b.n = i.block
+    where i.queue = 'enqueue'
+    on conflict (message_id) do nothing
+  )`;
+
+/**
+ * SQL: the blocks in which messages have changed are counted again. $7 are the blocks of the batches, with the places that
+ * their messages have used, or that went to queue rows. If the intent is gone, they were taken before.
+ */
+const blocksSql = `, batches as materialized (
+    select * from json_to_recordset($7) as b (owner bigint, seq bigint, "campaignId" bigint, n int, used int)
+  )${changedBlocksSql(
+    `${blocksOfSql(`
+        select campaign_id, id from updated
+        where campaign_id is not null and id not in (select "messageId" from input where block is not null)`)}
+      union all select "campaignId", n from batches`,
+    `select coalesce(sum(t.used), 0)::int from batches t join intents e on e.owner = t.owner and e.seq = t.seq
+      where t."campaignId" = b.campaign_id and t.n = b.n`,
+  )}`;
+
+/**
  * SQL: everything that follows from outcomes, in one statement and so in one transaction. Outcomes are facts keyed by
  * message and attempt: they are recorded whichever process owns the queue row by now, and recording them twice changes
  * nothing. Queue rows are looked up by their keys, as in a claim.
  * @param forContacts whether recipients may be contacts
+ * @param forCampaigns whether there may be messages of campaigns; then recipients may be contacts, too
  */
-const recordSql = (publication: Publication, table: Limits, forContacts: boolean): string => `
+const recordSql = (
+  publication: Publication,
+  table: Limits,
+  forContacts: boolean,
+  forCampaigns = false,
+): string => `
   with input as (
     select * from json_to_recordset($1) as i (
       "messageId" bigint, attempt smallint, epoch int, status text, events text[], queue text, "delaySeconds" int,
       provider text, "providerMessageId" text, response text, failure jsonb, bounce jsonb,
-      suppress boolean, "accountId" bigint, "addressKey" text, channel text, owner bigint, published json)
+      suppress boolean, "accountId" bigint, "addressKey" text, channel text, owner bigint, published json${
+        forCampaigns ? ', "campaignId" bigint, block int, losses smallint, bytes int, "versionId" bigint' : ''
+      })
   ), intents as (
     delete from handovers h using unnest($2::bigint[], $3::bigint[]) as e (owner, seq)
-    where h.owner = e.owner and h.seq = e.seq
+    where h.owner = e.owner and h.seq = e.seq ${forCampaigns ? 'returning h.owner, h.seq' : ''}
   )${leaveQueueSql('$4', '$5', table)}, requeued as (
     update send_queue q set owner = null,
-      due_at = case i.queue when 'retry' then now() + make_interval(secs => i."delaySeconds") else q.due_at end,
+      due_at = case when i.queue in ('retry', 'postpone') then now() + make_interval(secs => i."delaySeconds")
+        else q.due_at end,
       attempt_count = case i.queue when 'retry' then greatest(q.attempt_count, i.attempt) else q.attempt_count end
     from input i
     where i.queue <> 'delete' and q.message_id = any($6) and q.message_id = i."messageId"
@@ -106,14 +149,14 @@ const recordSql = (publication: Publication, table: Limits, forContacts: boolean
       response = case when i.status in ('sent', 'delivered') and m.sent_attempt is null then i.response
         else m.response end,
       failure = i.failure, bounce = coalesce(i.bounce, m.bounce), hold = null, updated_at = now()
-      ${forContacts ? setContactSql : ''}
+      ${forContacts ? setContactSql : ''}${forCampaigns ? ', content_version_id = coalesce(i."versionId", m.content_version_id)' : ''}
     from input i
     where m.id = i."messageId" and case i.status
         ${guardSql} end
       and (m.sent_at is null or i.status = 'delivered')
     returning m.*, i.published
   ), events as (${messageEventsSql}
-  )${suppressionCtes(addressReportsSql)}${forContacts ? contactSql : ''}${countOutcomesSql(
+  )${forCampaigns ? enqueuedSql + blocksSql : ''}${suppressionCtes(addressReportsSql)}${forContacts ? contactSql : ''}${countOutcomesSql(
     forContacts ? { ...counted, after: CONTACT_COUNTS } : counted,
   )}, new_events as materialized (
     select gen_random_uuid() as id, e.*
@@ -123,7 +166,7 @@ const recordSql = (publication: Publication, table: Limits, forContacts: boolean
   select ${publication.counts} as counts`;
 
 /** One row of the statement's input. Absent fields are read as null: most are, and each would be parsed many times. */
-function inputRow(outcome: OutcomeRecord, owner: number) {
+function inputRow(outcome: OutcomeRecord, owner: number, block: BlockClaim | undefined) {
   const {
     message,
     providerMessageId,
@@ -132,6 +175,7 @@ function inputRow(outcome: OutcomeRecord, owner: number) {
     suppress,
     giveBack: _,
     hasContacts: __,
+    versionId,
     ...rest
   } = outcome;
   const { accountId, channel } = message;
@@ -141,6 +185,8 @@ function inputRow(outcome: OutcomeRecord, owner: number) {
     ...(providerMessageId === null ? {} : { providerMessageId }),
     ...(failure ? { failure } : {}),
     ...(bounce ? { bounce } : {}),
+    ...(block ? { campaignId: block.campaignId, block: block.n } : {}),
+    ...(versionId === null ? {} : { versionId }),
     ...(suppress ? { suppress, accountId, channel, addressKey: recipientKey(channel, message.to) } : {}),
   };
 }
@@ -151,8 +197,29 @@ function idsOf(outcomes: readonly OutcomeRecord[], matches: (outcome: OutcomeRec
 
 /** The statement's texts, made once. */
 interface RecordStatements {
+  forCampaigns: string;
   forContacts: string;
   forOthers: string;
+}
+
+function statementFor(
+  { forCampaigns, forContacts, forOthers }: RecordStatements,
+  outcomes: readonly OutcomeRecord[],
+  ofCampaigns: boolean,
+) {
+  if (ofCampaigns) return { name: 'record_outcomes_of_campaigns', text: forCampaigns };
+  return outcomes.some(({ hasContacts }) => hasContacts)
+    ? { name: 'record_outcomes_of_contacts', text: forContacts }
+    : { name: 'record_outcomes', text: forOthers };
+}
+
+/** A batch of a block in the statement's input. Those that were sent have used their places; retries take theirs along. */
+function blockRow({ owner, seq, block, outcomes }: BatchRecord) {
+  if (!block) return [];
+  const used = outcomes.filter(
+    ({ queue, giveBack }) => queue === 'enqueue' || (queue === 'delete' && !giveBack),
+  );
+  return [{ owner, seq, campaignId: block.campaignId, n: block.n, used: used.length }];
 }
 
 /** @returns the value of the publication's `counts` */
@@ -165,27 +232,28 @@ async function recordBatches(
   const intents = batches.filter((batch) => batch.seq !== null);
   // All statements lock messages in this order: two senders may know outcomes of the same messages.
   const owned = batches
-    .flatMap(({ owner, outcomes }) => outcomes.map((outcome) => ({ owner, outcome })))
+    .flatMap(({ owner, outcomes, block }) => outcomes.map((outcome) => ({ owner, outcome, block })))
     .sort((one, other) => one.outcome.messageId - other.outcome.messageId);
   let published = 0;
-  const input = owned.map(({ owner, outcome }) => {
+  const input = owned.map(({ owner, outcome, block }) => {
     const events = emailEventsOf(outcome, occurredAt).map((event) => toEventRow(event, published++));
     return events.length === 0
-      ? inputRow(outcome, owner)
-      : { ...inputRow(outcome, owner), published: events };
+      ? inputRow(outcome, owner, block)
+      : { ...inputRow(outcome, owner, block), published: events };
   });
   const outcomes = owned.map(({ outcome }) => outcome);
+  const queued = owned.flatMap(({ outcome, block }) => (block ? [] : [outcome]));
+  const forCampaigns = outcomes.some(({ message }) => message.class === messageClasses.campaign);
   const { rows } = await client.query<{ counts: number[] }>({
-    ...(outcomes.some(({ hasContacts }) => hasContacts)
-      ? { name: 'record_outcomes_of_contacts', text: statements.forContacts }
-      : { name: 'record_outcomes', text: statements.forOthers }),
+    ...statementFor(statements, outcomes, forCampaigns),
     values: [
       JSON.stringify(input),
       intents.map((batch) => batch.owner),
       intents.map((batch) => batch.seq),
-      idsOf(outcomes, ({ queue }) => queue === 'delete'),
-      idsOf(outcomes, ({ giveBack }) => giveBack),
-      idsOf(outcomes, ({ queue }) => queue !== 'delete'),
+      idsOf(queued, ({ queue }) => queue === 'delete'),
+      idsOf(queued, ({ giveBack }) => giveBack),
+      idsOf(queued, ({ queue }) => queue !== 'delete'),
+      ...(forCampaigns ? [JSON.stringify(batches.flatMap(blockRow))] : []),
     ],
   });
   return rows[0]?.counts ?? [];
@@ -209,6 +277,7 @@ export function createBatchRecording(
 ): RecordBatches {
   const { publication } = events;
   const statements = {
+    forCampaigns: recordSql(publication, table, true, true),
     forContacts: recordSql(publication, table, true),
     forOthers: recordSql(publication, table, false),
   };

@@ -10,6 +10,27 @@ const PAGE = 1_000;
 /** Kinds whose providers recognize a message that they have already. */
 const repeatableKinds = providerKinds.filter(({ repeatable }) => repeatable).map(({ name }) => name);
 
+/**
+ * SQL: `target`, the first provider of the order of the account $3 that works, for the channel $1; it differs from $4. And
+ * `removed`: whether the provider $4 was removed; then it is the provider of the settings if the account has no order.
+ */
+export const targetCtes = `
+    removed as (
+      select $4::bigint <> 0 and not exists (
+        select from providers where id = $4 and removed_at is null) as yes
+    ), target as (
+      select coalesce((
+        select t.id from accounts a
+        cross join lateral unnest(
+          case $1 when 'email' then a.email_provider_ids else a.sms_provider_ids end) with ordinality as t (id, n)
+        where a.id = $3 and t.id <> $4
+          and (t.id = 0 or exists (
+            select from providers p where p.id = t.id and p.channel = $1 and p.removed_at is null))
+          and not exists (select from provider_outages o where o.channel = $1 and o.provider_id = t.id)
+        order by t.n limit 1
+      ), case when yes then 0 end) as id from removed
+    )`;
+
 /** What one page did. */
 export interface Rerouted {
   moved: number;
@@ -35,22 +56,8 @@ export async function rerouteBacklog(
   const { rows } = await db.query<Rerouted>({
     name: 'reroute_backlog',
     text: `
-    with removed as (
-      select $4::bigint <> 0 and not exists (
-        select from providers where id = $4 and removed_at is null) as yes
-    ), keyed as (
+    with ${targetCtes}, keyed as (
       select exists (select from providers where id = $4 and kind = any($5)) as yes
-    ), target as (
-      select coalesce((
-        select t.id from accounts a
-        cross join lateral unnest(
-          case $1 when 'email' then a.email_provider_ids else a.sms_provider_ids end) with ordinality as t (id, n)
-        where a.id = $3 and t.id <> $4
-          and (t.id = 0 or exists (
-            select from providers p where p.id = t.id and p.channel = $1 and p.removed_at is null))
-          and not exists (select from provider_outages o where o.channel = $1 and o.provider_id = t.id)
-        order by t.n limit 1
-      ), case when yes then 0 end) as id from removed
     ), page as (
       select message_id from send_queue q
       where owner is null and channel = $1 and class = $2 and account_id = $3 and provider_id = $4

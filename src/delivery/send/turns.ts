@@ -1,4 +1,6 @@
+import { BLOCKS_CLASS } from '../backlog.ts';
 import { MAX_WEIGHT_AT_ONCE } from '../content-weight.ts';
+import { messageClasses } from '../message.ts';
 import type { Claim } from './claim.ts';
 
 /** The weight of a heavy batch: about 0.3 s of a thread at worst. A heavier message makes a batch of its own. */
@@ -20,6 +22,8 @@ export interface BatchBounds {
   hasRoom: (bytes: number) => boolean;
   /** Whether a heavy batch may be cut. */
   heavy: boolean;
+  /** Whether a batch of a campaign may be cut. */
+  campaigns: boolean;
 }
 
 /**
@@ -35,6 +39,12 @@ interface ClassQueue {
 function keyOf(claim: Claim): number {
   return isHeavyClaim(claim) ? -claim.accountId : claim.accountId;
 }
+
+const isOfCampaign = ({ class: priority }: { class: number }) => priority >= messageClasses.campaign;
+
+/** Whether one intent may cover both: all messages of one block, retries of campaigns, or other messages. */
+const shareIntent = (one: Claim, other: Claim) =>
+  one.block === other.block && isOfCampaign(one) === isOfCampaign(other);
 
 /** A batch that is being put together. Either all of its claims are heavy or none. */
 class Batch {
@@ -53,8 +63,10 @@ class Batch {
   }
 
   /** A message that may have ended a connection is handed over alone, so that no other message suffers again. */
-  suits({ bytes, losses }: Claim): boolean {
-    return this.claims.length === 0 || (losses === 0 && this.#bytes + bytes <= this.#bounds.bytes);
+  suits(claim: Claim): boolean {
+    const [first] = this.claims;
+    if (!first) return true;
+    return claim.losses === 0 && shareIntent(first, claim) && this.#bytes + claim.bytes <= this.#bounds.bytes;
   }
 
   /** Whether the claim may be in this batch, as far as weight matters. */
@@ -75,10 +87,14 @@ class Batch {
     this.#weight += claim.weight;
   }
 
-  /** Adds the first claims of an account, at most those of one turn. @returns how many */
+  /**
+   * Adds the first claims of an account, at most those of one turn. A batch of a block is one turn.
+   * @returns how many
+   */
   addTurn(queue: Claim[]): number {
+    const turn = queue[0]?.block ? this.#bounds.messages : this.#bounds.turn;
     let taken = 0;
-    for (let next = queue[0]; next && taken < this.#bounds.turn && !this.full; next = queue[0]) {
+    for (let next = queue[0]; next && taken < turn && !this.full; next = queue[0]) {
       if (!this.suits(next) || !this.takesWeight(next) || !this.hasRoomFor(next)) break;
       this.add(next);
       queue.shift();
@@ -93,6 +109,7 @@ export class Turns {
   #classes: ClassQueue[] = [];
   #length = 0;
   #heavy = 0;
+  #ofBlocks = 0;
 
   get length(): number {
     return this.#length;
@@ -101,6 +118,16 @@ export class Turns {
   /** How many of the claims are heavy. */
   get heavy(): number {
     return this.#heavy;
+  }
+
+  /** How many of the claims are messages of blocks. */
+  get ofBlocks(): number {
+    return this.#ofBlocks;
+  }
+
+  /** How many accounts have claims of this class. */
+  accountsOf(wanted: number): number {
+    return this.#classes.find(({ class: priority }) => priority === wanted)?.accounts.size ?? 0;
   }
 
   /** Whether claims of the account wait in this class. */
@@ -120,17 +147,31 @@ export class Turns {
     }
     this.#length += claims.length;
     this.#heavy += claims.filter(isHeavyClaim).length;
+    this.#ofBlocks += claims.filter(({ block }) => block).length;
   }
 
   /** Takes out the next batch. It is empty if nothing waits, or if there is no room for what waits. */
   cut(bounds: BatchBounds): Claim[] {
     const batch = new Batch(bounds);
-    for (const { accounts } of this.#classes) {
-      if (!this.#cutFrom(accounts, batch)) break;
+    for (const queue of this.#classes) {
+      if (isOfCampaign(queue) && !bounds.campaigns) break;
+      if (!this.#cutFrom(queue.accounts, batch)) break;
     }
     this.#length -= batch.claims.length;
     this.#heavy -= batch.claims.filter(isHeavyClaim).length;
+    if (batch.claims[0]?.block) this.#ofBlocks -= batch.claims.length;
     return batch.claims;
+  }
+
+  /** Takes out all claims of messages of blocks. */
+  drainBlocks(): Claim[] {
+    const blocks = this.#classes.find(({ class: priority }) => priority === BLOCKS_CLASS);
+    if (!blocks) return [];
+    this.#classes = this.#classes.filter((each) => each !== blocks);
+    const claims = [...blocks.accounts.values()].flat();
+    this.#length -= claims.length;
+    this.#ofBlocks = 0;
+    return claims;
   }
 
   /** Takes out all claims. */
@@ -139,6 +180,7 @@ export class Turns {
     this.#classes = [];
     this.#length = 0;
     this.#heavy = 0;
+    this.#ofBlocks = 0;
     return claims;
   }
 

@@ -37,6 +37,9 @@ const RECOUNT = `
     select q.account_id, count(*) as certain, count(*) as possible from send_queue q, period
     where q.reserved_bucket >= period.since group by 1
     union all
+    select b.account_id, sum(b.reserved), sum(b.reserved) from campaign_blocks b, period
+    where b.reserved_bucket >= period.since and b.closed_at is null group by 1
+    union all
     select m.account_id, count(*) filter (where m.created_at >= period.since), count(*) from messages m, period
     where m.id >= $2 and not m.test and m.updated_at >= period.since
       and m.created_at >= period.since - interval '73 hours'

@@ -1,5 +1,6 @@
 /** Clears what messages say about a deleted contact. The messages themselves stay, for counts and reports. */
-import { cancelMessages } from '../../delivery/cancel.ts';
+import { lockCampaignForChange } from '../../delivery/campaign-lock.ts';
+import { cancelMessages, skipRecipients } from '../../delivery/cancel.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 const REASON = 'the contact was deleted';
@@ -15,11 +16,14 @@ export interface Recipient {
 interface Found {
   id: number;
   queued: boolean;
+  /** The message belongs to this campaign and has no outcome. */
+  waitsFor: number | null;
 }
 
 /** SQL: the messages of a recipient, with whether they wait in the queue. */
 const FOUND = `
-  select m.id, exists (select 1 from send_queue q where q.message_id = m.id) as queued
+  select m.id, exists (select 1 from send_queue q where q.message_id = m.id) as queued,
+    case when m.status in ('queued', 'held') then m.campaign_id end as "waitsFor"
   from messages m where m.brand_id = $1 and m.to_key = $2 and m.created_at <= $3`;
 
 async function findPage(
@@ -55,7 +59,8 @@ export async function cancelQueued(
   ]);
   await cancelMessages(
     db,
-    rows.filter(({ queued }) => queued).map(({ id }) => id),
+    // Recipients of campaigns are skipped when the contact is gone.
+    rows.filter(({ queued, waitsFor }) => queued && waitsFor === null).map(({ id }) => id),
     REASON,
   );
 }
@@ -118,6 +123,30 @@ export interface ClearedPage {
   underWay: boolean;
 }
 
+/** Skips the recipients of campaigns in a page. Their campaigns' intents are stopped meanwhile. @returns their messages */
+async function skipWaiting(trx: Queryable, page: readonly Found[]): Promise<number[]> {
+  const waiting = page.flatMap(({ id, waitsFor }) => (waitsFor === null ? [] : { id, waitsFor }));
+  const campaigns = [...new Set(waiting.map(({ waitsFor }) => waitsFor))];
+  // In the order of the locks.
+  campaigns.sort((one, other) => (one % 256) - (other % 256) || one - other);
+  for (const campaign of campaigns) await lockCampaignForChange(trx, campaign);
+  return skipRecipients(
+    trx,
+    waiting.map(({ id }) => id),
+    { code: 'contact_deleted', message: REASON },
+  );
+}
+
+/** Ends the messages of a page that wait. @returns all that may be cleared: none is on its way to a provider */
+async function endedOf(trx: Queryable, page: readonly Found[]): Promise<number[]> {
+  const ended = new Set(await skipWaiting(trx, page));
+  const waiting = page.filter(({ queued, waitsFor }) => queued && waitsFor === null).map(({ id }) => id);
+  for (const id of await cancelMessages(trx, waiting, REASON)) ended.add(id);
+  return page
+    .filter(({ id, queued, waitsFor }) => (!queued && waitsFor === null) || ended.has(id))
+    .map(({ id }) => id);
+}
+
 /**
  * Cancels or clears one page of the messages to an address.
  * @param removalId remembers them for {@link clearAgain}
@@ -135,9 +164,7 @@ export async function clearMessages(
     trx,
     page.map(({ id }) => id),
   );
-  const queued = page.filter((message) => message.queued).map(({ id }) => id);
-  const canceled = new Set(await cancelMessages(trx, queued, REASON));
-  const ids = page.filter((message) => !message.queued || canceled.has(message.id)).map(({ id }) => id);
+  const ids = await endedOf(trx, page);
   await clear(trx, ids);
   await trx.query(
     `insert into cleared_messages (removal_id, message_id) select $1, id from unnest($2::bigint[]) as u (id)

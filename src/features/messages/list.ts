@@ -35,7 +35,11 @@ interface Conditions {
 /** SQL: the messages of an account that open intents cover: at most a batch for each connection of the senders. */
 const sendingIdsSql = (accountId: string) => `m.id = any(array(
   select q.message_id from handovers h cross join unnest(h.message_ids) as i (id)
-  join send_queue q on q.message_id = i.id and q.owner = h.owner and q.account_id = ${accountId}))`;
+  join send_queue q on q.message_id = i.id and q.owner = h.owner and q.account_id = ${accountId}
+  union all
+  select unnest(h.message_ids) from handovers h join campaign_blocks b
+    on b.campaign_id = h.campaign_id and b.n = h.block_n and b.claim_epoch = h.block_epoch and b.owner = h.owner
+  where b.account_id = ${accountId}))`;
 
 export async function findByKey(
   client: Queryable,

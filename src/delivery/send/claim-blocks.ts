@@ -1,0 +1,198 @@
+import type pg from 'pg';
+import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import { type Backlog, BLOCKS_CLASS } from '../backlog.ts';
+import { furtherCtes, limits, type Limits, type LimitSettings, settingIn } from '../limits/authority.ts';
+import { decidedSql, figuresCtes, heldSql, queueColumnsSql } from '../limits/claim-decision.ts';
+import { type BlockClaim, endBlockClaim } from './blocks.ts';
+import { ACCOUNT_LOCK, type Claim } from './claim.ts';
+
+/** How many blocks are held at once if a limit holds the first. */
+const HELD_AT_ONCE = 1_000;
+/** A held block is looked at again after this if it is not known when its limit ends. */
+const HOLD_RECHECK = `interval '5 minutes'`;
+const MIN_HOLD = `interval '10 seconds'`;
+
+export interface BlocksRequest extends Omit<Backlog, 'class'> {
+  /** Id of the process, in `processes`. */
+  owner: number;
+  /** Messages at most. The rest of a larger block becomes a block of its own. */
+  messages: number;
+}
+
+interface PickedBlock {
+  campaignId: number;
+  n: number;
+  firstId: number;
+  lastId: number;
+  epoch: number;
+  reserved: number;
+  /** Bytes of the content that its messages are rendered from. */
+  bytes: number;
+  held: boolean;
+  /** How many messages the limits let go. */
+  room: number;
+}
+
+/** Columns that a limit may read of a queue row, as a block has them. */
+const blockColumns: Readonly<Record<string, string>> = {
+  message_id: 'b.first_id as message_id',
+  queued_at: 'now() as queued_at',
+};
+
+const columnSql = (name: string) => blockColumns[name] ?? `b.${name}`;
+
+/**
+ * SQL: picks the first due blocks of active campaigns of an account for one provider. The limits decide on a block as on
+ * a queue row: those that a limit holds are due again when it ends.
+ */
+const pickSql = (table: Limits): string => {
+  const rooms = table.filter(({ quota }) => quota).map(({ name }) => `(select remaining from ${name})`);
+  const columns = queueColumnsSql(table).split(', ').map(columnSql).join(', ');
+  return `
+  with alive as materialized (
+    select id from processes where id = $1 for key share
+  ), account as materialized (
+    select * from accounts where id = $2
+  )${furtherCtes(figuresCtes(settingIn('$5::jsonb'), table))}, picked as materialized (
+    select b.campaign_id, b.n, b.first_id, b.last_id, b.claim_epoch, b.reserved, b.variant, c.version_ids, ${columns}
+    from campaigns c join campaign_blocks b on b.campaign_id = c.id
+    where c.account_id = $2 and c.status = 'active' and c.phase in ('snapshot', 'sending')
+      and b.owner is null and b.closed_at is null and b.due_at <= now() and b.channel = $3 and b.provider_id = $4
+      -- The fence, as in a claim of queue rows.
+      and (select id from alive) is not null
+    order by b.due_at, b.campaign_id, b.n limit $6 for update of b skip locked
+  ), decided as materialized (
+    ${decidedSql(table)}
+  ), holds as materialized (${heldSql(table)}
+  ), held as (
+    update campaign_blocks b set hold_reason = h.hold ->> 'reason',
+      due_at = greatest(now() + ${MIN_HOLD}, coalesce((h.hold ->> 'until')::timestamptz,
+        case when h.with_backlog then now() + ${HOLD_RECHECK} else h.due end))
+    from decided d join holds h using (message_id)
+    where d.held_by is not null and b.campaign_id = d.campaign_id and b.n = d.n
+  )
+  select campaign_id as "campaignId", n, first_id as "firstId", last_id as "lastId", claim_epoch as epoch, reserved,
+    held_by is not null as held, least(${['2147483647', ...rooms].join(', ')})::int as room,
+    coalesce((select octet_length(v.html) + coalesce(octet_length(v.text), 0) from template_versions v
+      where v.id = d.version_ids[d.variant + 1]), 0)::int as bytes
+  from decided d`;
+};
+
+/**
+ * SQL: the recipients of a block who wait for their first attempt. A statement of its own: that of the pick may have
+ * begun before the last owner's records were committed.
+ */
+const OPEN = `
+  select id from messages m where m.campaign_id = $1 and m.id between $2 and $3 and m.status = 'queued'
+    and ($4 or not exists (select 1 from send_queue q where q.message_id = m.id))
+  order by id`;
+
+/** SQL: claims a block, up to a message, with places for its messages. What lies behind it becomes another block. */
+function claimSql(table: Limits): string {
+  const taking = table.flatMap((limit) => (limit.quota && limit.reservation ? [limit.reservation] : []));
+  const reserved = taking.flatMap(({ column }) =>
+    column ? [`${column.name} = case when $6::int > 0 then ${column.value} else b.${column.name} end`] : [],
+  );
+  const takes = taking.flatMap(({ take }) => take?.('generate_series(1, $6::int)', '$8::bigint') ?? []);
+  return `
+  with mine as materialized (
+    select * from campaign_blocks where campaign_id = $2 and n = $3
+  ), rest as (
+    insert into campaign_blocks (campaign_id, n, account_id, channel, provider_id, domain_id, first_id, last_id, size,
+      variant, due_at, claim_epoch, reserved_bucket, reserved)
+    select campaign_id, (select least(0, min(n)) - 1 from campaign_blocks where campaign_id = $2), account_id, channel,
+      provider_id, domain_id, $4::bigint + 1, last_id,
+      (select count(*) from messages m where m.campaign_id = $2 and m.id between $4::bigint + 1 and mine.last_id),
+      -- Its own tallies are not known, so it counts as claimed before.
+      variant, due_at, claim_epoch + 1, reserved_bucket, greatest(0, reserved - $5::int)
+    from mine where last_id > $4
+    returning size
+  )${furtherCtes(takes)}
+  update campaign_blocks b set owner = $1, claim_epoch = b.claim_epoch + 1, hold_reason = null, last_id = $4,
+    size = b.size - coalesce((select size from rest), 0), reserved = least(b.reserved, $5::int) + $6::int${reserved
+      .map((assignment) => `, ${assignment}`)
+      .join('')}
+  where b.campaign_id = $2 and b.n = $3 and b.claim_epoch = $7
+  returning b.claim_epoch as epoch`;
+}
+
+const pickText = pickSql(limits);
+const claimText = claimSql(limits);
+
+async function pick(
+  trx: Queryable,
+  { owner, accountId, channel, providerId }: BlocksRequest,
+  settings: LimitSettings,
+  count: number,
+): Promise<PickedBlock[]> {
+  const values = [owner, accountId, channel, providerId, JSON.stringify(settings), count];
+  const { rows } = await trx.query<PickedBlock>({ name: 'pick_blocks', text: pickText, values });
+  return rows;
+}
+
+async function openIds(trx: Queryable, block: PickedBlock): Promise<number[]> {
+  const { campaignId, firstId, lastId, epoch } = block;
+  const { rows } = await trx.query<{ id: number }>({
+    name: 'open_recipients',
+    text: OPEN,
+    values: [campaignId, firstId, lastId, epoch === 0],
+  });
+  return rows.map(({ id }) => id);
+}
+
+/** Claims a picked block. @returns its first messages, as many as the limits and the request let go */
+async function take(trx: Queryable, request: BlocksRequest, block: PickedBlock, ids: readonly number[]) {
+  const { campaignId, n, reserved, room, lastId, bytes } = block;
+  const { owner, accountId } = request;
+  // A block that was claimed before has its places.
+  const count = Math.min(ids.length, request.messages, reserved > 0 ? reserved : room);
+  const places = reserved > 0 ? 0 : count;
+  const until = count < ids.length ? ids[count - 1] : lastId;
+  const { rows } = await trx.query<{ epoch: number }>({
+    name: 'claim_block',
+    text: claimText,
+    values: [owner, campaignId, n, until, count, places, block.epoch, accountId],
+  });
+  const claimed: BlockClaim = { campaignId, n, epoch: rows[0]?.epoch ?? 0 };
+  return ids.slice(0, count).map((messageId): Claim => ({
+    ...{ messageId, epoch: claimed.epoch, accountId, class: BLOCKS_CLASS, bytes, weight: 0, losses: 0 },
+    block: claimed,
+  }));
+}
+
+/** What a look at the blocks of a backlog did. */
+export interface ClaimedBlock {
+  /** Blocks that were due: claimed, closed or held. 0: none is left. */
+  lookedAt: number;
+  claims: Claim[];
+}
+
+/**
+ * Claims one block of an account's campaigns for a process, and reserves places for its messages, in one transaction. If
+ * the limits let fewer messages go than it has, the rest of it waits as another block. If a limit holds the account or
+ * the sender, all due blocks are held.
+ *
+ * As with queue rows, the commit does not wait for the disk: that of the first intent writes both.
+ */
+export function claimBlock(
+  pool: pg.Pool,
+  request: BlocksRequest,
+  settings: LimitSettings,
+): Promise<ClaimedBlock> {
+  return inTransaction(pool, async (trx) => {
+    await trx.query(
+      `set local synchronous_commit = off;
+       select pg_advisory_xact_lock(${ACCOUNT_LOCK}, ${request.accountId % 2_147_483_647})`,
+    );
+    const [block] = await pick(trx, request, settings, 1);
+    if (!block) return { lookedAt: 0, claims: [] };
+    if (block.held) {
+      const held = await pick(trx, request, settings, HELD_AT_ONCE);
+      return { lookedAt: 1 + held.length, claims: [] };
+    }
+    const ids = await openIds(trx, block);
+    if (ids.length > 0) return { lookedAt: 1, claims: await take(trx, request, block, ids) };
+    await endBlockClaim(trx, null, block);
+    return { lookedAt: 1, claims: [] };
+  });
+}
