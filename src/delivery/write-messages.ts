@@ -42,6 +42,8 @@ const messageColumns = {
   subject: column<string | null>('text'),
   campaign_id: column<number | null>('bigint'),
   flow_id: column<number | null>('bigint'),
+  template_id: column<number | null>('bigint'),
+  content_version_id: column<number | null>('bigint'),
   tags: column<Record<string, string> | null>('jsonb'),
   /** Given: what the client wants. Written: how the message is tracked, as {@link TrackingDefaults} decide. */
   tracking: column<{ opens?: boolean | undefined; clicks?: boolean | undefined } | null>('jsonb'),

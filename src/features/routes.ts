@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
+import type { ContentEngine } from '../delivery/contents/content.ts';
 import type { SessionTokens } from '../platform/auth/session-token.ts';
 import type { Database } from '../platform/db/database.ts';
 import type { HeavyReads } from '../platform/db/heavy-reads.ts';
@@ -26,6 +27,7 @@ import { createMessageRoutes } from './messages/routes.ts';
 import { createSegmentRoutes } from './segments/routes.ts';
 import { createSuppressionRoutes } from './suppressions/routes.ts';
 import { createUnsubscribeRoutes } from './unsubscribe/routes.ts';
+import { createTemplateRoutes } from './templates/routes.ts';
 import { createTrackingRoutes } from './tracking/routes.ts';
 import { createUploadRoutes } from './uploads/routes.ts';
 import { createAuthRoutes } from './users/routes.ts';
@@ -43,6 +45,8 @@ export interface FeatureDeps {
   keyring: Keyring;
   /** For requests to addresses that clients name. */
   egress: Egress;
+  /** Compiles and renders templates in threads. */
+  contents: ContentEngine;
   tokens: SessionTokens;
   rateLimiter: RateLimiter;
   /** Notifies the senders and the outbox dispatcher of rows that were just committed. */
@@ -65,6 +69,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createAccountRoutes(deps),
     ...createBrandRoutes(deps),
     ...createMessageRoutes(deps),
+    ...createTemplateRoutes(deps),
     ...createDeliveryRoutes(deps),
     ...createSegmentRoutes(deps),
     ...createSuppressionRoutes(deps),

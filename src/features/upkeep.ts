@@ -15,6 +15,7 @@ import { exportsUpkeep } from './exports/upkeep.ts';
 import { importsUpkeep } from './imports/upkeep.ts';
 import { messagesUpkeep } from './messages/upkeep.ts';
 import { smsUpkeep } from './sms/upkeep.ts';
+import { templatesUpkeep } from './templates/upkeep.ts';
 import { trackingUpkeep } from './tracking/upkeep.ts';
 import { uploadsUpkeep } from './uploads/upkeep.ts';
 import { webhooksUpkeep } from './webhooks/upkeep.ts';
@@ -39,5 +40,6 @@ export const upkeep = gatherUpkeep([
   smsUpkeep,
   contactEventsUpkeep,
   listsUpkeep,
+  templatesUpkeep,
   { tasks: [dailyPartitions] },
 ]);

@@ -16,6 +16,7 @@ export { type BulkProblem, bulkUpsertContacts, optsOut } from './bulk.ts';
 export { dataProblem } from './data.ts';
 export { ensureContacts } from './ensure.ts';
 export { type ContactScope, countDataKeys, highestContactId, scanContacts } from './scan.ts';
+export { type ContactValues, findContactValues } from './values.ts';
 export type { ContactKeys };
 export type { RemovalStep } from './removal-work.ts';
 

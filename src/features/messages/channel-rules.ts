@@ -17,7 +17,6 @@ export const SUBJECT_PATTERN =
 export const emailOnlyFields = [
   'subject',
   'html',
-  'template_id',
   'from',
   'from_email',
   'reply_to',
@@ -42,10 +41,9 @@ const sms = {
     channel: { const: 'sms' },
     to: E164,
     body: { ...NOT_BLANK, maxLength: MAX_SMS_LENGTH },
-    variables: false,
     ...Object.fromEntries(emailOnlyFields.map((name) => [name, false])),
   },
-  required: ['body'],
+  anyOf: [{ required: ['template_id'] }, { required: ['body'] }],
 };
 
 export const channelRules = { oneOf: [email, sms], dependentRequired: { variables: ['template_id'] } };

@@ -1,10 +1,10 @@
 import { type EmailAddress, parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
 import type { BrandSenders, SenderIdentity } from '../../delivery/sender-identity.ts';
-import { countSegments } from '../../delivery/sms-segments.ts';
+import { countSegments, MAX_SEGMENTS } from '../../delivery/sms-segments.ts';
 import type { SmsSender } from '../../delivery/sms-senders.ts';
 import type { NewMessage } from '../../delivery/write-messages.ts';
-import { Problems } from '../../errors.ts';
+import { AppError, Problems } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import {
   malformedHeaderErrors,
@@ -12,9 +12,8 @@ import {
   reservedHeaderErrors,
   reservedTagErrors,
 } from './headers-and-tags.ts';
+import { senderOfTemplate, type TemplateMessage } from '../templates/service.ts';
 import type { SendMessageBody } from './schema.ts';
-
-const MAX_SEGMENTS = 10;
 
 /** A message that has passed every rule that the request alone can break, ready to be written. */
 export type MessageDraft = Omit<NewMessage, 'id' | 'idempotency_key'>;
@@ -66,29 +65,69 @@ function unlessBlank(content: string | undefined): string | null {
   return content === undefined || content.trim() === '' ? null : content;
 }
 
+/** The longest subject of a message, as in the request. */
+const MAX_SUBJECT = 998;
+
+/** The subject and the parts of an email. What the request gives replaces what its template has. */
+function contentOf(
+  problems: Problems,
+  body: SendMessageBody,
+  template: TemplateMessage | null,
+): Pick<MessageDraft, 'subject' | 'html' | 'text'> {
+  const html = unlessBlank(body.html);
+  const text = unlessBlank(body.body);
+  if (template === null) return { subject: body.subject, html, text };
+  const content = {
+    subject: body.subject ?? template.subject,
+    html: html ?? unlessBlank(template.html),
+    // The text of the template would say something else than the HTML of the request.
+    text: text ?? (html === null ? unlessBlank(template.text) : null),
+  };
+  if ((content.subject ?? '').trim() === '')
+    problems.add({ subject: ['is required: the template has none'] });
+  else if ((content.subject ?? '').length > MAX_SUBJECT) {
+    problems.add({ template_id: [`renders a subject of more than ${MAX_SUBJECT} characters`] });
+  }
+  if (content.html === null && content.text === null) problems.add({ template_id: ['renders to nothing'] });
+  return content;
+}
+
+/** The sender that the template names, if the request names none. @returns null if the request's or the default applies */
+function templateSender(
+  problems: Problems,
+  body: SendMessageBody,
+  senders: BrandSenders,
+  template: TemplateMessage | null,
+): ReturnType<typeof senderOfTemplate> {
+  if (template === null || body.from !== undefined || body.from_email !== undefined) return null;
+  const found = senderOfTemplate(senders, template);
+  if (found) return found;
+  const message = `names a template whose sender ${template.fromEmail} is not a verified sender of this brand`;
+  problems.add({ template_id: [message] }, 'sender_not_verified');
+  return null;
+}
+
 function emailDraft(
   problems: Problems,
   tenant: Tenant,
   body: SendMessageBody,
   senders: BrandSenders,
+  template: TemplateMessage | null,
 ): MessageDraft {
   const to = address(problems, 'to', body.to);
   const { address: from, identity } = sender(problems, body, senders);
   address(problems, 'reply_to', body.reply_to);
   checkHeadersAndTags(problems, body);
-  if (body.template_id !== undefined)
-    problems.add({ template_id: ['is not the id of a template of this brand'] });
   return {
-    ...base(tenant, body),
+    ...base(tenant, body, template),
     to_address: body.to.trim(),
     to_key: to?.key ?? '',
     from_address: from === null ? null : (body.from ?? body.from_email ?? '').trim(),
     default_from: senders.defaultAddress,
     ...(identity === 'sandbox' ? {} : { domain_id: identity.domainId, provider_id: identity.providerId }),
-    reply_to: body.reply_to?.trim(),
-    subject: body.subject,
-    html: unlessBlank(body.html),
-    text: unlessBlank(body.body),
+    ...templateSender(problems, body, senders, template),
+    reply_to: body.reply_to?.trim() ?? template?.replyTo,
+    ...contentOf(problems, body, template),
     headers: body.headers,
     tags: body.tags,
     tracking: body.tracking,
@@ -100,17 +139,20 @@ function smsDraft(
   tenant: Tenant,
   body: SendMessageBody,
   sender: SmsSender | null,
+  template: TemplateMessage | null,
 ): MessageDraft {
   const phone = parsePhone(body.to);
   if ('error' in phone) problems.add({ to: [phone.error] });
-  const text = body.body ?? '';
+  const text = body.body ?? template?.text ?? '';
+  const field = body.body === undefined ? 'template_id' : 'body';
+  if (template !== null && text.trim() === '') problems.add({ template_id: ['renders to nothing'] });
   const { segments } = countSegments(text);
   if (segments > MAX_SEGMENTS) {
-    problems.add({ body: [`needs ${segments} segments; the maximum is ${MAX_SEGMENTS}`] });
+    problems.add({ [field]: [`needs ${segments} segments; the maximum is ${MAX_SEGMENTS}`] });
   }
   const to = 'error' in phone ? '' : phone.e164;
   return {
-    ...base(tenant, body),
+    ...base(tenant, body, template),
     to_address: to,
     to_key: to,
     from_address: sender?.from,
@@ -120,13 +162,18 @@ function smsDraft(
   };
 }
 
-function base({ accountId, brandId, actor }: Tenant, { channel }: SendMessageBody) {
+function base(
+  { accountId, brandId, actor }: Tenant,
+  { channel }: SendMessageBody,
+  template: TemplateMessage | null,
+) {
   return {
     account_id: accountId,
     brand_id: brandId,
     channel,
     status: 'queued' as const,
     test: isTestCaller(actor),
+    ...(template ? { template_id: template.templateId, content_version_id: template.versionId } : {}),
   };
 }
 
@@ -134,6 +181,7 @@ function base({ accountId, brandId, actor }: Tenant, { channel }: SendMessageBod
  * Checks a request against every rule of interface section 4.3 and makes a message of it.
  * @param senders of an email: those of the tenant's brand
  * @param smsSender of an SMS: the brand's sender; null: the provider's default
+ * @param template what the template of the request renders, or why it cannot be used; null: the request names none
  * @throws AppError that names every invalid field: validation_error, or sender_not_verified, reserved_header or
  *   reserved_tag if there is no ordinary error
  */
@@ -142,11 +190,14 @@ export function draftMessage(
   body: SendMessageBody,
   senders: BrandSenders | null,
   smsSender: SmsSender | null,
+  template: TemplateMessage | AppError | null = null,
 ): MessageDraft {
   const problems = new Problems();
+  const rendered = template instanceof AppError ? null : template;
+  if (template instanceof AppError) problems.add(template.validationErrors, template.code);
   const draft = senders
-    ? emailDraft(problems, tenant, body, senders)
-    : smsDraft(problems, tenant, body, smsSender);
+    ? emailDraft(problems, tenant, body, senders, rendered)
+    : smsDraft(problems, tenant, body, smsSender, rendered);
   problems.throwIfAny();
   return draft;
 }

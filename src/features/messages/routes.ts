@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
+import type { ContentEngine } from '../../delivery/contents/content.ts';
 import { acceptRules, limitSettings } from '../../delivery/limits/authority.ts';
 import { createSenderIdentities } from '../../delivery/sender-identity.ts';
 import type { ErrorCode } from '../../errors.ts';
@@ -17,6 +18,7 @@ import {
   messageResource,
   sendMessageBody,
 } from './schema.ts';
+import { createBrandOf, createMessageContents } from '../templates/service.ts';
 import { createMessageService, type MessageService } from './service.ts';
 
 export interface MessageRouteDeps {
@@ -24,6 +26,7 @@ export interface MessageRouteDeps {
   database: Database;
   waker: Waker;
   keyring: Keyring;
+  contents: ContentEngine;
 }
 
 const tag = 'Messages';
@@ -40,16 +43,20 @@ const sendErrors: ErrorCode[] = [
   ...acceptRules.map(({ code }) => code),
 ];
 
-function messageService({ config, database, waker, keyring }: MessageRouteDeps): MessageService {
+function messageService({ config, database, waker, keyring, contents }: MessageRouteDeps): MessageService {
+  const { pool } = database;
+  const publicUrl = config.PUBLIC_URL?.replace(/\/+$/, '') ?? null;
+  const brandOf = createBrandOf(pool, keyring, publicUrl);
   return createMessageService({
-    pool: database.pool,
+    pool,
     waker,
     identities: createSenderIdentities(database.pool, config.MAIL_DOMAIN),
     limits: limitSettings(config),
     tracking: {
-      publicUrl: config.PUBLIC_URL?.replace(/\/+$/, '') ?? null,
+      publicUrl,
       keyId: keyring.subkey('tracking').id,
     },
+    renderTemplate: createMessageContents({ pool, contents, brandOf, keyring, publicUrl }),
   });
 }
 

@@ -5,8 +5,9 @@ import { holdReasons } from '../../delivery/limits/authority.ts';
 import { channels, messageStatuses } from '../../delivery/message.ts';
 import { RESERVED_HEADERS_DESCRIPTION } from '../../delivery/mime/reserved-headers.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
-import { idParam, pageQuery } from '../../platform/db/paging.ts';
+import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
 import { ONE_LINE, oneLine } from '../../one-line.ts';
+import { templateValues } from '../templates/schema.ts';
 import { addressJson, channelRules, emailOnlyFields, SUBJECT_PATTERN } from './channel-rules.ts';
 
 const MAX_CONTENT_BYTES = 2 * 1024 * 1024;
@@ -34,8 +35,10 @@ function isBlank(text: unknown): boolean {
 
 function smsRules(body: Body, report: Report): void {
   for (const name of emailOnlyFields) if (body[name] !== undefined) report(name, 'is for email only');
-  if (body.body === undefined) report('body', 'is required for sms');
-  else if (isBlank(body.body)) report('body', 'must not be empty');
+  if (body.body === undefined && body.template_id === undefined) {
+    report('body', 'is required for sms, unless template_id is given');
+  }
+  if (isBlank(body.body)) report('body', 'must not be empty');
 }
 
 function emailRules(body: Body, report: Report): void {
@@ -98,8 +101,19 @@ export const sendMessageBody = z
     body: content
       .optional()
       .meta({ description: 'Plain text. Generated from `html` if only that is given.' }),
-    template_id: z.int().positive().optional(),
-    variables: z.record(z.string(), z.unknown()).optional().meta({ description: 'Values for the template.' }),
+    template_id: z
+      .int()
+      .positive()
+      .max(MAX_ID)
+      .optional()
+      .meta({
+        description:
+          'A template of the brand for the same channel. `subject`, `html` and `body` replace its parts. Without `from` or ' +
+          '`reply_to`, those of the template apply.',
+      }),
+    variables: templateValues
+      .optional()
+      .meta({ description: 'Values of the template’s variables, by name, at most 64 KB of JSON.' }),
     from: z
       .string()
       .min(1)

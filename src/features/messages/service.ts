@@ -5,15 +5,16 @@ import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { messageClasses } from '../../delivery/message.ts';
 import type { SenderIdentities } from '../../delivery/sender-identity.ts';
 import { createSmsSenders } from '../../delivery/sms-senders.ts';
-import { notFound } from '../../errors.ts';
+import { AppError, notFound } from '../../errors.ts';
 import type { TrackingDefaults } from '../../delivery/write-messages.ts';
-import type { Tenant } from '../../platform/auth/tenant.ts';
-import { fingerprintOf, isKeyTaken } from '../../platform/db/idempotency.ts';
+import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
+import { findOutcome, fingerprintOf, isKeyTaken, keySpace } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import type { RenderForMessage, TemplateMessage } from '../templates/service.ts';
 import { findInteractions } from '../tracking/service.ts';
-import { createAcceptor, type QueuedMessage, TEST_KEYS } from './accept.ts';
+import { createAcceptor, MESSAGES_ENDPOINT, type QueuedMessage, TEST_KEYS } from './accept.ts';
 import { draftMessage } from './draft.ts';
 import { listMessages, type MessageFilters } from './list.ts';
 import { findMessage, findMessageEvents } from './model.ts';
@@ -36,6 +37,7 @@ export interface MessageServiceDeps {
   identities: SenderIdentities;
   limits: LimitSettings;
   tracking: TrackingDefaults;
+  renderTemplate: RenderForMessage;
 }
 
 export interface SendResult {
@@ -113,18 +115,47 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     return presentMessage(row);
   }
 
+  /** What an earlier request with the same key did: the template may have changed since, or be gone. */
+  async function findReplay(tenant: Tenant, key: string, fingerprint: Buffer): Promise<SendResult | null> {
+    const endpoint = keySpace(MESSAGES_ENDPOINT, isTestCaller(tenant.actor));
+    const kept = await findOutcome(pool, { brandId: tenant.brandId, endpoint, key, fingerprint });
+    if (!kept) return null;
+    return { status: kept.status, message: await findStored(tenant, kept.resourceId), replayed: true };
+  }
+
+  /** @returns the error if the client can mend it, so that it is reported with all others */
+  async function contentOf(
+    tenant: Tenant,
+    templateId: number,
+    { channel, to, variables = {} }: SendMessageBody,
+  ): Promise<TemplateMessage | AppError> {
+    const toKey = recipientKey(channel, to);
+    try {
+      return await deps.renderTemplate(tenant, { templateId, channel, variables, to, toKey });
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'validation_error') return error;
+      throw error;
+    }
+  }
+
   return {
     async send(tenant, body, idempotencyKey) {
+      const fingerprint = idempotencyKey === null ? null : fingerprintOf(body);
+      if (body.template_id !== undefined && idempotencyKey !== null && fingerprint !== null) {
+        const replay = await findReplay(tenant, idempotencyKey, fingerprint);
+        if (replay) return replay;
+      }
       const senders = body.channel === 'email' ? await deps.identities.ofBrand(tenant) : null;
       const smsSender = body.channel === 'sms' ? await smsSenderOf(tenant.brandId) : null;
-      const draft = draftMessage(tenant, body, senders, smsSender);
+      const template =
+        body.template_id === undefined ? null : await contentOf(tenant, body.template_id, body);
+      const draft = draftMessage(tenant, body, senders, smsSender, template);
       if (draft.test) {
         const key = idempotencyKey;
         await requireTestCapacity(pool, tenant.accountId, async () => {
           return key !== null && isKeyTaken(pool, { brandId: tenant.brandId, endpoint: TEST_KEYS, key });
         });
       }
-      const fingerprint = idempotencyKey === null ? null : fingerprintOf(body);
       const accepted = await accept({ draft, idempotencyKey, fingerprint });
       if (accepted.replayed) {
         return { status: accepted.status, message: await findStored(tenant, accepted.id), replayed: true };

@@ -146,6 +146,29 @@ export async function hideTemplate(trx: Queryable, scope: BrandScope, id: number
   await TemplateModel.ofBrand(trx, scope).where('id', id).patch({ removed_at: fn.now() });
 }
 
+/** Stores what compiling a template has found, unless it was changed since it was read. */
+export async function keepCompiled(
+  db: Queryable,
+  row: Pick<TemplateRow, 'id' | 'updated_at'>,
+  versionId: number,
+  variables: Record<string, unknown>,
+): Promise<void> {
+  await db.query(
+    `update templates set version_id = $2, variables = $3
+     where id = $1 and date_trunc('milliseconds', updated_at) = $4`,
+    [row.id, versionId, JSON.stringify(variables), row.updated_at],
+  );
+}
+
+/** Finds the status of a campaign, which stays as it is until the transaction ends. @returns null if it is gone */
+export async function lockCampaignStatus(trx: Queryable, campaignId: number): Promise<string | null> {
+  const { rows } = await trx.query<{ status: string }>(
+    'select status from campaigns where id = $1 and removed_at is null for share',
+    [campaignId],
+  );
+  return rows[0]?.status ?? null;
+}
+
 /** Bytes of the bodies on one page of a list. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 

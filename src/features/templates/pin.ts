@@ -10,7 +10,15 @@ import { fingerprintOf } from '../../platform/db/idempotency.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Brand } from '../brands/schema.ts';
 import type { BrandOf } from './brand-parts.ts';
-import { findTemplate, findVersionOf, keepVersion, type TemplateRow, type VersionRow } from './model.ts';
+import {
+  findTemplate,
+  findVersionOf,
+  keepCompiled,
+  keepVersion,
+  type TemplateRow,
+  type VersionRow,
+} from './model.ts';
+import { withSamples } from './samples.ts';
 
 /** Raise it when the same content compiles to something else: versions are then made again. */
 const COMPILER_VERSION = 1;
@@ -118,6 +126,7 @@ async function pinRow(
     },
     hash,
   );
+  await keepCompiled(pool, row, version.id, withSamples(content.variables, row.variables));
   return { versionId: version.id, version: versionContent(version), problems };
 }
 

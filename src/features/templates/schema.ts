@@ -26,7 +26,8 @@ const email = z
   })
   .meta({ format: 'email' });
 
-const values = z
+/** Values of variables by name. */
+export const templateValues = z
   .record(z.string().max(200), z.unknown())
   .refine((value) => Object.keys(value).length <= MAX_SAMPLES, `must have at most ${MAX_SAMPLES} names`)
   .refine(
@@ -61,7 +62,7 @@ const contentShape = {
     .meta({ description: 'Must be a verified sender of the brand when it is sent.' }),
   reply_to: email.nullish(),
   design: designSchema.nullish(),
-  variables: values.nullish().meta({
+  variables: templateValues.nullish().meta({
     description: 'Sample values by the name of the variable, such as `contact.first_name`.',
   }),
 };
@@ -167,6 +168,8 @@ export const listTemplatesQuery = z.strictObject({
 });
 export type ListTemplatesQuery = z.output<typeof listTemplatesQuery>;
 
+export const listVersionsQuery = z.strictObject(pageQuery);
+
 export const versionSchema = z
   .object({
     id: z.int(),
@@ -198,7 +201,9 @@ export type TemplateCheck = z.input<typeof checkSchema>;
 
 export const renderBody = z.strictObject({
   contact_id: z.int().positive().max(MAX_ID).optional().meta({ description: 'A contact of the brand.' }),
-  variables: values.optional().meta({ description: 'Values of the variables, before the sample values.' }),
+  variables: templateValues
+    .optional()
+    .meta({ description: 'Values of the variables, before the sample values.' }),
   sample: z
     .boolean()
     .default(true)

@@ -11,6 +11,7 @@ import {
   findVersions,
   hideTemplate,
   insertTemplate,
+  lockCampaignStatus,
   lockTemplate,
   type OwnerColumns,
   type TemplateRow,
@@ -32,17 +33,23 @@ import { applyContent, changesContent, copyTemplate, NO_OWNER } from './write.ts
 
 export { type BrandOf, brandValues, createBrandOf } from './brand-parts.ts';
 export { type Pinned, pinVersion, type TemplateDeps } from './pin.ts';
+export { createMessageContents, type RenderForMessage, type TemplateMessage } from './message-content.ts';
 export { presentTemplate } from './presenter.ts';
+export { type RenderDeps, renderTemplate } from './render.ts';
+export { sendTest, type SendTestDeps } from './send-test.ts';
+export { senderOfTemplate } from './sender.ts';
 export { copyTemplate, type TemplateOwner, writeOwnTemplate } from './write.ts';
 export type { TemplateRow };
 
-/** What owners of templates decide. */
-export interface OwnerRules {
-  /**
-   * Called before the content of a campaign changes, inside the transaction that changes it. Locks the campaign.
-   * @throws AppError if its content may not change now
-   */
-  changeCampaignContent(trx: Queryable, scope: BrandScope, campaignId: number): Promise<void>;
+/**
+ * Keeps a campaign from being sent until the transaction ends.
+ * @throws AppError invalid_transition if it was sent
+ */
+async function requireDraft(trx: Queryable, campaignId: number): Promise<void> {
+  const status = await lockCampaignStatus(trx, campaignId);
+  if (status === null || status === 'draft') return;
+  const message = `campaign ${campaignId} was sent; change its content with PATCH /campaigns/${campaignId}`;
+  throw new AppError('invalid_transition', message);
 }
 
 /** A template that others change all the time is given up after so many tries. */
@@ -108,16 +115,15 @@ export async function createTemplate(
 }
 
 /**
- * Changes a template. The content of a campaign changes as its campaign allows.
- * @throws AppError not_found; validation_error that names the field and the line of a mistake; what `rules` throw;
- *   conflict if others change it at the same time again and again
+ * Changes a template. The content of a campaign that was sent changes through its campaign, which pins it again.
+ * @throws AppError not_found; validation_error that names the field and the line of a mistake; invalid_transition for
+ *   the content of a campaign that was sent; conflict if others change it at the same time again and again
  */
 export async function changeTemplate(
   deps: TemplateDeps,
   scope: BrandScope,
   id: number,
   body: ChangeTemplateBody,
-  rules: OwnerRules,
 ): Promise<Template> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const before = await requireTemplate(deps.pool, scope, id);
@@ -125,7 +131,7 @@ export async function changeTemplate(
     const { variables } = await withNames(deps, scope, { ...before, ...after });
     const row = await inTransaction(deps.pool, async (trx) => {
       if (before.campaign_id !== null && changesContent(before, after)) {
-        await rules.changeCampaignContent(trx, scope, before.campaign_id);
+        await requireDraft(trx, before.campaign_id);
       }
       const locked = await lockTemplate(trx, scope, id);
       if (!locked) throw notFound('template');

@@ -122,6 +122,22 @@ export async function isKeyTaken(
   return rowCount === 1;
 }
 
+/**
+ * Finds what an earlier request with the same key did.
+ * @returns null if there was none that still counts
+ * @throws AppError `idempotency_conflict` if it had another payload
+ */
+export async function findOutcome(
+  db: Queryable,
+  request: IdempotentRequest,
+): Promise<{ status: number; resourceId: number } | null> {
+  if (!(await isKeyTaken(db, request))) return null;
+  const kept = await readKept(db, request);
+  if (!kept) return null;
+  requireSameFingerprint(kept.fingerprint, request.fingerprint);
+  return { status: kept.status, resourceId: kept.resource_id };
+}
+
 async function replay(
   kept: KeptRow,
   load: (resourceId: number) => Promise<unknown>,

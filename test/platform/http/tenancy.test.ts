@@ -87,6 +87,11 @@ const makers: Record<string, Maker> = {
        on conflict (account_id, address_key) do update set reason = 'manual' returning id`,
       [accountId, `a@${MARK}.test`],
     ),
+  '/v1/my/templates/:id': ({ accountId, brandId }) =>
+    inserted(
+      `insert into templates (account_id, brand_id, name, subject, body) values ($1, $2, $3, $3, $3) returning id`,
+      [accountId, brandId, MARK],
+    ),
   '/v1/my/uploads/:signed_id': (tenant) => addUpload(api, 'image/png', tenant),
   '/v1/my/webhooks/:id': ({ accountId, brandId }) =>
     inserted(

@@ -1,0 +1,25 @@
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { type AddressKeys, findByAddress, findContacts, type StoredContact } from './model.ts';
+
+/** A contact as the content of a message sees it: `contact.first_name`, `contact.data.plan`. */
+export type ContactValues = ReturnType<typeof valuesOf>;
+
+function valuesOf(row: StoredContact) {
+  const { id, uuid, first_name, last_name, email, phone, source, country_code, data } = row;
+  const created_at = row.created_at.toISOString();
+  return { id, uuid, first_name, last_name, email, phone, source, country_code, created_at, data };
+}
+
+/**
+ * Finds what contents see of a contact.
+ * @param of its id, or an address
+ * @returns null if the brand has no such contact
+ */
+export async function findContactValues(
+  db: Queryable,
+  brandId: number,
+  of: { id: number } | AddressKeys,
+): Promise<ContactValues | null> {
+  const [row] = 'id' in of ? await findContacts(db, brandId, [of.id]) : await findByAddress(db, brandId, of);
+  return row ? valuesOf(row) : null;
+}

@@ -1,0 +1,135 @@
+import { LRUCache } from 'lru-cache';
+import { RenderError, type VersionContent } from '../../delivery/contents/content.ts';
+import type { Channel } from '../../delivery/message.ts';
+import { invalid } from '../../errors.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import { exactTime } from '../../platform/db/queryable.ts';
+import type { Brand } from '../brands/schema.ts';
+import { findContactValues } from '../contacts/service.ts';
+import { brandValues } from './brand-parts.ts';
+import { fromEngine } from './compile.ts';
+import { pinVersion, type TemplateDeps } from './pin.ts';
+import { tryRender } from './render.ts';
+import { type LinkDeps, linksOf } from './values.ts';
+
+/** A message of POST /messages whose content is a template. */
+export interface TemplateRequest {
+  templateId: number;
+  channel: Channel;
+  variables: Record<string, unknown>;
+  /** The recipient as `to_key` of messages; null: `to` is not an address. */
+  toKey: string | null;
+  /** The recipient as it was given. */
+  to: string;
+}
+
+/** What a template makes of a message. */
+export interface TemplateMessage {
+  templateId: number;
+  versionId: number;
+  subject: string | null;
+  html: string | null;
+  text: string | null;
+  fromName: string | null;
+  fromEmail: string | null;
+  replyTo: string | null;
+}
+
+/** Renders the template of a message that is being accepted. @throws AppError validation_error, unavailable */
+export type RenderForMessage = (scope: BrandScope, request: TemplateRequest) => Promise<TemplateMessage>;
+
+export interface MessageContentDeps extends TemplateDeps, LinkDeps {}
+
+const FIELD = 'template_id';
+const MAX_KNOWN = 1_000;
+/** Bytes of the versions in the cache, about. */
+const MAX_KNOWN_SIZE = 32 * 1024 * 1024;
+const OVERHEAD = 2_000;
+
+interface Present {
+  version: VersionContent;
+  brand: Brand;
+}
+
+/** Which content a template has now: its row and its brand's have not changed while the name is the same. */
+async function presentName(
+  { pool }: TemplateDeps,
+  { accountId, brandId }: BrandScope,
+  templateId: number,
+): Promise<{ name: string; channel: Channel } | null> {
+  const { rows } = await pool.query<{ channel: Channel; changed: string }>({
+    name: 'present_template',
+    text: `select t.channel, ${exactTime('t.updated_at')} || ' ' || ${exactTime('b.updated_at')} as changed
+      from templates t join brands b on b.id = t.brand_id
+      where t.id = $3 and t.account_id = $1 and t.brand_id = $2 and t.removed_at is null`,
+    values: [accountId, brandId, templateId],
+  });
+  const [row] = rows;
+  return row ? { channel: row.channel, name: `${templateId} ${row.changed}` } : null;
+}
+
+async function pin(deps: TemplateDeps, scope: BrandScope, templateId: number): Promise<Present> {
+  const [pinned, brand] = await Promise.all([
+    fromEngine(pinVersion(deps, scope, templateId, { footer: 'none' })),
+    deps.brandOf(scope),
+  ]);
+  if (pinned.versionId !== null) return { version: pinned.version, brand };
+  const reasons = pinned.problems.map(({ field, message }) => `${field} ${message}`);
+  throw invalid({ [FIELD]: reasons.map((reason) => `names a template that cannot be sent: ${reason}`) });
+}
+
+/** Whether the content names something of its recipient. */
+function readsContact({ paths, html, text, subject }: VersionContent): boolean {
+  if (paths.length > 0) return true;
+  return [subject, html, text].some((part) => part !== null && /unsubscribe_url|preferences_url/.test(part));
+}
+
+/**
+ * Creates what renders templates for POST /messages. Compiled versions are cached until their template or brand
+ * changes, which each message checks by one look-up.
+ */
+export function createMessageContents(deps: MessageContentDeps): RenderForMessage {
+  const cache = new LRUCache<string, Present>({
+    max: MAX_KNOWN,
+    maxSize: MAX_KNOWN_SIZE,
+    sizeCalculation: ({ version: { html, text } }) =>
+      2 * ((html?.length ?? 0) + (text?.length ?? 0)) + OVERHEAD,
+  });
+  const pinning = new Map<string, Promise<Present>>();
+
+  function present(scope: BrandScope, templateId: number, name: string): Present | Promise<Present> {
+    const known = cache.get(name) ?? pinning.get(name);
+    if (known) return known;
+    const promise = pin(deps, scope, templateId)
+      .then((made) => {
+        cache.set(name, made);
+        return made;
+      })
+      .finally(() => pinning.delete(name));
+    pinning.set(name, promise);
+    return promise;
+  }
+
+  return async (scope, { templateId, channel, variables, toKey, to }) => {
+    const found = await presentName(deps, scope, templateId);
+    if (!found) throw invalid({ [FIELD]: ['is not the id of a template of this brand'] });
+    if (found.channel !== channel) throw invalid({ [FIELD]: [`is a template for ${found.channel}`] });
+    const { version, brand } = await present(scope, templateId, found.name);
+    const keys = channel === 'email' ? { emailKey: toKey, phone: null } : { emailKey: null, phone: toKey };
+    const contact = readsContact(version) ? await findContactValues(deps.pool, scope.brandId, keys) : null;
+    const values = {
+      contact: contact ?? (channel === 'email' ? { email: to } : { phone: to }),
+      event: null,
+      brand: brandValues(brand),
+      campaign: null,
+      ...linksOf(deps, scope, contact),
+      variables,
+    };
+    const rendered = await tryRender(deps.contents, version, values);
+    if (rendered instanceof RenderError) {
+      throw invalid({ [FIELD]: [`names a template that cannot be rendered: ${rendered.message}`] });
+    }
+    const { fromName, fromEmail, replyTo, id: versionId } = version;
+    return { templateId, versionId, ...rendered, fromName, fromEmail, replyTo };
+  };
+}

@@ -1,0 +1,122 @@
+/** A rendered email for people to look at, in an application that is not a mail client. */
+import { Parser } from 'htmlparser2';
+
+/** Elements that run, load or send something; what is inside is left out, too. */
+const REMOVED = new Set([
+  'applet',
+  'audio',
+  'base',
+  'embed',
+  'frame',
+  'frameset',
+  'iframe',
+  'link',
+  'math',
+  'meta',
+  'noembed',
+  'noframes',
+  'noscript',
+  'object',
+  'plaintext',
+  'portal',
+  'script',
+  'svg',
+  'template',
+  'video',
+  'xmp',
+]);
+/** Form elements lose their tags; what is inside stays. */
+const UNWRAPPED = new Set(['form', 'input', 'button', 'select', 'textarea', 'option', 'fieldset', 'dialog']);
+const EMPTY = new Set([
+  'area',
+  'br',
+  'col',
+  'hr',
+  'img',
+  'wbr',
+  'source',
+  'track',
+  'param',
+  'base',
+  'link',
+  'meta',
+  'embed',
+  'input',
+  'frame',
+]);
+const REMOVED_ATTRIBUTES = new Set([
+  'srcdoc',
+  'srcset',
+  'action',
+  'formaction',
+  'ping',
+  'background',
+  'is',
+  'slot',
+  'nonce',
+]);
+const ATTRIBUTE_NAME = /^[a-z][a-z0-9:_-]{0,60}$/;
+const URL_ATTRIBUTES = new Set(['href', 'src', 'cite', 'longdesc', 'xlink:href']);
+const SAFE_URL = /^(?:https?:|mailto:|tel:|#|\/|data:image\/(?:png|jpeg|gif|webp);)/i;
+
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+const escape = (text: string) => text.replace(/[&<>"]/g, (character) => entities[character] ?? character);
+
+function attributeText(name: string, value: string): string {
+  const isKept = ATTRIBUTE_NAME.test(name) && !name.startsWith('on') && !REMOVED_ATTRIBUTES.has(name);
+  if (!isKept) return '';
+  // Browsers ignore controls and spaces in a scheme.
+  if (URL_ATTRIBUTES.has(name) && !SAFE_URL.test(value.replace(/[\u0000-\u0020]/g, ''))) return '';
+  return ` ${name}="${escape(value)}"`;
+}
+
+/**
+ * Removes what could run, load a document or send a form from HTML: scripts, frames, forms, event attributes, links
+ * with other schemes. Reads the text once.
+ */
+export function sanitize(html: string): string {
+  const parts: string[] = [];
+  let removed = 0;
+  let inStyle = false;
+  const parser = new Parser({
+    onopentag(name, attributes) {
+      if (REMOVED.has(name) && !EMPTY.has(name)) removed += 1;
+      if (removed > 0 || REMOVED.has(name) || UNWRAPPED.has(name)) return;
+      inStyle = name === 'style';
+      const written = Object.entries(attributes).map(([key, value]) => attributeText(key, value));
+      parts.push(`<${name}${written.join('')}>`);
+    },
+    onclosetag(name) {
+      if (REMOVED.has(name) && !EMPTY.has(name)) removed = Math.max(0, removed - 1);
+      else if (removed === 0 && !UNWRAPPED.has(name) && !EMPTY.has(name)) {
+        parts.push(`</${name}>`);
+        inStyle = false;
+      }
+    },
+    ontext(text) {
+      if (removed > 0) return;
+      parts.push(inStyle ? text.replaceAll('<', '') : escape(text));
+    },
+  });
+  parser.end(html);
+  return `<!doctype html>${parts.join('')}`;
+}
+
+/** Headers of a preview: it runs no scripts, sends no forms and has an origin of its own. */
+export const PREVIEW_HEADERS: Record<string, string> = {
+  'Content-Security-Policy': [
+    'sandbox allow-popups allow-popups-to-escape-sandbox',
+    "default-src 'none'",
+    'img-src https: http: data:',
+    "style-src 'unsafe-inline'",
+    "form-action 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'self'",
+  ].join('; '),
+  'X-Frame-Options': 'SAMEORIGIN',
+};
+
+/** A text as a page. */
+export function textPage(text: string): string {
+  return `<!doctype html><pre style="white-space: pre-wrap">${escape(text)}</pre>`;
+}

@@ -1,0 +1,84 @@
+import {
+  type ContentEngine,
+  type ContentValues,
+  type Problem,
+  type Renderable,
+  type RenderedContent,
+  RenderError,
+} from '../../delivery/contents/content.ts';
+import { invalid, notFound } from '../../errors.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { type ContactValues, findContactValues } from '../contacts/service.ts';
+import { fromEngine } from './compile.ts';
+import { findTemplate } from './model.ts';
+import { sourceOf, type TemplateDeps } from './pin.ts';
+import { namesWithSample } from './samples.ts';
+import type { RenderBody, RenderedTemplate } from './schema.ts';
+import { sampleValues } from './values.ts';
+
+export interface RenderDeps extends TemplateDeps {
+  /** The setting PUBLIC_URL without a trailing slash; null: it is missing. */
+  publicUrl: string | null;
+}
+
+const NOTHING: RenderedContent = { subject: null, html: null, text: null };
+
+/** @throws AppError validation_error */
+export async function requireContact(
+  db: Queryable,
+  { brandId }: Pick<BrandScope, 'brandId'>,
+  id: number | undefined,
+): Promise<ContactValues | null> {
+  if (id === undefined) return null;
+  const contact = await findContactValues(db, brandId, { id });
+  if (!contact) throw invalid({ contact_id: ['is not the id of a contact of this brand'] });
+  return contact;
+}
+
+/** Renders a content. @returns why it could not be rendered, if it could not */
+export async function tryRender(
+  contents: Pick<ContentEngine, 'render'>,
+  content: Renderable,
+  values: ContentValues,
+): Promise<RenderedContent | RenderError> {
+  try {
+    return await fromEngine(contents.render(content, values));
+  } catch (error) {
+    if (error instanceof RenderError) return error;
+    throw error;
+  }
+}
+
+/**
+ * Renders a template for a contact or with sample values, as it would be sent now. Stores nothing.
+ * @returns texts of null if the template cannot be compiled or rendered; `problems` say why
+ * @throws AppError not_found, validation_error, unavailable
+ */
+export async function renderTemplate(
+  deps: RenderDeps,
+  scope: BrandScope,
+  id: number,
+  body: RenderBody,
+): Promise<RenderedTemplate> {
+  const { pool, contents } = deps;
+  const [row, brand, contact] = await Promise.all([
+    findTemplate(pool, scope, id),
+    deps.brandOf(scope),
+    requireContact(pool, scope, body.contact_id),
+  ]);
+  if (!row) throw notFound('template');
+  const source = sourceOf(row, brand);
+  const samples = body.sample ? row.variables : {};
+  const variables = body.variables ?? {};
+  const known = namesWithSample({ ...row.variables, ...variables });
+  const [{ content }, problems] = await fromEngine(
+    Promise.all([contents.compile(source), contents.check(source, known)]),
+  );
+  if (!content) return { ...NOTHING, problems };
+  const values = sampleValues(brand, deps.publicUrl, { samples, variables, contact });
+  const rendered = await tryRender(contents, { ...content, id: null }, values);
+  if (!(rendered instanceof RenderError)) return { ...rendered, problems };
+  const problem: Problem = { field: row.content_from, code: 'too_slow', message: rendered.message };
+  return { ...NOTHING, problems: [...problems, problem] };
+}

@@ -1,0 +1,343 @@
+import { z } from 'zod';
+import type { Config } from '../../config.ts';
+import type { ContentEngine } from '../../delivery/contents/content.ts';
+import { createSenderIdentities } from '../../delivery/sender-identity.ts';
+import { createSmsSenders } from '../../delivery/sms-senders.ts';
+import type { Database } from '../../platform/db/database.ts';
+import { withIdempotency } from '../../platform/db/idempotency.ts';
+import { pageOf } from '../../platform/db/paging.ts';
+import { inTransaction } from '../../platform/db/queryable.ts';
+import type { Waker } from '../../platform/db/wake.ts';
+import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
+import { paginate } from '../../platform/http/pagination.ts';
+import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { invalid } from '../../errors.ts';
+import { createBrandOf } from './brand-parts.ts';
+import { errorsOf } from './compile.ts';
+import { PREVIEW_HEADERS, sanitize, textPage } from './preview.ts';
+import { renderTemplate } from './render.ts';
+import {
+  changeTemplateBody,
+  checkSchema,
+  createTemplateBody,
+  duplicateTemplateBody,
+  listTemplatesQuery,
+  listVersionsQuery,
+  renderBody,
+  renderedSchema,
+  sendTestBody,
+  sentTestSchema,
+  templateParams,
+  templateReadOnlyFields,
+  templateResource,
+  templateSummary,
+  versionSchema,
+} from './schema.ts';
+import { sendTest, type SendTestDeps } from './send-test.ts';
+import {
+  changeTemplate,
+  checkTemplate,
+  createTemplate,
+  deleteTemplate,
+  duplicateTemplate,
+  getTemplate,
+  listTemplates,
+  listVersions,
+  prepareTemplate,
+} from './service.ts';
+
+export interface TemplateRouteDeps {
+  config: Config;
+  database: Database;
+  keyring: Keyring;
+  contents: ContentEngine;
+  waker: Waker;
+}
+
+type Parts = SendTestDeps;
+
+const PATH = '/v1/my/templates';
+const tag = 'Templates';
+
+const CONTENT =
+  'Texts are Liquid. A mistake in Liquid, MJML or the design is a 422 that names the field and the line. Of `body` and ' +
+  '`design`, the one that was given last is sent.';
+
+function listRoute({ pool }: Parts): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: PATH,
+    operationId: 'listTemplates',
+    tag,
+    summary: 'List templates, newest first, without their designs',
+    description:
+      'Templates of campaigns and flows are left out, unless `owner=all` or a filter asks for them. A page ends early ' +
+      'before its bodies have more than 8 MB; the `next` link of the `Link` header continues.',
+    auth: 'brand',
+    query: listTemplatesQuery,
+    paginated: true,
+    responses: { 200: { description: 'A page of templates.', schema: z.array(templateSummary) } },
+    async handler(input) {
+      const page = pageOf(input.query);
+      const { templates, count } = await listTemplates(pool, input.tenant, input.query, page);
+      return paginate(input, page, templates, count);
+    },
+  });
+}
+
+function createRoute(parts: Parts): RouteDefinition {
+  const { pool } = parts;
+  return defineRoute({
+    method: 'POST',
+    path: PATH,
+    operationId: 'createTemplate',
+    tag,
+    summary: 'Create a template',
+    description: CONTENT,
+    auth: 'brand',
+    idempotency: 'own',
+    body: createTemplateBody,
+    readOnlyFields: templateReadOnlyFields.filter((name) => name !== 'channel'),
+    responses: { 201: { description: 'The template.', schema: templateResource } },
+    async handler(input) {
+      const { tenant, body } = input;
+      const prepared = await prepareTemplate(parts, tenant, body);
+      const {
+        status,
+        body: template,
+        replayed,
+      } = await withIdempotency(
+        pool,
+        idempotentRequest(input, `POST ${PATH}`),
+        async (trx) => {
+          const created = await createTemplate(trx, tenant, prepared);
+          return { status: 201, body: created, resourceId: created.id };
+        },
+        (id) => getTemplate(pool, tenant, id),
+      );
+      return { status, body: template, replayed };
+    },
+  });
+}
+
+function showRoute({ pool }: Parts): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: `${PATH}/:id`,
+    operationId: 'getTemplate',
+    tag,
+    summary: 'Get a template with its design',
+    auth: 'brand',
+    params: templateParams,
+    responses: { 200: { description: 'The template.', schema: templateResource } },
+    async handler({ tenant, params }) {
+      return { status: 200, body: await getTemplate(pool, tenant, params.id) };
+    },
+  });
+}
+
+function changeRoute(parts: Parts): RouteDefinition {
+  return defineRoute({
+    method: 'PATCH',
+    path: `${PATH}/:id`,
+    operationId: 'changeTemplate',
+    tag,
+    summary: 'Change a template',
+    description:
+      `A field left out stays as it is; null clears it. ${CONTENT} Messages that were made from it stay as they are. The ` +
+      'content of a campaign that was sent changes with `PATCH /campaigns/{id}`.',
+    auth: 'brand',
+    params: templateParams,
+    body: changeTemplateBody,
+    readOnlyFields: templateReadOnlyFields,
+    responses: { 200: { description: 'The changed template.', schema: templateResource } },
+    errors: ['conflict', 'invalid_transition'],
+    async handler({ tenant, params, body }) {
+      return { status: 200, body: await changeTemplate(parts, tenant, params.id, body) };
+    },
+  });
+}
+
+function deleteRoute({ pool }: Parts): RouteDefinition {
+  return defineRoute({
+    method: 'DELETE',
+    path: `${PATH}/:id`,
+    operationId: 'deleteTemplate',
+    tag,
+    summary: 'Delete a template',
+    description:
+      'Messages that were made from it stay as they are. The content of a campaign or flow cannot be deleted: 409.',
+    auth: 'brand',
+    params: templateParams,
+    responses: { 200: { description: 'The deleted template.', schema: templateResource } },
+    errors: ['conflict'],
+    async handler({ tenant, params }) {
+      const template = await inTransaction(pool, (trx) => deleteTemplate(trx, tenant, params.id));
+      return { status: 200, body: template };
+    },
+  });
+}
+
+function duplicateRoute({ pool }: Parts): RouteDefinition {
+  return defineIdempotentRoute({
+    path: `${PATH}/:id/duplicate`,
+    operationId: 'duplicateTemplate',
+    tag,
+    summary: 'Copy a template',
+    description: 'Also one of a campaign or flow. The copy is a template of the brand.',
+    auth: 'brand',
+    params: templateParams,
+    body: duplicateTemplateBody,
+    bodyOptional: true,
+    responses: { 201: { description: 'The copy.', schema: templateResource } },
+    async handler({ tenant, params, body }, trx) {
+      const template = await duplicateTemplate(trx, tenant, params.id, body.name);
+      return { status: 201, body: template, resourceId: template.id };
+    },
+    load: ({ tenant }, id) => getTemplate(pool, tenant, id),
+  });
+}
+
+function versionsRoute({ pool }: Parts): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: `${PATH}/:id/versions`,
+    operationId: 'listTemplateVersions',
+    tag,
+    summary: 'List the versions of a template, newest first',
+    description: 'A send pins a version: the content with the parts of its brand, compiled once.',
+    auth: 'brand',
+    params: templateParams,
+    query: listVersionsQuery,
+    paginated: true,
+    responses: { 200: { description: 'A page of versions.', schema: z.array(versionSchema) } },
+    async handler(input) {
+      const page = pageOf(input.query);
+      const { versions, count } = await listVersions(pool, input.tenant, input.params.id, page);
+      return paginate(input, page, versions, count);
+    },
+  });
+}
+
+function checkRoute(parts: Parts): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: `${PATH}/:id/check`,
+    operationId: 'checkTemplate',
+    tag,
+    summary: 'Check a template',
+    description:
+      'Lists what keeps it from being sent, and what should be better: variables without a value, broken links, a missing ' +
+      'unsubscribe link, HTML of more than 102 KB, images without an alternative text.',
+    auth: 'brand',
+    params: templateParams,
+    responses: {
+      200: { description: 'The problems; an empty array if there are none.', schema: checkSchema },
+    },
+    async handler({ tenant, params }) {
+      return { status: 200, body: { problems: await checkTemplate(parts, tenant, params.id) } };
+    },
+  });
+}
+
+function renderRoute(parts: Parts): RouteDefinition {
+  return defineRoute({
+    method: 'POST',
+    path: `${PATH}/:id/render`,
+    operationId: 'renderTemplate',
+    tag,
+    summary: 'Render a template for a contact, or with samples',
+    description: 'Stores and sends nothing. The texts are null if the template cannot be rendered.',
+    auth: 'brand',
+    idempotency: 'none',
+    params: templateParams,
+    body: renderBody,
+    bodyOptional: true,
+    responses: { 200: { description: 'What would be sent.', schema: renderedSchema } },
+    async handler({ tenant, params, body }) {
+      return { status: 200, body: await renderTemplate(parts, tenant, params.id, body) };
+    },
+  });
+}
+
+function previewRoute(parts: Parts): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: `${PATH}/:id/preview`,
+    operationId: 'previewTemplate',
+    tag,
+    summary: 'Show a template with its samples as a page',
+    description: 'The page has no scripts, forms and frames. A template that cannot be rendered is a 422.',
+    auth: 'brand',
+    params: templateParams,
+    responses: { 200: { description: 'The page.', schema: null, contentType: 'text/html' } },
+    async handler({ tenant, params }) {
+      const { html, text, problems } = await renderTemplate(parts, tenant, params.id, { sample: true });
+      if (html === null && text === null) throw invalid(errorsOf(problems));
+      const body = html === null ? textPage(text ?? '') : sanitize(html);
+      return {
+        status: 200,
+        raw: { contentType: 'text/html; charset=utf-8', body },
+        headers: PREVIEW_HEADERS,
+      };
+    },
+  });
+}
+
+function sendTestRoute(parts: Parts): RouteDefinition {
+  const path = `${PATH}/:id/send_test`;
+  return defineRoute({
+    method: 'POST',
+    path,
+    operationId: 'sendTestOfTemplate',
+    tag,
+    summary: 'Send a template to test recipients',
+    description:
+      'To the `test_email_recipients` of the account and the addresses of its users only. The subject begins with ' +
+      '`[Test]`. Tests have no webhooks and no tracking and are not counted, except in the allowance. An account sends at ' +
+      'most 1,000 a day (UTC), together with messages of test keys.',
+    auth: 'brand',
+    idempotency: 'own',
+    params: templateParams,
+    body: sendTestBody,
+    bodyOptional: true,
+    responses: { 200: { description: 'The messages.', schema: sentTestSchema } },
+    errors: ['sender_not_verified'],
+    async handler(input) {
+      const { tenant, params, body } = input;
+      const request = idempotentRequest(input, `POST ${path}`);
+      const { status, body: sent, replayed } = await sendTest(parts, tenant, params.id, body, request);
+      return { status, body: sent, replayed };
+    },
+  });
+}
+
+/** `/v1/my/templates` and everything below. */
+export function createTemplateRoutes(deps: TemplateRouteDeps): RouteDefinition[] {
+  const { config, database, keyring, contents, waker } = deps;
+  const { pool } = database;
+  const publicUrl = config.PUBLIC_URL?.replace(/\/+$/, '') ?? null;
+  const parts: Parts = {
+    pool,
+    contents,
+    brandOf: createBrandOf(pool, keyring, publicUrl),
+    publicUrl,
+    identities: createSenderIdentities(pool, config.MAIL_DOMAIN),
+    smsSenderOf: createSmsSenders(pool),
+    waker,
+  };
+  return [
+    listRoute(parts),
+    createRoute(parts),
+    showRoute(parts),
+    changeRoute(parts),
+    deleteRoute(parts),
+    duplicateRoute(parts),
+    versionsRoute(parts),
+    checkRoute(parts),
+    renderRoute(parts),
+    previewRoute(parts),
+    sendTestRoute(parts),
+  ];
+}

@@ -1,0 +1,245 @@
+import { recipientKey } from '../../delivery/addresses/recipient.ts';
+import { backlogName, DEFAULT_PROVIDER } from '../../delivery/backlog.ts';
+import { RenderError, type RenderedContent, type VersionContent } from '../../delivery/contents/content.ts';
+import { type Channel, messageClasses } from '../../delivery/message.ts';
+import type { SenderIdentities } from '../../delivery/sender-identity.ts';
+import type { SmsSenders } from '../../delivery/sms-senders.ts';
+import { countSegments, MAX_SEGMENTS } from '../../delivery/sms-segments.ts';
+import { requireTestCapacity, testEvents, testOutcome } from '../../delivery/test-messages.ts';
+import { allocateMessageIds, type NewMessage, writeMessages } from '../../delivery/write-messages.ts';
+import { invalid, notFound, type ValidationErrors } from '../../errors.ts';
+import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
+import {
+  type IdempotentRequest,
+  type IdempotentResult,
+  isKeyTaken,
+  withIdempotency,
+} from '../../platform/db/idempotency.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Waker } from '../../platform/db/wake.ts';
+import { errorsOf, fromEngine } from './compile.ts';
+import { findTemplate } from './model.ts';
+import { pinVersion } from './pin.ts';
+import { type RenderDeps, requireContact, tryRender } from './render.ts';
+import type { SendTestBody, SentTest } from './schema.ts';
+import { senderOfTemplate } from './sender.ts';
+import { sampleValues } from './values.ts';
+
+export interface SendTestDeps extends RenderDeps {
+  identities: SenderIdentities;
+  smsSenderOf: SmsSenders;
+  waker: Pick<Waker, 'wake'>;
+}
+
+const MARK = '[Test] ';
+/** A test's messages get their ids at once, but others may take ids in between. */
+const MAX_ID_SPAN = 10_000;
+
+interface Recipient {
+  address: string;
+  key: string;
+}
+
+interface Allowed {
+  test_email_recipients: string[];
+  users: { id: number; email: string; mobile: string }[];
+}
+
+async function readAllowed(db: Queryable, accountId: number): Promise<Allowed> {
+  const { rows } = await db.query<Allowed>(
+    `select a.test_email_recipients, (
+       select coalesce(json_agg(json_build_object('id', u.id, 'email', u.email, 'mobile', u.mobile) order by u.id), '[]')
+       from memberships m join users u on u.id = m.user_id where m.account_id = a.id) as users
+     from accounts a where a.id = $1`,
+    [accountId],
+  );
+  return rows[0] ?? { test_email_recipients: [], users: [] };
+}
+
+/** Addresses by their keys. Texts that are not addresses of the channel are left out. */
+function byKey(channel: Channel, addresses: readonly string[]): Map<string, Recipient> {
+  return new Map(
+    addresses.flatMap((address) => {
+      const key = recipientKey(channel, address);
+      return key === null ? [] : [[key, { address, key }] as const];
+    }),
+  );
+}
+
+/**
+ * Finds whom a test goes to.
+ * @throws AppError validation_error that names each address that may not get tests
+ */
+function recipientsOf(
+  channel: Channel,
+  tenant: Tenant,
+  to: string[] | undefined,
+  allowed: Allowed,
+): Recipient[] {
+  const ofUser = (user: Allowed['users'][number]) => (channel === 'email' ? user.email : user.mobile);
+  const forTests = channel === 'email' ? allowed.test_email_recipients : [];
+  const { actor } = tenant;
+  if (to === undefined) {
+    const caller = allowed.users.filter(({ id }) => actor.kind === 'user' && id === actor.id).map(ofUser);
+    const chosen = [...byKey(channel, actor.kind === 'user' ? caller : forTests).values()];
+    if (chosen.length > 0) return chosen;
+    throw invalid({ to: ['is required: there is no test recipient by default'] });
+  }
+  const known = byKey(channel, [...forTests, ...allowed.users.map(ofUser)]);
+  const errors: ValidationErrors = {};
+  const chosen = new Map<string, Recipient>();
+  for (const [index, address] of to.entries()) {
+    const recipient = known.get(recipientKey(channel, address) ?? '');
+    if (recipient) chosen.set(recipient.key, recipient);
+    else errors[`to.${index}`] = [NOT_ALLOWED[channel]];
+  }
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+  return [...chosen.values()];
+}
+
+const NOT_ALLOWED: Record<Channel, string> = {
+  email: 'is neither one of test_email_recipients of the account nor the address of one of its users',
+  sms: 'is not the mobile number of a user of the account',
+};
+
+type Prepared = Pick<NewMessage, 'channel' | 'subject' | 'html' | 'text'> & Partial<NewMessage>;
+
+async function emailOf(
+  { identities }: SendTestDeps,
+  tenant: Tenant,
+  version: VersionContent,
+  { subject, html, text }: RenderedContent,
+): Promise<Prepared> {
+  const sender = senderOfTemplate(await identities.ofBrand(tenant), version);
+  if (sender === null) {
+    throw invalid({ from_email: ['is not a verified sender of this brand'] }, 'sender_not_verified');
+  }
+  return {
+    channel: 'email',
+    subject: `${MARK}${subject ?? ''}`.trim(),
+    html,
+    text,
+    reply_to: version.replyTo,
+    ...sender,
+  };
+}
+
+async function smsOf(
+  { smsSenderOf }: SendTestDeps,
+  tenant: Tenant,
+  rendered: RenderedContent,
+): Promise<Prepared> {
+  const sender = await smsSenderOf(tenant.brandId);
+  const text = rendered.text ?? '';
+  const { segments } = countSegments(text);
+  if (segments > MAX_SEGMENTS) {
+    throw invalid({ body: [`needs ${segments} segments; the maximum is ${MAX_SEGMENTS}`] });
+  }
+  return { channel: 'sms', text, segments, from_address: sender?.from, provider_id: sender?.providerId };
+}
+
+/** Pins and renders a template for a test, outside of any transaction. */
+async function prepare(
+  deps: SendTestDeps,
+  tenant: Tenant,
+  templateId: number,
+  { contact_id, variables = {} }: SendTestBody,
+): Promise<Prepared> {
+  const [row, brand, contact] = await Promise.all([
+    findTemplate(deps.pool, tenant, templateId),
+    deps.brandOf(tenant),
+    requireContact(deps.pool, tenant, contact_id),
+  ]);
+  if (!row) throw notFound('template');
+  const pinned = await fromEngine(pinVersion(deps, tenant, templateId));
+  if (pinned.versionId === null) throw invalid(errorsOf(pinned.problems));
+  const { version } = pinned;
+  const values = sampleValues(brand, deps.publicUrl, { samples: row.variables, variables, contact });
+  const rendered = await tryRender(deps.contents, version, values);
+  if (rendered instanceof RenderError) throw invalid({ [row.content_from]: [rendered.message] });
+  const message = await (version.channel === 'email'
+    ? emailOf(deps, tenant, version, rendered)
+    : smsOf(deps, tenant, rendered));
+  return { ...message, template_id: templateId, content_version_id: version.id };
+}
+
+/** Writes the messages of a test. @returns them, and the backlogs in which they wait */
+async function write(trx: Queryable, tenant: Tenant, prepared: Prepared, recipients: readonly Recipient[]) {
+  const ids = await allocateMessageIds(trx, recipients.length);
+  const simulated = isTestCaller(tenant.actor);
+  const messages = recipients.map(({ address, key }, index) => {
+    const message = {
+      status: 'queued' as const,
+      ...prepared,
+      id: ids[index] ?? 0,
+      account_id: tenant.accountId,
+      brand_id: tenant.brandId,
+      test: true,
+      to_address: address,
+      to_key: key,
+      events: null,
+    };
+    return simulated ? { ...message, ...testOutcome(message) } : message;
+  });
+  const written = await writeMessages(trx, messages, {
+    source: { class: messageClasses.transactional },
+    additions: [testEvents],
+  });
+  const backlogs = messages.map(({ id, channel, account_id: accountId }) => {
+    const providerId = written.get(id)?.provider_id ?? DEFAULT_PROVIDER;
+    return backlogName({ channel, class: messageClasses.transactional, accountId, providerId });
+  });
+  const sent: SentTest = { messages: messages.map(({ id, to_address: to }) => ({ id, to })) };
+  return { sent, backlogs: simulated ? [] : [...new Set(backlogs)], firstId: Math.min(...ids) };
+}
+
+/** The messages of an earlier test: one transaction wrote all of them. */
+async function findSent(db: Queryable, { accountId, brandId }: Tenant, firstId: number): Promise<SentTest> {
+  const { rows } = await db.query<{ id: number; to: string | null }>(
+    `select m.id, m.to_address as "to" from messages first join messages m
+       on m.id between $3 and $4 and m.brand_id = first.brand_id and m.created_at = first.created_at
+         and m.template_id = first.template_id and m.test
+     where first.id = $3 and first.account_id = $1 and first.brand_id = $2 order by m.id`,
+    [accountId, brandId, firstId, firstId + MAX_ID_SPAN],
+  );
+  return { messages: rows };
+}
+
+/**
+ * Sends a template to test recipients of the account, with sample values or those of a contact. Its messages are
+ * marked as tests in their subject, and have no webhooks, events and counts. A day's tests count with the messages of
+ * test keys. With a test key, nothing leaves the service.
+ * @param templateId a template of the brand, of a campaign or of a flow
+ * @param request of the client's idempotency key; null: it sent none
+ * @returns a body of {@link SentTest}; the messages are committed
+ * @throws AppError not_found; validation_error that names the field; sender_not_verified, rate_limited,
+ *   idempotency_conflict, unavailable
+ */
+export async function sendTest(
+  deps: SendTestDeps,
+  tenant: Tenant,
+  templateId: number,
+  body: SendTestBody,
+  request: IdempotentRequest | null,
+): Promise<IdempotentResult> {
+  const { pool } = deps;
+  const isReplay = async () => request !== null && isKeyTaken(pool, request);
+  await requireTestCapacity(pool, tenant.accountId, isReplay);
+  const known = await isReplay();
+  const prepared = known ? null : await prepare(deps, tenant, templateId, body);
+  return withIdempotency(
+    pool,
+    request,
+    async (trx) => {
+      const message = prepared ?? (await prepare(deps, tenant, templateId, body));
+      const allowed = await readAllowed(trx, tenant.accountId);
+      const recipients = recipientsOf(message.channel, tenant, body.to, allowed);
+      const { sent, backlogs, firstId } = await write(trx, tenant, message, recipients);
+      const afterCommit = () => {
+        if (backlogs.length > 0) deps.waker.wake('send', backlogs);
+      };
+      return { status: 200, body: sent, resourceId: firstId, afterCommit };
+    },
+    (firstId) => findSent(pool, tenant, firstId),
+  );
+}

@@ -1,0 +1,36 @@
+import { parseEmailAddress } from '../../delivery/addresses/email.ts';
+import type { BrandSenders } from '../../delivery/sender-identity.ts';
+import type { NewMessage } from '../../delivery/write-messages.ts';
+
+/** Whom a template is sent from. */
+export interface TemplateSender {
+  fromName: string | null;
+  fromEmail: string | null;
+}
+
+/** Quotes a display name (RFC 5322 §3.2.4). */
+function mailbox(name: string | null, address: string): string {
+  if (name === null || name.trim() === '') return address;
+  return `"${name.replaceAll(/["\\]/g, '\\$&')}" <${address}>`;
+}
+
+/**
+ * The sender of an email that is made from a template: the template's own, or the brand's default with the template's
+ * name.
+ * @returns null if the template's sender is not a verified sender of the brand
+ */
+export function senderOfTemplate(
+  senders: BrandSenders,
+  { fromName, fromEmail }: TemplateSender,
+): Pick<NewMessage, 'from_address' | 'default_from' | 'domain_id' | 'provider_id'> | null {
+  const given = fromEmail === null ? null : parseEmailAddress(fromEmail);
+  const identity =
+    given === null ? senders.defaultIdentity : 'error' in given ? null : senders.resolve(given);
+  if (identity === null) return null;
+  const hasSender = fromEmail !== null || (fromName ?? '').trim() !== '';
+  return {
+    from_address: hasSender ? mailbox(fromName, fromEmail ?? senders.defaultAddress) : null,
+    default_from: senders.defaultAddress,
+    ...(identity === 'sandbox' ? {} : { domain_id: identity.domainId, provider_id: identity.providerId }),
+  };
+}

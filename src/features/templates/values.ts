@@ -1,0 +1,57 @@
+import type { ContentValues } from '../../delivery/contents/content.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import type { Brand } from '../brands/schema.ts';
+import type { ContactValues } from '../contacts/service.ts';
+import { preferenceUrl, unsubscribeLinks } from '../unsubscribe/service.ts';
+import { brandValues } from './brand-parts.ts';
+import { nested, sampleContact, type Samples } from './samples.ts';
+
+/** The address of pages in samples if the setting PUBLIC_URL is missing. */
+const SAMPLE_URL = 'https://example.com';
+/** No link is genuine with this token: the page says so. */
+const SAMPLE_TOKEN = 'sample';
+
+/** The values of a sample: samples of the template, and what the caller gives. Nothing in it leads anywhere. */
+export function sampleValues(
+  brand: Brand,
+  publicUrl: string | null,
+  { samples, variables, contact }: { samples: Samples; variables: Samples; contact: ContactValues | null },
+): ContentValues {
+  const values = nested({ ...samples, ...variables });
+  const { event } = values;
+  const base = publicUrl ?? SAMPLE_URL;
+  return {
+    contact: contact ?? sampleContact(values),
+    event: typeof event === 'object' && event !== null ? (event as Record<string, unknown>) : null,
+    brand: brandValues(brand),
+    campaign: null,
+    unsubscribe_url: `${base}/unsubscribe/${SAMPLE_TOKEN}`,
+    preferences_url: `${base}/preferences/${SAMPLE_TOKEN}`,
+    variables: values,
+  };
+}
+
+/** What makes the links of a contact. */
+export interface LinkDeps {
+  keyring: Pick<Keyring, 'subkey' | 'accepted'>;
+  /** The setting PUBLIC_URL without a trailing slash; null: messages have no links of their own. */
+  publicUrl: string | null;
+}
+
+/** The links by which a contact unsubscribes, or sees its lists; null if there is nobody to unsubscribe. */
+export function linksOf(
+  { keyring, publicUrl }: LinkDeps,
+  { accountId, brandId }: { accountId: number; brandId: number },
+  contact: ContactValues | null,
+): Pick<ContentValues, 'unsubscribe_url' | 'preferences_url'> {
+  const address = contact?.email ?? null;
+  if (publicUrl === null || contact === null || address === null) {
+    return { unsubscribe_url: null, preferences_url: null };
+  }
+  const source = { contactId: contact.id };
+  return {
+    unsubscribe_url:
+      unsubscribeLinks(keyring, publicUrl, { accountId, brandId, source, address })?.url ?? null,
+    preferences_url: preferenceUrl(keyring, publicUrl, { accountId, brandId, ...source, address }),
+  };
+}

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startTestApi, type TestApi } from '../../support/api.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi({ env: { PUBLIC_URL: 'https://mail.acme.test' } });
+});
+afterAll(() => api.close());
+
+const PATH = '/v1/my/templates';
+
+async function create(body: unknown): Promise<number> {
+  const made = await api.request('POST', PATH, { body });
+  expect(made.body).toMatchObject({ id: expect.any(Number) });
+  return Number(made.body.id);
+}
+const render = (id: number, body?: unknown, token = api.apiKey) =>
+  api.request('POST', `${PATH}/${id}/render`, { token, ...(body === undefined ? {} : { body }) });
+
+const content = {
+  subject: 'Hello {{ contact.first_name }}',
+  body: '<p>{{ contact.data.plan }} {{ coupon }} {{ order.total }}</p>',
+  variables: { coupon: 'A&B', 'order.total': 5, 'contact.data.plan': 'pro' },
+};
+
+describe('POST /templates/{id}/render', () => {
+  it('renders samples', async () => {
+    const { status, body } = await render(await create(content));
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ subject: 'Hello Ada', problems: [] });
+    expect(body.html).toContain('pro A&amp;B 5');
+    expect(body.text).toContain('pro A&B 5');
+  });
+
+  it('renders variables of the request before samples', async () => {
+    const { body } = await render(await create(content), { variables: { coupon: 'C' } });
+    expect(body.html).toContain('pro C 5');
+  });
+
+  it('renders without samples', async () => {
+    const { body } = await render(await create(content), { sample: false });
+    expect(body.text).not.toContain('5');
+  });
+
+  it('renders for a contact of the brand', async () => {
+    const contact = { email: 'bo@example.com', first_name: 'Bo', data: { plan: 'free' } };
+    const made = await api.request('POST', '/v1/my/contacts', { body: contact });
+    const { body } = await render(await create(content), { contact_id: made.body.id });
+    expect(body.subject).toBe('Hello Bo');
+    expect(body.html).toContain('free A&amp;B 5');
+  });
+
+  it('refuses a contact of another brand', async () => {
+    const made = await api.request('POST', '/v1/my/contacts', {
+      token: api.other.apiKey,
+      body: { email: 'x@example.com' },
+    });
+    const { status, body } = await render(await create(content), { contact_id: made.body.id });
+    expect(status).toBe(422);
+    expect(body.validation_errors).toHaveProperty('contact_id');
+  });
+
+  it.each([
+    [{ variables: [] }, 'variables'],
+    [{ variables: { a: 'x'.repeat(70_000) } }, 'variables'],
+    [{ sample: 'yes' }, 'sample'],
+    [{ contact: 1 }, 'contact'],
+  ])('refuses %j', async (body, field) => {
+    const answer = await render(await create(content), body);
+    expect(answer.status).toBe(422);
+    expect(answer.body.validation_errors).toHaveProperty(field);
+  });
+
+  it('says why nothing can be sent', async () => {
+    const { status, body } = await render(await create({ name: 'Empty' }));
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ subject: null, html: null, text: null });
+    expect(JSON.stringify(body.problems)).toContain('missing_content');
+  });
+});
+
+describe('GET /templates/{id}/check', () => {
+  const check = (id: number) => api.request('GET', `${PATH}/${id}/check`);
+
+  it('lists variables without a value, bad links and images without a text', async () => {
+    const id = await create({
+      subject: 'Hi',
+      body: '<p>{{ coupon }} {{ known }}</p><a href="ftp://x">x</a><img src="https://a.test/a.png">',
+      variables: { known: 1 },
+    });
+    const { status, body } = await check(id);
+    expect(status).toBe(200);
+    const problems = body.problems as unknown as { code: string; message: string }[];
+    expect(problems.map(({ code }) => code).sort()).toEqual([
+      'broken_link',
+      'missing_alt',
+      'unknown_variable',
+    ]);
+    expect(problems.find(({ code }) => code === 'unknown_variable')?.message).toContain('coupon');
+  });
+
+  it('returns an empty array for a template without problems', async () => {
+    expect((await check(await create({ subject: 'Hi', body: 'Hello' }))).body).toEqual({ problems: [] });
+  });
+});
+
+describe('GET /templates/{id}/preview', () => {
+  const preview = (id: number) => api.request('GET', `${PATH}/${id}/preview`);
+
+  it('is a page without scripts, of an origin of its own', async () => {
+    const id = await create({
+      subject: 'Hi',
+      body: '<p onclick="a()">Hello {{ name }}</p><iframe src="https://a.test"></iframe>',
+      variables: { name: '<script>alert(1)</script>' },
+    });
+    const { status, headers, text } = await preview(id);
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toMatch(/^sandbox allow-popups/);
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/script/);
+    expect(text).toContain('Hello &lt;script&gt;');
+    expect(text).not.toMatch(/<script|onclick|<iframe/);
+  });
+
+  it('shows an SMS as text', async () => {
+    const { text } = await preview(await create({ channel: 'sms', body: 'Hi <b>' }));
+    expect(text).toContain('Hi &lt;b&gt;');
+  });
+
+  it('is a 422 if the template cannot be rendered', async () => {
+    const { status, headers } = await preview(await create({ name: 'Empty' }));
+    expect(status).toBe(422);
+    expect(headers.get('content-type')).toMatch(/json/);
+  });
+});

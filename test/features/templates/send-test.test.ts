@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import { startTestApi, type TestApi } from '../../support/api.ts';
+import { eventually } from '../../support/eventually.ts';
+import {
+  receivedAtLeast,
+  startSmtpServer,
+  startTestSender,
+  type TestSender,
+  type TestSmtpServer,
+} from '../../support/sending.ts';
+
+let api: TestApi;
+let server: TestSmtpServer;
+let sender: TestSender;
+beforeAll(async () => {
+  api = await startTestApi();
+  server = await startSmtpServer();
+  sender = await startTestSender({ url: String(api.config.DATABASE_URL), port: server.port });
+});
+afterAll(async () => {
+  await sender.stop();
+  await server.stop();
+  await api.close();
+});
+
+const PATH = '/v1/my/templates';
+const QA = ['qa1@acme.test', 'QA2@acme.test'];
+const pool = () => api.database.pool;
+const count = async (table: string) => {
+  const { rows } = await pool().query<{ n: number }>(`select count(*)::int as n from ${table}`);
+  return rows[0]?.n ?? 0;
+};
+
+beforeEach(async () => {
+  server.received.length = 0;
+  await pool().query(
+    'truncate messages, message_contents, send_queue, test_messages, webhook_deliveries, idempotency_keys cascade',
+  );
+  await api.request('PATCH', '/v1/my/account', { body: { test_email_recipients: QA } });
+});
+
+async function create(body: object = {}): Promise<number> {
+  const content = {
+    subject: 'Hi {{ contact.first_name }}',
+    body: '<p>{{ coupon }}</p>',
+    variables: { coupon: 'X1' },
+  };
+  const made = await api.request('POST', PATH, { body: { ...content, ...body } });
+  expect(made.body).toMatchObject({ id: expect.any(Number) });
+  return Number(made.body.id);
+}
+
+const send = (id: number, body: unknown = {}, rest: Parameters<TestApi['request']>[2] = {}) =>
+  api.request('POST', `${PATH}/${id}/send_test`, { body, ...rest });
+
+describe('POST /templates/{id}/send_test', () => {
+  it('sends to the test recipients, marked as a test, without webhooks and counts', async () => {
+    await pool().query(
+      `insert into webhooks (account_id, brand_id, url, events, secret_sealed, secret_last4)
+       values ($1, $2, 'https://hook.test/', '{email.sent,email.delivered}', 'x', 'abcd')`,
+      [api.accountId, api.brandId],
+    );
+    const id = await create();
+    const { status, body } = await send(id);
+    expect(status).toBe(200);
+    const messages = body.messages as unknown as { id: number; to: string }[];
+    expect(messages.map(({ to }) => to).sort()).toEqual([...QA].sort());
+    await receivedAtLeast(server, 2);
+    expect(server.received[0]?.raw).toContain('Subject: [Test] Hi Ada');
+    expect(server.received[0]?.raw).toContain('X1');
+    await eventually(async () => {
+      const { body: shown } = await api.request('GET', `/v1/my/messages/${messages[0]?.id ?? 0}`);
+      expect(shown).toMatchObject({
+        status: 'sent',
+        test: true,
+        template_id: id,
+        subject: '[Test] Hi Ada',
+        tracking: { opens: false, clicks: false },
+      });
+    });
+    expect(await count('webhook_deliveries')).toBe(0);
+    const { rows } = await pool().query('select email_sent from account_counters where account_id = $1', [
+      api.accountId,
+    ]);
+    expect(rows).toEqual([{ email_sent: 0 }]);
+  });
+
+  it('sends to addresses of users, whatever their case, and to each once', async () => {
+    const { email } = await api.addUser('member');
+    const { status, body } = await send(await create(), { to: [email.toUpperCase(), email, QA[0]] });
+    expect(status).toBe(200);
+    const messages = body.messages as unknown as { to: string }[];
+    expect(messages.map(({ to }) => to)).toEqual([email, QA[0]]);
+  });
+
+  it('sends to the user who asks', async () => {
+    const user = await api.addUser('member');
+    const { body } = await send(await create(), {}, { token: user.userJwt });
+    expect(body.messages).toMatchObject([{ to: user.email }]);
+  });
+
+  it('names every other address, and sends nothing', async () => {
+    const { status, body } = await send(await create(), {
+      to: [QA[0], 'ada@example.com', api.other.email, 'no address'],
+    });
+    expect(status).toBe(422);
+    expect(Object.keys(body.validation_errors ?? {})).toEqual(['to.1', 'to.2', 'to.3']);
+    expect(await count('messages')).toBe(0);
+  });
+
+  it.each([
+    [{ to: [] }, 'to'],
+    [{ to: 'qa1@acme.test' }, 'to'],
+    [{ to: Array.from({ length: 21 }, () => 'qa1@acme.test') }, 'to'],
+    [{ contact_id: 999_999_999 }, 'contact_id'],
+    [{ varables: {} }, 'varables'],
+  ])('refuses %j', async (body, field) => {
+    const answer = await send(await create(), body);
+    expect(answer.status).toBe(422);
+    expect(answer.body.validation_errors).toHaveProperty(field);
+  });
+
+  it('needs a recipient', async () => {
+    await api.request('PATCH', '/v1/my/account', { body: { test_email_recipients: [] } });
+    const { status, body } = await send(await create());
+    expect(status).toBe(422);
+    expect(body.validation_errors).toHaveProperty('to');
+  });
+
+  it('refuses a sender that is not verified', async () => {
+    const { status, body } = await send(await create({ from_email: 'ada@not-ours.test' }));
+    expect([status, body.code]).toEqual([422, 'sender_not_verified']);
+    expect(body.validation_errors).toHaveProperty('from_email');
+  });
+
+  it('uses the name of the template’s sender', async () => {
+    const id = await create({ from_name: 'Ada "The" Count' });
+    const { body } = await send(id, { to: [QA[0]] });
+    const [message] = body.messages as unknown as { id: number }[];
+    const { body: shown } = await api.request('GET', `/v1/my/messages/${message?.id ?? 0}`);
+    expect(shown.from).toBe(`"Ada \\"The\\" Count" <sandbox-${api.accountId}@mail.test>`);
+  });
+
+  it('refuses a template that cannot be sent', async () => {
+    const { status, body } = await send(await create({ subject: null, body: null }));
+    expect(status).toBe(422);
+    expect(body.validation_errors).toHaveProperty('body');
+  });
+
+  it('sends an SMS to numbers of users only', async () => {
+    const id = await create({ channel: 'sms', subject: undefined, body: 'Hi {{ coupon }}' });
+    expect((await send(id, { to: ['+14155550123'] })).body.validation_errors).toHaveProperty(['to.0']);
+    await pool().query(`update users set mobile = '+14155550123' where id = $1`, [api.userId]);
+    const { status, body } = await send(id, { to: ['+14155550123'] });
+    await pool().query(`update users set mobile = '' where id = $1`, [api.userId]);
+    expect(status).toBe(200);
+    expect(body.messages).toMatchObject([{ to: '+14155550123' }]);
+  });
+
+  it('does not leave the service with a test key', async () => {
+    const { status, body } = await send(await create(), { to: [QA[0]] }, { token: api.testApiKey });
+    expect(status).toBe(200);
+    const [message] = body.messages as unknown as { id: number }[];
+    const { body: shown } = await api.request('GET', `/v1/my/messages/${message?.id ?? 0}`);
+    expect(shown).toMatchObject({ status: 'delivered', provider: 'test', test: true });
+    expect(await count('send_queue')).toBe(0);
+  });
+
+  it('counts with the messages of test keys', async () => {
+    await pool().query(
+      `insert into test_messages (message_id, account_id) select n, $1 from generate_series(1, 1000) n`,
+      [api.accountId],
+    );
+    expect((await send(await create())).status).toBe(429);
+  });
+
+  it('sends once for the same key', async () => {
+    const id = await create();
+    const headers = { 'Idempotency-Key': 'once' };
+    const first = await send(id, {}, { headers });
+    await api.request('PATCH', `${PATH}/${id}`, { body: { body: null } });
+    const again = await send(id, {}, { headers });
+    expect([again.status, again.body]).toEqual([200, first.body]);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect((await send(id, { to: [QA[0]] }, { headers })).status).toBe(409);
+    expect(await count('messages')).toBe(2);
+  });
+
+  it('sends once although the connection was lost before the commit, and the client repeats', async () => {
+    const id = await create();
+    const headers = { 'Idempotency-Key': 'lost' };
+    await inTransaction(pool(), async (trx) => {
+      await trx.query('lock table message_contents in access exclusive mode');
+      const sending = send(id, {}, { headers });
+      await eventually(async () => {
+        const { rowCount } = await pool().query(
+          `select pg_terminate_backend(pid) from pg_stat_activity
+           where datname = current_database() and wait_event_type = 'Lock' and query like '%message_contents%'`,
+        );
+        expect(rowCount).toBe(1);
+      });
+      expect((await sending).status).toBe(503);
+    });
+    expect(await count('messages')).toBe(0);
+    expect((await send(id, {}, { headers })).status).toBe(200);
+    expect((await send(id, {}, { headers })).headers.get('idempotent-replayed')).toBe('true');
+    await receivedAtLeast(server, 2);
+    expect(await count('messages')).toBe(2);
+  });
+});
