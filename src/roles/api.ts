@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { requireSettings, type Config } from '../config.ts';
+import { createContentEngine } from '../delivery/contents/engine.ts';
 import { eventConsumers, trackedEventConsumers } from '../features/events.ts';
 import { type FeatureDeps, createFeatureRoutes } from '../features/routes.ts';
 import { upkeep } from '../features/upkeep.ts';
@@ -33,6 +34,8 @@ const DEFAULT_POOL = 16;
 /** Connections that record opens, clicks and reports: one group of each at a time, and one to spare. */
 const RECORDING_POOL = 3;
 const USER_AGENT = 'Carillon/1';
+/** Threads that compile and render templates. Each starts when it is needed, and takes 100 MB then. */
+const CONTENT_THREADS = 1;
 /** The port for operators if OPS_PORT is not set. */
 const DEFAULT_OPS_PORT = 9464;
 
@@ -94,6 +97,8 @@ function createShared({ config, database, log }: ApiServerDeps, started: Started
     userAgent: USER_AGENT,
   });
   started.push(() => egress.close());
+  const contents = createContentEngine({ threads: CONTENT_THREADS });
+  started.push(() => contents.close());
   const events = createEventPublisher(eventConsumers);
   const metrics = createHttpMetrics(pool);
   const { counter } = metrics;
@@ -105,6 +110,7 @@ function createShared({ config, database, log }: ApiServerDeps, started: Started
     log,
     keyring,
     egress,
+    contents,
     tokens,
     rateLimiter,
     waker,

@@ -14,8 +14,12 @@ const color = z.string().regex(COLOR, 'must be a color such as #1a2b3c');
 const font = z.string().regex(FONT, 'must be a list of font names');
 const html = z.string().max(MAX_HTML);
 const label = z.string().max(2_000);
-/** A URL may be Liquid, so that only the rendered one can be checked. */
-const url = z.string().max(2_000);
+/** Schemes that no mail client follows. A URL that begins with Liquid can only be checked when it is rendered. */
+const OTHER_SCHEME = /^(?!(?:https?|mailto|tel):)[a-z][a-z0-9+.-]*:/i;
+const url = z
+  .string()
+  .max(2_000)
+  .refine((text) => !OTHER_SCHEME.test(text.trim()), 'must be a web, mailto or tel link');
 
 const styles = z.strictObject({
   background_color: color.optional(),

@@ -61,8 +61,8 @@ function checkHeadersAndTags(problems: Problems, { headers = {}, tags = {} }: Se
 }
 
 /** Drops a blank part, because mail clients would show it instead of the other part. */
-function unlessBlank(content: string | undefined): string | null {
-  return content === undefined || content.trim() === '' ? null : content;
+function unlessBlank(content: string | null | undefined): string | null {
+  return typeof content !== 'string' || content.trim() === '' ? null : content;
 }
 
 /** The longest subject of a message, as in the request. */

@@ -14,7 +14,7 @@ import { fromEngine } from './compile.ts';
 import { findTemplate } from './model.ts';
 import { sourceOf, type TemplateDeps } from './pin.ts';
 import { namesWithSample } from './samples.ts';
-import type { RenderBody, RenderedTemplate } from './schema.ts';
+import type { RenderBody } from './schema.ts';
 import { sampleValues } from './values.ts';
 
 export interface RenderDeps extends TemplateDeps {
@@ -60,7 +60,7 @@ export async function renderTemplate(
   scope: BrandScope,
   id: number,
   body: RenderBody,
-): Promise<RenderedTemplate> {
+): Promise<RenderedContent & { problems: Problem[] }> {
   const { pool, contents } = deps;
   const [row, brand, contact] = await Promise.all([
     findTemplate(pool, scope, id),

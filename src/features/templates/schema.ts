@@ -197,7 +197,6 @@ const problem = z
   .meta({ id: 'TemplateProblem' });
 
 export const checkSchema = z.object({ problems: z.array(problem) }).meta({ id: 'TemplateCheck' });
-export type TemplateCheck = z.input<typeof checkSchema>;
 
 export const renderBody = z.strictObject({
   contact_id: z.int().positive().max(MAX_ID).optional().meta({ description: 'A contact of the brand.' }),
@@ -219,7 +218,6 @@ export const renderedSchema = z
     problems: z.array(problem),
   })
   .meta({ id: 'RenderedTemplate' });
-export type RenderedTemplate = z.input<typeof renderedSchema>;
 
 export const sendTestBody = z.strictObject({
   to: z
@@ -238,6 +236,6 @@ export const sendTestBody = z.strictObject({
 export type SendTestBody = z.output<typeof sendTestBody>;
 
 export const sentTestSchema = z
-  .object({ messages: z.array(z.object({ id: z.int(), to: z.string() })) })
+  .object({ messages: z.array(z.object({ id: z.int(), to: z.string().nullable() })) })
   .meta({ id: 'SentTest' });
 export type SentTest = z.input<typeof sentTestSchema>;
