@@ -12,9 +12,10 @@ export function withSamples(found: readonly string[], given: Samples): Samples {
   return { ...Object.fromEntries(names.map((name) => [name, null])), ...given };
 }
 
-/** The names that have a sample. */
+/** The names that have a sample, by their first parts. */
 export function namesWithSample(samples: Samples): string[] {
-  return Object.keys(samples).filter((name) => samples[name] !== null);
+  const names = Object.keys(samples).filter((name) => samples[name] !== null);
+  return [...new Set(names.map((name) => name.split('.', 1)[0] ?? ''))];
 }
 
 type Nested = Record<string, unknown>;

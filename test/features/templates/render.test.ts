@@ -27,7 +27,9 @@ describe('POST /templates/{id}/render', () => {
   it('renders samples', async () => {
     const { status, body } = await render(await create(content));
     expect(status).toBe(200);
-    expect(body).toMatchObject({ subject: 'Hello Ada', problems: [] });
+    expect(body).toMatchObject({ subject: 'Hello Ada' });
+    const problems = body.problems as unknown as { code: string }[];
+    expect(problems.map(({ code }) => code)).toEqual(['missing_unsubscribe_link']);
     expect(body.html).toContain('pro A&amp;B 5');
     expect(body.text).toContain('pro A&B 5');
   });
@@ -94,13 +96,14 @@ describe('GET /templates/{id}/check', () => {
     expect(problems.map(({ code }) => code).sort()).toEqual([
       'broken_link',
       'missing_alt',
+      'missing_unsubscribe_link',
       'unknown_variable',
     ]);
     expect(problems.find(({ code }) => code === 'unknown_variable')?.message).toContain('coupon');
   });
 
   it('returns an empty array for a template without problems', async () => {
-    expect((await check(await create({ subject: 'Hi', body: 'Hello' }))).body).toEqual({ problems: [] });
+    expect((await check(await create({ channel: 'sms', body: 'Hello' }))).body).toEqual({ problems: [] });
   });
 });
 
