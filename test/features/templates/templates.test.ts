@@ -166,7 +166,11 @@ describe('POST /templates', () => {
     ['a body', { subject: 'Hi', body: 'Hello\n\n{{ name }' }, 'body'],
     ['a subject', { subject: 'Hi {{ name', body: 'Hello' }, 'subject'],
     ['a preheader', { preheader: '{% if a %}', body: 'Hello' }, 'preheader'],
-    ['MJML', { subject: 'Hi', body: '<mjml><mj-body>\n<mj-text>{{ a | nothing }}</mj-text></mj-body></mjml>' }, 'body'],
+    [
+      'MJML',
+      { subject: 'Hi', body: '<mjml><mj-body>\n<mj-text>{{ a | nothing }}</mj-text></mj-body></mjml>' },
+      'body',
+    ],
   ])('names the line of a mistake in %s', async (_part, body, field) => {
     const { status, body: answer } = await create(body);
     expect([status, answer.code]).toEqual([422, 'validation_error']);
