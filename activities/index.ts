@@ -6,12 +6,14 @@ import type { EventPublisher } from '../src/platform/events/publish.ts';
 import type { Resolver } from '../src/platform/dns/resolver.ts';
 import type { Upkeep } from '../src/platform/housekeeping/upkeep.ts';
 import type { Keyring } from '../src/platform/secrets/keyring.ts';
+import type { CampaignActivities } from '../workflows/campaigns/contract.ts';
 import type { DomainActivities } from '../workflows/domains/contract.ts';
 import type { ExportActivities } from '../workflows/exports/contract.ts';
 import type { HousekeepingActivities } from '../workflows/housekeeping/contract.ts';
 import type { ImportActivities } from '../workflows/imports/contract.ts';
 import type { LaneModeActivities } from '../workflows/lanes/contract.ts';
 import type { WebhookActivities } from '../workflows/webhooks/contract.ts';
+import { createCampaignActivities } from './campaigns.ts';
 import { createDomainActivities } from './domains.ts';
 import { createExportActivities } from './exports.ts';
 import { createHousekeepingActivities } from './housekeeping.ts';
@@ -40,7 +42,8 @@ export interface ActivityDependencies {
  */
 export function createActivities(
   deps: ActivityDependencies,
-): DomainActivities &
+): CampaignActivities &
+  DomainActivities &
   ExportActivities &
   HousekeepingActivities &
   ImportActivities &
@@ -49,6 +52,7 @@ export function createActivities(
   return {
     ...createHousekeepingActivities({ ...deps, ...deps.upkeep }),
     ...createLaneModeActivities(deps),
+    ...createCampaignActivities(deps),
     ...createDomainActivities(deps),
     ...createExportActivities(deps),
     ...createImportActivities(deps),

@@ -11,6 +11,9 @@ comment on column campaign_blocks.not_before is 'the local time at which it is d
 comment on column campaign_blocks.counted is
   'emails accepted or bounced at hand-over since counted_from of the campaign; bounced (for good) and complained are some of them';
 
+alter table campaigns add column winner smallint;
+comment on column campaigns.winner is 'the variant that won the A/B test; null: not decided, or no test';
+
 create table campaign_contacts (
   campaign_id bigint not null,
   contact_id bigint not null,
@@ -26,6 +29,7 @@ comment on column brands.timezone is 'an IANA name; local times of contacts whos
 export const down = `
 alter table brands drop column timezone;
 drop table campaign_contacts;
+alter table campaigns drop column winner;
 alter table campaign_blocks
   drop column not_before, drop column counted, drop column bounced, drop column complained;
 `;

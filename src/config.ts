@@ -30,6 +30,7 @@ const networks = list.pipe(
       ),
   ),
 );
+const rate = (fallback: number) => z.coerce.number().positive().max(1).default(fallback);
 const count = (fallback: number) => z.coerce.number().int().min(0).default(fallback);
 
 const MAX_DAILY_VOLUME = 1_000_000_000;
@@ -123,6 +124,12 @@ const settings = z.object({
     .pipe(z.array(z.int().positive().max(MAX_DAILY_VOLUME)).min(1).max(MAX_WARM_UP_DAYS)),
   /** Emails of a sending domain in a minute; 0: as many as the provider accepts. Domains may have others. */
   PACING_PER_MINUTE: count(0),
+  /** A campaign stops itself at these parts of its emails, if there are at least so many in all and of the kind. */
+  CAMPAIGN_MAX_BOUNCE_RATE: rate(0.05),
+  CAMPAIGN_MIN_BOUNCES: count(10),
+  CAMPAIGN_MAX_COMPLAINT_RATE: rate(0.003),
+  CAMPAIGN_MIN_COMPLAINTS: count(5),
+  CAMPAIGN_MIN_COUNTED: count(100),
   /** SMTP or HTTP connections of one sender process to its email provider. */
   SENDER_CONNECTIONS: z.coerce.number().int().min(1).max(200).default(16),
   SHUTDOWN_GRACE_SECONDS: count(30),

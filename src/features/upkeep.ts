@@ -7,6 +7,7 @@ import {
 } from '../platform/housekeeping/tasks.ts';
 import { gatherUpkeep } from '../platform/housekeeping/upkeep.ts';
 import { brakesUpkeep } from './brakes/upkeep.ts';
+import { campaignsUpkeep } from './campaigns/upkeep.ts';
 import { domainsUpkeep } from './domains/upkeep.ts';
 import { contactEventsUpkeep } from './contact-events/upkeep.ts';
 import { callbacksUpkeep } from './callbacks/upkeep.ts';
@@ -32,6 +33,7 @@ export const upkeep = gatherUpkeep([
   { tasks: [deadProcesses] },
   webhooksUpkeep,
   domainsUpkeep,
+  campaignsUpkeep,
   trackingUpkeep,
   uploadsUpkeep,
   exportsUpkeep,

@@ -48,7 +48,7 @@ export interface CampaignState {
   cursor: number;
   maxContactId: number | null;
   counts: CampaignTally;
-  /** Why nothing is sent now, such as `schedule`, `approval`, `allowance`, `throttle` or `pause`; null: it sends. */
+  /** Why nothing is sent now, such as `schedule`, `allowance` or, while it is paused, `resume`; null: it is being sent. */
   waitingFor: string | null;
   /** Until when, in ISO 8601, if that is known. */
   until: string | null;
@@ -71,10 +71,10 @@ export interface CampaignActivities {
   lookAtCampaign(campaignId: number, asOf: string): Promise<CampaignStep>;
   /** Does what an operator has asked for by a signal, if the row allows it. */
   changeCampaign(campaignId: number, change: OperatorSignal, asOf: string): Promise<void>;
-  /** Writes recipients, for up to ten minutes, and watches the stop thresholds meanwhile. */
-  snapshotCampaign(campaignId: number, asOf: string): Promise<CampaignStep>;
-  /** Watches a campaign that is sent, for up to ten minutes: thresholds, throttle, A/B test, end. */
-  watchCampaign(campaignId: number, asOf: string): Promise<CampaignStep>;
+  /** Writes recipients, for up to `stayMs`, and watches the stop thresholds meanwhile. */
+  snapshotCampaign(campaignId: number, asOf: string, stayMs: number): Promise<CampaignStep>;
+  /** Watches a campaign that is sent, for up to `stayMs`: thresholds, throttle, A/B test, end. */
+  watchCampaign(campaignId: number, asOf: string, stayMs: number): Promise<CampaignStep>;
   /** Cancels a page of what was not sent, or completes the campaign. */
   finishCampaign(campaignId: number, asOf: string): Promise<CampaignStep>;
 }

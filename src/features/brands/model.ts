@@ -28,6 +28,7 @@ export class BrandModel extends TenantModel {
     'logo',
     'track_opens',
     'track_clicks',
+    'timezone',
     'last_scraped_at',
     'created_at',
     'updated_at',
@@ -54,6 +55,8 @@ export class BrandModel extends TenantModel {
   declare logo: string | null;
   declare track_opens: boolean;
   declare track_clicks: boolean;
+  /** An IANA name. */
+  declare timezone: string | null;
   declare last_scraped_at: Date | null;
   declare created_at: Date;
   declare updated_at: Date;

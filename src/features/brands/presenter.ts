@@ -33,6 +33,7 @@ export function presentBrand(
     logo: row.logo === null || isLogoUrl(row.logo) ? row.logo : logoUrl(row.account_id, row.logo),
     track_opens: row.track_opens,
     track_clicks: row.track_clicks,
+    timezone: row.timezone,
     complete: isComplete(row),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),

@@ -13,6 +13,12 @@ const object = z
 const wrongScheme = (message: string) => ({
   error: (issue: { input: unknown }) => (typeof issue.input === 'string' ? message : undefined),
 });
+const zones = new Set(['UTC', ...Intl.supportedValuesOf('timeZone')]);
+const timezone = z
+  .string()
+  .max(100)
+  .refine((name) => zones.has(name), 'must be the name of an IANA time zone, such as Europe/Berlin')
+  .meta({ examples: ['Europe/Berlin'] });
 const address = z.url({ protocol: /^https?$/ }).max(2_000);
 /** The target of a link in a header or footer: never a script. */
 const target = z
@@ -58,6 +64,7 @@ export const putBrandBody = z.strictObject({
   default_theme: object.optional(),
   track_opens: z.boolean().optional(),
   track_clicks: z.boolean().optional(),
+  timezone: timezone.nullish(),
 });
 
 export type PutBrandBody = z.infer<typeof putBrandBody>;
@@ -106,6 +113,10 @@ export const brandSchema = z
     logo: nullableText.meta({ description: 'URL of the logo.' }),
     track_opens: z.boolean(),
     track_clicks: z.boolean(),
+    timezone: nullableText.meta({
+      description:
+        'An IANA time zone, for campaigns at local time: that of contacts whose zone and country are unknown.',
+    }),
     complete: z.boolean().meta({ description: 'Whether brand_color and company_name are set.' }),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),

@@ -84,6 +84,7 @@ export class CampaignModel extends TenantModel {
     'audience_count',
     'next_block',
     'counted_from',
+    'winner',
     'outcome',
     'stop',
     'started_at',
@@ -131,6 +132,8 @@ export class CampaignModel extends TenantModel {
   declare audience_count: number;
   declare next_block: number;
   declare counted_from: Date | null;
+  /** The variant that won the A/B test. */
+  declare winner: number | null;
   declare outcome: CampaignOutcome | null;
   declare stop: CampaignStop | null;
   declare started_at: Date | null;

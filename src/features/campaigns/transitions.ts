@@ -11,6 +11,7 @@ import {
   type CampaignStop,
   type PinnedAudience,
 } from './model.ts';
+import { spreadBlocks } from './run/throttle.ts';
 import { campaignWake } from './workflow.ts';
 
 /** What can be done to a campaign. `docs/campaigns.md` has the same table. */
@@ -143,6 +144,8 @@ export async function resumeCampaign(
   if (!row) return null;
   const approval = row.approval_state === 'rejected' ? 'pending' : row.approval_state;
   if (approval !== 'pending') await releaseRetries(trx, id);
+  // Throttled blocks that have become due meanwhile must not all go at once.
+  await spreadBlocks(trx, row, asOf);
   return changeLocked(
     trx,
     id,

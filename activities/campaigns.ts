@@ -1,0 +1,62 @@
+import { cancellationSignal, heartbeat } from '@temporalio/activity';
+import type { Logger } from 'pino';
+import type { Config } from '../src/config.ts';
+import { limitSettings } from '../src/delivery/limits/authority.ts';
+import { createCampaignRun, type Stay } from '../src/features/campaigns/run/run.ts';
+import type { Database } from '../src/platform/db/database.ts';
+import type { Waker } from '../src/platform/db/wake.ts';
+import type { EventPublisher } from '../src/platform/events/publish.ts';
+import type { CampaignActivities, CampaignState } from '../workflows/campaigns/contract.ts';
+
+const HEARTBEAT_MS = 5_000;
+
+export interface CampaignActivityDependencies {
+  config: Config;
+  database: Database;
+  waker: Pick<Waker, 'wake'>;
+  events: EventPublisher;
+  log: Logger;
+  /** Aborted when the process is about to stop. */
+  stopping: AbortSignal;
+}
+
+/** The activities of the workflow `campaign/<id>`. */
+export function createCampaignActivities(deps: CampaignActivityDependencies): CampaignActivities {
+  const { config, database, waker, events, log, stopping } = deps;
+  const run = createCampaignRun({
+    pool: database.pool,
+    ...{ events, waker, log },
+    limits: limitSettings(config),
+    plusAddresses: config.SUPPRESS_PLUS_ADDRESSES,
+    thresholds: {
+      bounceRate: config.CAMPAIGN_MAX_BOUNCE_RATE,
+      minBounces: config.CAMPAIGN_MIN_BOUNCES,
+      complaintRate: config.CAMPAIGN_MAX_COMPLAINT_RATE,
+      minComplaints: config.CAMPAIGN_MIN_COMPLAINTS,
+      minCounted: config.CAMPAIGN_MIN_COUNTED,
+    },
+  });
+
+  /** Heartbeats also while one statement takes long. An operator sees the state in them. */
+  async function staying<T>(forMs: number, work: (stay: Stay) => Promise<T>): Promise<T> {
+    let state: CampaignState | null = null;
+    const timer = setInterval(() => heartbeat(state), HEARTBEAT_MS);
+    const signal = AbortSignal.any([stopping, cancellationSignal()]);
+    try {
+      return await work({ forMs, signal, progress: (found) => heartbeat((state = found)) });
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  return {
+    lookAtCampaign: (campaignId, asOf) => run.look(campaignId, new Date(asOf)),
+    changeCampaign: (campaignId, change, asOf) => run.change(campaignId, change, new Date(asOf)),
+    snapshotCampaign: (campaignId, asOf, stayMs) =>
+      staying(stayMs, (stay) => run.snapshot(campaignId, new Date(asOf), stay)),
+    watchCampaign: (campaignId, asOf, stayMs) =>
+      staying(stayMs, (stay) => run.watch(campaignId, new Date(asOf), stay)),
+    finishCampaign: (campaignId, asOf) =>
+      staying(0, ({ signal }) => run.finish(campaignId, new Date(asOf), signal)),
+  };
+}

@@ -1,0 +1,118 @@
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import { loadConditions } from '../../segments/service.ts';
+import { compileAudience } from '../audience.ts';
+import type { CampaignRow, PinnedAudience } from '../model.ts';
+
+type Condition = Awaited<ReturnType<typeof loadConditions>>[number];
+
+function readsEvents(condition: Condition): boolean {
+  switch (condition.type) {
+    case 'all':
+    case 'any':
+      return condition.parts.some(readsEvents);
+    case 'not':
+      return readsEvents(condition.part);
+    default:
+      return condition.type === 'did';
+  }
+}
+
+/** Whether a condition of the audience depends on what contacts did, so that it is evaluated once for all of them. */
+export async function dependsOnEvents(
+  db: Queryable,
+  brandId: number,
+  { filters, excludeFilters }: PinnedAudience,
+): Promise<boolean> {
+  for (const each of [...(filters === null ? [] : [filters]), ...excludeFilters]) {
+    if ((await loadConditions(db, { brandId }, each)).some(readsEvents)) return true;
+  }
+  return false;
+}
+
+/** Lists that the audience names and that the brand no longer has. */
+export async function missingLists(
+  db: Queryable,
+  { listId, excludeListIds }: PinnedAudience,
+): Promise<number[]> {
+  const ids = [...excludeListIds, ...(listId === null ? [] : [listId])];
+  if (ids.length === 0) return [];
+  const { rows } = await db.query<{ id: number }>(
+    `select i.id from unnest($1::bigint[]) as i (id)
+     where not exists (select 1 from lists l where l.id = i.id and l.removed_at is null)`,
+    [ids],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Evaluates the whole audience into `campaign_contacts`, as of the start of the snapshot. */
+export async function evaluateAudience(trx: Queryable, row: CampaignRow): Promise<void> {
+  const { id, brand_id: brandId, max_contact_id: highest, snapshot_at: asOf } = row;
+  const audience = row.audience as PinnedAudience;
+  const condition = await compileAudience(trx, { brandId, asOf: asOf ?? new Date() }, audience, 4);
+  await trx.query(
+    `insert into campaign_contacts (campaign_id, contact_id)
+     select $1, c.id from contacts c where c.brand_id = $2 and c.id <= $3 and ${condition.sql}
+     on conflict do nothing`,
+    [id, brandId, highest ?? 0, ...condition.values],
+  );
+}
+
+/** The contacts of a page, as SQL over the alias `c`, with the values of its parameters from `$2` on; `$1` is the brand. */
+export interface PageSource {
+  sql: string;
+  values: unknown[];
+  /** The last contact id of the page; null: the page is the last one. */
+  upTo: number | null;
+}
+
+/** In which table the contacts of the audience are found in the order of their ids. */
+function walkOf({ id, brand_id: brandId, audience }: CampaignRow, evaluated: boolean) {
+  if (evaluated) return { table: 'campaign_contacts', column: 'contact_id', key: 'campaign_id', value: id };
+  const listId = audience?.listId ?? null;
+  if (listId !== null) return { table: 'list_members', column: 'contact_id', key: 'list_id', value: listId };
+  return { table: 'contacts', column: 'id', key: 'brand_id', value: brandId };
+}
+
+/**
+ * Finds the next contacts of the audience, in the order of their ids.
+ * @param row with its cursor
+ * @param evaluated `campaign_contacts` has the audience
+ * @param size contacts to look at
+ */
+export async function nextPage(
+  trx: Queryable,
+  row: CampaignRow,
+  { evaluated, size }: { evaluated: boolean; size: number },
+): Promise<PageSource> {
+  const { brand_id: brandId, cursor, snapshot_at: asOf } = row;
+  const highest = row.max_contact_id ?? 0;
+  const { table, column, key, value } = walkOf(row, evaluated);
+  const { rows } = await trx.query<{ id: number }>(
+    `select ${column} as id from ${table} where ${key} = $1 and ${column} > $2 and ${column} <= $3
+     order by ${column} offset $4 limit 1`,
+    [value, cursor, highest, size - 1],
+  );
+  const upTo = rows[0]?.id ?? null;
+  const range = 'c.id > $2 and c.id <= $3';
+  const values: unknown[] = [cursor, upTo ?? highest];
+  if (table === 'contacts') {
+    const condition = await compileAudience(
+      trx,
+      { brandId, asOf: asOf ?? new Date() },
+      row.audience as PinnedAudience,
+      4,
+    );
+    return { sql: `${range} and ${condition.sql}`, values: [...values, ...condition.values], upTo };
+  }
+  const members = `${range} and c.id in (
+    select w.contact_id from ${table} w where w.${key} = $4 and w.contact_id > $2 and w.contact_id <= $3)`;
+  const audience = { ...(row.audience as PinnedAudience), listId: null };
+  const isWhole =
+    evaluated ||
+    (audience.filters === null &&
+      audience.excludeListIds.length === 0 &&
+      audience.excludeFilters.length === 0);
+  if (isWhole) return { sql: members, values: [...values, value], upTo };
+  const condition = await compileAudience(trx, { brandId, asOf: asOf ?? new Date() }, audience, 5);
+  return { sql: `${members} and ${condition.sql}`, values: [...values, value, ...condition.values], upTo };
+}

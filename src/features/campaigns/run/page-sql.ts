@@ -1,0 +1,155 @@
+import { messageClasses } from '../../../delivery/message.ts';
+import { endedSql } from '../../../delivery/suppressions.ts';
+import { variantSql } from './variants.ts';
+
+/** What depends on the campaign, so that each statement has only what it needs. */
+export interface PageShape {
+  channel: 'email' | 'sms';
+  /** The campaign has recipients already, whose addresses are not written to again. */
+  hasEarlier: boolean;
+  plusAddresses: boolean;
+  localTime: boolean;
+  ab: boolean;
+  /** The number of the first parameter after those of the contacts. */
+  firstParameter: number;
+}
+
+/** The parameters after those of the contacts, in their order. */
+export const pageParameters = [
+  'campaignId',
+  'accountId',
+  'dueAt',
+  'blockSize',
+  'nextBlock',
+  'number',
+  'firstMessageId',
+  'ends',
+  'times',
+] as const;
+
+const notSuppressed = (account: string, match: string) => `(
+      select true from suppressions s
+      where s.account_id = ${account} and ${match} and not ${endedSql('s')} limit 1)`;
+
+/**
+ * SQL: why a contact is skipped, null if it is not. A subquery with `limit` stays a look-up by index for each contact: as
+ * a join, PostgreSQL might read all recipients that the campaign has.
+ */
+function skipSql(shape: PageShape, parameter: Record<string, string>): string {
+  const { campaignId, accountId, firstMessageId } = parameter as Record<string, string>;
+  const suppressed = [
+    notSuppressed(`${accountId}::bigint`, 's.address_key = f.key'),
+    ...(shape.plusAddresses
+      ? [notSuppressed(`${accountId}::bigint`, 's.untagged_key = address_without_tag(f.key)')]
+      : []),
+  ];
+  const earlier = `when (
+      select true from messages m
+      where m.campaign_id = ${campaignId}::bigint and m.to_key = f.key and m.id >= ${firstMessageId}::bigint limit 1)
+      then 'duplicate_address'`;
+  return `case when f.key is null then 'no_address'
+    ${shape.hasEarlier ? earlier : ''}
+    when not f.subscribed then 'unsubscribed'
+    when ${suppressed.map((each) => `coalesce(${each}, false)`).join(' or ')} then 'suppressed' end`;
+}
+
+/**
+ * SQL: writes a page of recipients and their blocks, and returns how many of each. Recipients are grouped by when they
+ * are due and by variant, in the order of their contacts; those to skip are in closed blocks of their own. Ids of
+ * messages ascend over the page, so that the messages of a block are those of the campaign from its first id to its last.
+ *
+ * Addresses are unique in a brand, so one statement never sees one twice.
+ * @param contacts SQL: the condition over contacts `c` of the brand `$1`
+ */
+export function pageSql(contacts: string, shape: PageShape): string {
+  const at = Object.fromEntries(
+    pageParameters.map((name, index) => [name, `$${shape.firstParameter + index}`]),
+  ) as Record<(typeof pageParameters)[number], string>;
+  const isEmail = shape.channel === 'email';
+  const [address, key, subscribed] = isEmail
+    ? ['c.email', 'c.email_key', 'c.email_subscribed']
+    : ['c.phone', 'c.phone', 'c.phone_subscribed'];
+  const now = `${at.dueAt}::timestamptz`;
+  const times = `${at.times}::jsonb`;
+  const local = shape.localTime
+    ? `coalesce((select z.due from zones z where z.name = lower(f.timezone)),
+        (select k.due from countries k where k.code = f.country), (${times} ->> 'otherwise')::timestamptz)`
+    : 'null::timestamptz';
+  // PostgreSQL wants to know the type of every parameter.
+  const unread = [
+    `${at.firstMessageId}::bigint`,
+    `${at.number}::bigint`,
+    `${at.ends}::float8[]`,
+    `${at.accountId}::bigint`,
+  ];
+  const arrayOf = (path: string) => `jsonb_array_elements_text(${times} #> '${path}')`;
+  return `
+  with zones as materialized (
+    select name, due::timestamptz as due
+    from rows from (${arrayOf('{zones,names}')}, ${arrayOf('{zones,dues}')}) as z (name, due)
+  ), countries as materialized (
+    select code, due::timestamptz as due
+    from rows from (${arrayOf('{countries,codes}')}, ${arrayOf('{countries,dues}')}) as k (code, due)
+  ), found as materialized (
+    select c.id, ${address} as address, ${key} as key, ${subscribed} as subscribed,
+      ${shape.localTime ? `c.data ->> 'timezone' as timezone, c.country_code as country` : 'null as timezone, null as country'}
+    from contacts c where c.brand_id = $1 and ${contacts}
+  ), judged as (
+    select f.id, f.address, f.key, ${skipSql(shape, at)} as skip, ${local} as local
+    from found f
+  ), divided as (
+    select j.*, ${
+      shape.ab
+        ? variantSql(`${at.number}::bigint + row_number() over (order by j.id) - 1`, at.ends)
+        : '0::smallint'
+    } as variant
+    from judged j
+  ), timed as (
+    select d.id, d.address, d.key, d.skip, case when d.skip is null then d.local end as local,
+      case when d.skip is null then d.variant end as variant,
+      case when d.skip is not null then ${now} when d.variant is null then 'infinity'::timestamptz
+        else greatest(d.local, ${now}) end as due
+    from divided d
+  ), grouped as (
+    select t.*, (row_number() over (partition by skip is not null, due, local, variant order by id) - 1)
+      / case when skip is null then ${at.blockSize}::int else 1000 end as part
+    from timed t
+  ), numbered as materialized (
+    select g.*, nextval('messages_id_seq') as message_id
+    from (select * from grouped order by skip is not null, due, local, part, variant, id) g
+  ), written as (
+    insert into messages (id, account_id, brand_id, channel, class, status, to_address, to_key, from_address, reply_to,
+      template_id, contact_id, campaign_id, content_version_id, variant, tracking, failure)
+    select n.message_id, c.account_id, c.brand_id, c.channel, ${messageClasses.campaign},
+      case when n.skip is null then 'queued' else 'skipped' end, n.address, n.key, c.from_address, c.reply_to,
+      c.template_id, n.id, c.id, c.version_ids[n.variant + 1], n.variant, c.tracking,
+      case when n.skip is not null then jsonb_build_object('code', n.skip, 'message', ${messageOf('n.skip')}) end
+    from numbered n, campaigns c where c.id = ${at.campaignId}::bigint
+  ), blocks as (
+    insert into campaign_blocks (campaign_id, n, account_id, channel, provider_id, domain_id, first_id, last_id, size,
+      variant, due_at, not_before, closed_at, recount, skipped)
+    select c.id, ${at.nextBlock}::int + row_number() over (order by b.first_id) - 1, c.account_id, c.channel,
+      coalesce(c.provider_id, 0), c.domain_id, b.first_id, b.last_id, b.size, coalesce(b.variant, 0), b.due, b.local,
+      case when b.skipped then now() end, not b.skipped, case when b.skipped then b.size else 0 end
+    from (
+      select skip is not null as skipped, due, local, variant, part, min(message_id) as first_id,
+        max(message_id) as last_id, count(*) as size
+      from numbered group by 1, 2, 3, 4, 5
+    ) b, campaigns c where c.id = ${at.campaignId}::bigint
+    returning n
+  )
+  select (select count(*) from numbered) as recipients, (select count(*) from blocks) as blocks,
+    ${unread.join(', ')}`;
+}
+
+const messages: Readonly<Record<string, string>> = {
+  no_address: 'the contact has no address of this channel',
+  unsubscribed: 'the contact is unsubscribed',
+  suppressed: 'the address is suppressed',
+  duplicate_address: 'the campaign has this address already',
+};
+
+function messageOf(code: string): string {
+  const cases = Object.entries(messages).map(([name, message]) => `when '${name}' then '${message}'`);
+  return `case ${code} ${cases.join(' ')} end`;
+}

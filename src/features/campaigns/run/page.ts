@@ -1,0 +1,196 @@
+import type pg from 'pg';
+import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
+import { CAMPAIGN_COLUMNS, type CampaignRow, type PinnedAudience } from '../model.ts';
+import { dependsOnEvents, evaluateAudience, missingLists, nextPage } from './audience-source.ts';
+import { localTimes, type LocalTimes } from './local-times.ts';
+import { pageSql, type PageShape } from './page-sql.ts';
+import { freeAfter, MAX_BLOCK, spreadBlocks, throttledBlock } from './throttle.ts';
+import { divisionOf } from './variants.ts';
+
+/** Contacts that a page looks at. */
+const PAGE_CONTACTS = 20_000;
+/** The first page is small, and so are its blocks, so that sending starts at once and on every sender. */
+const FIRST_PAGE_CONTACTS = 2_000;
+const FIRST_BLOCK = 100;
+
+/** Of an advisory lock: pages of a campaign are written one after the other. */
+const SNAPSHOT_LOCK = 1_129_468_240;
+
+/** Many rows are read, sorted and written at once, in a few seconds; compiling the statement would take longer. */
+const PAGE_SETTINGS = `set local jit = off; set local work_mem = '64MB'; set local statement_timeout = '5min';
+  set local enable_seqscan = off`;
+/** A condition over the events of all contacts may take long. */
+const EVALUATE_SETTINGS = `set local work_mem = '64MB'; set local statement_timeout = '30min'`;
+
+export interface PageOptions {
+  pool: pg.Pool;
+  plusAddresses: boolean;
+  /** Contacts that a page looks at; for tests. */
+  pageContacts?: number;
+}
+
+/** What a page wrote. `stopped`: the row no longer wants one. `gone`: a list that the audience names was deleted. */
+export interface PageResult {
+  state: 'more' | 'complete' | 'stopped' | 'gone';
+  recipients: number;
+}
+
+/** What stays the same for all pages of a campaign. */
+export interface SnapshotPlan {
+  times: LocalTimes | null;
+  /** `campaign_contacts` has the audience. */
+  evaluated: boolean;
+}
+
+export async function readCampaign(db: Queryable, id: number): Promise<CampaignRow | null> {
+  const { rows } = await db.query<CampaignRow>(`select ${CAMPAIGN_COLUMNS} from campaigns where id = $1`, [
+    id,
+  ]);
+  return rows[0] ?? null;
+}
+
+const wantsPage = (row: CampaignRow | null): row is CampaignRow =>
+  row?.status === 'active' && row.phase === 'snapshot' && row.audience !== null;
+
+/** Prepares the pages of a campaign. If its conditions depend on events, they are evaluated here, once. */
+export async function planSnapshot(pool: pg.Pool, row: CampaignRow): Promise<SnapshotPlan> {
+  const times = row.options.send_at_local_time ? await localTimes(pool, row) : null;
+  const evaluated = await dependsOnEvents(pool, row.brand_id, row.audience as PinnedAudience);
+  if (evaluated && row.cursor === 0) {
+    await inTransaction(pool, async (trx) => {
+      await trx.query(EVALUATE_SETTINGS);
+      await trx.query('select pg_advisory_xact_lock($1, $2::bigint::int)', [
+        SNAPSHOT_LOCK,
+        row.id % 2_147_483_647,
+      ]);
+      const known = await trx.query('select 1 from campaign_contacts where campaign_id = $1 limit 1', [
+        row.id,
+      ]);
+      if (known.rowCount === 0) await evaluateAudience(trx, row);
+    });
+  }
+  return { times, evaluated };
+}
+
+/** The first id of the campaign's messages, so that later look-ups skip older partitions; null: there is none yet. */
+async function firstMessage(
+  trx: Queryable,
+  { id, next_block: nextBlock }: CampaignRow,
+): Promise<number | null> {
+  if (nextBlock === 0) return null;
+  const { rows } = await trx.query<{ first: number }>(
+    'select first_id as first from campaign_blocks where campaign_id = $1 order by n limit 1',
+    [id],
+  );
+  return rows[0]?.first ?? null;
+}
+
+/** When the recipients of a page are due, and how large their blocks are. */
+async function paceOf(
+  trx: Queryable,
+  row: CampaignRow,
+  asOf: Date,
+): Promise<{ dueAt: Date; blockSize: number }> {
+  const perMinute = row.options.throttle_per_minute;
+  if (perMinute === null || perMinute === undefined) {
+    return { dueAt: asOf, blockSize: row.next_block === 0 ? FIRST_BLOCK : MAX_BLOCK };
+  }
+  const blockSize = throttledBlock(perMinute);
+  if (row.options.send_at_local_time) return { dueAt: asOf, blockSize };
+  const free = await freeAfter(trx, row.id, perMinute);
+  return { dueAt: free !== null && free > asOf ? free : asOf, blockSize };
+}
+
+async function insertPage(
+  trx: Queryable,
+  row: CampaignRow,
+  plan: SnapshotPlan,
+  { plusAddresses, size, asOf }: { plusAddresses: boolean; size: number; asOf: Date },
+) {
+  const source = await nextPage(trx, row, { evaluated: plan.evaluated, size });
+  const first = await firstMessage(trx, row);
+  const { dueAt, blockSize } = await paceOf(trx, row, asOf);
+  const division = divisionOf(row);
+  const shape: PageShape = {
+    channel: row.channel,
+    hasEarlier: first !== null,
+    plusAddresses,
+    localTime: plan.times !== null,
+    ab: division !== null,
+    firstParameter: 2 + source.values.length,
+  };
+  const { rows } = await trx.query<{ recipients: number; blocks: number }>(pageSql(source.sql, shape), [
+    row.brand_id,
+    ...source.values,
+    row.id,
+    row.account_id,
+    dueAt,
+    blockSize,
+    row.next_block,
+    row.audience_count,
+    first ?? 0,
+    division?.ends ?? null,
+    plan.times && JSON.stringify(plan.times),
+  ]);
+  await spreadBlocks(trx, row, asOf);
+  return { upTo: source.upTo, recipients: rows[0]?.recipients ?? 0, blocks: rows[0]?.blocks ?? 0 };
+}
+
+/**
+ * Writes the next page of recipients: messages, blocks and the place in the contacts, in one transaction. Pages of a
+ * campaign wait for each other. The campaign's row is locked only at the end, so that a pause or a cancellation never
+ * waits for a page: a page that finds the row changed is rolled back.
+ */
+export async function writePage(
+  { pool, plusAddresses, pageContacts = PAGE_CONTACTS }: PageOptions,
+  campaignId: number,
+  plan: SnapshotPlan,
+  asOf: Date,
+): Promise<PageResult> {
+  try {
+    return await inTransaction(pool, async (trx) => {
+      await trx.query(PAGE_SETTINGS);
+      await trx.query('select pg_advisory_xact_lock($1, $2)', [SNAPSHOT_LOCK, campaignId % 2_147_483_647]);
+      const row = await readCampaign(trx, campaignId);
+      if (!wantsPage(row)) return { state: 'stopped', recipients: 0 };
+      if ((await missingLists(trx, row.audience as PinnedAudience)).length > 0) {
+        return { state: 'gone', recipients: 0 };
+      }
+      const size = row.next_block === 0 ? Math.min(FIRST_PAGE_CONTACTS, pageContacts) : pageContacts;
+      const page = await insertPage(trx, row, plan, { plusAddresses, size, asOf });
+      const complete = page.upTo === null;
+      const { rowCount } = await trx.query(
+        `update campaigns set cursor = $3, audience_count = audience_count + $4, next_block = next_block + $5,
+           phase = case when $6 then 'sending' else phase end, sending_at = case when $6 then $7 else sending_at end
+         where id = $1 and cursor = $2 and status = 'active' and phase = 'snapshot'`,
+        [
+          campaignId,
+          row.cursor,
+          page.upTo ?? row.max_contact_id ?? 0,
+          page.recipients,
+          page.blocks,
+          complete,
+          asOf,
+        ],
+      );
+      if (rowCount !== 1) throw new PageRefused();
+      return { state: complete ? 'complete' : 'more', recipients: page.recipients };
+    });
+  } catch (error) {
+    if (error instanceof PageRefused) return { state: 'stopped', recipients: 0 };
+    throw error;
+  }
+}
+
+/** The campaign was changed while its page was written. */
+class PageRefused extends Error {}
+
+/** Removes what `planSnapshot` has evaluated, a page at a time. @returns whether nothing is left */
+export async function clearEvaluated(db: Queryable, campaignId: number): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `delete from campaign_contacts where campaign_id = $1 and contact_id = any (array(
+       select contact_id from campaign_contacts where campaign_id = $1 limit 20000))`,
+    [campaignId],
+  );
+  return (rowCount ?? 0) < 20_000;
+}

@@ -1,0 +1,209 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type {
+  CampaignState,
+  CampaignStep,
+  OperatorSignal,
+} from '../../../../workflows/campaigns/contract.ts';
+import { wakeCampaign } from '../../../delivery/campaign-blocks.ts';
+import { campaignCounts, recountBlocks } from '../../../delivery/campaign-counts.ts';
+import type { LimitSettings } from '../../../delivery/limits/authority.ts';
+import { inTransaction } from '../../../platform/db/queryable.ts';
+import type { Waker } from '../../../platform/db/wake.ts';
+import type { EventPublisher, QueuedWork } from '../../../platform/events/publish.ts';
+import type { CampaignRow } from '../model.ts';
+import { cancelCampaign, pauseCampaign, resumeCampaign } from '../transitions.ts';
+import { beginSnapshot, expectEngine, nextOf } from './course.ts';
+import { NO_RECIPIENTS } from './counted.ts';
+import { cancelRest, completeCampaign } from './finish.ts';
+import { planSnapshot, readCampaign, type SnapshotPlan, writePage } from './page.ts';
+import { type StopThresholds, stopIfHarmful } from './thresholds.ts';
+import { spreadLate } from './throttle.ts';
+import { giveWinnerIfDue } from './variants.ts';
+import { type OpenWork, readOpenWork, waitingFor } from './waiting.ts';
+
+export interface CampaignRunDependencies {
+  pool: pg.Pool;
+  events: EventPublisher;
+  waker: Pick<Waker, 'wake'>;
+  limits: LimitSettings;
+  thresholds: StopThresholds;
+  plusAddresses: boolean;
+  log: Logger;
+  /** Contacts that a page of the snapshot looks at; for tests. */
+  pageContacts?: number;
+}
+
+/** How long an activity stays, and what it reports. */
+export interface Stay {
+  /** Called at least once a second while the campaign is watched. */
+  progress(state: CampaignState): void;
+  signal: AbortSignal;
+  /** Milliseconds. */
+  forMs: number;
+}
+
+const LOOK_MS = 1_000;
+/** Closed blocks that are counted again between two looks, in pages. */
+const MAX_RECOUNT_PAGES = 25;
+
+const noStay: Stay = { progress: () => undefined, signal: new AbortController().signal, forMs: 0 };
+
+/** What the workflow `campaign/<id>` does, a step at a time. Every step reads the row, so that repeating one does no harm. */
+export function createCampaignRun(deps: CampaignRunDependencies) {
+  const { pool, events, waker, limits, log } = deps;
+
+  function wake(queued: QueuedWork | null): void {
+    for (const channel of queued?.keys() ?? []) waker.wake(channel);
+  }
+
+  function wakeSenders({ account_id: accountId, channel, provider_id: providerId }: CampaignRow): void {
+    wakeCampaign(waker, { accountId, channel, providerId: providerId ?? 0 });
+  }
+
+  async function stateOf(row: CampaignRow, asOf: Date, work?: OpenWork): Promise<CampaignState> {
+    const counts = (await campaignCounts(pool, [row.id])).get(row.id) ?? NO_RECIPIENTS;
+    const waiting = await waitingFor(pool, row, { settings: limits, asOf, ...(work ? { work } : {}) });
+    return {
+      status: row.status,
+      phase: row.phase,
+      title: titleOf(row),
+      cursor: row.cursor,
+      maxContactId: row.max_contact_id,
+      counts,
+      waitingFor: row.status === 'paused' ? 'resume' : (waiting?.reason ?? null),
+      until: waiting?.until?.toISOString() ?? null,
+      outcome: row.outcome,
+    };
+  }
+
+  /** What a campaign needs each second while it is sent. */
+  async function tend(row: CampaignRow, asOf: Date): Promise<void> {
+    for (let page = 0; page < MAX_RECOUNT_PAGES; page += 1) {
+      if ((await recountBlocks(pool, row.id)) === 0) break;
+    }
+    const stopped = await stopIfHarmful(pool, events, row, deps.thresholds, asOf);
+    if (stopped) {
+      log.warn({ campaign_id: row.id, account_id: row.account_id }, 'campaign stopped by its rates');
+      waker.wake('outbox');
+      wake(stopped);
+      return;
+    }
+    await spreadLate(pool, row, asOf);
+    if (await giveWinnerIfDue(pool, row, asOf)) wakeSenders(row);
+  }
+
+  /** Reads the row, tends the campaign if it is sent, and says what follows. */
+  async function look(campaignId: number, asOf: Date): Promise<CampaignStep> {
+    let row = await readCampaign(pool, campaignId);
+    if (row && (await beginSnapshot(pool, row, asOf))) row = await readCampaign(pool, campaignId);
+    const sends = row?.status === 'active' && (row.phase === 'snapshot' || row.phase === 'sending');
+    if (row && sends && row.approval_state !== 'pending') {
+      await tend(row, asOf);
+      row = await readCampaign(pool, campaignId);
+    }
+    if (!row) return { next: 'done', state: goneState(campaignId) };
+    const work = await readOpenWork(pool, campaignId, asOf);
+    const state = await stateOf(row, asOf, work);
+    const next = nextOf(row, work, state.waitingFor, asOf);
+    if (next !== 'done') await expectEngine(pool, campaignId);
+    return { next, state };
+  }
+
+  /** Repeats a step until one of another kind follows, the time is over, or the process stops. */
+  async function stay(
+    campaignId: number,
+    begun: Date,
+    { progress, signal, forMs }: Stay,
+    kind: CampaignStep['next'],
+    each: (asOf: Date) => Promise<CampaignStep | null>,
+  ): Promise<CampaignStep> {
+    const startedAt = Date.now();
+    for (;;) {
+      const elapsed = Date.now() - startedAt;
+      const asOf = new Date(begun.getTime() + elapsed);
+      const step = await each(asOf);
+      if (step) progress(step.state);
+      if (step && step.next !== kind) return step;
+      if (signal.aborted || elapsed >= forMs) return step ?? look(campaignId, asOf);
+      if (kind === 'watch') await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async function snapshot(campaignId: number, begun: Date, staying: Stay): Promise<CampaignStep> {
+    const row = await readCampaign(pool, campaignId);
+    if (row?.phase !== 'snapshot' || row.status !== 'active') return look(campaignId, begun);
+    const plan: SnapshotPlan = await planSnapshot(pool, row);
+    let lookedAt = Date.now();
+    return stay(campaignId, begun, staying, 'snapshot', async (asOf) => {
+      const page = await writePage(deps, campaignId, plan, asOf);
+      if (page.recipients > 0) wakeSenders(row);
+      if (page.state === 'gone') await endSnapshot(campaignId, asOf);
+      if (page.state === 'more' && Date.now() - lookedAt < LOOK_MS) return null;
+      lookedAt = Date.now();
+      return look(campaignId, asOf);
+    });
+  }
+
+  /** A list that the audience names was deleted: nobody else is added. */
+  async function endSnapshot(campaignId: number, asOf: Date): Promise<void> {
+    log.warn({ campaign_id: campaignId }, 'the audience of a campaign was deleted');
+    await pool.query(
+      `update campaigns set phase = 'sending', sending_at = $2, max_contact_id = cursor
+       where id = $1 and phase = 'snapshot' and status = 'active'`,
+      [campaignId, asOf],
+    );
+  }
+
+  async function finish(campaignId: number, asOf: Date, signal: AbortSignal): Promise<CampaignStep> {
+    const row = await readCampaign(pool, campaignId);
+    if (row?.outcome === 'canceled' && row.phase !== 'done') await cancelRest(pool, campaignId, signal);
+    const queued = await completeCampaign(pool, events, campaignId, asOf);
+    wake(queued);
+    return look(campaignId, asOf);
+  }
+
+  async function change(campaignId: number, signal: OperatorSignal, asOf: Date): Promise<void> {
+    const transition = { pause: pauseCampaign, resume: resumeCampaign, cancel: cancelCampaign }[signal];
+    const row = await inTransaction(pool, (trx) => transition(trx, { id: campaignId }, { asOf }));
+    if (!row) return;
+    log.info(
+      { campaign_id: campaignId, account_id: row.account_id, signal },
+      'campaign changed by an operator',
+    );
+    waker.wake('outbox');
+    wakeSenders(row);
+  }
+
+  return {
+    look,
+    snapshot,
+    watch: (campaignId: number, begun: Date, staying: Stay = noStay) =>
+      stay(campaignId, begun, staying, 'watch', (asOf) => look(campaignId, asOf)),
+    finish,
+    change,
+  };
+}
+
+function titleOf({ id, name, contact_list_id: listId, segment_id: segmentId }: CampaignRow): string {
+  const parts = [
+    ...(listId === null ? [] : [`list ${listId}`]),
+    ...(segmentId === null ? [] : [`segment ${segmentId}`]),
+  ];
+  return `Campaign ${id} '${name.slice(0, 80)}' → ${parts.join(' and ') || 'nobody'}`;
+}
+
+function goneState(campaignId: number): CampaignState {
+  return {
+    status: 'draft',
+    phase: 'draft',
+    title: `Campaign ${campaignId}`,
+    cursor: 0,
+    maxContactId: null,
+    counts: NO_RECIPIENTS,
+    waitingFor: null,
+    until: null,
+    outcome: null,
+  };
+}

@@ -1,0 +1,130 @@
+import type pg from 'pg';
+import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
+import type { CampaignRow } from '../model.ts';
+import { lockCampaignRow } from '../transitions.ts';
+import { spreadBlocks } from './throttle.ts';
+
+/** How the recipients of an A/B test are divided. */
+export interface Division {
+  /** For each variant, the part of the audience (0 to 1) at which it ends; what is above waits for the winner. */
+  ends: number[];
+  /** Whether a part of the audience waits for the winner. */
+  hasRest: boolean;
+}
+
+export function divisionOf({ options }: Pick<CampaignRow, 'options'>): Division | null {
+  const { ab } = options;
+  if (!ab) return null;
+  let percent = 0;
+  const ends = ab.variants.map(({ weight }) => (percent += weight) / 100);
+  return { ends, hasRest: percent < 100 };
+}
+
+/**
+ * SQL: the variant of the recipient with a number, counted from 0; null: it waits for the winner. Multiples of the
+ * golden ratio spread evenly over the variants, whatever their weights and however small the audience.
+ * @param number SQL
+ * @param ends the parameter with {@link Division.ends}
+ */
+export function variantSql(number: string, ends: string): string {
+  const part = `((${number}) * 0.6180339887498949::float8) - floor((${number}) * 0.6180339887498949::float8)`;
+  return `nullif(width_bucket(${part}, ${ends}::float8[]), cardinality(${ends}::float8[]))::smallint`;
+}
+
+/** SQL: a block that waits for the winner. */
+const WAITING = `due_at = 'infinity' and closed_at is null`;
+
+/** When the winner can be decided: some time after the last block of the test. Null: the test is not over. */
+export async function decisionTime(
+  db: Queryable,
+  { id, phase, options }: Pick<CampaignRow, 'id' | 'phase' | 'options'>,
+): Promise<Date | null> {
+  if (!options.ab || phase !== 'sending') return null;
+  const { rows } = await db.query<{ waiting: boolean; at: Date | null }>(
+    `select bool_or(${WAITING}) as waiting,
+       case when bool_and(closed_at is not null or due_at = 'infinity') then
+         coalesce(max(closed_at) filter (where skipped < size), now()) + make_interval(secs => $2) end as at
+     from campaign_blocks where campaign_id = $1`,
+    [id, options.ab.after_seconds],
+  );
+  return rows[0]?.waiting ? rows[0].at : null;
+}
+
+/**
+ * Finds the variant of which the most recipients opened or clicked, of those it was sent to. A tie goes to the first.
+ */
+async function findWinner(
+  db: Queryable,
+  { id, options }: Pick<CampaignRow, 'id' | 'options'>,
+): Promise<number> {
+  const column = options.ab?.by === 'clicks' ? 'clicked_at' : 'opened_at';
+  const { rows } = await db.query<{ variant: number }>(
+    `select m.variant from campaign_blocks b
+       join messages m on m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id
+     where b.campaign_id = $1 and b.due_at <> 'infinity' and m.variant is not null and m.sent_at is not null
+     group by 1 order by count(m.${column})::numeric / count(*) desc, 1 limit 1`,
+    [id],
+  );
+  return rows[0]?.variant ?? 0;
+}
+
+/** Blocks whose messages get the winner in one transaction. */
+const PAGE = 20;
+
+/**
+ * Gives a page of waiting blocks and their messages the winner, and makes them due.
+ * @param trx a transaction that has locked the campaign's row
+ * @returns how many blocks got it; 0 if none is left
+ */
+async function giveWinner(
+  trx: Queryable,
+  { id, version_ids: versionIds }: Pick<CampaignRow, 'id' | 'version_ids'>,
+  winner: number,
+  asOf: Date,
+): Promise<number> {
+  const { rows } = await trx.query<{ n: number }>(
+    `select n from campaign_blocks where campaign_id = $1 and ${WAITING} order by n limit ${PAGE} for update`,
+    [id],
+  );
+  if (rows.length === 0) return 0;
+  const blocks = rows.map(({ n }) => n);
+  await trx.query(
+    `update messages m set variant = $3, content_version_id = $4, updated_at = now()
+     from campaign_blocks b where b.campaign_id = $1 and b.n = any($2::int[])
+       and m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id`,
+    [id, blocks, winner, versionIds[winner] ?? null],
+  );
+  await trx.query(
+    `update campaign_blocks set variant = $3, due_at = greatest($4::timestamptz, not_before)
+     where campaign_id = $1 and n = any($2::int[])`,
+    [id, blocks, winner, asOf],
+  );
+  return blocks.length;
+}
+
+/** One page. The winner is stored with the first, so that all get the same. @returns whether there may be more */
+function decidePage(pool: pg.Pool, campaignId: number, asOf: Date): Promise<boolean> {
+  return inTransaction(pool, async (trx) => {
+    const row = await lockCampaignRow(trx, campaignId);
+    if (row?.status !== 'active' || row.phase !== 'sending') return false;
+    const winner = row.winner ?? (await findWinner(trx, row));
+    if (row.winner === null) {
+      await trx.query('update campaigns set winner = $2 where id = $1', [campaignId, winner]);
+    }
+    const given = await giveWinner(trx, row, winner, asOf);
+    await spreadBlocks(trx, row, asOf);
+    return given > 0;
+  });
+}
+
+/** Decides an A/B test whose time has come. @returns whether blocks have become due */
+export async function giveWinnerIfDue(pool: pg.Pool, row: CampaignRow, asOf: Date): Promise<boolean> {
+  if (!divisionOf(row)?.hasRest || row.phase !== 'sending') return false;
+  if (row.winner === null) {
+    const at = await decisionTime(pool, row);
+    if (at === null || at > asOf) return false;
+  }
+  let given = false;
+  while (await decidePage(pool, row.id, asOf)) given = true;
+  return given;
+}

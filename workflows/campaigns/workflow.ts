@@ -1,0 +1,130 @@
+import {
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  defineQuery,
+  defineSignal,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import {
+  campaignQueries,
+  campaignSignals,
+  type CampaignActivities,
+  type CampaignInput,
+  type CampaignState,
+  type CampaignStep,
+  type OperatorSignal,
+} from './contract.ts';
+import { describeCampaign } from './details.ts';
+
+/** Retried for as long as the database is unavailable. */
+const retry = { initialInterval: '500ms', maximumInterval: '10s' } as const;
+
+const { lookAtCampaign, changeCampaign } = proxyActivities<CampaignActivities>({
+  startToCloseTimeout: '5 minutes',
+  retry,
+});
+/** Long pieces of work go to the queue on which they delay nothing short. */
+const { snapshotCampaign, watchCampaign, finishCampaign } = proxyActivities<CampaignActivities>({
+  taskQueue: 'bulk',
+  startToCloseTimeout: '1 hour',
+  heartbeatTimeout: '30s',
+  retry,
+});
+
+const wake = defineSignal(campaignSignals.wake);
+const stateQuery = defineQuery<CampaignState | null>(campaignQueries.state);
+
+/** A step adds about 12 events. */
+const MAX_STEPS = 400;
+/** The row is read again at least this often, although every change of it is signaled. */
+const MAX_WAIT_MS = 24 * 3_600_000;
+/** Allowance also returns when an operator raises it. */
+const MAX_ALLOWANCE_WAIT_MS = 600_000;
+/** Batches that are under way when a campaign is canceled have their outcomes within seconds, or after a recovery. */
+const LOOK_AGAIN_MS = 1_000;
+/** The first activities are short, so that the details are fresh; later ones stay as long as the campaign already took. */
+const FIRST_STAY_MS = 5_000;
+const MAX_STAY_MS = 600_000;
+
+interface Run {
+  campaignId: number;
+  state: CampaignState | null;
+  /** A signal has arrived since the last look at the row. */
+  woken: boolean;
+}
+
+const now = () => new Date().toISOString();
+
+function startRun({ campaignId }: CampaignInput): Run {
+  const run: Run = { campaignId, state: null, woken: false };
+  setHandler(wake, () => void (run.woken = true));
+  for (const name of ['pause', 'resume', 'cancel'] as const satisfies OperatorSignal[]) {
+    setHandler(defineSignal(campaignSignals[name]), async () => {
+      await changeCampaign(campaignId, name, now());
+      run.woken = true;
+    });
+  }
+  setHandler(stateQuery, () => run.state);
+  return run;
+}
+
+function waitMsOf({ waitingFor, until }: CampaignState): number {
+  const longest = waitingFor === 'allowance' ? MAX_ALLOWANCE_WAIT_MS : MAX_WAIT_MS;
+  if (until === null) return longest;
+  return Math.min(longest, Math.max(1, Date.parse(until) - Date.now()));
+}
+
+async function look(run: Run): Promise<CampaignStep> {
+  run.woken = false;
+  return lookAtCampaign(run.campaignId, now());
+}
+
+/** Does what follows from the last step. */
+async function follow(run: Run, { next, state }: CampaignStep, stayMs: number): Promise<CampaignStep> {
+  const { campaignId } = run;
+  switch (next) {
+    case 'snapshot':
+      return snapshotCampaign(campaignId, now(), stayMs);
+    case 'watch':
+      return watchCampaign(campaignId, now(), stayMs);
+    case 'finish': {
+      const step = await finishCampaign(campaignId, now());
+      if (step.next === 'finish') await condition(() => run.woken, LOOK_AGAIN_MS);
+      return step;
+    }
+    default:
+      await condition(() => run.woken, waitMsOf(state), { summary: state.waitingFor ?? 'the next look' });
+      return look(run);
+  }
+}
+
+/**
+ * Sends one campaign: waits for its time and an approval, has its recipients written, watches while senders send, and
+ * completes it. What is done is in the database: each step reads the row again, so that a second run does no harm.
+ */
+export async function campaign(input: CampaignInput): Promise<void> {
+  const run = startRun(input);
+  const startedAt = Date.now();
+  let step = await look(run);
+  for (let steps = 1; ; steps += 1) {
+    run.state = step.state;
+    setCurrentDetails(describeCampaign(step.state));
+    if (step.next === 'done') {
+      await condition(allHandlersFinished, '1 minute');
+      // A draft may have been sent again.
+      if (!run.woken) return;
+      step = await look(run);
+      continue;
+    }
+    if (steps >= MAX_STEPS || workflowInfo().continueAsNewSuggested) {
+      await condition(allHandlersFinished, '1 minute');
+      await continueAsNew<typeof campaign>(input);
+    }
+    const elapsed = Date.now() - startedAt;
+    step = await follow(run, step, Math.min(MAX_STAY_MS, Math.max(FIRST_STAY_MS, elapsed)));
+  }
+}
