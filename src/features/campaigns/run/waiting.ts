@@ -2,20 +2,12 @@ import { readCapacity } from '../../../delivery/limits/capacity.ts';
 import type { LimitSettings } from '../../../delivery/limits/authority.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { CampaignRow } from '../model.ts';
+import type { WaitingReason } from '../schema.ts';
 import { decisionTime } from './variants.ts';
 
 /** Why nothing of an active campaign is sent now. */
 export interface Waiting {
-  reason:
-    | 'schedule'
-    | 'approval'
-    | 'snapshot'
-    | 'allowance'
-    | 'throttle'
-    | 'provider'
-    | 'retries'
-    | 'local_time'
-    | 'ab_winner';
+  reason: WaitingReason;
   /** Null: it is not known. */
   until: Date | null;
 }
