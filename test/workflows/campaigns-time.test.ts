@@ -15,7 +15,12 @@ import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { installRuntime } from '../../src/platform/temporal/worker.ts';
 import type { CampaignState } from '../../workflows/campaigns/contract.ts';
 import { TEST_SECRET } from '../support/api.ts';
-import { type CampaignSpec, insertSentCampaign, recipientsOf, sendDueBlocks } from '../support/campaign-runs.ts';
+import {
+  type CampaignSpec,
+  insertSentCampaign,
+  recipientsOf,
+  sendDueBlocks,
+} from '../support/campaign-runs.ts';
 import { insertContacts } from '../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { sharedWorkflowBundle } from '../support/engine.ts';
