@@ -3,6 +3,7 @@ import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { type Backlog, BLOCKS_CLASS } from '../backlog.ts';
 import { furtherCtes, limits, type Limits, type LimitSettings, settingIn } from '../limits/authority.ts';
 import { decidedSql, figuresCtes, heldSql, queueColumnsSql } from '../limits/claim-decision.ts';
+import { messageClasses } from '../message.ts';
 import { type BlockClaim, endBlockClaim } from './blocks.ts';
 import { ACCOUNT_LOCK, type Claim } from './claim.ts';
 
@@ -37,16 +38,27 @@ interface PickedBlock {
 const blockColumns: Readonly<Record<string, string>> = {
   message_id: 'b.first_id as message_id',
   queued_at: 'now() as queued_at',
+  class: `${messageClasses.campaign}::smallint as class`,
 };
 
 const columnSql = (name: string) => blockColumns[name] ?? `b.${name}`;
+
+/** SQL: how many messages like `q` the limits let go. */
+function roomSql(table: Limits): string {
+  const rooms = table.flatMap(({ name, quota }) =>
+    quota ? [`case when (${quota.counts}) then ${quota.remaining ?? `${name}.remaining`} end`] : [],
+  );
+  return `least(${['2147483647', ...rooms].join(', ')})::int`;
+}
+
+const figuresJoins = (table: Limits): string =>
+  table.flatMap(({ name, figures, claim }) => (figures && claim ? [`cross join ${name}`] : [])).join(' ');
 
 /**
  * SQL: picks the first due blocks of active campaigns of an account for one provider. The limits decide on a block as on
  * a queue row: those that a limit holds are due again when it ends.
  */
 const pickSql = (table: Limits): string => {
-  const rooms = table.filter(({ quota }) => quota).map(({ name }) => `(select remaining from ${name})`);
   const columns = queueColumnsSql(table).split(', ').map(columnSql).join(', ');
   return `
   with alive as materialized (
@@ -71,11 +83,11 @@ const pickSql = (table: Limits): string => {
     from decided d join holds h using (message_id)
     where d.held_by is not null and b.campaign_id = d.campaign_id and b.n = d.n
   )
-  select campaign_id as "campaignId", n, first_id as "firstId", last_id as "lastId", claim_epoch as epoch, reserved,
-    held_by is not null as held, least(${['2147483647', ...rooms].join(', ')})::int as room,
+  select q.campaign_id as "campaignId", q.n, q.first_id as "firstId", q.last_id as "lastId", q.claim_epoch as epoch,
+    q.reserved, q.held_by is not null as held, ${roomSql(table)} as room,
     coalesce((select octet_length(v.html) + coalesce(octet_length(v.text), 0) from template_versions v
-      where v.id = d.version_ids[d.variant + 1]), 0)::int as bytes
-  from decided d`;
+      where v.id = q.version_ids[q.variant + 1]), 0)::int as bytes
+  from decided q ${figuresJoins(table)}`;
 };
 
 /**
@@ -93,9 +105,13 @@ function claimSql(table: Limits): string {
   const reserved = taking.flatMap(({ column }) =>
     column ? [`${column.name} = case when $6::int > 0 then ${column.value} else b.${column.name} end`] : [],
   );
-  const takes = taking.flatMap(({ take }) => take?.('generate_series(1, $6::int)', '$8::bigint') ?? []);
+  const places = `(
+      select mine.account_id, mine.domain_id from mine cross join generate_series(1, $6::int)) taken`;
+  const takes = taking.flatMap(({ take }) => take?.(places, '(select id from account)') ?? []);
   return `
-  with mine as materialized (
+  with account as materialized (
+    select * from accounts where id = $8
+  )${furtherCtes(figuresCtes(settingIn('$9::jsonb'), table))}, mine as materialized (
     select * from campaign_blocks where campaign_id = $2 and n = $3
   ), rest as (
     insert into campaign_blocks (campaign_id, n, account_id, channel, provider_id, domain_id, first_id, last_id, size,
@@ -141,7 +157,12 @@ async function openIds(trx: Queryable, block: PickedBlock): Promise<number[]> {
 }
 
 /** Claims a picked block. @returns its first messages, as many as the limits and the request let go */
-async function take(trx: Queryable, request: BlocksRequest, block: PickedBlock, ids: readonly number[]) {
+async function take(
+  trx: Queryable,
+  request: BlocksRequest,
+  settings: LimitSettings,
+  { block, ids }: { block: PickedBlock; ids: readonly number[] },
+): Promise<Claim[]> {
   const { campaignId, n, reserved, room, lastId, bytes } = block;
   const { owner, accountId } = request;
   // A block that was claimed before has its places.
@@ -151,7 +172,7 @@ async function take(trx: Queryable, request: BlocksRequest, block: PickedBlock, 
   const { rows } = await trx.query<{ epoch: number }>({
     name: 'claim_block',
     text: claimText,
-    values: [owner, campaignId, n, until, count, places, block.epoch, accountId],
+    values: [owner, campaignId, n, until, count, places, block.epoch, accountId, JSON.stringify(settings)],
   });
   const claimed: BlockClaim = { campaignId, n, epoch: rows[0]?.epoch ?? 0 };
   return ids.slice(0, count).map((messageId): Claim => ({
@@ -191,7 +212,7 @@ export function claimBlock(
       return { lookedAt: 1 + held.length, claims: [] };
     }
     const ids = await openIds(trx, block);
-    if (ids.length > 0) return { lookedAt: 1, claims: await take(trx, request, block, ids) };
+    if (ids.length > 0) return { lookedAt: 1, claims: await take(trx, request, settings, { block, ids }) };
     await endBlockClaim(trx, null, block);
     return { lookedAt: 1, claims: [] };
   });

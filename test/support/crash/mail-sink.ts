@@ -15,12 +15,14 @@ export interface Arrival {
   client: string;
 }
 
-/** An SMTP server from npm that accepts and records every mail. */
+/** An SMTP server from npm that accepts and records every mail that a test does not refuse. */
 export interface MailSink {
   readonly port: number;
   readonly arrivals: readonly Arrival[];
   /** Called with each arrival before it is accepted, so its sender does not know of it yet. */
   onArrival: ((arrival: Arrival) => void) | null;
+  /** Decides the reply to RCPT; null accepts. */
+  refuse: ((to: string) => string | null) | null;
   close(): Promise<void>;
 }
 
@@ -45,6 +47,11 @@ export async function startMailSink(replyMs: number): Promise<MailSink> {
     authOptional: true,
     disabledCommands: ['STARTTLS'],
     logger: false,
+    onRcptTo({ address }, _session, done) {
+      const [code, ...text] = (sink.refuse?.(address) ?? '').split(' ');
+      if (!code) return done();
+      done(Object.assign(new Error(text.join(' ')), { responseCode: Number(code) }));
+    },
     onData(stream, session, done) {
       const take = async () => {
         const arrival = await arrivalOf(stream, session);
@@ -63,6 +70,7 @@ export async function startMailSink(replyMs: number): Promise<MailSink> {
     port: (server.server.address() as AddressInfo).port,
     arrivals,
     onArrival: null,
+    refuse: null,
     close: () => new Promise((resolve) => server.close(() => resolve())),
   };
   return sink;

@@ -11,6 +11,8 @@ interface Scale {
   backends: { messages: number; kills: number; everyMs: number };
   /** Imports one after another, and the kills of the worker and the database during each. */
   imports: { rows: number; kills: number; runs: number };
+  /** Recipients of a campaign, and the kills while it is sent. */
+  campaigns: { recipients: number; kills: number };
   /**
    * Carillon promises that stranded work moves again within 15 s of the restart. Only the full tests check it: they
    * have the machine to themselves, whereas a busy machine must not fail `npm test`.
@@ -31,6 +33,7 @@ export const scale: Scale = full
       engineDownMs: 60_000,
       backends: fullKills,
       imports: { rows: 500_000, kills: 12, runs: 5 },
+      campaigns: { recipients: 20_000, kills: 15 },
       strandedLimitSeconds: 15,
     }
   : {
@@ -41,5 +44,6 @@ export const scale: Scale = full
       engineDownMs: 8_000,
       backends: shortKills,
       imports: { rows: 20_000, kills: 2, runs: 1 },
+      campaigns: { recipients: 5_000, kills: 5 },
       strandedLimitSeconds: Infinity,
     };

@@ -1,0 +1,189 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { holdRetries, releaseRetries } from '../../src/delivery/campaign-blocks.ts';
+import { type CampaignCounts, campaignCounts, recountBlocks } from '../../src/delivery/campaign-counts.ts';
+import { lockCampaignForChange } from '../../src/delivery/campaign-lock.ts';
+import { inTransaction, isConnectionError } from '../../src/platform/db/queryable.ts';
+import { writeCampaign, type WrittenCampaign } from '../support/campaigns.ts';
+import { scale } from '../support/crash/scale.ts';
+import { fractionOf } from '../support/crash/send-and-kill.ts';
+import { type CrashStage, openCrashStage } from '../support/crash/stage.ts';
+import { eventually } from '../support/eventually.ts';
+
+const { recipients, kills } = scale.campaigns;
+const BLOCK = 250;
+/** Batches that one sender may have intended at once: two for each connection that takes campaigns. */
+const CONNECTIONS = 4;
+const MAX_BATCH = 50;
+const LIMIT_MS = 600_000;
+
+let stage: CrashStage;
+
+beforeAll(async () => {
+  stage = await openCrashStage();
+}, 180_000);
+afterAll(async () => {
+  await stage.close();
+}, 60_000);
+afterEach(() => {
+  const dead = [stage.api, stage.worker, ...stage.senders].filter((role) => role.deaths > 0);
+  if (dead.length > 0)
+    throw new Error(`roles ended by themselves: ${dead.map((role) => role.lastLines()).join('\n')}`);
+});
+
+/** Repeats work while the database is down. */
+async function throughOutages<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isConnectionError(error)) throw error;
+      await delay(200);
+    }
+  }
+}
+
+const sumOf = ({ sent, failed, skipped, unknown, canceled, remaining }: CampaignCounts) =>
+  sent + failed + skipped + unknown + canceled + remaining;
+
+async function countsOf(campaignId: number): Promise<CampaignCounts> {
+  const counts = await throughOutages(() => campaignCounts(stage.database.pool, [campaignId]));
+  return counts.get(campaignId) as CampaignCounts;
+}
+
+async function setStatus(campaignId: number, status: 'active' | 'paused'): Promise<void> {
+  await throughOutages(() =>
+    inTransaction(stage.database.pool, async (trx) => {
+      await lockCampaignForChange(trx, campaignId);
+      await trx.query('update campaigns set status = $2 where id = $1', [campaignId, status]);
+      await (status === 'paused' ? holdRetries : releaseRetries)(trx, campaignId);
+    }),
+  );
+}
+
+/** Makes retries due that the schedule puts off by minutes. */
+const hurryRetries = (campaignId: number) =>
+  throughOutages(() =>
+    stage.database.pool.query(
+      `update send_queue set due_at = now()
+       where message_id = any(array(
+         select message_id from send_queue where campaign_id = $1 and owner is null and due_at < 'infinity'
+         order by message_id for update skip locked))`,
+      [campaignId],
+    ),
+  );
+
+/** Kills one part after the other at moments that the seed decides, and pauses the campaign in between. */
+async function disturb(campaignId: number, seed: number): Promise<{ senderKills: number }> {
+  const [first, second] = stage.senders;
+  const parts = { first, second, worker: stage.worker, engine: stage.engine, postgres: stage.postgres };
+  const names = Object.keys(parts) as (keyof typeof parts)[];
+  let senderKills = 0;
+  for (let n = 0; n < kills; n += 1) {
+    await delay(500 + 2_000 * fractionOf(seed, `moment ${n}`));
+    if (n % 3 === 1) {
+      await setStatus(campaignId, 'paused');
+      await delay(1_000 * fractionOf(seed, `pause ${n}`));
+    }
+    const name = names[(n + seed) % names.length] as keyof typeof parts;
+    // The database's death ends the sessions of both senders.
+    senderKills += name === 'postgres' ? 2 : name === 'first' || name === 'second' ? 1 : 0;
+    await parts[name].kill();
+    await delay(300 * fractionOf(seed, `down ${n}`));
+    await parts[name].start();
+    if (n % 3 === 1) await setStatus(campaignId, 'active');
+  }
+  return { senderKills };
+}
+
+async function statesOf({ campaignId }: WrittenCampaign): Promise<Map<string, string>> {
+  const { rows } = await stage.database.pool.query<{ to: string; state: string }>(
+    `select to_key as "to", case when sent_at is not null then 'sent' else status end as state from messages
+     where campaign_id = $1`,
+    [campaignId],
+  );
+  return new Map(rows.map(({ to, state }) => [to, state]));
+}
+
+describe.each(scale.seeds)('a campaign whose processes are killed at random moments (seed %i)', (seed) => {
+  it(
+    'reaches nobody twice, loses nobody, and counts add up at every look',
+    async () => {
+      const { pool } = stage.database;
+      const prefix = `campaign${seed}-`;
+      const { sink } = stage;
+      // 5 % are refused for good. 10 % are refused at their first attempt.
+      const numberOf = (to: string) => Number(to.slice(prefix.length, to.indexOf('@')));
+      const seen = new Set<string>();
+      sink.refuse = (to) => {
+        if (!to.startsWith(prefix)) return null;
+        if (numberOf(to) % 20 === 0) return '554 5.7.1 no';
+        if (numberOf(to) % 10 !== 1 || seen.has(to)) return null;
+        seen.add(to);
+        return '450 4.2.0 later';
+      };
+      const { rows } = await pool.query<{ id: number }>('select id from brands where account_id = $1', [
+        stage.accountId,
+      ]);
+      const account = { accountId: stage.accountId, brandId: rows[0]?.id ?? 0 };
+      const campaign = await writeCampaign(stage.database, account, { recipients, blockSize: BLOCK, prefix });
+      const { campaignId } = campaign;
+
+      const looks: CampaignCounts[] = [];
+      let watching = true;
+      const watch = (async () => {
+        while (watching) {
+          looks.push(await countsOf(campaignId));
+          await throughOutages(() => recountBlocks(pool, campaignId));
+          await hurryRetries(campaignId);
+          await delay(250);
+        }
+      })();
+      const { senderKills } = await disturb(campaignId, seed);
+      await eventually(async () => expect((await countsOf(campaignId)).remaining).toBe(0), LIMIT_MS / 2);
+      watching = false;
+      await watch;
+
+      for (const counts of looks) expect(sumOf(counts)).toBe(recipients);
+      for (let n = 1; n < looks.length; n += 1) {
+        expect(looks[n]?.sent).toBeGreaterThanOrEqual(looks[n - 1]?.sent ?? 0);
+      }
+      const states = await statesOf(campaign);
+      const received = sink.arrivals.map(({ to }) => to).filter((to) => to.startsWith(prefix));
+      expect(received.filter((to, index) => received.indexOf(to) !== index)).toEqual([]);
+      const reached = new Set(received);
+      const of = (state: string) => [...states].flatMap(([to, each]) => (each === state ? to : []));
+      expect(of('sent').filter((to) => !reached.has(to))).toEqual([]);
+      expect(received.filter((to) => !['sent', 'unknown'].includes(states.get(to) ?? ''))).toEqual([]);
+      expect(of('unknown').length).toBeLessThanOrEqual(senderKills * CONNECTIONS * MAX_BATCH);
+      const final = await countsOf(campaignId);
+      expect(final).toMatchObject({ audience: recipients, canceled: 0, skipped: 0, remaining: 0 });
+      expect(final.sent + final.failed + final.unknown).toBe(recipients);
+      expect(final.failed).toBeLessThanOrEqual(recipients / 20);
+      await eventually(async () => {
+        const { rowCount } = await pool.query(
+          `select 1 from campaign_blocks where campaign_id = $1 and closed_at is null
+         union all select 1 from send_queue where campaign_id = $1 union all select 1 from handovers`,
+          [campaignId],
+        );
+        expect(rowCount).toBe(0);
+      });
+      const { rows: places } = await pool.query<{ used: number }>(
+        'select sum(used)::int as used from allowance_buckets where account_id = $1',
+        [stage.accountId],
+      );
+      expect(places[0]?.used).toBe((await usedBefore(campaignId)) + final.sent + final.unknown);
+    },
+    LIMIT_MS,
+  );
+});
+
+/** Places that the campaigns before this one have used. */
+async function usedBefore(campaignId: number): Promise<number> {
+  const { rows } = await stage.database.pool.query<{ count: number }>(
+    `select count(*)::int as count from messages
+     where campaign_id < $1 and (sent_at is not null or status in ('unknown', 'bounced'))`,
+    [campaignId],
+  );
+  return rows[0]?.count ?? 0;
+}
