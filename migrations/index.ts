@@ -32,6 +32,7 @@ import * as campaigns from './0035_campaigns.ts';
 import * as campaignLists from './0037_campaign_lists.ts';
 import * as campaignRuns from './0038_campaign_runs.ts';
 import * as campaignSending from './0039_campaign_sending.ts';
+import * as smsStopText from './0040_sms_stop_text.ts';
 import * as unappliedOptOuts from './0041_unapplied_opt_outs.ts';
 import * as installation from './0042_installation_and_domain_rates.ts';
 
@@ -71,6 +72,7 @@ export const migrations = [
   campaignLists,
   campaignRuns,
   campaignSending,
+  smsStopText,
   unappliedOptOuts,
   installation,
 ];

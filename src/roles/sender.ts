@@ -1,6 +1,10 @@
 import type { Logger } from 'pino';
 import { createLaneActivities } from '../../activities/lanes.ts';
 import { type Config, requireSettings } from '../config.ts';
+import type { ContentEngine } from '../delivery/contents/content.ts';
+import { createContentEngine } from '../delivery/contents/engine.ts';
+import { createSharedValues } from '../delivery/contents/shared-values.ts';
+import { createVersionReader } from '../delivery/contents/versions.ts';
 import { createSendingDomains } from '../delivery/dkim/domain-signers.ts';
 import { ensureSigningKeys, loadSigningKeys } from '../delivery/dkim/keys.ts';
 import { createDkimSigner, type DkimSigner } from '../delivery/dkim/sign.ts';
@@ -16,12 +20,15 @@ import {
 } from '../delivery/send/hand-over.ts';
 import { createFailOver } from '../delivery/send/fail-over.ts';
 import { createSender } from '../delivery/send/loop.ts';
+import type { ContentSources } from '../delivery/send/rendering.ts';
 import { createNamedChannels, type NamedChannels } from '../delivery/send/named-channel.ts';
 import { createFollowProviders } from '../delivery/send/named-shares.ts';
 import { recordRefusedInLedger, recordRefusedOptOut } from '../features/contacts/service.ts';
 import { eventConsumers } from '../features/events.ts';
+import { brandValues, createBrandOf } from '../features/templates/brand-parts.ts';
 import { createLinkTracker } from '../features/tracking/links.ts';
 import { createTrackingTokens } from '../features/tracking/tokens.ts';
+import { createRecipientPages } from '../features/unsubscribe/recipient-pages.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { WEBHOOK_USER_AGENT } from '../features/webhooks/attempts/attempt.ts';
 import { createWebhookLoop } from '../features/webhooks/loop/loop.ts';
@@ -45,6 +52,9 @@ import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
  * are short and cover many messages, so more connections would only wait for each other in the database.
  */
 const POOL = 10;
+
+/** Threads that render contents with tags. A thread starts with the first of them. */
+const CONTENT_THREADS = 1;
 
 /** Of requests to the APIs of providers. */
 const PROVIDER_USER_AGENT = 'Carillon/1';
@@ -92,6 +102,23 @@ interface Channels {
   named: NamedChannels;
   /** Of recipients whom named providers refuse. */
   optOuts: OptOutRecording;
+  /** Renders contents of campaigns. */
+  engine: ContentEngine;
+}
+
+/** What messages are rendered from whose content is not stored. */
+function openContents(
+  { config, database: { pool }, keyring }: ChannelDeps,
+  engine: ContentEngine,
+): ContentSources {
+  const publicUrl = config.PUBLIC_URL?.replace(/\/+$/, '') ?? null;
+  const brandOf = createBrandOf(pool, keyring, publicUrl);
+  return {
+    versions: createVersionReader(pool),
+    shared: createSharedValues(pool, async (scope) => brandValues(await brandOf(scope))),
+    engine,
+    pages: createRecipientPages(keyring, publicUrl),
+  };
 }
 
 function openChannels(given: ChannelDeps): Channels {
@@ -101,20 +128,25 @@ function openChannels(given: ChannelDeps): Channels {
   const email = createEmailProvider(deps);
   const sms = createSmsProvider(deps);
   const referenceKey = keyring.subkey('reference').key;
+  const engine = createContentEngine({ threads: CONTENT_THREADS });
   const settings: EmailChannelSettings = {
     mailDomain: config.MAIL_DOMAIN,
     returnPathKey: keyring.subkey('return-path').key,
     referenceKey,
     links: createLinkTracker(createTrackingTokens(keyring)),
+    contents: openContents(given, engine),
     domains: createSendingDomains(database.pool, keyring),
     signersFor: createSignersFor(config, signers, signsMessages(config)),
   };
   const emailChannel = createEmailChannel(email, settings);
   return {
     optOuts,
+    engine,
     defaults: [
       emailChannel,
-      sms ? createSmsChannel(sms, referenceKey) : createMissingChannel('sms', 'SMS_PROVIDER_URL is not set'),
+      sms
+        ? createSmsChannel(sms, referenceKey, { contents: settings.contents })
+        : createMissingChannel('sms', 'SMS_PROVIDER_URL is not set'),
     ],
     named: createNamedChannels({
       keyring,
@@ -217,7 +249,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     async stop() {
       await lanes.stop();
       await Promise.all([sender.stop(), webhooks.stop()]);
-      await channels.named.close();
+      await Promise.all([channels.named.close(), channels.engine.close()]);
       await channels.optOuts.settled();
       await apis.close();
       await reaper.stop();

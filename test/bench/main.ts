@@ -1,5 +1,7 @@
 import { Command } from 'commander';
 import { benchCallbacks, type CallbacksBenchOptions } from './callbacks.ts';
+import { benchCampaign, type CampaignBenchOptions } from './campaign.ts';
+import { benchCompose, type ComposeBenchOptions } from './compose.ts';
 import { benchContacts, type ContactsBenchOptions } from './contacts.ts';
 import { benchEvents, type EventsBenchOptions } from './events.ts';
 import { benchFairness, type FairnessBenchOptions } from './fairness.ts';
@@ -30,6 +32,32 @@ program
     const machine = describeMachine();
     const result = await benchMessages(options);
     process.stdout.write(`${JSON.stringify({ bench: 'messages', machine, options, ...result }, null, 2)}\n`);
+  });
+
+program
+  .command('campaign')
+  .description('a campaign from POST send to completed, with the processor time and memory of each process')
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
+  .option('--recipients <n>', 'contacts of the list', Number, 100_000)
+  .option('--senders <n>', 'sender processes', Number, 1)
+  .option('--links <n>', 'tracked links in the body of 5 KB', Number, 5)
+  .option('--dkim', 'sign with RSA and Ed25519', false)
+  .action(async (options: CampaignBenchOptions) => {
+    const machine = describeMachine();
+    const result = await benchCampaign(options);
+    process.stdout.write(`${JSON.stringify({ bench: 'campaign', machine, options, ...result }, null, 2)}\n`);
+  });
+
+program
+  .command('compose')
+  .description('processor time to render and compose a message of a campaign, with a skeleton and as a whole')
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 5)
+  .option('--messages <n>', 'messages of each measurement', Number, 20_000)
+  .option('--links <n>', 'tracked links in the body of 5 KB', Number, 5)
+  .action(async (options: ComposeBenchOptions) => {
+    const machine = describeMachine();
+    const result = await benchCompose(options);
+    process.stdout.write(`${JSON.stringify({ bench: 'compose', machine, options, ...result }, null, 2)}\n`);
   });
 
 program

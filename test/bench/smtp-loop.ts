@@ -10,23 +10,28 @@ export interface SmtpLoopResult {
 
 /** Messages that a connection hands over at once, as many as a sender's batch. */
 const BATCH_SIZE = 50;
+/** Of the body. */
+const SMALL_BYTES = 840;
+const LINE_BYTES = 70;
 
 /**
- * The calibration of draining: hands over the same small message (1.2 kB) again and again over pipelined connections.
+ * The calibration of draining: hands over the same message again and again over pipelined connections.
  * @param options.messages total over all connections
+ * @param options.bytes of the message, about; left out: 1.2 kB
  */
 export async function runSmtpLoop(options: {
   host: string;
   port: number;
   connections: number;
   messages: number;
+  bytes?: number;
 }): Promise<SmtpLoopResult> {
   const { host, port, messages } = options;
   const target = { host, port, security: 'none', clientName: 'bench.invalid' } as const;
   const connections = await Promise.all(
     Array.from({ length: options.connections }, () => connectSmtp(target)),
   );
-  const data = smallMessage();
+  const data = messageOf(options.bytes ?? SMALL_BYTES);
   const cpu = process.cpuUsage();
   const started = performance.now();
   let left = messages;
@@ -61,18 +66,18 @@ function submission(i: number, data: Uint8Array): SmtpSubmission {
   };
 }
 
-function smallMessage(): Uint8Array {
+function messageOf(bytes: number): Uint8Array {
   const head = [
     'From: Sender <sender@example.com>',
     'To: recipient@example.net',
-    'Subject: A small message',
+    'Subject: A message',
     'Message-ID: <1@mail.example.com>',
     'Date: Thu, 01 Jan 2026 00:00:00 +0000',
     'MIME-Version: 1.0',
     'Content-Type: text/plain; charset=utf-8',
   ];
   const body = Array.from(
-    { length: 12 },
+    { length: Math.ceil(bytes / LINE_BYTES) },
     (_, i) => `Line ${i} of a message that says nothing, in seventy-odd characters.`,
   );
   return Buffer.from([...head, '', ...body, ''].join('\r\n'));

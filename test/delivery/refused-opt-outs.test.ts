@@ -41,9 +41,10 @@ function openChannel(warnings: unknown[], record: Parameters<typeof createOptOut
   const log = { warn: (...args: unknown[]) => void warnings.push(args) } as never;
   const share = { providerId: 1, provider: 'twilio-us', reportSeconds: 120 };
   const recording = createOptOutRecording(record, log);
-  const channel = createSmsChannel(provider, keyring.subkey('reference').key, share, (message) =>
-    recording.add(message),
-  );
+  const channel = createSmsChannel(provider, keyring.subkey('reference').key, {
+    share,
+    optOut: (message) => recording.add(message),
+  });
   return { channel, settled: () => recording.settled() };
 }
 

@@ -15,7 +15,7 @@ import {
 import { htmlWithTokens, type TrackedHtml } from '../mime/tracked-html.ts';
 import type { OutgoingEmail, OutgoingSms } from '../providers/port.ts';
 import type { BatchMessage } from './batch.ts';
-import type { LinkTracker } from './tracked-links.ts';
+import type { LinkTracker, TrackedMessage } from './tracked-links.ts';
 
 export interface ComposeDeps {
   /** The domain of Message-ID, and of the return path of messages from the service's own addresses. */
@@ -38,7 +38,7 @@ export interface ComposeDeps {
   links?: LinkTracker;
 }
 
-function sendingDomainOf(
+export function sendingDomainOf(
   { domainId }: BatchMessage,
   { domains }: ComposeDeps,
 ): SendingDomain | Promise<SendingDomain> | null {
@@ -47,7 +47,7 @@ function sendingDomainOf(
   return domains.find(domainId);
 }
 
-function valid(parsed: ReturnType<typeof parseEmailAddress>, what: string): EmailAddress {
+export function valid(parsed: ReturnType<typeof parseEmailAddress>, what: string): EmailAddress {
   if ('error' in parsed) throw new Error(`${what} ${parsed.error}`);
   return parsed;
 }
@@ -91,8 +91,9 @@ interface AddressedEmail {
   sending: SendingDomain | null;
 }
 
-function addressEmail(
-  message: BatchMessage,
+/** Adds to a prepared content what belongs to the recipient. */
+export function addressEmail(
+  message: BatchMessage & Pick<TrackedMessage, 'set'>,
   { content, prepared, to, sending }: AddressedEmail,
   deps: ComposeDeps,
 ): OutgoingEmail | Promise<OutgoingEmail> {
@@ -110,25 +111,44 @@ function addressEmail(
     },
     deps.signersFor(from.domain, sending),
   );
-  const outgoing = (complete: BuiltMessage): OutgoingEmail => ({
-    messageId: message.messageId,
-    attempt: message.attempt,
+  const sent =
+    tokens && prepared.tracked ? new TrackedContent(content, prepared.tracked.html, tokens) : content;
+  const outgoing = (complete: BuiltMessage): OutgoingEmail =>
+    outgoingEmail(message, { content: sent, built: complete, reference, to, sending }, deps);
+  return built instanceof Promise ? built.then(outgoing) : outgoing(built);
+}
+
+interface ComposedParts extends Pick<OutgoingEmail, 'content' | 'built' | 'reference'> {
+  to: EmailAddress;
+  sending: SendingDomain | null;
+}
+
+/** The composed email as a provider gets it. */
+export function outgoingEmail(
+  message: BatchMessage,
+  { content, built, reference, to, sending }: ComposedParts,
+  deps: Pick<ComposeDeps, 'returnPathKey' | 'mailDomain'>,
+): OutgoingEmail {
+  const { messageId, attempt, accountId, brandId, campaign } = message;
+  const { from, subject } = content;
+  return {
+    messageId,
+    attempt,
     returnPath: returnPathAddress(deps.returnPathKey, message, sending?.returnPathHost ?? deps.mailDomain),
     to: `${to.local}@${to.domain}`,
     from: `${from.local}@${from.domain}`,
-    subject: message.subject ?? '',
+    subject,
     tags: {
       ...message.tags,
-      account_id: String(message.accountId),
-      brand_id: String(message.brandId),
-      message_id: String(message.messageId),
+      account_id: String(accountId),
+      brand_id: String(brandId),
+      message_id: String(messageId),
+      ...(campaign ? { campaign_id: String(campaign.id) } : {}),
     },
     reference,
-    content:
-      tokens && prepared.tracked ? new TrackedContent(content, prepared.tracked.html, tokens) : content,
-    built: complete,
-  });
-  return built instanceof Promise ? built.then(outgoing) : outgoing(built);
+    content,
+    built,
+  };
 }
 
 /** The content with its tracked HTML, which is put together only for providers that do not take a complete message. */

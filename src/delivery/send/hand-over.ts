@@ -6,9 +6,17 @@ import type { Channel } from '../message.ts';
 import { SendingDomainError } from '../dkim/domain-signers.ts';
 import { ThreadUnavailableError } from '../../platform/processes/thread-pool.ts';
 import { createPreparePool, type PreparePool, PrepareTimeoutError } from '../mime/prepare-pool.ts';
-import type { EmailProvider, OutgoingEmail, HandOverOutcome, SmsProvider } from '../providers/port.ts';
+import type {
+  EmailProvider,
+  OutgoingEmail,
+  OutgoingSms,
+  HandOverOutcome,
+  SmsProvider,
+} from '../providers/port.ts';
 import type { BatchMessage } from './batch.ts';
 import { type ComposeDeps, composeEmail, composeSms, createContentCache } from './compose.ts';
+import { createRenderedComposer, renderSms } from './compose-rendered.ts';
+import { type ContentSources, ContentUnavailableError, isRendered } from './rendering.ts';
 
 /** A provider that serves a share of the queue. */
 export interface ProviderChannel extends QueueShare {
@@ -56,6 +64,8 @@ export interface EmailChannelSettings extends Pick<
   returnPathKey: Buffer;
   /** Signs the references that providers keep. */
   referenceKey: Buffer;
+  /** Left out: only messages with a stored content can be sent. */
+  contents?: ContentSources;
 }
 
 const MAX_CACHED_SENDERS = 1_000;
@@ -76,11 +86,13 @@ function composeDeps(settings: EmailChannelSettings, threads: PreparePool): Comp
   };
 }
 
-/** Composes a batch. A message that cannot become an email is an error in its place. */
-async function composeBatch(
-  batch: readonly BatchMessage[],
-  deps: ComposeDeps,
-): Promise<(OutgoingEmail | Error)[]> {
+type Composed = OutgoingEmail | Error;
+
+/** Composes messages. A message that cannot become an email is an error in its place. */
+type ComposeBatch = (batch: readonly BatchMessage[]) => Promise<Composed[]>;
+
+/** Composes messages whose contents are stored. */
+async function composeStored(batch: readonly BatchMessage[], deps: ComposeDeps): Promise<Composed[]> {
   const composing = batch.map((message) => {
     try {
       const email = composeEmail(message, deps);
@@ -92,6 +104,33 @@ async function composeBatch(
   return Promise.all(composing.map((email) => Promise.resolve(email)));
 }
 
+const NO_CONTENT = 'the message has no content';
+const noContents: ComposeBatch = (batch) => Promise.resolve(batch.map(() => new Error(NO_CONTENT)));
+
+function createComposer(settings: EmailChannelSettings, threads: PreparePool): ComposeBatch {
+  const deps = composeDeps(settings, threads);
+  const { contents } = settings;
+  const composeRendered = contents
+    ? createRenderedComposer({ ...deps, prepareHeavy: threads.prepare }, contents)
+    : noContents;
+  return async (batch) => {
+    const [rendered = [], stored = []] = [true, false].map((wanted) =>
+      batch.filter((message) => isRendered(message) === wanted),
+    );
+    if (rendered.length === 0) return composeStored(batch, deps);
+    if (stored.length === 0) return composeRendered(batch);
+    const [ofRendered, ofStored] = await Promise.all([
+      composeRendered(rendered),
+      composeStored(stored, deps),
+    ]);
+    const composed = new Map([
+      ...rendered.map((message, n) => [message, ofRendered[n]] as const),
+      ...stored.map((message, n) => [message, ofStored[n]] as const),
+    ]);
+    return batch.map((message) => composed.get(message) ?? new Error('the message was not composed'));
+  };
+}
+
 /** A busy machine may be why a thread hits its time limit. From this attempt on, the content is to blame. */
 const MAX_TIMEOUT_ATTEMPTS = 3;
 
@@ -100,6 +139,7 @@ function notComposed(error: Error, { attempt }: BatchMessage): HandOverOutcome {
   const temporary =
     error instanceof ThreadUnavailableError ||
     error instanceof SendingDomainError ||
+    error instanceof ContentUnavailableError ||
     (error instanceof PrepareTimeoutError && attempt < MAX_TIMEOUT_ATTEMPTS);
   return { kind: 'not_composed', final: !temporary, response: error.message };
 }
@@ -107,14 +147,23 @@ function notComposed(error: Error, { attempt }: BatchMessage): HandOverOutcome {
 async function giveTo(
   provider: EmailProvider,
   batch: readonly BatchMessage[],
-  composed: readonly (OutgoingEmail | Error)[],
+  composed: readonly Composed[],
 ): Promise<HandOverOutcome[]> {
-  const emails = composed.filter((email): email is OutgoingEmail => !(email instanceof Error));
-  const outcomes = emails.length > 0 ? await provider.handOver(emails) : [];
+  return giveComposed(batch, composed, (emails) => provider.handOver(emails));
+}
+
+/** Gives the provider what could be composed. */
+async function giveComposed<Message extends object>(
+  batch: readonly BatchMessage[],
+  composed: readonly (Message | Error)[],
+  give: (messages: Message[]) => Promise<HandOverOutcome[]>,
+): Promise<HandOverOutcome[]> {
+  const messages = composed.filter((message): message is Message => !(message instanceof Error));
+  const outcomes = messages.length > 0 ? await give(messages) : [];
   let next = 0;
   return batch.map((message, index): HandOverOutcome => {
-    const email = composed[index];
-    if (email instanceof Error) return notComposed(email, message);
+    const found = composed[index];
+    if (found instanceof Error) return notComposed(found, message);
     return outcomes[next++] ?? { kind: 'unknown', reason: 'the provider reported no outcome' };
   });
 }
@@ -149,7 +198,7 @@ export function createEmailChannel(
   threads: PreparePool = createPreparePool(),
   share: NamedShare = defaultShare(provider),
 ): ProviderChannel {
-  const deps = composeDeps(settings, threads);
+  const composeBatch = createComposer(settings, threads);
 
   /** The others leave first: a thread may take seconds for a heavy message. */
   async function handOverWithHeavy(
@@ -160,13 +209,13 @@ export function createEmailChannel(
     const [heavy = [], light = []] = [true, false].map((wanted) =>
       batch.filter((message) => isHeavy(weighed(message)) === wanted),
     );
-    const composingHeavy = composeBatch(heavy, deps);
+    const composingHeavy = composeBatch(heavy);
     const outcomes = new Map<BatchMessage, HandOverOutcome>();
-    const give = async (messages: BatchMessage[], composed: (OutgoingEmail | Error)[]) => {
+    const give = async (messages: BatchMessage[], composed: Composed[]) => {
       const given = await giveTo(provider, messages, composed);
       for (const [index, outcome] of given.entries()) outcomes.set(messages[index] as BatchMessage, outcome);
     };
-    await give(light, await waited.during(composeBatch(light, deps)));
+    await give(light, await waited.during(composeBatch(light)));
     const composed = await waited.during(composingHeavy);
     onComposed(waited.ms());
     await give(heavy, composed);
@@ -180,7 +229,7 @@ export function createEmailChannel(
     async handOver(batch, onComposed = () => undefined) {
       if (batch.some((message) => isHeavy(weighed(message)))) return handOverWithHeavy(batch, onComposed);
       const waited = createStopwatch();
-      const composed = await waited.during(composeBatch(batch, deps));
+      const composed = await waited.during(composeBatch(batch));
       onComposed(waited.ms());
       return giveTo(provider, batch, composed);
     },
@@ -208,27 +257,50 @@ export function createMissingChannel(channel: Channel, reason: string): Provider
   };
 }
 
+/** Composes SMS. Messages without a stored content are rendered. */
+async function composeAllSms(
+  batch: readonly BatchMessage[],
+  referenceKey: Buffer,
+  contents: ContentSources | undefined,
+): Promise<(OutgoingSms | Error)[]> {
+  if (!batch.some(isRendered)) return batch.map((message) => composeSms(message, referenceKey));
+  const messages = batch.filter(isRendered);
+  const results = contents ? await renderSms(messages, contents) : messages.map(() => new Error(NO_CONTENT));
+  const texts = new Map(messages.map((message, n) => [message, results[n]]));
+  return batch.map((message) => {
+    const rendered = texts.get(message);
+    return rendered instanceof Error ? rendered : composeSms({ ...message, ...rendered }, referenceKey);
+  });
+}
+
 const isOptOut = (outcome: HandOverOutcome | undefined): boolean =>
   outcome?.kind === 'refused' && outcome.optedOut === true;
+
+export interface SmsChannelOptions {
+  /** By default that of the provider of the settings. */
+  share?: NamedShare;
+  /** Called for each recipient who had opted out at the provider, so that it refused the message. It returns at once. */
+  optOut?: (message: BatchMessage) => void;
+  /** Left out: only messages with a stored content can be sent. */
+  contents?: ContentSources | undefined;
+}
 
 /**
  * Sends SMS through a provider.
  * @param referenceKey signs the references that providers keep
- * @param share by default that of the provider of the settings
- * @param optOut is told that the recipient of a refused message opted out at the provider; it returns at once
  */
 export function createSmsChannel(
   provider: SmsProvider,
   referenceKey: Buffer,
-  share: NamedShare = defaultShare(provider),
-  optOut: (message: BatchMessage) => void = () => undefined,
+  { share = defaultShare(provider), optOut = () => undefined, contents }: SmsChannelOptions = {},
 ): ProviderChannel {
   return {
     channel: 'sms',
     ...share,
     concurrency: provider.concurrency,
     async handOver(batch) {
-      const outcomes = await provider.handOver(batch.map((message) => composeSms(message, referenceKey)));
+      const composed = await composeAllSms(batch, referenceKey, contents);
+      const outcomes = await giveComposed(batch, composed, (messages) => provider.handOver(messages));
       const refused = batch.filter((_, index) => isOptOut(outcomes[index]));
       refused.forEach((message) => optOut(message));
       return outcomes;

@@ -57,7 +57,11 @@ export function createNamedChannels({
       const provider = named.kind.create(named.settings, { ...providers, callbackUrl });
       const share = shareOf(named);
       if (named.channel === 'sms')
-        return createSmsChannel(provider as SmsProvider, settings.referenceKey, share, optOut);
+        return createSmsChannel(provider as SmsProvider, settings.referenceKey, {
+          share,
+          optOut,
+          contents: settings.contents,
+        });
       const email = provider as EmailProvider;
       const signs = named.kind.domains?.carillonSigns !== false && email.signing !== 'provider';
       const own = signs ? settings : { ...settings, signersFor: () => [] };

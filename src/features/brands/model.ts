@@ -29,6 +29,7 @@ export class BrandModel extends TenantModel {
     'track_opens',
     'track_clicks',
     'timezone',
+    'sms_stop_text',
     'last_scraped_at',
     'created_at',
     'updated_at',
@@ -57,6 +58,7 @@ export class BrandModel extends TenantModel {
   declare track_clicks: boolean;
   /** An IANA name. */
   declare timezone: string | null;
+  declare sms_stop_text: string | null;
   declare last_scraped_at: Date | null;
   declare created_at: Date;
   declare updated_at: Date;

@@ -34,6 +34,7 @@ export function presentBrand(
     track_opens: row.track_opens,
     track_clicks: row.track_clicks,
     timezone: row.timezone,
+    sms_stop_text: row.sms_stop_text,
     complete: isComplete(row),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),

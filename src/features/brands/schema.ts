@@ -3,6 +3,8 @@ import { oneLine } from '../../one-line.ts';
 import { SIGNED_ID } from '../../platform/secrets/signed-id.ts';
 
 const MAX_OBJECT_BYTES = 32 * 1024;
+/** An SMS of one segment has 160 characters at most. */
+const MAX_STOP_TEXT = 100;
 
 const color = z.string().regex(/^#[0-9a-fA-F]{6}$/, 'must be # and six hexadecimal digits');
 const text = (maxLength: number) => z.string().max(maxLength);
@@ -65,6 +67,10 @@ export const putBrandBody = z.strictObject({
   track_opens: z.boolean().optional(),
   track_clicks: z.boolean().optional(),
   timezone: timezone.nullish(),
+  sms_stop_text: oneLine(MAX_STOP_TEXT).min(1).nullish().meta({
+    description:
+      'Added on a line of its own to each SMS of a campaign or flow, such as `Reply STOP to unsubscribe`.',
+  }),
 });
 
 export type PutBrandBody = z.infer<typeof putBrandBody>;
@@ -117,6 +123,7 @@ export const brandSchema = z
       description:
         'An IANA time zone, for campaigns at local time: that of contacts whose zone and country are unknown.',
     }),
+    sms_stop_text: nullableText,
     complete: z.boolean().meta({ description: 'Whether brand_color and company_name are set.' }),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),

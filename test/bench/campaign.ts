@@ -1,0 +1,288 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Connection } from '@temporalio/client';
+import { campaignWorkflowId } from '../../workflows/campaigns/contract.ts';
+import { generateDomainKeys, insertDomainKeys } from '../../src/delivery/dkim/keys.ts';
+import { findEngineProgram } from '../../src/local/engine/program.ts';
+import { type EngineServer, startEngine } from '../../src/local/engine/server.ts';
+import { cacheFolder } from '../../src/local/machine/cache.ts';
+import { createGuard } from '../../src/local/machine/guard.ts';
+import { createKeyring } from '../../src/platform/secrets/keyring.ts';
+import { insertVerifiedDomain } from '../support/domains.ts';
+import { campaignHtml } from './campaign-content.ts';
+import { rounded } from './machine.ts';
+import { waitForApi } from './messages.ts';
+import { cpuPer, usageOf, type Usage } from './process-usage.ts';
+import { type Interactive, type Measured, startInteractive, startRole } from './programs.ts';
+import { repeatRuns } from './runs.ts';
+import { runSmtpLoop } from './smtp-loop.ts';
+import { openStage, type Stage } from './stage.ts';
+
+export interface CampaignBenchOptions {
+  runs: number;
+  recipients: number;
+  senders: number;
+  links: number;
+  dkim: boolean;
+}
+
+const COUNTING_SERVER = 'test/support/smtp/counting-server.ts';
+const SMTP_CONNECTIONS = 16;
+const POLL_MS = 10;
+const LIMIT_MS = 30 * 60_000;
+const DOMAIN = 'news.bench.test';
+/** What the composed mail has beside the body: headers, both parts, longer links. */
+const MESSAGE_BYTES = 8_000;
+
+/** Fills a list with contacts. @returns its id */
+async function fillList({ database: { pool }, accountId, brandId }: Stage, count: number): Promise<number> {
+  const { rows } = await pool.query<{ id: number }>(
+    `insert into lists (account_id, brand_id, name) values ($1, $2, 'Everyone') returning id`,
+    [accountId, brandId],
+  );
+  const listId = rows[0]?.id ?? 0;
+  const client = await pool.connect();
+  try {
+    await client.query('set statement_timeout = 0');
+    await client.query(
+      `with new as (
+         insert into contacts (account_id, brand_id, first_name, email, email_key, email_subscribed, email_opt_in_at,
+           email_created_at, email_updated_at)
+         select $1, $2, 'Ada' || n, 'r' || n || '@example.com', 'r' || n || '@example.com', true, now(), now(), now()
+         from generate_series(1, $3::int) n returning id)
+       insert into list_members (list_id, contact_id) select $4, id from new`,
+      [accountId, brandId, count, listId],
+    );
+    await client.query('vacuum (analyze) contacts');
+    await client.query('vacuum (analyze) list_members');
+    await client.query('checkpoint');
+  } finally {
+    client.release(true);
+  }
+  return listId;
+}
+
+async function prepareStage(stage: Stage, recipients: number): Promise<number> {
+  const { pool } = stage.database;
+  await pool.query(
+    `update brands set company_name = 'Bench', brand_color = '#336699', physical_address = '1 Road, Town' where id = $1`,
+    [stage.brandId],
+  );
+  const id = await insertVerifiedDomain(stage.database, stage, DOMAIN);
+  await pool.query('update domains set tracking_ok_at = now(), ed25519_valid = true where id = $1', [id]);
+  const keyring = createKeyring(stage.settings.APP_SECRET ?? '');
+  const keys = await generateDomainKeys({ id, name: DOMAIN });
+  const claim = { id, name: DOMAIN, accountId: stage.accountId };
+  await insertDomainKeys({ db: pool, keyring }, claim, keys);
+  return fillList(stage, recipients);
+}
+
+interface Campaign {
+  id: number;
+  status: string;
+  data: { progress?: Record<string, unknown>; outcome?: string };
+}
+
+/** Asks the API. @throws Error with the answer unless it is a success */
+async function ask(stage: Stage, method: string, path: string, body?: object): Promise<Campaign> {
+  const response = await fetch(`http://127.0.0.1:${stage.apiPort}/v1/my${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${stage.apiKey}`, 'Content-Type': 'application/json' },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+  return JSON.parse(text) as Campaign;
+}
+
+function draftOf(stage: Stage, listId: number, { links }: CampaignBenchOptions): Promise<Campaign> {
+  return ask(stage, 'POST', '/campaigns', {
+    name: 'Bench',
+    trigger_attributes: { contact_list_id: listId },
+    template_attributes: {
+      subject: 'News for {{ contact.first_name }}',
+      body: campaignHtml(links),
+      from_name: 'Bench',
+      from_email: `news@${DOMAIN}`,
+    },
+  });
+}
+
+interface Arrivals {
+  firstAt: number;
+  lastAt: number;
+  count: number;
+}
+
+/** Looks at the SMTP server until it is stopped. */
+function watchArrivals(server: Interactive) {
+  const seen: Arrivals = { firstAt: 0, lastAt: 0, count: 0 };
+  let stopped = false;
+  const watching = (async () => {
+    while (!stopped) {
+      const { count = 0 } = await server.ask('count');
+      const now = performance.now();
+      if (seen.count === 0 && count > 0) seen.firstAt = now;
+      if (count > seen.count) seen.lastAt = now;
+      seen.count = count;
+      await sleep(POLL_MS);
+    }
+  })();
+  return {
+    async stop(): Promise<Arrivals> {
+      stopped = true;
+      await watching;
+      return seen;
+    },
+  };
+}
+
+async function untilCompleted(stage: Stage, id: number): Promise<Campaign> {
+  const end = performance.now() + LIMIT_MS;
+  for (;;) {
+    const campaign = await ask(stage, 'GET', `/campaigns/${id}`);
+    if (campaign.status === 'completed') return campaign;
+    if (campaign.status !== 'active' || performance.now() > end) {
+      throw new Error(`the campaign did not complete: ${JSON.stringify(campaign)}`);
+    }
+    await sleep(50);
+  }
+}
+
+async function historyEvents(address: string, id: number): Promise<number> {
+  const connection = await Connection.connect({ address });
+  try {
+    const execution = { workflowId: campaignWorkflowId(id) };
+    const description = await connection.workflowService.describeWorkflowExecution({
+      namespace: 'default',
+      execution,
+    });
+    return Number(description.workflowExecutionInfo?.historyLength ?? 0);
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Hands over a message of the same size in a bare loop, over the same number of connections. */
+async function calibrate(messages: number) {
+  const server = await startInteractive(COUNTING_SERVER, ['0']);
+  try {
+    const target = { host: '127.0.0.1', port: server.first.port ?? 0, connections: SMTP_CONNECTIONS };
+    const result = await runSmtpLoop({ ...target, messages, bytes: MESSAGE_BYTES });
+    return {
+      messages_per_second: rounded(result.messagesPerSecond),
+      client_cpu_us_per_message: rounded(result.cpuMicrosPerMessage),
+    };
+  } finally {
+    await server.stop();
+  }
+}
+
+/** What each process has used. */
+type Usages = Record<string, Usage>;
+
+interface Running {
+  api: Measured;
+  worker: Measured;
+  senders: Measured[];
+  engine: EngineServer;
+  server: Interactive;
+}
+
+function usagesOf(stage: Stage, { api, worker, senders, engine, server }: Running): Usages {
+  return {
+    api: api.usage(),
+    worker: worker.usage(),
+    ...Object.fromEntries(senders.map((sender, n) => [`sender_${n + 1}`, sender.usage()])),
+    engine: usageOf(engine.pid),
+    postgres: stage.postgresUsage(),
+    smtp_server: server.usage(),
+  };
+}
+
+const mapUsages = (after: Usages, map: (name: string, usage: Usage) => number) =>
+  Object.fromEntries(Object.entries(after).map(([name, usage]) => [name, map(name, usage)]));
+
+async function sendOne(stage: Stage, running: Running, listId: number, options: CampaignBenchOptions) {
+  const { recipients } = options;
+  const { id } = await draftOf(stage, listId, options);
+  const before = usagesOf(stage, running);
+  const arrivals = watchArrivals(running.server);
+  const startedAt = performance.now();
+  await ask(stage, 'POST', `/campaigns/${id}/send`, {});
+  const campaign = await untilCompleted(stage, id);
+  const completedAt = performance.now();
+  const after = usagesOf(stage, running);
+  const { firstAt, lastAt, count } = await arrivals.stop();
+  if (count !== recipients) throw new Error(`${count} of ${recipients} arrived: ${JSON.stringify(campaign)}`);
+  return {
+    first_to_last_per_second: rounded(recipients / ((lastAt - firstAt) / 1_000)),
+    send_to_completed_per_second: rounded(recipients / ((completedAt - startedAt) / 1_000)),
+    send_to_first_ms: rounded(firstAt - startedAt),
+    last_to_completed_ms: rounded(completedAt - lastAt),
+    cpu_us_per_recipient: mapUsages(after, (name, usage) => cpuPer(before[name] ?? usage, usage, recipients)),
+    peak_memory_mb: mapUsages(after, (_name, usage) => rounded(usage.peakMemoryMb)),
+    history_events: await historyEvents(running.engine.address, id),
+  };
+}
+
+/** Each run has processes of its own, so that none is warm, and the contacts of the same list. */
+async function oneRun(stage: Stage, engine: EngineServer, listId: number, options: CampaignBenchOptions) {
+  const { pool } = stage.database;
+  await pool.query(
+    'truncate messages, message_contents, message_events, send_queue, handovers, allowance_buckets',
+  );
+  const calibration = await calibrate(options.recipients);
+  const server = await startInteractive(COUNTING_SERVER, ['0']);
+  const settings = {
+    ...stage.settings,
+    TEMPORAL_ADDRESS: engine.address,
+    PUBLIC_URL: 'https://carillon.bench.test',
+    SENDER_CONNECTIONS: String(SMTP_CONNECTIONS),
+    EMAIL_PROVIDER_URL: `smtp://127.0.0.1:${server.first.port}?tls=off${options.dkim ? '' : '&dkim=off'}`,
+  };
+  const api = startRole('api', settings);
+  const worker = startRole('worker', settings);
+  const senders = Array.from({ length: options.senders }, () => startRole('sender', settings));
+  try {
+    await waitForApi(stage.apiPort);
+    // The senders and the worker have started when their loops report.
+    await sleep(5_000);
+    const running = { api, worker, senders, engine, server };
+    return { calibration, campaign: await sendOne(stage, running, listId, options) };
+  } finally {
+    await Promise.all([...senders, worker, api].map((role) => role.stop()));
+    await server.stop();
+  }
+}
+
+/** Sends a campaign as a whole: from POST send to completed, against an SMTP server that counts. */
+export async function benchCampaign(options: CampaignBenchOptions) {
+  const stage = await openStage();
+  const guard = createGuard();
+  const say = (line: string) => void process.stderr.write(`${line}\n`);
+  try {
+    const program = await findEngineProgram({ cache: await cacheFolder(), progress: say });
+    const folder = join(stage.settings.CARILLON_HOME ?? '', 'temporal');
+    const engine = await startEngine({ program, folder, port: 0, uiPort: null, guard });
+    try {
+      const listId = await prepareStage(stage, options.recipients);
+      const { runs, of } = await repeatRuns(options.runs, () => oneRun(stage, engine, listId, options));
+      const medians = {
+        first_to_last_per_second: of((run) => run.campaign.first_to_last_per_second),
+        send_to_completed_per_second: of((run) => run.campaign.send_to_completed_per_second),
+        share_of_bare_smtp: of(
+          (run) => run.campaign.first_to_last_per_second / run.calibration.messages_per_second,
+        ),
+        postgres_cpu_us_per_recipient: of((run) => run.campaign.cpu_us_per_recipient.postgres ?? 0),
+        history_events: of((run) => run.campaign.history_events),
+      };
+      return { medians, runs };
+    } finally {
+      await engine.stop();
+    }
+  } finally {
+    await guard.close();
+    await stage.close();
+  }
+}

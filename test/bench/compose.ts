@@ -1,0 +1,146 @@
+import { createContentRenderer } from '../../src/delivery/contents/content-renderer.ts';
+import { RenderError, type VersionContent } from '../../src/delivery/contents/content.ts';
+import type { EmailProvider } from '../../src/delivery/providers/port.ts';
+import type { BatchMessage } from '../../src/delivery/send/batch.ts';
+import { createEmailChannel } from '../../src/delivery/send/hand-over.ts';
+import type { ContentSources } from '../../src/delivery/send/rendering.ts';
+import { createLinkTracker } from '../../src/features/tracking/links.ts';
+import { createTrackingTokens } from '../../src/features/tracking/tokens.ts';
+import { createRecipientPages } from '../../src/features/unsubscribe/recipient-pages.ts';
+import { createKeyring } from '../../src/platform/secrets/keyring.ts';
+import { campaignHtml, campaignText } from './campaign-content.ts';
+import { rounded } from './machine.ts';
+import { repeatRuns } from './runs.ts';
+
+export interface ComposeBenchOptions {
+  runs: number;
+  messages: number;
+  links: number;
+}
+
+const BATCH_SIZE = 50;
+const keyring = createKeyring('a secret of the benchmark that is long enough');
+const tokens = createTrackingTokens(keyring);
+
+const contentOf = (links: number): VersionContent => ({
+  id: 12,
+  templateId: 3,
+  accountId: 7,
+  brandId: 2,
+  channel: 'email',
+  subject: 'News for {{ contact.first_name }}',
+  preheader: null,
+  html: campaignHtml(links),
+  text: campaignText(links),
+  paths: ['first_name'],
+  segments: null,
+  fromName: null,
+  fromEmail: null,
+  replyTo: null,
+});
+
+function messageOf(n: number): BatchMessage {
+  return {
+    messageId: 2 ** 33 + n,
+    attempt: 1,
+    epoch: 1,
+    uncertain: false,
+    verdict: 'send',
+    accountId: 7,
+    brandId: 2,
+    hasContacts: true,
+    domainId: null,
+    channel: 'email',
+    class: 2,
+    providerId: 0,
+    queuedAt: new Date(),
+    createdAt: new Date(),
+    to: `recipient${n}@example.com`,
+    from: 'Shop <news@shop.example.com>',
+    replyTo: null,
+    subject: null,
+    html: null,
+    text: null,
+    headers: null,
+    tags: null,
+    tracking: { opens: true, clicks: true, host: 'https://links.bench.test', key: tokens.keyId },
+    idempotencyKey: null,
+    segments: null,
+    contentVersionId: 12,
+    campaign: { id: 4, name: 'News', variant: 0, contactId: n, contact: { first_name: `Ada${n}` } },
+  };
+}
+
+/** A provider that accepts everything at once. */
+function countingProvider(): EmailProvider & { bytes: number } {
+  return {
+    name: 'counting',
+    concurrency: 1,
+    bytes: 0,
+    handOver(batch) {
+      for (const { built } of batch) this.bytes += built.data.length;
+      return Promise.resolve(
+        batch.map(() => ({ kind: 'accepted', providerMessageId: null, response: '250', delivered: false })),
+      );
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+function openChannel(engine: ContentSources['engine'], links: number) {
+  const provider = countingProvider();
+  const version = contentOf(links);
+  const shared = { brand: { company_name: 'Shop' }, campaign: { id: 4, name: 'News' }, linkParameters: [] };
+  const channel = createEmailChannel(provider, {
+    mailDomain: 'mail.bench.test',
+    returnPathKey: keyring.subkey('return-path').key,
+    referenceKey: keyring.subkey('reference').key,
+    signersFor: () => [],
+    links: createLinkTracker(tokens),
+    contents: {
+      versions: () => version,
+      shared: () => shared,
+      engine,
+      pages: createRecipientPages(keyring, 'https://carillon.bench.test'),
+    },
+  });
+  return { provider, channel };
+}
+
+async function oneRun(engine: ContentSources['engine'], { messages, links }: ComposeBenchOptions) {
+  const { provider, channel } = openChannel(engine, links);
+  const all = Array.from({ length: messages }, (_, n) => messageOf(n));
+  const before = process.cpuUsage();
+  for (let from = 0; from < messages; from += BATCH_SIZE) {
+    const outcomes = await channel.handOver(all.slice(from, from + BATCH_SIZE));
+    const failed = outcomes.find(({ kind }) => kind !== 'accepted');
+    if (failed) throw new Error(JSON.stringify(failed));
+  }
+  const { user, system } = process.cpuUsage(before);
+  await channel.close();
+  return {
+    cpu_us_per_message: rounded((user + system) / messages),
+    bytes_per_message: rounded(provider.bytes / messages, 0),
+  };
+}
+
+/** Renders and composes the emails of a campaign on this thread, without sending them. */
+export async function benchCompose(options: ComposeBenchOptions) {
+  const { divide, render } = createContentRenderer();
+  const engine: ContentSources['engine'] = {
+    divide,
+    renderBatch: (content, values) =>
+      values.map((each) => render(content, each) ?? new RenderError('the content has tags')),
+  };
+  const { runs, of } = await repeatRuns(options.runs, async () => ({
+    skeleton: await oneRun(engine, options),
+    whole: await oneRun({ ...engine, divide: () => null }, options),
+  }));
+  return {
+    runs,
+    medians: {
+      skeleton_cpu_us_per_message: of((run) => run.skeleton.cpu_us_per_message),
+      whole_cpu_us_per_message: of((run) => run.whole.cpu_us_per_message),
+    },
+  };
+}
