@@ -21,18 +21,14 @@ type Recipients = Omit<OptOutAddress, 'address'>;
 export const unappliedOptOutsSql = (brandId: string, channel: string): string =>
   `find_unapplied_opt_outs(${brandId}, ${channel})`;
 
-/**
- * Creates what tells which recipients have such an opt-out. It computes HMACs, so call it only if there are opt-outs.
- * @param hashes of {@link unappliedOptOutsSql}
- */
-export function createUnappliedCheck(
+/** Whether the recipient has one of these opt-outs. It computes HMACs, so call it only if there are opt-outs. */
+export function hasUnapplied(
   keyring: Pick<Keyring, 'subkey' | 'accepted'>,
-  recipients: Recipients,
+  recipient: OptOutAddress,
   hashes: readonly Buffer[],
-): (address: string) => boolean {
-  const known = new Set(hashes.map((hash) => hash.toString('base64')));
-  return (address) =>
-    acceptedHashes(keyring, { ...recipients, address }).some((hash) => known.has(hash.toString('base64')));
+): boolean {
+  const own = acceptedHashes(keyring, recipient);
+  return hashes.some((hash) => own.some((each) => each.equals(hash)));
 }
 
 /**

@@ -170,7 +170,7 @@ function openSender(
   database: Database,
   waker: Waker,
   { defaults, named }: Channels,
-  rest: Pick<Parameters<typeof createSender>[0], 'process' | 'events' | 'log'>,
+  rest: Pick<Parameters<typeof createSender>[0], 'process' | 'keyring' | 'events' | 'log'>,
 ): QueueLoop {
   const { pool } = database;
   const { log } = rest;
@@ -225,7 +225,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const process = await whenAvailable(() => registerProcess(options, 'sender', upkeep.processWork, log));
   const waker = createWaker(options);
   const events = createEventPublisher(eventConsumers);
-  const sender = openSender(config, database, waker, channels, { process, events, log });
+  const sender = openSender(config, database, waker, channels, { process, keyring, events, log });
   const webhooks = createWebhookLoop({ config, database, keyring, egress, process, waker, events, log });
   const loops = [sender, webhooks];
   const lanes = await whenAvailable(() =>

@@ -20,6 +20,7 @@ import { openDatabase } from '../../src/platform/db/database.ts';
 import { createWaker } from '../../src/platform/db/wake.ts';
 import { type LiveProcess, registerProcess } from '../../src/platform/processes/process.ts';
 import type { QueueLoop } from '../../src/platform/queue/loop.ts';
+import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { testEvents } from './events.ts';
 import { eventually } from './eventually.ts';
 
@@ -213,6 +214,7 @@ export async function startTestSender(options: TestSenderOptions): Promise<TestS
     channels,
     ...(options.followProviders ? { followProviders: options.followProviders } : {}),
     limits: TEST_LIMITS,
+    keyring: createKeyring('a secret of the tests that is long enough'),
     events: testEvents,
     log,
   });

@@ -1,6 +1,8 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { campaignsToSendSql } from '../campaign-lock.ts';
 import { limits, type Limits, verdictSql } from '../limits/authority.ts';
+import { hasUnapplied, unappliedOptOutsSql } from '../unapplied-opt-outs.ts';
 import type { BatchMessage, BatchRequest } from './batch.ts';
 import type { BlockClaim } from './blocks.ts';
 
@@ -52,7 +54,9 @@ const campaignCases = (active: string) => `
         when q.campaign_id is not null and (${active}) is not true then 'campaign_stopped'
         when m.contact_id is not null and k.id is null then 'contact_deleted'
         when q.campaign_id is not null and m.contact_id is null then 'contact_deleted'
-        when m.to_address is null then 'no_address'
+        -- Whether the contact is subscribed says nothing about an address that it had when the recipients were written.
+        when m.to_address is null or k.id is not null
+          and m.to_key is distinct from case m.channel when 'email' then k.email_key else k.phone end then 'no_address'
         when k.id is not null and not ${subscribedSql} then 'unsubscribed'`;
 
 interface Variant {
@@ -99,6 +103,10 @@ const intendSql = ({ claimed, active, uncertain, waiting, block, table }: Varian
       left join lateral (
         select * from message_contents c
         where c.message_id = q.message_id and c.message_id between $6 and $7 offset 0) c on true
+    ), unapplied as materialized (
+      -- Once for each campaign, and after the locks: it sees what is committed then.
+      select u.id, ${unappliedOptOutsSql('u.brand_id', 'u.channel')} as hashes
+      from (select c.id, c.brand_id, c.channel from campaigns c where c.id in (select id from campaign) offset 0) u
     ), intent as (
       insert into handovers (owner, seq, provider, message_ids, attempts, report_seconds, campaign_id, block_n, block_epoch)
       select $1, $2, $3, array_agg(id order by id), array_agg(attempt order by id), $9, ${block}
@@ -110,7 +118,8 @@ const intendSql = ({ claimed, active, uncertain, waiting, block, table }: Varian
       from_address as "from", reply_to as "replyTo", subject, html, text, headers, tags, tracking,
       idempotency_key as "idempotencyKey", segments, coalesce(version_id, content_version_id) as "contentVersionId",
       case when campaign_id is not null then jsonb_build_object('id', campaign_id, 'name', coalesce(campaign_name, ''),
-        'variant', coalesce(variant, 0), 'contactId', contact_id, 'contact', coalesce(contact, '{}'::jsonb)) end as campaign
+        'variant', coalesce(variant, 0), 'contactId', contact_id, 'contact', coalesce(contact, '{}'::jsonb)) end as campaign,
+      (select hashes from unapplied u where u.id = campaign_id) as unapplied
     from checked order by id`;
 
 const withoutContent = (table: Limits) => table.filter(({ name }) => name !== 'content_missing');
@@ -151,6 +160,30 @@ function valuesOf(
   return [owner, seq, provider, ids, key, ...bounds, plusAddresses ?? false, reportSeconds ?? 0];
 }
 
+/** What checking the recipients of campaigns needs besides. */
+export interface CampaignBatchRequest extends BatchRequest {
+  keyring: Pick<Keyring, 'subkey' | 'accepted'>;
+}
+
+/** A message, and opt-outs of the brand that contacts may not have yet. */
+type CheckedRow = BatchMessage & { unapplied: Buffer[] | null };
+
+/**
+ * Takes back messages to recipients whose opt-out is known by its HMAC alone. The intent names them, but they are not
+ * handed over.
+ */
+function withoutOptedOut(
+  rows: readonly CheckedRow[],
+  { keyring, plusAddresses = false }: CampaignBatchRequest,
+): BatchMessage[] {
+  return rows.map(({ unapplied, ...message }) => {
+    const { brandId, channel, to: address } = message;
+    if (message.verdict !== 'send' || unapplied === null) return message;
+    const recipient = { brandId, channel, address, plusAddresses: plusAddresses && channel === 'email' };
+    return hasUnapplied(keyring, recipient, unapplied) ? { ...message, verdict: 'unsubscribed' } : message;
+  });
+}
+
 /**
  * Checks first attempts at recipients of a block and writes the intent, as `intendBatch` does for queue rows. The block
  * is the fence: its owner and epoch must be those of the claim. Campaigns are read under shared locks that a pause waits
@@ -159,18 +192,21 @@ function valuesOf(
  */
 export async function intendBlock(
   client: Queryable,
-  request: BatchRequest,
+  request: CampaignBatchRequest,
   { campaignId, n, epoch }: BlockClaim,
 ): Promise<BatchMessage[]> {
   const values = [...valuesOf(request, campaignId), n, epoch];
-  const { rows } = await client.query<BatchMessage>({ name: 'intend_block', text: blockSql, values });
-  return rows;
+  const { rows } = await client.query<CheckedRow>({ name: 'intend_block', text: blockSql, values });
+  return withoutOptedOut(rows, request);
 }
 
 /** Checks retries of campaign messages and writes the intent, as `intendBatch` does for other queue rows. */
-export async function intendRetries(client: Queryable, request: BatchRequest): Promise<BatchMessage[]> {
+export async function intendRetries(
+  client: Queryable,
+  request: CampaignBatchRequest,
+): Promise<BatchMessage[]> {
   const epochs = request.claims.map(({ epoch }) => epoch);
   const values = valuesOf(request, epochs);
-  const { rows } = await client.query<BatchMessage>({ name: 'intend_retries', text: retriesSql, values });
-  return rows;
+  const { rows } = await client.query<CheckedRow>({ name: 'intend_retries', text: retriesSql, values });
+  return withoutOptedOut(rows, request);
 }

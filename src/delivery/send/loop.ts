@@ -13,6 +13,7 @@ import {
 } from '../../platform/queue/loop.ts';
 import type { Repeating } from '../../platform/processes/repeat.ts';
 import { createRecorder, type Recorder } from '../../platform/queue/recorder.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { LimitSettings } from '../limits/authority.ts';
 import { shareName } from '../backlog.ts';
 import { messageClasses } from '../message.ts';
@@ -38,6 +39,8 @@ export interface SenderDeps {
   /** Adds and removes the channels of named providers; by default there are none. */
   followProviders?: FollowProviders;
   limits: LimitSettings;
+  /** Recognizes opt-outs that are known by their HMAC alone. */
+  keyring: Pick<Keyring, 'subkey' | 'accepted'>;
   events: EventPublisher;
   log: Logger;
 }
@@ -109,6 +112,7 @@ class SendQueue implements QueueAdapter<Claim> {
           pool,
           process,
           limits: deps.limits,
+          keyring: deps.keyring,
           loop: this.loop,
           order,
           intents: this.#intents,

@@ -3,13 +3,14 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { LiveProcess } from '../../platform/processes/process.ts';
 import type { QueueHandle } from '../../platform/queue/loop.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { backlogName, shareName } from '../backlog.ts';
 import type { LimitSettings } from '../limits/authority.ts';
 import { messageClasses } from '../message.ts';
 import type { HandOverOutcome } from '../providers/port.ts';
-import { type BatchMessage, type BatchRequest, intendBatch } from './batch.ts';
+import { type BatchMessage, intendBatch } from './batch.ts';
 import type { ClaimedBlocks } from './blocks.ts';
-import { intendBlock, intendRetries } from './campaign-batch.ts';
+import { type CampaignBatchRequest, intendBlock, intendRetries } from './campaign-batch.ts';
 import { type Breaker, createBreaker, hasVerdict, judgeProvider } from './breaker.ts';
 import { type ByteBudget, campaignWorkers, type ClaimBuffer, createClaimBuffer } from './claim-buffer.ts';
 import type { Claim } from './claim.ts';
@@ -28,6 +29,8 @@ export interface ShareDeps {
   pool: pg.Pool;
   process: LiveProcess;
   limits: LimitSettings;
+  /** Recognizes opt-outs that are known by their HMAC alone. */
+  keyring: Pick<Keyring, 'subkey' | 'accepted'>;
   loop: QueueHandle<Claim>;
   order: ServiceOrder;
   intents: Intents;
@@ -59,7 +62,11 @@ export function createIntents(): Intents {
 }
 
 /** Checks a batch and writes its intent. All of its claims are of one block, or retries of campaigns, or neither. */
-function intend(pool: pg.Pool, request: BatchRequest, [first]: readonly Claim[]): Promise<BatchMessage[]> {
+function intend(
+  pool: pg.Pool,
+  request: CampaignBatchRequest,
+  [first]: readonly Claim[],
+): Promise<BatchMessage[]> {
   if (first?.block) return intendBlock(pool, request, first.block);
   if (first?.class === messageClasses.campaign) return intendRetries(pool, request);
   return intendBatch(pool, request);
@@ -156,14 +163,14 @@ export class ProviderShare {
 
   async #send(claims: Claim[]): Promise<HandedOver> {
     const { provider, reportSeconds, repeatable } = this.channel;
-    const { pool, limits, intents, log, loop, record } = this.#deps;
+    const { pool, limits, keyring, intents, log, loop, record } = this.#deps;
     const owner = this.#deps.process.id();
     if (owner === null) return { recorded: Promise.resolve() };
     // The sweep drops intents that are not live: those whose commit succeeded but was never confirmed.
     const seq = intents.begin();
     try {
       const plusAddresses = limits.suppress_plus_addresses === 1;
-      const request = { owner, seq, provider, reportSeconds, claims, plusAddresses };
+      const request = { owner, seq, provider, reportSeconds, claims, plusAddresses, keyring };
       const block = claims[0]?.block;
       const messages = await intend(pool, request, claims);
       const leaving = messages.filter((message) => message.verdict === 'send');

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/campaign-blocks.ts';
 import { campaignCounts, recountBlocks } from '../../../src/delivery/campaign-counts.ts';
 import { lockCampaignForChange } from '../../../src/delivery/campaign-lock.ts';
+import { optOutHashes } from '../../../src/delivery/opt-outs.ts';
 import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
 import type { BatchMessage } from '../../../src/delivery/send/batch.ts';
 import { endBlockClaim } from '../../../src/delivery/send/blocks.ts';
@@ -11,6 +12,7 @@ import { type Claim, claimBacklog } from '../../../src/delivery/send/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/outcomes.ts';
 import { createBatchRecording } from '../../../src/delivery/send/record.ts';
+import { recordUnappliedOptOut } from '../../../src/delivery/unapplied-opt-outs.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { blocksOf, writeCampaign, type WrittenCampaign } from '../../support/campaigns.ts';
@@ -18,6 +20,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { testEvents } from '../../support/events.ts';
 import { insertAccount, insertSender, type QueuedAccount, statusCounts } from '../../support/queued.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
+import { testKeyring } from '../../support/webhooks.ts';
 
 const OWNER = 70;
 const OTHER = 71;
@@ -60,6 +63,7 @@ const requestOf = (claims: readonly Claim[], owner = OWNER) => ({
   seq: ++seq,
   provider: 'smtp',
   claims,
+  keyring: testKeyring,
 });
 
 async function intend(claims: readonly Claim[], owner = OWNER) {
@@ -253,6 +257,39 @@ describe('an intent', () => {
     expect(rows).toEqual([{ code: 'unsubscribed' }, { code: 'suppressed' }, { code: 'contact_deleted' }]);
     expect(await counts()).toMatchObject({ audience: 20, sent: 7, skipped: 3, remaining: 10 });
     expect(await usedPlaces()).toBe(7);
+  });
+
+  it('skips a recipient whose opt-out is known by its HMAC alone, before the contact has it', async () => {
+    const { accountId, brandId } = account;
+    const of = { brandId, channel: 'email' } as const;
+    const claims = await claim();
+    const [hash = Buffer.alloc(0)] = optOutHashes(testKeyring, {
+      ...of,
+      address: `c${prefix}-2@example.com`,
+    });
+    const optOut = { ...of, accountId, source: 'one_click', messageId: null } as const;
+    await inTransaction(database.pool, (trx) => recordUnappliedOptOut(trx, hash, optOut));
+    const sent = await send(claims);
+    expect(sent.map(({ verdict }) => verdict).slice(0, 3)).toEqual(['send', 'unsubscribed', 'send']);
+    await end(claims);
+    const { rows } = await database.pool.query(
+      `select id, failure ->> 'code' as code from messages where campaign_id = $1 and status = 'skipped'`,
+      [campaign.campaignId],
+    );
+    expect(rows).toEqual([{ id: campaign.messageIds[1], code: 'unsubscribed' }]);
+    expect(await counts()).toMatchObject({ sent: 9, skipped: 1, remaining: 10 });
+    expect(await usedPlaces()).toBe(9);
+  });
+
+  it('skips an address that its contact no longer has', async () => {
+    await update(
+      `update contacts set email = 'moved@example.com', email_key = 'moved@example.com' where id = $1`,
+      campaign.contactIds[0],
+    );
+    const claims = await claim();
+    expect((await send(claims)).map(({ verdict }) => verdict).slice(0, 2)).toEqual(['no_address', 'send']);
+    await end(claims);
+    expect(await counts()).toMatchObject({ sent: 9, skipped: 1 });
   });
 
   it('waits for a pause that has the lock, and sees it', async () => {

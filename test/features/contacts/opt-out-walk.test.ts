@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import pino from 'pino';
 import { optOutHashes } from '../../../src/delivery/opt-outs.ts';
 import {
-  createUnappliedCheck,
+  hasUnapplied,
   recordUnappliedOptOut,
   unappliedOptOutsSql,
 } from '../../../src/delivery/unapplied-opt-outs.ts';
@@ -122,12 +122,10 @@ describe('an unsubscribe link in a mail that is no longer known', () => {
     await click('contact1@example.com');
     const check = async () => {
       const { brandId } = api;
-      const isUnapplied = createUnappliedCheck(
-        keyring,
-        { brandId, channel: 'email' },
-        (await unapplied()) ?? [],
+      const hashes = (await unapplied()) ?? [];
+      return [0, 1, 2].map((n) =>
+        hasUnapplied(keyring, { brandId, channel: 'email', address: `Contact${n}@example.com` }, hashes),
       );
-      return [0, 1, 2].map((n) => isUnapplied(`Contact${n}@example.com`));
     };
     expect(await check()).toEqual([false, true, false]);
     await walk();
@@ -353,9 +351,8 @@ describe('with SUPPRESS_PLUS_ADDRESSES', () => {
   it('knows the addresses of one another in the check of campaigns', () => {
     const { brandId } = api;
     const hashes = optOutHashes(keyring, { brandId, channel: 'email', address: 'ada@example.com' });
-    const of = { brandId, channel: 'email' } as const;
-    const tagged = 'ada+a@example.com';
-    expect(createUnappliedCheck(keyring, { ...of, plusAddresses: true }, hashes)(tagged)).toBe(true);
-    expect(createUnappliedCheck(keyring, of, hashes)(tagged)).toBe(false);
+    const tagged = { brandId, channel: 'email', address: 'ada+a@example.com' } as const;
+    expect(hasUnapplied(keyring, { ...tagged, ...plus }, hashes)).toBe(true);
+    expect(hasUnapplied(keyring, tagged, hashes)).toBe(false);
   });
 });
