@@ -248,10 +248,12 @@ describe('the workflow of a campaign', () => {
 
   it('waits for the rolling allowance and goes on by itself, with a short history', async () => {
     await query('update accounts set allowance_per_day = 5 where id = $1', [account.accountId]);
-    await query('insert into allowance_buckets (account_id, bucket, used) values ($1, now(), 5)', [
-      account.accountId,
-    ]);
     const returns = await later(4 * HOUR_MS);
+    await query(
+      `insert into allowance_buckets (account_id, bucket, used)
+       values ($1, $2::timestamptz - interval '24 hours 10 minutes', 5)`,
+      [account.accountId, returns],
+    );
     maySend = (at) => at >= returns;
     const campaign = await begin();
     await env.sleep(2 * HOUR_MS);

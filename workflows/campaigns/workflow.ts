@@ -44,6 +44,8 @@ const MAX_STEPS = 400;
 const MAX_WAIT_MS = 24 * 3_600_000;
 /** Allowance also returns when an operator raises it. */
 const MAX_ALLOWANCE_WAIT_MS = 600_000;
+/** What should have come by now is looked for again after this time. */
+const OVERDUE_MS = 60_000;
 /** Batches that are under way when a campaign is canceled have their outcomes within seconds, or after a recovery. */
 const LOOK_AGAIN_MS = 1_000;
 /** The first activities are short, so that the details are fresh; later ones stay as long as the campaign already took. */
@@ -75,7 +77,8 @@ function startRun({ campaignId }: CampaignInput): Run {
 function waitMsOf({ waitingFor, until }: CampaignState): number {
   const longest = waitingFor === 'allowance' ? MAX_ALLOWANCE_WAIT_MS : MAX_WAIT_MS;
   if (until === null) return longest;
-  return Math.min(longest, Math.max(1, Date.parse(until) - Date.now()));
+  const waitMs = Date.parse(until) - Date.now();
+  return waitMs > 0 ? Math.min(longest, waitMs) : OVERDUE_MS;
 }
 
 async function look(run: Run): Promise<CampaignStep> {

@@ -1,5 +1,7 @@
 import { messageClasses } from '../../../delivery/message.ts';
 import { endedSql } from '../../../delivery/suppressions.ts';
+import { MESSAGE_ID_SEQUENCE } from '../../../delivery/write-messages.ts';
+import { MAX_BLOCK } from './throttle.ts';
 import { variantSql } from './variants.ts';
 
 /** What depends on the campaign, so that each statement has only what it needs. */
@@ -27,7 +29,9 @@ export const pageParameters = [
   'times',
 ] as const;
 
-const notSuppressed = (account: string, match: string) => `(
+type Parameters = Record<(typeof pageParameters)[number], string>;
+
+const suppressedSql = (account: string, match: string) => `(
       select true from suppressions s
       where s.account_id = ${account} and ${match} and not ${endedSql('s')} limit 1)`;
 
@@ -35,12 +39,11 @@ const notSuppressed = (account: string, match: string) => `(
  * SQL: why a contact is skipped, null if it is not. A subquery with `limit` stays a look-up by index for each contact: as
  * a join, PostgreSQL might read all recipients that the campaign has.
  */
-function skipSql(shape: PageShape, parameter: Record<string, string>): string {
-  const { campaignId, accountId, firstMessageId } = parameter as Record<string, string>;
+function skipSql(shape: PageShape, { campaignId, accountId, firstMessageId }: Parameters): string {
   const suppressed = [
-    notSuppressed(`${accountId}::bigint`, 's.address_key = f.key'),
+    suppressedSql(`${accountId}::bigint`, 's.address_key = f.key'),
     ...(shape.plusAddresses
-      ? [notSuppressed(`${accountId}::bigint`, 's.untagged_key = address_without_tag(f.key)')]
+      ? [suppressedSql(`${accountId}::bigint`, 's.untagged_key = address_without_tag(f.key)')]
       : []),
   ];
   const earlier = `when (
@@ -51,6 +54,88 @@ function skipSql(shape: PageShape, parameter: Record<string, string>): string {
     ${shape.hasEarlier ? earlier : ''}
     when not f.subscribed then 'unsubscribed'
     when ${suppressed.map((each) => `coalesce(${each}, false)`).join(' or ')} then 'suppressed' end`;
+}
+
+/** SQL: the local time at which a campaign is due for the contact `f`. */
+function localSql({ localTime }: PageShape, { times }: Parameters): string {
+  if (!localTime) return 'null::timestamptz';
+  return `coalesce((select z.due from zones z where z.name = lower(f.timezone)),
+      (select k.due from countries k where k.code = f.country), (${times}::jsonb ->> 'otherwise')::timestamptz)`;
+}
+
+/** SQL: tables of the local times, `zones` and `countries`. Empty without them. */
+function timesCtes({ times }: Parameters): string {
+  const arrayOf = (path: string) => `jsonb_array_elements_text(${times}::jsonb #> '${path}')`;
+  return `zones as materialized (
+    select name, due::timestamptz as due
+    from rows from (${arrayOf('{zones,names}')}, ${arrayOf('{zones,dues}')}) as z (name, due)
+  ), countries as materialized (
+    select code, due::timestamptz as due
+    from rows from (${arrayOf('{countries,codes}')}, ${arrayOf('{countries,dues}')}) as k (code, due)
+  )`;
+}
+
+/**
+ * SQL: expressions up to `numbered`: the recipients with why they are skipped, when they are due, their variant, the
+ * part of their group that becomes a block, and the id of their message.
+ */
+function recipientCtes(contacts: string, shape: PageShape, at: Parameters): string {
+  const now = `${at.dueAt}::timestamptz`;
+  const columns =
+    shape.channel === 'email'
+      ? 'c.email as address, c.email_key as key, c.email_subscribed as subscribed'
+      : 'c.phone as address, c.phone as key, c.phone_subscribed as subscribed';
+  const place = shape.localTime
+    ? `c.data ->> 'timezone' as timezone, c.country_code as country`
+    : 'null as timezone, null as country';
+  const variant = shape.ab
+    ? variantSql(`${at.number}::bigint + row_number() over (order by j.id) - 1`, at.ends)
+    : '0::smallint';
+  return `found as materialized (
+    select c.id, ${columns}, ${place} from contacts c where c.brand_id = $1 and ${contacts}
+  ), judged as (
+    select f.id, f.address, f.key, ${skipSql(shape, at)} as skip, ${localSql(shape, at)} as local from found f
+  ), divided as (
+    select j.*, ${variant} as variant from judged j
+  ), timed as (
+    select d.id, d.address, d.key, d.skip, case when d.skip is null then d.local end as local,
+      case when d.skip is null then d.variant end as variant,
+      case when d.skip is not null then ${now} when d.variant is null then 'infinity'::timestamptz
+        else greatest(d.local, ${now}) end as due
+    from divided d
+  ), grouped as (
+    select t.*, (row_number() over (partition by skip is not null, due, local, variant order by id) - 1)
+      / case when skip is null then ${at.blockSize}::int else ${MAX_BLOCK} end as part
+    from timed t
+  ), numbered as materialized (
+    select g.*, nextval('${MESSAGE_ID_SEQUENCE}') as message_id
+    from (select * from grouped order by skip is not null, due, local, part, variant, id) g
+  )`;
+}
+
+/** SQL: inserts the messages and the blocks of `numbered`. */
+function insertCtes({ campaignId, nextBlock }: Parameters): string {
+  return `written as (
+    insert into messages (id, account_id, brand_id, channel, class, status, to_address, to_key, from_address, reply_to,
+      template_id, contact_id, campaign_id, content_version_id, variant, tracking, failure)
+    select n.message_id, c.account_id, c.brand_id, c.channel, ${messageClasses.campaign},
+      case when n.skip is null then 'queued' else 'skipped' end, n.address, n.key, c.from_address, c.reply_to,
+      c.template_id, n.id, c.id, c.version_ids[n.variant + 1], n.variant, c.tracking,
+      case when n.skip is not null then jsonb_build_object('code', n.skip, 'message', ${messageOf('n.skip')}) end
+    from numbered n, campaigns c where c.id = ${campaignId}::bigint
+  ), blocks as (
+    insert into campaign_blocks (campaign_id, n, account_id, channel, provider_id, domain_id, first_id, last_id, size,
+      variant, due_at, not_before, closed_at, recount, skipped)
+    select c.id, ${nextBlock}::int + row_number() over (order by b.first_id) - 1, c.account_id, c.channel,
+      coalesce(c.provider_id, 0), c.domain_id, b.first_id, b.last_id, b.size, coalesce(b.variant, 0), b.due, b.local,
+      case when b.skipped then now() end, not b.skipped, case when b.skipped then b.size else 0 end
+    from (
+      select skip is not null as skipped, due, local, variant, part, min(message_id) as first_id,
+        max(message_id) as last_id, count(*) as size
+      from numbered group by 1, 2, 3, 4, 5
+    ) b, campaigns c where c.id = ${campaignId}::bigint
+    returning n
+  )`;
 }
 
 /**
@@ -64,82 +149,12 @@ function skipSql(shape: PageShape, parameter: Record<string, string>): string {
 export function pageSql(contacts: string, shape: PageShape): string {
   const at = Object.fromEntries(
     pageParameters.map((name, index) => [name, `$${shape.firstParameter + index}`]),
-  ) as Record<(typeof pageParameters)[number], string>;
-  const isEmail = shape.channel === 'email';
-  const [address, key, subscribed] = isEmail
-    ? ['c.email', 'c.email_key', 'c.email_subscribed']
-    : ['c.phone', 'c.phone', 'c.phone_subscribed'];
-  const now = `${at.dueAt}::timestamptz`;
-  const times = `${at.times}::jsonb`;
-  const local = shape.localTime
-    ? `coalesce((select z.due from zones z where z.name = lower(f.timezone)),
-        (select k.due from countries k where k.code = f.country), (${times} ->> 'otherwise')::timestamptz)`
-    : 'null::timestamptz';
-  // PostgreSQL wants to know the type of every parameter.
-  const unread = [
-    `${at.firstMessageId}::bigint`,
-    `${at.number}::bigint`,
-    `${at.ends}::float8[]`,
-    `${at.accountId}::bigint`,
-  ];
-  const arrayOf = (path: string) => `jsonb_array_elements_text(${times} #> '${path}')`;
+  ) as Parameters;
+  // PostgreSQL wants to know the type of every parameter, also of those that this campaign does not need.
+  const unread = `${at.firstMessageId}::bigint, ${at.number}::bigint, ${at.ends}::float8[], ${at.accountId}::bigint`;
   return `
-  with zones as materialized (
-    select name, due::timestamptz as due
-    from rows from (${arrayOf('{zones,names}')}, ${arrayOf('{zones,dues}')}) as z (name, due)
-  ), countries as materialized (
-    select code, due::timestamptz as due
-    from rows from (${arrayOf('{countries,codes}')}, ${arrayOf('{countries,dues}')}) as k (code, due)
-  ), found as materialized (
-    select c.id, ${address} as address, ${key} as key, ${subscribed} as subscribed,
-      ${shape.localTime ? `c.data ->> 'timezone' as timezone, c.country_code as country` : 'null as timezone, null as country'}
-    from contacts c where c.brand_id = $1 and ${contacts}
-  ), judged as (
-    select f.id, f.address, f.key, ${skipSql(shape, at)} as skip, ${local} as local
-    from found f
-  ), divided as (
-    select j.*, ${
-      shape.ab
-        ? variantSql(`${at.number}::bigint + row_number() over (order by j.id) - 1`, at.ends)
-        : '0::smallint'
-    } as variant
-    from judged j
-  ), timed as (
-    select d.id, d.address, d.key, d.skip, case when d.skip is null then d.local end as local,
-      case when d.skip is null then d.variant end as variant,
-      case when d.skip is not null then ${now} when d.variant is null then 'infinity'::timestamptz
-        else greatest(d.local, ${now}) end as due
-    from divided d
-  ), grouped as (
-    select t.*, (row_number() over (partition by skip is not null, due, local, variant order by id) - 1)
-      / case when skip is null then ${at.blockSize}::int else 1000 end as part
-    from timed t
-  ), numbered as materialized (
-    select g.*, nextval('messages_id_seq') as message_id
-    from (select * from grouped order by skip is not null, due, local, part, variant, id) g
-  ), written as (
-    insert into messages (id, account_id, brand_id, channel, class, status, to_address, to_key, from_address, reply_to,
-      template_id, contact_id, campaign_id, content_version_id, variant, tracking, failure)
-    select n.message_id, c.account_id, c.brand_id, c.channel, ${messageClasses.campaign},
-      case when n.skip is null then 'queued' else 'skipped' end, n.address, n.key, c.from_address, c.reply_to,
-      c.template_id, n.id, c.id, c.version_ids[n.variant + 1], n.variant, c.tracking,
-      case when n.skip is not null then jsonb_build_object('code', n.skip, 'message', ${messageOf('n.skip')}) end
-    from numbered n, campaigns c where c.id = ${at.campaignId}::bigint
-  ), blocks as (
-    insert into campaign_blocks (campaign_id, n, account_id, channel, provider_id, domain_id, first_id, last_id, size,
-      variant, due_at, not_before, closed_at, recount, skipped)
-    select c.id, ${at.nextBlock}::int + row_number() over (order by b.first_id) - 1, c.account_id, c.channel,
-      coalesce(c.provider_id, 0), c.domain_id, b.first_id, b.last_id, b.size, coalesce(b.variant, 0), b.due, b.local,
-      case when b.skipped then now() end, not b.skipped, case when b.skipped then b.size else 0 end
-    from (
-      select skip is not null as skipped, due, local, variant, part, min(message_id) as first_id,
-        max(message_id) as last_id, count(*) as size
-      from numbered group by 1, 2, 3, 4, 5
-    ) b, campaigns c where c.id = ${at.campaignId}::bigint
-    returning n
-  )
-  select (select count(*) from numbered) as recipients, (select count(*) from blocks) as blocks,
-    ${unread.join(', ')}`;
+  with ${timesCtes(at)}, ${recipientCtes(contacts, shape, at)}, ${insertCtes(at)}
+  select (select count(*) from numbered) as recipients, (select count(*) from blocks) as blocks, ${unread}`;
 }
 
 const messages: Readonly<Record<string, string>> = {

@@ -48,141 +48,180 @@ const LOOK_MS = 1_000;
 /** Closed blocks that are counted again between two looks, in pages. */
 const MAX_RECOUNT_PAGES = 25;
 
-const noStay: Stay = { progress: () => undefined, signal: new AbortController().signal, forMs: 0 };
+/** Wakes those who wait for what was published. */
+function wakeFor({ waker }: CampaignRunDependencies, queued: QueuedWork | null): void {
+  for (const channel of queued?.keys() ?? []) waker.wake(channel);
+}
+
+function wakeSenders(
+  { waker }: CampaignRunDependencies,
+  { account_id: accountId, channel, provider_id: providerId }: CampaignRow,
+): void {
+  wakeCampaign(waker, { accountId, channel, providerId: providerId ?? 0 });
+}
+
+async function stateOf(
+  { pool, limits }: CampaignRunDependencies,
+  row: CampaignRow,
+  asOf: Date,
+  work: OpenWork,
+): Promise<CampaignState> {
+  const counts = (await campaignCounts(pool, [row.id])).get(row.id) ?? NO_RECIPIENTS;
+  const waiting = await waitingFor(pool, row, { settings: limits, asOf, work });
+  return {
+    status: row.status,
+    phase: row.phase,
+    title: titleOf(row),
+    cursor: row.cursor,
+    maxContactId: row.max_contact_id,
+    counts,
+    waitingFor: row.status === 'paused' ? 'resume' : (waiting?.reason ?? null),
+    until: waiting?.until?.toISOString() ?? null,
+    outcome: row.outcome,
+  };
+}
+
+/** What a campaign needs each second while it is sent. */
+async function tend(deps: CampaignRunDependencies, row: CampaignRow, asOf: Date): Promise<void> {
+  const { pool, events, waker, thresholds, log } = deps;
+  for (let page = 0; page < MAX_RECOUNT_PAGES; page += 1) {
+    if ((await recountBlocks(pool, row.id)) === 0) break;
+  }
+  const stopped = await stopIfHarmful(pool, events, row, thresholds, asOf);
+  if (stopped) {
+    log.warn({ campaign_id: row.id, account_id: row.account_id }, 'campaign stopped by its rates');
+    waker.wake('outbox');
+    wakeFor(deps, stopped);
+    return;
+  }
+  await spreadLate(pool, row, asOf);
+  if (await giveWinnerIfDue(pool, row, asOf)) wakeSenders(deps, row);
+}
+
+/** Reads the row, begins the snapshot if it is time, tends the campaign if it is sent, and says what follows. */
+async function look(deps: CampaignRunDependencies, campaignId: number, asOf: Date): Promise<CampaignStep> {
+  const { pool } = deps;
+  let row = await readCampaign(pool, campaignId);
+  if (row && (await beginSnapshot(pool, row, asOf))) row = await readCampaign(pool, campaignId);
+  const sends = row?.status === 'active' && (row.phase === 'snapshot' || row.phase === 'sending');
+  if (row && sends && row.approval_state !== 'pending') {
+    await tend(deps, row, asOf);
+    row = await readCampaign(pool, campaignId);
+  }
+  if (!row) return { next: 'done', state: goneState(campaignId) };
+  const work = await readOpenWork(pool, campaignId, asOf);
+  const state = await stateOf(deps, row, asOf, work);
+  const next = nextOf(row, work, state.waitingFor, asOf);
+  if (next !== 'done') await expectEngine(pool, campaignId);
+  return { next, state };
+}
+
+/** What an activity repeats. */
+interface Repeated {
+  campaignId: number;
+  /** The workflow's time when the activity began. */
+  begun: Date;
+  kind: 'snapshot' | 'watch';
+  /** @returns null if the step need not be looked at */
+  each: (asOf: Date) => Promise<CampaignStep | null>;
+}
+
+/** Repeats a step until one of another kind follows, the time is over, or the process stops. */
+async function repeat(
+  deps: CampaignRunDependencies,
+  { campaignId, begun, kind, each }: Repeated,
+  { progress, signal, forMs }: Stay,
+): Promise<CampaignStep> {
+  const startedAt = Date.now();
+  for (;;) {
+    const elapsed = Date.now() - startedAt;
+    const asOf = new Date(begun.getTime() + elapsed);
+    const step = await each(asOf);
+    if (step) progress(step.state);
+    if (step && step.next !== kind) return step;
+    if (signal.aborted || elapsed >= forMs) return step ?? look(deps, campaignId, asOf);
+    if (kind === 'watch') await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** A list that the audience names was deleted: nobody else is added. */
+async function endSnapshot(
+  { pool, log }: CampaignRunDependencies,
+  campaignId: number,
+  asOf: Date,
+): Promise<void> {
+  log.warn({ campaign_id: campaignId }, 'the audience of a campaign was deleted');
+  await pool.query(
+    `update campaigns set phase = 'sending', sending_at = $2, max_contact_id = cursor
+     where id = $1 and phase = 'snapshot' and status = 'active'`,
+    [campaignId, asOf],
+  );
+}
+
+async function snapshot(
+  deps: CampaignRunDependencies,
+  campaignId: number,
+  begun: Date,
+  stay: Stay,
+): Promise<CampaignStep> {
+  const row = await readCampaign(deps.pool, campaignId);
+  if (row?.phase !== 'snapshot' || row.status !== 'active') return look(deps, campaignId, begun);
+  const plan: SnapshotPlan = await planSnapshot(deps.pool, row);
+  let lookedAt = Date.now();
+  const each = async (asOf: Date) => {
+    const page = await writePage(deps, campaignId, plan, asOf);
+    if (page.recipients > 0) wakeSenders(deps, row);
+    if (page.state === 'gone') await endSnapshot(deps, campaignId, asOf);
+    if (page.state === 'more' && Date.now() - lookedAt < LOOK_MS) return null;
+    lookedAt = Date.now();
+    return look(deps, campaignId, asOf);
+  };
+  return repeat(deps, { campaignId, begun, kind: 'snapshot', each }, stay);
+}
+
+async function finish(
+  deps: CampaignRunDependencies,
+  campaignId: number,
+  asOf: Date,
+  signal: AbortSignal,
+): Promise<CampaignStep> {
+  const { pool, events } = deps;
+  const row = await readCampaign(pool, campaignId);
+  if (row?.outcome === 'canceled' && row.phase !== 'done') await cancelRest(pool, campaignId, signal);
+  wakeFor(deps, await completeCampaign(pool, events, campaignId, asOf));
+  return look(deps, campaignId, asOf);
+}
+
+const transitions = { pause: pauseCampaign, resume: resumeCampaign, cancel: cancelCampaign };
+
+async function change(
+  deps: CampaignRunDependencies,
+  campaignId: number,
+  signal: OperatorSignal,
+  asOf: Date,
+): Promise<void> {
+  const row = await inTransaction(deps.pool, (trx) => transitions[signal](trx, { id: campaignId }, { asOf }));
+  if (!row) return;
+  deps.log.info(
+    { campaign_id: campaignId, account_id: row.account_id, signal },
+    'an operator changed a campaign',
+  );
+  deps.waker.wake('outbox');
+  wakeSenders(deps, row);
+}
 
 /** What the workflow `campaign/<id>` does, a step at a time. Every step reads the row, so that repeating one does no harm. */
 export function createCampaignRun(deps: CampaignRunDependencies) {
-  const { pool, events, waker, limits, log } = deps;
-
-  function wake(queued: QueuedWork | null): void {
-    for (const channel of queued?.keys() ?? []) waker.wake(channel);
-  }
-
-  function wakeSenders({ account_id: accountId, channel, provider_id: providerId }: CampaignRow): void {
-    wakeCampaign(waker, { accountId, channel, providerId: providerId ?? 0 });
-  }
-
-  async function stateOf(row: CampaignRow, asOf: Date, work?: OpenWork): Promise<CampaignState> {
-    const counts = (await campaignCounts(pool, [row.id])).get(row.id) ?? NO_RECIPIENTS;
-    const waiting = await waitingFor(pool, row, { settings: limits, asOf, ...(work ? { work } : {}) });
-    return {
-      status: row.status,
-      phase: row.phase,
-      title: titleOf(row),
-      cursor: row.cursor,
-      maxContactId: row.max_contact_id,
-      counts,
-      waitingFor: row.status === 'paused' ? 'resume' : (waiting?.reason ?? null),
-      until: waiting?.until?.toISOString() ?? null,
-      outcome: row.outcome,
-    };
-  }
-
-  /** What a campaign needs each second while it is sent. */
-  async function tend(row: CampaignRow, asOf: Date): Promise<void> {
-    for (let page = 0; page < MAX_RECOUNT_PAGES; page += 1) {
-      if ((await recountBlocks(pool, row.id)) === 0) break;
-    }
-    const stopped = await stopIfHarmful(pool, events, row, deps.thresholds, asOf);
-    if (stopped) {
-      log.warn({ campaign_id: row.id, account_id: row.account_id }, 'campaign stopped by its rates');
-      waker.wake('outbox');
-      wake(stopped);
-      return;
-    }
-    await spreadLate(pool, row, asOf);
-    if (await giveWinnerIfDue(pool, row, asOf)) wakeSenders(row);
-  }
-
-  /** Reads the row, tends the campaign if it is sent, and says what follows. */
-  async function look(campaignId: number, asOf: Date): Promise<CampaignStep> {
-    let row = await readCampaign(pool, campaignId);
-    if (row && (await beginSnapshot(pool, row, asOf))) row = await readCampaign(pool, campaignId);
-    const sends = row?.status === 'active' && (row.phase === 'snapshot' || row.phase === 'sending');
-    if (row && sends && row.approval_state !== 'pending') {
-      await tend(row, asOf);
-      row = await readCampaign(pool, campaignId);
-    }
-    if (!row) return { next: 'done', state: goneState(campaignId) };
-    const work = await readOpenWork(pool, campaignId, asOf);
-    const state = await stateOf(row, asOf, work);
-    const next = nextOf(row, work, state.waitingFor, asOf);
-    if (next !== 'done') await expectEngine(pool, campaignId);
-    return { next, state };
-  }
-
-  /** Repeats a step until one of another kind follows, the time is over, or the process stops. */
-  async function stay(
-    campaignId: number,
-    begun: Date,
-    { progress, signal, forMs }: Stay,
-    kind: CampaignStep['next'],
-    each: (asOf: Date) => Promise<CampaignStep | null>,
-  ): Promise<CampaignStep> {
-    const startedAt = Date.now();
-    for (;;) {
-      const elapsed = Date.now() - startedAt;
-      const asOf = new Date(begun.getTime() + elapsed);
-      const step = await each(asOf);
-      if (step) progress(step.state);
-      if (step && step.next !== kind) return step;
-      if (signal.aborted || elapsed >= forMs) return step ?? look(campaignId, asOf);
-      if (kind === 'watch') await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
-    }
-  }
-
-  async function snapshot(campaignId: number, begun: Date, staying: Stay): Promise<CampaignStep> {
-    const row = await readCampaign(pool, campaignId);
-    if (row?.phase !== 'snapshot' || row.status !== 'active') return look(campaignId, begun);
-    const plan: SnapshotPlan = await planSnapshot(pool, row);
-    let lookedAt = Date.now();
-    return stay(campaignId, begun, staying, 'snapshot', async (asOf) => {
-      const page = await writePage(deps, campaignId, plan, asOf);
-      if (page.recipients > 0) wakeSenders(row);
-      if (page.state === 'gone') await endSnapshot(campaignId, asOf);
-      if (page.state === 'more' && Date.now() - lookedAt < LOOK_MS) return null;
-      lookedAt = Date.now();
-      return look(campaignId, asOf);
-    });
-  }
-
-  /** A list that the audience names was deleted: nobody else is added. */
-  async function endSnapshot(campaignId: number, asOf: Date): Promise<void> {
-    log.warn({ campaign_id: campaignId }, 'the audience of a campaign was deleted');
-    await pool.query(
-      `update campaigns set phase = 'sending', sending_at = $2, max_contact_id = cursor
-       where id = $1 and phase = 'snapshot' and status = 'active'`,
-      [campaignId, asOf],
-    );
-  }
-
-  async function finish(campaignId: number, asOf: Date, signal: AbortSignal): Promise<CampaignStep> {
-    const row = await readCampaign(pool, campaignId);
-    if (row?.outcome === 'canceled' && row.phase !== 'done') await cancelRest(pool, campaignId, signal);
-    const queued = await completeCampaign(pool, events, campaignId, asOf);
-    wake(queued);
-    return look(campaignId, asOf);
-  }
-
-  async function change(campaignId: number, signal: OperatorSignal, asOf: Date): Promise<void> {
-    const transition = { pause: pauseCampaign, resume: resumeCampaign, cancel: cancelCampaign }[signal];
-    const row = await inTransaction(pool, (trx) => transition(trx, { id: campaignId }, { asOf }));
-    if (!row) return;
-    log.info(
-      { campaign_id: campaignId, account_id: row.account_id, signal },
-      'campaign changed by an operator',
-    );
-    waker.wake('outbox');
-    wakeSenders(row);
-  }
-
   return {
-    look,
-    snapshot,
-    watch: (campaignId: number, begun: Date, staying: Stay = noStay) =>
-      stay(campaignId, begun, staying, 'watch', (asOf) => look(campaignId, asOf)),
-    finish,
-    change,
+    look: (campaignId: number, asOf: Date) => look(deps, campaignId, asOf),
+    snapshot: (campaignId: number, begun: Date, stay: Stay) => snapshot(deps, campaignId, begun, stay),
+    watch: (campaignId: number, begun: Date, stay: Stay) => {
+      const each = (asOf: Date) => look(deps, campaignId, asOf);
+      return repeat(deps, { campaignId, begun, kind: 'watch', each }, stay);
+    },
+    finish: (campaignId: number, asOf: Date, signal: AbortSignal) => finish(deps, campaignId, asOf, signal),
+    change: (campaignId: number, signal: OperatorSignal, asOf: Date) =>
+      change(deps, campaignId, signal, asOf),
   };
 }
 
