@@ -1,15 +1,19 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { addProvider, requireProviderKind } from '../../src/delivery/providers/named.ts';
 import type { Database } from '../../src/platform/db/database.ts';
+import { campaignStart } from '../../src/features/campaigns/workflow.ts';
 import { exportStart } from '../../src/features/exports/workflow.ts';
 import { importOptions } from '../../src/features/imports/schema.ts';
 import { importStart } from '../../src/features/imports/workflow.ts';
 import { watchStart } from '../../src/features/domains/workflow.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
+import type { CampaignState } from '../../workflows/campaigns/contract.ts';
 import type { DomainWatchState } from '../../workflows/domains/contract.ts';
 import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
 import { webhookWorkflowId, type WebhookRecoveryState } from '../../workflows/webhooks/contract.ts';
 import { createTestTenant, TEST_SECRET } from '../support/api.ts';
+import { insertSentCampaign, sendDueBlocks } from '../support/campaign-runs.ts';
+import { insertContacts } from '../support/contacts.ts';
 import type { TestDnsServer } from '../support/dns/server.ts';
 import { insertPendingDomain, rightRecords } from '../support/domains.ts';
 import { startReceiver, type Answer } from '../support/https-receiver.ts';
@@ -317,6 +321,66 @@ export const scenarios: Scenario[] = [
       await until(async () => (await handle.describe()).historyLength >= 8, 30_000);
       await pool.query(`update exports set status = 'canceled' where id = any($1)`, [others]);
       await handle.signal('wake');
+      await handle.result();
+      return start.workflowId;
+    },
+  },
+  {
+    // Scheduled, moved, paused and resumed by an operator while it is watched, and completed.
+    name: 'campaign-1',
+    async run({ client, database }) {
+      const { pool } = database;
+      const tenant = await createTestTenant(database, 'Campaigning');
+      await insertContacts(pool, tenant, 5);
+      const id = await insertSentCampaign(pool, tenant, {
+        audience: { filters: [], segmentId: 1 },
+        scheduledAt: new Date(Date.now() + 3_600_000),
+      });
+      const start = campaignStart({ id, ...tenant, name: 'Recorded' });
+      const handle = await client.workflow.start(start.workflowType, {
+        workflowId: start.workflowId,
+        taskQueue: 'orchestration',
+        args: start.input ?? [],
+      });
+      const rowIs = (condition: string) =>
+        until(
+          async () =>
+            (await pool.query(`select 1 from campaigns where id = $1 and ${condition}`, [id])).rowCount === 1,
+        );
+      await until(async () => (await handle.query<CampaignState | null>('state'))?.waitingFor === 'schedule');
+      await pool.query('update campaigns set begin_at = now() where id = $1', [id]);
+      await handle.signal('wake');
+      await rowIs(`phase = 'sending'`);
+      await handle.signal('pause');
+      await rowIs(`status = 'paused'`);
+      await handle.signal('resume');
+      await rowIs(`status = 'active'`);
+      await sendDueBlocks(pool, id, new Date());
+      await handle.result();
+      return start.workflowId;
+    },
+  },
+  {
+    // Its messages are canceled while they wait.
+    name: 'campaign-2',
+    async run({ client, database }) {
+      const { pool } = database;
+      const tenant = await createTestTenant(database, 'Canceling');
+      await insertContacts(pool, tenant, 5);
+      const id = await insertSentCampaign(pool, tenant, { audience: { filters: [], segmentId: 1 } });
+      const start = campaignStart({ id, ...tenant, name: 'Recorded' });
+      const handle = await client.workflow.start(start.workflowType, {
+        workflowId: start.workflowId,
+        taskQueue: 'orchestration',
+        args: start.input ?? [],
+      });
+      await until(async () => {
+        const { rowCount } = await pool.query(`select 1 from campaigns where id = $1 and phase = 'sending'`, [
+          id,
+        ]);
+        return rowCount === 1;
+      });
+      await handle.signal('cancel');
       await handle.result();
       return start.workflowId;
     },
