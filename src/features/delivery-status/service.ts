@@ -4,7 +4,7 @@ import { accountTiers, type Capacity, readCapacity } from '../../delivery/limits
 import { readDomainFigures } from '../../delivery/limits/domain-figures.ts';
 import type { StatusRule } from '../../delivery/limits/limit.ts';
 import { channels, messageClasses } from '../../delivery/message.ts';
-import { readSenders } from '../../delivery/sender-identity.ts';
+import { type BrandSenders, readSenders } from '../../delivery/sender-identity.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
@@ -103,6 +103,24 @@ async function readQueue(client: Queryable, accountId: number) {
   return rows[0] ?? { queued: 0, held: 0, next_due_at: null };
 }
 
+const toText = (time: Date | null | undefined): string | null => time?.toISOString() ?? null;
+
+const NO_LIMIT = { limit: null, used: null, remaining: null, resets_at: null };
+
+/** The capacity of the sender's domain, and its pace. The sandbox has neither. */
+async function readDomain(
+  client: Queryable,
+  { defaultAddress, defaultIdentity }: BrandSenders,
+  settings: LimitSettings,
+) {
+  if (defaultIdentity === 'sandbox') return { capacity: { name: null, ...NO_LIMIT }, perMinute: null };
+  const { warmUp, perMinute } = await readDomainFigures(client, defaultIdentity.domainId, settings);
+  const name = defaultAddress.slice(defaultAddress.lastIndexOf('@') + 1);
+  if (!warmUp) return { capacity: { name, ...NO_LIMIT }, perMinute };
+  const { resetsAt, ...figures } = warmUp;
+  return { capacity: { name, ...figures, resets_at: toText(resetsAt) }, perMinute };
+}
+
 /**
  * Reads what an account may send now. It reserves nothing.
  * @param mailDomain the domain of the sandbox sender
@@ -120,13 +138,7 @@ export async function readDeliveryStatus(
   ]);
   const { allowance, sandbox_cap: sandbox } = capacity.figures;
   const rule = ruleOf(capacity);
-  const none = { limit: null, used: null, remaining: null, resets_at: null };
-  const { defaultAddress, defaultIdentity } = senders;
-  const domain =
-    defaultIdentity === 'sandbox'
-      ? null
-      : await readDomainFigures(client, defaultIdentity.domainId, settings);
-  const { warmUp, perMinute } = domain ?? { warmUp: null, perMinute: null };
+  const domain = await readDomain(client, senders, settings);
   return {
     state: rule?.state ?? 'open',
     commercial: {
@@ -134,26 +146,20 @@ export async function readDeliveryStatus(
       allowance: allowance.limit,
       used: allowance.used,
       remaining: allowance.remaining,
-      resets_at: allowance.resetsAt?.toISOString() ?? null,
+      resets_at: toText(allowance.resetsAt),
       sandbox_monthly_cap: sandbox.limit,
       sandbox_sends_remaining: sandbox.remaining,
-      sandbox_resets_at: sandbox.resetsAt?.toISOString() ?? null,
+      sandbox_resets_at: toText(sandbox.resetsAt),
       spend_cap_monthly_cents: capacity.spendCapMonthlyCents,
       wallet_balance_cents: capacity.walletBalanceCents,
     },
-    exact_sender: { email: defaultAddress, verified: true, ...none },
-    brand_subdomain: {
-      name: domain && defaultAddress.slice(defaultAddress.lastIndexOf('@') + 1),
-      limit: warmUp?.limit ?? null,
-      used: warmUp?.used ?? null,
-      remaining: warmUp?.remaining ?? null,
-      resets_at: warmUp?.resetsAt.toISOString() ?? null,
-    },
+    exact_sender: { email: senders.defaultAddress, verified: true, ...NO_LIMIT },
+    brand_subdomain: domain.capacity,
     pacing: {
-      per_minute: perMinute,
+      per_minute: domain.perMinute,
       queued: queue.queued,
       held: queue.held,
-      next_due_at: queue.next_due_at?.toISOString() ?? null,
+      next_due_at: toText(queue.next_due_at),
     },
     reason: rule?.reason ?? null,
     remediation: rule?.remediation ?? null,

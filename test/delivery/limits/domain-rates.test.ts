@@ -3,7 +3,9 @@ import { type MessageClass, messageClasses } from '../../../src/delivery/message
 import { claimBacklog, releaseClaims } from '../../../src/delivery/send/claim.ts';
 import type { MessageSource } from '../../../src/delivery/write-messages.ts';
 import { readDeliveryStatus } from '../../../src/features/delivery-status/service.ts';
+import { claimBlock } from '../../../src/delivery/send/claim-blocks.ts';
 import { startWarmUp } from '../../../src/features/domains/warm-up.ts';
+import { writeCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
@@ -137,6 +139,71 @@ describe('the warm-up of a domain', () => {
     expect(found).toMatchObject({ state: 'limited', reason: 'warm_up' });
     expect(found.brand_subdomain).toMatchObject({ name, limit: 3, used: 3, remaining: 0 });
     expect(new Date(found.brand_subdomain.resets_at ?? 0).getTime()).toBeGreaterThan(Date.now());
+  });
+});
+
+/** Claims one block of the account's campaigns. */
+async function claimOne(settings: Partial<typeof TEST_LIMITS> = {}): Promise<number> {
+  const request = { channel: 'email', accountId: account.accountId, providerId: 0, owner: OWNER } as const;
+  const { claims } = await claimBlock(
+    test.database.pool,
+    { ...request, messages: 1_000 },
+    { ...TEST_LIMITS, ...settings },
+  );
+  return claims.length;
+}
+
+const blocks = () =>
+  query<{ size: number; hold_reason: string | null; tomorrow: boolean }>(
+    `select size, hold_reason, due_at = ((now() at time zone 'utc')::date + 1)::timestamp at time zone 'utc' as tomorrow
+     from campaign_blocks where account_id = $1 order by first_id`,
+    [account.accountId],
+  );
+
+describe('the blocks of a campaign', () => {
+  it('send the volume of the day, and the rest of them waits for the next', async () => {
+    const domain = await addDomain('new');
+    await startWarmUp(test.database.pool, domain, [15]);
+    await writeCampaign(test.database, account, { recipients: 30, blockSize: 10, domainId: domain });
+    expect([await claimOne(), await claimOne(), await claimOne()]).toEqual([10, 5, 0]);
+    expect(await blocks()).toEqual([
+      { size: 10, hold_reason: null, tomorrow: false },
+      { size: 5, hold_reason: null, tomorrow: false },
+      { size: 5, hold_reason: 'warm_up', tomorrow: true },
+      { size: 10, hold_reason: 'warm_up', tomorrow: true },
+    ]);
+    expect(await query('select used from warm_up_days where domain_id = $1', [domain])).toEqual([
+      { used: 15 },
+    ]);
+  });
+
+  it('of other domains are not held by the warm-up or the pace of one', async () => {
+    const [fresh, known] = [await addDomain('new'), await addDomain('known')];
+    await startWarmUp(test.database.pool, fresh, [1]);
+    await query('insert into domain_paces (domain_id, account_id, per_minute) values ($1, $2, 1)', [
+      fresh,
+      account.accountId,
+    ]);
+    await writeCampaign(test.database, account, { recipients: 10, domainId: known });
+    expect(await claimOne()).toBe(10);
+    expect(await query('select 1 from warm_up_days where domain_id = $1', [fresh])).toEqual([]);
+  });
+
+  it('keep the pace of the domain', async () => {
+    const domain = await addDomain('even');
+    await query(
+      `insert into domain_paces (domain_id, account_id, minute) values ($1, $2, now() + interval '1 hour')`,
+      [domain, account.accountId],
+    );
+    await writeCampaign(test.database, account, { recipients: 30, blockSize: 20, domainId: domain });
+    expect(await claimOne({ pacing_per_minute: 12 })).toBe(12);
+    await query(`update domain_paces set minute = now() + interval '1 hour' where domain_id = $1`, [domain]);
+    expect(await claimOne({ pacing_per_minute: 12 })).toBe(0);
+    expect((await blocks()).map(({ size, hold_reason: reason }) => [size, reason])).toEqual([
+      [12, null],
+      [8, 'pacing'],
+      [10, 'pacing'],
+    ]);
   });
 });
 

@@ -77,6 +77,13 @@ const claim = (given: MessageClass = source.class): Promise<Claim[]> =>
     TEST_LIMITS,
   );
 
+/** A class whose messages the limit may hold. */
+const classOf = ({ quota }: Limit) => (quota?.holds ? messageClasses.campaign : source.class);
+
+/** Whether the limit holds all messages of an account. */
+const holdsAccountOf = ({ condition, quota }: Limit) =>
+  condition ? condition.reads === 'account' : !quota?.per;
+
 const intend = (claims: Claim[]) =>
   intendBatch(test.database.pool, { owner: OWNER, seq: account.accountId, provider: 'smtp', claims });
 
@@ -136,8 +143,7 @@ describe.each(named)('the limit %s', (_name, limit) => {
   it(limit.claim?.effect === 'hold' ? 'holds messages in a claim' : 'lets messages be claimed', async () => {
     await queueEmails(test.database, account, 1);
     await apply(limit);
-    const sparesTransactional = limit.quota?.holds !== undefined;
-    const claims = await claim(sparesTransactional ? messageClasses.campaign : source.class);
+    const claims = await claim(classOf(limit));
     const holds = limit.claim?.effect === 'hold';
     expect(claims).toHaveLength(holds ? 0 : 1);
     const [row] = await query<{ hold: { reason: string; until: string | null } | null; at_its_end: boolean }>(
@@ -150,7 +156,7 @@ describe.each(named)('the limit %s', (_name, limit) => {
     if (row?.hold?.until) expect(new Date(row.hold.until).getTime()).toBeGreaterThan(Date.now());
     // If the limit holds the whole account, the message is due when it expires; until then, one row for the whole
     // backlog is looked at.
-    const holdsAccount = limit.condition ? limit.condition.reads === 'account' : !limit.quota?.per;
+    const holdsAccount = holdsAccountOf(limit);
     expect(row?.at_its_end).toBe(holdsAccount);
     expect(
       await query('select channel, class from held_backlogs where account_id = $1', [account.accountId]),
