@@ -101,6 +101,44 @@ export async function presentMessages(
   return (await findMessages(db, scope, ids)).map(presentMessage);
 }
 
+async function findStored(pool: pg.Pool, tenant: Tenant, id: number): Promise<MessageResource> {
+  const row = await findMessage(pool, tenant, id);
+  if (!row) throw notFound('message');
+  return presentMessage(row);
+}
+
+/** What an earlier request with the same key did: its template may have changed since, or be gone. */
+async function findReplay(
+  pool: pg.Pool,
+  tenant: Tenant,
+  key: string,
+  fingerprint: Buffer,
+): Promise<SendResult | null> {
+  const endpoint = keySpace(MESSAGES_ENDPOINT, isTestCaller(tenant.actor));
+  const kept = await findOutcome(pool, { brandId: tenant.brandId, endpoint, key, fingerprint });
+  if (!kept) return null;
+  return { status: kept.status, message: await findStored(pool, tenant, kept.resourceId), replayed: true };
+}
+
+/**
+ * Renders the template of a request.
+ * @returns the error if the client can mend it, so that it is reported with all others
+ */
+async function contentOf(
+  { renderTemplate }: MessageServiceDeps,
+  tenant: Tenant,
+  templateId: number,
+  { channel, to, variables = {} }: SendMessageBody,
+): Promise<TemplateMessage | AppError> {
+  const toKey = recipientKey(channel, to);
+  try {
+    return await renderTemplate(tenant, { templateId, channel, variables, to, toKey });
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'validation_error') return error;
+    throw error;
+  }
+}
+
 export function createMessageService(deps: MessageServiceDeps): MessageService {
   const { pool } = deps;
   const smsSenderOf = createSmsSenders(pool);
@@ -109,46 +147,17 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     onQueued: (messages) => deps.waker.wake('send', backlogsOf(messages)),
   });
 
-  async function findStored(tenant: Tenant, id: number): Promise<MessageResource> {
-    const row = await findMessage(pool, tenant, id);
-    if (!row) throw notFound('message');
-    return presentMessage(row);
-  }
-
-  /** What an earlier request with the same key did: the template may have changed since, or be gone. */
-  async function findReplay(tenant: Tenant, key: string, fingerprint: Buffer): Promise<SendResult | null> {
-    const endpoint = keySpace(MESSAGES_ENDPOINT, isTestCaller(tenant.actor));
-    const kept = await findOutcome(pool, { brandId: tenant.brandId, endpoint, key, fingerprint });
-    if (!kept) return null;
-    return { status: kept.status, message: await findStored(tenant, kept.resourceId), replayed: true };
-  }
-
-  /** @returns the error if the client can mend it, so that it is reported with all others */
-  async function contentOf(
-    tenant: Tenant,
-    templateId: number,
-    { channel, to, variables = {} }: SendMessageBody,
-  ): Promise<TemplateMessage | AppError> {
-    const toKey = recipientKey(channel, to);
-    try {
-      return await deps.renderTemplate(tenant, { templateId, channel, variables, to, toKey });
-    } catch (error) {
-      if (error instanceof AppError && error.code === 'validation_error') return error;
-      throw error;
-    }
-  }
-
   return {
     async send(tenant, body, idempotencyKey) {
       const fingerprint = idempotencyKey === null ? null : fingerprintOf(body);
       if (body.template_id !== undefined && idempotencyKey !== null && fingerprint !== null) {
-        const replay = await findReplay(tenant, idempotencyKey, fingerprint);
+        const replay = await findReplay(pool, tenant, idempotencyKey, fingerprint);
         if (replay) return replay;
       }
       const senders = body.channel === 'email' ? await deps.identities.ofBrand(tenant) : null;
       const smsSender = body.channel === 'sms' ? await smsSenderOf(tenant.brandId) : null;
       const template =
-        body.template_id === undefined ? null : await contentOf(tenant, body.template_id, body);
+        body.template_id === undefined ? null : await contentOf(deps, tenant, body.template_id, body);
       const draft = draftMessage(tenant, body, senders, smsSender, template);
       if (draft.test) {
         const key = idempotencyKey;
@@ -158,11 +167,15 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
       }
       const accepted = await accept({ draft, idempotencyKey, fingerprint });
       if (accepted.replayed) {
-        return { status: accepted.status, message: await findStored(tenant, accepted.id), replayed: true };
+        return {
+          status: accepted.status,
+          message: await findStored(pool, tenant, accepted.id),
+          replayed: true,
+        };
       }
       const { written } = accepted;
       const message = draft.test
-        ? await findStored(tenant, written.id)
+        ? await findStored(pool, tenant, written.id)
         : presentNewMessage({ ...draft, id: written.id, idempotency_key: idempotencyKey }, written);
       return { status: 201, message, replayed: false };
     },
