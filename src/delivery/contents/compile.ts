@@ -13,8 +13,8 @@ import { Placeholders } from './placeholders.ts';
 import { largestSegments } from './sms-text.ts';
 import { liquidProblems, mapTexts, preparedSource, sourceTexts } from './source-texts.ts';
 import { lookOf } from './theme.ts';
-import { contactPaths, namesInText } from './used-names.ts';
-import { escapeHtml } from './values.ts';
+import { contactPaths, namesInText, namesInTokens } from './used-names.ts';
+import { escapeHtml, headerText } from './values.ts';
 
 type Prepared = ReturnType<typeof preparedSource>;
 
@@ -193,9 +193,7 @@ function parsed(field: string, text: string, mode: Mode): string {
 }
 
 function namesOf(texts: readonly (string | null)[], placeholders: Placeholders): Set<string> {
-  // Only the Liquid, because finding the place of a name takes as long as the text before it.
-  const liquid = texts.flatMap((text) => placeholders.find(text ?? '').map(({ token }) => token.source));
-  return namesInText(liquid.join(''));
+  return namesInTokens(texts.flatMap((text) => placeholders.find(text ?? '').map(({ token }) => token)));
 }
 
 async function compileEmail(prepared: Prepared): Promise<Compiled> {
@@ -210,7 +208,8 @@ async function compileEmail(prepared: Prepared): Promise<Compiled> {
   const subject = prepared.subject === null ? null : placeholders.hide(prepared.subject);
   const names = namesOf([subject, html, text], placeholders);
   const content: CompiledContent = {
-    subject: prepared.subject === null ? null : parsed('subject', prepared.subject.trim(), 'header'),
+    subject:
+      prepared.subject === null ? null : parsed('subject', headerText(prepared.subject).trim(), 'header'),
     preheader: prepared.preheader,
     html: parsed(field, showInPlace(html, placeholders), 'html'),
     text: parsed(field, showInText(text, placeholders), 'text'),

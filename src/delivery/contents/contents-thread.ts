@@ -11,6 +11,7 @@ import type {
 } from './content.ts';
 import { type ParsedLiquid, parseLiquid, renderLiquid } from './liquid.ts';
 import { enforceUrls } from './urls.ts';
+import { headerText } from './values.ts';
 
 export type ContentJob =
   | { kind: 'compile'; source: ContentSource }
@@ -73,7 +74,7 @@ function withoutGaps(text: string): string {
 function render(parsed: ParsedContent, values: ContentValues): RenderedContent {
   const scope = scopeOf(values);
   return {
-    subject: parsed.subject && renderLiquid(parsed.subject, scope),
+    subject: parsed.subject && headerText(renderLiquid(parsed.subject, scope)),
     html: parsed.html && enforceUrls(renderLiquid(parsed.html, scope)),
     text: parsed.text && withoutGaps(renderLiquid(parsed.text, scope)),
   };

@@ -74,6 +74,14 @@ const ISO =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|[+-]\d{2}:?\d{2})?)?$/i;
 const HAS_ZONE = /(?:\b(?:GMT|UTC)|Z|[+-]\d{2}:?\d{2})(?: \([^)]*\))?$/i;
 
+function readIso(iso: RegExpExecArray): { time: number; zoned: boolean } {
+  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', zone] = iso;
+  const offset = zone === undefined || /z/i.test(zone) ? 'Z' : `${zone.slice(0, 3)}:${zone.slice(-2)}`;
+  const milliseconds = `${fraction}000`.slice(0, 3);
+  const exact = `${year}-${month}-${day}T${hour}:${minute}:${second}.${milliseconds}${offset}`;
+  return { time: Date.parse(exact), zoned: zone !== undefined };
+}
+
 /** Reads a value of a template. @returns null if it is no time */
 function readTime(value: unknown, now: number): { time: number; zoned: boolean } | null {
   if (value instanceof Date) return { time: value.getTime(), zoned: true };
@@ -83,12 +91,7 @@ function readTime(value: unknown, now: number): { time: number; zoned: boolean }
   if (text === 'now' || text === 'today') return { time: now, zoned: true };
   if (/^-?\d{1,12}$/.test(text)) return { time: Number(text) * 1_000, zoned: true };
   const iso = ISO.exec(text);
-  if (iso) {
-    const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', zone] = iso;
-    const offset = zone === undefined || /z/i.test(zone) ? 'Z' : `${zone.slice(0, 3)}:${zone.slice(-2)}`;
-    const exact = `${year}-${month}-${day}T${hour}:${minute}:${second}.${`${fraction}000`.slice(0, 3)}${offset}`;
-    return { time: Date.parse(exact), zoned: zone !== undefined };
-  }
+  if (iso) return readIso(iso);
   const zoned = HAS_ZONE.test(text);
   return { time: Date.parse(zoned ? text : `${text} UTC`), zoned };
 }

@@ -49,6 +49,49 @@ function rethrow(error: unknown): never {
 const resultOf = (reply: RenderReply): RenderedContent | RenderError =>
   'rendered' in reply ? reply.rendered : new RenderError(reply.error);
 
+/** A content that a thread was lost for is reported as its problem. */
+function tooSlow(source: ContentSource, error: unknown): Problem {
+  const fault = faultOf(error);
+  if (fault === null) return rethrow(error);
+  return {
+    field: source.channel === 'sms' ? 'body' : source.contentFrom,
+    code: 'too_slow',
+    message: `${fault} to compile`,
+  };
+}
+
+type SendBatch = (
+  content: Renderable,
+  values: readonly ContentValues[],
+) => Promise<{ messages: RenderReply[] }>;
+
+/** Renders in threads. @param send gives a batch to a thread */
+function threadRenderer(send: SendBatch) {
+  async function renderInThread(
+    content: Renderable,
+    values: readonly ContentValues[],
+  ): Promise<(RenderedContent | RenderError)[]> {
+    const { id, subject, html, text } = content;
+    try {
+      const { messages } = await send({ id, subject, html, text }, values);
+      return messages.map(resultOf);
+    } catch (error) {
+      const fault = faultOf(error);
+      if (fault === null) return rethrow(error);
+      return values.map(() => new RenderError(`${fault} to render`));
+    }
+  }
+
+  async function renderOneInThread(content: Renderable, values: ContentValues): Promise<RenderedContent> {
+    const [result] = await renderInThread(content, [values]);
+    if (result === undefined || result instanceof RenderError)
+      throw result ?? new RenderError('nothing was rendered');
+    return result;
+  }
+
+  return { renderInThread, renderOneInThread };
+}
+
 export function createContentEngine({
   threads,
   compileMs = COMPILE_MS,
@@ -71,39 +114,9 @@ export function createContentEngine({
     return reply as Reply;
   }
 
-  /** A content that a thread was lost for is reported as its problem. */
-  function tooSlow(source: ContentSource, error: unknown): Problem {
-    const fault = faultOf(error);
-    if (fault === null) return rethrow(error);
-    return {
-      field: source.channel === 'sms' ? 'body' : source.contentFrom,
-      code: 'too_slow',
-      message: `${fault} to compile`,
-    };
-  }
-
-  async function renderInThread(
-    content: Renderable,
-    values: readonly ContentValues[],
-  ): Promise<(RenderedContent | RenderError)[]> {
-    const { id, subject, html, text } = content;
-    try {
-      const job = { kind: 'render', content: { id, subject, html, text }, values } as const;
-      const { messages } = await run<'render', { messages: RenderReply[] }>(job);
-      return messages.map(resultOf);
-    } catch (error) {
-      const fault = faultOf(error);
-      if (fault === null) return rethrow(error);
-      return values.map(() => new RenderError(`${fault} to render`));
-    }
-  }
-
-  async function renderOneInThread(content: Renderable, values: ContentValues): Promise<RenderedContent> {
-    const [result] = await renderInThread(content, [values]);
-    if (result === undefined || result instanceof RenderError)
-      throw result ?? new RenderError('nothing was rendered');
-    return result;
-  }
+  const { renderInThread, renderOneInThread } = threadRenderer((content, values) =>
+    run<'render', { messages: RenderReply[] }>({ kind: 'render', content, values }),
+  );
 
   return {
     async compile(source) {

@@ -9,6 +9,8 @@ import { escapeHtml, headerValue, textOf, withoutControls } from './values.ts';
 
 /** The longest template. A body has at most 2 MB, and a design of 512 KB may grow eightfold. */
 export const MAX_TEMPLATE = 4 * 1024 * 1024;
+/** Outputs and tags of a template. The library's time grows with the square of their number beyond about 16,000. */
+const MAX_PIECES = 8_000;
 /** How long one message may render. */
 const RENDER_MS = 1_000;
 /** Characters and elements that the filters of one rendering may make. */
@@ -113,8 +115,8 @@ export class LiquidSyntaxError extends Error {
 const PLACE = /, line:\d+, col:\d+$/;
 
 function syntaxError(error: unknown): LiquidSyntaxError {
-  if (error instanceof RangeError) return new LiquidSyntaxError('tags are nested too deeply', 1);
   const { message } = error as Error;
+  if (message.startsWith('Maximum call stack')) return new LiquidSyntaxError('tags are nested too deeply', 1);
   const line = LiquidError.is(error) ? (error.token.getPosition()[0] as number) : 1;
   return new LiquidSyntaxError(message.replace(PLACE, '').slice(0, 300), line);
 }
@@ -125,8 +127,18 @@ export interface ParsedLiquid {
   mode: Mode;
 }
 
+function hasTooManyPieces(text: string): boolean {
+  let count = 0;
+  for (let at = text.indexOf('{'); at >= 0; at = text.indexOf('{', at + 1)) {
+    if (text[at + 1] === '{' || text[at + 1] === '%') count += 1;
+    if (count > MAX_PIECES) return true;
+  }
+  return false;
+}
+
 /** @throws LiquidSyntaxError */
 export function parseLiquid(text: string, mode: Mode): ParsedLiquid {
+  if (hasTooManyPieces(text)) throw new LiquidSyntaxError('there are more than 8,000 outputs and tags', 1);
   try {
     return { templates: liquids[mode].parse(text), mode };
   } catch (error) {

@@ -1,5 +1,5 @@
 /** The components of MJML. The package has no types. */
 declare module 'mjml-preset-core' {
   const presetCore: { components: object[]; dependencies: Record<string, unknown> };
-  export default presetCore;
+  export = presetCore;
 }

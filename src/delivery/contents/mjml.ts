@@ -43,7 +43,7 @@ function withoutIndentation(html: string): string {
 export async function mjmlToHtml(mjml: string | MjmlNode): Promise<MjmlResult> {
   try {
     const validationLevel = typeof mjml === 'string' ? 'soft' : 'skip';
-    const { html, errors } = await mjmlCore.default(mjml as string, { ...options, validationLevel });
+    const { html, errors } = await mjmlCore.default(mjml, { ...options, validationLevel });
     const warnings = errors.map(({ line, message, tagName }) => ({
       line,
       message: `${tagName}: ${message}`,

@@ -106,6 +106,13 @@ class Reader {
     if (number) return { literal: Number(number[0]) };
     const name = this.#match(NAME)?.[0];
     if (name === undefined || RESERVED.has(name)) return null;
+    const path = this.#path(name);
+    if (!path) return null;
+    if (KEYWORD.has(name)) return path.length === 1 ? { literal: KEYWORD.get(name) } : null;
+    return { path };
+  }
+
+  #path(name: string): Key[] | null {
     const path: Key[] = [name];
     for (;;) {
       const index = this.#match(INDEX);
@@ -115,10 +122,8 @@ class Reader {
         const key = this.#match(NAME)?.[0];
         if (key === undefined) return null;
         path.push(key);
-      } else break;
+      } else return path;
     }
-    if (KEYWORD.has(name)) return path.length === 1 ? { literal: KEYWORD.get(name) } : null;
-    return { path };
   }
 
   #skip(character: string): boolean {

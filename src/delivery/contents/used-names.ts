@@ -1,6 +1,7 @@
 /** Which values a content reads. */
 import { parseLiquid, pathsOf, type ParsedLiquid } from './liquid.ts';
 import { CONTACT_FIELDS } from './names.ts';
+import { type LiquidToken, Placeholders } from './placeholders.ts';
 
 /** Properties that Liquid adds to texts and lists. */
 const ADDED = new Set<string | number>(['size', 'first', 'last']);
@@ -21,7 +22,7 @@ function named(path: readonly (string | number)[]): string[] {
 }
 
 /** All names that a text reads, such as `contact.data.plan` or `coupon`. */
-export function namesIn(parsed: ParsedLiquid): Set<string> {
+function namesIn(parsed: ParsedLiquid): Set<string> {
   const names = new Set<string>();
   for (const path of pathsOf(parsed)) {
     const name = named(path).join('.');
@@ -30,9 +31,32 @@ export function namesIn(parsed: ParsedLiquid): Set<string> {
   return names;
 }
 
-/** The names of a text that may not be Liquid. @throws LiquidSyntaxError */
+/**
+ * The Liquid that decides which names are read. The library looks for the line of every name, from the beginning of the
+ * text: without HTML, and without outputs that are repeated between two tags, that takes no time.
+ */
+function essential(tokens: Iterable<LiquidToken>): string {
+  const pieces: string[] = [];
+  let repeated = new Set<string>();
+  for (const { source, isOutput } of tokens) {
+    if (!isOutput) repeated = new Set();
+    else if (repeated.has(source)) continue;
+    repeated.add(source);
+    pieces.push(source);
+  }
+  return pieces.join('');
+}
+
+/** The names that Liquid reads. @throws LiquidSyntaxError if its tags do not match */
+export function namesInTokens(tokens: Iterable<LiquidToken>): Set<string> {
+  return namesIn(parseLiquid(essential(tokens), 'text'));
+}
+
+/** The names that a text reads. @throws LiquidSyntaxError */
 export function namesInText(text: string): Set<string> {
-  return text.includes('{') ? namesIn(parseLiquid(text, 'text')) : new Set();
+  if (!text.includes('{')) return new Set();
+  const placeholders = new Placeholders([text]);
+  return namesInTokens(placeholders.find(placeholders.hide(text)).map(({ token }) => token));
 }
 
 /** The contact's paths among names: `contact` alone means all of them. */

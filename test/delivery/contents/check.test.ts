@@ -1,0 +1,123 @@
+import { afterAll, describe, expect, it } from '@jest/globals';
+import type { ContentSource } from '../../../src/delivery/contents/content.ts';
+import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
+import { brand, sms, withBody, withDesign } from './sources.ts';
+
+const engine = createContentEngine({ threads: 1, compileMs: 60_000 });
+afterAll(() => engine.close());
+
+const marketing = { footer: 'marketing' } as const;
+
+async function codes(source: ContentSource, known: string[] = []): Promise<string[]> {
+  const problems = await engine.check(source, known);
+  return problems.map(({ field, code }) => `${field}: ${code}`);
+}
+
+describe('the check of a content', () => {
+  it('finds nothing wrong with a good one', async () => {
+    const body =
+      '<p>{{ contact.first_name }} {{ contact.data.any.thing }} {{ event.data.x }} {{ campaign.name }} {{ coupon }}</p><img alt="" src="https://a.example/b.png"><a href="mailto:a@b.example">x</a><a href="{{ coupon }}">y</a>';
+    expect(await engine.check(withBody(body, marketing), ['coupon'])).toEqual([]);
+  });
+
+  it('names variables that have no value, once each', async () => {
+    const body =
+      '<p>{{ x.y }}{{ x.y }}{% for a in list %}{{ a }}{% endfor %}{{ contact.firstname }}{{ brand.tone }}{{ campaign.x }}</p>';
+    const problems = await engine.check(withBody(body, { ...marketing, subject: '{{ name }}' }), []);
+    expect(problems.map(({ field, message }) => `${field}: ${message.split(' ')[0]}`).toSorted()).toEqual([
+      'body: brand.tone',
+      'body: campaign.x',
+      'body: contact.firstname',
+      'body: list',
+      'body: x.y',
+      'subject: name',
+    ]);
+  });
+
+  it.each([
+    ['', 'is empty'],
+    ['  ', 'is empty'],
+    ['#', 'leads nowhere'],
+    ['/a', 'is relative, so it leads nowhere'],
+    ['a.example', 'is relative, so it leads nowhere'],
+    ['//a.example', 'is relative, so it leads nowhere'],
+    ['javascript:x', 'has a scheme that mail may not have'],
+    ['http://localhost:3000/', 'leads to a host that only this machine knows'],
+    ['https://a.local/', 'leads to a host that only this machine knows'],
+    ['http://127.0.0.1/', 'leads to a host that only this machine knows'],
+    ['https://intranet/', 'has a host without a domain'],
+    ['https://', 'is not a valid address'],
+    ['https://a b.example', 'is not a valid address'],
+    ['mailto:', 'is empty'],
+  ])('finds that the link %j %s', async (href, fault) => {
+    const problems = await engine.check(withBody(`<p>\n<a href="${href}">x</a></p>`, marketing), []);
+    expect(problems).toEqual([
+      { field: 'body', code: 'broken_link', message: `line 2: href="${href}" ${fault}` },
+    ]);
+  });
+
+  it('finds broken links and missing alt texts in MJML and in designs', async () => {
+    const mjml =
+      '<mjml><mj-body><mj-section><mj-column><mj-image src="/x" /><mj-button href="">x</mj-button></mj-column></mj-section></mj-body></mjml>';
+    expect((await codes(withBody(mjml, marketing))).toSorted()).toEqual([
+      'body: broken_link',
+      'body: broken_link',
+      'body: missing_alt',
+    ]);
+    const design = {
+      sections: [
+        { type: 'image', props: { src: 'x.png' } },
+        { type: 'button', props: { label: 'x', href: '/y' } },
+        {
+          type: 'columns',
+          props: {
+            columns: [
+              { sections: [{ type: 'image', props: { src: 'https://a.example/b' } }] },
+              { sections: [] },
+            ],
+          },
+        },
+        { type: 'text', props: { html: '<img src="https://a.example/b">' } },
+      ],
+    };
+    expect(await codes(withDesign(design, marketing))).toEqual([
+      'design.sections.0.props.src: broken_link',
+      'design.sections.1.props.href: broken_link',
+      'design.sections.3.props.html: missing_alt',
+      'design.sections.0.props.alt: missing_alt',
+      'design.sections.2.props.columns.0.sections.0.props.alt: missing_alt',
+    ]);
+  });
+
+  it('misses an unsubscribe link where no footer is added', async () => {
+    expect(await codes(withBody('<p>x</p>'))).toEqual(['body: missing_unsubscribe_link']);
+    expect(await codes(withBody('<a href="{{ unsubscribe_url }}">x</a>'))).toEqual([]);
+  });
+
+  it('misses the physical address of marketing mail', async () => {
+    const source = withBody('<p>x</p>', { ...marketing, brand: { ...brand, physical_address: ' ' } });
+    expect(await codes(source)).toEqual(['brand.physical_address: missing_physical_address']);
+  });
+
+  it('warns of HTML over 102 KB, scripts, and what MJML does not know', async () => {
+    expect(await codes(withBody(`<p>${'x'.repeat(103 * 1024)}</p>`, marketing))).toEqual(['body: too_large']);
+    expect(await codes(withBody('<p>x</p><script>y</script>', marketing))).toEqual(['body: script']);
+    expect(await codes(withBody('<mjml><mj-body><mj-foo /></mj-body></mjml>', marketing))).toEqual([
+      'body: mjml_error',
+    ]);
+  });
+
+  it('warns of an SMS that is too long', async () => {
+    expect(await codes(sms('x'.repeat(1_531)))).toEqual(['body: too_large']);
+    expect(await codes(sms('x'.repeat(1_530)))).toEqual([]);
+  });
+
+  it('reports only what makes a content unusable, if something does', async () => {
+    expect(await codes(withBody('{{ x '))).toEqual(['body: liquid_error']);
+    expect(await codes(withBody(''))).toEqual(['body: missing_content']);
+  });
+
+  it('lists at most 50 problems of a kind', async () => {
+    expect(await codes(withBody('<a href="">x</a>'.repeat(200), marketing))).toHaveLength(50);
+  });
+});

@@ -1,0 +1,100 @@
+/** Contents that are made to take time or memory. The limits of time are those of production unless a test says so. */
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { type Renderable, RenderError } from '../../../src/delivery/contents/content.ts';
+import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
+import { valuesOf, withBody } from './sources.ts';
+
+const engine = createContentEngine({ threads: 1, compileMs: 2_000 });
+afterAll(() => engine.close());
+
+const drafted = (text: string): Renderable => ({ id: null, subject: null, html: null, text });
+
+async function outcome(text: string, variables: Record<string, unknown> = {}): Promise<unknown> {
+  try {
+    return await engine.render(drafted(text), valuesOf(variables));
+  } catch (error) {
+    return error;
+  }
+}
+
+const loops = (depth: number, inside: string) =>
+  '{% for a in (1..9999) %}'.repeat(depth) + inside + '{% endfor %}'.repeat(depth);
+
+describe('a content', () => {
+  it.each([
+    ['nested loops', loops(6, 'x')],
+    ['loops that do nothing', loops(6, '')],
+    ['a long range', '{% for a in (1..999999999) %}x{% endfor %}'],
+    [
+      'a text that doubles',
+      `{% assign s = "0123456789" %}${'{% assign s = s | append: s %}'.repeat(60)}{{ s }}`,
+    ],
+    [
+      'a captured text that doubles',
+      `{% assign s = "0123456789" %}${'{% capture s %}{{ s }}{{ s }}{% endcapture %}'.repeat(60)}{{ s }}`,
+    ],
+    [
+      'replacements that grow',
+      `{% assign s = "aaaaaaaaaa" %}${'{% assign s = s | replace: "a", s %}'.repeat(20)}{{ s }}`,
+    ],
+    [
+      'lists that grow',
+      `{% assign s = "a,a" | split: "," %}${'{% assign s = s | concat: s %}'.repeat(60)}{{ s | size }}`,
+    ],
+    ['a long result', '{% for a in (1..9999) %}' + 'x'.repeat(1_000) + '{% endfor %}'],
+    [
+      'filters in a loop',
+      loops(3, '{{ "abc" | upcase | replace: "A", "B" | split: "" | sort | join: "," }}'),
+    ],
+  ])('with %s is refused, and the next one is rendered', async (_what, text) => {
+    expect(await outcome(text)).toBeInstanceOf(RenderError);
+    expect(await outcome('{% if true %}fine{% endif %}')).toMatchObject({ text: 'fine' });
+  });
+
+  it('does not spoil the rest of its batch', async () => {
+    const text = '{% for a in (1..count) %}{% for b in (1..count) %}x{% endfor %}{% endfor %}';
+    const batch = [2, 99_999_999, 3].map((count) => valuesOf({ count }));
+    const [first, second, third] = await engine.renderBatch(drafted(text), batch);
+    expect(first).toMatchObject({ text: 'xxxx' });
+    expect(second).toBeInstanceOf(RenderError);
+    expect(third).toMatchObject({ text: 'xxxxxxxxx' });
+  });
+
+  it.each([
+    [
+      'MJML',
+      `<mjml><mj-body>${'<mj-section>\n<mj-column>\n<mj-text>x</mj-text>\n</mj-column>\n</mj-section>\n'.repeat(20_000)}</mj-body></mjml>`,
+    ],
+    [
+      'MJML with styles to inline',
+      `<mjml><mj-head><mj-style inline="inline">${'p > a b + c:not(d) { color: red }'.repeat(5_000)}</mj-style></mj-head><mj-body><mj-section><mj-column><mj-text>${'<p><a><b>x</b></a></p>'.repeat(5_000)}</mj-text></mj-column></mj-section></mj-body></mjml>`,
+    ],
+  ])('of 2 MB of %s is refused, and the next one is compiled', async (_what, body) => {
+    const { problems } = await engine.compile(withBody(body));
+    expect(problems.map(({ code }) => code)).toEqual(['too_slow']);
+    // The limit of this test is short, so the new thread may need more than one try on a busy machine.
+    let content = null;
+    for (let n = 0; n < 10 && !content; n += 1) ({ content } = await engine.compile(withBody('<p>x</p>')));
+    expect(content).not.toBeNull();
+  });
+
+  it('of 2 MB of HTML is compiled', async () => {
+    const patient = createContentEngine({ threads: 1, compileMs: 120_000 });
+    const body = `<p>Hi {{ x }} <a href="{{ y }}">z</a></p>${'<p>text</p>\n'.repeat(80)}`.repeat(2_000);
+    try {
+      const { content, problems } = await patient.compile(withBody(body));
+      expect(problems).toEqual([]);
+      expect(content?.variables).toEqual(['x', 'y']);
+    } finally {
+      await patient.close();
+    }
+  }, 120_000);
+
+  it('that is being worked on is refused when the engine is closed', async () => {
+    const closing = createContentEngine({ threads: 1 });
+    const compiling = closing.compile(withBody('<p>x</p>'));
+    const refused = expect(compiling).rejects.toThrow('the process is stopping');
+    await closing.close();
+    await refused;
+  });
+});

@@ -1,0 +1,46 @@
+/**
+ * Writes the HTML of five designs, from which the images in docs/images are made:
+ * `node test/delivery/contents/write-designs.ts <folder>`, then a browser of 700 pixels width.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CompiledContent } from '../../../src/delivery/contents/content.ts';
+import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
+import { designs } from './designs.ts';
+import { valuesOf } from './sources.ts';
+
+const SHOWN = ['welcome', 'newsletter', 'order confirmation', 'dark theme', 'receipt'];
+const folder = process.argv[2] ?? '.';
+const image = (color: string) =>
+  `data:image/svg+xml,${encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 600 240"><rect width="600" height="240" fill="${color}"/></svg>`)}`;
+
+const engine = createContentEngine({ threads: 1, compileMs: 60_000 });
+mkdirSync(folder, { recursive: true });
+for (const name of SHOWN) {
+  const { content } = await engine.compile(designs[name] as (typeof designs)[string]);
+  const { html } = await engine.render(
+    { ...(content as CompiledContent), id: null },
+    {
+      ...valuesOf({
+        order: {
+          number: 1017,
+          date: '2026-03-01',
+          url: 'https://acme.example/o/1017',
+          items: [
+            { name: 'Teacup', price: '12.00 EUR' },
+            { name: 'Umbrella', price: '29.90 EUR' },
+          ],
+        },
+        currency: 'EUR',
+      }),
+      event: { resource_name: 'Plan “Pro”', amount: 12.5, created_at: '2026-03-01T23:30:00Z' },
+    },
+  );
+  // The pictures of the examples do not exist: plain areas stand for them.
+  const shown = (html ?? '').replaceAll(
+    /src="https:\/\/cdn\.acme\.example\/(\w+)\.png"/g,
+    (_all, picture: string) => `src="${image(picture === 'logo' ? '#1f4fbf' : '#c9d6ea')}"`,
+  );
+  writeFileSync(join(folder, `${name.replaceAll(' ', '-')}.html`), shown);
+}
+await engine.close();
