@@ -16,6 +16,19 @@ import { encodeWords } from '../src/delivery/mime/encoded-words.ts';
 import { formatAddressField, formatTextField } from '../src/delivery/mime/header-fields.ts';
 import { type EmailContent, prepareContent } from '../src/delivery/mime/message.ts';
 import { formatParameterized } from '../src/delivery/mime/parameters.ts';
+import {
+  bodyKindOf,
+  completeDocument,
+  paragraphs,
+  withPreheader,
+} from '../src/delivery/contents/document.ts';
+import { formatDate } from '../src/delivery/contents/dates.ts';
+import { createFilters } from '../src/delivery/contents/filters.ts';
+import { linkFault } from '../src/delivery/contents/check.ts';
+import { parsePieces, renderPieces } from '../src/delivery/contents/outputs.ts';
+import { closeAttributes, showInPlace } from '../src/delivery/contents/places.ts';
+import { Placeholders } from '../src/delivery/contents/placeholders.ts';
+import { enforceUrls, isAllowedUrl } from '../src/delivery/contents/urls.ts';
 import { textFromHtml } from '../src/delivery/mime/text-from-html.ts';
 import { trackHtml } from '../src/delivery/mime/tracked-html.ts';
 import { countSegments } from '../src/delivery/sms-segments.ts';
@@ -82,6 +95,29 @@ function multipart(filename: string, file: string): Promise<unknown> {
 
 let described = 0;
 
+const contentValues = (text: string) => ({
+  contact: { x: text },
+  brand: {},
+  campaign: null,
+  unsubscribe_url: null,
+  preferences_url: null,
+  variables: { x: text },
+});
+
+/** Renders with a value. */
+function renderedWith(liquid: string, text: string): unknown {
+  const pieces = parsePieces(liquid, 'html');
+  return pieces && renderPieces(pieces, contentValues(text), 'html');
+}
+
+/** Puts Liquid into HTML and brings it to its place. */
+function placed(html: string): unknown {
+  const placeholders = new Placeholders([html]);
+  return showInPlace(closeAttributes(`${placeholders.hide('{{ x }}')}${html}`, placeholders), placeholders);
+}
+
+const contentFilters = createFilters();
+
 /** The functions, with the longest text that reaches each of them, or with a large part of it. */
 const functions: Record<string, [limit: number, run: (text: string) => unknown]> = {
   formatTextField: [10_000, (text) => formatTextField('X-A', text)],
@@ -113,6 +149,35 @@ const functions: Record<string, [limit: number, run: (text: string) => unknown]>
       return prepare({ headers: Object.fromEntries(values.map((value, index) => [`X-${index}`, value])) });
     },
   ],
+  enforceUrls: [256 * KB, enforceUrls],
+  'enforceUrls in an attribute': [256 * KB, (text) => enforceUrls(`<a href="${text}">`)],
+  'enforceUrls in what Outlook reads': [256 * KB, (text) => enforceUrls(`<!--[if mso]>${text}<![endif]-->`)],
+  isAllowedUrl: [64 * KB, (text) => isAllowedUrl(text, 'link')],
+  linkFault: [16 * KB, (text) => linkFault(`https://${text}`, 'link', false)],
+  'parsePieces of HTML': [256 * KB, (text) => parsePieces(`{{ x }}${text}`, 'html')],
+  'parsePieces of an output': [256 * KB, (text) => parsePieces(`{{ ${text} }}`, 'html')],
+  'a value in HTML': [256 * KB, (text) => renderedWith('<p>{{ x }}</p><a href="{{ x }}">', text)],
+  'a raw value in HTML': [256 * KB, (text) => renderedWith('<p>{{ x | raw }}</p>', text)],
+  'the place of Liquid in HTML': [256 * KB, placed],
+  bodyKindOf: [256 * KB, bodyKindOf],
+  completeDocument: [256 * KB, completeDocument],
+  'paragraphs of a text': [
+    256 * KB,
+    (text) =>
+      paragraphs(
+        text,
+        () => false,
+        () => false,
+      ),
+  ],
+  withPreheader: [256 * KB, (text) => withPreheader(text, text)],
+  formatDate: [64 * KB, (text) => [formatDate(text, text, text, 0), formatDate('now', text, 'UTC', 0)]],
+  ...Object.fromEntries(
+    Object.entries(contentFilters).map(([name, filter]): [string, [number, (text: string) => unknown]] => [
+      `the filter ${name}`,
+      [256 * KB, (text) => filter.run(text, [text], 'html')],
+    ]),
+  ),
   relaxedField: [40_000, (text) => relaxedField(`X-A: ${text}`)],
   relaxedBodyHash: [512 * KB, (text) => relaxedBodyHash(Buffer.from(text, 'latin1'))],
   scanData: [512 * KB, (text) => scanData(Buffer.from(text, 'latin1'))],
