@@ -1,11 +1,13 @@
 /** The content engine: compiles, checks and renders templates. What an author wrote is only read in threads. */
 import {
   createThreadPool,
+  type ThreadPool,
   ThreadLostError,
   ThreadTimeoutError,
   ThreadUnavailableError,
 } from '../../platform/processes/thread-pool.ts';
 import {
+  type CompiledContent,
   type ContentEngine,
   ContentEngineUnavailableError,
   type ContentSource,
@@ -16,9 +18,11 @@ import {
   type RenderedContent,
 } from './content.ts';
 import { createContentRenderer } from './content-renderer.ts';
-import type { ContentJob, ContentReply, RenderReply } from './contents-thread.ts';
+import type { CompileJob, CompileReply } from './compile-thread.ts';
+import type { RenderJob, RenderReply } from './render-thread.ts';
 
 export interface ContentEngineOptions {
+  /** Threads that compile, and as many that render. Each is started when it is needed. */
   threads: number;
   /** Ends a thread that has compiled or checked one content for this long. */
   compileMs?: number;
@@ -27,7 +31,7 @@ export interface ContentEngineOptions {
 }
 
 const COMPILE_MS = 5_000;
-/** A thread ends a slow batch itself before this (see `contents-thread.ts`). */
+/** A thread ends a slow batch itself before this (see `render-thread.ts`). */
 const RENDER_MS = 10_000;
 /** MJML takes 60 MB, and a body of 2 MB becomes a tree. */
 const MAX_HEAP_MB = 256;
@@ -60,21 +64,16 @@ function tooSlow(source: ContentSource, error: unknown): Problem {
   };
 }
 
-type SendBatch = (
-  content: Renderable,
-  values: readonly ContentValues[],
-) => Promise<{ messages: RenderReply[] }>;
-
-/** Renders in threads. @param send gives a batch to a thread */
-function threadRenderer(send: SendBatch) {
+/** Renders in threads. */
+function threadRenderer(pool: ThreadPool<RenderJob, RenderReply[]>) {
   async function renderInThread(
     content: Renderable,
     values: readonly ContentValues[],
   ): Promise<(RenderedContent | RenderError)[]> {
     const { id, subject, html, text } = content;
     try {
-      const { messages } = await send({ id, subject, html, text }, values);
-      return messages.map(resultOf);
+      const replies = await pool.run({ content: { id, subject, html, text }, values });
+      return replies.map(resultOf);
     } catch (error) {
       const fault = faultOf(error);
       if (fault === null) return rethrow(error);
@@ -98,45 +97,32 @@ export function createContentEngine({
   renderMs = RENDER_MS,
 }: ContentEngineOptions): ContentEngine {
   const renderer = createContentRenderer();
-  const options = {
-    entry: new URL('./contents-thread.ts', import.meta.url),
+  const compilers = createThreadPool<CompileJob, CompileReply>({
+    entry: new URL('./compile-thread.ts', import.meta.url),
     threads,
     maxHeapMb: MAX_HEAP_MB,
-    limitMs: ({ kind }: ContentJob) => (kind === 'render' ? renderMs : compileMs),
-  };
-  const pool = createThreadPool<ContentJob, ContentReply>(options);
+    limitMs: () => compileMs,
+  });
+  const renderers = createThreadPool<RenderJob, RenderReply[]>({
+    entry: new URL('./render-thread.ts', import.meta.url),
+    threads,
+    maxHeapMb: MAX_HEAP_MB,
+    limitMs: () => renderMs,
+  });
+  const { renderInThread, renderOneInThread } = threadRenderer(renderers);
 
-  async function run<Kind extends ContentJob['kind'], Reply extends ContentReply>(
-    job: Extract<ContentJob, { kind: Kind }>,
-  ): Promise<Reply> {
-    const reply = await pool.run(job);
+  async function compile(job: CompileJob): Promise<{ content: CompiledContent | null; problems: Problem[] }> {
+    const reply = await compilers.run(job).catch((error: unknown) => ({
+      content: null,
+      problems: [tooSlow(job.source, error)],
+    }));
     if ('failure' in reply) throw new Error(reply.failure);
-    return reply as Reply;
+    return reply;
   }
 
-  const { renderInThread, renderOneInThread } = threadRenderer((content, values) =>
-    run<'render', { messages: RenderReply[] }>({ kind: 'render', content, values }),
-  );
-
   return {
-    async compile(source) {
-      try {
-        return await run<'compile', Awaited<ReturnType<ContentEngine['compile']>>>({
-          kind: 'compile',
-          source,
-        });
-      } catch (error) {
-        return { content: null, problems: [tooSlow(source, error)] };
-      }
-    },
-    async check(source, known) {
-      try {
-        const { problems } = await run<'check', { problems: Problem[] }>({ kind: 'check', source, known });
-        return problems;
-      } catch (error) {
-        return [tooSlow(source, error)];
-      }
-    },
+    compile: (source) => compile({ source, known: null }),
+    check: async (source, known) => (await compile({ source, known })).problems,
     render: (content, values) => renderer.render(content, values) ?? renderOneInThread(content, values),
     renderBatch(content, values) {
       const first = values[0];
@@ -152,6 +138,8 @@ export function createContentEngine({
       });
     },
     divide: (content) => renderer.divide(content),
-    close: () => pool.close(),
+    close: async () => {
+      await Promise.all([compilers.close(), renderers.close()]);
+    },
   };
 }

@@ -1,6 +1,6 @@
 /**
  * The Liquid library, closed: no files, partials or layouts, own properties only, and limits of length, time and
- * memory. It runs in threads only (see `contents-thread.ts`).
+ * memory. It runs in threads only (see `engine.ts`).
  */
 import { CaptureTag, type Context, Drop, Liquid, LiquidError, type Template } from 'liquidjs';
 import { MAX_RENDERED, RenderError } from './content.ts';

@@ -1,32 +1,19 @@
-/** The thread that compiles, checks and renders contents, one job after another (see `engine.ts`). */
+/** The thread that renders contents, one batch after another (see `engine.ts`). */
 import { parentPort } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
-import type {
-  CompiledContent,
-  ContentSource,
-  ContentValues,
-  Problem,
-  Renderable,
-  RenderedContent,
-} from './content.ts';
+import type { ContentValues, Renderable, RenderedContent } from './content.ts';
 import { type ParsedLiquid, parseLiquid, renderLiquid } from './liquid.ts';
 import { enforceUrls } from './urls.ts';
 import { headerText } from './values.ts';
 
-export type ContentJob =
-  | { kind: 'compile'; source: ContentSource }
-  | { kind: 'check'; source: ContentSource; known: readonly string[] }
-  | { kind: 'render'; content: Renderable; values: readonly ContentValues[] };
+/** Messages of one content. */
+export interface RenderJob {
+  content: Renderable;
+  values: readonly ContentValues[];
+}
 
 /** What could not be rendered has its error's message. */
 export type RenderReply = { rendered: RenderedContent } | { error: string };
-
-export type ContentReply =
-  | { content: CompiledContent | null; problems: Problem[] }
-  | { problems: Problem[] }
-  | { messages: RenderReply[] }
-  /** Not the content's fault. */
-  | { failure: string };
 
 interface ParsedContent {
   subject: ParsedLiquid | null;
@@ -98,27 +85,7 @@ function renderAll(content: Renderable, values: readonly ContentValues[]): Rende
   });
 }
 
-async function work(job: ContentJob): Promise<ContentReply> {
-  switch (job.kind) {
-    case 'render':
-      return { messages: renderAll(job.content, job.values) };
-    case 'compile': {
-      // Loaded when it is needed: a thread that only renders takes less memory.
-      const { compileContent } = await import('./compile.ts');
-      const { content, problems } = await compileContent(job.source);
-      return { content, problems };
-    }
-    case 'check': {
-      const { checkContent } = await import('./check.ts');
-      return { problems: await checkContent(job.source, job.known) };
-    }
-  }
-}
-
-async function reply(job: ContentJob): Promise<void> {
-  const answer = await work(job).catch((error: unknown) => ({ failure: (error as Error).message }));
-  parentPort?.postMessage(answer);
-}
-
-parentPort?.on('message', (job: ContentJob) => void reply(job));
+parentPort?.on('message', ({ content, values }: RenderJob) =>
+  parentPort?.postMessage(renderAll(content, values)),
+);
 parentPort?.postMessage('ready');

@@ -1,0 +1,33 @@
+/**
+ * The thread that compiles and checks contents, one after another (see `engine.ts`). It has loaded MJML before it says that
+ * it is ready, so that the time for that is not the content's.
+ */
+import { parentPort } from 'node:worker_threads';
+import { checkContent } from './check.ts';
+import { compileContent } from './compile.ts';
+import type { CompiledContent, ContentSource, Problem } from './content.ts';
+
+export interface CompileJob {
+  source: ContentSource;
+  /** For a check: names of the template's variables that have a value. Null: the content is compiled. */
+  known: readonly string[] | null;
+}
+
+export type CompileReply =
+  | { content: CompiledContent | null; problems: Problem[] }
+  /** Not the content's fault. */
+  | { failure: string };
+
+async function work({ source, known }: CompileJob): Promise<CompileReply> {
+  if (known) return { content: null, problems: await checkContent(source, known) };
+  const { content, problems } = await compileContent(source);
+  return { content, problems };
+}
+
+async function reply(job: CompileJob): Promise<void> {
+  const answer = await work(job).catch((error: unknown) => ({ failure: (error as Error).message }));
+  parentPort?.postMessage(answer);
+}
+
+parentPort?.on('message', (job: CompileJob) => void reply(job));
+parentPort?.postMessage('ready');
