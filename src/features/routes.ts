@@ -14,6 +14,7 @@ import type { RouteDefinition } from '../platform/http/route.ts';
 import type { Keyring } from '../platform/secrets/keyring.ts';
 import { createAccountRoutes } from './accounts/routes.ts';
 import { createBrandRoutes } from './brands/routes.ts';
+import { createCampaignRoutes } from './campaigns/routes.ts';
 import { createCallbackRoutes } from './callbacks/routes.ts';
 import { createContactRoutes } from './contacts/routes.ts';
 import { createEventRoutes } from './contact-events/routes.ts';
@@ -82,6 +83,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createExportRoutes(deps),
     ...createDomainRoutes(deps),
     ...createImportRoutes(deps),
+    ...createCampaignRoutes(deps),
     ...createCallbackRoutes(deps),
     ...createWebhookRoutes(deps),
   ];

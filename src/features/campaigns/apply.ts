@@ -41,12 +41,12 @@ function withoutNulls<T extends object>(given: T): T {
 }
 
 /** `data` as a client gives it, in the columns that keep it. */
-export function splitData(given: NonNullable<ChangeCampaignBody['data']>): {
+export function splitData(given: Record<string, unknown> & { options: CampaignOptions }): {
   data: Record<string, unknown>;
   options: CampaignOptions;
 } {
   const { options, progress: _progress, outcome: _outcome, stop: _stop, ...data } = given;
-  return { data, options: withoutNulls(options ?? {}) };
+  return { data, options: withoutNulls(options) };
 }
 
 /** The trigger's columns after a request. A field left out stays as it is. */

@@ -1,5 +1,7 @@
 /** Everything that must be right before a campaign is sent. It is checked whole, so that a client learns of all at once. */
 import type pg from 'pg';
+import type { VersionContent } from '../../delivery/contents/content.ts';
+import { smsSegments, MAX_SMS_SEGMENTS } from '../../delivery/contents/sms-text.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { readCapacity } from '../../delivery/limits/capacity.ts';
 import { AppError, Problems } from '../../errors.ts';
@@ -25,7 +27,6 @@ export interface CheckDeps {
   approvalTiers: readonly string[];
 }
 
-const MAX_SEGMENTS = 10;
 /** Clocks are up to 14 hours ahead of UTC. */
 const LOCAL_TIME_LEAD_MS = 14 * 3_600_000;
 
@@ -133,9 +134,11 @@ export function beginAtOf(
 
 function addContentProblems(problems: Problems, pinned: Pinned, field: (name: string) => string): void {
   for (const { field: name, message } of pinned.problems) problems.add({ [field(name)]: [message] });
-  const segments = pinned.version?.segments ?? 0;
-  if (segments > MAX_SEGMENTS) {
-    const message = `may need ${segments} segments; the maximum is ${MAX_SEGMENTS}`;
+  const { version } = pinned;
+  if (version?.channel !== 'sms') return;
+  const segments = smsSegments(version.text ?? '');
+  if (segments > MAX_SMS_SEGMENTS) {
+    const message = `needs ${segments} segments; the maximum is ${MAX_SMS_SEGMENTS}`;
     problems.add({ [field('body')]: [message] });
   }
 }
@@ -220,6 +223,9 @@ function checkOptions(problems: Problems, row: CampaignRow, sender: PinnedSender
   }
 }
 
+/** Fields of a campaign's template. */
+type OwnFields = Pick<VersionContent, 'subject' | 'fromName' | 'fromEmail' | 'replyTo'>;
+
 /**
  * Checks a locked campaign, and fixes everything that its send fixes.
  * @param trx the caller's transaction, which has applied the changes of the request
@@ -243,15 +249,15 @@ export async function makePins(
     problems.add({ 'brand.physical_address': ['is required to send campaigns; set it with PUT /brand'] });
   }
   const content = await pinContent(trx, deps, tenant, row, outside.brand, problems);
-  const { rows } = await trx.query<{
-    fromName: string | null;
-    fromEmail: string | null;
-    replyTo: string | null;
-  }>(
-    'select from_name as "fromName", from_email as "fromEmail", reply_to as "replyTo" from templates where id = $1',
+  const { rows } = await trx.query<OwnFields>(
+    `select subject, from_name as "fromName", from_email as "fromEmail", reply_to as "replyTo"
+     from templates where id = $1`,
     [row.template_id],
   );
-  const own = rows[0] ?? { fromName: null, fromEmail: null, replyTo: null };
+  const own = rows[0] ?? { subject: null, fromName: null, fromEmail: null, replyTo: null };
+  if (row.channel === 'email' && !own.subject?.trim()) {
+    problems.add({ 'template_attributes.subject': ['is required'] });
+  }
   const sender = await pinSender(trx, deps.sender, tenant, row.channel, own, problems);
   checkOptions(problems, row, sender, scheduledAt);
   if (sender.isSandbox && outside.isOverSandbox) {

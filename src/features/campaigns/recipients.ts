@@ -239,7 +239,7 @@ export async function scanRecipients<Row extends object>(
   if (to === null) return { rows: [], lookedAt: 0, scannedTo: null };
   const { rows } = await db.query<Row>(
     `select ${columns} from messages m
-     where m.campaign_id = $1 and m.id > $2 and m.id <= least($3, $${values.length + 1})${conditions} order by m.id`,
+     where m.campaign_id = $1 and m.id > $2 and m.id <= least($3::bigint, $${values.length + 1}::bigint)${conditions} order by m.id`,
     [...values, to],
   );
   return { rows, lookedAt: size, scannedTo: to };

@@ -3,6 +3,7 @@ import { channels, messageStatuses } from '../../delivery/message.ts';
 import { oneLine } from '../../one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
+import { parseWith } from '../../platform/http/validation.ts';
 import { templateAttributes, templateResource } from '../templates/schema.ts';
 import { approvalStates, campaignStatuses, stopReasons } from './model.ts';
 import { campaignOptions } from './options.ts';
@@ -119,32 +120,54 @@ function withinBytes(value: unknown): boolean {
 }
 const TOO_LARGE = `must have at most ${MAX_DATA_BYTES} bytes as JSON`;
 
-const ignored = z.unknown().optional().meta({ description: 'Read-only: ignored.' });
+/** How OpenAPI describes a known field of an object with fields of the client. */
+function described(schema: z.ZodType): Record<string, unknown> {
+  const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return json;
+}
 
-const data = z
-  .looseObject({
-    options: campaignOptions.nullish(),
-    progress: ignored,
-    outcome: ignored,
-    stop: ignored,
-  })
-  .refine(withinBytes, TOO_LARGE)
+/** An object of the client with one part that is parsed strictly; problems have dotted paths below it. */
+function openObject<Part extends z.ZodObject>(part: Part, split: (value: object) => Record<string, unknown>) {
+  return z.record(z.string(), z.unknown()).superRefine((value, context) => {
+    if (!withinBytes(value)) context.addIssue({ code: 'custom', message: TOO_LARGE });
+    const parsed = parseWith(part, split(value), 'field');
+    if (parsed.ok) return;
+    for (const [field, messages] of Object.entries(parsed.errors)) {
+      for (const message of messages) context.addIssue({ code: 'custom', path: field.split('.'), message });
+    }
+  });
+}
+
+const knownData = z.strictObject({ options: campaignOptions.nullish() });
+
+const data = openObject(knownData, (value) => ('options' in value ? { options: value.options } : {}))
+  .transform((value) => ({ ...value, options: knownData.parse({ options: value.options }).options ?? {} }))
   .meta({
+    properties: { options: described(campaignOptions.nullish()) },
     description:
-      'Replaces what the client gave before. `options` says how the campaign is sent; other fields are kept as they are.',
+      'Replaces what the client gave before. `options` says how the campaign is sent; other fields are kept as they ' +
+      'are. `progress`, `outcome` and `stop` are of the server, and ignored here.',
   });
 
 const excluded = z.array(id).max(MAX_EXCLUDED);
+const exclusions = z.strictObject({
+  exclude_list_ids: excluded.optional(),
+  exclude_segment_ids: excluded.optional(),
+});
 
 const triggerAttributes = z.strictObject({
   event: oneLine(MAX_EVENT).nullish().meta({ description: 'Stored; it does not send a campaign.' }),
   contact_list_id: id.nullish(),
   segment_id: id.nullish().meta({ description: 'With a list, only contacts in both are sent to.' }),
-  data: z
-    .looseObject({ exclude_list_ids: excluded.optional(), exclude_segment_ids: excluded.optional() })
-    .refine(withinBytes, TOO_LARGE)
+  data: openObject(exclusions, (value) => {
+    const known = Object.entries(value).filter(([key]) => Object.hasOwn(exclusions.shape, key));
+    return Object.fromEntries(known);
+  })
     .nullish()
-    .meta({ description: 'Replaces the stored object. The two fields exclude contacts.' }),
+    .meta({
+      properties: described(exclusions).properties,
+      description: 'Replaces the stored object. The two fields exclude contacts.',
+    }),
 });
 export type TriggerAttributes = z.output<typeof triggerAttributes>;
 

@@ -35,6 +35,7 @@ const tagDescriptions: Record<string, string> = {
   Contacts: 'The people a brand writes to.',
   Lists: 'Lists of contacts, which clients fill.',
   Segments: 'Contacts selected by what they are and what they did.',
+  Campaigns: 'One content sent to a list or segment.',
   Templates: 'Contents of emails and SMS, with Liquid.',
   Suppressions: 'Addresses that the account does not write to.',
   Events: 'What contacts did, tracked by your own systems.',

@@ -29,6 +29,15 @@ async function inserted(statement: string, values: unknown[]): Promise<number> {
  * test below fails.
  */
 const makers: Record<string, Maker> = {
+  '/v1/my/campaigns/:id': ({ accountId, brandId }) =>
+    inserted(
+      `with made as (
+         insert into campaigns (account_id, brand_id, name) values ($1, $2, $3) returning id
+       ), template as (
+         insert into templates (account_id, brand_id, campaign_id, subject) select $1, $2, id, $3 from made returning id)
+       select id from made`,
+      [accountId, brandId, MARK],
+    ),
   '/v1/my/contacts/:id': ({ accountId, brandId }) =>
     inserted(`insert into contacts (account_id, brand_id, first_name) values ($1, $2, $3) returning id`, [
       accountId,
