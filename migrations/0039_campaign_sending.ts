@@ -19,7 +19,10 @@ returns table (id bigint, name text, status text, phase text, version_ids bigint
 begin
   perform pg_advisory_xact_lock_shared(1129468236, lock)
   from (select distinct (u.id % 256)::int as lock from unnest(ids) as u (id) order by 1) locks;
-  return query select c.id, c.name, c.status, c.phase, c.version_ids from campaigns c where c.id = any(ids);
+  return query select c.id, c.name,
+    -- Content that was changed waits for its approval.
+    case when c.status = 'active' and c.approval_state = 'pending' then 'paused' else c.status end, c.phase, c.version_ids
+  from campaigns c where c.id = any(ids);
 end $$;
 comment on function campaigns_to_send is
   'the campaigns of messages that are about to be sent; until the transaction ends, no pause or cancellation of them is confirmed';

@@ -64,7 +64,8 @@ async function walk(client: Queryable): Promise<(Backlog & { waitMs: number })[]
       from campaigns c cross join lateral (
         select channel, account_id, provider_id, due_at from campaign_blocks
         where campaign_id = c.id and owner is null and closed_at is null order by campaign_id, due_at, n limit 1) b
-      where c.status = 'active' and c.phase in ('snapshot', 'sending') group by 1, 3, 4) found`,
+      where c.status = 'active' and c.approval_state <> 'pending'
+      and c.phase in ('snapshot', 'sending') group by 1, 3, 4) found`,
   });
   return rows;
 }

@@ -68,7 +68,8 @@ const pickSql = (table: Limits): string => {
   )${furtherCtes(figuresCtes(settingIn('$5::jsonb'), table))}, picked as materialized (
     select b.campaign_id, b.n, b.first_id, b.last_id, b.claim_epoch, b.reserved, b.variant, c.version_ids, ${columns}
     from campaigns c join campaign_blocks b on b.campaign_id = c.id
-    where c.account_id = $2 and c.status = 'active' and c.phase in ('snapshot', 'sending')
+    where c.account_id = $2 and c.status = 'active' and c.approval_state <> 'pending'
+      and c.phase in ('snapshot', 'sending')
       and b.owner is null and b.closed_at is null and b.due_at <= now() and b.channel = $3 and b.provider_id = $4
       -- The fence, as in a claim of queue rows.
       and (select id from alive) is not null

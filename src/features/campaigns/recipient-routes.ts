@@ -6,7 +6,7 @@ import { pageOf } from '../../platform/db/paging.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { createList, lockLists } from '../lists/service.ts';
-import { invalid } from '../../errors.ts';
+import { invalid, Problems } from '../../errors.ts';
 import { findFill, listFills, startFill } from './fills.ts';
 import { listRecipients, recipientsCsv } from './recipients.ts';
 import { reportCampaign, reportSchema } from './report.ts';
@@ -16,6 +16,7 @@ import {
   listFillsQuery,
   listRecipientsQuery,
   recipientSchema,
+  type ToListBody,
   toListBody,
 } from './schema.ts';
 import { requireCampaign } from './service.ts';
@@ -68,6 +69,16 @@ function recipientsRoute(pool: pg.Pool): RouteDefinition {
   });
 }
 
+/** @throws AppError validation_error */
+function requireOneList({ list_id: listId, name, opened, not_opened: notOpened }: ToListBody): void {
+  const problems = new Problems();
+  if ((listId === undefined) === (name === undefined)) {
+    problems.add({ list_id: ['is required, or `name`, but not both'] });
+  }
+  if (opened === true && notOpened === true) problems.add({ not_opened: ['contradicts `opened`'] });
+  problems.throwIfAny();
+}
+
 function toListRoute(pool: pg.Pool): RouteDefinition {
   return defineIdempotentRoute({
     path: `${PATH}/recipients/to_list`,
@@ -84,6 +95,7 @@ function toListRoute(pool: pg.Pool): RouteDefinition {
     async handler({ tenant, params, body }, trx) {
       const { list_id: given, name, not_opened: notOpened, ...filters } = body;
       const row = await requireCampaign(trx, tenant, params.id);
+      requireOneList(body);
       if (given !== undefined && !(await lockLists(trx, tenant.brandId, [given])).has(given)) {
         throw invalid({ list_id: ['is not a list of the brand'] });
       }

@@ -302,27 +302,14 @@ export const recipientSchema = z
   .meta({ id: 'CampaignRecipient' });
 export type Recipient = z.input<typeof recipientSchema>;
 
-export const toListBody = z
-  .strictObject({
-    list_id: id.optional().meta({ description: 'A list of the brand.' }),
-    name: name.optional().meta({ description: 'The name of a new list, instead of `list_id`.' }),
-    ...recipientFilters,
-    opened: z.boolean().optional(),
-    clicked: z.boolean().optional(),
-    not_opened: z.boolean().optional().meta({ description: 'True: like `opened: false`.' }),
-  })
-  .superRefine(({ list_id: listId, name: newName, opened, not_opened: notOpened }, context) => {
-    if ((listId === undefined) === (newName === undefined)) {
-      context.addIssue({
-        code: 'custom',
-        path: ['list_id'],
-        message: 'is required, or `name`, but not both',
-      });
-    }
-    if (opened === true && notOpened === true) {
-      context.addIssue({ code: 'custom', path: ['not_opened'], message: 'contradicts `opened`' });
-    }
-  });
+export const toListBody = z.strictObject({
+  list_id: id.optional().meta({ description: 'A list of the brand.' }),
+  name: name.optional().meta({ description: 'The name of a new list, instead of `list_id`.' }),
+  ...recipientFilters,
+  opened: z.boolean().optional(),
+  clicked: z.boolean().optional(),
+  not_opened: z.boolean().optional().meta({ description: 'True: like `opened: false`.' }),
+});
 export type ToListBody = z.output<typeof toListBody>;
 
 export const fillSchema = z

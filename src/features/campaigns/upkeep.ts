@@ -1,4 +1,26 @@
+import { batchTask, daysBefore } from '../../platform/housekeeping/task.ts';
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 import { campaignSource } from './workflow.ts';
 
-export const campaignsUpkeep: Upkeep = { expectedWorkflows: [campaignSource] };
+/** Finished fills of lists are kept for as long. */
+const FILL_DAYS = 90;
+
+/** Drafts that were deleted; a day later nothing reads them any more. */
+const deletedDrafts = batchTask(
+  'deleted_campaigns',
+  `delete from campaigns where id = any (array(
+     select id from campaigns where removed_at < $1 order by id limit $2))`,
+  (_deps, asOf) => daysBefore(asOf, 1),
+);
+
+const listFills = batchTask(
+  'campaign_list_fills',
+  `delete from campaign_list_fills where id = any (array(
+     select id from campaign_list_fills where finished_at < $1 order by id limit $2))`,
+  (_deps, asOf) => daysBefore(asOf, FILL_DAYS),
+);
+
+export const campaignsUpkeep: Upkeep = {
+  tasks: [deletedDrafts, listFills],
+  expectedWorkflows: [campaignSource],
+};

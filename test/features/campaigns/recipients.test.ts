@@ -46,7 +46,7 @@ beforeAll(async () => {
     address: `r${n}@${n % 2 ? 'odd' : 'even'}.test`,
   }));
   ids = await writeRecipients(api, id, recipients, 3);
-});
+}, 240_000);
 afterAll(() => api.close());
 
 const pool = () => api.database.pool;

@@ -22,7 +22,7 @@ beforeAll(async () => {
   ({ listId } = await filledList(api, api, 3));
   ({ listId: foreignList } = await filledList(api, api.other, 1));
   await warmUp(api, listId);
-});
+}, 240_000);
 afterAll(() => api.close());
 
 const create = (body: unknown, headers = {}) => api.request('POST', CAMPAIGNS, { body, headers });

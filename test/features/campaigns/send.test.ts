@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { rejectCampaign } from '../../../src/features/campaigns/transitions.ts';
+import { approveCampaign, rejectCampaign } from '../../../src/features/campaigns/transitions.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import {
@@ -23,7 +23,7 @@ beforeAll(async () => {
   await prepareSender(api, api, 'acme.test');
   ({ listId } = await filledList(api, api, 3));
   await warmUp(api, listId);
-});
+}, 240_000);
 afterAll(() => api.close());
 
 const pool = () => api.database.pool;
@@ -419,6 +419,17 @@ describe('approval', () => {
       approval_state: 'pending',
       data: { progress: { waiting_for: { reason: 'approval' } } },
     });
+    // To the senders it is paused.
+    const seen = async () =>
+      (
+        await pool().query<{ status: string }>('select status from campaigns_to_send(array[$1::bigint])', [
+          id,
+        ])
+      ).rows;
+    expect(await seen()).toEqual([{ status: 'paused' }]);
+    await inTransaction(pool(), (trx) => approveCampaign(trx, { id }));
+    expect(await seen()).toEqual([{ status: 'active' }]);
+    expect((await show(api, id)).body).toMatchObject({ status: 'active', approval_state: 'approved' });
   });
 });
 
