@@ -1,10 +1,10 @@
 /** What happens to the recipients of a campaign other than by sending. Intents of the campaign must be stopped first. */
 import type { Waker } from '../platform/db/wake.ts';
 import type { Queryable } from '../platform/db/queryable.ts';
-import { type Backlog, backlogName, BLOCKS_CLASS } from './backlog.ts';
+import { backlogName, BLOCKS_CLASS } from './backlog.ts';
 import { leaveQueueSql } from './effects.ts';
 import { furtherCtes, giveBackCtes, limits } from './limits/authority.ts';
-import type { Channel } from './message.ts';
+import { type Channel, messageClasses } from './message.ts';
 
 /** The most retries that a pause moves. The others wait when they are due: a sender does not send them. */
 const MAX_HELD = 20_000;
@@ -206,12 +206,11 @@ export interface CampaignShare {
   providerId: number;
 }
 
-const blocksOf = ({ accountId, channel, providerId }: CampaignShare): Backlog => ({
-  ...{ accountId, channel, providerId },
-  class: BLOCKS_CLASS,
-});
-
 /** Wakes senders after the commit of new or released blocks of a campaign, and of retries of it. */
 export function wakeCampaign(waker: Pick<Waker, 'wake'>, share: CampaignShare): void {
-  waker.wake('send', [backlogName(blocksOf(share))]);
+  const { accountId, channel, providerId } = share;
+  const backlogs = [BLOCKS_CLASS, messageClasses.campaign].map((priority) =>
+    backlogName({ accountId, channel, providerId, class: priority }),
+  );
+  waker.wake('send', backlogs);
 }

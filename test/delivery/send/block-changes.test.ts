@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
+import { campaignCounts, recountBlocks } from '../../../src/delivery/campaign-counts.ts';
+import { type DeliveryFact, recordFacts } from '../../../src/delivery/facts.ts';
+import { backlogName, BLOCKS_CLASS } from '../../../src/delivery/backlog.ts';
+import { createBacklogs } from '../../../src/delivery/send/backlogs.ts';
+import { intendBlock } from '../../../src/delivery/send/campaign-batch.ts';
+import { claimBlock } from '../../../src/delivery/send/claim-blocks.ts';
+import type { Claim } from '../../../src/delivery/send/claim.ts';
+import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
+import { recordOutage } from '../../../src/delivery/send/reroute.ts';
+import { holdUnavailableBlocks, rerouteBlocks } from '../../../src/delivery/send/reroute-blocks.ts';
+import { setAccount } from '../../../src/features/accounts/service.ts';
+import { clearPage } from '../../../src/features/contacts/removal-work.ts';
+import { removeContact } from '../../../src/features/contacts/remove.ts';
+import { type Database, openDatabase } from '../../../src/platform/db/database.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import { blocksOf, writeCampaign, type WrittenCampaign } from '../../support/campaigns.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testEvents } from '../../support/events.ts';
+import { insertAccount, insertSender, type QueuedAccount } from '../../support/queued.ts';
+import { TEST_LIMITS } from '../../support/sending.ts';
+import { testKeyring } from '../../support/webhooks.ts';
+
+const OWNER = 70;
+
+let test: TestDatabase;
+/** Plans statements as a sender's database does. */
+let database: Database;
+let account: QueuedAccount;
+let campaign: WrittenCampaign;
+let seq = 0;
+let prefix = 0;
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  database = openDatabase({ url: test.url, poolMax: 4, keyedPlans: true });
+  await insertSender(database, OWNER);
+});
+afterAll(async () => {
+  await database.close();
+  await test.drop();
+});
+beforeEach(async () => {
+  account = await insertAccount(database);
+  campaign = await writeCampaign(database, account, {
+    recipients: 10,
+    blockSize: 5,
+    prefix: `d${++prefix}-`,
+  });
+});
+
+const backlog = () => ({ channel: 'email' as const, accountId: account.accountId, providerId: 0 });
+
+const claim = async (): Promise<Claim[]> =>
+  (await claimBlock(database.pool, { ...backlog(), owner: OWNER, messages: 1_000 }, TEST_LIMITS)).claims;
+
+async function intend(claims: readonly Claim[]) {
+  const block = claims[0]?.block;
+  if (!block) throw new Error('no claims');
+  return intendBlock(
+    database.pool,
+    { owner: OWNER, seq: ++seq, provider: 'smtp', claims, keyring: testKeyring },
+    block,
+  );
+}
+
+const die = () => inTransaction(database.pool, (trx) => recoverDeadSender(trx, OWNER));
+
+const counts = async () =>
+  (await campaignCounts(database.pool, [campaign.campaignId])).get(campaign.campaignId);
+
+const delivered = (messageId: number): DeliveryFact => ({
+  ...{ accountId: account.accountId, messageId, source: { kind: 'mail' }, type: 'delivered' },
+  occurredAt: new Date(),
+  ...{ providerMessageId: null, response: null, bounce: null, failure: null, suppresses: false },
+});
+
+it('counts an unknown recipient as sent once a report says so, in a block that is closed and counted', async () => {
+  const claims = await claim();
+  await intend(claims);
+  await die();
+  // The block has no recipient that waits, so that the next claim closes it.
+  await claim();
+  await recountBlocks(database.pool, campaign.campaignId);
+  expect(await counts()).toMatchObject({ sent: 0, unknown: 5, remaining: 5 });
+  await inTransaction(database.pool, (trx) =>
+    recordFacts(trx, [delivered(campaign.messageIds[0] ?? 0)], testEvents),
+  );
+  expect(await counts()).toMatchObject({ sent: 1, unknown: 4, remaining: 5 });
+  expect((await blocksOf(database, campaign.campaignId))[0]).toMatchObject({ closed: true, recount: true });
+});
+
+describe('a deleted contact', () => {
+  const log = pino({ level: 'silent' });
+  const remove = async (contactId: number) => {
+    const tenant = { accountId: account.accountId, brandId: account.brandId };
+    await removeContact(database.pool, tenant, contactId);
+    let more = true;
+    while (more) more = await clearPage(database.pool, { asOf: new Date(), further: [], log });
+  };
+  const stateOf = async (messageId: number | undefined) => {
+    const { rows } = await database.pool.query<{ status: string; code: string | null; to: string | null }>(
+      `select status, failure ->> 'code' as code, to_key as "to" from messages where id = $1`,
+      [messageId],
+    );
+    return rows[0];
+  };
+
+  it('is skipped by a campaign that has not reached it', async () => {
+    await remove(campaign.contactIds[0] ?? 0);
+    expect(await stateOf(campaign.messageIds[0])).toEqual({
+      status: 'skipped',
+      code: 'contact_deleted',
+      to: null,
+    });
+    // Its block was not claimed before, and is counted by its rows now.
+    expect(await counts()).toMatchObject({ audience: 10, skipped: 1, remaining: 9 });
+    const claims = await claim();
+    expect(claims.map(({ messageId }) => messageId)).toEqual(campaign.messageIds.slice(1, 5));
+  });
+
+  it('is left alone while an intent covers its message', async () => {
+    await intend(await claim());
+    await remove(campaign.contactIds[0] ?? 0);
+    expect(await stateOf(campaign.messageIds[0])).toMatchObject({
+      status: 'queued',
+      to: `d${prefix}-1@example.com`,
+    });
+  });
+});
+
+describe('held blocks', () => {
+  const holds = async () =>
+    (await blocksOf(database, campaign.campaignId)).map(({ hold_reason: reason }) => reason);
+
+  it('go as soon as the allowance is raised', async () => {
+    await setAccount(database.pool, account.accountId, { allowancePerDay: 0 });
+    expect(await claim()).toEqual([]);
+    expect(await holds()).toEqual(['allowance', 'allowance']);
+    await setAccount(database.pool, account.accountId, { allowancePerDay: 100 });
+    expect(await holds()).toEqual([null, null]);
+    expect(await claim()).toHaveLength(5);
+  });
+
+  it('wait for a provider that cannot be used', async () => {
+    expect(await holdUnavailableBlocks(database.pool, backlog())).toBe(10);
+    expect(await holds()).toEqual(['provider_unavailable', 'provider_unavailable']);
+    expect(await claim()).toEqual([]);
+  });
+});
+
+it('moves blocks to the next provider of the account if their own fails', async () => {
+  const { rows } = await database.pool.query<{ id: number }>(
+    `insert into providers (channel, name, kind, settings_sealed, callback_token_sealed, callback_digest)
+     values ('email', $1, 'smtp', '', '', sha256($1::text::bytea)) returning id`,
+    [`second-${prefix}`],
+  );
+  const second = rows[0]?.id ?? 0;
+  await database.pool.query('update accounts set email_provider_ids = $2 where id = $1', [
+    account.accountId,
+    [0, second],
+  ]);
+  await recordOutage(database.pool, backlog(), { ageMs: 60_000, retryMs: 1_000 });
+  await claim();
+  // The claimed block stays.
+  expect(await rerouteBlocks(database.pool, backlog())).toEqual({ moved: 5, providerId: second });
+  await database.pool.query('delete from provider_outages');
+});
+
+it('finds blocks by the walk over backlogs only while their campaign is active', async () => {
+  const names = async () => {
+    const backlogs = createBacklogs(database.pool);
+    await backlogs.refresh();
+    return [...backlogs.due('email')].map(({ name }) => name);
+  };
+  const name = backlogName({ ...backlog(), class: BLOCKS_CLASS });
+  expect(await names()).toContain(name);
+  await database.pool.query(`update campaigns set status = 'paused' where id = $1`, [campaign.campaignId]);
+  expect(await names()).not.toContain(name);
+});
