@@ -31,14 +31,12 @@ import type {
 } from './schema.ts';
 import { applyContent, changesContent, copyTemplate, NO_OWNER } from './write.ts';
 
-export { type BrandOf, brandValues, createBrandOf } from './brand-parts.ts';
+export { createBrandOf } from './brand-parts.ts';
 export { type Pinned, pinVersion, type TemplateDeps } from './pin.ts';
 export { createMessageContents, type RenderForMessage, type TemplateMessage } from './message-content.ts';
 export { presentTemplate } from './presenter.ts';
-export { type RenderDeps, renderTemplate } from './render.ts';
-export { sendTest, type SendTestDeps } from './send-test.ts';
 export { senderOfTemplate } from './sender.ts';
-export { copyTemplate, type TemplateOwner, writeOwnTemplate } from './write.ts';
+export { copyTemplate, writeOwnTemplate } from './write.ts';
 export type { TemplateRow };
 
 /**
