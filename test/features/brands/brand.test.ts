@@ -72,6 +72,7 @@ describe('PUT /v1/my/brand', () => {
       logo: 'https://acme.test/logo.png',
       track_opens: false,
       track_clicks: false,
+      timezone: 'Europe/Berlin',
       sms_stop_text: 'Reply STOP to unsubscribe',
     };
     const changed = await put(fields);
