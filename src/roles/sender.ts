@@ -28,7 +28,7 @@ import { eventConsumers } from '../features/events.ts';
 import { brandValues, createBrandOf } from '../features/templates/brand-parts.ts';
 import { createLinkTracker } from '../features/tracking/links.ts';
 import { createTrackingTokens } from '../features/tracking/tokens.ts';
-import { createRecipientPages } from '../features/unsubscribe/recipient-pages.ts';
+import { createRecipientPages } from '../features/unsubscribe/service.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { WEBHOOK_USER_AGENT } from '../features/webhooks/attempts/attempt.ts';
 import { createWebhookLoop } from '../features/webhooks/loop/loop.ts';

@@ -6,7 +6,7 @@ import { createEmailChannel } from '../../src/delivery/send/hand-over.ts';
 import type { ContentSources } from '../../src/delivery/send/rendering.ts';
 import { createLinkTracker } from '../../src/features/tracking/links.ts';
 import { createTrackingTokens } from '../../src/features/tracking/tokens.ts';
-import { createRecipientPages } from '../../src/features/unsubscribe/recipient-pages.ts';
+import { createRecipientPages } from '../../src/features/unsubscribe/service.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { campaignHtml, campaignText } from './campaign-content.ts';
 import { rounded } from './machine.ts';

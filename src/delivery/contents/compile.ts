@@ -220,10 +220,12 @@ async function compileEmail(prepared: Prepared): Promise<Compiled> {
   return { content, problems: [], warnings };
 }
 
-function compileSms({ body }: Prepared): Compiled {
+function compileSms({ body, brand, footer }: Prepared): Compiled {
   if (body === null || body.trim() === '')
     throw new CompileError('body', 'missing_content', 'there is no content');
-  const text = body.replaceAll('\r\n', '\n').trim();
+  const own = body.replaceAll('\r\n', '\n').trim();
+  const stop = footer === 'marketing' ? (brand.sms_stop_text ?? '').trim() : '';
+  const text = stop === '' ? own : `${own}\n${stop}`;
   const names = namesInText(text);
   const segments = largestSegments(text);
   return {

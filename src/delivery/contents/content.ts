@@ -19,6 +19,8 @@ export interface BrandParts {
   default_footer: Record<string, unknown>;
   /** The theme of designs that have none. Its values come before the brand's colors and fonts. */
   default_theme: Record<string, unknown>;
+  /** The last line of each marketing SMS. */
+  sms_stop_text?: string | null;
 }
 
 /** A content as its author wrote it. Texts are Liquid. */

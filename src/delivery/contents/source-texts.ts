@@ -33,8 +33,9 @@ function collect(value: unknown, field: string, into: SourceText[]): void {
 const notLiquid = (text: string) => withoutControls(text).replaceAll('{{', '{ {').replaceAll('{%', '{ %');
 
 function literalBrand(brand: BrandParts): BrandParts {
-  const { company_name, physical_address, logo, links } = brand;
-  return { ...brand, ...mapTexts({ company_name, physical_address, logo, links }, notLiquid) };
+  const { company_name, physical_address, logo, links, sms_stop_text = null } = brand;
+  const texts = { company_name, physical_address, logo, links, sms_stop_text };
+  return { ...brand, ...mapTexts(texts, notLiquid) };
 }
 
 /** A source with a brand that is no Liquid, and all sections of its design. */

@@ -18,7 +18,9 @@ import {
   messageResource,
   sendMessageBody,
 } from './schema.ts';
-import { createBrandOf, createMessageContents } from '../templates/service.ts';
+import { brandValues, createBrandOf, createMessageContents } from '../templates/service.ts';
+import { createRecipientPages } from '../unsubscribe/service.ts';
+import { createRenderedContents } from './rendered.ts';
 import { createMessageService, type MessageService } from './service.ts';
 
 export interface MessageRouteDeps {
@@ -57,6 +59,12 @@ function messageService({ config, database, waker, keyring, contents }: MessageR
       keyId: keyring.subkey('tracking').id,
     },
     renderTemplate: createMessageContents({ pool, contents, brandOf, keyring, publicUrl }),
+    renderedContent: createRenderedContents({
+      pool,
+      contents,
+      readBrand: async (scope) => brandValues(await brandOf(scope)),
+      pages: createRecipientPages(keyring, publicUrl),
+    }),
   });
 }
 
@@ -107,6 +115,8 @@ export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
       operationId: 'getMessage',
       tag,
       summary: 'Get a message with its content and the events of each attempt',
+      description:
+        'The content of a message of a campaign or flow is rendered from its version, with the present values of its contact.',
       auth: 'brand',
       params: messageParams,
       responses: { 200: { description: 'The message.', schema: messageDetail } },

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { recipientKey } from '../../delivery/addresses/recipient.ts';
 import { backlogName } from '../../delivery/backlog.ts';
+import type { RenderedContent } from '../../delivery/contents/content.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { messageClasses } from '../../delivery/message.ts';
 import type { SenderIdentities } from '../../delivery/sender-identity.ts';
@@ -27,6 +28,7 @@ import {
 } from './presenter.ts';
 import { findMessages } from './scan.ts';
 import { requireTestCapacity } from '../../delivery/test-messages.ts';
+import type { StoredMessage } from './rendered.ts';
 import type { ListMessagesQuery, SendMessageBody } from './schema.ts';
 
 export { highestMessageId, scanMessages } from './scan.ts';
@@ -38,6 +40,8 @@ export interface MessageServiceDeps {
   limits: LimitSettings;
   tracking: TrackingDefaults;
   renderTemplate: RenderForMessage;
+  /** Renders the content of a message that is not stored; null: there is none. */
+  renderedContent: (row: StoredMessage) => Promise<RenderedContent | null>;
 }
 
 export interface SendResult {
@@ -187,11 +191,14 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     async get(tenant, id) {
       const row = await findMessage(pool, tenant, id);
       if (!row) throw notFound('message');
-      const [events, interactions] = await Promise.all([
+      const [events, interactions, rendered] = await Promise.all([
         findMessageEvents(pool, id),
         findInteractions(pool, id),
+        deps.renderedContent(row),
       ]);
-      return presentMessageDetail(row, events, interactions);
+      const { subject = null } = row;
+      const content = rendered && { ...rendered, subject: subject ?? rendered.subject };
+      return presentMessageDetail({ ...row, ...content }, events, interactions);
     },
   };
 }

@@ -72,6 +72,7 @@ export function sourceOf(
       default_header: brand.default_header,
       default_footer: brand.default_footer,
       default_theme: brand.default_theme,
+      sms_stop_text: brand.sms_stop_text,
     },
   };
 }

@@ -2,11 +2,13 @@ import type pg from 'pg';
 import { isOptOutHash, optOutHashes } from '../../delivery/opt-outs.ts';
 import { recipientKey } from '../../delivery/addresses/recipient.ts';
 import type { RecipientFence } from '../../delivery/recipient-fence.ts';
+import type { RecipientPages } from '../../delivery/send/recipient-pages.ts';
 import { recordUnappliedOptOut } from '../../delivery/unapplied-opt-outs.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { setSubscription } from '../contacts/service.ts';
 import type { PageBrand } from './page.ts';
+import { preferenceUrl } from './preferences.ts';
 import {
   type LinkPurpose,
   parseUnsubscribeToken,
@@ -14,7 +16,7 @@ import {
   unsubscribeToken,
 } from './tokens.ts';
 
-export { preferenceUrl } from './preferences.ts';
+export { preferenceUrl };
 
 /** A recipient of a brand, and the message or contact that the link is made for. */
 export interface UnsubscribeRecipient {
@@ -50,6 +52,26 @@ export function unsubscribeLinks(
   return {
     url,
     headers: { 'List-Unsubscribe': `<${url}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
+  };
+}
+
+/**
+ * Makes the links by which the recipients of campaigns and flows unsubscribe.
+ * @param publicUrl PUBLIC_URL without a trailing slash; null: there are no pages, and so no links
+ */
+export function createRecipientPages(
+  keyring: Pick<Keyring, 'subkey' | 'accepted'>,
+  publicUrl: string | null,
+): RecipientPages {
+  return {
+    unsubscribe: ({ accountId, brandId, messageId, to: address }) =>
+      publicUrl === null
+        ? null
+        : unsubscribeLinks(keyring, publicUrl, { accountId, brandId, source: { messageId }, address }),
+    preferences: ({ accountId, brandId, contactId, to: address }) =>
+      publicUrl === null || contactId === null
+        ? null
+        : preferenceUrl(keyring, publicUrl, { accountId, brandId, contactId, address }),
   };
 }
 

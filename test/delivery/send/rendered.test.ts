@@ -14,7 +14,7 @@ import {
 } from '../../../src/delivery/send/hand-over.ts';
 import type { ContentSources } from '../../../src/delivery/send/rendering.ts';
 import { createLinkTracker } from '../../../src/features/tracking/links.ts';
-import { createRecipientPages } from '../../../src/features/unsubscribe/recipient-pages.ts';
+import { createRecipientPages } from '../../../src/features/unsubscribe/service.ts';
 import { parseUnsubscribeToken } from '../../../src/features/unsubscribe/tokens.ts';
 import { emailSettings, startSmtpServer, type TestSmtpServer } from '../../support/sending.ts';
 import { trackingTokens } from '../../support/tracking.ts';
