@@ -4,7 +4,7 @@ import { factLines, print, withDatabase, type CommandContext, type Fact } from '
 import { pace, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
-const warmUps = () => import('../features/domains/warm-up.ts');
+const warmUps = () => import('../features/domains/service.ts');
 
 const WARM_UP_HELP = `
 A domain that warms up sends at most the volume of its day, after WARM_UP_SCHEDULE. Campaigns and flows

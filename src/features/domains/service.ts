@@ -30,6 +30,8 @@ import { beginRegistration, endRegistration } from './registrations.ts';
 import type { CreateDomainBody, DomainResource } from './schema.ts';
 import { watchStart, watchWake } from './workflow.ts';
 
+export { endWarmUp, findVerifiedDomain, findWarmUp, setPace, startWarmUp } from './warm-up.ts';
+
 const MAX_DOMAINS_PER_BRAND = 200;
 
 export interface DomainManagerDeps {

@@ -4,7 +4,7 @@ import { createRecipientFence, type RecipientFence } from '../../delivery/recipi
 import type { Database } from '../../platform/db/database.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { paginate } from '../../platform/http/pagination.ts';
-import { MAX_BULK_ITEMS } from '../../platform/http/bulk-body.ts';
+import { MAX_BULK_ITEMS } from '../../bulk-body.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import {
   bulkResultsSchema,

@@ -3,7 +3,7 @@ import { suppressionReasons, MAX_DIAGNOSTIC } from '../../delivery/suppressions.
 import { oneLine } from '../../one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, pageQuery } from '../../platform/db/paging.ts';
-import { bulkBody } from '../../platform/http/bulk-body.ts';
+import { bulkBody } from '../../bulk-body.ts';
 
 const MAX_ADDRESS_LENGTH = 320;
 const MAX_PROVIDER_LENGTH = 100;
