@@ -31,7 +31,7 @@ import type {
 } from './schema.ts';
 import { applyContent, changesContent, copyTemplate, NO_OWNER } from './write.ts';
 
-export { createBrandOf } from './brand-parts.ts';
+export { brandValues, createBrandOf } from './brand-parts.ts';
 export { type Pinned, pinVersion, type TemplateDeps } from './pin.ts';
 export { createMessageContents, type RenderForMessage, type TemplateMessage } from './message-content.ts';
 export { presentTemplate } from './presenter.ts';
