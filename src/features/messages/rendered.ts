@@ -61,6 +61,6 @@ export function createRenderedContents({ pool, contents, readBrand, pages }: Ren
     const [rendered] = await contents.renderBatch(version, [values]);
     if (!rendered || rendered instanceof RenderError) return null;
     const { subject, html, text } = rendered;
-    return { subject: subject === null ? null : headerText(subject), html, text };
+    return { subject: subject === null ? null : headerText(subject).trim(), html, text };
   };
 }
