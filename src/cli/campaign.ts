@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import type { OperatorView } from '../features/campaigns/approvals.ts';
+import type { OperatorView } from '../features/campaigns/service.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
 import { factLines, print, withDatabase, type Fact } from './context.ts';
 import { id } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
-const approvals = () => import('../features/campaigns/approvals.ts');
+const approvals = () => import('../features/campaigns/service.ts');
 const settings = () => import('../delivery/limits/authority.ts');
 
 /** `carillon campaign list | show | approve | reject` */

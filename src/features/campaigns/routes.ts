@@ -21,7 +21,7 @@ import { createBrandOf } from '../templates/service.ts';
 import type { CheckDeps, Outside } from './checks.ts';
 import type { CampaignRow } from './model.ts';
 import { presentCampaign } from './presenter.ts';
-import { createRecipientRoutes } from './recipient-routes.ts';
+import { createRecipientRoutes } from './recipients/routes.ts';
 import {
   campaignParams,
   campaignReadOnlyFields as readOnlyFields,

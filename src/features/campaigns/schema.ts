@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { channels, messageStatuses } from '../../delivery/message.ts';
+import { issueMessage } from '../../errors.ts';
 import { oneLine } from '../../one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
-import { parseWith } from '../../platform/http/validation.ts';
 import { templateAttributes, templateResource } from '../templates/schema.ts';
 import { approvalStates, campaignStatuses, stopReasons } from './model.ts';
 import { campaignOptions } from './options.ts';
@@ -130,10 +130,12 @@ function described(schema: z.ZodType): Record<string, unknown> {
 function openObject<Part extends z.ZodObject>(part: Part, split: (value: object) => Record<string, unknown>) {
   return z.record(z.string(), z.unknown()).superRefine((value, context) => {
     if (!withinBytes(value)) context.addIssue({ code: 'custom', message: TOO_LARGE });
-    const parsed = parseWith(part, split(value), 'field');
-    if (parsed.ok) return;
-    for (const [field, messages] of Object.entries(parsed.errors)) {
-      for (const message of messages) context.addIssue({ code: 'custom', path: field.split('.'), message });
+    const parsed = part.safeParse(split(value), { error: issueMessage });
+    for (const issue of parsed.error?.issues ?? []) {
+      const paths =
+        issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
+      const message = issue.code === 'unrecognized_keys' ? 'is not a known field' : issue.message;
+      for (const path of paths) context.addIssue({ code: 'custom', path, message });
     }
   });
 }
@@ -281,7 +283,6 @@ export const listRecipientsQuery = z.strictObject({
     .optional()
     .meta({ description: '`csv`: all that match, as a file. `Accept: text/csv` does the same.' }),
 });
-export type ListRecipientsQuery = z.output<typeof listRecipientsQuery>;
 
 export const recipientSchema = z
   .object({

@@ -51,6 +51,8 @@ import {
   sendCampaign,
 } from './transitions.ts';
 
+export { decide, listForOperator, type OperatorView, showForOperator } from './approvals.ts';
+
 /** @throws AppError not_found */
 export async function requireCampaign(db: Queryable, scope: BrandScope, id: number): Promise<CampaignRow> {
   const row = await findCampaign(db, scope, id);

@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream';
 import type pg from 'pg';
 import { z } from 'zod';
-import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
-import { pageOf } from '../../platform/db/paging.ts';
-import { paginate } from '../../platform/http/pagination.ts';
-import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
-import { createList, lockLists } from '../lists/service.ts';
-import { invalid, Problems } from '../../errors.ts';
-import { findFill, listFills, startFill } from './fills.ts';
-import { listRecipients, recipientsCsv } from './recipients.ts';
-import { reportCampaign, reportSchema } from './report.ts';
+import type { HeavyReads } from '../../../platform/db/heavy-reads.ts';
+import { pageOf } from '../../../platform/db/paging.ts';
+import { paginate } from '../../../platform/http/pagination.ts';
+import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../../platform/http/route.ts';
+import { createList, lockLists } from '../../lists/service.ts';
+import { invalid, Problems } from '../../../errors.ts';
+import { findFill, listFills, startFill } from '../fills.ts';
+import { listRecipients, recipientsCsv } from '../recipients.ts';
+import { reportCampaign, reportSchema } from '../report.ts';
 import {
   campaignParams,
   fillSchema,
@@ -18,8 +18,8 @@ import {
   recipientSchema,
   type ToListBody,
   toListBody,
-} from './schema.ts';
-import { requireCampaign } from './service.ts';
+} from '../schema.ts';
+import { requireCampaign } from '../service.ts';
 
 export interface RecipientRouteDeps {
   pool: pg.Pool;
