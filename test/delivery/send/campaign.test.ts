@@ -2,28 +2,46 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/gl
 import { holdRetries, releaseRetries, wakeCampaign } from '../../../src/delivery/campaign-blocks.ts';
 import { campaignCounts } from '../../../src/delivery/campaign-counts.ts';
 import { lockCampaignForChange } from '../../../src/delivery/campaign-lock.ts';
+import type { ContentEngine } from '../../../src/delivery/contents/content.ts';
+import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
+import { createSharedValues } from '../../../src/delivery/contents/shared-values.ts';
+import { createVersionReader } from '../../../src/delivery/contents/versions.ts';
+import { createSmtpProvider } from '../../../src/delivery/providers/smtp.ts';
+import { createEmailChannel } from '../../../src/delivery/send/hand-over.ts';
+import type { ContentSources } from '../../../src/delivery/send/rendering.ts';
+import { createRecipientPages } from '../../../src/features/unsubscribe/service.ts';
+import { createBrandOf, brandValues } from '../../../src/features/templates/brand-parts.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { blocksOf, writeCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
 import { insertAccount, type QueuedAccount, queueEmails } from '../../support/queued.ts';
 import {
+  emailSettings,
   receivedAtLeast,
   startSmtpServer,
   startTestSender,
   type TestSender,
   type TestSmtpServer,
 } from '../../support/sending.ts';
+import { testKeyring } from '../../support/webhooks.ts';
+
+const PUBLIC_URL = 'https://app.test';
 
 let test: TestDatabase;
+let engine: ContentEngine;
 let server: TestSmtpServer;
 let account: QueuedAccount;
 let senders: TestSender[] = [];
 
 beforeAll(async () => {
   test = await createTestDatabase();
+  engine = createContentEngine({ threads: 1 });
 });
-afterAll(() => test.drop());
+afterAll(async () => {
+  await engine.close();
+  await test.drop();
+});
 beforeEach(async () => {
   server = await startSmtpServer();
   account = await insertAccount(test.database);
@@ -34,9 +52,29 @@ afterEach(async () => {
   await server.stop();
 });
 
+/** As in a sender process. */
+function contents(): ContentSources {
+  const { pool } = test.database;
+  const brandOf = createBrandOf(pool, testKeyring, PUBLIC_URL);
+  return {
+    versions: createVersionReader(pool),
+    shared: createSharedValues(pool, async (scope) => brandValues(await brandOf(scope))),
+    engine,
+    pages: createRecipientPages(testKeyring, PUBLIC_URL),
+  };
+}
+
 async function startSenders(count: number, connections = 4) {
   for (let n = 0; n < count; n += 1) {
-    senders.push(await startTestSender({ url: test.url, port: server.port, connections }));
+    const target = {
+      host: '127.0.0.1',
+      port: server.port,
+      security: 'none',
+      clientName: 'mail.test',
+    } as const;
+    const provider = createSmtpProvider({ target, connections });
+    const channel = createEmailChannel(provider, { ...emailSettings(), contents: contents() });
+    senders.push(await startTestSender({ url: test.url, port: server.port, channel }));
   }
 }
 
