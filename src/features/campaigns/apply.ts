@@ -1,10 +1,10 @@
 /** What a request changes of a campaign, apart from its status. */
 import { isDeepStrictEqual } from 'node:util';
-import { AppError } from '../../errors.ts';
+import { AppError, Problems } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { requireAudience } from './audience.ts';
-import { hideTemplates, writeContent } from './content.ts';
+import { addForeignTemplates, hideTemplates, writeContent } from './content.ts';
 import { type CampaignRow, type CampaignStatus, type CampaignValues, updateCampaign } from './model.ts';
 import type { CampaignOptions } from './options.ts';
 import type { ChangeCampaignBody, TriggerAttributes } from './schema.ts';
@@ -136,6 +136,16 @@ export async function applyChanges(
     const merged = mergeTrigger(row, trigger);
     await requireAudience(trx, scope, merged);
     Object.assign(values, merged, { trigger_updated_at: new Date() });
+  }
+  if (split && otherOptions) {
+    const problems = new Problems();
+    await addForeignTemplates(
+      trx,
+      scope,
+      { channel: channel ?? row.channel, options: split.options },
+      problems,
+    );
+    problems.throwIfAny();
   }
   const templateId = await changeTemplate(trx, scope, row, changes);
   if (templateId !== undefined && templateId !== row.template_id) values.template_id = templateId;

@@ -12,7 +12,7 @@ import { capabilitiesOf } from '../accounts/schema.ts';
 import type { Brand } from '../brands/schema.ts';
 import { pinVersion, type Pinned, type TemplateDeps } from '../templates/service.ts';
 import { compileAudience, resolveAudience } from './audience.ts';
-import { variantsOf, writeVariants } from './content.ts';
+import { addForeignTemplates, variantsOf, writeVariants } from './content.ts';
 import type { CampaignRow } from './model.ts';
 import { pinSender, type PinnedSender, type SenderDeps } from './sender.ts';
 import type { Pins } from './transitions.ts';
@@ -172,12 +172,9 @@ export async function pinContent(
   if (variants.length === 0 || !own.version) {
     return { own, versionIds: own.version ? [own.versionId] : [], variantTemplateIds: [] };
   }
-  const missing = await foreignTemplates(trx, tenant, row);
-  for (const index of missing) {
-    const message = `is not the id of a template of this brand for ${row.channel}`;
-    problems.add({ [`data.options.ab.variants.${index}.template_id`]: [message] });
+  if (await addForeignTemplates(trx, tenant, row, problems)) {
+    return { own, versionIds: [], variantTemplateIds: [] };
   }
-  if (missing.length > 0) return { own, versionIds: [], variantTemplateIds: [] };
   const variantTemplateIds = await writeVariants(trx, tenant, row);
   const versionIds: number[] = [];
   for (const [index, id] of variantTemplateIds.entries()) {
@@ -186,17 +183,6 @@ export async function pinContent(
     if (pinned.version) versionIds.push(pinned.versionId);
   }
   return { own, versionIds, variantTemplateIds };
-}
-
-/** The numbers of the variants that name a template which the brand does not have, or which is for another channel. */
-async function foreignTemplates(db: Queryable, tenant: Tenant, row: CampaignRow): Promise<number[]> {
-  const named = variantsOf(row).map(({ template_id: id }) => id ?? null);
-  const { rows } = await db.query<{ id: number }>(
-    'select id from templates where brand_id = $1 and id = any($2) and channel = $3 and removed_at is null',
-    [tenant.brandId, named.filter((id) => id !== null), row.channel],
-  );
-  const known = new Set(rows.map(({ id }) => id));
-  return named.flatMap((id, index) => (id === null || known.has(id) ? [] : [index]));
 }
 
 function checkAudience(problems: Problems, row: CampaignRow, outside: Outside): void {

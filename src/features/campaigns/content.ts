@@ -1,5 +1,5 @@
 /** The templates of a campaign: its own, and those of the variants of an A/B test. */
-import { invalid } from '../../errors.ts';
+import { invalid, type Problems } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { copyTemplate, presentTemplate, type TemplateRow, writeOwnTemplate } from '../templates/service.ts';
@@ -94,9 +94,51 @@ export async function writeVariants(trx: Queryable, scope: BrandScope, row: Camp
   return ids;
 }
 
-/** Finds the templates that campaigns consist of, by id. */
-async function findTemplates(db: Queryable, ids: readonly number[]): Promise<Map<number, TemplateRow>> {
-  const { rows } = await db.query<TemplateRow>('select * from templates where id = any($1)', [ids]);
+/** The numbers of the variants that name a template which the brand does not have, or which is for another channel. */
+async function foreignTemplates(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  row: Pick<CampaignRow, 'channel' | 'options'>,
+): Promise<number[]> {
+  const named = variantsOf(row).map(({ template_id: id }) => id ?? null);
+  const ids = named.filter((id) => id !== null);
+  if (ids.length === 0) return [];
+  // A copy that belongs to a campaign or flow goes when its owner replaces it.
+  const { rows } = await db.query<{ id: number }>(
+    `select id from templates
+     where account_id = $1 and brand_id = $2 and id = any($3) and channel = $4 and removed_at is null
+       and campaign_id is null and flow_id is null`,
+    [accountId, brandId, ids, row.channel],
+  );
+  const known = new Set(rows.map(({ id }) => id));
+  return named.flatMap((id, index) => (id === null || known.has(id) ? [] : [index]));
+}
+
+/** Adds an error for each variant of {@link foreignTemplates}. @returns whether there is one */
+export async function addForeignTemplates(
+  db: Queryable,
+  scope: BrandScope,
+  row: Pick<CampaignRow, 'channel' | 'options'>,
+  problems: Problems,
+): Promise<boolean> {
+  const foreign = await foreignTemplates(db, scope, row);
+  for (const index of foreign) {
+    const message = `is not the id of a template of this brand for ${row.channel}`;
+    problems.add({ [`data.options.ab.variants.${index}.template_id`]: [message] });
+  }
+  return foreign.length > 0;
+}
+
+/** Finds the templates that a campaign consists of, by id: only those of its brand. */
+async function findTemplates(
+  db: Queryable,
+  { account_id, brand_id }: Pick<CampaignRow, 'account_id' | 'brand_id'>,
+  ids: readonly number[],
+): Promise<Map<number, TemplateRow>> {
+  const { rows } = await db.query<TemplateRow>(
+    'select * from templates where account_id = $1 and brand_id = $2 and id = any($3)',
+    [account_id, brand_id, ids],
+  );
   return new Map(rows.map((row) => [row.id, row]));
 }
 
@@ -107,7 +149,7 @@ export async function presentContent(
 ): Promise<{ template: Template; templates: Template[] }> {
   const variants = variantsOf(row);
   const named = variants.flatMap(({ template_id: id }) => id ?? []);
-  const found = await findTemplates(db, [row.template_id ?? 0, ...named, ...row.variant_template_ids]);
+  const found = await findTemplates(db, row, [row.template_id ?? 0, ...named, ...row.variant_template_ids]);
   const own = found.get(row.template_id ?? 0);
   if (!own) throw new Error(`campaign ${row.id} has no template`);
   const template = presentTemplate(own);

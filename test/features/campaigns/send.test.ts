@@ -29,6 +29,7 @@ afterAll(() => api.close());
 const pool = () => api.database.pool;
 const tomorrow = () => new Date(Date.now() + 86_400_000).toISOString();
 const codeOf = ({ status, body }: { status: number; body: { code?: unknown } }) => [status, body.code];
+const ab = (variants: unknown) => ({ data: { options: { ab: { variants } } } });
 const rowOf = async (id: number) =>
   (await pool().query<Record<string, unknown>>('select * from campaigns where id = $1', [id])).rows[0] ?? {};
 
@@ -98,17 +99,53 @@ describe('a send', () => {
     expect(codeOf(made)).toEqual([422, 'sandbox_limit_reached']);
   });
 
-  it('names the variant whose template is not one of the brand, and a winner that nothing decides', async () => {
-    const ab = (variants: unknown) => ({ data: { options: { ab: { variants } } } });
-    const foreign = await readyCampaign(
+  it('names the variant whose template is not one of the brand', async () => {
+    const field = 'data.options.ab.variants.1.template_id';
+    const made = async (token: string) =>
+      Number(
+        (await api.request('POST', '/v1/my/templates', { token, body: { name: 'B', ...content } })).body.id,
+      );
+    const id = await readyCampaign(api, listId);
+    const own = (await show(api, id)).body.template?.id;
+    for (const named of [999_999, await made(api.other.apiKey), own]) {
+      const options = ab([
+        { subject: 'A', weight: 50 },
+        { template_id: named, weight: 50 },
+      ]);
+      const response = await change(api, id, options);
+      expect([response.status, fieldsOf(response)]).toEqual([422, [field]]);
+      const body = { name: 'x', ...options };
+      expect(fieldsOf(await api.request('POST', CAMPAIGNS, { body }))).toEqual([field]);
+    }
+    const gone = await made(api.apiKey);
+    await change(
       api,
-      listId,
+      id,
       ab([
         { subject: 'A', weight: 50 },
-        { template_id: 999_999, weight: 50 },
+        { template_id: gone, weight: 50 },
       ]),
     );
-    expect(fieldsOf(await act(api, foreign, 'send'))).toEqual(['data.options.ab.variants.1.template_id']);
+    await api.request('DELETE', `/v1/my/templates/${gone}`);
+    expect(fieldsOf(await act(api, id, 'send'))).toEqual([field]);
+  });
+
+  it('does not show a template of another tenant', async () => {
+    const foreign = await api.request('POST', '/v1/my/templates', {
+      token: api.other.apiKey,
+      body: { name: 'B', ...content, subject: 'Secret' },
+    });
+    const id = await readyCampaign(api, listId);
+    const options = ab([
+      { subject: 'A', weight: 50 },
+      { template_id: foreign.body.id, weight: 50 },
+    ]).data.options;
+    await pool().query('update campaigns set options = $2 where id = $1', [id, JSON.stringify(options)]);
+    const { status, body } = await show(api, id);
+    expect([status, JSON.stringify(body).includes('Secret')]).toEqual([200, false]);
+  });
+
+  it('names a winner that nothing decides', async () => {
     await pool().query('update brands set track_opens = false where id = $1', [api.brandId]);
     const blind = await readyCampaign(
       api,
