@@ -90,6 +90,9 @@ const addressReportsSql = `
     from updated u where u.suppression is not null`;
 
 const counted: CountedOutcomes = { sentNow: 'sent_now', attempted: 'sent_now' };
+
+/** SQL over `updated`: what the tallies of blocks count may have changed. A delivery of a message that was sent does not. */
+const tallyChangedSql = `(sent_now or failed_now or bounce is not null or status = 'complained')`;
 const contactSql = contactCtes({ sentNow: 'sent_now', failedNow: 'coalesce(failed_now, false)' });
 
 /**
@@ -126,7 +129,7 @@ const changeSql = (publication: Publication, forContacts: boolean, forCampaigns 
   )${
     forCampaigns
       ? markForRecountSql(
-          'select campaign_id, id from updated where campaign_id is not null and (sent_now or failed_now)',
+          `select campaign_id, id from updated where campaign_id is not null and ${tallyChangedSql}`,
         )
       : ''
   }${suppressionCtes(addressReportsSql)}${forContacts ? contactSql : ''}${countOutcomesSql(

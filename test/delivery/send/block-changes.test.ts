@@ -91,6 +91,37 @@ it('counts an unknown recipient as sent once a report says so, in a block that i
   expect((await blocksOf(database, campaign.campaignId))[0]).toMatchObject({ closed: true, recount: true });
 });
 
+it('counts complaints and hard bounces of messages that were sent before', async () => {
+  const { campaignId, messageIds } = campaign;
+  const report = (messageId = 0, change: Partial<DeliveryFact> = {}) =>
+    inTransaction(database.pool, (trx) =>
+      recordFacts(trx, [{ ...delivered(messageId), ...change }], testEvents),
+    );
+  const tallies = async () => {
+    await recountBlocks(database.pool, campaignId);
+    const { rows } = await database.pool.query(
+      'select sent, complained, bounced, recount from campaign_blocks where campaign_id = $1 and n = 0',
+      [campaignId],
+    );
+    return rows[0] as unknown;
+  };
+  const bounceOf = (type: 'soft' | 'hard'): Partial<DeliveryFact> => ({
+    type: 'bounced',
+    bounce: { type, subtype: 'other', diagnostic: '5.0.0' },
+  });
+  await intend(await claim());
+  await die();
+  await claim();
+  for (const messageId of messageIds.slice(0, 4)) await report(messageId, { type: 'accepted' });
+  await report(messageIds[4], bounceOf('soft'));
+  expect(await tallies()).toEqual({ sent: 5, complained: 0, bounced: 0, recount: false });
+  await report(messageIds[0], { type: 'complained' });
+  expect(await tallies()).toEqual({ sent: 5, complained: 1, bounced: 0, recount: false });
+  await report(messageIds[1], bounceOf('hard'));
+  await report(messageIds[4], bounceOf('hard'));
+  expect(await tallies()).toEqual({ sent: 5, complained: 1, bounced: 2, recount: false });
+});
+
 describe('a deleted contact', () => {
   const log = pino({ level: 'silent' });
   const remove = async (contactId: number) => {

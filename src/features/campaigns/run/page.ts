@@ -78,8 +78,9 @@ async function firstMessage(
   { id, next_block: nextBlock }: CampaignRow,
 ): Promise<number | null> {
   if (nextBlock === 0) return null;
+  // Not in the order of the blocks' numbers: that of a part split off is negative. Ranges do not overlap.
   const { rows } = await trx.query<{ first: number }>(
-    'select first_id as first from campaign_blocks where campaign_id = $1 order by n limit 1',
+    'select first_id as first from campaign_blocks where campaign_id = $1 order by last_id limit 1',
     [id],
   );
   return rows[0]?.first ?? null;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { campaignCounts } from '../../../../src/delivery/campaign-counts.ts';
+import { claimBlock } from '../../../../src/delivery/send/claim-blocks.ts';
 import { planSnapshot, readCampaign, writePage } from '../../../../src/features/campaigns/run/page.ts';
 import {
   blocksOf,
@@ -10,7 +11,8 @@ import {
 } from '../../../support/campaign-runs.ts';
 import { insertContacts } from '../../../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
-import { insertAccount, type QueuedAccount } from '../../../support/queued.ts';
+import { insertAccount, insertSender, type QueuedAccount } from '../../../support/queued.ts';
+import { TEST_LIMITS } from '../../../support/sending.ts';
 
 let db: TestDatabase;
 let account: QueuedAccount;
@@ -162,6 +164,30 @@ describe('the snapshot of a campaign', () => {
       .filter(({ status }) => status === 'queued')
       .map(({ address }) => address?.toLowerCase());
     expect(new Set(queued).size).toBe(queued.length);
+  });
+
+  it('writes to an address once that moves to another contact after a sender has split the first block', async () => {
+    const ids = await contacts(20);
+    const id = await begin();
+    await page(id);
+    const { pool } = db.database;
+    await insertSender(db.database, 70);
+    const { claims } = await claimBlock(
+      pool,
+      { channel: 'email', accountId: account.accountId, providerId: 0, owner: 70, messages: 4 },
+      TEST_LIMITS,
+    );
+    expect(claims).toHaveLength(4);
+    const address = (email: string, contactId: number | undefined) =>
+      query('update contacts set email = $1, email_key = $1 where id = $2', [email, contactId]);
+    await address('moved@example.com', ids[0]);
+    await address('contact0@example.com', ids[19]);
+    await allPages(id);
+    const recipients = await recipientsOf(pool, id);
+    expect(recipients.find((each) => each.contact_id === ids[19])).toMatchObject({
+      status: 'skipped',
+      code: 'duplicate_address',
+    });
   });
 
   it('writes a page once if two workers write it at the same time, while contacts change', async () => {
