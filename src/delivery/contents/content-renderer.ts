@@ -9,7 +9,19 @@ import {
   type RenderedContent,
 } from './content.ts';
 import { FilterLimitError, type Mode } from './filters.ts';
-import { parsePieces, type Pieces, renderPieces, type Slot, slotText } from './outputs.ts';
+import {
+  countFilters,
+  parsePieces,
+  type Pieces,
+  ReadLimit,
+  ReadLimitError,
+  renderPieces,
+  type Slot,
+  slotText,
+} from './outputs.ts';
+
+/** A content with more filters is rendered in a thread. */
+const MAX_FILTERS = 100;
 
 interface ParsedContent {
   subject: Pieces | null;
@@ -22,20 +34,23 @@ type Field = keyof typeof MODES;
 
 function parse(content: Renderable): ParsedContent | null {
   const parsed: ParsedContent = { subject: null, html: null, text: null };
+  let filters = 0;
   for (const field of Object.keys(MODES) as Field[]) {
     const text = content[field];
     if (text === null) continue;
-    parsed[field] = parsePieces(text, MODES[field]);
-    if (!parsed[field]) return null;
+    const pieces = parsePieces(text, MODES[field]);
+    if (!pieces || (filters += countFilters(pieces)) > MAX_FILTERS) return null;
+    parsed[field] = pieces;
   }
   return parsed;
 }
 
-/** A failing filter is the content's fault. */
-function rendering<Result>(run: () => Result): Result {
+/** A failing filter is the content's fault. @returns null if the message has to be rendered in a thread */
+function rendering<Result>(run: () => Result): Result | null {
   try {
     return run();
   } catch (error) {
+    if (error instanceof ReadLimitError) return null;
     throw error instanceof FilterLimitError ? new RenderError(error.message) : error;
   }
 }
@@ -54,9 +69,10 @@ function divided({ constants, slots }: Pieces, mode: Mode): DividedText {
     outputs: slots.map(sourceOf),
     render: (values) =>
       rendering(() => {
+        const limit = new ReadLimit();
         let length = 0;
         return slots.map((slot) => {
-          const text = slotText(slot, values, mode);
+          const text = slotText(slot, values, mode, limit);
           length += text.length;
           if (length > MAX_RENDERED) throw new RenderError('the content is longer than 2 MB');
           return text;
@@ -66,7 +82,7 @@ function divided({ constants, slots }: Pieces, mode: Mode): DividedText {
 }
 
 export interface ContentRenderer {
-  /** @returns null if the content has to be rendered in a thread */
+  /** @returns null if the message has to be rendered in a thread */
   render(content: Renderable, values: ContentValues): RenderedContent | null;
   canRender(content: Renderable): boolean;
   divide(content: Renderable): DividedContent | null;
@@ -87,9 +103,10 @@ export function createContentRenderer(): ContentRenderer {
     render(content, values) {
       const { parsed } = find(content);
       if (!parsed) return null;
+      const limit = new ReadLimit();
       const text = (field: Field) => {
         const pieces = parsed[field];
-        return pieces && renderPieces(pieces, values, MODES[field]);
+        return pieces && renderPieces(pieces, values, MODES[field], limit);
       };
       return rendering(() => ({ subject: text('subject'), html: text('html'), text: text('text') }));
     },

@@ -120,9 +120,10 @@ export interface DividedText {
   outputs: readonly string[];
   /**
    * Evaluates the outputs, escaped as `render` does it.
+   * @returns null if the values are so large that the message has to be rendered as a whole, in a thread
    * @throws RenderError
    */
-  render(values: ContentValues): string[];
+  render(values: ContentValues): string[] | null;
 }
 
 /** A content without tags. Its parts with its outputs between them are what `render` returns. */
@@ -155,7 +156,8 @@ export interface ContentEngine {
    */
   check(source: ContentSource, known: readonly string[]): Promise<Problem[]>;
   /**
-   * Renders a content. One that only has outputs is rendered at once, one that has tags in a thread.
+   * Renders a content. One that only has outputs is rendered at once, one that has tags, many filters or large values
+   * in a thread.
    * @throws RenderError (or rejects with it)
    * @throws ContentEngineUnavailableError
    */

@@ -120,6 +120,15 @@ export function createContentEngine({
     return reply;
   }
 
+  function renderHere(content: Renderable, values: ContentValues): RenderedContent | RenderError | null {
+    try {
+      return renderer.render(content, values);
+    } catch (error) {
+      if (error instanceof RenderError) return error;
+      throw error;
+    }
+  }
+
   return {
     compile: (source) => compile({ source, known: null }),
     check: async (source, known) => (await compile({ source, known })).problems,
@@ -128,14 +137,12 @@ export function createContentEngine({
       const first = values[0];
       if (first === undefined) return [];
       if (!renderer.canRender(content)) return renderInThread(content, values);
-      return values.map((each) => {
-        try {
-          return renderer.render(content, each) as RenderedContent;
-        } catch (error) {
-          if (error instanceof RenderError) return error;
-          throw error;
-        }
-      });
+      const results = values.map((each) => renderHere(content, each));
+      const left = values.filter((_, n) => results[n] === null);
+      if (left.length === 0) return results as (RenderedContent | RenderError)[];
+      return renderInThread(content, left).then((rest) =>
+        results.map((result) => result ?? rest.shift() ?? new RenderError('nothing was rendered')),
+      );
     },
     divide: (content) => renderer.divide(content),
     close: async () => {

@@ -26,6 +26,11 @@ function bounded(length: number): void {
   if (length > MAX_TEXT) throw new FilterLimitError('a text grew too long');
 }
 
+function checked(text: string): string {
+  bounded(text.length);
+  return text;
+}
+
 const onText = (run: (text: string, args: readonly unknown[]) => string): Filter => ({
   run: (value, args) => run(textOf(value), args),
 });
@@ -86,22 +91,22 @@ export function createFilters(now: () => number = Date.now): Readonly<Record<str
       bounded(text.length + added.length);
       return added + text;
     }),
-    url_encode: onText((text) => encodeURIComponent(text.toWellFormed()).replaceAll('%20', '+')),
+    url_encode: onText((text) => checked(encodeURIComponent(text.toWellFormed()).replaceAll('%20', '+'))),
     date: {
       run: (value, [format, zone]) =>
         isBlank(value) ? '' : (formatDate(value, textOf(format), textOf(zone) || 'UTC', now()) ?? value),
     },
     escape: {
-      run: (value, _args, mode) => (mode === 'html' ? escapeHtml(textOf(value)) : textOf(value)),
+      run: (value, _args, mode) => (mode === 'html' ? checked(escapeHtml(textOf(value))) : textOf(value)),
       returnsHtml: true,
     },
     escape_once: {
-      run: (value, _args, mode) => (mode === 'html' ? escapeOnce(textOf(value)) : textOf(value)),
+      run: (value, _args, mode) => (mode === 'html' ? checked(escapeOnce(textOf(value))) : textOf(value)),
       returnsHtml: true,
     },
     newline_to_br: {
       run: (value, _args, mode) =>
-        mode === 'html' ? escapeOnce(textOf(value)).replace(/\r?\n/g, '<br>\n') : textOf(value),
+        mode === 'html' ? checked(escapeOnce(textOf(value)).replace(/\r?\n/g, '<br>\n')) : textOf(value),
       returnsHtml: true,
     },
     raw: { run: (value) => withoutControls(textOf(value)), returnsHtml: true },

@@ -13,6 +13,10 @@ import { escapeHtml, headerText, headerValue, textOf, withoutControls } from './
 const MAX_LENGTH = 256 * 1024;
 const MAX_SLOTS = 500;
 const MAX_FILTERS = 20;
+const MAX_ARGS = 10;
+/** Characters and elements that the filters and outputs of one message may read on the caller's thread. */
+const MAX_READ = 512 * 1024;
+const MAX_DEPTH = 5;
 
 type Key = string | number;
 type Operand = { literal: unknown } | { path: readonly Key[] };
@@ -23,6 +27,27 @@ interface Output {
   filters: readonly { filter: Filter; args: readonly Operand[] }[];
   /** Its result is HTML. */
   isHtml: boolean;
+}
+
+/** A message needs more than the caller's thread may spend on it. */
+export class ReadLimitError extends Error {}
+
+/** Counts what the filters and outputs of one message read. */
+export class ReadLimit {
+  #left = MAX_READ;
+
+  /** @throws ReadLimitError */
+  use(amount: number): void {
+    this.#left -= amount;
+    if (this.#left < 0) throw new ReadLimitError('the values are too large for this thread');
+  }
+}
+
+/** How much a filter reads of a value, about. */
+function weightOf(value: unknown, depth = 0): number {
+  if (typeof value === 'string') return value.length + 1;
+  if (!Array.isArray(value) || depth > MAX_DEPTH) return 1;
+  return value.reduce((sum: number, each) => sum + weightOf(each, depth + 1), 1);
 }
 
 /** A place for a value: one output, or an attribute with a URL, whose scheme is checked when it is known. */
@@ -92,7 +117,7 @@ class Reader {
     if (!this.#skip(':')) return args;
     do {
       const operand = this.#operand();
-      if (!operand) return null;
+      if (!operand || args.length === MAX_ARGS) return null;
       args.push(operand);
     } while (this.#skip(','));
     return args;
@@ -264,23 +289,29 @@ export function parsePieces(liquid: string, mode: Mode): Pieces | null {
   return { constants, slots, hasRawHtml: false };
 }
 
-function property(value: unknown, key: Key): unknown {
+function property(value: unknown, key: Key, limit: ReadLimit): unknown {
   if (value === null || value === undefined) return undefined;
   if (typeof value !== 'object' && typeof value !== 'string') return undefined;
   if (Object.hasOwn(value as object, key)) return (value as Record<Key, unknown>)[key];
-  if (key === 'size')
-    return typeof value === 'object' && !Array.isArray(value) ? Object.keys(value).length : value.length;
+  if (key === 'size') {
+    if (typeof value === 'string' || Array.isArray(value)) return value.length;
+    const { length } = Object.keys(value);
+    limit.use(length);
+    return length;
+  }
   if (!Array.isArray(value)) return undefined;
   if (key === 'first') return value[0] as unknown;
   return key === 'last' ? (value.at(-1) as unknown) : undefined;
 }
 
-function valueOf(operand: Operand, values: ContentValues): unknown {
+function valueOf(operand: Operand, values: ContentValues, limit: ReadLimit): unknown {
   if ('literal' in operand) return operand.literal;
   const { path } = operand;
   const name = path[0] as string;
-  let value = isServiceName(name) ? values[name as keyof ContentValues] : property(values.variables, name);
-  for (let n = 1; n < path.length; n += 1) value = property(value, path[n] as Key);
+  let value = isServiceName(name)
+    ? values[name as keyof ContentValues]
+    : property(values.variables, name, limit);
+  for (let n = 1; n < path.length; n += 1) value = property(value, path[n] as Key, limit);
   return value;
 }
 
@@ -289,23 +320,43 @@ interface Rendered {
   escaped: string;
 }
 
-function renderOutput({ from, filters: used, isHtml }: Output, values: ContentValues, mode: Mode): Rendered {
-  let value = valueOf(from, values);
+function renderOutput(
+  { from, filters: used, isHtml }: Output,
+  values: ContentValues,
+  mode: Mode,
+  limit: ReadLimit,
+): Rendered {
+  let value = valueOf(from, values, limit);
   for (const { filter, args } of used) {
-    const given = args.map((arg) => valueOf(arg, values));
+    const given = args.map((arg) => valueOf(arg, values, limit));
+    limit.use(weightOf(value) + weightOf(given));
     value = filter.run(value, given, mode);
   }
+  limit.use(weightOf(value));
   const text = textOf(value);
   if (mode === 'text') return { text, escaped: withoutControls(text) };
   if (mode === 'header') return { text, escaped: headerValue(text) };
   return { text, escaped: isHtml ? text : escapeHtml(text) };
 }
 
-/** The text of a slot for one message, escaped for its place. */
-export function slotText({ constants, outputs, url }: Slot, values: ContentValues, mode: Mode): string {
+/** How many filters the outputs have together. */
+export function countFilters({ slots }: Pieces): number {
+  return slots.reduce(
+    (sum, { outputs }) => outputs.reduce((inner, output) => inner + output.filters.length, sum),
+    0,
+  );
+}
+
+/** The text of a slot for one message, escaped for its place. @throws ReadLimitError */
+export function slotText(
+  { constants, outputs, url }: Slot,
+  values: ContentValues,
+  mode: Mode,
+  limit: ReadLimit,
+): string {
   let { text, escaped } = { text: constants[0] ?? '', escaped: constants[0] ?? '' };
   for (const [n, output] of outputs.entries()) {
-    const rendered = renderOutput(output, values, mode);
+    const rendered = renderOutput(output, values, mode, limit);
     const constant = constants[n + 1] ?? '';
     text += rendered.text + constant;
     escaped += rendered.escaped + constant;
@@ -317,12 +368,18 @@ export function slotText({ constants, outputs, url }: Slot, values: ContentValue
 /**
  * Renders a text for one message.
  * @throws RenderError if the result is too long
+ * @throws ReadLimitError if it has to be rendered in a thread
  */
-export function renderPieces(pieces: Pieces, values: ContentValues, mode: Mode): string {
+export function renderPieces(
+  pieces: Pieces,
+  values: ContentValues,
+  mode: Mode,
+  limit = new ReadLimit(),
+): string {
   const { constants, slots, hasRawHtml } = pieces;
   let text = constants[0] ?? '';
   for (const [n, slot] of slots.entries()) {
-    text += slotText(slot, values, mode) + (constants[n + 1] ?? '');
+    text += slotText(slot, values, mode, limit) + (constants[n + 1] ?? '');
     if (text.length > MAX_RENDERED) throw new RenderError('the content is longer than 2 MB');
   }
   return hasRawHtml ? enforceUrls(text) : text;

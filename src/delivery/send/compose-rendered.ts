@@ -92,15 +92,19 @@ function createFastComposer(deps: ComposeDeps, contents: ContentSources) {
     if (!divided) return null;
     const { from, to, replyTo } = addressesOf(message, deps);
     const { skeleton } = divided;
+    const subject = renderSubject(divided.subject, values);
+    const html = divided.html.render(values);
+    const text = divided.text.render(values);
+    if (subject === null || !html || !text) return null;
     const reference = messageReference(deps.referenceKey, message);
     const recipient: SkeletonRecipient = {
       to,
       messageId: `${reference}@${deps.mailDomain}`,
       date: message.createdAt,
-      subject: renderSubject(divided.subject, values),
+      subject,
       headers,
-      html: divided.html.render(values),
-      text: divided.text.render(values),
+      html,
+      text,
       recipientToken: links?.plan(message) ? links.recipientToken(message) : '',
     };
     const building = skeleton.build(recipient, deps.signersFor(from.domain, sending));

@@ -26,9 +26,11 @@ const OWN_LINKS = new Set(['unsubscribe_url', 'preferences_url']);
 export const feedbackIdOf = ({ brandId, campaign }: Rendering['message']): string =>
   `${campaign?.id ?? 0}:${brandId}:campaign:carillon`;
 
-export function renderSubject(subject: DividedText | null, values: ContentValues): string {
+/** @returns null if the message has to be rendered as a whole */
+export function renderSubject(subject: DividedText | null, values: ContentValues): string | null {
   if (!subject) return '';
   const outputs = subject.render(values);
+  if (!outputs) return null;
   return headerText(subject.parts.map((part, n) => part + (outputs[n] ?? '')).join(''));
 }
 

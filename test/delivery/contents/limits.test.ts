@@ -98,3 +98,53 @@ describe('a content', () => {
     await refused;
   });
 });
+
+describe('the thread of the caller', () => {
+  const encoded = (outputs: number, filters: number) =>
+    `{{ v${' | url_encode'.repeat(filters)} | truncate: 1 }}`.repeat(outputs);
+  const isInThread = (text: string, v: unknown) =>
+    engine.renderBatch(drafted(text), [valuesOf({ v })]) instanceof Promise;
+
+  it('renders outputs with few filters and short values', () => {
+    expect(isInThread(encoded(5, 9), '/')).toBe(false);
+  });
+
+  it('renders no content with more than 100 filters', () => {
+    expect(isInThread(encoded(11, 9), '/')).toBe(true);
+  });
+
+  it.each([
+    ['filters of long texts', encoded(5, 19), '/'.repeat(60_000)],
+    ['filters of long lists', '{{ v | truncate: 1 }}'.repeat(90), Array.from({ length: 30_000 }, () => null)],
+    ['long arguments', '{{ "x" | default: v, v, v, v, v, v, v, v, v }}'.repeat(90), '/'.repeat(60_000)],
+    ['outputs of long texts', '{{ v }}'.repeat(30), '/'.repeat(60_000)],
+    [
+      'sizes of large objects',
+      '{{ v.size }}'.repeat(100),
+      Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [n, n])),
+    ],
+  ])('leaves %s to a thread', (_what, text, value) => {
+    expect(isInThread(text, value)).toBe(true);
+  });
+
+  it('leaves only the messages with large values to a thread', async () => {
+    const text = '{{ v | url_encode | truncate: 2, "" }}'.repeat(20);
+    const batch = ['a', '/'.repeat(60_000), 'b'].map((v) => valuesOf({ v }));
+    const results = await engine.renderBatch(drafted(text), batch);
+    expect(results.map((result) => (result instanceof RenderError ? result : result.text))).toEqual(
+      ['a', '%2', 'b'].map((each) => each.repeat(20)),
+    );
+  });
+
+  it('renders large values of a divided content as a whole', () => {
+    const content = {
+      id: null,
+      subject: '{{ v }}',
+      html: '<p>{{ v | url_encode }}</p>'.repeat(20),
+      text: 'x',
+    };
+    const divided = engine.divide(content);
+    expect(divided?.html?.render(valuesOf({ v: 'a' }))).toHaveLength(20);
+    expect(divided?.html?.render(valuesOf({ v: '/'.repeat(60_000) }))).toBeNull();
+  });
+});
