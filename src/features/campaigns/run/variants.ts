@@ -34,18 +34,22 @@ export function variantSql(number: string, ends: string): string {
 /** SQL: a block that waits for the winner. */
 const WAITING = `due_at = 'infinity' and closed_at is null`;
 
-/** When the winner can be decided: some time after the last block of the test. Null: the test is not over. */
+/**
+ * When the winner can be decided: some time after the last block of the test, or at once if nobody of the test was sent
+ * to. Null: the test is not over.
+ */
 export async function decisionTime(
   db: Queryable,
-  { id, phase, options }: Pick<CampaignRow, 'id' | 'phase' | 'options'>,
+  { id, phase, options, sending_at: sendingAt }: Pick<CampaignRow, 'id' | 'phase' | 'options' | 'sending_at'>,
 ): Promise<Date | null> {
   if (!options.ab || phase !== 'sending') return null;
   const { rows } = await db.query<{ waiting: boolean; at: Date | null }>(
     `select bool_or(${WAITING}) as waiting,
        case when bool_and(closed_at is not null or due_at = 'infinity') then
-         coalesce(max(closed_at) filter (where skipped < size), now()) + make_interval(secs => $2) end as at
+         coalesce(max(closed_at) filter (where skipped < size) + make_interval(secs => $2), max(closed_at), $3, now())
+       end as at
      from campaign_blocks where campaign_id = $1`,
-    [id, options.ab.after_seconds],
+    [id, options.ab.after_seconds, sendingAt],
   );
   return rows[0]?.waiting ? rows[0].at : null;
 }

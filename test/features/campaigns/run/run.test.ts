@@ -201,3 +201,22 @@ describe('a throttled campaign', () => {
     expect(state.counts).toMatchObject({ audience: 60, sent: 20, remaining: 40 });
   });
 });
+
+describe('an A/B test', () => {
+  const ab = {
+    variants: [
+      { subject: 'A', weight: 10 },
+      { subject: 'B', weight: 10 },
+    ],
+    by: 'opens' as const,
+    after_seconds: 3_600,
+  };
+
+  it('is decided at once if nobody of it was sent to', async () => {
+    const id = await written(1, { options: { ab }, versionIds: [11, 12] });
+    await query(`update campaign_blocks set due_at = 'infinity' where campaign_id = $1`, [id]);
+    await courseOf().look(id, after(60));
+    expect(await rowOf(id)).toMatchObject({ winner: 0 });
+    expect((await blocksOf(db.database.pool, id)).map(({ due_at: due }) => due)).toEqual([after(60)]);
+  });
+});
