@@ -203,6 +203,35 @@ const wantedNow = (length: number, ahead: number) => (length * 2 < ahead ? ahead
 const wantedOfOthersNow = (length: number, ahead: number) =>
   length > 0 && length < 2 * ahead ? Math.ceil(ahead / 2) : 0;
 
+interface CutterParts {
+  pace: Pace;
+  turns: Turns;
+  heavy: ReturnType<typeof createHeavyBatches>;
+  stalls: ReturnType<typeof createStallWatch>;
+  budget: ByteBudget;
+}
+
+/** Takes batches: an equal share for each of `takers`, unless that is too little to be worth a batch. */
+function createCutter({ pace, turns, heavy, stalls, budget }: CutterParts) {
+  return (takers: number, campaigns: boolean): Claim[] => {
+    const bounds = boundsOf(pace, Math.ceil(turns.length / takers));
+    const batch = turns.cut({ ...bounds, hasRoom: budget.hasRoom, heavy: heavy.hasRoom(), campaigns });
+    budget.take(bytesOf(batch));
+    if (batch.length > 0) stalls.took(campaigns);
+    heavy.begin(batch);
+    return batch;
+  };
+}
+
+/** How many claims of the queue a buffer wants. */
+function createQueueWants(turns: Turns, pace: Pace, isStalled: () => boolean) {
+  const waiting = () => waitingIn(turns, pace.ahead());
+  return {
+    wanted: () => (isStalled() ? 0 : wantedNow(waiting(), pace.ahead())),
+    wantedOfOthers: () => (isStalled() ? 0 : wantedOfOthersNow(waiting(), pace.ahead())),
+  };
+}
+
 /**
  * @param workers how many take batches from it
  * @param budget of the process
@@ -218,18 +247,8 @@ export function createClaimBuffer(
   const heavy = createHeavyBatches(workers, serve);
   const waiting: WaitingWorker[] = [];
   const stalls = createStallWatch(waiting, now);
-  const blocks = createBlockWants(turns, pace, stalls.areBlocksStalled);
   let closed = false;
-
-  /** An equal share for each of `takers`, unless that is too little to be worth a batch. */
-  function cutBatch(takers: number, campaigns: boolean): Claim[] {
-    const bounds = boundsOf(pace, Math.ceil(turns.length / takers));
-    const batch = turns.cut({ ...bounds, hasRoom: budget.hasRoom, heavy: heavy.hasRoom(), campaigns });
-    budget.take(bytesOf(batch));
-    if (batch.length > 0) stalls.took(campaigns);
-    heavy.begin(batch);
-    return batch;
-  }
+  const cutBatch = createCutter({ pace, turns, heavy, stalls, budget });
 
   function serve(): void {
     for (let index = 0; index < waiting.length && turns.length > 0;) {
@@ -243,12 +262,10 @@ export function createClaimBuffer(
     }
   }
 
-  const { isStalled } = stalls;
   const unlisten = budget.onRoom(serve);
   return {
-    wanted: () => (isStalled() ? 0 : wantedNow(waitingIn(turns, pace.ahead()), pace.ahead())),
-    wantedOfOthers: () => (isStalled() ? 0 : wantedOfOthersNow(waitingIn(turns, pace.ahead()), pace.ahead())),
-    ...blocks,
+    ...createQueueWants(turns, pace, stalls.isStalled),
+    ...createBlockWants(turns, pace, stalls.areBlocksStalled),
     isEmpty: () => turns.length === 0,
     has: (backlog) => turns.has(backlog),
     add(claims) {
@@ -265,7 +282,7 @@ export function createClaimBuffer(
       }
       return new Promise((resolve) => waiting.push({ campaigns, resolve }));
     },
-    isStalled,
+    isStalled: stalls.isStalled,
     areBlocksStalled: stalls.areBlocksStalled,
     composed: heavy.end,
     finish(batch) {
