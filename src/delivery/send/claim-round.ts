@@ -96,6 +96,11 @@ export function createClaimRound(
   };
 }
 
+/** A round over blocks ends after so many looks in a share that claimed nothing: other messages wait for the round. */
+const MAX_FRUITLESS_LOOKS = 8;
+/** A round looks at the blocks of a share for about so long. */
+const MAX_BLOCKS_MS = 20;
+
 /** The part of a share that claims blocks. */
 export interface BlockTaker {
   name: string;
@@ -104,9 +109,10 @@ export interface BlockTaker {
 
 /**
  * Claims blocks of campaigns, for each share from the account that was served longest ago. Of an account that has no
- * block in the buffer, one is claimed although the buffer has enough of others.
- * @returns a function that makes one round. It returns the number of messages, and whether blocks were held or closed
- *   instead, so that more may be due
+ * block in the buffer, one is claimed although the buffer has enough of others. A round is short, as messages of the queue
+ * are claimed between two of them.
+ * @returns a function that makes one round. It returns the number of messages, and whether more may be due: blocks were
+ *   held or closed instead, or the round ended before it had looked at all
  */
 export function createBlockRound(
   pool: pg.Pool,
@@ -124,9 +130,15 @@ export function createBlockRound(
     let more = false;
     for (const { name, buffer } of shares) {
       const due = order.forRound([...backlogs.due(name)].filter((backlog) => !isOfQueue(backlog)));
+      const endsAt = performance.now() + MAX_BLOCKS_MS;
+      let fruitless = 0;
       for (const backlog of due) {
         const messages = buffer.wantedOfBlock(backlog.accountId);
         if (messages === 0) continue;
+        if (fruitless >= MAX_FRUITLESS_LOOKS || performance.now() >= endsAt) {
+          more = true;
+          break;
+        }
         const { accountId, channel, providerId } = backlog;
         const request = { accountId, channel, providerId, owner, messages };
         const { lookedAt, claims } = await claimBlock(pool, request, settings);
@@ -135,6 +147,7 @@ export function createBlockRound(
         more ||= lookedAt > 0 && claims.length === 0;
         claimed += claims.length;
         if (claims.length > 0) onClaims(name, claims);
+        else fruitless += 1;
       }
     }
     return { claimed, more };

@@ -3,8 +3,10 @@ import { backlogName, DEFAULT_PROVIDER } from '../../../src/delivery/backlog.ts'
 import { createBacklogs } from '../../../src/delivery/send/backlogs.ts';
 import type { Claim } from '../../../src/delivery/send/claim.ts';
 import { createServiceOrder } from '../../../src/delivery/send/service-order.ts';
-import { createClaimRound } from '../../../src/delivery/send/claim-round.ts';
+import { createBlockRound, createClaimRound } from '../../../src/delivery/send/claim-round.ts';
+import { openDatabase } from '../../../src/platform/db/database.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import { writeCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
@@ -163,4 +165,28 @@ it('claims on a connection that has not prepared the claim, as behind a transact
     client.release();
   }
   expect(await claim()).toMatchObject({ claimed: 100 });
+});
+
+it('ends a round over the blocks of many accounts that are held, so that other messages are claimed between', async () => {
+  const database = openDatabase({ url: test.url, poolMax: 2, keyedPlans: true });
+  const { pool } = database;
+  for (let n = 0; n < 12; n += 1) {
+    const account = await insertAccount(database);
+    await writeCampaign(database, account, { recipients: 1, prefix: `held${n}-` });
+    await pool.query('update accounts set sending_paused_at = now() where id = $1', [account.accountId]);
+  }
+  const blockRound = createBlockRound(pool, TEST_LIMITS, createBacklogs(pool), createServiceOrder());
+  const share = { name: 'email', buffer: { wantedOfBlock: () => 1_000 } };
+  const round = () => blockRound(OWNER, [share], () => undefined);
+  const held = async () => {
+    const { rows } = await pool.query<{ count: number }>(
+      'select count(*)::int as count from campaign_blocks where hold_reason is not null',
+    );
+    return rows[0]?.count;
+  };
+  expect(await round()).toEqual({ claimed: 0, more: true });
+  expect(await held()).toBeLessThanOrEqual(8);
+  while ((await round()).more);
+  expect(await held()).toBe(12);
+  await database.close();
 });
