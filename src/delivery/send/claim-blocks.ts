@@ -54,6 +54,11 @@ function roomSql(table: Limits): string {
 const figuresJoins = (table: Limits): string =>
   table.flatMap(({ name, figures, claim }) => (figures && claim ? [`cross join ${name}`] : [])).join(' ');
 
+/** SQL: a due block `b` that no sender has. */
+const DUE = `b.owner is null and b.closed_at is null and b.due_at <= now() and b.channel = $3 and b.provider_id = $4`;
+/** Blocks of a campaign that a pick looks at besides those it wants: other transactions may have locked as many. */
+const SPARE = 50;
+
 /**
  * SQL: picks the first due blocks of active campaigns of an account for one provider. The limits decide on a block as on
  * a queue row: those that a limit holds are due again when it ends.
@@ -65,14 +70,20 @@ const pickSql = (table: Limits): string => {
     select id from processes where id = $1 for key share
   ), account as materialized (
     select * from accounts where id = $2
-  )${furtherCtes(figuresCtes(settingIn('$5::jsonb'), table))}, picked as materialized (
-    select b.campaign_id, b.n, b.first_id, b.last_id, b.claim_epoch, b.reserved, b.variant, c.version_ids, ${columns}
-    from campaigns c join campaign_blocks b on b.campaign_id = c.id
+  )${furtherCtes(figuresCtes(settingIn('$5::jsonb'), table))}, first_due as materialized (
+    -- A campaign may have many due blocks: of each, the first are read from the index.
+    select b.campaign_id, b.n, c.version_ids
+    from campaigns c cross join lateral (
+      select b.campaign_id, b.n from campaign_blocks b
+      where b.campaign_id = c.id and ${DUE} order by b.due_at, b.n limit $6::int + ${SPARE}) b
     where c.account_id = $2 and c.status = 'active' and c.approval_state <> 'pending'
       and c.phase in ('snapshot', 'sending')
-      and b.owner is null and b.closed_at is null and b.due_at <= now() and b.channel = $3 and b.provider_id = $4
       -- The fence, as in a claim of queue rows.
       and (select id from alive) is not null
+  ), picked as materialized (
+    select b.campaign_id, b.n, b.first_id, b.last_id, b.claim_epoch, b.reserved, b.variant, f.version_ids, ${columns}
+    from first_due f join campaign_blocks b on b.campaign_id = f.campaign_id and b.n = f.n
+    where ${DUE}
     order by b.due_at, b.campaign_id, b.n limit $6 for update of b skip locked
   ), decided as materialized (
     ${decidedSql(table)}

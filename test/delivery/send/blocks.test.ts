@@ -150,6 +150,30 @@ describe('a claim', () => {
     expect(await claim(OTHER)).toEqual([]);
   });
 
+  it('takes the block that is due first of all campaigns of the account, and none that is locked', async () => {
+    const second = await writeCampaign(database, account, {
+      recipients: 4,
+      blockSize: 2,
+      prefix: `z${prefix}-`,
+    });
+    const setDue = (id: number, n: number, ago: number) =>
+      update(
+        'update campaign_blocks set due_at = now() - make_interval(mins => $3) where campaign_id = $1 and n = $2',
+        ...[id, n, ago],
+      );
+    await setDue(second.campaignId, 1, 3);
+    await setDue(second.campaignId, 0, 2);
+    await setDue(campaign.campaignId, 1, 1);
+    await inTransaction(database.pool, async (trx) => {
+      await trx.query('select 1 from campaign_blocks where campaign_id = $1 and n = 1 for update', [
+        second.campaignId,
+      ]);
+      expect((await claim()).map(({ messageId }) => messageId)).toEqual(second.messageIds.slice(0, 2));
+    });
+    expect((await claim()).map(({ messageId }) => messageId)).toEqual(second.messageIds.slice(2));
+    expect((await claim()).map(({ messageId }) => messageId)).toEqual(campaign.messageIds.slice(10));
+  });
+
   it('takes no block of a paused campaign, nor one that is not due', async () => {
     await setCampaign(`status = 'paused'`);
     expect(await claim()).toEqual([]);
