@@ -28,7 +28,7 @@ export interface CampaignBenchOptions {
 
 const COUNTING_SERVER = 'test/support/smtp/counting-server.ts';
 const SMTP_CONNECTIONS = 16;
-const POLL_MS = 10;
+const POLL_MS = 20;
 const LIMIT_MS = 30 * 60_000;
 const DOMAIN = 'news.bench.test';
 /** What the composed mail has beside the body: headers, both parts, longer links. */
@@ -137,15 +137,20 @@ function watchArrivals(server: Interactive) {
   };
 }
 
-async function untilCompleted(stage: Stage, id: number): Promise<Campaign> {
+/** Reads the row, because each look through the API counts the recipients of the blocks under way. */
+async function untilCompleted(stage: Stage, id: number): Promise<void> {
   const end = performance.now() + LIMIT_MS;
   for (;;) {
-    const campaign = await ask(stage, 'GET', `/campaigns/${id}`);
-    if (campaign.status === 'completed') return campaign;
-    if (campaign.status !== 'active' || performance.now() > end) {
-      throw new Error(`the campaign did not complete: ${JSON.stringify(campaign)}`);
+    const { rows } = await stage.database.pool.query<{ status: string }>(
+      'select status from campaigns where id = $1',
+      [id],
+    );
+    const status = rows[0]?.status;
+    if (status === 'completed') return;
+    if (status !== 'active' || performance.now() > end) {
+      throw new Error(`the campaign did not complete: ${status}`);
     }
-    await sleep(50);
+    await sleep(POLL_MS);
   }
 }
 
@@ -210,11 +215,14 @@ async function sendOne(stage: Stage, running: Running, listId: number, options: 
   const arrivals = watchArrivals(running.server);
   const startedAt = performance.now();
   await ask(stage, 'POST', `/campaigns/${id}/send`, {});
-  const campaign = await untilCompleted(stage, id);
+  await untilCompleted(stage, id);
   const completedAt = performance.now();
   const after = usagesOf(stage, running);
   const { firstAt, lastAt, count } = await arrivals.stop();
-  if (count !== recipients) throw new Error(`${count} of ${recipients} arrived: ${JSON.stringify(campaign)}`);
+  if (count !== recipients) {
+    const campaign = await ask(stage, 'GET', `/campaigns/${id}`);
+    throw new Error(`${count} of ${recipients} arrived: ${JSON.stringify(campaign)}`);
+  }
   return {
     first_to_last_per_second: rounded(recipients / ((lastAt - firstAt) / 1_000)),
     send_to_completed_per_second: rounded(recipients / ((completedAt - startedAt) / 1_000)),
