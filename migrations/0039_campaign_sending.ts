@@ -18,7 +18,7 @@ create function campaigns_to_send(ids bigint[])
 returns table (id bigint, name text, status text, phase text, version_ids bigint[]) language plpgsql rows 5 as $$
 begin
   perform pg_advisory_xact_lock_shared(1129468236, lock)
-  from (select distinct (u.id % 256)::int as lock from unnest(ids) as u (id) order by 1) locks;
+  from (select distinct (u.id % 2147483647)::int as lock from unnest(ids) as u (id) order by 1) locks;
   return query select c.id, c.name,
     -- Content that was changed waits for its approval.
     case when c.status = 'active' and c.approval_state = 'pending' then 'paused' else c.status end, c.phase, c.version_ids
@@ -28,7 +28,7 @@ comment on function campaigns_to_send is
   'the campaigns of messages that are about to be sent; until the transaction ends, no pause or cancellation of them is confirmed';
 
 create function stop_campaign_intents(campaign bigint) returns void language sql as $$
-  select pg_advisory_xact_lock(1129468236, (campaign % 256)::int)
+  select pg_advisory_xact_lock(1129468236, (campaign % 2147483647)::int)
 $$;
 comment on function stop_campaign_intents is
   'waits until no intent of the campaign is under way; until the transaction ends, no other begins';

@@ -15,7 +15,8 @@ export type SmsSenders = (brandId: number) => Promise<SmsSender | null>;
 const LEASE_MS = 1_000;
 const MAX_BRANDS = 10_000;
 
-async function findSender(db: Queryable, brandId: number): Promise<SmsSender | null> {
+/** Finds the sender of a brand as {@link SmsSenders} does, also in a transaction. */
+export async function findSmsSender(db: Queryable, brandId: number): Promise<SmsSender | null> {
   const { rows } = await db.query<SmsSender>({
     name: 'sms_sender_of_brand',
     text: `select s.sender as "from", s.provider_id as "providerId"
@@ -38,7 +39,7 @@ export function createSmsSenders(db: Queryable, now: () => number = () => perfor
   return (brandId) => {
     const lease = leases.get(brandId);
     if (lease && lease.until > now()) return lease.sender;
-    const sender = findSender(db, brandId);
+    const sender = findSmsSender(db, brandId);
     leases.set(brandId, { sender, until: now() + LEASE_MS });
     sender.catch(() => leases.delete(brandId));
     return sender;

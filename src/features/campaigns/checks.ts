@@ -13,6 +13,7 @@ import type { Brand } from '../brands/schema.ts';
 import { pinVersion, type Pinned, type TemplateDeps } from '../templates/service.ts';
 import { compileAudience, resolveAudience } from './audience.ts';
 import { addForeignTemplates, variantsOf, writeVariants } from './content.ts';
+import type { CompiledContents } from './compiled.ts';
 import type { CampaignRow } from './model.ts';
 import { pinSender, type PinnedSender, type SenderDeps } from './sender.ts';
 import type { Pins } from './transitions.ts';
@@ -35,11 +36,16 @@ type Trigger = Pick<CampaignRow, 'channel' | 'contact_list_id' | 'segment_id' | 
 /** What is read before the transaction, because it may take a while. */
 export interface Outside {
   brand: Brand;
+  /** Contents that the request has compiled, see `withCompiled`. */
+  compiled: CompiledContents;
   /** No contact is in the audience. */
   isEmpty: boolean;
   /** More contacts would be sent to than the sandbox has left this month. */
   isOverSandbox: boolean;
 }
+
+/** What does not change if the transaction runs again. */
+export type Prepared = Omit<Outside, 'compiled'>;
 
 /** Looks into the audience. One that cannot be read in time is taken to be large enough, and not too large. */
 async function lookAtAudience(
@@ -75,7 +81,7 @@ async function lookAtAudience(
 }
 
 /** Reads what a send needs beside its campaign. @param trigger the campaign's, as the request changes it */
-export async function readOutside(deps: CheckDeps, tenant: Tenant, trigger: Trigger): Promise<Outside> {
+export async function readOutside(deps: CheckDeps, tenant: Tenant, trigger: Trigger): Promise<Prepared> {
   const named = trigger.contact_list_id !== null || trigger.segment_id !== null;
   const [brand, audience] = await Promise.all([
     deps.templates.brandOf(tenant),
@@ -150,21 +156,31 @@ export interface PinnedContent {
   own: Pinned;
 }
 
-/** Compiles the content of a campaign and of its variants, and adds what is wrong with them to `problems`. */
+/**
+ * Pins the content of a campaign and of its variants, and adds what is wrong with them to `problems`.
+ * @throws NotCompiledError
+ */
 export async function pinContent(
-  trx: pg.PoolClient,
-  deps: CheckDeps,
+  trx: Queryable,
+  outside: Pick<Outside, 'brand' | 'compiled'>,
   tenant: Tenant,
   row: CampaignRow,
-  brand: Brand,
+  problems: Problems,
+): Promise<PinnedContent> {
+  const pinned = await pinTemplates(trx, outside, tenant, row, problems);
+  outside.compiled.requireAll();
+  return pinned;
+}
+
+async function pinTemplates(
+  trx: Queryable,
+  { brand, compiled }: Pick<Outside, 'brand' | 'compiled'>,
+  tenant: Tenant,
+  row: CampaignRow,
   problems: Problems,
 ): Promise<PinnedContent> {
   // The versions are written in the transaction, which sees the content that the request has just changed.
-  const templates = {
-    ...deps.templates,
-    pool: trx as unknown as pg.Pool,
-    brandOf: () => Promise.resolve(brand),
-  };
+  const templates = { pool: trx, contents: compiled, brandOf: () => Promise.resolve(brand) };
   const pin = (id: number) => pinVersion(templates, tenant, id, { footer: 'marketing' });
   const own = await pin(row.template_id ?? 0);
   addContentProblems(problems, own, (name) => `template_attributes.${name}`);
@@ -234,7 +250,7 @@ export async function makePins(
   if (row.channel === 'email' && !outside.brand.physical_address?.trim()) {
     problems.add({ 'brand.physical_address': ['is required to send campaigns; set it with PUT /brand'] });
   }
-  const content = await pinContent(trx, deps, tenant, row, outside.brand, problems);
+  const content = await pinContent(trx, outside, tenant, row, problems);
   const { rows } = await trx.query<OwnFields>(
     `select subject, from_name as "fromName", from_email as "fromEmail", reply_to as "replyTo"
      from templates where id = $1`,

@@ -4,7 +4,6 @@ import type { Config } from '../../config.ts';
 import { wakeCampaign } from '../../delivery/campaign-blocks.ts';
 import type { ContentEngine } from '../../delivery/contents/content.ts';
 import { limitSettings } from '../../delivery/limits/authority.ts';
-import { createSmsSenders } from '../../delivery/sms-senders.ts';
 import type { ErrorCode } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Database } from '../../platform/db/database.ts';
@@ -18,7 +17,8 @@ import { paginate } from '../../platform/http/pagination.ts';
 import { defineRoute, type RouteDefinition, type RouteInput } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { createBrandOf } from '../templates/service.ts';
-import type { CheckDeps, Outside } from './checks.ts';
+import type { CheckDeps, Prepared } from './checks.ts';
+import { type CompiledContents, withCompiled } from './compiled.ts';
 import type { CampaignRow } from './model.ts';
 import { presentCampaign } from './presenter.ts';
 import { createRecipientRoutes } from './recipients/routes.ts';
@@ -88,7 +88,6 @@ function sharedOf({ config, database, heavyReads, keyring, waker, contents }: Ca
     sender: {
       mailDomain: config.MAIL_DOMAIN,
       tracking: { publicUrl, keyId: keyring.subkey('tracking').id },
-      smsSenderOf: createSmsSenders(pool),
     },
     limits: limitSettings(config),
     approvalTiers: config.APPROVAL_TIERS,
@@ -122,27 +121,29 @@ type Input<Body> = RouteInput<unknown, unknown, Body, Tenant>;
  * Runs a POST in the transaction that keeps its idempotency key.
  * @param prepare reads what takes a while, before the transaction; a repeated request does not need it
  */
-async function once<Body, Prepared>(
+async function once<Body, Found>(
   { pool, waker, deps }: Shared,
   input: Input<Body>,
   endpoint: string,
   status: number,
-  prepare: () => Promise<Prepared>,
-  work: (trx: pg.PoolClient, prepared: Prepared) => Promise<CampaignRow>,
+  prepare: () => Promise<Found>,
+  work: (trx: pg.PoolClient, prepared: Found, compiled: CompiledContents) => Promise<CampaignRow>,
 ) {
   const request = idempotentRequest(input, `POST ${endpoint}`);
   const isRepeated = request !== null && (await isKeyTaken(pool, request));
   // A refusal is kept until the key is taken: another request with the same key may just have done the work.
   const prepared = isRepeated ? prepare : await settle(prepare);
-  return withIdempotency(
-    pool,
-    request,
-    async (trx) => {
-      const row = await work(trx, await prepared());
-      const body = await presentCampaign(trx, row, deps.limits);
-      return { status, body, resourceId: row.id, afterCommit: () => wake(waker, row) };
-    },
-    (id) => getCampaign(pool, deps, input.tenant, id),
+  return withCompiled(deps, (compiled) =>
+    withIdempotency(
+      pool,
+      request,
+      async (trx) => {
+        const row = await work(trx, await prepared(), compiled);
+        const body = await presentCampaign(trx, row, deps.limits);
+        return { status, body, resourceId: row.id, afterCommit: () => wake(waker, row) };
+      },
+      (id) => getCampaign(pool, deps, input.tenant, id),
+    ),
   );
 }
 
@@ -189,7 +190,8 @@ function createRoute(shared: Shared): RouteDefinition {
         PATH,
         201,
         () => prepareRequest(deps, input.tenant, null, input.body),
-        (trx, outside) => createCampaign(trx, deps, input.tenant, input.body, outside),
+        (trx, prepared, compiled) =>
+          createCampaign(trx, deps, input.tenant, input.body, prepared && { ...prepared, compiled }),
       ),
   });
 }
@@ -230,11 +232,14 @@ function changeRoute({ pool, waker, deps }: Shared): RouteDefinition {
     errors: [...sendErrors, 'conflict'],
     async handler({ tenant, params, body }) {
       const before = await requireCampaign(pool, tenant, params.id);
-      const outside = await prepareRequest(deps, tenant, before, body);
-      const { row, shown } = await inTransaction(pool, async (trx) => {
-        const changed = await changeCampaign(trx, deps, tenant, params.id, body, outside);
-        return { row: changed, shown: await presentCampaign(trx, changed, deps.limits) };
-      });
+      const prepared = await prepareRequest(deps, tenant, before, body);
+      const { row, shown } = await withCompiled(deps, (compiled) =>
+        inTransaction(pool, async (trx) => {
+          const outside = prepared && { ...prepared, compiled };
+          const changed = await changeCampaign(trx, deps, tenant, params.id, body, outside);
+          return { row: changed, shown: await presentCampaign(trx, changed, deps.limits) };
+        }),
+      );
       wake(waker, row);
       return { status: 200, body: shown };
     },
@@ -280,13 +285,13 @@ function sendRoute(shared: Shared): RouteDefinition {
     errors: [...sendErrors, 'conflict'],
     async handler(input) {
       const { tenant, params, body } = input;
-      const prepare = async (): Promise<{ before: CampaignRow; outside: Outside }> => {
+      const prepare = async (): Promise<{ before: CampaignRow; outside: Prepared }> => {
         const before = await requireCampaign(pool, tenant, params.id);
         const outside = await prepareRequest(deps, tenant, before, { ...body, status: 'active' });
-        return { before, outside: outside as Outside };
+        return { before, outside: outside as Prepared };
       };
-      return once(shared, input, path, 200, prepare, (trx, { before, outside }) =>
-        send(trx, deps, tenant, before, body, outside),
+      return once(shared, input, path, 200, prepare, (trx, { before, outside }, compiled) =>
+        send(trx, deps, tenant, before, body, { ...outside, compiled }),
       );
     },
   });

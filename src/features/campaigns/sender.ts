@@ -3,7 +3,7 @@ import type { VersionContent } from '../../delivery/contents/content.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { pinRoute } from '../../delivery/pinned-route.ts';
 import { type BrandSenders, readSenders } from '../../delivery/sender-identity.ts';
-import type { SmsSenders } from '../../delivery/sms-senders.ts';
+import { findSmsSender } from '../../delivery/sms-senders.ts';
 import type { TrackingDefaults } from '../../delivery/write-messages.ts';
 import type { Problems } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
@@ -13,7 +13,6 @@ import type { Pins } from './transitions.ts';
 export interface SenderDeps {
   mailDomain: string;
   tracking: TrackingDefaults;
-  smsSenderOf: SmsSenders;
 }
 
 /** What sends a campaign. */
@@ -63,7 +62,7 @@ export async function pinSender(
   const route = (domainId: number | null, providerId: number | null) =>
     pinRoute(db, { ...scope, channel, domainId, providerId }, deps.tracking);
   if (channel === 'sms') {
-    const sender = await deps.smsSenderOf(scope.brandId);
+    const sender = await findSmsSender(db, scope.brandId);
     const pinned = await route(null, sender?.providerId ?? null);
     return {
       ...{ fromAddress: sender?.from ?? null, replyTo: null, domainId: null, isSandbox: false },

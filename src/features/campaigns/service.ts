@@ -1,6 +1,5 @@
 import type pg from 'pg';
 import { requeueUnknown } from '../../delivery/campaign-blocks.ts';
-import { lockCampaignForChange } from '../../delivery/campaign-lock.ts';
 import { AppError, invalid, notFound, Problems } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
@@ -16,6 +15,7 @@ import {
   needsApproval,
   type Outside,
   pinContent,
+  type Prepared,
   readOutside,
   requireCampaigns,
   requireSender,
@@ -42,7 +42,7 @@ import type {
 } from './schema.ts';
 import {
   cancelCampaign,
-  lockCampaignRow,
+  lockCampaign,
   pauseCampaign,
   repinAll,
   repinContent,
@@ -60,11 +60,10 @@ export async function requireCampaign(db: Queryable, scope: BrandScope, id: numb
   return row;
 }
 
-/** Locks a campaign, so that no batch of it is intended until the transaction ends. @throws AppError not_found */
+/** Locks a campaign as {@link lockCampaign} does. @throws AppError not_found */
 async function lock(trx: Queryable, scope: BrandScope, id: number): Promise<CampaignRow> {
   await requireCampaign(trx, scope, id);
-  await lockCampaignForChange(trx, id);
-  const row = await lockCampaignRow(trx, id);
+  const row = await lockCampaign(trx, id);
   if (!row) throw notFound('campaign');
   return row;
 }
@@ -100,7 +99,7 @@ export async function prepareRequest(
   tenant: Tenant,
   row: CampaignRow | null,
   body: Pick<ChangeCampaignBody, 'channel' | 'status' | 'trigger_attributes'>,
-): Promise<Outside | null> {
+): Promise<Prepared | null> {
   const isFixed = row !== null && row.phase !== 'draft' && row.phase !== 'waiting';
   const pins = body.status === 'active' || row?.status === 'paused';
   if (!pins && row?.phase !== 'waiting') return null;
@@ -195,7 +194,7 @@ async function repin(
     );
   }
   const problems = new Problems();
-  const content = await pinContent(trx, deps, tenant, row, outside.brand, problems);
+  const content = await pinContent(trx, outside, tenant, row, problems);
   problems.throwIfAny();
   return repinContent(trx, row, content, { needsApproval: needsApproval(account, deps.approvalTiers) });
 }

@@ -77,13 +77,32 @@ export async function lockCampaignRow(trx: Queryable, id: number): Promise<Campa
   return rows[0] ?? null;
 }
 
+const hasRecipients = (phase: CampaignPhase) => phase !== 'draft' && phase !== 'waiting';
+
 /**
- * Locks a campaign, so that no batch of it is intended until the transaction ends.
- * @returns the row; null if the action is not allowed
+ * Locks a campaign, so that no batch of it is intended until the transaction ends. Without recipients there are no
+ * batches, and the lock of the row keeps the snapshot from beginning: nothing waits for intents then.
+ * @returns null if there is none
  */
-async function begin(trx: Queryable, id: number, action: CampaignAction): Promise<CampaignRow | null> {
+export async function lockCampaign(trx: Queryable, id: number): Promise<CampaignRow | null> {
+  const { rows } = await trx.query<Pick<CampaignRow, 'phase'>>('select phase from campaigns where id = $1', [
+    id,
+  ]);
+  if (!rows[0]) return null;
+  if (!hasRecipients(rows[0].phase)) {
+    await trx.query('savepoint campaign_row');
+    const row = await lockCampaignRow(trx, id);
+    if (!row || !hasRecipients(row.phase)) return row;
+    // The snapshot has begun meanwhile. The row must be locked after the intents, so its lock is given back.
+    await trx.query('rollback to savepoint campaign_row');
+  }
   await lockCampaignForChange(trx, id);
-  const row = await lockCampaignRow(trx, id);
+  return lockCampaignRow(trx, id);
+}
+
+/** Locks a campaign as {@link lockCampaign} does. @returns the row; null if the action is not allowed */
+async function begin(trx: Queryable, id: number, action: CampaignAction): Promise<CampaignRow | null> {
+  const row = await lockCampaign(trx, id);
   return row && isAllowed(action, row) ? row : null;
 }
 

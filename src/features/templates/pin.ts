@@ -8,6 +8,7 @@ import type {
 import { notFound } from '../../errors.ts';
 import { fingerprintOf } from '../../platform/db/idempotency.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Brand } from '../brands/schema.ts';
 import type { BrandOf } from './brand-parts.ts';
 import {
@@ -26,6 +27,13 @@ const COMPILER_VERSION = 1;
 export interface TemplateDeps {
   pool: pg.Pool;
   contents: ContentEngine;
+  brandOf: BrandOf;
+}
+
+/** What pinning needs. In a transaction, `compile` must not wait. */
+export interface PinDeps {
+  pool: Queryable;
+  contents: Pick<ContentEngine, 'compile'>;
   brandOf: BrandOf;
 }
 
@@ -97,11 +105,7 @@ function versionContent(row: VersionRow): VersionContent {
 }
 
 /** Compiles a template that was read, unless this content has a version already. */
-async function pinRow(
-  { pool, contents }: TemplateDeps,
-  row: TemplateRow,
-  source: ContentSource,
-): Promise<Pinned> {
+async function pinRow({ pool, contents }: PinDeps, row: TemplateRow, source: ContentSource): Promise<Pinned> {
   const { from_name, from_email, reply_to } = row;
   const hash = fingerprintOf({ compiler: COMPILER_VERSION, source, from_name, from_email, reply_to });
   const known = await findVersionOf(pool, row.id, hash);
@@ -140,7 +144,7 @@ async function pinRow(
  * @throws AppError not_found if the brand has no such template; ContentEngineUnavailableError
  */
 export async function pinVersion(
-  deps: TemplateDeps,
+  deps: PinDeps,
   scope: BrandScope,
   templateId: number,
   { footer }: { footer?: ContentSource['footer'] } = {},

@@ -32,6 +32,7 @@ import type {
 import { applyContent, changesContent, copyTemplate, NO_OWNER } from './write.ts';
 
 export { brandValues, createBrandOf } from './brand-parts.ts';
+export { fromEngine } from './compile.ts';
 export { type Pinned, pinVersion, type TemplateDeps } from './pin.ts';
 export { createMessageContents, type RenderForMessage, type TemplateMessage } from './message-content.ts';
 export { presentTemplate } from './presenter.ts';

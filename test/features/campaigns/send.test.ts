@@ -1,4 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import type { ContentSource } from '../../../src/delivery/contents/content.ts';
+import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
+import { withCompiled } from '../../../src/features/campaigns/compiled.ts';
 import { approveCampaign, rejectCampaign } from '../../../src/features/campaigns/transitions.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
@@ -15,6 +19,7 @@ import {
   warmUp,
   writeRecipients,
 } from '../../support/campaign-requests.ts';
+import { withBody } from '../../delivery/contents/sources.ts';
 
 let api: TestApi;
 let listId: number;
@@ -250,6 +255,47 @@ describe('a send', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect((await show(api, id)).body.trigger?.triggered_count).toBe(1);
   });
+});
+
+describe('a send beside others', () => {
+  it('does not wait for intents while the campaign has no recipients', async () => {
+    const id = await readyCampaign(api, listId);
+    await inTransaction(pool(), async (trx) => {
+      // What an intent of this campaign would lock.
+      await trx.query('select campaigns_to_send(array[$1::bigint])', [id]);
+      const { status } = await change(api, id, { template_attributes: { subject: 'Other' } });
+      expect([status, (await act(api, id, 'send')).status]).toEqual([200, 200]);
+    });
+  }, 30_000);
+
+  it('compiles contents while no transaction is open', async () => {
+    const engine = createContentEngine({ threads: 1, compileMs: 60_000 });
+    const busy: number[] = [];
+    const contents = {
+      ...engine,
+      compile(source: ContentSource) {
+        busy.push(own.totalCount - own.idleCount);
+        return engine.compile(source);
+      },
+    };
+    const own = new pg.Pool({ connectionString: api.config.DATABASE_URL });
+    const source = withBody('<p>Hi</p>');
+    try {
+      const { content } = await withCompiled(
+        { templates: { pool: own, contents, brandOf: () => Promise.reject(new Error('not asked for')) } },
+        (compiled) =>
+          inTransaction(own, async () => {
+            const found = await compiled.compile(source);
+            compiled.requireAll();
+            return found;
+          }),
+      );
+      expect([content?.html?.includes('Hi'), busy]).toEqual([true, [0]]);
+    } finally {
+      await own.end();
+      await engine.close();
+    }
+  }, 90_000);
 });
 
 describe('a schedule', () => {
