@@ -292,17 +292,32 @@ export async function keepVersion(
   return rows[0] ?? ((await findVersionOf(db, version.template_id, contentHash)) as VersionRow);
 }
 
-/** Newest first. */
+const LISTED_COLUMNS = [
+  'id',
+  'template_id',
+  'channel',
+  'subject',
+  'preheader',
+  'segments',
+  'from_name',
+  'from_email',
+  'reply_to',
+  'created_at',
+] as const;
+/** A version in a list. */
+export type ListedVersion = Pick<VersionRow, (typeof LISTED_COLUMNS)[number]>;
+
+/** Newest first, without HTML and text: 200 of them may have hundreds of megabytes. */
 export async function findVersions(
   db: Queryable,
   templateId: number,
   page: Page,
-): Promise<{ rows: VersionRow[]; count: RowCount }> {
+): Promise<{ rows: ListedVersion[]; count: RowCount }> {
   const below = page.after === null ? '' : `and v.id < ${page.after}`;
   const source = 'template_versions v where v.template_id = $1';
   const [{ rows }, count] = await Promise.all([
-    db.query<VersionRow>(
-      `select ${VERSION_COLUMNS} from ${source} ${below}
+    db.query<ListedVersion>(
+      `select ${LISTED_COLUMNS.join(', ')} from ${source} ${below}
        order by v.id desc limit ${page.limit} offset ${page.offset}`,
       [templateId],
     ),

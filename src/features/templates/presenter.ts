@@ -1,4 +1,4 @@
-import type { TemplateRow, VersionRow } from './model.ts';
+import type { ListedVersion, TemplateRow } from './model.ts';
 import type { Template, TemplateSummary, TemplateVersion } from './schema.ts';
 
 /** Presents a template in a list. */
@@ -28,7 +28,7 @@ export function presentTemplate(row: TemplateRow): Template {
   return { ...presentSummary(row), design: row.design };
 }
 
-export function presentVersion(row: VersionRow): TemplateVersion {
+export function presentVersion(row: ListedVersion): TemplateVersion {
   return {
     id: row.id,
     template_id: row.template_id,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { intendBatch } from '../../../src/delivery/send/batch.ts';
+import { findVersions } from '../../../src/features/templates/model.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { eventually } from '../../support/eventually.ts';
 import { insertSender } from '../../support/queued.ts';
@@ -61,6 +62,8 @@ describe('POST /messages with a template', () => {
     expect(rows).toEqual([{ template_id: templateId }]);
     const { list } = await api.request('GET', `/v1/my/templates/${templateId}/versions`);
     expect(list).toMatchObject([{ template_id: templateId, channel: 'email' }]);
+    const listed = await findVersions(pool(), templateId, { number: 1, limit: 1, offset: 0, after: null });
+    expect(listed.rows[0]).not.toHaveProperty('html');
   });
 
   it('uses one version until the template or the brand changes', async () => {
