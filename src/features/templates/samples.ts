@@ -1,15 +1,30 @@
+import { MAX_VALUE_NAME, MAX_VALUES, MAX_VALUES_BYTES } from './schema.ts';
+
 /** Names of a template's variables, with sample values. */
 export type Samples = Record<string, unknown>;
 
 /** Names that the service always gives a value. They need no sample. */
 const GIVEN = /^(brand\.|campaign\.|brand$|campaign$|unsubscribe_url$|preferences_url$)/;
 const MAX_NAME_PARTS = 10;
-const MAX_NAMES = 200;
+/** Bytes of `,null` and of the quotation marks and the colon of a name, as JSON. */
+const BYTES_PER_NAME = 8;
 
-/** The names found in a content with the samples that the client has given. A sample of another name is kept. */
+/**
+ * The names found in a content with the samples that the client has given. A sample of another name is kept. Names that
+ * a request with all the others could not have are left out, so that a client can send a template back.
+ */
 export function withSamples(found: readonly string[], given: Samples): Samples {
-  const names = found.filter((name) => !GIVEN.test(name)).slice(0, MAX_NAMES);
-  return { ...Object.fromEntries(names.map((name) => [name, null])), ...given };
+  let count = Object.keys(given).length;
+  let bytes = Buffer.byteLength(JSON.stringify(given));
+  const added: Samples = {};
+  for (const name of found) {
+    if (GIVEN.test(name) || Object.hasOwn(given, name) || name.length > MAX_VALUE_NAME) continue;
+    bytes += Buffer.byteLength(JSON.stringify(name)) + BYTES_PER_NAME;
+    if (bytes > MAX_VALUES_BYTES || count >= MAX_VALUES) break;
+    count += 1;
+    added[name] = null;
+  }
+  return { ...added, ...given };
 }
 
 /** The names that have a sample, by their first parts. */

@@ -9,8 +9,10 @@ import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
 const MAX_NAME = 255;
 const MAX_SUBJECT = 998;
 const MAX_BODY_BYTES = 512 * 1024;
-const MAX_SAMPLES = 200;
-const MAX_VALUES_BYTES = 64 * 1024;
+/** Names of a template's variables, and of the values of a request. */
+export const MAX_VALUES = 200;
+export const MAX_VALUE_NAME = 200;
+export const MAX_VALUES_BYTES = 64 * 1024;
 /** A test goes to the account's test recipients and its users. */
 const MAX_TEST_RECIPIENTS = 20;
 
@@ -28,8 +30,8 @@ const email = z
 
 /** Values of variables by name. */
 export const templateValues = z
-  .record(z.string().max(200), z.unknown())
-  .refine((value) => Object.keys(value).length <= MAX_SAMPLES, `must have at most ${MAX_SAMPLES} names`)
+  .record(z.string().max(MAX_VALUE_NAME), z.unknown())
+  .refine((value) => Object.keys(value).length <= MAX_VALUES, `must have at most ${MAX_VALUES} names`)
   .refine(
     (value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_VALUES_BYTES,
     `must have at most ${MAX_VALUES_BYTES / 1024} KB`,

@@ -302,6 +302,17 @@ describe('PATCH /templates/{id}', () => {
     expect(body).toEqual({ ...made, name: 'Renamed', updated_at: body.updated_at });
   });
 
+  it('takes a template back as it was received, however many variables it has', async () => {
+    const names = Array.from({ length: 300 }, (_, n) => `v${n}`);
+    const samples = Object.fromEntries(names.slice(0, 150).map((name) => [`${name}x`, 'sample']));
+    const long = 'n'.repeat(250);
+    const body = [long, ...names].map((name) => `{{ ${name} }}`).join(' ');
+    const created = await create({ subject: 'Hi', body, variables: samples });
+    expect(Object.keys(created.body.variables as object)).toHaveLength(200);
+    const { status, body: after } = await patch(created.body.id, created.body);
+    expect([status, after.variables]).toEqual([200, created.body.variables]);
+  });
+
   it('sends the one of body and design that was given last', async () => {
     const { body: made } = await create(content);
     const from = async (body: unknown) => (await patch(made.id, body)).body.content_from;
