@@ -4,7 +4,7 @@ import type { ContentEngine } from '../../delivery/contents/content.ts';
 import { createSenderIdentities } from '../../delivery/sender-identity.ts';
 import { createSmsSenders } from '../../delivery/sms-senders.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { withIdempotency } from '../../platform/db/idempotency.ts';
+import { isKeyTaken, withIdempotency } from '../../platform/db/idempotency.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
@@ -102,16 +102,20 @@ function createRoute(parts: Parts): RouteDefinition {
     responses: { 201: { description: 'The template.', schema: templateResource } },
     async handler(input) {
       const { tenant, body } = input;
-      const prepared = await prepareTemplate(parts, tenant, body);
+      const request = idempotentRequest(input, `POST ${PATH}`);
+      const prepare = () => prepareTemplate(parts, tenant, body);
+      const isRepeated = request !== null && (await isKeyTaken(pool, request));
+      const prepared = isRepeated ? null : await prepare();
       const {
         status,
         body: template,
         replayed,
       } = await withIdempotency(
         pool,
-        idempotentRequest(input, `POST ${PATH}`),
+        request,
         async (trx) => {
-          const created = await createTemplate(trx, tenant, prepared);
+          // Null only if the key has expired just now.
+          const created = await createTemplate(trx, tenant, prepared ?? (await prepare()));
           return { status: 201, body: created, resourceId: created.id };
         },
         (id) => getTemplate(pool, tenant, id),
