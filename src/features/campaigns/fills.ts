@@ -96,32 +96,48 @@ async function takeFill(trx: Queryable): Promise<FillRow | null> {
   return rows[0] ?? null;
 }
 
+async function addPage(trx: Queryable, fill: FillRow): Promise<void> {
+  const page = { after: fill.cursor, upTo: fill.up_to, blocks: BLOCKS_AT_ONCE };
+  const found = await scanRecipients<{ contact_id: number | null }>(
+    trx,
+    'm.contact_id',
+    fill.campaign_id,
+    fill.filters,
+    page,
+  );
+  const contacts = [...new Set(found.rows.flatMap((row) => row.contact_id ?? []))];
+  const added = await addToLists(trx, contacts, [fill.list_id]);
+  await trx.query(
+    `update campaign_list_fills set cursor = greatest(cursor, coalesce($2::bigint, cursor)), looked_at = looked_at + $3,
+       added = added + $4, served_at = clock_timestamp(), finished_at = case when $2::bigint is null then now() end
+     where id = $1`,
+    [fill.id, found.scannedTo, found.lookedAt, added.length],
+  );
+}
+
 /**
- * Adds the next page of contacts to a list. Several processes may do so at once: each takes another list.
+ * Adds the next page of contacts to a list. Several processes may do so at once: each takes another list. A fill that
+ * fails is tried again after all others.
  * @returns whether there may be more
  */
-export function fillLists(pool: pg.Pool): Promise<boolean> {
-  return inTransaction(pool, async (trx) => {
-    const fill = await takeFill(trx);
-    if (!fill) return false;
-    const page = { after: fill.cursor, upTo: fill.up_to, blocks: BLOCKS_AT_ONCE };
-    const found = await scanRecipients<{ contact_id: number | null }>(
-      trx,
-      'm.contact_id',
-      fill.campaign_id,
-      fill.filters,
-      page,
-    );
-    const contacts = [...new Set(found.rows.flatMap((row) => row.contact_id ?? []))];
-    const added = await addToLists(trx, contacts, [fill.list_id]);
-    await trx.query(
-      `update campaign_list_fills set cursor = greatest(cursor, coalesce($2::bigint, cursor)), looked_at = looked_at + $3,
-         added = added + $4, served_at = clock_timestamp(), finished_at = case when $2::bigint is null then now() end
-       where id = $1`,
-      [fill.id, found.scannedTo, found.lookedAt, added.length],
-    );
-    return true;
-  });
+export async function fillLists(pool: pg.Pool): Promise<boolean> {
+  let takenId = null as number | null;
+  try {
+    return await inTransaction(pool, async (trx) => {
+      const fill = await takeFill(trx);
+      if (!fill) return false;
+      takenId = fill.id;
+      await addPage(trx, fill);
+      return true;
+    });
+  } catch (error) {
+    if (takenId !== null) {
+      await pool.query('update campaign_list_fills set served_at = clock_timestamp() where id = $1', [
+        takenId,
+      ]);
+    }
+    throw error;
+  }
 }
 
 const PAUSE_MS = 1_000;

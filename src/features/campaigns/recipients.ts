@@ -231,18 +231,24 @@ export async function scanRecipients<Row extends object>(
   const conditions = conditionsOf(filters, values);
   const range = `select first_id, last_id, size from campaign_blocks
     where campaign_id = $1 and last_id > $2 and first_id <= $3 order by first_id limit ${blocks}`;
-  const { rows: looked } = await db.query<{ to: number | null; size: number }>(
-    `select max(last_id) as to, coalesce(sum(size), 0)::bigint as size from (${range}) b`,
-    [campaignId, after, upTo],
-  );
-  const { to = null, size = 0 } = looked[0] ?? {};
-  if (to === null) return { rows: [], lookedAt: 0, scannedTo: null };
+  const { rows: looked } = await db.query<{ first_id: number; last_id: number; size: number }>(range, [
+    campaignId,
+    after,
+    upTo,
+  ]);
+  const scannedTo = looked.at(-1)?.last_id ?? null;
+  if (scannedTo === null) return { rows: [], lookedAt: 0, scannedTo };
+  const [firsts, lasts] = [looked.map((block) => block.first_id), looked.map((block) => block.last_id)];
+  // Messages of others may lie between blocks, and all older messages before the first one.
   const { rows } = await db.query<Row>(
-    `select ${columns} from messages m
-     where m.campaign_id = $1 and m.id > $2 and m.id <= least($3::bigint, $${values.length + 1}::bigint)${conditions} order by m.id`,
-    [...values, to],
+    `with blocks as materialized (
+       select * from unnest($${values.length + 1}::bigint[], $${values.length + 2}::bigint[]) as b (first_id, last_id)
+     )
+     select ${columns} from messages m join blocks b on m.id between b.first_id and b.last_id
+     where m.campaign_id = $1 and m.id > $2 and m.id <= $3${conditions} order by m.id`,
+    [...values, firsts, lasts],
   );
-  return { rows, lookedAt: size, scannedTo: to };
+  return { rows, lookedAt: looked.reduce((sum, { size }) => sum + size, 0), scannedTo };
 }
 
 /** The recipients as a CSV file, in pieces, oldest first. */

@@ -31,7 +31,6 @@ import {
   createCampaignBody,
   duplicateCampaignBody,
   listCampaignsQuery,
-  resentSchema,
   sendCampaignBody,
 } from './schema.ts';
 import {
@@ -44,7 +43,6 @@ import {
   listCampaigns,
   prepareRequest,
   requireCampaign,
-  resendUnknown,
   send,
 } from './service.ts';
 
@@ -341,33 +339,10 @@ function duplicateRoute(shared: Shared): RouteDefinition {
   });
 }
 
-function resendRoute({ pool, waker }: Shared): RouteDefinition {
-  return defineRoute({
-    method: 'POST',
-    path: `${PATH}/:id/resend_unknown`,
-    operationId: 'resendUnknownRecipients',
-    tag,
-    summary: 'Send again to recipients whose message may be lost',
-    description:
-      'Recipients are `unknown` if a process died while it handed over their messages. Some of them may get the message ' +
-      'twice. The campaign stays completed, without another event. Repeating the request queues nobody twice.',
-    auth: 'brand',
-    // Recipients that are queued already are not queued again.
-    idempotency: 'none',
-    params: campaignParams,
-    responses: { 200: { description: 'How many are sent to again.', schema: resentSchema } },
-    errors: ['forbidden', 'invalid_transition'],
-    async handler({ tenant, params }) {
-      const { row, requeued } = await inTransaction(pool, (trx) => resendUnknown(trx, tenant, params.id));
-      wake(waker, row);
-      return { status: 200, body: { requeued_count: requeued } };
-    },
-  });
-}
-
 /** `/v1/my/campaigns`, what is done to a campaign, its recipients and its report. */
 export function createCampaignRoutes(given: CampaignRouteDeps): RouteDefinition[] {
   const shared = sharedOf(given);
+  const { pool, waker } = shared;
   return [
     listRoute(shared),
     createRoute(shared),
@@ -377,7 +352,6 @@ export function createCampaignRoutes(given: CampaignRouteDeps): RouteDefinition[
     sendRoute(shared),
     cancelRoute(shared),
     duplicateRoute(shared),
-    resendRoute(shared),
-    ...createRecipientRoutes({ pool: shared.pool, heavyReads: given.heavyReads }),
+    ...createRecipientRoutes({ pool, heavyReads: given.heavyReads, wake: (row) => wake(waker, row) }),
   ];
 }

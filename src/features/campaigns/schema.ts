@@ -260,10 +260,7 @@ export type RecipientState = (typeof recipientStates)[number];
 
 const failureCode = z.string().regex(/^[a-z_]{1,40}$/);
 
-const yesOrNo = z
-  .enum(['true', 'false'])
-  .transform((text) => text === 'true')
-  .meta({ type: 'boolean' });
+const yesOrNo = z.enum(['true', 'false']).transform((text) => text === 'true');
 
 const recipientFilters = {
   state: z.enum(recipientStates).optional().meta({ description: 'As the counts of `data.progress` count.' }),

@@ -47,6 +47,8 @@ export interface RouteResponse {
   /** Null if there is no body, or if `contentType` is not JSON. */
   schema: z.ZodType | null;
   contentType?: string;
+  /** Another type that the body may have. */
+  otherContentType?: string;
   headers?: Record<string, ResponseHeader>;
 }
 

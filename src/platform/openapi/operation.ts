@@ -92,10 +92,15 @@ function successOf(route: RouteDefinition, response: RouteResponse, components: 
   const name = `${capitalized(route.operationId)}Answer`;
   const schema = response.schema && components.describe(response.schema, 'output', name);
   const mediaType = response.contentType ?? (schema ? 'application/json' : null);
+  const { otherContentType: other } = response;
+  const content = {
+    ...(mediaType === null ? {} : { [mediaType]: schema ? { schema } : {} }),
+    ...(other === undefined ? {} : { [other]: {} }),
+  };
   return {
     description: response.description,
     headers: successHeaders(route, response, components),
-    ...(mediaType === null ? {} : { content: { [mediaType]: schema ? { schema } : {} } }),
+    ...(Object.keys(content).length === 0 ? {} : { content }),
   };
 }
 

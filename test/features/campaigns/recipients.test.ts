@@ -208,6 +208,20 @@ describe('POST /campaigns/{id}/recipients/to_list', () => {
     await Promise.all([fill(), fill(), fill()]);
     expect(await membersOf(body.list_id)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
+
+  it('goes on with other lists while one fails', async () => {
+    const [failing, good] = [await toList({ name: 'Failing' }), await toList({ name: 'Good' })];
+    await pool().query(
+      `create function refuse() returns trigger language plpgsql as $$ begin
+         if new.list_id = ${Number(failing.body.list_id)} then raise 'refused'; end if; return new; end $$;
+       create trigger refuse before insert on list_members for each row execute function refuse()`,
+    );
+    for (let tries = 0; tries < 4; tries += 1) await fillLists(pool()).catch(() => undefined);
+    await pool().query('drop function refuse cascade');
+    expect(await membersOf(good.body.list_id)).toHaveLength(10);
+    await fill();
+    expect(await membersOf(failing.body.list_id)).toHaveLength(10);
+  });
 });
 
 describe('a copy for those who have not opened', () => {
@@ -286,6 +300,24 @@ describe('GET /campaigns/{id}/report', () => {
 });
 
 describe('POST /campaigns/{id}/resend_unknown', () => {
+  it('returns the first count again for the same Idempotency-Key, and queues nobody', async () => {
+    const done = await readyCampaign(api, listId);
+    await act(api, done, 'send');
+    const [first] = await writeRecipients(api, done, [{ status: 'unknown' }, { status: 'sent', sent: true }]);
+    await pool().query(
+      `update campaigns set status = 'completed', phase = 'done', outcome = 'completed' where id = $1`,
+      [done],
+    );
+    const headers = { 'Idempotency-Key': 'again' };
+    const resend = () => api.request('POST', `${CAMPAIGNS}/${done}/resend_unknown`, { headers });
+    expect((await resend()).body).toEqual({ requeued_count: 1 });
+    const repeated = await resend();
+    expect(repeated.headers.get('Idempotent-Replayed')).toBe('true');
+    expect([repeated.status, repeated.body]).toEqual([200, { requeued_count: 1 }]);
+    const { rows } = await pool().query('select 1 from send_queue where message_id = $1', [first]);
+    expect(rows).toHaveLength(1);
+  });
+
   it('queues those who are unknown, once, and leaves the campaign completed', async () => {
     const done = await readyCampaign(api, listId);
     await act(api, done, 'send');

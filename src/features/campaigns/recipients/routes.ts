@@ -2,12 +2,15 @@ import { Readable } from 'node:stream';
 import type pg from 'pg';
 import { z } from 'zod';
 import type { HeavyReads } from '../../../platform/db/heavy-reads.ts';
+import { withIdempotency } from '../../../platform/db/idempotency.ts';
 import { pageOf } from '../../../platform/db/paging.ts';
+import { idempotentRequest } from '../../../platform/http/middlewares/idempotency.ts';
 import { paginate } from '../../../platform/http/pagination.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../../platform/http/route.ts';
 import { createList, lockLists } from '../../lists/service.ts';
 import { invalid, Problems } from '../../../errors.ts';
 import { findFill, listFills, startFill } from '../fills.ts';
+import type { CampaignRow } from '../model.ts';
 import { listRecipients, recipientsCsv } from '../recipients.ts';
 import { reportCampaign, reportSchema } from '../report.ts';
 import {
@@ -16,14 +19,17 @@ import {
   listFillsQuery,
   listRecipientsQuery,
   recipientSchema,
+  resentSchema,
   type ToListBody,
   toListBody,
 } from '../schema.ts';
-import { requireCampaign } from '../service.ts';
+import { requireCampaign, resendUnknown } from '../service.ts';
 
 export interface RecipientRouteDeps {
   pool: pg.Pool;
   heavyReads: HeavyReads;
+  /** Wakes what acts on a campaign that was changed. */
+  wake: (row: CampaignRow) => void;
 }
 
 const PATH = '/v1/my/campaigns/:id';
@@ -44,7 +50,13 @@ function recipientsRoute(pool: pg.Pool): RouteDefinition {
     params: campaignParams,
     query: listRecipientsQuery,
     paginated: true,
-    responses: { 200: { description: 'A page of recipients.', schema: z.array(recipientSchema) } },
+    responses: {
+      200: {
+        description: 'A page of recipients; as CSV all of them.',
+        schema: z.array(recipientSchema),
+        otherContentType: 'text/csv',
+      },
+    },
     async handler(input) {
       const { page: _page, limit: _limit, after: _after, format, ...filters } = input.query;
       const row = await requireCampaign(pool, input.tenant, input.params.id);
@@ -148,8 +160,45 @@ function reportRoute({ pool, heavyReads }: RecipientRouteDeps): RouteDefinition 
   });
 }
 
-/** Recipients of a campaign, lists of them, and its report. */
+function resendRoute({ pool, wake }: RecipientRouteDeps): RouteDefinition {
+  const path = `${PATH}/resend_unknown`;
+  return defineRoute({
+    method: 'POST',
+    path,
+    operationId: 'resendUnknownRecipients',
+    tag,
+    summary: 'Send again to recipients whose message may be lost',
+    description:
+      'Recipients are `unknown` if a process died while it handed over their messages. Some of them may get the message ' +
+      'twice. The campaign stays completed, without another event. One request queues at most ' +
+      '20,000 of them; the next one continues. No recipient is queued twice.',
+    auth: 'brand',
+    idempotency: 'own',
+    params: campaignParams,
+    responses: { 200: { description: 'How many are sent to again.', schema: resentSchema } },
+    errors: ['forbidden', 'invalid_transition'],
+    handler(input) {
+      const { tenant, params } = input;
+      const present = (count: number) => ({ requeued_count: count });
+      return withIdempotency(
+        pool,
+        idempotentRequest(input, `POST ${path}`),
+        async (trx) => {
+          const { row, requeued } = await resendUnknown(trx, tenant, params.id);
+          // The request creates nothing: its key keeps the count, which a replay returns.
+          return {
+            ...{ status: 200, body: present(requeued), resourceId: requeued },
+            afterCommit: () => wake(row),
+          };
+        },
+        (count) => Promise.resolve(present(count)),
+      );
+    },
+  });
+}
+
+/** Recipients of a campaign, lists of them, its report, and sending to some again. */
 export function createRecipientRoutes(deps: RecipientRouteDeps): RouteDefinition[] {
   const { pool } = deps;
-  return [recipientsRoute(pool), toListRoute(pool), fillsRoute(pool), reportRoute(deps)];
+  return [recipientsRoute(pool), toListRoute(pool), fillsRoute(pool), reportRoute(deps), resendRoute(deps)];
 }
