@@ -18,6 +18,7 @@ LABEL = r"[^\s/:@\u0000-\u001f\u007f-\u009f\ufeff]+"
 DOMAIN = re.compile(rf"{LABEL}\.{LABEL}")
 WITH_OFFSET = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T.*")
 WEB_URL = re.compile(r"https?:.*", re.S | re.I)
+ZONE = re.compile(r".{0,100}", re.S)
 LINK = re.compile(r"(https?|mailto|tel):.*", re.S | re.I)
 
 existing = json.loads(os.environ["CARILLON_EXISTING"])
@@ -31,18 +32,24 @@ def swap(body, name, form, value):
         body[name] = value
 
 
+def is_id(value):
+    return isinstance(value, (int, float)) and value is not True and 0 < value < 10**15 and value == int(value)
+
+
+CONTENT = {"email": ("subject", "html"), "sms": ("body",)}
+
+
 def message(body):
     for name in ("from", "from_email"):
         swap(body, name, HAS_AT, existing["sender"])
     for name in ("to", "reply_to"):
         swap(body, name, HAS_AT, "Ada <ada@example.com>")
     swap(body, "to", E164, "+14155550123")
-    # There are no templates yet, so every id is refused. The content is given in the request instead.
-    template = body.get("template_id")
-    if isinstance(template, (int, float)) and template is not True and template > 0 and body.get("channel") == "email":
+    # Few ids are those of templates with content for the channel. The content is given in the request instead.
+    if is_id(body.get("template_id")) and body.get("channel") in CONTENT:
         for name in ("template_id", "variables"):
             body.pop(name, None)
-        for name in ("subject", "html"):
+        for name in CONTENT[body["channel"]]:
             if isinstance(body.get(name, ""), str):
                 body[name] = "Hello"
 
@@ -56,10 +63,17 @@ def account(body):
 def brand(body):
     swap(body, "logo", SIGNED_ID, existing["image"])
     swap(body, "logo", WEB_URL, "https://example.com/logo.png")
+    swap(body, "timezone", ZONE, "Europe/Berlin")
     links = body.get("links")
     for link in links if isinstance(links, list) else []:
         if isinstance(link, dict):
             swap(link, "url", LINK, "https://example.com/")
+
+
+def render(body):
+    # Few ids are those of contacts of the brand.
+    if is_id(body.get("contact_id")):
+        body.pop("contact_id")
 
 
 def webhook(body):
@@ -87,6 +101,7 @@ changes = {
     "POST /v1/my/domains": domain,
     "POST /v1/my/suppressions": suppression,
     "POST /v1/my/messages": message,
+    "POST /v1/my/templates/{id}/render": render,
     "PATCH /v1/my/account": account,
     "PUT /v1/my/brand": brand,
     "POST /v1/my/webhooks": webhook,
