@@ -4,6 +4,29 @@ export const name = '0011_message_ranges';
 /** Ids of one range. A partition of `message_contents` covers one range, the others cover eight. */
 const RANGE_IDS = 4_294_967_296;
 
+/** SQL: the function `hold_messages`. @param holdable over the message `m`: its status shows that it is held */
+export const holdMessagesSql = (holdable: string) => `
+create or replace function hold_messages(holds jsonb) returns setof bigint language plpgsql strict rows 50 as $$
+declare
+  ids bigint[] := array(select key::bigint from jsonb_object_keys(holds) as k (key));
+  first bigint := (select min(id) from unnest(ids) as i (id));
+  last bigint := (select max(id) from unnest(ids) as i (id));
+begin
+  return query
+  with lockable as (
+    select m.id from messages m where m.id = any(ids) and m.id between first and last
+    order by m.id for no key update skip locked
+  ), marked as (
+    update messages m set status = 'held', updated_at = now(), hold = holds -> m.id::text -> 'hold'
+    where m.id = any(array(select id from lockable)) and m.id between first and last
+      and ${holdable}
+  )
+  select id from lockable;
+end $$;`;
+
+/** SQL over the message `m`: it may be handed over. */
+export const OPEN = `m.status in ('queued', 'held', 'unknown')`;
+
 export const up = `
 create table message_ranges (
   n bigint primary key,
@@ -56,23 +79,7 @@ comment on table message_events is
 
 -- A statement opens every partition of each table that it updates. Most claims hold no message, so the update of
 -- messages is a function, which a claim calls only if it does.
-create function hold_messages(holds jsonb) returns setof bigint language plpgsql strict rows 50 as $$
-declare
-  ids bigint[] := array(select key::bigint from jsonb_object_keys(holds) as k (key));
-  first bigint := (select min(id) from unnest(ids) as i (id));
-  last bigint := (select max(id) from unnest(ids) as i (id));
-begin
-  return query
-  with lockable as (
-    select m.id from messages m where m.id = any(ids) and m.id between first and last
-    order by m.id for no key update skip locked
-  ), marked as (
-    update messages m set status = 'held', updated_at = now(), hold = holds -> m.id::text -> 'hold'
-    where m.id = any(array(select id from lockable)) and m.id between first and last
-      and m.status in ('queued', 'held', 'unknown')
-  )
-  select id from lockable;
-end $$;
+${holdMessagesSql(OPEN)}
 comment on function hold_messages is
   'holds the messages with these ids, except those that another transaction is changing; returns the ids it could lock';
 `;

@@ -1,3 +1,5 @@
+import { holdMessagesSql, OPEN } from './0011_message_ranges.ts';
+
 /** Intents over blocks of campaigns, retries of campaigns in the queue, and the lock by which a pause waits for intents. */
 export const name = '0039_campaign_sending';
 
@@ -33,6 +35,9 @@ $$;
 comment on function stop_campaign_intents is
   'waits until no intent of the campaign is under way; until the transaction ends, no other begins';
 
+-- A recipient of a campaign whose outcome is unknown stays so while another attempt waits.
+${holdMessagesSql(`${OPEN} and (m.status <> 'unknown' or m.class <> 2)`)}
+
 -- Volatile: each call sees what is committed, not only what its statement saw when it began.
 create function is_subscribed(contact bigint, of_channel text) returns boolean language plpgsql as $$
 begin
@@ -43,6 +48,7 @@ end $$;
 `;
 
 export const down = `
+${holdMessagesSql(OPEN)}
 drop function is_subscribed, stop_campaign_intents, campaigns_to_send;
 drop index campaigns_sending;
 drop index send_queue_campaign;

@@ -87,19 +87,25 @@ const CANCELED = `jsonb_build_object('code', 'canceled', 'message', 'the campaig
 /** SQL: whether an intent covers the message `m`. */
 export const isIntendedSql = `exists (select 1 from handovers h where m.id = any(h.message_ids))`;
 
+/** SQL: an attempt at the message `m` has no outcome that is known: it may have been sent, whatever waits for another. */
+export const isUncertainSql = `exists (
+      select 1 from message_events e where e.message_id = m.id and e.type = 'unknown')`;
+
 const cancelRetriesSql = `
   with page as materialized (
     select q.message_id from send_queue q where q.campaign_id = $1 order by q.message_id limit $2
   ), locked as materialized (
-    select m.id, m.status from messages m where m.id = any(array(select message_id from page)) and not ${isIntendedSql}
+    select m.id, m.status, m.status = 'unknown' or ${isUncertainSql} as uncertain
+    from messages m where m.id = any(array(select message_id from page)) and not ${isIntendedSql}
     order by m.id for no key update
   ), updated as (
-    update messages m set status = 'canceled', hold = null, updated_at = now(), failure = ${CANCELED}
+    update messages m set status = case when l.uncertain then 'unknown' else 'canceled' end, hold = null,
+      updated_at = now(), failure = case when l.uncertain then null else ${CANCELED} end
     from locked l where m.id = l.id and l.status in ('queued', 'held')
     returning m.id, m.campaign_id
   )${leaveQueueSql(
     'array(select id from locked)',
-    `array(select id from locked where status in ('queued', 'held'))`,
+    `array(select id from locked where status in ('queued', 'held') and not uncertain)`,
     limits,
   )}${markForRecountSql('select campaign_id, id from updated')}
   select count(*)::int as count from updated`;

@@ -1,26 +1,31 @@
 import type { Queryable } from '../platform/db/queryable.ts';
-import { isIntendedSql, markForRecountSql } from './campaign-blocks.ts';
+import { isIntendedSql, isUncertainSql, markForRecountSql } from './campaign-blocks.ts';
 import { leaveQueueSql } from './effects.ts';
 import { limits } from './limits/authority.ts';
 import { openStatuses, type SkipCode, statusList } from './message.ts';
 
 const free = 'array(select message_id from free)';
+const canceledUnsent = 'array(select message_id from free where not uncertain)';
 
 const cancelSql = `
   with locked as materialized (
-    select m.id from messages m
+    select m.id, m.campaign_id is not null and (m.status = 'unknown' or ${isUncertainSql}) as uncertain from messages m
     where m.id = any($1) and m.id between $2 and $3 and m.status in (${statusList(openStatuses)})
     order by m.id for no key update
   ), free as materialized (
-    select q.message_id from send_queue q
+    select q.message_id, l.uncertain from send_queue q join locked l on l.id = q.message_id
     where q.message_id = any(array(select id from locked)) and not exists (
       select 1 from handovers h where h.owner = q.owner and q.message_id = any(h.message_ids))
   ), canceled as (
-    update messages m set status = 'canceled', hold = null, updated_at = now(),
-      failure = jsonb_build_object('code', 'canceled', 'message', $4::text)
+    update messages m set status = case when f.uncertain then 'unknown' else 'canceled' end, hold = null,
+      updated_at = now(),
+      failure = case when f.uncertain then null else jsonb_build_object('code', 'canceled', 'message', $4::text) end
     from free f where m.id = f.message_id and m.id between $2 and $3
-  )${leaveQueueSql(free, free, limits)}
-  select message_id as id from free`;
+    returning m.id, m.campaign_id
+  )${leaveQueueSql(free, canceledUnsent, limits)}${markForRecountSql(
+    'select campaign_id, id from canceled where campaign_id is not null',
+  )}
+  select message_id as id from free where not uncertain`;
 
 /**
  * Cancels messages that wait in the queue, and gives back what they have reserved. Those that an intent covers may be on
@@ -28,6 +33,7 @@ const cancelSql = `
  * commit, wait for the recipient fence before you say that they are canceled.
  * @param ids messages in any state
  * @param reason shown as `failure.message`
+ * Recipients of campaigns of whom an attempt has no known outcome leave the queue, and are `unknown`.
  * @returns those that are canceled
  */
 export async function cancelMessages(
@@ -45,24 +51,26 @@ export async function cancelMessages(
 }
 
 const skipped = 'array(select id from locked)';
+const skippedUnsent = 'array(select id from locked where not uncertain)';
 
 const skipSql = `
   with locked as materialized (
-    select m.id from messages m
+    select m.id, ${isUncertainSql} as uncertain from messages m
     where m.id = any($1) and m.id between $2 and $3 and m.campaign_id is not null and m.status in ('queued', 'held')
       and not ${isIntendedSql}
     order by m.id for no key update
   ), updated as (
-    update messages m set status = 'skipped', hold = null, updated_at = now(),
-      failure = jsonb_build_object('code', $4::text, 'message', $5::text)
+    update messages m set status = case when l.uncertain then 'unknown' else 'skipped' end, hold = null,
+      updated_at = now(),
+      failure = case when l.uncertain then null else jsonb_build_object('code', $4::text, 'message', $5::text) end
     from locked l where m.id = l.id and m.id between $2 and $3
-    returning m.id, m.campaign_id
-  )${leaveQueueSql(skipped, skipped, limits)}${markForRecountSql('select campaign_id, id from updated')}
-  select id from updated`;
+    returning m.id, m.campaign_id, m.status
+  )${leaveQueueSql(skipped, skippedUnsent, limits)}${markForRecountSql('select campaign_id, id from updated')}
+  select id from updated where status = 'skipped'`;
 
 /**
  * Skips recipients of campaigns who wait for their first attempt or for a retry. Those that an intent covers are left
- * alone.
+ * alone; those of whom an attempt has no known outcome are `unknown`.
  * @param trx holds the locks of their campaigns, see `lockCampaignForChange`
  * @returns those that are skipped
  */

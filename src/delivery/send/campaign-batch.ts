@@ -47,11 +47,13 @@ const subscribedSql = `(case m.channel when 'email' then k.email_subscribed else
           or is_subscribed(k.id, m.channel)))`;
 
 /**
- * SQL: what stops a campaign's message, before the limits are asked. Retries also leave once the campaign has ended: a
- * client has had its unknown ones sent once more.
+ * SQL: what stops a campaign's message, before the limits are asked. Once the campaign has ended, only recipients leave
+ * who were unknown: a client has had them sent once more. Others may be canceled, which the statement does not see.
  */
 const campaignCases = (active: string) => `
         when q.campaign_id is not null and (${active}) is not true then 'campaign_stopped'
+        -- The campaign is read after its lock, and may name content that is newer than the statement.
+        when p.version_ids[coalesce(m.variant, 0) + 1] is not null and v.id is null then 'campaign_stopped'
         when m.contact_id is not null and k.id is null then 'contact_deleted'
         when q.campaign_id is not null and m.contact_id is null then 'contact_deleted'
         -- Whether the contact is subscribed says nothing about an address that it had when the recipients were written.
@@ -137,15 +139,18 @@ const blockSql = intendSql({
   table: withoutContent(limits),
 });
 
+/** SQL: an attempt at the message has no outcome that is known. */
+const uncertainSql = `q.attempt_count > 0 and exists (
+          select 1 from message_events e
+          where e.message_id = m.id and e.message_id between $6 and $7 and e.type = 'unknown' offset 0)`;
+
 const retriesSql = intendSql({
   claimed: `
       select q.* from unnest($4::bigint[], $5::int[]) as b (message_id, epoch)
       cross join lateral (select * from send_queue s where s.message_id = b.message_id offset 0) q
       where q.claim_epoch = b.epoch and q.owner = (select id from alive)`,
-  active: `p.status = 'active' or p.phase = 'done'`,
-  uncertain: `q.attempt_count > 0 and exists (
-          select 1 from message_events e
-          where e.message_id = m.id and e.message_id between $6 and $7 and e.type = 'unknown' offset 0)`,
+  active: `p.status = 'active' or p.phase = 'done' and ${uncertainSql}`,
+  uncertain: uncertainSql,
   waiting: 'false',
   block: 'null, null, null',
   table: limits,

@@ -33,6 +33,9 @@ const softBounces = batchTask(
 const RECOUNT = `
   with period as (
     select date_bin('10 minutes', $1::timestamptz - interval '24 hours', timestamptz '2000-01-01 00:00Z') as since
+  ), running as materialized (
+    select c.id from campaigns c, period
+    where c.phase in ('snapshot', 'sending', 'done') and (c.finished_at is null or c.finished_at >= period.since)
   ), places as (
     select q.account_id, count(*) as certain, count(*) as possible from send_queue q, period
     where q.reserved_bucket >= period.since group by 1
@@ -43,6 +46,18 @@ const RECOUNT = `
     select m.account_id, count(*) filter (where m.created_at >= period.since), count(*) from messages m, period
     where m.id >= $2 and not m.test and m.updated_at >= period.since
       and m.created_at >= period.since - interval '73 hours'
+      and (m.sent_at >= period.since
+        or (m.sent_at is null and m.status in ('bounced', 'unknown', 'complained')))
+      and not exists (select 1 from send_queue q where q.message_id = m.id)
+      and (m.campaign_id is null or m.campaign_id not in (select id from running))
+    group by 1
+    union all
+    -- Recipients of a campaign wait as long as it takes. Blocks that no sender has claimed have no places.
+    select m.account_id, count(*) filter (where m.created_at >= period.since), count(*)
+    from running r join campaign_blocks b on b.campaign_id = r.id and b.claim_epoch > 0
+      join messages m on m.campaign_id = r.id and m.id between b.first_id and b.last_id
+      cross join period
+    where not m.test and m.updated_at >= period.since
       and (m.sent_at >= period.since
         or (m.sent_at is null and m.status in ('bounced', 'unknown', 'complained')))
       and not exists (select 1 from send_queue q where q.message_id = m.id)

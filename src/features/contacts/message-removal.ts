@@ -18,12 +18,16 @@ interface Found {
   queued: boolean;
   /** The message belongs to this campaign and has no outcome. */
   waitsFor: number | null;
+  /** Recipients of its campaign are still being written: to no address twice, by the addresses of its messages. */
+  compared: boolean;
 }
 
 /** SQL: the messages of a recipient, with whether they wait in the queue. */
 const FOUND = `
   select m.id, exists (select 1 from send_queue q where q.message_id = m.id) as queued,
-    case when m.status in ('queued', 'held') then m.campaign_id end as "waitsFor"
+    case when m.status in ('queued', 'held') then m.campaign_id end as "waitsFor",
+    m.campaign_id is not null and exists (
+      select 1 from campaigns c where c.id = m.campaign_id and c.phase = 'snapshot' and c.outcome is null) as compared
   from messages m where m.brand_id = $1 and m.to_key = $2 and m.created_at <= $3`;
 
 async function findPage(
@@ -119,7 +123,7 @@ export interface ClearedPage {
   found: number;
   /** The last message looked at; null if none are left after it. */
   last: number | null;
-  /** Whether some are on their way to a provider. They are cleared when their outcome is known. */
+  /** Whether some are on their way to a provider, or needed by a snapshot. They are cleared later. */
   underWay: boolean;
 }
 
@@ -137,13 +141,20 @@ async function skipWaiting(trx: Queryable, page: readonly Found[]): Promise<numb
   );
 }
 
-/** Ends the messages of a page that wait. @returns all that may be cleared: none is on its way to a provider */
+/**
+ * Ends the messages of a page that wait.
+ * @returns all that may be cleared: none is on its way to a provider, and no snapshot needs its address
+ */
 async function endedOf(trx: Queryable, page: readonly Found[]): Promise<number[]> {
   const ended = new Set(await skipWaiting(trx, page));
   const waiting = page.filter(({ queued, waitsFor }) => queued && waitsFor === null).map(({ id }) => id);
   for (const id of await cancelMessages(trx, waiting, REASON)) ended.add(id);
   return page
-    .filter(({ id, queued, waitsFor }) => (!queued && waitsFor === null) || ended.has(id))
+    .filter(
+      // A recipient who waited was not sent to, so another contact with the address may be.
+      ({ id, queued, waitsFor, compared }) =>
+        compared ? waitsFor !== null && ended.has(id) : (!queued && waitsFor === null) || ended.has(id),
+    )
     .map(({ id }) => id);
 }
 

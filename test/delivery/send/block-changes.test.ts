@@ -161,6 +161,38 @@ describe('a deleted contact', () => {
   });
 });
 
+describe('a deleted contact of a campaign that is being written', () => {
+  const log = pino({ level: 'silent' });
+  const clear = async (minutes: number) => {
+    const asOf = new Date(Date.now() + minutes * 60_000);
+    let more = true;
+    for (let pages = 0; more && pages < 20; pages += 1) {
+      more = await clearPage(database.pool, { asOf, further: [], log });
+    }
+  };
+  const addressOf = async (messageId = 0) => {
+    const { rows } = await database.pool.query<{ to_key: string | null }>(
+      'select to_key from messages where id = $1',
+      [messageId],
+    );
+    return rows[0]?.to_key;
+  };
+
+  it('leaves the address of its message until all recipients are written', async () => {
+    const [messageId = 0] = campaign.messageIds;
+    await database.pool.query(`update campaigns set phase = 'snapshot' where id = $1`, [campaign.campaignId]);
+    await intend(await claim());
+    await inTransaction(database.pool, (trx) => recordFacts(trx, [delivered(messageId)], testEvents));
+    const tenant = { accountId: account.accountId, brandId: account.brandId };
+    await removeContact(database.pool, tenant, campaign.contactIds[0] ?? 0);
+    await clear(0);
+    expect(await addressOf(messageId)).toBe(`d${prefix}-1@example.com`);
+    await database.pool.query(`update campaigns set phase = 'sending' where id = $1`, [campaign.campaignId]);
+    await clear(2);
+    expect(await addressOf(messageId)).toBeNull();
+  });
+});
+
 describe('held blocks', () => {
   const holds = async () =>
     (await blocksOf(database, campaign.campaignId)).map(({ hold_reason: reason }) => reason);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/campaign-blocks.ts';
+import { cancelMessages, skipRecipients } from '../../../src/delivery/cancel.ts';
 import { campaignCounts, recountBlocks } from '../../../src/delivery/campaign-counts.ts';
 import { lockCampaignForChange } from '../../../src/delivery/campaign-lock.ts';
 import { optOutHashes } from '../../../src/delivery/opt-outs.ts';
@@ -56,6 +57,11 @@ beforeEach(async () => {
 const claim = async (owner = OWNER, messages = 1_000): Promise<Claim[]> => {
   const request = { channel: 'email' as const, accountId: account.accountId, providerId: 0, owner, messages };
   return (await claimBlock(database.pool, request, TEST_LIMITS)).claims;
+};
+
+const claimRetries = (owner: number) => {
+  const request = { channel: 'email' as const, class: 2, accountId: account.accountId, owner, quantum: 10 };
+  return claimBacklog(database.pool, request, TEST_LIMITS);
 };
 
 const requestOf = (claims: readonly Claim[], owner = OWNER) => ({
@@ -327,6 +333,35 @@ describe('an intent', () => {
     });
     expect(verdictsOf((await intending)?.messages ?? [])).toEqual(['campaign_stopped']);
   });
+
+  it('lets nothing leave whose content was changed while it waited for the lock', async () => {
+    const claims = await claim();
+    let intending: ReturnType<typeof intend> | undefined;
+    await inTransaction(database.pool, async (trx) => {
+      await lockCampaignForChange(trx, campaign.campaignId);
+      await trx.query(
+        `with version as (
+           insert into template_versions (template_id, account_id, brand_id, channel, content_hash, subject, html, text, paths)
+           select template_id, account_id, brand_id, channel, '\\x01', subject, 'New', 'New', paths
+           from template_versions where id = $2 returning id)
+         update campaigns set version_ids = array[version.id] from version where campaigns.id = $1`,
+        [campaign.campaignId, campaign.versionId],
+      );
+      intending = intend(claims);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    });
+    expect(verdictsOf((await intending)?.messages ?? [])).toEqual(['campaign_stopped']);
+    expect(verdictsOf((await intend(claims)).messages)).toEqual(['send']);
+  });
+
+  it('lets no retry of an ended campaign leave unless an attempt is unknown', async () => {
+    const claims = await claim();
+    await send(claims, (n) => (n === 0 ? { kind: 'deferred', response: '450 later' } : accepted));
+    await update('update send_queue set due_at = now() where campaign_id = $1', campaign.campaignId);
+    const retries = await claimRetries(OWNER);
+    await setCampaign(`status = 'completed', phase = 'done', outcome = 'canceled'`);
+    expect(verdictsOf(await intendRetries(database.pool, requestOf(retries)))).toEqual(['campaign_stopped']);
+  });
 });
 
 describe('a record', () => {
@@ -367,8 +402,7 @@ describe('a record', () => {
     await recountBlocks(database.pool, campaign.campaignId);
 
     await update('update send_queue set due_at = now() where campaign_id = $1', campaign.campaignId);
-    const request = { channel: 'email' as const, class: 2, accountId: account.accountId, owner: OWNER };
-    const retries = await claimBacklog(database.pool, { ...request, quantum: 10 }, TEST_LIMITS);
+    const retries = await claimRetries(OWNER);
     const batch = requestOf(retries);
     const messages = await intendRetries(database.pool, batch);
     expect(messages).toMatchObject([{ verdict: 'send', attempt: 2, campaign: { id: campaign.campaignId } }]);
@@ -479,10 +513,60 @@ it('queues unknown recipients once more with their attempts', async () => {
   expect(await requeue(2)).toBe(1);
   expect(await requeue(2)).toBe(0);
   expect(await queueRows()).toMatchObject([{ attempt_count: 1 }, { attempt_count: 1 }, { attempt_count: 1 }]);
-  const request = { channel: 'email' as const, class: 2, accountId: account.accountId, owner: OTHER };
-  const retries = await claimBacklog(database.pool, { ...request, quantum: 10 }, TEST_LIMITS);
+  const retries = await claimRetries(OTHER);
   const messages = await intendRetries(database.pool, requestOf(retries, OTHER));
   expect(messages.map(({ verdict, attempt, uncertain }) => ({ verdict, attempt, uncertain }))).toEqual(
     Array.from({ length: 3 }, () => ({ verdict: 'send', attempt: 2, uncertain: true })),
   );
+});
+
+describe('a recipient of whom an attempt is unknown', () => {
+  const recipient = () => campaign.messageIds[0] ?? 0;
+  const state = async () => {
+    const { rows } = await database.pool.query<{ status: string }>(
+      'select status from messages where id = $1',
+      [recipient()],
+    );
+    return { status: rows[0]?.status, queued: (await queueRows()).length, used: await usedPlaces() };
+  };
+
+  /** Leaves one recipient unknown, and queues another attempt, which has a place. */
+  async function requeue(): Promise<void> {
+    const claims = await claim();
+    await intend(claims.slice(0, 1));
+    await inTransaction(database.pool, (trx) => recoverDeadSender(trx, OWNER));
+    await inTransaction(database.pool, (trx) => requeueUnknown(trx, campaign.campaignId, 10));
+    expect(await claimRetries(OTHER)).toHaveLength(1);
+    await update('update send_queue set owner = null where message_id = $1', recipient());
+  }
+
+  it('stays unknown if the other attempt is held', async () => {
+    await requeue();
+    await update('update accounts set sending_paused_at = now() where id = $1', account.accountId);
+    expect(await claimRetries(OTHER)).toEqual([]);
+    expect(await state()).toMatchObject({ status: 'unknown', queued: 1 });
+  });
+
+  it('is unknown, not canceled, if its queue row is canceled', async () => {
+    await requeue();
+    await inTransaction(database.pool, (trx) => cancelMessages(trx, [recipient()], 'gone'));
+    expect(await state()).toEqual({ status: 'unknown', queued: 0, used: 11 });
+  });
+
+  it('is unknown, not skipped or canceled, if it was queued again', async () => {
+    await requeue();
+    await update(`update messages set status = 'queued' where id = $1`, recipient());
+    const failure = { code: 'contact_deleted', message: 'gone' } as const;
+    await inTransaction(database.pool, (trx) => skipRecipients(trx, [recipient()], failure));
+    expect(await state()).toEqual({ status: 'unknown', queued: 0, used: 11 });
+  });
+
+  it('is unknown, not canceled, if its campaign is canceled', async () => {
+    await requeue();
+    await update(`update messages set status = 'held' where id = $1`, recipient());
+    await setCampaign(`status = 'completed', outcome = 'canceled'`);
+    await inTransaction(database.pool, (trx) => cancelCampaignMessages(trx, campaign.campaignId, 1_000));
+    expect(await state()).toMatchObject({ status: 'unknown', queued: 0 });
+    expect(await counts()).toMatchObject({ unknown: 1, canceled: 9, remaining: 10 });
+  });
 });

@@ -5,6 +5,7 @@ import { resumeSending } from '../../../src/features/accounts/service.ts';
 import { upkeep } from '../../../src/features/upkeep.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { testEvents } from '../../support/events.ts';
+import { writeCampaign } from '../../support/campaigns.ts';
 import { queueEmails } from '../../support/queued.ts';
 import { addWebhook } from '../../support/webhooks.ts';
 
@@ -245,6 +246,27 @@ describe('the nightly recount of the allowance', () => {
     expect(await recount('3')).toBe(inBucket === 10 ? 0 : 1);
     expect(await used()).toBe(10);
     expect(await recount('3')).toBe(0);
+  });
+
+  it('counts recipients of a campaign that was written days before it was sent', async () => {
+    await query('truncate messages, message_contents, send_queue');
+    const { campaignId } = await writeCampaign(api.database, api, { recipients: 10 });
+    const at = `date_trunc('day', now(), 'UTC') + interval '2 hours'`;
+    await query(
+      `update messages set status = 'sent', created_at = ${at} - interval '6 days', sent_at = ${at}, updated_at = now()
+       where campaign_id = $1`,
+      [campaignId],
+    );
+    await query('update campaign_blocks set claim_epoch = 1, closed_at = now() where campaign_id = $1', [
+      campaignId,
+    ]);
+    await query(`insert into allowance_buckets (account_id, bucket, used) values ($1, ${at}, 12)`, [
+      api.accountId,
+    ]);
+    expect(await recount('3')).toBe(1);
+    expect(await used()).toBe(10);
+    await query('delete from campaigns where id = $1', [campaignId]);
+    await query('truncate messages, campaign_blocks');
   });
 
   it('runs once a night', async () => {
