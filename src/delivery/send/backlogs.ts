@@ -1,4 +1,5 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { messageClasses } from '../message.ts';
 import { type Backlog, backlogName, BLOCKS_CLASS, parseBacklogName, shareName } from '../backlog.ts';
 
 /** Shortest time between two walks. Wake-ups name new work, so a walk finds only what they have missed. */
@@ -164,4 +165,22 @@ class KnownBacklogs implements Backlogs {
 /** @param now milliseconds of a monotonic clock */
 export function createBacklogs(client: Queryable, now: () => number = () => performance.now()): Backlogs {
   return new KnownBacklogs(client, now);
+}
+
+/**
+ * Counts the messages that wait, by the name of their class: at most 100,000 in the queue, and those in at most 10,000
+ * open blocks of active campaigns. That is enough for an operator, and cheap for the database.
+ */
+export async function countWaiting(client: Queryable): Promise<Record<string, number>> {
+  const { rows } = await client.query<{ class: number; count: number }>(
+    `select class, sum(size)::int as count from (
+       (select class, 1 as size from send_queue limit 100000)
+       union all
+       (select ${messageClasses.campaign}, b.size from campaigns c cross join lateral (
+          select size from campaign_blocks where campaign_id = c.id and closed_at is null order by n limit 10000) b
+        where c.status = 'active' and c.phase in ('snapshot', 'sending') limit 10000)) waiting
+     group by class`,
+  );
+  const names = new Map<number, string>(Object.entries(messageClasses).map(([name, n]) => [n, name]));
+  return Object.fromEntries(rows.map((row) => [names.get(row.class) ?? row.class, row.count]));
 }

@@ -16,9 +16,8 @@ import { createRecorder, type Recorder } from '../../platform/queue/recorder.ts'
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import type { LimitSettings } from '../limits/authority.ts';
 import { shareName } from '../backlog.ts';
-import { messageClasses } from '../message.ts';
 import { dropUnknownIntents } from './batch.ts';
-import { type Backlogs, createBacklogs } from './backlogs.ts';
+import { type Backlogs, countWaiting, createBacklogs } from './backlogs.ts';
 import { ClaimedBlocks } from './blocks.ts';
 import { createBlockRound, createClaimRound } from './claim-round.ts';
 import { type Claim, releaseClaims } from './claim.ts';
@@ -235,13 +234,8 @@ class SendQueue implements QueueAdapter<Claim> {
     await this.#blocks.sweep(owner);
   }
 
-  /** Counts at most 100,000 rows: enough for an operator, cheap for the database. */
-  async countBacklog(): Promise<Record<string, number>> {
-    const { rows } = await this.#deps.pool.query<{ class: number; count: number }>(
-      'select class, count(*) as count from (select class from send_queue limit 100000) q group by class',
-    );
-    const names = new Map<number, string>(Object.entries(messageClasses).map(([name, n]) => [n, name]));
-    return Object.fromEntries(rows.map((row) => [names.get(row.class) ?? row.class, row.count]));
+  countBacklog(): Promise<Record<string, number>> {
+    return countWaiting(this.#deps.pool);
   }
 
   describe(): QueueState {

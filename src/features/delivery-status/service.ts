@@ -56,9 +56,10 @@ export const deliveryStatusResource = z.object({
   }),
   pacing: z.object({
     per_minute: z.int().nullable().meta({ description: 'null: as fast as the provider accepts messages.' }),
-    queued: z
-      .int()
-      .meta({ description: 'Messages of the account that wait for a sender. At most 10,000 are counted.' }),
+    queued: z.int().meta({
+      description:
+        'Messages of the account that wait for a sender, those of active campaigns included. At most 10,000 are counted.',
+    }),
     held: z.int().meta({ description: 'Waiting messages that a limit holds.' }),
     next_due_at: time,
   }),
@@ -82,7 +83,10 @@ function ruleOf({ reached }: Capacity): StatusRule | undefined {
   return (limits as Limits).find(({ name }) => name === reached[0])?.status;
 }
 
-/** Reads the waiting messages by their backlogs, in the order in which they are due, and no more than it counts. */
+/**
+ * Reads the waiting messages by their backlogs, in the order in which they are due, and no more than it counts. Those of
+ * active campaigns wait in blocks: a block counts as a whole, and is due again when a sender looks at it again.
+ */
 async function readQueue(client: Queryable, accountId: number) {
   const { rows } = await client.query<{ queued: number; held: number; next_due_at: Date | null }>(
     `with waiting as materialized (
@@ -93,11 +97,23 @@ async function readQueue(client: Queryable, accountId: number) {
          where s.owner is null and s.channel = c.channel and s.class = p.class and s.account_id = $1
          order by s.provider_id, s.due_at limit ${MAX_COUNTED}) q
        limit ${MAX_COUNTED}
+     ), blocks as materialized (
+       select b.* from campaigns c cross join lateral (
+         select due_at, hold_reason is not null as held, size from campaign_blocks
+         where campaign_id = c.id and owner is null and closed_at is null
+         order by due_at, n limit ${MAX_COUNTED}) b
+       where c.account_id = $1 and c.status = 'active' and c.phase in ('snapshot', 'sending')
+       limit ${MAX_COUNTED}
+     ), counted as (
+       select 1 as size, held, case when not held then due_at end as due_at from waiting
+       union all select size, held, due_at from blocks
      )
-     select count(*) as queued, count(*) filter (where held) as held,
-       least(min(due_at) filter (where due_at > now() and not held),
+     select least(coalesce(sum(size), 0), ${MAX_COUNTED})::int as queued,
+       least(coalesce(sum(size) filter (where held), 0), ${MAX_COUNTED})::int as held,
+       -- What a pause holds is due at infinity.
+       least(min(due_at) filter (where due_at > now() and isfinite(due_at)),
          (select min(recheck_at) from held_backlogs where account_id = $1 and recheck_at > now())) as next_due_at
-     from waiting`,
+     from counted`,
     [accountId, channels, Object.values(messageClasses)],
   );
   return rows[0] ?? { queued: 0, held: 0, next_due_at: null };

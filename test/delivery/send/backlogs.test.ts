@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { backlogName, DEFAULT_PROVIDER } from '../../../src/delivery/backlog.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
-import { createBacklogs } from '../../../src/delivery/send/backlogs.ts';
+import { countWaiting, createBacklogs } from '../../../src/delivery/send/backlogs.ts';
 import { createClaimRound } from '../../../src/delivery/send/claim-round.ts';
 import type { Queryable } from '../../../src/platform/db/queryable.ts';
+import { writeCampaign } from '../../support/campaigns.ts';
 import { insertAccount, queueEmails, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
 import { MAX_ENTRIES_READ, openStaleQueue, OWNER, type StaleQueue } from '../../support/stale-queue.ts';
@@ -130,4 +131,17 @@ it('ignores names that it does not know', () => {
   const backlogs = createBacklogs(queue.sender.pool);
   backlogs.hint(['', 'push/0/1', 'email/0', 'email/0/x', 'email/0/1/2']);
   expect(dueAccounts(backlogs)).toEqual([]);
+});
+
+it('counts waiting messages by class, with the recipients in open blocks of active campaigns', async () => {
+  const { database } = queue;
+  const before = await countWaiting(database.pool);
+  const { campaignId } = await writeCampaign(database, account, { recipients: 25, blockSize: 10 });
+  await database.pool.query('update campaign_blocks set closed_at = now() where campaign_id = $1 and n = 0', [
+    campaignId,
+  ]);
+  const { campaign = 0, ...others } = before;
+  expect(await countWaiting(database.pool)).toEqual({ ...others, campaign: campaign + 15 });
+  await database.pool.query(`update campaigns set status = 'paused' where id = $1`, [campaignId]);
+  expect(await countWaiting(database.pool)).toEqual(before);
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi } from '../../support/api.ts';
+import { writeCampaign } from '../../support/campaigns.ts';
 import { queueEmails } from '../../support/queued.ts';
 
 let api: TestApi;
@@ -172,6 +173,41 @@ describe('GET /delivery/status', () => {
     expect(body).toMatchObject({ state, reason });
     expect(String(body.remediation)).toMatch(/\w{5}/);
     await api.database.pool.query(after);
+  });
+
+  it('counts the recipients of active campaigns that wait, and when the next are due', async () => {
+    const { pool } = api.database;
+    const { body: before } = await status();
+    const { campaignId } = await writeCampaign(api.database, api, { recipients: 25, blockSize: 10 });
+    const due = new Date('2099-01-01T00:00:00.000Z');
+    await pool.query('update campaign_blocks set due_at = $2 where campaign_id = $1 and n > 0', [
+      campaignId,
+      due,
+    ]);
+    await pool.query(
+      `update campaign_blocks set hold_reason = 'allowance' where campaign_id = $1 and n = 2`,
+      [campaignId],
+    );
+    const queued = Number(before.pacing?.queued);
+    expect((await status()).body.pacing).toMatchObject({
+      ...{ queued: queued + 25, held: 5, next_due_at: due.toISOString() },
+    });
+    await pool.query('update campaign_blocks set closed_at = now() where campaign_id = $1 and n = 0', [
+      campaignId,
+    ]);
+    expect((await status()).body.pacing).toMatchObject({ queued: queued + 15 });
+    await pool.query(`update campaigns set status = 'paused' where id = $1`, [campaignId]);
+    expect((await status()).body).toEqual(before);
+    await pool.query('delete from campaign_blocks where campaign_id = $1', [campaignId]);
+  });
+
+  it('counts a message that a pause holds, without a time', async () => {
+    const { pool } = api.database;
+    const [id] = await queueEmails(api.database, api, 1);
+    await pool.query(`update send_queue set due_at = 'infinity' where message_id = $1`, [id]);
+    const shown = await status();
+    await pool.query('delete from send_queue where message_id = $1', [id]);
+    expect([shown.status, shown.body.pacing]).toMatchObject([200, { next_due_at: null }]);
   });
 
   it('reserves no capacity', async () => {
