@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/campaign-blocks.ts';
-import { cancelMessages, skipRecipients } from '../../../src/delivery/cancel.ts';
 import { campaignCounts, recountBlocks } from '../../../src/delivery/campaign-counts.ts';
 import { lockCampaignForChange } from '../../../src/delivery/campaign-lock.ts';
 import { optOutHashes } from '../../../src/delivery/opt-outs.ts';
@@ -518,55 +517,4 @@ it('queues unknown recipients once more with their attempts', async () => {
   expect(messages.map(({ verdict, attempt, uncertain }) => ({ verdict, attempt, uncertain }))).toEqual(
     Array.from({ length: 3 }, () => ({ verdict: 'send', attempt: 2, uncertain: true })),
   );
-});
-
-describe('a recipient of whom an attempt is unknown', () => {
-  const recipient = () => campaign.messageIds[0] ?? 0;
-  const state = async () => {
-    const { rows } = await database.pool.query<{ status: string }>(
-      'select status from messages where id = $1',
-      [recipient()],
-    );
-    return { status: rows[0]?.status, queued: (await queueRows()).length, used: await usedPlaces() };
-  };
-
-  /** Leaves one recipient unknown, and queues another attempt, which has a place. */
-  async function requeue(): Promise<void> {
-    const claims = await claim();
-    await intend(claims.slice(0, 1));
-    await inTransaction(database.pool, (trx) => recoverDeadSender(trx, OWNER));
-    await inTransaction(database.pool, (trx) => requeueUnknown(trx, campaign.campaignId, 10));
-    expect(await claimRetries(OTHER)).toHaveLength(1);
-    await update('update send_queue set owner = null where message_id = $1', recipient());
-  }
-
-  it('stays unknown if the other attempt is held', async () => {
-    await requeue();
-    await update('update accounts set sending_paused_at = now() where id = $1', account.accountId);
-    expect(await claimRetries(OTHER)).toEqual([]);
-    expect(await state()).toMatchObject({ status: 'unknown', queued: 1 });
-  });
-
-  it('is unknown, not canceled, if its queue row is canceled', async () => {
-    await requeue();
-    await inTransaction(database.pool, (trx) => cancelMessages(trx, [recipient()], 'gone'));
-    expect(await state()).toEqual({ status: 'unknown', queued: 0, used: 11 });
-  });
-
-  it('is unknown, not skipped or canceled, if it was queued again', async () => {
-    await requeue();
-    await update(`update messages set status = 'queued' where id = $1`, recipient());
-    const failure = { code: 'contact_deleted', message: 'gone' } as const;
-    await inTransaction(database.pool, (trx) => skipRecipients(trx, [recipient()], failure));
-    expect(await state()).toEqual({ status: 'unknown', queued: 0, used: 11 });
-  });
-
-  it('is unknown, not canceled, if its campaign is canceled', async () => {
-    await requeue();
-    await update(`update messages set status = 'held' where id = $1`, recipient());
-    await setCampaign(`status = 'completed', outcome = 'canceled'`);
-    await inTransaction(database.pool, (trx) => cancelCampaignMessages(trx, campaign.campaignId, 1_000));
-    expect(await state()).toMatchObject({ status: 'unknown', queued: 0 });
-    expect(await counts()).toMatchObject({ unknown: 1, canceled: 9, remaining: 10 });
-  });
 });
