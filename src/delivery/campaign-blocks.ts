@@ -110,14 +110,21 @@ const cancelRetriesSql = `
   )}${markForRecountSql('select campaign_id, id from updated')}
   select count(*)::int as count from updated`;
 
+/** Blocks that a page of a cancellation takes, at most. Those of a throttled campaign are small. */
+const MAX_PAGE_BLOCKS = 1_000;
+
 const cancelBlocksSql = `
-  with blocks as materialized (
-    select n, first_id, last_id from campaign_blocks b
+  with first as materialized (
+    select n, first_id, last_id, size from campaign_blocks b
     where campaign_id = $1 and closed_at is null and exists (
       select 1 from messages m
       where m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id and m.status in ('queued', 'held')
         and not ${isIntendedSql})
-    order by n limit $2
+    order by n limit ${MAX_PAGE_BLOCKS}
+  ), blocks as materialized (
+    select n, first_id, last_id from (
+      select n, first_id, last_id, sum(size) over (order by n) - size as before from first) f
+    where before < $2
   ), locked as materialized (
     select m.id from messages m join blocks b on m.id between b.first_id and b.last_id
     where m.campaign_id = $1 and m.status in ('queued', 'held') and not ${isIntendedSql}
@@ -126,7 +133,7 @@ const cancelBlocksSql = `
     update messages m set status = 'canceled', hold = null, updated_at = now(), failure = ${CANCELED}
     from locked l where m.id = l.id returning m.id
   )
-  select count(*)::int as count from updated`;
+  select (select count(*)::int from updated) as count, array(select n from blocks) as blocks`;
 
 /** SQL: whether recipients of the block `b` wait: for a first attempt, or under an intent. */
 export const hasOpenSql = `exists (
@@ -141,18 +148,23 @@ export const returnPlacesSql = (): string =>
       select account_id, reserved_bucket from closed cross join lateral generate_series(1, reserved)) places`),
   );
 
-const closeBlocksSql = `
-  with closed as materialized (
+/** SQL: closes those of the chosen blocks of which no recipient waits. @param chosen SQL over the block `b` */
+const closeBlocksSql = (chosen: string) => `
+  with shut as materialized (
+    select b.n from campaign_blocks b
+    where b.campaign_id = $1 and b.closed_at is null and ${chosen} and not ${hasOpenSql}
+    order by b.n limit ${MAX_PAGE_BLOCKS}
+  ), closed as materialized (
     select b.campaign_id, b.n, b.account_id, b.reserved_bucket, b.reserved from campaign_blocks b
-    where b.campaign_id = $1 and b.closed_at is null and not ${hasOpenSql}
+    where b.campaign_id = $1 and b.n = any(array(select n from shut)) and b.closed_at is null
     order by b.campaign_id, b.n for update
   )${returnPlacesSql()}
   update campaign_blocks b
   set closed_at = now(), owner = null, claim_epoch = b.claim_epoch + 1, reserved = 0, hold_reason = null, recount = true
   from closed c where b.campaign_id = c.campaign_id and b.n = c.n`;
 
-/** Recipients of a block, at most. */
-const BLOCK_SIZE = 1_000;
+const closePageSql = closeBlocksSql('b.n = any($2::int[])');
+const closeRestSql = closeBlocksSql('true');
 
 /**
  * Cancels a page of the recipients of a campaign who still wait. The campaign must no longer be active, and the
@@ -165,19 +177,29 @@ export async function cancelCampaignMessages(
   campaignId: number,
   limit: number,
 ): Promise<CanceledPage> {
-  const cancel = async (name: string, text: string, count: number) =>
-    (await trx.query<{ count: number }>({ name, text, values: [campaignId, count] })).rows[0]?.count ?? 0;
-  const retries = await cancel('cancel_retries', cancelRetriesSql, limit);
-  const blocks = Math.max(1, Math.ceil((limit - retries) / BLOCK_SIZE));
-  const first = await cancel('cancel_blocks', cancelBlocksSql, blocks);
-  // A statement of its own, which sees what the others have changed.
-  await trx.query({ name: 'close_canceled_blocks', text: closeBlocksSql, values: [campaignId] });
+  const cancel = async (name: string, text: string) =>
+    (await trx.query<{ count: number; blocks?: number[] }>({ name, text, values: [campaignId, limit] }))
+      .rows[0];
+  const retries = (await cancel('cancel_retries', cancelRetriesSql))?.count ?? 0;
+  // It has locked blocks. Messages are locked before blocks, so those of others wait for the next transaction.
+  if (retries > 0) return { canceled: retries, done: false };
+  const page = await cancel('cancel_blocks', cancelBlocksSql);
+  // A statement of its own, which sees what the other has changed.
+  await trx.query({
+    name: 'close_canceled_blocks',
+    text: closePageSql,
+    values: [campaignId, page?.blocks ?? []],
+  });
+  const canceled = page?.count ?? 0;
+  if (canceled > 0) return { canceled, done: false };
+  // What is left lies under intents, or none of its recipients waits.
+  await trx.query({ name: 'close_other_blocks', text: closeRestSql, values: [campaignId] });
   const { rows } = await trx.query<{ open: boolean }>(
     `select exists (select 1 from campaign_blocks where campaign_id = $1 and closed_at is null)
        or exists (select 1 from send_queue where campaign_id = $1) as open`,
     [campaignId],
   );
-  return { canceled: retries + first, done: rows[0]?.open !== true };
+  return { canceled: 0, done: rows[0]?.open !== true };
 }
 
 /**
