@@ -4,7 +4,7 @@ import type { Limit } from './limit.ts';
 const CURRENT_BUCKET = `date_bin('10 minutes', now(), timestamptz '2000-01-01 00:00Z')`;
 
 /** SQL: a bucket is named after the start of its ten minutes, and its last message counts for 24 hours. */
-const ROLLING_PERIOD = `interval '24 hours 10 minutes'`;
+export const ROLLING_PERIOD = `interval '24 hours 10 minutes'`;
 
 /**
  * The rolling allowance: messages in any 24 hours, counted in buckets of ten minutes. A message reserves its place at

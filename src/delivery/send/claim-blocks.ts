@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { type Backlog, BLOCKS_CLASS } from '../backlog.ts';
+import { ROLLING_PERIOD } from '../limits/allowance.ts';
 import { furtherCtes, limits, type Limits, type LimitSettings, settingIn } from '../limits/authority.ts';
 import { decidedSql, figuresCtes, heldSql, queueColumnsSql } from '../limits/claim-decision.ts';
 import { messageClasses } from '../message.ts';
@@ -34,11 +35,15 @@ interface PickedBlock {
   room: number;
 }
 
+/** SQL over the block `b`: whether its places still count. After a long pause they do not, and it needs others. */
+const PLACES_COUNT = `b.reserved_bucket > now() - ${ROLLING_PERIOD}`;
+
 /** Columns that a limit may read of a queue row, as a block has them. */
 const blockColumns: Readonly<Record<string, string>> = {
   message_id: 'b.first_id as message_id',
   queued_at: 'now() as queued_at',
   class: `${messageClasses.campaign}::smallint as class`,
+  reserved_bucket: `case when ${PLACES_COUNT} then b.reserved_bucket end as reserved_bucket`,
 };
 
 const columnSql = (name: string) => blockColumns[name] ?? `b.${name}`;
@@ -75,13 +80,18 @@ const pickSql = (table: Limits): string => {
     select b.campaign_id, b.n, c.version_ids
     from campaigns c cross join lateral (
       select b.campaign_id, b.n from campaign_blocks b
-      where b.campaign_id = c.id and ${DUE} order by b.due_at, b.n limit $6::int + ${SPARE}) b
+      where b.campaign_id = c.id and ${DUE}
+        -- Throttled blocks that were due before a resume wait until the workflow has spread them.
+        and b.due_at >= case when c.options ->> 'throttle_per_minute' is null then '-infinity'
+          else coalesce(c.counted_from, '-infinity') end
+      order by b.due_at, b.n limit $6::int + ${SPARE}) b
     where c.account_id = $2 and c.status = 'active' and c.approval_state <> 'pending'
       and c.phase in ('snapshot', 'sending')
       -- The fence, as in a claim of queue rows.
       and (select id from alive) is not null
   ), picked as materialized (
-    select b.campaign_id, b.n, b.first_id, b.last_id, b.claim_epoch, b.reserved, b.variant, f.version_ids, ${columns}
+    select b.campaign_id, b.n, b.first_id, b.last_id, b.claim_epoch,
+      case when ${PLACES_COUNT} then b.reserved else 0 end as reserved, b.variant, f.version_ids, ${columns}
     from first_due f join campaign_blocks b on b.campaign_id = f.campaign_id and b.n = f.n
     where ${DUE}
     order by b.due_at, b.campaign_id, b.n limit $6 for update of b skip locked
@@ -132,12 +142,12 @@ function claimSql(table: Limits): string {
       provider_id, domain_id, $4::bigint + 1, last_id,
       (select count(*) from messages m where m.campaign_id = $2 and m.id between $4::bigint + 1 and mine.last_id),
       -- Its own tallies are not known, so it counts as claimed before.
-      variant, due_at, claim_epoch + 1, reserved_bucket, greatest(0, reserved - $5::int)
+      variant, due_at, claim_epoch + 1, reserved_bucket, greatest(0, $10::int - $5::int)
     from mine where last_id > $4
     returning size
   )${furtherCtes(takes)}
   update campaign_blocks b set owner = $1, claim_epoch = b.claim_epoch + 1, hold_reason = null, last_id = $4,
-    size = b.size - coalesce((select size from rest), 0), reserved = least(b.reserved, $5::int) + $6::int${reserved
+    size = b.size - coalesce((select size from rest), 0), reserved = least($10::int, $5::int) + $6::int${reserved
       .map((assignment) => `, ${assignment}`)
       .join('')}
   where b.campaign_id = $2 and b.n = $3 and b.claim_epoch = $7
@@ -184,7 +194,18 @@ async function take(
   const { rows } = await trx.query<{ epoch: number }>({
     name: 'claim_block',
     text: claimText,
-    values: [owner, campaignId, n, until, count, places, block.epoch, accountId, JSON.stringify(settings)],
+    values: [
+      owner,
+      campaignId,
+      n,
+      until,
+      count,
+      places,
+      block.epoch,
+      accountId,
+      JSON.stringify(settings),
+      reserved,
+    ],
   });
   const claimed: BlockClaim = { campaignId, n, epoch: rows[0]?.epoch ?? 0 };
   return ids.slice(0, count).map((messageId): Claim => ({

@@ -190,6 +190,25 @@ describe('a claim', () => {
     expect(await claim()).toEqual([]);
   });
 
+  it('takes no throttled block that was due before a resume until it is spread', async () => {
+    await setCampaign(`options = '{"throttle_per_minute": 60}', counted_from = now()`);
+    expect(await claim()).toEqual([]);
+    await update('update campaign_blocks set due_at = now() where campaign_id = $1', campaign.campaignId);
+    expect(await claim()).toHaveLength(10);
+  });
+
+  it('reserves places again if those of the block no longer count', async () => {
+    await update(
+      `update campaign_blocks set reserved = 10, reserved_bucket = now() - interval '25 hours' where campaign_id = $1`,
+      campaign.campaignId,
+    );
+    await update('update accounts set allowance_per_day = 6 where id = $1', account.accountId);
+    expect(await claim()).toHaveLength(6);
+    expect(await usedPlaces()).toBe(6);
+    expect((await blocks()).map(({ reserved }) => reserved)).toEqual([6, 0, 10]);
+    expect(await claim()).toEqual([]);
+  });
+
   it('takes no block for a process that was taken for dead', async () => {
     expect(await claim(12_345)).toEqual([]);
   });
@@ -482,6 +501,25 @@ describe('a dead sender', () => {
 });
 
 describe('a cancellation', () => {
+  it('takes as many small blocks in a page as have enough recipients', async () => {
+    const small = await writeCampaign(database, account, {
+      recipients: 30,
+      blockSize: 2,
+      prefix: `s${prefix}-`,
+    });
+    await update(
+      `update campaigns set status = 'completed', outcome = 'canceled' where id = $1`,
+      small.campaignId,
+    );
+    const page = () =>
+      inTransaction(database.pool, (trx) => cancelCampaignMessages(trx, small.campaignId, 20));
+    expect(await page()).toEqual({ canceled: 20, done: false });
+    const closed = (await blocksOf(database, small.campaignId)).filter((block) => block.closed);
+    expect(closed).toHaveLength(10);
+    expect(await page()).toEqual({ canceled: 10, done: false });
+    expect(await page()).toEqual({ canceled: 0, done: true });
+  });
+
   it('cancels all who wait, in pages, but not those under way', async () => {
     const claims = await claim();
     await intend(claims.slice(0, 2));
