@@ -11,7 +11,7 @@ import {
   type CampaignStop,
   type PinnedAudience,
 } from './model.ts';
-import { spreadBlocks } from './run/throttle.ts';
+import { spreadPage } from './run/throttle.ts';
 import { campaignWake } from './workflow.ts';
 
 /** What can be done to a campaign. `docs/campaigns.md` has the same table. */
@@ -163,8 +163,9 @@ export async function resumeCampaign(
   if (!row) return null;
   const approval = row.approval_state === 'rejected' ? 'pending' : row.approval_state;
   if (approval !== 'pending') await releaseRetries(trx, id);
-  // Throttled blocks that have become due meanwhile must not all go at once.
-  await spreadBlocks(trx, row, asOf);
+  // Throttled blocks that have become due meanwhile must not all go at once. Senders leave those that are not spread
+  // yet, and the workflow spreads them.
+  await spreadPage(trx, { ...row, counted_from: asOf }, { asOf, dueBefore: asOf });
   return changeLocked(
     trx,
     id,

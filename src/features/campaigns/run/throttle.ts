@@ -24,16 +24,31 @@ export async function freeAfter(trx: Queryable, campaignId: number, perMinute: n
   return rows[0]?.free ?? null;
 }
 
+type Throttled = Pick<CampaignRow, 'id' | 'options' | 'counted_from'>;
+
+/** Senders take no throttled block that was due before the last resume, so none is made due before it. */
+export const notBeforeResume = ({ counted_from: resumedAt }: Pick<CampaignRow, 'counted_from'>, at: Date) =>
+  resumedAt && resumedAt > at ? resumedAt : at;
+
+/** From when on, and with how many seconds for each recipient, further blocks follow those that are written. */
+export async function placeInLine(
+  trx: Queryable,
+  row: Throttled,
+  asOf: Date,
+): Promise<{ from: Date; secondsEach: number }> {
+  const from = notBeforeResume(row, asOf);
+  const { throttle_per_minute: perMinute, send_at_local_time: isLocal } = row.options;
+  if (!perMinute || isLocal) return { from, secondsEach: 0 };
+  const free = await freeAfter(trx, row.id, perMinute);
+  return { from: free && free > from ? free : from, secondsEach: 60 / perMinute };
+}
+
 /**
  * Spreads the blocks that no sender has taken, so that no more than the throttle allows become due in a minute from
  * `asOf` on. Blocks keep their order, and none comes before its local time.
  */
-export async function spreadBlocks(
-  trx: Queryable,
-  { id, options }: Pick<CampaignRow, 'id' | 'options'>,
-  asOf: Date,
-): Promise<void> {
-  const perMinute = options.throttle_per_minute;
+export async function spreadBlocks(trx: Queryable, row: Throttled, asOf: Date): Promise<void> {
+  const perMinute = row.options.throttle_per_minute;
   if (perMinute === null || perMinute === undefined) return;
   await trx.query(
     `with waiting as (
@@ -42,32 +57,84 @@ export async function spreadBlocks(
        from campaign_blocks
        where campaign_id = $1 and owner is null and closed_at is null and isfinite(due_at)
        window line as (order by due_at, n)
-     ), spread as (
+     ), spread as materialized (
        select n, due_at, make_interval(secs => seconds::float8)
          + max(earliest - make_interval(secs => seconds::float8)) over (order by place) as due
        from waiting
+     ), locked as materialized (
+       select b.n, s.due from spread s join campaign_blocks b on b.n = s.n
+       where b.campaign_id = $1 and b.owner is null and b.closed_at is null
+         and s.due - s.due_at > interval '100 milliseconds'
+       order by b.n for no key update of b
      )
-     update campaign_blocks b set due_at = s.due from spread s
-     where b.campaign_id = $1 and b.n = s.n and b.owner is null and b.closed_at is null
-       and s.due - s.due_at > interval '100 milliseconds'`,
-    [id, perMinute, asOf],
+     update campaign_blocks b set due_at = l.due from locked l where b.campaign_id = $1 and b.n = l.n`,
+    [row.id, perMinute, notBeforeResume(row, asOf)],
   );
 }
 
-/** Blocks this late are spread again: they would all go at once. */
-const MAX_LATE = `interval '1 minute'`;
+/** Blocks that {@link spreadPage} moves. */
+export const SPREAD_PAGE = 2_000;
 
-/** Spreads the blocks of a throttled campaign again if none was taken for some time: for the allowance, or a provider. */
-export async function spreadLate(
-  pool: pg.Pool,
-  row: Pick<CampaignRow, 'id' | 'options'>,
-  asOf: Date,
-): Promise<void> {
+/**
+ * Moves a page of the blocks of a throttled campaign that no sender has taken, and that were due before some time, to
+ * the end of its line. Does nothing for local times, whose blocks {@link spreadBlocks} keeps in order.
+ * @returns how many were moved
+ */
+export async function spreadPage(
+  trx: Queryable,
+  row: Throttled,
+  { asOf, dueBefore }: { asOf: Date; dueBefore: Date },
+): Promise<number> {
+  const { from, secondsEach } = await placeInLine(trx, row, asOf);
+  if (secondsEach === 0) return 0;
+  const { rowCount } = await trx.query(
+    `with late as materialized (
+       select n from campaign_blocks
+       where campaign_id = $1 and owner is null and closed_at is null and due_at < $2
+       order by due_at, n limit ${SPREAD_PAGE}
+     ), locked as materialized (
+       select n, due_at, size from campaign_blocks
+       where campaign_id = $1 and n = any(array(select n from late)) and owner is null and closed_at is null
+         and due_at < $2
+       order by n for no key update
+     ), spread as (
+       select n, make_interval(secs => ((sum(size) over (order by due_at, n) - size) * $4::float8)::float8) as after
+       from locked
+     )
+     update campaign_blocks b set due_at = $3::timestamptz + s.after from spread s
+     where b.campaign_id = $1 and b.n = s.n`,
+    [row.id, dueBefore, from, secondsEach],
+  );
+  return rowCount ?? 0;
+}
+
+/** Blocks this late are spread again: they would all go at once. */
+const MAX_LATE_MS = 60_000;
+/** Pages that are spread between two looks. */
+const MAX_SPREAD_PAGES = 25;
+
+/**
+ * Spreads the blocks of a throttled campaign again that were due before its last resume, or of which none was taken for
+ * some time: for the allowance, or a provider.
+ */
+export async function spreadLate(pool: pg.Pool, row: Throttled, asOf: Date): Promise<void> {
   if (!row.options.throttle_per_minute) return;
+  const dueBefore = notBeforeResume(row, new Date(asOf.getTime() - MAX_LATE_MS));
   const { rowCount } = await pool.query(
     `select 1 from campaign_blocks
-     where campaign_id = $1 and owner is null and closed_at is null and due_at < $2::timestamptz - ${MAX_LATE} limit 1`,
-    [row.id, asOf],
+     where campaign_id = $1 and owner is null and closed_at is null and due_at < $2 limit 1`,
+    [row.id, dueBefore],
   );
-  if (rowCount) await inTransaction(pool, (trx) => spreadBlocks(trx, row, asOf));
+  if (!rowCount) return;
+  if (row.options.send_at_local_time) {
+    await inTransaction(pool, async (trx) => {
+      await trx.query(`set local statement_timeout = '5min'`);
+      await spreadBlocks(trx, row, asOf);
+    });
+    return;
+  }
+  for (let page = 0; page < MAX_SPREAD_PAGES; page += 1) {
+    const moved = await inTransaction(pool, (trx) => spreadPage(trx, row, { asOf, dueBefore }));
+    if (moved < SPREAD_PAGE) break;
+  }
 }

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import type { CampaignRow } from '../model.ts';
 import { lockCampaignRow } from '../transitions.ts';
-import { spreadBlocks } from './throttle.ts';
+import { placeInLine, spreadBlocks } from './throttle.ts';
 
 /** How the recipients of an A/B test are divided. */
 export interface Division {
@@ -72,36 +72,47 @@ async function findWinner(
   return rows[0]?.variant ?? 0;
 }
 
-/** Blocks whose messages get the winner in one transaction. */
-const PAGE = 20;
+/** Blocks and recipients that get the winner in one transaction, at most. Throttled blocks are small. */
+const PAGE_BLOCKS = 1_000;
+const PAGE_RECIPIENTS = 20_000;
 
 /**
- * Gives a page of waiting blocks and their messages the winner, and makes them due.
+ * Gives a page of waiting blocks and their messages the winner, and makes them due. Messages are locked before blocks,
+ * as everywhere.
  * @param trx a transaction that has locked the campaign's row
  * @returns how many blocks got it; 0 if none is left
  */
-async function giveWinner(
-  trx: Queryable,
-  { id, version_ids: versionIds }: Pick<CampaignRow, 'id' | 'version_ids'>,
-  winner: number,
-  asOf: Date,
-): Promise<number> {
+async function giveWinner(trx: Queryable, row: CampaignRow, winner: number, asOf: Date): Promise<number> {
+  const { id, version_ids: versionIds } = row;
   const { rows } = await trx.query<{ n: number }>(
-    `select n from campaign_blocks where campaign_id = $1 and ${WAITING} order by n limit ${PAGE} for update`,
+    `select n from (
+       select n, sum(size) over (order by n) - size as before from (
+         select n, size from campaign_blocks where campaign_id = $1 and ${WAITING} order by n limit ${PAGE_BLOCKS}) b
+     ) b where before < ${PAGE_RECIPIENTS}`,
     [id],
   );
   if (rows.length === 0) return 0;
   const blocks = rows.map(({ n }) => n);
   await trx.query(
-    `update messages m set variant = $3, content_version_id = $4, updated_at = now()
-     from campaign_blocks b where b.campaign_id = $1 and b.n = any($2::int[])
-       and m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id`,
+    `with locked as materialized (
+       select m.id from campaign_blocks b
+         join messages m on m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id
+       where b.campaign_id = $1 and b.n = any($2::int[]) order by m.id for no key update of m
+     )
+     update messages m set variant = $3, content_version_id = $4, updated_at = now() from locked l where m.id = l.id`,
     [id, blocks, winner, versionIds[winner] ?? null],
   );
+  const { from, secondsEach } = await placeInLine(trx, row, asOf);
   await trx.query(
-    `update campaign_blocks set variant = $3, due_at = greatest($4::timestamptz, not_before)
-     where campaign_id = $1 and n = any($2::int[])`,
-    [id, blocks, winner, asOf],
+    `with locked as materialized (
+       select n, size from campaign_blocks where campaign_id = $1 and n = any($2::int[]) and ${WAITING}
+       order by n for no key update
+     ), line as (
+       select n, make_interval(secs => ((sum(size) over (order by n) - size) * $5::float8)::float8) as after from locked
+     )
+     update campaign_blocks b set variant = $3, due_at = greatest($4::timestamptz + l.after, b.not_before)
+     from line l where b.campaign_id = $1 and b.n = l.n`,
+    [id, blocks, winner, from, secondsEach],
   );
   return blocks.length;
 }
@@ -116,7 +127,7 @@ function decidePage(pool: pg.Pool, campaignId: number, asOf: Date): Promise<bool
       await trx.query('update campaigns set winner = $2 where id = $1', [campaignId, winner]);
     }
     const given = await giveWinner(trx, row, winner, asOf);
-    await spreadBlocks(trx, row, asOf);
+    if (given > 0 && row.options.send_at_local_time) await spreadBlocks(trx, row, asOf);
     return given > 0;
   });
 }

@@ -189,6 +189,22 @@ describe('a throttled campaign', () => {
     expect(minutes.map(Math.round)).toEqual([60, 61, 62, 63, 64]);
   });
 
+  it('spreads many blocks after a resume in pages, which senders wait for', async () => {
+    const id = await written(2_100, { options: { throttle_per_minute: 1 } });
+    await query(`update campaigns set status = 'paused' where id = $1`, [id]);
+    const resumedAt = after(200_000);
+    await inTransaction(db.database.pool, (trx) => resumeCampaign(trx, { id }, { asOf: resumedAt }));
+    const late = async () =>
+      (await blocksOf(db.database.pool, id)).filter(({ due_at: due }) => due && due < resumedAt).length;
+    expect(await late()).toBe(100);
+    await courseOf().look(id, resumedAt);
+    expect(await late()).toBe(0);
+    const minutes = (await blocksOf(db.database.pool, id)).map(({ due_at: due }) =>
+      Math.round(((due?.getTime() ?? 0) - resumedAt.getTime()) / 60_000),
+    );
+    expect(minutes).toEqual(Array.from({ length: 2_100 }, (_, minute) => minute));
+  });
+
   it('says that it waits for its throttle, and until when', async () => {
     const id = await written(60, { options: { throttle_per_minute: 20 } });
     await sendDueBlocks(db.database.pool, id, after(1));
@@ -214,5 +230,18 @@ describe('an A/B test', () => {
     await courseOf().look(id, after(60));
     expect(await rowOf(id)).toMatchObject({ winner: 0 });
     expect((await blocksOf(db.database.pool, id)).map(({ due_at: due }) => due)).toEqual([after(60)]);
+  });
+
+  it('gives its winner to the others at the pace of the throttle', async () => {
+    const id = await written(100, { options: { ab, throttle_per_minute: 20 }, versionIds: [11, 12] });
+    await sendDueBlocks(db.database.pool, id, after(600));
+    await courseOf().look(id, after(600 + 3_601));
+    const rest = (await blocksOf(db.database.pool, id)).filter(({ closed }) => !closed);
+    expect(rest.reduce((sum, { size }) => sum + size, 0)).toBeGreaterThan(70);
+    let dueAt = after(600 + 3_601).getTime();
+    for (const { due_at: due, size } of rest) {
+      expect(due?.getTime()).toBe(dueAt);
+      dueAt += size * 3_000;
+    }
   });
 });
