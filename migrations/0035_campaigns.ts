@@ -28,6 +28,7 @@ create table campaigns (
   audience jsonb,
   version_ids bigint[] not null default '{}',
   variant_template_ids bigint[] not null default '{}',
+  sent_name text,
   from_address text,
   reply_to text,
   domain_id bigint,
@@ -57,6 +58,7 @@ comment on column campaigns.begin_at is 'when the snapshot begins: scheduled_at,
 comment on column campaigns.audience is 'list, conditions and exclusions, as they were when the campaign was sent';
 comment on column campaigns.version_ids is 'pinned versions of the content, by variant';
 comment on column campaigns.variant_template_ids is 'by variant: the template that it was compiled from; empty without variants';
+comment on column campaigns.sent_name is 'the name that contents show, as it was when they were pinned';
 comment on column campaigns.from_address is 'the sender, pinned with its domain and provider, and the tracking, when the campaign was sent';
 comment on column campaigns.max_contact_id is 'the highest contact at the start of the snapshot';
 comment on column campaigns.cursor is 'the last contact that the snapshot has looked at';

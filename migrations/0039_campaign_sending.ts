@@ -21,7 +21,7 @@ returns table (id bigint, name text, status text, phase text, version_ids bigint
 begin
   perform pg_advisory_xact_lock_shared(1129468236, lock)
   from (select distinct (u.id % 2147483647)::int as lock from unnest(ids) as u (id) order by 1) locks;
-  return query select c.id, c.name,
+  return query select c.id, coalesce(c.sent_name, c.name),
     -- Content that was changed waits for its approval.
     case when c.status = 'active' and c.approval_state = 'pending' then 'paused' else c.status end, c.phase, c.version_ids
   from campaigns c where c.id = any(ids);

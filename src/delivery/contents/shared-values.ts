@@ -44,7 +44,7 @@ async function readCampaign(
 ): Promise<CampaignRow> {
   const { rows } = await db.query<CampaignRow>({
     name: 'read_campaign_values',
-    text: `select name, options->'utm' as utm from campaigns where id = $3 and brand_id = $2 and account_id = $1`,
+    text: `select coalesce(sent_name, name) as name, options->'utm' as utm from campaigns where id = $3 and brand_id = $2 and account_id = $1`,
     values: [accountId, brandId, campaignId],
   });
   const [row] = rows;

@@ -142,7 +142,7 @@ export async function applyChanges(
     await addForeignTemplates(
       trx,
       scope,
-      { channel: channel ?? row.channel, options: split.options },
+      { ...row, channel: channel ?? row.channel, options: split.options },
       problems,
     );
     problems.throwIfAny();

@@ -141,6 +141,9 @@ export function beginAtOf(
 function addContentProblems(problems: Problems, pinned: Pinned, field: (name: string) => string): void {
   for (const { field: name, message } of pinned.problems) problems.add({ [field(name)]: [message] });
   const { version } = pinned;
+  if (version?.channel === 'email' && !version.subject?.trim()) {
+    problems.add({ [field('subject')]: ['is required'] });
+  }
   if (version?.channel !== 'sms') return;
   const segments = smsSegments(version.text ?? '');
   if (segments > MAX_SMS_SEGMENTS) {
@@ -257,7 +260,8 @@ export async function makePins(
     [row.template_id],
   );
   const own = rows[0] ?? { subject: null, fromName: null, fromEmail: null, replyTo: null };
-  if (row.channel === 'email' && !own.subject?.trim()) {
+  // Of content that can be compiled, the subject is checked above.
+  if (row.channel === 'email' && !content.own.version && !own.subject?.trim()) {
     problems.add({ 'template_attributes.subject': ['is required'] });
   }
   const sender = await pinSender(trx, deps.sender, tenant, row.channel, own, problems);

@@ -72,20 +72,23 @@ export async function hideTemplates(
 }
 
 /**
- * Makes the templates of the variants of an A/B test: those of the brand that they name, or copies of the campaign's own
- * with their subjects.
+ * Makes the templates of the variants of an A/B test: copies of those of the brand that they name, or of the campaign's
+ * own with their subjects. If a named one was deleted since the campaign was sent, its copy stays.
  * @returns the templates' ids by variant; empty without variants
  */
 export async function writeVariants(trx: Queryable, scope: BrandScope, row: CampaignRow): Promise<number[]> {
   const owner = { campaignId: row.id };
+  const gone = new Set(await foreignTemplates(trx, scope, row));
   await hideTemplates(
     trx,
     row.id,
-    row.variant_template_ids.filter((id) => id !== row.template_id),
+    row.variant_template_ids.filter((id, index) => id !== row.template_id && !gone.has(index)),
   );
   const ids: number[] = [];
-  for (const { subject, template_id: templateId } of variantsOf(row)) {
-    if (templateId !== undefined) ids.push(templateId);
+  for (const [index, { subject, template_id: templateId }] of variantsOf(row).entries()) {
+    const kept = gone.has(index) ? copiesOf(row)[index] : undefined;
+    if (kept !== undefined) ids.push(kept);
+    else if (templateId !== undefined) ids.push((await copyTemplate(trx, scope, templateId, owner)).id);
     else {
       const copy = await copyTemplate(trx, scope, row.template_id ?? 0, owner);
       ids.push((await writeOwnTemplate(trx, scope, owner, row.channel, { subject }, copy.id)).id);
@@ -114,14 +117,19 @@ async function foreignTemplates(
   return named.flatMap((id, index) => (id === null || known.has(id) ? [] : [index]));
 }
 
-/** Adds an error for each variant of {@link foreignTemplates}. @returns whether there is one */
+/** The copies that a campaign with recipients has of the templates that its variants name. Other ones have none. */
+const copiesOf = ({ phase, variant_template_ids: ids }: CampaignRow): number[] =>
+  phase === 'draft' || phase === 'waiting' ? [] : ids;
+
+/** Adds an error for each variant of {@link foreignTemplates} that has no copy. @returns whether there is one */
 export async function addForeignTemplates(
   db: Queryable,
   scope: BrandScope,
-  row: Pick<CampaignRow, 'channel' | 'options'>,
+  row: CampaignRow,
   problems: Problems,
 ): Promise<boolean> {
-  const foreign = await foreignTemplates(db, scope, row);
+  const copies = copiesOf(row);
+  const foreign = (await foreignTemplates(db, scope, row)).filter((index) => copies[index] === undefined);
   for (const index of foreign) {
     const message = `is not the id of a template of this brand for ${row.channel}`;
     problems.add({ [`data.options.ab.variants.${index}.template_id`]: [message] });
@@ -155,7 +163,7 @@ export async function presentContent(
   const template = presentTemplate(own);
   if (variants.length === 0) return { template, templates: [template] };
   const templates = variants.flatMap(({ subject, template_id: id }, index) => {
-    const stored = found.get(id ?? row.variant_template_ids[index] ?? 0);
+    const stored = found.get(row.variant_template_ids[index] ?? id ?? 0);
     if (stored) return [presentTemplate(stored)];
     return id === undefined ? [{ ...template, subject: subject ?? null }] : [];
   });

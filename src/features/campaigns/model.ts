@@ -74,6 +74,7 @@ export class CampaignModel extends TenantModel {
     'audience',
     'version_ids',
     'variant_template_ids',
+    'sent_name',
     'from_address',
     'reply_to',
     'domain_id',
@@ -122,6 +123,8 @@ export class CampaignModel extends TenantModel {
   declare version_ids: number[];
   /** By variant. */
   declare variant_template_ids: number[];
+  /** The name that contents show, as it was when they were pinned. */
+  declare sent_name: string | null;
   declare from_address: string | null;
   declare reply_to: string | null;
   declare domain_id: number | null;

@@ -1,26 +1,22 @@
-import type pg from 'pg';
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
-import { wakeCampaign } from '../../delivery/campaign-blocks.ts';
 import type { ContentEngine } from '../../delivery/contents/content.ts';
 import { limitSettings } from '../../delivery/limits/authority.ts';
 import type { ErrorCode } from '../../errors.ts';
-import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
-import { isKeyTaken, withIdempotency } from '../../platform/db/idempotency.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
-import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
 import { paginate } from '../../platform/http/pagination.ts';
-import { defineRoute, type RouteDefinition, type RouteInput } from '../../platform/http/route.ts';
+import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { createBrandOf } from '../templates/service.ts';
 import type { CheckDeps, Prepared } from './checks.ts';
-import { type CompiledContents, withCompiled } from './compiled.ts';
+import { withCompiled } from './compiled.ts';
 import type { CampaignRow } from './model.ts';
 import { presentCampaign } from './presenter.ts';
+import { once, type Shared, wake } from './requests.ts';
 import { createRecipientRoutes } from './recipients/routes.ts';
 import {
   campaignParams,
@@ -70,12 +66,6 @@ const SEND_CHECKS =
   'Everything is checked first, and all that is wrong is returned at once: the audience, the sender, the content with ' +
   'its Liquid, the postal address of the brand, the options, and the monthly cap of a sandbox.';
 
-interface Shared {
-  pool: pg.Pool;
-  waker: Waker;
-  deps: CheckDeps;
-}
-
 function sharedOf({ config, database, heavyReads, keyring, waker, contents }: CampaignRouteDeps): Shared {
   const { pool } = database;
   const publicUrl = config.PUBLIC_URL?.replace(/\/+$/, '') ?? null;
@@ -91,58 +81,6 @@ function sharedOf({ config, database, heavyReads, keyring, waker, contents }: Ca
     approvalTiers: config.APPROVAL_TIERS,
   };
   return { pool, waker, deps };
-}
-
-/** Wakes what acts on a campaign that was changed. */
-function wake(waker: Waker, row: CampaignRow): void {
-  waker.wake('outbox');
-  if (row.status !== 'active' && row.status !== 'completed') return;
-  wakeCampaign(waker, {
-    accountId: row.account_id,
-    channel: row.channel,
-    providerId: row.provider_id ?? 0,
-  });
-}
-
-/** Does work now. @returns a function that returns its result, or throws its error */
-async function settle<T>(work: () => Promise<T>): Promise<() => Promise<T>> {
-  const [result] = await Promise.allSettled([work()]);
-  return async () => {
-    if (result.status === 'rejected') throw result.reason;
-    return result.value;
-  };
-}
-
-type Input<Body> = RouteInput<unknown, unknown, Body, Tenant>;
-
-/**
- * Runs a POST in the transaction that keeps its idempotency key.
- * @param prepare reads what takes a while, before the transaction; a repeated request does not need it
- */
-async function once<Body, Found>(
-  { pool, waker, deps }: Shared,
-  input: Input<Body>,
-  endpoint: string,
-  status: number,
-  prepare: () => Promise<Found>,
-  work: (trx: pg.PoolClient, prepared: Found, compiled: CompiledContents) => Promise<CampaignRow>,
-) {
-  const request = idempotentRequest(input, `POST ${endpoint}`);
-  const isRepeated = request !== null && (await isKeyTaken(pool, request));
-  // A refusal is kept until the key is taken: another request with the same key may just have done the work.
-  const prepared = isRepeated ? prepare : await settle(prepare);
-  return withCompiled(deps, (compiled) =>
-    withIdempotency(
-      pool,
-      request,
-      async (trx) => {
-        const row = await work(trx, await prepared(), compiled);
-        const body = await presentCampaign(trx, row, deps.limits);
-        return { status, body, resourceId: row.id, afterCommit: () => wake(waker, row) };
-      },
-      (id) => getCampaign(pool, deps, input.tenant, id),
-    ),
-  );
 }
 
 const nothing = () => Promise.resolve(null);

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { holdRetries, releaseRetries } from '../../delivery/campaign-blocks.ts';
 import { lockCampaignForChange } from '../../delivery/campaign-lock.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -191,7 +192,7 @@ export async function cancelCampaign(
       trx,
       id,
       `status = 'draft', phase = 'draft', approval_state = 'not_required', begin_at = null, audience = null,
-       version_ids = '{}', variant_template_ids = '{}', from_address = null, reply_to = null, domain_id = null, provider_id = null,
+       version_ids = '{}', variant_template_ids = '{}', sent_name = null, from_address = null, reply_to = null, domain_id = null, provider_id = null,
        tracking = null, counted_from = null, started_at = null, paused_at = null, stop = null, engine_expected_by = null`,
     );
   }
@@ -249,6 +250,22 @@ export interface Pins {
   beginAt: Date;
 }
 
+const contentsOf = (ids: string) =>
+  `(select array_agg(v.content_hash order by i.n)
+    from unnest(${ids}::bigint[]) with ordinality as i (id, n) join template_versions v on v.id = i.id)`;
+
+/** Whether an operator has approved what is pinned: the same content for the same audience. */
+async function isApproved(trx: Queryable, row: CampaignRow, pins: Pins): Promise<boolean> {
+  if (row.approval_state !== 'approved' || row.sent_name !== row.name) return false;
+  if (row.from_address !== pins.fromAddress || row.reply_to !== pins.replyTo) return false;
+  if (!isDeepStrictEqual(row.audience, JSON.parse(JSON.stringify(pins.audience)))) return false;
+  const { rows } = await trx.query<{ same: boolean | null }>(
+    `select ${contentsOf('$1')} = ${contentsOf('$2')} as same`,
+    [row.version_ids, pins.versionIds],
+  );
+  return rows[0]?.same === true;
+}
+
 /**
  * Sends a draft, or a campaign that waits for its time: now, with what it contains now.
  * @param read the row as the request has found it: if it has another status by now, nothing happens, so that only one of
@@ -263,12 +280,14 @@ export async function sendCampaign(
 ): Promise<CampaignRow | null> {
   const row = await begin(trx, read.id, 'send');
   if (!row || row.status !== read.status) return null;
+  const again = pins.needsApproval && !(await isApproved(trx, row, pins));
+  const approval = again ? 'pending' : pins.needsApproval ? 'approved' : 'not_required';
   return changeLocked(
     trx,
     row.id,
     `status = 'active', phase = 'waiting', paused_at = null, stop = null, outcome = null, audience = $2,
      version_ids = $3, from_address = $4, reply_to = $5, domain_id = $6, provider_id = $7, tracking = $8,
-     variant_template_ids = $13, approval_state = $9, scheduled_at = $10, begin_at = $11, counted_from = $12::timestamptz,
+     variant_template_ids = $13, sent_name = name, approval_state = $9, scheduled_at = $10, begin_at = $11, counted_from = $12::timestamptz,
      started_at = coalesce(started_at, $12), triggered_count = triggered_count + 1, last_triggered_at = $12,
      ${expected}`,
     [
@@ -279,7 +298,7 @@ export async function sendCampaign(
       pins.domainId,
       pins.providerId,
       pins.tracking && JSON.stringify(pins.tracking),
-      pins.needsApproval ? 'pending' : 'not_required',
+      approval,
       pins.scheduledAt,
       pins.beginAt,
       asOf,
@@ -317,7 +336,7 @@ export function repinContent(
   return changeLocked(
     trx,
     row.id,
-    `version_ids = $2, variant_template_ids = $3, approval_state = $4, ${expected}`,
+    `version_ids = $2, variant_template_ids = $3, approval_state = $4, sent_name = name, ${expected}`,
     [versionIds, variantTemplateIds, needsApproval ? again : 'not_required'],
   );
 }

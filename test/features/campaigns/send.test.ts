@@ -1,9 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { ContentSource } from '../../../src/delivery/contents/content.ts';
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
 import { withCompiled } from '../../../src/features/campaigns/compiled.ts';
-import { approveCampaign, rejectCampaign } from '../../../src/features/campaigns/transitions.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import {
@@ -247,6 +246,61 @@ describe('a send', () => {
     expect(rows.map(({ subject }) => subject)).toEqual(['A', 'B']);
   });
 
+  it('copies the template that a variant names, which may then be deleted', async () => {
+    const made = await api.request('POST', '/v1/my/templates', {
+      body: { name: 'B', ...content, subject: 'B' },
+    });
+    const id = await readyCampaign(
+      api,
+      listId,
+      ab([
+        { subject: 'A', weight: 50 },
+        { template_id: made.body.id, weight: 50 },
+      ]),
+    );
+    expect((await act(api, id, 'send')).status).toBe(200);
+    await writeRecipients(api, id, [{ status: 'queued' }]);
+    expect((await api.request('DELETE', `/v1/my/templates/${Number(made.body.id)}`)).status).toBe(200);
+    const { rows } = await pool().query<{ campaign_id: number | null }>(
+      'select t.campaign_id from template_versions v join templates t on t.id = v.template_id where v.id = any($1)',
+      [(await rowOf(id)).version_ids],
+    );
+    expect(rows).toEqual([{ campaign_id: id }, { campaign_id: id }]);
+    await change(api, id, { status: 'paused' });
+    const { status, body } = await change(api, id, { template_attributes: { preheader: 'New' } });
+    expect([status, body.templates]).toMatchObject([
+      200,
+      [
+        { subject: 'A', preheader: 'New' },
+        { subject: 'B', preheader: null },
+      ],
+    ]);
+  });
+
+  it('needs a subject for each variant', async () => {
+    const made = await api.request('POST', '/v1/my/templates', {
+      body: { name: 'B', body: content.body },
+    });
+    const id = await readyCampaign(
+      api,
+      listId,
+      ab([
+        { subject: 'A', weight: 50 },
+        { template_id: made.body.id, weight: 50 },
+      ]),
+    );
+    const response = await act(api, id, 'send');
+    expect([response.status, fieldsOf(response)]).toEqual([422, ['data.options.ab.variants.1.subject']]);
+  });
+
+  it('fixes the name that contents show', async () => {
+    const id = await readyCampaign(api, listId);
+    await act(api, id, 'send');
+    expect((await change(api, id, { name: 'Renamed' })).body.name).toBe('Renamed');
+    const { rows } = await pool().query('select name from campaigns_to_send(array[$1::bigint])', [id]);
+    expect(rows).toEqual([{ name: 'Spring sale' }]);
+  });
+
   it('is done once for one Idempotency-Key', async () => {
     const id = await readyCampaign(api, listId);
     const headers = { 'Idempotency-Key': 'send-1' };
@@ -447,72 +501,6 @@ describe('content that changes while the campaign is paused', () => {
     const empty = await filledList(api, api, 0);
     const refused = await change(api, id, { trigger_attributes: { contact_list_id: empty.listId } });
     expect([refused.status, fieldsOf(refused)]).toEqual([422, ['trigger_attributes.contact_list_id']]);
-  });
-});
-
-describe('approval', () => {
-  const tier = (name: string, state = 'not_required') =>
-    pool().query('update accounts set tier = $2, approval_state = $3 where id = $1', [
-      api.accountId,
-      name,
-      state,
-    ]);
-  afterEach(() => tier('free'));
-
-  it.each([
-    ['trusted', 'not_required', 'pending'],
-    ['trusted', 'approved', 'not_required'],
-    ['free', 'not_required', 'not_required'],
-    ['free', 'pending', 'pending'],
-    ['free', 'rejected', 'pending'],
-  ])('of a %s account that is %s is %s', async (name, state, expected) => {
-    await tier(name, state);
-    const id = await readyCampaign(api, listId);
-    const { status, body } = await act(api, id, 'send');
-    expect([status, body.status, body.approval_state]).toEqual([200, 'active', expected]);
-    const reason = expected === 'pending' ? 'approval' : 'snapshot';
-    expect(body.data?.progress?.waiting_for?.reason).toBe(reason);
-  });
-
-  it('that is refused pauses the campaign, which asks again when it is sent', async () => {
-    await tier('trusted');
-    const id = await readyCampaign(api, listId);
-    await act(api, id, 'send');
-    await inTransaction(pool(), (trx) => rejectCampaign(trx, { id }));
-    expect((await show(api, id)).body).toMatchObject({
-      status: 'paused',
-      approval_state: 'rejected',
-      data: { stop: { reason: 'rejected', rate: null, threshold: null, at: expect.any(String) } },
-    });
-    const { body } = await act(api, id, 'send', { template_attributes: { subject: 'Nicer' } });
-    expect(body).toMatchObject({ status: 'active', approval_state: 'pending', data: { stop: null } });
-  });
-
-  it('is needed again for content that changed while the campaign was paused', async () => {
-    await tier('trusted');
-    const id = await readyCampaign(api, listId);
-    await act(api, id, 'send');
-    await pool().query(`update campaigns set approval_state = 'approved' where id = $1`, [id]);
-    await writeRecipients(api, id, [{ status: 'queued' }]);
-    await change(api, id, { status: 'paused' });
-    await change(api, id, { template_attributes: { subject: 'Other' } });
-    const { body } = await change(api, id, { status: 'active' });
-    expect(body).toMatchObject({
-      status: 'active',
-      approval_state: 'pending',
-      data: { progress: { waiting_for: { reason: 'approval' } } },
-    });
-    // To the senders it is paused.
-    const seen = async () =>
-      (
-        await pool().query<{ status: string }>('select status from campaigns_to_send(array[$1::bigint])', [
-          id,
-        ])
-      ).rows;
-    expect(await seen()).toEqual([{ status: 'paused' }]);
-    await inTransaction(pool(), (trx) => approveCampaign(trx, { id }));
-    expect(await seen()).toEqual([{ status: 'active' }]);
-    expect((await show(api, id)).body).toMatchObject({ status: 'active', approval_state: 'approved' });
   });
 });
 
