@@ -35,7 +35,7 @@ const DEFAULT_POOL = 16;
 const RECORDING_POOL = 3;
 const USER_AGENT = 'Carillon/1';
 /** Threads that compile and render templates. Each starts when it is needed, and takes 100 MB then. */
-const CONTENT_THREADS = 1;
+const CONTENT_THREADS = 2;
 /** The port for operators if OPS_PORT is not set. */
 const DEFAULT_OPS_PORT = 9464;
 

@@ -53,8 +53,11 @@ import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
  */
 const POOL = 10;
 
-/** Threads that render contents with tags. A thread starts with the first of them. */
-const CONTENT_THREADS = 1;
+/** Threads that render contents with tags. A thread starts with the first of them; one account has one at once. */
+const CONTENT_THREADS = 2;
+/** Batches of one account that wait for a thread, and for how long: the queue can wait. */
+const MAX_WAITING_BATCHES = 1_000;
+const MAX_WAIT_MS = 5 * 60_000;
 
 /** Of requests to the APIs of providers. */
 const PROVIDER_USER_AGENT = 'Carillon/1';
@@ -128,7 +131,11 @@ function openChannels(given: ChannelDeps): Channels {
   const email = createEmailProvider(deps);
   const sms = createSmsProvider(deps);
   const referenceKey = keyring.subkey('reference').key;
-  const engine = createContentEngine({ threads: CONTENT_THREADS });
+  const engine = createContentEngine({
+    threads: CONTENT_THREADS,
+    maxWaiting: MAX_WAITING_BATCHES,
+    waitMs: MAX_WAIT_MS,
+  });
   const settings: EmailChannelSettings = {
     mailDomain: config.MAIL_DOMAIN,
     returnPathKey: keyring.subkey('return-path').key,

@@ -110,7 +110,11 @@ export interface RenderedContent {
 }
 
 /** The content that is rendered: a version, or a draft without an id. */
-export type Renderable = Pick<CompiledContent, 'subject' | 'html' | 'text'> & { id: number | null };
+export type Renderable = Pick<CompiledContent, 'subject' | 'html' | 'text'> & {
+  id: number | null;
+  /** Accounts take turns in the threads. */
+  accountId: number;
+};
 
 /** A text that has outputs and no tags, divided at them. */
 export interface DividedText {
@@ -139,7 +143,16 @@ export const MAX_RENDERED = 2 * 1024 * 1024;
 /** A content that could not be rendered for one message: it took too long, or the result is too long. */
 export class RenderError extends Error {}
 
-/** No thread could be started, or the engine is closed. This says nothing about the content. */
+/** A message took too long or too much memory, because of what it contains or because the machine is busy. */
+export class RenderTimeoutError extends RenderError {}
+
+/** Other messages of the batch took its time, or ended its thread. This says nothing about the message. */
+export class NotRenderedError extends RenderError {}
+
+/**
+ * No thread could be started, too much of the account's work waits for threads, or the engine is closed. This says
+ * nothing about the content.
+ */
 export class ContentEngineUnavailableError extends Error {}
 
 export interface ContentEngine {
@@ -148,13 +161,16 @@ export interface ContentEngine {
    * @returns null as `content` if there are problems. All of them make the content unusable.
    * @throws ContentEngineUnavailableError
    */
-  compile(source: ContentSource): Promise<{ content: CompiledContent | null; problems: Problem[] }>;
+  compile(
+    source: ContentSource,
+    accountId: number,
+  ): Promise<{ content: CompiledContent | null; problems: Problem[] }>;
   /**
    * Compiles a content and finds what its author should know: what makes it unusable, then all else.
    * @param known names of the template's variables that have a value
    * @throws ContentEngineUnavailableError
    */
-  check(source: ContentSource, known: readonly string[]): Promise<Problem[]>;
+  check(source: ContentSource, known: readonly string[], accountId: number): Promise<Problem[]>;
   /**
    * Renders a content. One that only has outputs is rendered at once, one that has tags, many filters or large values
    * in a thread.
@@ -164,7 +180,8 @@ export interface ContentEngine {
   render(content: Renderable, values: ContentValues): RenderedContent | Promise<RenderedContent>;
   /**
    * Renders a content for several messages.
-   * @returns an error in the place of a message that could not be rendered
+   * @returns an error in the place of a message that could not be rendered: a NotRenderedError if the batch took too
+   *   long before its turn, but never for all of them
    * @throws ContentEngineUnavailableError
    */
   renderBatch(

@@ -1,7 +1,7 @@
 /** The content engine: compiles, checks and renders templates. What an author wrote is only read in threads. */
+import { createAccountTurns } from '../../platform/db/heavy-reads.ts';
 import {
   createThreadPool,
-  type ThreadPool,
   ThreadLostError,
   ThreadTimeoutError,
   ThreadUnavailableError,
@@ -12,18 +12,27 @@ import {
   ContentEngineUnavailableError,
   type ContentSource,
   type ContentValues,
+  NotRenderedError,
   type Problem,
   type Renderable,
   RenderError,
   type RenderedContent,
+  RenderTimeoutError,
 } from './content.ts';
 import { createContentRenderer } from './content-renderer.ts';
 import type { CompileJob, CompileReply } from './compile-thread.ts';
 import type { RenderJob, RenderReply } from './render-thread.ts';
 
 export interface ContentEngineOptions {
-  /** Threads that compile, and as many that render. Each is started when it is needed. */
+  /**
+   * Threads that compile, and as many that render. Each is started when it is needed. An account has all but one of them
+   * at once.
+   */
   threads: number;
+  /** Contents and batches of one account that wait for a thread. Further ones are refused. */
+  maxWaiting?: number;
+  /** Refuses a content or batch that has waited for a thread this long. */
+  waitMs?: number;
   /** Ends a thread that has compiled or checked one content for this long. */
   compileMs?: number;
   /** Ends a thread that has rendered one batch for this long. */
@@ -31,6 +40,8 @@ export interface ContentEngineOptions {
 }
 
 const COMPILE_MS = 5_000;
+const MAX_WAITING = 20;
+const WAIT_MS = 10_000;
 /** A thread ends a slow batch itself before this (see `render-thread.ts`). */
 const RENDER_MS = 10_000;
 /** MJML takes 60 MB, and a body of 2 MB becomes a tree. */
@@ -50,8 +61,41 @@ function rethrow(error: unknown): never {
   throw error;
 }
 
-const resultOf = (reply: RenderReply): RenderedContent | RenderError =>
-  'rendered' in reply ? reply.rendered : new RenderError(reply.error);
+function resultOf(reply: RenderReply): RenderedContent | RenderError {
+  if ('rendered' in reply) return reply.rendered;
+  switch (reply.reason) {
+    case 'content':
+      return new RenderError(reply.error);
+    case 'slow':
+      return new RenderTimeoutError(reply.error);
+    case 'not_rendered':
+      return new NotRenderedError(reply.error);
+  }
+}
+
+type Run<Job, Reply> = (accountId: number, job: Job) => Promise<Reply>;
+
+type TurnLimits = Required<Pick<ContentEngineOptions, 'threads' | 'maxWaiting' | 'waitMs'>>;
+
+/** Gives accounts turns in the threads of a pool, so that one with much work holds up no others. */
+function createTurns({ threads, maxWaiting, waitMs }: TurnLimits) {
+  const limits = { total: threads, perAccount: Math.max(1, threads - 1), waiting: maxWaiting, waitMs };
+  let isClosed = false;
+  const inTurn = createAccountTurns(
+    limits,
+    () => new ContentEngineUnavailableError('too many contents of the account wait for a thread'),
+  );
+  return {
+    run: <T>(accountId: number, work: () => Promise<T>): Promise<T> =>
+      inTurn(accountId, () => {
+        if (isClosed) throw new ContentEngineUnavailableError('the process is stopping');
+        return work();
+      }),
+    close() {
+      isClosed = true;
+    },
+  };
+}
 
 /** A content that a thread was lost for is reported as its problem. */
 function tooSlow(source: ContentSource, error: unknown): Problem {
@@ -65,19 +109,25 @@ function tooSlow(source: ContentSource, error: unknown): Problem {
 }
 
 /** Renders in threads. */
-function threadRenderer(pool: ThreadPool<RenderJob, RenderReply[]>) {
+function threadRenderer(run: Run<RenderJob, RenderReply[]>) {
   async function renderInThread(
     content: Renderable,
     values: readonly ContentValues[],
   ): Promise<(RenderedContent | RenderError)[]> {
-    const { id, subject, html, text } = content;
+    const { id, subject, html, text, accountId } = content;
+    const progress = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     try {
-      const replies = await pool.run({ content: { id, subject, html, text }, values });
+      const replies = await run(accountId, { content: { id, subject, html, text }, values, progress });
       return replies.map(resultOf);
     } catch (error) {
       const fault = faultOf(error);
       if (fault === null) return rethrow(error);
-      return values.map(() => new RenderError(`${fault} to render`));
+      const blamed = Atomics.load(progress, 0);
+      return values.map((_, n) =>
+        n === blamed
+          ? new RenderTimeoutError(`${fault} to render`)
+          : new NotRenderedError('another message ended the thread'),
+      );
     }
   }
 
@@ -91,12 +141,14 @@ function threadRenderer(pool: ThreadPool<RenderJob, RenderReply[]>) {
   return { renderInThread, renderOneInThread };
 }
 
-export function createContentEngine({
+/** Opens the threads. */
+function openThreads({
   threads,
   compileMs = COMPILE_MS,
   renderMs = RENDER_MS,
-}: ContentEngineOptions): ContentEngine {
-  const renderer = createContentRenderer();
+  maxWaiting = MAX_WAITING,
+  waitMs = WAIT_MS,
+}: ContentEngineOptions) {
   const compilers = createThreadPool<CompileJob, CompileReply>({
     entry: new URL('./compile-thread.ts', import.meta.url),
     threads,
@@ -109,10 +161,33 @@ export function createContentEngine({
     maxHeapMb: MAX_HEAP_MB,
     limitMs: () => renderMs,
   });
-  const { renderInThread, renderOneInThread } = threadRenderer(renderers);
+  const compiling = createTurns({ threads, maxWaiting, waitMs });
+  const rendering = createTurns({ threads, maxWaiting, waitMs });
+  const runCompile: Run<CompileJob, CompileReply> = (accountId, job) =>
+    compiling.run(accountId, () => compilers.run(job));
+  const runRender: Run<RenderJob, RenderReply[]> = (accountId, job) =>
+    rendering.run(accountId, () => renderers.run(job));
+  return {
+    runCompile,
+    runRender,
+    async close() {
+      compiling.close();
+      rendering.close();
+      await Promise.all([compilers.close(), renderers.close()]);
+    },
+  };
+}
 
-  async function compile(job: CompileJob): Promise<{ content: CompiledContent | null; problems: Problem[] }> {
-    const reply = await compilers.run(job).catch((error: unknown) => ({
+export function createContentEngine(options: ContentEngineOptions): ContentEngine {
+  const renderer = createContentRenderer();
+  const { runCompile, runRender, close } = openThreads(options);
+  const { renderInThread, renderOneInThread } = threadRenderer(runRender);
+
+  async function compile(
+    job: CompileJob,
+    accountId: number,
+  ): Promise<{ content: CompiledContent | null; problems: Problem[] }> {
+    const reply = await runCompile(accountId, job).catch((error: unknown) => ({
       content: null,
       problems: [tooSlow(job.source, error)],
     }));
@@ -130,8 +205,8 @@ export function createContentEngine({
   }
 
   return {
-    compile: (source) => compile({ source, known: null }),
-    check: async (source, known) => (await compile({ source, known })).problems,
+    compile: (source, accountId) => compile({ source, known: null }, accountId),
+    check: async (source, known, accountId) => (await compile({ source, known }, accountId)).problems,
     render: (content, values) => renderer.render(content, values) ?? renderOneInThread(content, values),
     renderBatch(content, values) {
       const first = values[0];
@@ -145,8 +220,6 @@ export function createContentEngine({
       );
     },
     divide: (content) => renderer.divide(content),
-    close: async () => {
-      await Promise.all([compilers.close(), renderers.close()]);
-    },
+    close,
   };
 }

@@ -3,7 +3,7 @@
  * memory. It runs in threads only (see `engine.ts`).
  */
 import { CaptureTag, type Context, Drop, Liquid, LiquidError, type Template } from 'liquidjs';
-import { MAX_RENDERED, RenderError } from './content.ts';
+import { MAX_RENDERED, RenderError, RenderTimeoutError } from './content.ts';
 import { createFilters, type Filter, type Mode } from './filters.ts';
 import { escapeHtml, headerValue, textOf, withoutControls } from './values.ts';
 
@@ -149,14 +149,18 @@ export function parseLiquid(text: string, mode: Mode): ParsedLiquid {
 /**
  * Renders a template.
  * @param scope the values by their names
- * @throws RenderError if it takes too long or makes too much, or a filter fails
+ * @throws RenderTimeoutError if it takes too long; RenderError if it makes too much, or a filter fails
  */
 export function renderLiquid({ templates, mode }: ParsedLiquid, scope: object): string {
   let text: string;
+  const startedAt = performance.now();
   try {
     text = liquids[mode].renderSync(templates, scope) as string;
   } catch (error) {
-    throw new RenderError((error as Error).message.slice(0, 300), { cause: error });
+    const message = (error as Error).message.slice(0, 300);
+    // The library's error for its time limit has no code.
+    if (performance.now() - startedAt >= RENDER_MS) throw new RenderTimeoutError(message, { cause: error });
+    throw new RenderError(message, { cause: error });
   }
   if (text.length > MAX_RENDERED) throw new RenderError('the content is longer than 2 MB');
   return text;

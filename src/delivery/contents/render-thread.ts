@@ -1,19 +1,27 @@
 /** The thread that renders contents, one batch after another (see `engine.ts`). */
 import { parentPort } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
-import type { ContentValues, Renderable, RenderedContent } from './content.ts';
+import { type ContentValues, type Renderable, type RenderedContent, RenderTimeoutError } from './content.ts';
 import { type ParsedLiquid, parseLiquid, renderLiquid } from './liquid.ts';
 import { enforceUrls } from './urls.ts';
 import { headerText } from './values.ts';
 
 /** Messages of one content. */
 export interface RenderJob {
-  content: Renderable;
+  content: ThreadContent;
   values: readonly ContentValues[];
+  /** Shared memory: the thread writes the index of the message that it renders, in case it is ended. */
+  progress: Int32Array;
 }
 
-/** What could not be rendered has its error's message. */
-export type RenderReply = { rendered: RenderedContent } | { error: string };
+type ThreadContent = Omit<Renderable, 'accountId'>;
+
+/**
+ * What could not be rendered has its error's message. `slow`: it took too long. `not_rendered`: other messages took its
+ * time.
+ */
+export type RenderReply =
+  { rendered: RenderedContent } | { error: string; reason: 'content' | 'slow' | 'not_rendered' };
 
 interface ParsedContent {
   subject: ParsedLiquid | null;
@@ -23,7 +31,7 @@ interface ParsedContent {
 
 /** Characters of the versions that a thread keeps parsed. */
 const MAX_PARSED = 8 * 1024 * 1024;
-/** Once the messages of a batch have taken this long together, the rest is refused. */
+/** Once the messages of a batch have taken this long together, the rest is left for another batch. */
 const BATCH_MS = 5_000;
 
 const parsedVersions = new LRUCache<number, { parsed: ParsedContent; length: number }>({
@@ -31,7 +39,7 @@ const parsedVersions = new LRUCache<number, { parsed: ParsedContent; length: num
   sizeCalculation: ({ length }) => length,
 });
 
-function parse({ id, subject, html, text }: Renderable): ParsedContent {
+function parse({ id, subject, html, text }: ThreadContent): ParsedContent {
   const known = id === null ? undefined : parsedVersions.get(id);
   if (known) return known.parsed;
   const parsed = {
@@ -67,25 +75,32 @@ function render(parsed: ParsedContent, values: ContentValues): RenderedContent {
   };
 }
 
-function renderAll(content: Renderable, values: readonly ContentValues[]): RenderReply[] {
+const failureOf = (error: unknown): RenderReply => ({
+  error: (error as Error).message,
+  reason: error instanceof RenderTimeoutError ? 'slow' : 'content',
+});
+
+function renderAll({ content, values, progress }: RenderJob): RenderReply[] {
   let parsed: ParsedContent;
   try {
     parsed = parse(content);
   } catch (error) {
-    return values.map(() => ({ error: (error as Error).message }));
+    return values.map(() => failureOf(error));
   }
   const end = performance.now() + BATCH_MS;
-  return values.map((each) => {
-    if (performance.now() > end) return { error: 'the content takes too long to render' };
+  return values.map((each, n) => {
+    // The first message always has its turn, so that each batch makes progress.
+    if (n > 0 && performance.now() > end) {
+      return { error: 'other messages took too long to render', reason: 'not_rendered' };
+    }
+    Atomics.store(progress, 0, n);
     try {
       return { rendered: render(parsed, each) };
     } catch (error) {
-      return { error: (error as Error).message };
+      return failureOf(error);
     }
   });
 }
 
-parentPort?.on('message', ({ content, values }: RenderJob) =>
-  parentPort?.postMessage(renderAll(content, values)),
-);
+parentPort?.on('message', (job: RenderJob) => parentPort?.postMessage(renderAll(job)));
 parentPort?.postMessage('ready');

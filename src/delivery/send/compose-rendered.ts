@@ -5,7 +5,7 @@
 import { type EmailAddress, parseEmailAddress } from '../addresses/email.ts';
 import { messageReference } from '../addresses/reference.ts';
 import { isHeavy } from '../content-weight.ts';
-import { RenderError, type RenderedContent } from '../contents/content.ts';
+import { NotRenderedError, RenderError, type RenderedContent } from '../contents/content.ts';
 import { MAX_SMS_SEGMENTS } from '../contents/sms-text.ts';
 import { headerText } from '../contents/values.ts';
 import type { SendingDomain } from '../dkim/domain-signers.ts';
@@ -163,7 +163,7 @@ export function createRenderedComposer(
     const values = all.map((message) => message.values);
     const rendered = await contents.engine.renderBatch(group.version, values);
     return all.map((message, n) => {
-      const content = rendered[n] ?? new RenderError('the message was not rendered');
+      const content = rendered[n] ?? new NotRenderedError('the message was not rendered');
       return content instanceof Error
         ? Promise.resolve(content)
         : composeWhole(message, content, group, deps).catch(asError);
@@ -209,7 +209,7 @@ export function renderSms(
     const values = group.map((message) => renderingOf(message, of, contents.pages).values);
     const rendered = await contents.engine.renderBatch(of.version, values);
     return group.map((_, n) => {
-      const content = rendered[n] ?? new RenderError('the message was not rendered');
+      const content = rendered[n] ?? new NotRenderedError('the message was not rendered');
       if (content instanceof Error) return content;
       const text = content.text?.trim() ?? '';
       const { segments } = countSegments(text);

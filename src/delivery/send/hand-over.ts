@@ -15,6 +15,7 @@ import type {
 } from '../providers/port.ts';
 import type { BatchMessage } from './batch.ts';
 import { type ComposeDeps, composeEmail, composeSms, createContentCache } from './compose.ts';
+import { NotRenderedError, RenderTimeoutError } from '../contents/content.ts';
 import { createRenderedComposer, renderSms } from './compose-rendered.ts';
 import { type ContentSources, ContentUnavailableError, isRendered } from './rendering.ts';
 
@@ -136,11 +137,14 @@ const MAX_TIMEOUT_ATTEMPTS = 3;
 
 /** The outcome of a message that could not be composed. */
 function notComposed(error: Error, { attempt }: BatchMessage): HandOverOutcome {
+  // It returns to the queue and is rendered in another batch.
+  if (error instanceof NotRenderedError) return { kind: 'not_tried' };
+  const isTimeout = error instanceof PrepareTimeoutError || error instanceof RenderTimeoutError;
   const temporary =
     error instanceof ThreadUnavailableError ||
     error instanceof SendingDomainError ||
     error instanceof ContentUnavailableError ||
-    (error instanceof PrepareTimeoutError && attempt < MAX_TIMEOUT_ATTEMPTS);
+    (isTimeout && attempt < MAX_TIMEOUT_ATTEMPTS);
   return { kind: 'not_composed', final: !temporary, response: error.message };
 }
 

@@ -7,11 +7,16 @@ import type { CheckDeps } from './checks.ts';
 
 type Compiled = Awaited<ReturnType<ContentEngine['compile']>>;
 
+interface Missing {
+  source: ContentSource;
+  accountId: number;
+}
+
 /** What a transaction needed and did not have. It is rolled back, and runs again. */
 class NotCompiledError extends Error {
-  readonly sources: readonly ContentSource[];
+  readonly sources: readonly Missing[];
 
-  constructor(sources: readonly ContentSource[]) {
+  constructor(sources: readonly Missing[]) {
     super('contents are not compiled yet');
     this.sources = sources;
   }
@@ -20,7 +25,7 @@ class NotCompiledError extends Error {
 /** The contents that a request has compiled so far. */
 export interface CompiledContents {
   /** Never waits. What is not compiled yet has no content, and {@link requireAll} then throws. */
-  compile(source: ContentSource): Promise<Compiled>;
+  compile(source: ContentSource, accountId: number): Promise<Compiled>;
   /** Call it when all contents were asked for. @throws NotCompiledError, which rolls the transaction back */
   requireAll(): void;
 }
@@ -40,12 +45,12 @@ export async function withCompiled<T>(
   const known = new Map<string, Compiled>();
   const keyOf = (source: ContentSource) => fingerprintOf(source).toString('base64');
   for (let runs = 0; runs < MAX_RUNS; runs += 1) {
-    const missing: ContentSource[] = [];
+    const missing: Missing[] = [];
     try {
       return await run({
-        compile(source) {
+        compile(source, accountId) {
           const found = known.get(keyOf(source));
-          if (!found) missing.push(source);
+          if (!found) missing.push({ source, accountId });
           return Promise.resolve(found ?? { content: null, problems: [] });
         },
         requireAll() {
@@ -54,8 +59,8 @@ export async function withCompiled<T>(
       });
     } catch (error) {
       if (!(error instanceof NotCompiledError)) throw error;
-      for (const source of error.sources) {
-        known.set(keyOf(source), await fromEngine(templates.contents.compile(source)));
+      for (const { source, accountId } of error.sources) {
+        known.set(keyOf(source), await fromEngine(templates.contents.compile(source, accountId)));
       }
     }
   }

@@ -110,7 +110,7 @@ async function pinRow({ pool, contents }: PinDeps, row: TemplateRow, source: Con
   const hash = fingerprintOf({ compiler: COMPILER_VERSION, source, from_name, from_email, reply_to });
   const known = await findVersionOf(pool, row.id, hash);
   if (known) return { versionId: known.id, version: versionContent(known), problems: [] };
-  const { content, problems } = await contents.compile(source);
+  const { content, problems } = await contents.compile(source, row.account_id);
   if (!content) return { versionId: null, version: null, problems };
   const version = await keepVersion(
     pool,

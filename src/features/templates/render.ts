@@ -62,6 +62,7 @@ export async function renderTemplate(
   body: RenderBody,
 ): Promise<RenderedContent & { problems: Problem[] }> {
   const { pool, contents } = deps;
+  const { accountId } = scope;
   const [row, brand, contact] = await Promise.all([
     findTemplate(pool, scope, id),
     deps.brandOf(scope),
@@ -73,11 +74,11 @@ export async function renderTemplate(
   const variables = body.variables ?? {};
   const known = namesWithSample({ ...row.variables, ...variables });
   const [{ content }, problems] = await fromEngine(
-    Promise.all([contents.compile(source), contents.check(source, known)]),
+    Promise.all([contents.compile(source, accountId), contents.check(source, known, accountId)]),
   );
   if (!content) return { ...NOTHING, problems };
   const values = sampleValues(brand, deps.publicUrl, { samples, variables, contact });
-  const rendered = await tryRender(contents, { ...content, id: null }, values);
+  const rendered = await tryRender(contents, { ...content, id: null, accountId }, values);
   if (!(rendered instanceof RenderError)) return { ...rendered, problems };
   const problem: Problem = { field: row.content_from, code: 'too_slow', message: rendered.message };
   return { ...NOTHING, problems: [...problems, problem] };

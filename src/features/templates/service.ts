@@ -86,7 +86,7 @@ async function withNames(
   row: TemplateValues & OwnerColumns & { channel: Channel },
 ): Promise<TemplateValues> {
   const source = sourceOf(row, await brandOf(scope));
-  const { content, problems } = await fromEngine(contents.compile(source));
+  const { content, problems } = await fromEngine(contents.compile(source, scope.accountId));
   requireNoMistakes(problems);
   return { ...row, variables: withSamples(content?.variables ?? [], row.variables) };
 }
@@ -194,5 +194,7 @@ export async function listVersions(
  */
 export async function checkTemplate(deps: TemplateDeps, scope: BrandScope, id: number): Promise<Problem[]> {
   const [row, brand] = await Promise.all([requireTemplate(deps.pool, scope, id), deps.brandOf(scope)]);
-  return fromEngine(deps.contents.check(sourceOf(row, brand), namesWithSample(row.variables)));
+  return fromEngine(
+    deps.contents.check(sourceOf(row, brand), namesWithSample(row.variables), scope.accountId),
+  );
 }

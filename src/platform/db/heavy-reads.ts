@@ -65,13 +65,12 @@ function tooMany(): AppError {
 /**
  * Gives accounts turns. Of those that wait, one whose account runs the least begins first, and among these the oldest, so
  * that an account that always has work waiting does not hold up others.
+ * @param refusal the error if too much of the account's work waits, or it has waited for too long
  */
-export function createAccountTurns(limits: {
-  total: number;
-  perAccount: number;
-  waiting: number;
-  waitMs: number;
-}) {
+export function createAccountTurns(
+  limits: { total: number; perAccount: number; waiting: number; waitMs: number },
+  refusal: () => Error = tooMany,
+) {
   const running = new Map<number, number>();
   const queue: Waiting[] = [];
   let total = 0;
@@ -109,7 +108,7 @@ export function createAccountTurns(limits: {
       };
       const timer = setTimeout(() => {
         queue.splice(queue.indexOf(waiting), 1);
-        reject(tooMany());
+        reject(refusal());
       }, limits.waitMs);
       queue.push(waiting);
     });
@@ -117,7 +116,7 @@ export function createAccountTurns(limits: {
   return async <T>(accountId: number, work: () => Promise<T>): Promise<T> => {
     if (isFree(accountId)) take(accountId);
     else if (queue.filter((waiting) => waiting.accountId === accountId).length >= limits.waiting)
-      throw tooMany();
+      throw refusal();
     else await wait(accountId);
     try {
       return await work();

@@ -26,9 +26,12 @@ const values = {
 };
 
 async function rendered(name: string) {
-  const { content, problems } = await engine.compile(designs[name] as (typeof designs)[string]);
+  const { content, problems } = await engine.compile(designs[name] as (typeof designs)[string], 1);
   expect(problems).toEqual([]);
-  const { html, text } = await engine.render({ ...(content as CompiledContent), id: null }, values);
+  const { html, text } = await engine.render(
+    { ...(content as CompiledContent), id: null, accountId: 1 },
+    values,
+  );
   return { html: html ?? '', text: text ?? '' };
 }
 
@@ -187,6 +190,7 @@ describe('the schema of a design', () => {
     };
     const { content } = await engine.compile(
       withDesign({ sections: [{ type: 'button', props: { label: 'x', href: '#' } }] }, { brand: parts }),
+      1,
     );
     expect(content?.html).not.toMatch(/\}x|<script/);
   });

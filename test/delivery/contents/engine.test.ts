@@ -12,20 +12,23 @@ const engine = createContentEngine({ threads: 1, compileMs: 60_000, renderMs: 60
 afterAll(() => engine.close());
 
 async function compiled(source: ContentSource): Promise<CompiledContent> {
-  const { content, problems } = await engine.compile(source);
+  const { content, problems } = await engine.compile(source, 1);
   expect(problems).toEqual([]);
   return content as CompiledContent;
 }
 
 async function problemsOf(source: ContentSource) {
-  const { content, problems } = await engine.compile(source);
+  const { content, problems } = await engine.compile(source, 1);
   expect(content).toBeNull();
   return problems;
 }
 
 /** Compiles and renders a content. */
 async function mail(source: ContentSource, values: ContentValues = valuesOf()) {
-  const { html, text, subject } = await engine.render({ ...(await compiled(source)), id: null }, values);
+  const { html, text, subject } = await engine.render(
+    { ...(await compiled(source)), id: null, accountId: 1 },
+    values,
+  );
   return { html: html ?? '', text: text ?? '', subject: subject ?? '' };
 }
 
@@ -375,16 +378,23 @@ describe('an SMS', () => {
   });
 
   it('is text only', async () => {
-    const { content } = await engine.compile(sms('Hi {{ x }} <b>'));
+    const { content } = await engine.compile(sms('Hi {{ x }} <b>'), 1);
     expect(content).toMatchObject({ html: null, subject: null, text: 'Hi {{ x }} <b>' });
-    const rendered = await engine.render({ ...(content as CompiledContent), id: null }, valuesOf({ x: '&' }));
+    const rendered = await engine.render(
+      { ...(content as CompiledContent), id: null, accountId: 1 },
+      valuesOf({ x: '&' }),
+    );
     expect(rendered).toEqual({ subject: null, html: null, text: 'Hi & <b>' });
   });
 });
 
 describe('a batch', () => {
   it.each(['', '{% if true %}{% endif %}'])('has a result for each message (%j)', async (more) => {
-    const content = { ...(await compiled(withBody(`<p>{{ contact.first_name }}</p>${more}`))), id: null };
+    const content = {
+      ...(await compiled(withBody(`<p>{{ contact.first_name }}</p>${more}`))),
+      id: null,
+      accountId: 1,
+    };
     const results = await engine.renderBatch(
       content,
       ['Ada', 'Bob'].map((first_name) => valuesOf({}, { first_name })),
@@ -397,7 +407,7 @@ describe('a batch', () => {
 
   it('is divided at its outputs as it is rendered', async () => {
     const source = withBody('<a href="{{ url }}?a={{ x }}">{{ x }}</a>', { subject: 'Hi {{ x }}' });
-    const content = { ...(await compiled(source)), id: null };
+    const content = { ...(await compiled(source)), id: null, accountId: 1 };
     const divided = engine.divide(content);
     const values = valuesOf({ x: '<a\n', url: 'https://a.example/' });
     const joined = (['subject', 'html', 'text'] as const).map((field) => {
@@ -412,7 +422,7 @@ describe('a batch', () => {
 
   it('is not divided if it has tags or raw HTML', async () => {
     for (const body of ['<p>{{ x | raw }}</p>', '<p>{% if x %}a{% endif %}</p>']) {
-      expect(engine.divide({ ...(await compiled(withBody(body))), id: null })).toBeNull();
+      expect(engine.divide({ ...(await compiled(withBody(body))), id: null, accountId: 1 })).toBeNull();
     }
   });
 });

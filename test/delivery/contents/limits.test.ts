@@ -1,13 +1,19 @@
 /** Contents that are made to take time or memory. The limits of time are those of production unless a test says so. */
 import { afterAll, describe, expect, it } from '@jest/globals';
-import { type Renderable, RenderError } from '../../../src/delivery/contents/content.ts';
+import {
+  ContentEngineUnavailableError,
+  NotRenderedError,
+  type Renderable,
+  RenderError,
+  RenderTimeoutError,
+} from '../../../src/delivery/contents/content.ts';
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
 import { sms, valuesOf, withBody } from './sources.ts';
 
 const engine = createContentEngine({ threads: 1, compileMs: 2_000 });
 afterAll(() => engine.close());
 
-const drafted = (text: string): Renderable => ({ id: null, subject: null, html: null, text });
+const drafted = (text: string): Renderable => ({ id: null, accountId: 1, subject: null, html: null, text });
 
 async function outcome(text: string, variables: Record<string, unknown> = {}): Promise<unknown> {
   try {
@@ -70,11 +76,11 @@ describe('a content', () => {
       `<mjml><mj-head><mj-style inline="inline">${'p > a b + c:not(d) { color: red }'.repeat(5_000)}</mj-style></mj-head><mj-body><mj-section><mj-column><mj-text>${'<p><a><b>x</b></a></p>'.repeat(5_000)}</mj-text></mj-column></mj-section></mj-body></mjml>`,
     ],
   ])('of 2 MB of %s is refused, and the next one is compiled', async (_what, body) => {
-    const { problems } = await engine.compile(withBody(body));
+    const { problems } = await engine.compile(withBody(body), 1);
     expect(problems.map(({ code }) => code)).toEqual(['too_slow']);
     // The limit of this test is short, so a busy machine may need more than one try.
     let content = null;
-    for (let n = 0; n < 20 && !content; n += 1) ({ content } = await engine.compile(sms('x')));
+    for (let n = 0; n < 20 && !content; n += 1) ({ content } = await engine.compile(sms('x'), 1));
     expect(content).not.toBeNull();
   });
 
@@ -82,7 +88,7 @@ describe('a content', () => {
     const patient = createContentEngine({ threads: 1, compileMs: 120_000 });
     const body = `<p>Hi {{ x }} <a href="{{ y }}">z</a></p>${'<p>text</p>\n'.repeat(80)}`.repeat(2_000);
     try {
-      const { content, problems } = await patient.compile(withBody(body));
+      const { content, problems } = await patient.compile(withBody(body), 1);
       expect(problems).toEqual([]);
       expect(content?.variables).toEqual(['x', 'y']);
     } finally {
@@ -92,7 +98,7 @@ describe('a content', () => {
 
   it('that is being worked on is refused when the engine is closed', async () => {
     const closing = createContentEngine({ threads: 1 });
-    const compiling = closing.compile(withBody('<p>x</p>'));
+    const compiling = closing.compile(withBody('<p>x</p>'), 1);
     const refused = expect(compiling).rejects.toThrow('the process is stopping');
     await closing.close();
     await refused;
@@ -139,6 +145,7 @@ describe('the thread of the caller', () => {
   it('renders large values of a divided content as a whole', () => {
     const content = {
       id: null,
+      accountId: 1,
       subject: '{{ v }}',
       html: '<p>{{ v | url_encode }}</p>'.repeat(20),
       text: 'x',
@@ -146,5 +153,66 @@ describe('the thread of the caller', () => {
     const divided = engine.divide(content);
     expect(divided?.html?.render(valuesOf({ v: 'a' }))).toHaveLength(20);
     expect(divided?.html?.render(valuesOf({ v: '/'.repeat(60_000) }))).toBeNull();
+  });
+});
+
+describe('a slow batch', () => {
+  const slow = drafted(loops(6, 'x'));
+
+  it('leaves the messages that it has no time for to another batch', async () => {
+    const results = await engine.renderBatch(
+      slow,
+      Array.from({ length: 10 }, () => valuesOf()),
+    );
+    expect(results[0]).toBeInstanceOf(RenderTimeoutError);
+    expect(results.at(-1)).toBeInstanceOf(NotRenderedError);
+  });
+
+  it('blames only the message that its thread was ended for', async () => {
+    const impatient = createContentEngine({ threads: 1, renderMs: 700 });
+    try {
+      const text = '{% for a in (1..count) %}{% for b in (1..count) %}x{% endfor %}{% endfor %}';
+      const batch = [2, 9_999, 3].map((count) => valuesOf({ count }));
+      const [first, second, third] = await impatient.renderBatch(drafted(text), batch);
+      expect(second).toBeInstanceOf(RenderTimeoutError);
+      for (const other of [first, third]) expect(other).not.toBeInstanceOf(RenderTimeoutError);
+    } finally {
+      await impatient.close();
+    }
+  });
+});
+
+describe('the threads', () => {
+  const slow = (accountId: number) => ({ ...drafted(loops(6, 'x')), accountId });
+
+  it('serve an account while another has much work waiting', async () => {
+    const shared = createContentEngine({ threads: 2 });
+    try {
+      let done = 0;
+      const flood = Array.from({ length: 8 }, () =>
+        Promise.resolve(shared.render(slow(1), valuesOf())).catch(() => (done += 1)),
+      );
+      const fine = { ...drafted('{% if true %}fine{% endif %}'), accountId: 2 };
+      expect(await shared.render(fine, valuesOf())).toMatchObject({ text: 'fine' });
+      expect(done).toBeLessThan(8);
+      await shared.close();
+      await Promise.all(flood);
+    } finally {
+      await shared.close();
+    }
+  });
+
+  it('refuse an account of which too much waits', async () => {
+    const small = createContentEngine({ threads: 1, maxWaiting: 1 });
+    try {
+      const work = [1, 1].map((accountId) =>
+        Promise.resolve(small.render(slow(accountId), valuesOf())).catch((error: unknown) => error),
+      );
+      await expect(small.render(slow(1), valuesOf())).rejects.toBeInstanceOf(ContentEngineUnavailableError);
+      await small.close();
+      await Promise.all(work);
+    } finally {
+      await small.close();
+    }
   });
 });

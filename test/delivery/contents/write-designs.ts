@@ -17,9 +17,9 @@ const image = (color: string) =>
 const engine = createContentEngine({ threads: 1, compileMs: 60_000 });
 mkdirSync(folder, { recursive: true });
 for (const name of SHOWN) {
-  const { content } = await engine.compile(designs[name] as (typeof designs)[string]);
+  const { content } = await engine.compile(designs[name] as (typeof designs)[string], 1);
   const { html } = await engine.render(
-    { ...(content as CompiledContent), id: null },
+    { ...(content as CompiledContent), id: null, accountId: 1 },
     {
       ...valuesOf({
         order: {

@@ -240,6 +240,18 @@ describe('a message without stored content', () => {
 });
 
 describe('a message that cannot be rendered', () => {
+  it('is tried again if it took too long, and so are the others of its batch', async () => {
+    const html = '{% for a in (1..9999) %}{% for b in (1..9999) %}x{% endfor %}{% endfor %}';
+    const batch = [{}, { attempt: 3 }, ...Array.from({ length: 8 }, () => ({ attempt: 3 }))];
+    const { outcomes } = await send(
+      batch.map((changes, n) => messageOf(n, {}, changes)),
+      withHtml(html),
+    );
+    expect(outcomes[0]).toMatchObject({ kind: 'not_composed', final: false });
+    expect(outcomes[1]).toMatchObject({ kind: 'not_composed', final: true });
+    expect(outcomes.at(-1)).toEqual({ kind: 'not_tried' });
+  });
+
   it('fails for good, and the others of its batch are sent', async () => {
     const html = '{% for n in (1..300) %}{{ contact.first_name }}{% endfor %}';
     const { outcomes } = await send(

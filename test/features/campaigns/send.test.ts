@@ -327,9 +327,9 @@ describe('a send beside others', () => {
     const busy: number[] = [];
     const contents = {
       ...engine,
-      compile(source: ContentSource) {
+      compile(source: ContentSource, accountId: number) {
         busy.push(own.totalCount - own.idleCount);
-        return engine.compile(source);
+        return engine.compile(source, accountId);
       },
     };
     const own = new pg.Pool({ connectionString: api.config.DATABASE_URL });
@@ -339,7 +339,7 @@ describe('a send beside others', () => {
         { templates: { pool: own, contents, brandOf: () => Promise.reject(new Error('not asked for')) } },
         (compiled) =>
           inTransaction(own, async () => {
-            const found = await compiled.compile(source);
+            const found = await compiled.compile(source, 1);
             compiled.requireAll();
             return found;
           }),
