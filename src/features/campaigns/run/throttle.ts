@@ -27,7 +27,7 @@ export async function freeAfter(trx: Queryable, campaignId: number, perMinute: n
 type Throttled = Pick<CampaignRow, 'id' | 'options' | 'counted_from'>;
 
 /** Senders take no throttled block that was due before the last resume, so none is made due before it. */
-export const notBeforeResume = ({ counted_from: resumedAt }: Pick<CampaignRow, 'counted_from'>, at: Date) =>
+const notBeforeResume = ({ counted_from: resumedAt }: Pick<CampaignRow, 'counted_from'>, at: Date) =>
   resumedAt && resumedAt > at ? resumedAt : at;
 
 /** From when on, and with how many seconds for each recipient, further blocks follow those that are written. */
@@ -73,7 +73,7 @@ export async function spreadBlocks(trx: Queryable, row: Throttled, asOf: Date): 
 }
 
 /** Blocks that {@link spreadPage} moves. */
-export const SPREAD_PAGE = 2_000;
+const SPREAD_PAGE = 2_000;
 
 /**
  * Moves a page of the blocks of a throttled campaign that no sender has taken, and that were due before some time, to
