@@ -46,10 +46,11 @@ def message(body):
         swap(body, name, HAS_AT, "Ada <ada@example.com>")
     swap(body, "to", E164, "+14155550123")
     # Few ids are those of templates with content for the channel. The content is given in the request instead.
-    if is_id(body.get("template_id")) and body.get("channel") in CONTENT:
+    channel = body.get("channel")
+    if is_id(body.get("template_id")) and isinstance(channel, str) and channel in CONTENT:
         for name in ("template_id", "variables"):
             body.pop(name, None)
-        for name in CONTENT[body["channel"]]:
+        for name in CONTENT[channel]:
             if isinstance(body.get(name, ""), str):
                 body[name] = "Hello"
 
@@ -68,6 +69,13 @@ def brand(body):
     for link in links if isinstance(links, list) else []:
         if isinstance(link, dict):
             swap(link, "url", LINK, "https://example.com/")
+
+
+def template(body):
+    # Only an email has these fields.
+    names = ("subject", "preheader", "from_name", "from_email", "reply_to", "design")
+    if body.get("channel") == "sms" and any(body.get(name) is not None for name in names):
+        body["channel"] = "email"
 
 
 def render(body):
@@ -101,6 +109,7 @@ changes = {
     "POST /v1/my/domains": domain,
     "POST /v1/my/suppressions": suppression,
     "POST /v1/my/messages": message,
+    "POST /v1/my/templates": template,
     "POST /v1/my/templates/{id}/render": render,
     "PATCH /v1/my/account": account,
     "PUT /v1/my/brand": brand,
