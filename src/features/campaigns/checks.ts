@@ -253,6 +253,9 @@ export async function makePins(
   if (row.channel === 'email' && !outside.brand.physical_address?.trim()) {
     problems.add({ 'brand.physical_address': ['is required to send campaigns; set it with PUT /brand'] });
   }
+  if (row.channel === 'email' && deps.sender.tracking.publicUrl === null) {
+    problems.add({ unsubscribe_url: ['is empty: the operator of the service has to set PUBLIC_URL'] });
+  }
   const content = await pinContent(trx, outside, tenant, row, problems);
   const { rows } = await trx.query<OwnFields>(
     `select subject, from_name as "fromName", from_email as "fromEmail", reply_to as "replyTo"

@@ -34,7 +34,7 @@ const outcomes: TestRecipient[] = [
 ];
 
 beforeAll(async () => {
-  api = await startTestApi();
+  api = await startTestApi({ env: { PUBLIC_URL: 'https://mail.acme.test' } });
   await prepareSender(api, api, 'acme.test');
   ({ listId, contactIds } = await filledList(api, api, outcomes.length));
   await warmUp(api, listId);

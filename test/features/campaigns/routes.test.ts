@@ -17,7 +17,7 @@ let api: TestApi;
 let listId: number;
 let foreignList: number;
 beforeAll(async () => {
-  api = await startTestApi();
+  api = await startTestApi({ env: { PUBLIC_URL: 'https://mail.acme.test' } });
   await prepareSender(api, api, 'acme.test');
   ({ listId } = await filledList(api, api, 3));
   ({ listId: foreignList } = await filledList(api, api.other, 1));
