@@ -4,7 +4,7 @@ import { wakeCampaign } from '../../delivery/campaign-blocks.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { isKeyTaken, withIdempotency } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
-import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
+import type { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
 import type { RouteInput } from '../../platform/http/route.ts';
 import type { CheckDeps } from './checks.ts';
 import { type CompiledContents, withCompiled } from './compiled.ts';
@@ -16,6 +16,8 @@ export interface Shared {
   pool: pg.Pool;
   waker: Waker;
   deps: CheckDeps;
+  /** Finds the idempotency key of a request. */
+  requestOf: typeof idempotentRequest;
 }
 
 /** Wakes what acts on a campaign that was changed. */
@@ -45,14 +47,14 @@ type Input<Body> = RouteInput<unknown, unknown, Body, Tenant>;
  * @param prepare reads what takes a while, before the transaction; a repeated request does not need it
  */
 export async function once<Body, Found>(
-  { pool, waker, deps }: Shared,
+  { pool, waker, deps, requestOf }: Shared,
   input: Input<Body>,
   endpoint: string,
   status: number,
   prepare: () => Promise<Found>,
   work: (trx: pg.PoolClient, prepared: Found, compiled: CompiledContents) => Promise<CampaignRow>,
 ) {
-  const request = idempotentRequest(input, `POST ${endpoint}`);
+  const request = requestOf(input, `POST ${endpoint}`);
   const isRepeated = request !== null && (await isKeyTaken(pool, request));
   // A refusal is kept until the key is taken: another request with the same key may just have done the work.
   const prepared = isRepeated ? prepare : await settle(prepare);

@@ -8,6 +8,7 @@ import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
+import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
@@ -80,7 +81,7 @@ function sharedOf({ config, database, heavyReads, keyring, waker, contents }: Ca
     limits: limitSettings(config),
     approvalTiers: config.APPROVAL_TIERS,
   };
-  return { pool, waker, deps };
+  return { pool, waker, deps, requestOf: idempotentRequest };
 }
 
 const nothing = () => Promise.resolve(null);
