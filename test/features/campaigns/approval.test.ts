@@ -16,7 +16,7 @@ import {
 let api: TestApi;
 let listId: number;
 beforeAll(async () => {
-  api = await startTestApi({ env: { APPROVAL_TIERS: 'trusted' } });
+  api = await startTestApi({ env: { APPROVAL_TIERS: 'trusted', PUBLIC_URL: 'https://mail.acme.test' } });
   await prepareSender(api, api, 'acme.test');
   ({ listId } = await filledList(api, api, 3));
   await warmUp(api, listId);
