@@ -72,6 +72,8 @@ def brand(body):
 
 
 def template(body):
+    for name in ("from_email", "reply_to"):
+        swap(body, name, HAS_AT, "ada@example.com")
     # Only an email has these fields.
     names = ("subject", "preheader", "from_name", "from_email", "reply_to", "design")
     if body.get("channel") == "sms" and any(body.get(name) is not None for name in names):
