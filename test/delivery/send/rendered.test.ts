@@ -255,7 +255,10 @@ describe('a message that cannot be rendered', () => {
   it('fails for good, and the others of its batch are sent', async () => {
     const html = '{% for n in (1..300) %}{{ contact.first_name }}{% endfor %}';
     const { outcomes } = await send(
-      [messageOf(1, { first_name: 'Ada' }), messageOf(2, { first_name: 'x'.repeat(100_000) })],
+      [
+        messageOf(1, { first_name: 'Ada' }),
+        messageOf(2, { first_name: 'x'.repeat(100_000) }, { attempt: 3 }),
+      ],
       withHtml(html),
     );
     expect(outcomes).toMatchObject([{ kind: 'accepted' }, { kind: 'not_composed', final: true }]);
