@@ -1,8 +1,9 @@
 /** Finds what the author of a content should know. Runs in a thread. */
-import { type Compiled, compileContent, hasUnsubscribeLink } from './compile.ts';
+import { type Compiled, compileContent } from './compile.ts';
 import type { CompiledContent, ContentSource, Problem } from './content.ts';
 import { bodyKindOf } from './document.ts';
 import { type Attribute, scanHtml, type Tag } from './html-scan.ts';
+import { hasUnsubscribeLink } from './legal-parts.ts';
 import { isKnownPath, isServiceName } from './names.ts';
 import { Placeholders } from './placeholders.ts';
 import { preparedSource, sourceTexts, type SourceText } from './source-texts.ts';

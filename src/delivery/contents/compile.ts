@@ -4,8 +4,8 @@ import type { CompiledContent, ContentSource, Problem, ProblemCode } from './con
 import { designToMjml } from './design-mjml.ts';
 import { bodyKindOf, completeDocument, paragraphs, withFooter, withPreheader } from './document.ts';
 import type { Mode } from './filters.ts';
-import { footerHtml, type FooterNeeds, footerText, PLAIN_FOOTER } from './footer.ts';
-import { scanHtml } from './html-scan.ts';
+import { footerHtml, type FooterNeeds, footerText, linesOf, PLAIN_FOOTER } from './footer.ts';
+import { hasUnsubscribeLink, showsAddress } from './legal-parts.ts';
 import { LiquidSyntaxError, MAX_TEMPLATE, parseLiquid } from './liquid.ts';
 import { MjmlError, type MjmlResult, mjmlToHtml } from './mjml.ts';
 import { closeAttributes, showInPlace, showInText } from './places.ts';
@@ -14,7 +14,7 @@ import { largestSegments } from './sms-text.ts';
 import { liquidProblems, mapTexts, preparedSource, sourceTexts } from './source-texts.ts';
 import { lookOf } from './theme.ts';
 import { contactPaths, namesInText, namesInTokens } from './used-names.ts';
-import { escapeHtml, headerText } from './values.ts';
+import { headerText } from './values.ts';
 
 type Prepared = ReturnType<typeof preparedSource>;
 
@@ -135,27 +135,10 @@ async function htmlOf(prepared: Prepared, placeholders: Placeholders): Promise<H
   }
 }
 
-const UNSUBSCRIBE = /\bunsubscribe_url\b/;
-
-/** Whether a link leads to `unsubscribe_url`. */
-export function hasUnsubscribeLink(html: string, placeholders: Placeholders): boolean {
-  const links = scanHtml(html).urls.filter(({ kind }) => kind === 'link');
-  return links.some(({ start, end }) =>
-    placeholders
-      .find(html.slice(start, end))
-      .some(({ token }) => token.isOutput && UNSUBSCRIBE.test(token.source)),
-  );
-}
-
 function footerNeeds({ brand }: Prepared, html: string, placeholders: Placeholders): FooterNeeds {
-  const address = brand.physical_address?.trim() ?? '';
-  const line = escapeHtml(address.split(/\r?\n/, 1)[0] ?? '');
-  const isShown = placeholders
-    .find(html)
-    .some(({ token }) => /\bbrand\.physical_address\b/.test(token.source));
   return {
     unsubscribeLink: !hasUnsubscribeLink(html, placeholders),
-    address: address !== '' && !isShown && !html.includes(line),
+    address: linesOf(brand.physical_address).length > 0 && !showsAddress(html, brand, placeholders),
   };
 }
 
@@ -166,7 +149,8 @@ function addFooter(prepared: Prepared, found: Html, placeholders: Placeholders):
   const style = look ? { text: look.text, background: look.background, font: look.fontBody } : PLAIN_FOOTER;
   const html = withFooter(found.html, footerHtml(prepared.brand, needs, link, style));
   if (!hasUnsubscribeLink(html, placeholders)) {
-    const message = 'the unsubscribe link would be hidden, because a comment, style or title is not closed';
+    const message =
+      'the unsubscribe link would be hidden, because a comment, style or title is not closed, or the body ends between tags of Liquid';
     throw new CompileError(found.field, 'missing_unsubscribe_link', message);
   }
   const footer = footerText(prepared.brand, needs);

@@ -9,14 +9,15 @@ export interface FooterNeeds {
   address: boolean;
 }
 
-const lines = (text: string) =>
-  text
+/** The lines of a text that are not empty. */
+export const linesOf = (text: string | null) =>
+  (text ?? '')
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => line !== '');
 
 function addressOf({ company_name, physical_address }: BrandParts): string[] {
-  const address = lines(physical_address ?? '');
+  const address = linesOf(physical_address);
   const name = (company_name ?? '').trim();
   return name === '' || address[0]?.startsWith(name) ? address : [name, ...address];
 }

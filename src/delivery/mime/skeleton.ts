@@ -36,6 +36,8 @@ export interface SkeletonContent {
   text: SlottedText;
   /** Values of `html` that are links to unsubscribe or to the preference page. */
   ownLinks: ReadonlySet<number>;
+  /** Such values of `text`. */
+  ownTextLinks: ReadonlySet<number>;
   /** Added to web links; empty: none. */
   parameters: LinkParameters;
   tracking: LinkTracking | null;
@@ -172,6 +174,7 @@ export class Skeleton {
   readonly #further: string[];
   readonly #smtpUtf8: boolean;
   readonly #hasParameters: boolean;
+  readonly #ownTextLinks: ReadonlySet<number>;
   readonly #text: EncodedPart;
   readonly #html: EncodedPart;
   /** Before the text, before the HTML, and at the end. */
@@ -189,6 +192,7 @@ export class Skeleton {
     ];
     const { from, replyTo, parameters } = content;
     this.#hasParameters = parameters.length > 0;
+    this.#ownTextLinks = content.ownTextLinks;
     this.#smtpUtf8 = from.smtpUtf8 || (replyTo?.smtpUtf8 ?? false);
     this.#opening = [
       formatAddressField('From', from),
@@ -213,8 +217,10 @@ export class Skeleton {
   ): BuiltMessage | Promise<BuiltMessage> | null {
     const { to, html, text, headers, date } = recipient;
     if (!html.every(isInsertable) || !text.every(isInsertable)) return null;
-    // A link in a value would get the parameters, too.
-    if (this.#hasParameters && text.some((value) => value.includes('://'))) return null;
+    // A link in a value would get the parameters, too, unless it is the service's.
+    if (this.#hasParameters && text.some((value, n) => value.includes('://') && !this.#ownTextLinks.has(n))) {
+      return null;
+    }
     const body = this.#body(recipient);
     const own = [
       formatAddressField('To', to),

@@ -34,6 +34,9 @@ export function renderSubject(subject: DividedText | null, values: ContentValues
   return headerText(subject.parts.map((part, n) => part + (outputs[n] ?? '')).join(''));
 }
 
+const ownLinksOf = ({ outputs }: DividedText): ReadonlySet<number> =>
+  new Set([...outputs.keys()].filter((n) => OWN_LINKS.has(outputs[n] ?? '')));
+
 const isEmpty = ({ parts }: DividedText): boolean => parts.every((part) => part.trim() === '');
 
 interface SkeletonDeps extends Pick<ComposeDeps, 'links' | 'readSender'> {
@@ -53,7 +56,8 @@ export function createSkeletons({ engine, links, readSender }: SkeletonDeps) {
     const skeleton = createSkeleton({
       html: html.parts,
       text: text.parts,
-      ownLinks: new Set([...html.outputs.keys()].filter((n) => OWN_LINKS.has(html.outputs[n] ?? ''))),
+      ownLinks: ownLinksOf(html),
+      ownTextLinks: ownLinksOf(text),
       parameters: linkParameters,
       tracking: links?.plan(message) ?? null,
       targetToken: (target) => links?.targetToken(message, target) ?? '',

@@ -140,6 +140,34 @@ describe('a marketing footer', () => {
     expect(html).toContain('<a href="{{ unsubscribe_url }}"');
   });
 
+  it.each([
+    ['in a comment', '<!-- {{ brand.physical_address }} <a href="{{ unsubscribe_url }}">x</a> -->'],
+    [
+      'in what Outlook reads',
+      '<!--[if mso]>{{ brand.physical_address }}<a href="{{ unsubscribe_url }}">x</a><![endif]-->',
+    ],
+    [
+      'between tags',
+      '{% if false %}{{ brand.physical_address }} <a href="{{ unsubscribe_url }}">x</a>{% endif %}',
+    ],
+    [
+      'in attributes of other elements',
+      '<link title="{{ brand.physical_address }}" href="{{ unsubscribe_url }}">',
+    ],
+    [
+      'with filters or more text',
+      '{{ brand.physical_address | truncate: 0 }}<a href="#{{ unsubscribe_url }}">x</a>',
+    ],
+    ['without a text', '<title>{{ brand.physical_address }}</title><a href="{{ unsubscribe_url }}"> </a>'],
+    ['as texts', '{{ "brand.physical_address" }}<a href=\'{{ "unsubscribe_url" | truncate: 1 }}\'>x</a>'],
+    ['as a part of the address', '1 Main Street <a href="{{ contact.data.unsubscribe_url }}">x</a>'],
+  ])('does not count what stands %s', async (_where, body) => {
+    const { html } = await compiled(withBody(`<p>Hi ${body}</p>`, marketing));
+    const footer = html?.slice(html.lastIndexOf('<table')) ?? '';
+    expect(footer).toContain('12345 Springfield');
+    expect(footer).toMatch(/<a href="\{\{ unsubscribe_url \}\}"[^>]*>Unsubscribe</);
+  });
+
   it('cannot be hidden by what is not closed', async () => {
     for (const body of ['<p>x</p><!-- ', '<p>x</p><style>', '<p>x</p><title>']) {
       const problems = await problemsOf(withBody(body, marketing));

@@ -99,6 +99,7 @@ function randomCase(seed: number): Case {
   const content: SkeletonContent = {
     ...texts,
     ownLinks: texts.own,
+    ownTextLinks: new Set(),
     parameters: random.pick([[], [['utm_source', 'news']]]),
     tracking: tracker.plan(message),
     targetToken: (target) => tracker.targetToken(message, target),
@@ -225,6 +226,7 @@ describe('a content has no skeleton', () => {
       ...base,
       text: ['x'],
       ownLinks: new Set(),
+      ownTextLinks: new Set(),
       parameters: [],
       tracking: tracked,
       ...changes,

@@ -1,0 +1,72 @@
+/**
+ * Finds what marketing mail must show: the sender's address and a link to unsubscribe. Only what every recipient gets
+ * counts: not what is in comments, attributes or styles, or between tags of Liquid such as `{% if %}`. If in doubt it is
+ * missing, and the footer shows it.
+ */
+import type { BrandParts } from './content.ts';
+import { linesOf } from './footer.ts';
+import { type HtmlScan, type Range, scanHtml } from './html-scan.ts';
+import type { Placeholder, Placeholders } from './placeholders.ts';
+import { escapeHtml } from './values.ts';
+
+const UNSUBSCRIBE = /^\{\{-?\s*unsubscribe_url\s*-?\}\}$/;
+const ADDRESS = /^\{\{-?\s*brand\.physical_address(?:\s*\|\s*newline_to_br)?\s*-?\}\}$/;
+const EMPTY = /^\s*<\/a\b/i;
+/** Tags that have no end, so that they enclose nothing. */
+const SINGLE = /^\{%-?\s*(?:assign|increment|decrement|echo|cycle)\b/;
+
+/** From the first tag of Liquid to the last. What stands between two of them may be left out. */
+function conditionalRange(words: readonly Placeholder[]): Range {
+  const tags = words.filter(({ token }) => !token.isOutput && !SINGLE.test(token.source));
+  return { start: tags[0]?.start ?? 0, end: tags.at(-1)?.end ?? 0 };
+}
+
+const isIn = ({ start, end }: Range, at: number): boolean => start <= at && at < end;
+
+/** The HTML with spaces where nothing is shown: tags, comments, styles, scripts, and between tags of Liquid. */
+function shownText(
+  html: string,
+  { tags, comments, styles, scripts, bodyStart }: HtmlScan,
+  hidden: Range,
+): string {
+  const head = { start: 0, end: Math.max(bodyStart, 0) };
+  const ranges = [head, ...tags, ...comments, ...styles, ...scripts, hidden];
+  let text = '';
+  let done = 0;
+  for (const { start, end } of ranges.toSorted((one, other) => one.start - other.start)) {
+    if (start > done) text += `${html.slice(done, start)} `;
+    done = Math.max(done, end);
+  }
+  return text + html.slice(done);
+}
+
+/** Whether an `<a>` that every recipient gets leads to `{{ unsubscribe_url }}`, and to nothing else. */
+export function hasUnsubscribeLink(html: string, placeholders: Placeholders): boolean {
+  const scan = scanHtml(html);
+  const words = placeholders.find(html);
+  const hidden = conditionalRange(words);
+  const targets = new Set(
+    words
+      .filter(({ token, start }) => token.isOutput && UNSUBSCRIBE.test(token.source) && !isIn(hidden, start))
+      .map(({ start, end }) => `${start} ${end}`),
+  );
+  let next = 0;
+  return scan.tags
+    .toSorted((one, other) => one.start - other.start)
+    .some(({ name, start: at, end: tagEnd, attributes }) => {
+      // Tags of conditional comments are scanned, too, but most programs do not show them.
+      while ((scan.comments[next]?.end ?? Infinity) <= at) next += 1;
+      if (name !== 'a' || (scan.comments[next]?.start ?? Infinity) <= at) return false;
+      const leads = attributes.some(
+        ({ name: attribute, start, end }) => attribute === 'href' && targets.has(`${start} ${end}`),
+      );
+      return leads && !EMPTY.test(html.slice(tagEnd));
+    });
+}
+
+/** Whether every recipient gets the address of the brand as text. */
+export function showsAddress(html: string, brand: BrandParts, placeholders: Placeholders): boolean {
+  const text = shownText(html, scanHtml(html), conditionalRange(placeholders.find(html)));
+  if (placeholders.find(text).some(({ token }) => ADDRESS.test(token.source))) return true;
+  return linesOf(brand.physical_address).every((line) => text.includes(escapeHtml(line)));
+}
