@@ -23,14 +23,23 @@ function conditionalRange(words: readonly Placeholder[]): Range {
 
 const isIn = ({ start, end }: Range, at: number): boolean => start <= at && at < end;
 
-/** The HTML with spaces where nothing is shown: tags, comments, styles, scripts, and between tags of Liquid. */
-function shownText(
-  html: string,
-  { tags, comments, styles, scripts, bodyStart }: HtmlScan,
-  hidden: Range,
-): string {
+/** From each `<title>` to its end: programs show no title, wherever it stands. */
+function titlesOf(html: string, { tags }: HtmlScan): Range[] {
+  const titles: Range[] = [];
+  for (const { name, end: start } of tags.toSorted((one, other) => one.start - other.start)) {
+    if (name !== 'title' || start < (titles.at(-1)?.end ?? 0)) continue;
+    const ending = /<\/title/gi;
+    ending.lastIndex = start;
+    titles.push({ start, end: ending.exec(html)?.index ?? html.length });
+  }
+  return titles;
+}
+
+/** The HTML with spaces where nothing is shown: tags, titles, comments, styles, scripts, and between tags of Liquid. */
+function shownText(html: string, scan: HtmlScan, hidden: Range): string {
+  const { tags, comments, styles, scripts, bodyStart } = scan;
   const head = { start: 0, end: Math.max(bodyStart, 0) };
-  const ranges = [head, ...tags, ...comments, ...styles, ...scripts, hidden];
+  const ranges = [head, ...tags, ...titlesOf(html, scan), ...comments, ...styles, ...scripts, hidden];
   let text = '';
   let done = 0;
   for (const { start, end } of ranges.toSorted((one, other) => one.start - other.start)) {

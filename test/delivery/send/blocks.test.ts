@@ -501,25 +501,6 @@ describe('a dead sender', () => {
 });
 
 describe('a cancellation', () => {
-  it('takes as many small blocks in a page as have enough recipients', async () => {
-    const small = await writeCampaign(database, account, {
-      recipients: 30,
-      blockSize: 2,
-      prefix: `s${prefix}-`,
-    });
-    await update(
-      `update campaigns set status = 'completed', outcome = 'canceled' where id = $1`,
-      small.campaignId,
-    );
-    const page = () =>
-      inTransaction(database.pool, (trx) => cancelCampaignMessages(trx, small.campaignId, 20));
-    expect(await page()).toEqual({ canceled: 20, done: false });
-    const closed = (await blocksOf(database, small.campaignId)).filter((block) => block.closed);
-    expect(closed).toHaveLength(10);
-    expect(await page()).toEqual({ canceled: 10, done: false });
-    expect(await page()).toEqual({ canceled: 0, done: true });
-  });
-
   it('cancels all who wait, in pages, but not those under way', async () => {
     const claims = await claim();
     await intend(claims.slice(0, 2));
