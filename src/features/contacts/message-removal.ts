@@ -131,8 +131,8 @@ export interface ClearedPage {
 async function skipWaiting(trx: Queryable, page: readonly Found[]): Promise<number[]> {
   const waiting = page.flatMap(({ id, waitsFor }) => (waitsFor === null ? [] : { id, waitsFor }));
   const campaigns = [...new Set(waiting.map(({ waitsFor }) => waitsFor))];
-  // In the order of the locks.
-  campaigns.sort((one, other) => (one % 256) - (other % 256) || one - other);
+  // In the order in which intents take the locks.
+  campaigns.sort((one, other) => one - other);
   for (const campaign of campaigns) await lockCampaignForChange(trx, campaign);
   return skipRecipients(
     trx,

@@ -47,6 +47,7 @@ async function untilUp(program: Program): Promise<DevFile> {
     () => program.output(),
     60_000,
   );
+  if (program.child.exitCode !== null) throw new Error(`the program ended: ${program.output()}`);
   return devFile();
 }
 
