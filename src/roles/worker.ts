@@ -25,6 +25,7 @@ import { createDispatcher } from '../platform/outbox/dispatcher.ts';
 import { createReconciler } from '../platform/outbox/reconciler.ts';
 import { registerProcess } from '../platform/processes/process.ts';
 import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
+import type { BlobStore } from '../platform/storage/blob-store.ts';
 import { createHomeStore } from '../platform/storage/local-disk.ts';
 import { type Engine, openEngine } from '../platform/temporal/connection.ts';
 import { taskQueues } from '../platform/temporal/contract.ts';
@@ -104,9 +105,13 @@ function startAudienceWork(config: Config, pool: pg.Pool, keyring: Keyring, log:
 }
 
 /** Claims the folder of blobs while it is empty. If that fails, housekeeping tries it again each hour. */
-async function claimFolder({ CARILLON_HOME: home }: Config, { pool }: Database, log: Logger): Promise<void> {
+async function claimFolder(
+  { CARILLON_HOME: home }: Config,
+  owns: (store: BlobStore) => Promise<boolean>,
+  log: Logger,
+): Promise<void> {
   try {
-    if (await ownsFolder(pool, createHomeStore(home))) return;
+    if (await owns(createHomeStore(home))) return;
     log.warn({ home }, 'the folder of stored files is not that of this installation: no files are cleared');
   } catch (err) {
     log.warn({ err, home }, 'the folder of stored files cannot be claimed');
@@ -136,7 +141,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message)),
   );
   const process = await whenAvailable(() => registerProcess(options, 'worker', upkeep.processWork, log));
-  await claimFolder(config, database, log);
+  await claimFolder(config, (store) => whenAvailable(() => ownsFolder(database.pool, store)), log);
   const waker = createWaker(options);
   const sync = startEngineSync(engine, database, waker, log);
   const stopping = new AbortController();

@@ -66,7 +66,10 @@ describe('a message whose content takes longer to compose than the limit', () =>
   });
 
   it('fails at its third attempt', async () => {
-    const failure = { code: 'content_rejected', message: 'the content takes longer than 200 ms to compose' };
+    const failure = {
+      code: 'content_rejected',
+      message: 'the content could not be composed: it takes longer than 200 ms',
+    };
     expect(await outcome(await queueStuck(2), 2)).toEqual({ attempts: 3, status: 'failed', failure });
   });
 
