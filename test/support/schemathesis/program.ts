@@ -107,8 +107,8 @@ export async function runSchemathesis(
     ...['--generation-deterministic', '--max-examples', String(maxExamples)],
     // No schema can say that NUL is refused at any depth of a free object.
     ...['--generation-allow-x00', 'false'],
-    // How fast the machine is must not matter.
-    ...['--suppress-health-check', 'all', '--request-timeout', '300'],
+    // How fast the machine is must not matter: it may pause for longer than the default limit of 10 seconds.
+    ...['--suppress-health-check', 'all', '--request-timeout', '300', '--max-response-time', '120'],
   ];
   const cwd = await mkdtemp(join(tmpdir(), 'carillon-schemathesis-'));
   const child = spawn(program, options, {
