@@ -1,24 +1,33 @@
 import { Command } from 'commander';
-import { benchCallbacks, type CallbacksBenchOptions } from './callbacks.ts';
-import { benchCampaign, type CampaignBenchOptions } from './campaign.ts';
-import { benchCompose, type ComposeBenchOptions } from './compose.ts';
-import { benchContacts, type ContactsBenchOptions } from './contacts.ts';
-import { benchEvents, type EventsBenchOptions } from './events.ts';
-import { benchFairness, type FairnessBenchOptions } from './fairness.ts';
+import { benchCallbacks } from './callbacks.ts';
+import { benchCampaign } from './campaign.ts';
+import { benchCompose } from './compose.ts';
+import { benchContacts } from './contacts.ts';
+import { benchEvents } from './events.ts';
+import { benchFairness } from './fairness.ts';
 import { describeMachine } from './machine.ts';
-import { benchImports, type ImportsBenchOptions } from './imports.ts';
-import { benchLive, type LiveBenchOptions } from './live.ts';
-import { benchProviders, type ProvidersBenchOptions } from './providers.ts';
-import { benchReports, type ReportsBenchOptions } from './reports.ts';
-import { benchMessages, type MessagesBenchOptions } from './messages.ts';
-import { benchSegments, type SegmentsBenchOptions } from './segments.ts';
-import { benchSize, type SizeBenchOptions } from './size.ts';
-import { benchTracking, type TrackingBenchOptions } from './tracking.ts';
-import { benchWebhooks, type WebhooksBenchOptions } from './webhooks.ts';
+import { benchImports } from './imports.ts';
+import { benchLive } from './live.ts';
+import { benchProviders } from './providers.ts';
+import { benchReports } from './reports.ts';
+import { benchMessages } from './messages.ts';
+import { benchSegments } from './segments.ts';
+import { benchSize } from './size.ts';
+import { benchTracking } from './tracking.ts';
+import { benchWebhooks } from './webhooks.ts';
 
 const program = new Command('npm run bench --').description(
   'Benchmarks. Each prints one JSON document with the machine and commit, every run, and the medians.',
 );
+
+/** Returns an action that runs a benchmark and prints its document. */
+function printing<Options>(bench: string, run: (options: Options) => Promise<object>) {
+  return async (options: Options): Promise<void> => {
+    const machine = describeMachine();
+    const result = await run(options);
+    process.stdout.write(`${JSON.stringify({ bench, machine, options, ...result }, null, 2)}\n`);
+  };
+}
 
 program
   .command('messages')
@@ -28,11 +37,7 @@ program
   .option('--backlog <n>', 'queued messages to drain', Number, 50_000)
   .option('--latency-seconds <n>', 'seconds at 20 requests/s', Number, 15)
   .option('--links <n>', 'tracked links in each drained message', Number, 0)
-  .action(async (options: MessagesBenchOptions) => {
-    const machine = describeMachine();
-    const result = await benchMessages(options);
-    process.stdout.write(`${JSON.stringify({ bench: 'messages', machine, options, ...result }, null, 2)}\n`);
-  });
+  .action(printing('messages', benchMessages));
 
 program
   .command('campaign')
@@ -42,11 +47,7 @@ program
   .option('--senders <n>', 'sender processes', Number, 1)
   .option('--links <n>', 'tracked links in the body of 5 KB', Number, 5)
   .option('--dkim', 'sign with RSA and Ed25519', false)
-  .action(async (options: CampaignBenchOptions) => {
-    const machine = describeMachine();
-    const result = await benchCampaign(options);
-    process.stdout.write(`${JSON.stringify({ bench: 'campaign', machine, options, ...result }, null, 2)}\n`);
-  });
+  .action(printing('campaign', benchCampaign));
 
 program
   .command('compose')
@@ -54,11 +55,7 @@ program
   .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 5)
   .option('--messages <n>', 'messages of each measurement', Number, 20_000)
   .option('--links <n>', 'tracked links in the body of 5 KB', Number, 5)
-  .action(async (options: ComposeBenchOptions) => {
-    const machine = describeMachine();
-    const result = await benchCompose(options);
-    process.stdout.write(`${JSON.stringify({ bench: 'compose', machine, options, ...result }, null, 2)}\n`);
-  });
+  .action(printing('compose', benchCompose));
 
 program
   .command('webhooks')
@@ -70,11 +67,7 @@ program
   .option('--endpoints <n>', 'endpoints in the part with many endpoints', Number, 1_000)
   .option('--dead <n>', 'number of those that never respond', Number, 100)
   .option('--latency-seconds <n>', 'seconds at 20 events/s', Number, 15)
-  .action(async (options: WebhooksBenchOptions) => {
-    const machine = describeMachine();
-    const result = await benchWebhooks(options);
-    process.stdout.write(`${JSON.stringify({ bench: 'webhooks', machine, options, ...result }, null, 2)}\n`);
-  });
+  .action(printing('webhooks', benchWebhooks));
 
 program
   .command('contacts')
@@ -83,11 +76,7 @@ program
   .option('--seconds <n>', 'seconds of load in each run', Number, 15)
   .option('--contacts <n>', 'contacts that the brand has before', Number, 1_000_000)
   .option('--connections <n>', 'keep-alive connections', Number, 32)
-  .action(async (options: ContactsBenchOptions) => {
-    const machine = describeMachine();
-    const result = await benchContacts(options);
-    process.stdout.write(`${JSON.stringify({ bench: 'contacts', machine, options, ...result }, null, 2)}\n`);
-  });
+  .action(printing('contacts', benchContacts));
 
 program
   .command('events')
@@ -99,11 +88,7 @@ program
   .option('--events <n>', 'events that the brand has before', Number, 10_000_000)
   .option('--contacts <n>', 'contacts of the brand', Number, 1_000_000)
   .option('--batch <n>', 'events of each batch, at most 500', Number, 500)
-  .action(async (options: EventsBenchOptions) => {
-    const machine = describeMachine();
-    const result = await benchEvents(options);
-    process.stdout.write(`${JSON.stringify({ bench: 'events', machine, options, ...result }, null, 2)}\n`);
-  });
+  .action(printing('events', benchEvents));
 
 program
   .command('imports')
@@ -111,22 +96,14 @@ program
   .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
   .option('--rows <n>', 'rows of the file, each with six columns', Number, 1_000_000)
   .option('--contacts <n>', 'contacts of the full brand; half of the rows are among them', Number, 1_000_000)
-  .action(async (options: ImportsBenchOptions) => {
-    const machine = describeMachine();
-    const result = await benchImports(options);
-    process.stdout.write(`${JSON.stringify({ bench: 'imports', machine, options, ...result }, null, 2)}\n`);
-  });
+  .action(printing('imports', benchImports));
 
 program
   .command('callbacks')
   .description('reports/s that providers send to the callback routes, one and a hundred in each request')
   .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
   .option('--facts <n>', 'reports of each measurement', Number, 30_000)
-  .action(async (options: CallbacksBenchOptions) => {
-    const machine = describeMachine();
-    const result = await benchCallbacks(options);
-    process.stdout.write(`${JSON.stringify({ bench: 'callbacks', machine, options, ...result }, null, 2)}\n`);
-  });
+  .action(printing('callbacks', benchCallbacks));
 
 program
   .command('reports')
@@ -134,11 +111,7 @@ program
   .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
   .option('--reports <n>', 'reports in each run', Number, 5_000)
   .option('--connections <n>', 'connections of the reporting servers, at most 20', Number, 16)
-  .action(async (options: ReportsBenchOptions) => {
-    const machine = describeMachine();
-    const result = await benchReports(options);
-    process.stdout.write(`${JSON.stringify({ bench: 'reports', machine, options, ...result }, null, 2)}\n`);
-  });
+  .action(printing('reports', benchReports));
 
 program
   .command('providers')
@@ -146,11 +119,7 @@ program
   .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
   .option('--backlog <n>', 'queued messages of the provider that works', Number, 30_000)
   .option('--stuck <n>', 'queued messages of the provider that fails', Number, 5_000)
-  .action(async (options: ProvidersBenchOptions) => {
-    const machine = describeMachine();
-    const result = await benchProviders(options);
-    process.stdout.write(`${JSON.stringify({ bench: 'providers', machine, options, ...result }, null, 2)}\n`);
-  });
+  .action(printing('providers', benchProviders));
 
 program
   .command('live')
@@ -160,11 +129,7 @@ program
   .option('--runs <n>', 'runs, whose medians are printed', Number, 3)
   .option('--seconds <n>', 'seconds of each measurement', Number, 15)
   .option('--rate <n>', 'requests a second of the steady measurement', Number, 500)
-  .action(async (options: LiveBenchOptions) => {
-    const machine = describeMachine();
-    const result = await benchLive(options);
-    process.stdout.write(`${JSON.stringify({ bench: 'live', machine, options, ...result }, null, 2)}\n`);
-  });
+  .action(printing('live', benchLive));
 
 program
   .command('tracking')
@@ -172,11 +137,7 @@ program
   .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
   .option('--seconds <n>', 'seconds of each measurement', Number, 10)
   .option('--messages <n>', 'messages whose links are followed', Number, 20_000)
-  .action(async (options: TrackingBenchOptions) => {
-    const machine = describeMachine();
-    const result = await benchTracking(options);
-    process.stdout.write(`${JSON.stringify({ bench: 'tracking', machine, options, ...result }, null, 2)}\n`);
-  });
+  .action(printing('tracking', benchTracking));
 
 program
   .command('fairness')
@@ -187,11 +148,7 @@ program
   .option('--rate <n>', 'requests a second of the small account', Number, 5)
   .option('--message-ms <n>', 'milliseconds that the relay takes for a message', Number, 50)
   .option('--connections <n>', 'connections of the sender', Number, 16)
-  .action(async (options: FairnessBenchOptions) => {
-    const machine = describeMachine();
-    const result = await benchFairness(options);
-    process.stdout.write(`${JSON.stringify({ bench: 'fairness', machine, options, ...result }, null, 2)}\n`);
-  });
+  .action(printing('fairness', benchFairness));
 
 program
   .command('segments')
@@ -205,11 +162,7 @@ program
   .option('--warm <n>', 'previews of each segment', Number, 20)
   .option('--cold <n>', 'previews of each segment just after a restart', Number, 3)
   .option('--explain', 'print the plan of each segment to stderr', false)
-  .action(async (options: SegmentsBenchOptions) => {
-    const machine = describeMachine();
-    const result = await benchSegments(options);
-    process.stdout.write(`${JSON.stringify({ bench: 'segments', machine, options, ...result }, null, 2)}\n`);
-  });
+  .action(printing('segments', benchSegments));
 
 program
   .command('size')
@@ -220,10 +173,6 @@ program
   .option('--queued-accounts <n>', 'accounts whose messages these are', Number, 2_000)
   .option('--content-share <share>', 'share of the messages whose content is still kept', Number, 0.1)
   .option('--seconds <n>', 'seconds of each measurement', Number, 20)
-  .action(async (options: SizeBenchOptions) => {
-    const machine = describeMachine();
-    const result = await benchSize(options);
-    process.stdout.write(`${JSON.stringify({ bench: 'size', machine, options, ...result }, null, 2)}\n`);
-  });
+  .action(printing('size', benchSize));
 
 await program.parseAsync();
