@@ -11,11 +11,12 @@ const OVERHEAD = 500;
 /** There is no such version. */
 export class VersionMissingError extends Error {}
 
-interface VersionRow {
-  id: string | number;
-  template_id: string | number;
-  account_id: string | number;
-  brand_id: string | number;
+/** The columns of `template_versions` that a message is rendered from. */
+export interface VersionRow {
+  id: number;
+  template_id: number;
+  account_id: number;
+  brand_id: number;
   channel: Channel;
   subject: string | null;
   preheader: string | null;
@@ -28,21 +29,16 @@ interface VersionRow {
   reply_to: string | null;
 }
 
-async function readVersion(db: Queryable, id: number): Promise<VersionContent> {
-  const { rows } = await db.query<VersionRow>({
-    name: 'read-version',
-    text: `select id, template_id, account_id, brand_id, channel, subject, preheader, html, text, paths, segments,
-        from_name, from_email, reply_to
-      from template_versions where id = $1`,
-    values: [id],
-  });
-  const [row] = rows;
-  if (!row) throw new VersionMissingError(`there is no version ${id}`);
+/** SQL: the columns of a {@link VersionRow}. */
+export const VERSION_COLUMNS = `id, template_id, account_id, brand_id, channel, subject, preheader, html, text, paths,
+  segments, from_name, from_email, reply_to`;
+
+export function versionContent(row: VersionRow): VersionContent {
   return {
-    id: Number(row.id),
-    templateId: Number(row.template_id),
-    accountId: Number(row.account_id),
-    brandId: Number(row.brand_id),
+    id: row.id,
+    templateId: row.template_id,
+    accountId: row.account_id,
+    brandId: row.brand_id,
     channel: row.channel,
     subject: row.subject,
     preheader: row.preheader,
@@ -54,6 +50,17 @@ async function readVersion(db: Queryable, id: number): Promise<VersionContent> {
     fromEmail: row.from_email,
     replyTo: row.reply_to,
   };
+}
+
+async function readVersion(db: Queryable, id: number): Promise<VersionContent> {
+  const { rows } = await db.query<VersionRow>({
+    name: 'read-version',
+    text: `select ${VERSION_COLUMNS} from template_versions where id = $1`,
+    values: [id],
+  });
+  const [row] = rows;
+  if (!row) throw new VersionMissingError(`there is no version ${id}`);
+  return versionContent(row);
 }
 
 /**

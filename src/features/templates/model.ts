@@ -1,5 +1,6 @@
 import { fn, type ModelObject } from 'objection';
 import type { Design } from '../../delivery/contents/design.ts';
+import { VERSION_COLUMNS, type VersionRow } from '../../delivery/contents/versions.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
@@ -225,28 +226,6 @@ export async function findTemplates(
   return { rows, count: isCut ? { ...count, continueAfter: last.id } : count };
 }
 
-/** A row of `template_versions`. */
-export interface VersionRow {
-  id: number;
-  template_id: number;
-  account_id: number;
-  brand_id: number;
-  channel: Channel;
-  subject: string | null;
-  preheader: string | null;
-  html: string | null;
-  text: string | null;
-  paths: string[];
-  segments: number | null;
-  from_name: string | null;
-  from_email: string | null;
-  reply_to: string | null;
-  created_at: Date;
-}
-
-const VERSION_COLUMNS = `id, template_id, account_id, brand_id, channel, subject, preheader, html, text, paths, segments,
-  from_name, from_email, reply_to, created_at`;
-
 /** @returns null if there is no version of this content yet */
 export async function findVersionOf(
   db: Queryable,
@@ -264,7 +243,7 @@ export async function findVersionOf(
 /** Inserts a version unless another process has just inserted it. @returns the version */
 export async function keepVersion(
   db: Queryable,
-  version: Omit<VersionRow, 'id' | 'created_at'>,
+  version: Omit<VersionRow, 'id'>,
   contentHash: Buffer,
 ): Promise<VersionRow> {
   const { rows } = await db.query<VersionRow>(
@@ -305,7 +284,7 @@ const LISTED_COLUMNS = [
   'created_at',
 ] as const;
 /** A version in a list. */
-export type ListedVersion = Pick<VersionRow, (typeof LISTED_COLUMNS)[number]>;
+export type ListedVersion = Pick<VersionRow & { created_at: Date }, (typeof LISTED_COLUMNS)[number]>;
 
 /** Newest first, without HTML and text: 200 of them may have hundreds of megabytes. */
 export async function findVersions(

@@ -5,20 +5,14 @@ import type {
   Problem,
   VersionContent,
 } from '../../delivery/contents/content.ts';
+import { versionContent } from '../../delivery/contents/versions.ts';
 import { notFound } from '../../errors.ts';
 import { fingerprintOf } from '../../platform/db/idempotency.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Brand } from '../brands/schema.ts';
 import type { BrandOf } from './brand-parts.ts';
-import {
-  findTemplate,
-  findVersionOf,
-  keepCompiled,
-  keepVersion,
-  type TemplateRow,
-  type VersionRow,
-} from './model.ts';
+import { findTemplate, findVersionOf, keepCompiled, keepVersion, type TemplateRow } from './model.ts';
 import { withSamples } from './samples.ts';
 
 /** Raise it when the same content compiles to something else: versions are then made again. */
@@ -82,25 +76,6 @@ export function sourceOf(
       default_theme: brand.default_theme,
       sms_stop_text: brand.sms_stop_text,
     },
-  };
-}
-
-function versionContent(row: VersionRow): VersionContent {
-  return {
-    id: row.id,
-    templateId: row.template_id,
-    accountId: row.account_id,
-    brandId: row.brand_id,
-    channel: row.channel,
-    subject: row.subject,
-    preheader: row.preheader,
-    html: row.html,
-    text: row.text,
-    paths: row.paths,
-    segments: row.segments,
-    fromName: row.from_name,
-    fromEmail: row.from_email,
-    replyTo: row.reply_to,
   };
 }
 
