@@ -29,11 +29,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await stage.close();
 }, 60_000);
-afterEach(() => {
-  const dead = [stage.api, stage.worker, ...stage.senders].filter((role) => role.deaths > 0);
-  if (dead.length > 0)
-    throw new Error(`roles ended by themselves: ${dead.map((role) => role.lastLines()).join('\n')}`);
-});
+afterEach(() => stage.requireNoDeaths());
 
 /** Rejects if a step takes too long: a crash test must end. */
 async function within<T>(what: string, step: Promise<T>): Promise<T> {

@@ -23,11 +23,7 @@ afterAll(async () => {
   await stage.close();
 }, 60_000);
 
-afterEach(() => {
-  const dead = [stage.api, stage.worker, ...stage.senders].filter((role) => role.deaths > 0);
-  if (dead.length > 0)
-    throw new Error(`roles ended by themselves: ${dead.map((role) => role.lastLines()).join('\n')}`);
-});
+afterEach(() => stage.requireNoDeaths());
 
 function recipientsOf(prefix: string): Set<string> {
   const arrivals = stage.sink.arrivals.filter(({ to }) => to.startsWith(prefix));

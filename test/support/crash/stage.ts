@@ -49,6 +49,8 @@ export interface CrashStage {
   readonly postgres: Restartable & { readCopy<T>(read: (client: pg.Client) => Promise<T>): Promise<T> };
   /** Returns the last lines of each role's log. */
   lastLines(): string;
+  /** @throws Error with the last lines of the roles that ended by themselves */
+  requireNoDeaths(): void;
   close(): Promise<void>;
 }
 
@@ -212,6 +214,11 @@ async function build(
     senders,
     engine: engine.restartable,
     postgres: postgres.restartable,
+    requireNoDeaths() {
+      const dead = roles.filter((role) => role.deaths > 0);
+      if (dead.length > 0)
+        throw new Error(`roles ended by themselves: ${dead.map((role) => role.lastLines()).join('\n')}`);
+    },
     lastLines: () => roles.map((role) => `--- ${role.name}\n${role.lastLines()}`).join('\n'),
     close,
   };
