@@ -127,9 +127,9 @@ export default {
       severity: 'error',
       from: {
         path: '^src/(features|delivery)/',
-        pathNot: ['/routes[.]ts$', '^src/features/webhooks/openapi[.]ts$'],
+        pathNot: ['[/-]routes[.]ts$', '^src/features/webhooks/openapi[.]ts$'],
       },
-      to: { path: ['/routes[.]ts$', '^src/platform/http/'], dependencyTypesNot: typeOnly },
+      to: { path: ['[/-]routes[.]ts$', '^src/platform/http/'], dependencyTypesNot: typeOnly },
     },
     {
       name: 'upkeep-without-models',
@@ -143,7 +143,7 @@ export default {
     {
       name: 'koa-in-http-only',
       severity: 'error',
-      from: { pathNot: ['^src/platform/http/', '/routes[.]ts$', '^src/local/mailbox/', '^test/'] },
+      from: { pathNot: ['^src/platform/http/', '[/-]routes[.]ts$', '^src/local/mailbox/', '^test/'] },
       to: { path: 'node_modules/(@types/)?(koa|@koa)/' },
     },
     {

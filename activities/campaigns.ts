@@ -2,6 +2,7 @@ import { cancellationSignal, heartbeat } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import { limitSettings } from '../src/delivery/limits/authority.ts';
+import { stopThresholds } from '../src/delivery/stop-thresholds.ts';
 import { createCampaignRun, type Stay } from '../src/features/campaigns/run/run.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import type { Waker } from '../src/platform/db/wake.ts';
@@ -28,13 +29,7 @@ export function createCampaignActivities(deps: CampaignActivityDependencies): Ca
     ...{ events, waker, log },
     limits: limitSettings(config),
     plusAddresses: config.SUPPRESS_PLUS_ADDRESSES,
-    thresholds: {
-      bounceRate: config.CAMPAIGN_MAX_BOUNCE_RATE,
-      minBounces: config.CAMPAIGN_MIN_BOUNCES,
-      complaintRate: config.CAMPAIGN_MAX_COMPLAINT_RATE,
-      minComplaints: config.CAMPAIGN_MIN_COMPLAINTS,
-      minCounted: config.CAMPAIGN_MIN_COUNTED,
-    },
+    thresholds: stopThresholds(config),
   });
 
   /** Heartbeats also while one statement takes long. An operator sees the state in them. */

@@ -1,34 +1,52 @@
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import type { Database } from '../src/platform/db/database.ts';
+import type { HeavyReads } from '../src/platform/db/heavy-reads.ts';
 import type { Waker } from '../src/platform/db/wake.ts';
+import type { TrackedEventConsumer } from '../src/features/contact-events/service.ts';
+import type { AddressChecker } from '../src/features/validation/checks/address-checker.ts';
 import type { EventPublisher } from '../src/platform/events/publish.ts';
 import type { Resolver } from '../src/platform/dns/resolver.ts';
 import type { Upkeep } from '../src/platform/housekeeping/upkeep.ts';
 import type { Keyring } from '../src/platform/secrets/keyring.ts';
+import type { ScrapeActivities } from '../workflows/brands/contract.ts';
 import type { CampaignActivities } from '../workflows/campaigns/contract.ts';
 import type { DomainActivities } from '../workflows/domains/contract.ts';
 import type { ExportActivities } from '../workflows/exports/contract.ts';
+import type { FlowAudienceActivities, FlowRunActivities } from '../workflows/flows/contract.ts';
 import type { HousekeepingActivities } from '../workflows/housekeeping/contract.ts';
 import type { ImportActivities } from '../workflows/imports/contract.ts';
 import type { LaneModeActivities } from '../workflows/lanes/contract.ts';
+import type { TopUpActivities } from '../workflows/topups/contract.ts';
+import type { ValidationActivities } from '../workflows/validation/contract.ts';
 import type { WebhookActivities } from '../workflows/webhooks/contract.ts';
+import { createBrandActivities } from './brands.ts';
 import { createCampaignActivities } from './campaigns.ts';
 import { createDomainActivities } from './domains.ts';
 import { createExportActivities } from './exports.ts';
+import { createFlowAudienceActivities } from './flow-audience.ts';
+import { createFlowActivities } from './flows.ts';
 import { createHousekeepingActivities } from './housekeeping.ts';
 import { createImportActivities } from './imports.ts';
 import { createLaneModeActivities } from './lanes.ts';
+import { createTopUpActivities } from './topups.ts';
+import { createValidationActivities } from './validation.ts';
 import { createWebhookActivities } from './webhooks.ts';
 
 /** What the `worker` role gives to every activity. */
 export interface ActivityDependencies {
   config: Config;
   database: Database;
+  /** For statements that read a large part of a brand's contacts. */
+  heavyReads: HeavyReads;
   waker: Waker;
   keyring: Keyring;
   resolver: Resolver;
   events: EventPublisher;
+  /** What acts on tracked events, also on those that flows track. */
+  trackedEventConsumers: readonly TrackedEventConsumer[];
+  /** Checks email addresses for validations. */
+  checker: AddressChecker;
   log: Logger;
   /** The upkeep of all features. */
   upkeep: Required<Upkeep>;
@@ -37,7 +55,7 @@ export interface ActivityDependencies {
 }
 
 /**
- * Every activity of the task queues `orchestration` and `bulk`; the lanes' activity in a sender is separate
+ * Every activity of the task queues `orchestration`, `bulk` and `calls`; the lanes' activity in a sender is separate
  * (`lanes.ts`). A feature adds one line. The signatures are in its contract, from which its workflow takes them.
  */
 export function createActivities(
@@ -45,17 +63,27 @@ export function createActivities(
 ): CampaignActivities &
   DomainActivities &
   ExportActivities &
+  FlowAudienceActivities &
+  FlowRunActivities &
   HousekeepingActivities &
   ImportActivities &
   LaneModeActivities &
+  ScrapeActivities &
+  TopUpActivities &
+  ValidationActivities &
   WebhookActivities {
   return {
     ...createHousekeepingActivities({ ...deps, ...deps.upkeep }),
     ...createLaneModeActivities(deps),
+    ...createBrandActivities(deps),
     ...createCampaignActivities(deps),
     ...createDomainActivities(deps),
     ...createExportActivities(deps),
+    ...createFlowAudienceActivities(deps),
+    ...createFlowActivities(deps),
     ...createImportActivities(deps),
+    ...createTopUpActivities(deps),
+    ...createValidationActivities(deps),
     ...createWebhookActivities(deps),
   };
 }

@@ -35,6 +35,17 @@ import * as campaignSending from './0039_campaign_sending.ts';
 import * as smsStopText from './0040_sms_stop_text.ts';
 import * as unappliedOptOuts from './0041_unapplied_opt_outs.ts';
 import * as installation from './0042_installation_and_domain_rates.ts';
+import * as flows from './0043_flows.ts';
+import * as flowEntries from './0045_flow_entries.ts';
+import * as flowCounts from './0046_flow_counts.ts';
+import * as campaignSpeed from './0047_campaign_speed.ts';
+import * as unnamedVersions from './0048_unnamed_versions.ts';
+import * as money from './0049_money.ts';
+import * as wallet from './0050_wallet.ts';
+import * as usage from './0051_usage.ts';
+import * as validation from './0052_validation.ts';
+import * as scrape from './0053_scrape.ts';
+import * as flowBounds from './0055_flow_bounds.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -75,4 +86,15 @@ export const migrations = [
   smsStopText,
   unappliedOptOuts,
   installation,
+  flows,
+  flowEntries,
+  flowCounts,
+  campaignSpeed,
+  unnamedVersions,
+  money,
+  wallet,
+  usage,
+  validation,
+  scrape,
+  flowBounds,
 ];

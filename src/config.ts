@@ -33,6 +33,21 @@ const networks = list.pipe(
 const rate = (fallback: number) => z.coerce.number().positive().max(1).default(fallback);
 const count = (fallback: number) => z.coerce.number().int().min(0).default(fallback);
 
+const MAX_WEBHOOK_SECRETS = 5;
+/** Currencies with hundredths only: amounts are cents here and at payment services. */
+const currency = z
+  .string()
+  .trim()
+  .toUpperCase()
+  .refine((code) => Intl.supportedValuesOf('currency').includes(code), 'is not the code of a currency')
+  .refine((code) => decimalsOf(code) === 2, 'must be a currency with hundredths');
+
+function decimalsOf(code: string): number | undefined {
+  if (!/^[A-Z]{3}$/.test(code)) return undefined;
+  return new Intl.NumberFormat('en', { style: 'currency', currency: code }).resolvedOptions()
+    .maximumFractionDigits;
+}
+
 const MAX_DAILY_VOLUME = 1_000_000_000;
 const MAX_WARM_UP_DAYS = 100;
 
@@ -56,7 +71,10 @@ const settings = z.object({
   XDG_CACHE_HOME: z.string().optional(),
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
-  /** Address of `/metrics`. Without OPS_PORT the port is 9464; if it is taken, the process runs without metrics. */
+  /**
+   * Address of `/metrics` of the API; the worker, sender and mail roles have the three ports after it. Without OPS_PORT
+   * the API's is 9464; if that is taken, the process runs without metrics.
+   */
   OPS_HOST: z.string().default('127.0.0.1'),
   OPS_PORT: port.optional(),
   /** Proxies in front of the API whose X-Forwarded-For is trusted. */
@@ -97,6 +115,21 @@ const settings = z.object({
   /** Secrets that are still accepted, the latest first. */
   APP_SECRET_PREVIOUS: list.pipe(z.array(secret).max(MAX_PREVIOUS_SECRETS)),
   DNS_SERVERS: list,
+  /** The name of the worker's host in EHLO. With it, validations ask mail servers for mailboxes, on port 25. */
+  VALIDATION_PROBE_NAME: z
+    .string()
+    .regex(/^[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+$/i, 'must be a host name such as probe.example.com')
+    .optional(),
+  /** Recipients that one worker asks each operator of mail servers for in a minute. */
+  VALIDATION_PROBES_PER_MINUTE: z.coerce.number().positive().max(6_000).default(30),
+  /** A service that validates addresses, for accounts for which it is enabled: `kickbox://KEY@api.kickbox.com`. */
+  OUTSIDE_VALIDATOR_URL: z
+    .url({ protocol: /^kickbox$/ })
+    .refine((text) => {
+      const { username, host } = new URL(text);
+      return username !== '' && host !== '';
+    }, 'must be like kickbox://KEY@api.kickbox.com')
+    .optional(),
   EGRESS_ALLOW: networks,
   /** Seconds between the attempts of a webhook delivery, separated by commas. */
   WEBHOOK_RETRY_SCHEDULE: z
@@ -114,6 +147,19 @@ const settings = z.object({
   ALLOWANCE_FREE: count(1_000),
   ALLOWANCE_PAID: count(50_000),
   ALLOWANCE_TRUSTED: count(1_000_000),
+  /** Emails of a calendar month (UTC) that cost nothing, by tier; accounts may have others. */
+  MONTHLY_EMAILS_FREE: count(10_000),
+  MONTHLY_EMAILS_PAID: count(100_000),
+  MONTHLY_EMAILS_TRUSTED: count(1_000_000),
+  /** ISO 4217. Prices, wallets and payments are in its hundredths. */
+  CURRENCY: currency.default('USD'),
+  /** With it, wallets may be filled by payments of Stripe. */
+  STRIPE_SECRET_KEY: z.string().trim().min(1).optional(),
+  /** Signing secrets of the endpoint `/payments/stripe`; two while one replaces the other. */
+  STRIPE_WEBHOOK_SECRET: list.pipe(z.array(z.string()).max(MAX_WEBHOOK_SECRETS)),
+  STRIPE_API_URL: z.url({ protocol: /^https?$/ }).default('https://api.stripe.com'),
+  /** Who runs the command, in the log of operators' changes; by default the user of the system. */
+  CARILLON_OPERATOR: z.string().trim().max(200).optional(),
   /** Tiers of accounts whose campaigns wait for the approval of an operator. */
   APPROVAL_TIERS: list.pipe(z.array(z.enum(['free', 'paid', 'trusted']))),
   /** Emails of a sending domain in each day of its warm-up. */
@@ -135,12 +181,20 @@ const settings = z.object({
   SHUTDOWN_GRACE_SECONDS: count(30),
   MESSAGE_CONTENT_RETENTION_DAYS: count(30),
   MESSAGE_RETENTION_DAYS: count(400),
+  FLOW_RUN_RETENTION_DAYS: count(400),
   /** Size of all uploads of one account, at most. */
   UPLOAD_QUOTA_MB: count(500),
   /** Size of the files of all exports of one account, at most. */
   EXPORT_QUOTA_MB: count(10_000),
   /** Size of the files of all imports of one account that have not ended, at most. */
   IMPORT_QUOTA_MB: count(5_000),
+  /**
+   * An endpoint like OpenAI's, up to and without `/chat/completions`, and the name of its model. With both, a scrape finds
+   * the tone of a brand.
+   */
+  AI_URL: z.url({ protocol: /^https?$/ }).optional(),
+  AI_KEY: z.string().optional(),
+  AI_MODEL: z.string().optional(),
   /** Set by npm. A start by npm ends when npm ends. */
   npm_lifecycle_event: z.string().optional(),
 });

@@ -46,7 +46,7 @@ import { exceededBound } from '../src/platform/http/json-shape.ts';
 import { readMultipart } from '../src/platform/http/multipart.ts';
 import { findUnstorable } from '../src/storable.ts';
 import { nearestName } from '../src/nearest-name.ts';
-import { parseWith } from '../src/platform/http/validation.ts';
+import { parseWith } from '../src/validation.ts';
 import { startTestApi, type TestApi } from './support/api.ts';
 import { brokenTexts, hostileTexts } from './support/hostile-texts.ts';
 
@@ -62,7 +62,7 @@ const tracking = {
   clickPrefix: 'https://t.co/c/',
   openPrefix: 'https://t.co/o/',
   tokenOverhead: 39,
-  maxTokenLength: 1_500,
+  maxUrlLength: 1_500,
   ownBases: ['https://t.co'],
 };
 

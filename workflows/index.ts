@@ -1,8 +1,13 @@
 /** Every workflow, under the name by which it is started; a feature adds one line. */
+export * from './brands/workflow.ts';
 export * from './campaigns/workflow.ts';
 export * from './domains/workflow.ts';
 export * from './exports/workflow.ts';
+export * from './flows/audience.ts';
+export * from './flows/workflow.ts';
 export * from './housekeeping/workflow.ts';
 export * from './imports/workflow.ts';
 export * from './lanes/workflow.ts';
+export * from './topups/workflow.ts';
+export * from './validation/workflow.ts';
 export * from './webhooks/workflow.ts';

@@ -3,8 +3,9 @@ import { accountTiers } from '../delivery/limits/capacity.ts';
 import type { AccountRow, ApprovalState, OperatorSettings } from '../features/accounts/service.ts';
 import { inTransaction, type Queryable } from '../platform/db/queryable.ts';
 import type { EventPublisher } from '../platform/events/publish.ts';
-import { factLines, print, withDatabase, type Fact } from './context.ts';
-import { amountOrDefault, email, id, nameList, words } from './values.ts';
+import type { TopUpSettings } from '../features/wallet/service.ts';
+import { factLines, operatorName, print, withDatabase, type Fact } from './context.ts';
+import { amount, amountOrDefault, email, id, nameList, onOffDefault, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
 const accounts = () => import('../features/accounts/service.ts');
@@ -18,7 +19,7 @@ async function publisher(): Promise<EventPublisher> {
   return createEventPublisher(eventConsumers);
 }
 
-/** `carillon account create | set | pause | resume` */
+/** `carillon account create | set | pause | resume | log` */
 export function addAccountCommands(program: Command): void {
   const account = program
     .command('account')
@@ -26,6 +27,7 @@ export function addAccountCommands(program: Command): void {
   addCreate(account);
   addSet(account);
   addPauseAndResume(account);
+  addLog(account);
 }
 
 const PROVIDERS_HELP =
@@ -40,9 +42,21 @@ interface SettingOptions {
   sandboxCap?: number | 'default';
   allowance?: number | 'default';
   spendCap?: number | 'default';
+  monthlyEmails?: number | 'default';
   comped?: boolean;
+  outsideValidation?: boolean;
   emailProviders?: string[];
   smsProviders?: string[];
+}
+
+/** What only `set` takes. */
+interface SetOptions extends SettingOptions {
+  capability?: OperatorSettings['capabilities'];
+  autoTopup?: boolean;
+  topupAmount?: number;
+  topupBelow?: number;
+  paymentCustomer?: string;
+  paymentMethod?: string;
 }
 
 interface CreateOptions extends SettingOptions {
@@ -65,10 +79,11 @@ function addCreate(account: Command): void {
 }
 
 async function create(options: CreateOptions, command: Command): Promise<void> {
-  const { account, brandId, owner } = await withDatabase(({ database }) =>
+  const { account, brandId, owner } = await withDatabase(({ config, database }) =>
     inTransaction(database.pool, async (trx) =>
       (await accounts()).createAccount(trx, {
         ...settingsOf(options),
+        actor: operatorName(config),
         name: options.name,
         owner: { email: options.owner },
         brand: { physicalAddress: options.address },
@@ -93,17 +108,53 @@ function addSet(account: Command): void {
     .option('--email-providers <names>', PROVIDERS_HELP, nameList)
     .option('--sms-providers <names>', 'the same for SMS', nameList)
     .option('--no-comped', 'charged')
+    .option('--outside-validation', 'give its addresses to OUTSIDE_VALIDATOR_URL when it validates them')
+    .option('--no-outside-validation', 'do not')
+    .option(
+      '--capability <name=on|off|default>',
+      'what the account may use, such as validation=on; may be given several times',
+      onOffDefault,
+    )
+    .option('--auto-topup', 'fill the wallet by payments; needs the next four options once')
+    .option('--no-auto-topup', 'do not fill the wallet by payments')
+    .option('--topup-amount <cents>', 'amount of each payment', amount)
+    .option('--topup-below <cents>', 'balance below which a payment is made', amount)
+    .option('--payment-customer <id>', 'the customer at the payment service', words)
+    .option('--payment-method <id>', 'the stored payment method at the payment service', words)
     .addHelpText(
       'after',
       '\nExamples:\n  $ carillon account set 1 --tier trusted --allowance 2000000\n  $ carillon account set 1 --email-providers acme-ses,default',
     )
-    .action(async (accountId: number, options: SettingOptions, command: Command) => {
-      const changed = await withDatabase(async ({ database }) => {
-        const orders = await providerOrdersOf(database.pool, accountId, options);
-        return (await accounts()).setAccount(database.pool, accountId, { ...settingsOf(options), ...orders });
-      });
+    .action(async (accountId: number, options: SetOptions, command: Command) => {
+      const changed = await withDatabase(({ config, database }) =>
+        inTransaction(database.pool, async (trx) => {
+          const orders = await providerOrdersOf(trx, accountId, options);
+          const settings = { ...settingsOf(options), ...orders, capabilities: options.capability };
+          const actor = operatorName(config);
+          await setTopUps(trx, accountId, options, actor);
+          return (await accounts()).setAccount(trx, accountId, settings, actor);
+        }),
+      );
       print(command, changed, factLines(describe(changed)));
     });
+}
+
+async function setTopUps(
+  trx: Queryable,
+  accountId: number,
+  options: SetOptions,
+  actor: string,
+): Promise<void> {
+  const given: TopUpSettings = {
+    enabled: options.autoTopup,
+    amountCents: options.topupAmount,
+    belowCents: options.topupBelow,
+    customer: options.paymentCustomer,
+    paymentMethod: options.paymentMethod,
+  };
+  if (Object.values(given).every((value) => value === undefined)) return;
+  const { setTopUps: set } = await import('../features/wallet/service.ts');
+  await set(trx, accountId, given, actor);
 }
 
 /** The providers by id. */
@@ -128,9 +179,10 @@ function addPauseAndResume(account: Command): void {
     .argument('<account>', 'the id of the account', id)
     .option('--reason <text>', 'reason shown to the account', words, 'paused by an operator')
     .action(async (accountId: number, options: { reason: string }, command: Command) => {
-      const paused = await withDatabase(async ({ database }) =>
-        (await brakes()).pauseAccount(database.pool, await publisher(), accountId, options.reason),
-      );
+      const paused = await withDatabase(async ({ config, database: { pool } }) => {
+        const { pauseAccount } = await brakes();
+        return pauseAccount(pool, await publisher(), accountId, options.reason, operatorName(config));
+      });
       print(command, paused, factLines(describe(paused)));
     });
   account
@@ -138,10 +190,27 @@ function addPauseAndResume(account: Command): void {
     .description('end the pause of an account; its held messages are sent')
     .argument('<account>', 'the id of the account', id)
     .action(async (accountId: number, _options: object, command: Command) => {
-      const resumed = await withDatabase(async ({ database }) =>
-        (await accounts()).resumeSending(database.pool, accountId),
+      const resumed = await withDatabase(async ({ config, database }) =>
+        (await accounts()).resumeSending(database.pool, accountId, operatorName(config)),
       );
       print(command, resumed, factLines(describe(resumed)));
+    });
+}
+
+function addLog(account: Command): void {
+  account
+    .command('log')
+    .description('show what operators changed of an account, newest first')
+    .argument('[account]', 'the id of the account; left out: changes of the whole installation', id)
+    .option('--limit <n>', 'how many changes', id, 50)
+    .action(async (accountId: number | undefined, { limit }: { limit: number }, command: Command) => {
+      const changes = await withDatabase(async ({ database }) =>
+        (await accounts()).listOperatorChanges(database.pool, accountId ?? null, limit),
+      );
+      const lines = changes.map(({ created_at: at, actor, action, changes: what }) =>
+        [at.toISOString(), actor, action, JSON.stringify(what)].join('  '),
+      );
+      print(command, changes, lines.length > 0 ? lines.join('\n') : 'Nothing was changed.');
     });
 }
 
@@ -154,7 +223,12 @@ function withSettingOptions(command: Command): Command {
       amountOrDefault,
     )
     .option('--allowance <n>', 'messages in a rolling 24 hours, or "default" (by tier)', amountOrDefault)
-    .option('--spend-cap <cents>', 'maximum paid overage a month, or "default" (none)', amountOrDefault)
+    .option('--spend-cap <cents>', 'the most to spend in a month, or "default" (no cap)', amountOrDefault)
+    .option(
+      '--monthly-emails <n>',
+      'emails of a calendar month that cost nothing, or "default" (by tier)',
+      amountOrDefault,
+    )
     .addOption(
       new Option('--approval <state>', 'whether campaigns wait for approval by an operator').choices(
         approvalStates,
@@ -168,15 +242,24 @@ function settingsOf(options: SettingOptions): OperatorSettings {
     tier: options.tier,
     approvalState: options.approval,
     comped: options.comped,
+    outsideValidation: options.outsideValidation,
     sandboxMonthlyCap: orNull(options.sandboxCap),
     allowancePerDay: orNull(options.allowance),
     spendCapMonthlyCents: orNull(options.spendCap),
+    monthlyEmailAllowance: orNull(options.monthlyEmails),
   };
 }
 
 /** The database stores `default` as null. */
 function orNull(value: number | 'default' | undefined): number | null | undefined {
   return value === 'default' ? null : value;
+}
+
+/** The exceptions from the defaults. */
+function capabilitiesText({ capabilities }: AccountRow): string {
+  return Object.entries(capabilities)
+    .map(([name, on]) => `${name}=${on === true ? 'on' : 'off'}`)
+    .join(', ');
 }
 
 function describe(account: AccountRow): Fact[] {
@@ -187,6 +270,9 @@ function describe(account: AccountRow): Fact[] {
     ['sandbox cap', account.sandbox_monthly_cap ?? 'default'],
     ['24-hour allowance', account.allowance_per_day ?? 'default'],
     ['spend cap (cents)', account.spend_cap_monthly_cents ?? 'default'],
+    ['emails a month at no cost', account.monthly_email_allowance ?? 'default'],
+    ['capabilities', capabilitiesText(account)],
+    ['outside validation', account.outside_validation ? 'on' : 'off'],
     ['approval', account.approval_state],
     ['email providers (ids)', account.email_provider_ids?.join(', ')],
     ['SMS providers (ids)', account.sms_provider_ids?.join(', ')],

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import type { OperatorView } from '../features/campaigns/service.ts';
+import type { OperatorContent, OperatorView } from '../features/campaigns/service.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
 import { factLines, print, withDatabase, type Fact } from './context.ts';
-import { id } from './values.ts';
+import { id, ids } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
 const approvals = () => import('../features/campaigns/service.ts');
@@ -24,7 +24,7 @@ export function addCampaignCommands(program: Command): void {
     });
   campaign
     .command('show')
-    .description('show a campaign with its subject and text')
+    .description('show a campaign with the contents of all its variants')
     .argument('<campaign>', 'the id of the campaign', id)
     .action(async (campaignId: number, _options: object, command: Command) => {
       const shown = await withDatabase(async ({ config, database }) =>
@@ -34,30 +34,47 @@ export function addCampaignCommands(program: Command): void {
           campaignId,
         ),
       );
-      const facts: Fact[] = [...describe(shown), ['subject', shown.subject], ['text', shown.text]];
-      print(command, shown, factLines(facts));
+      const contents = shown.contents.map((content) => factLines(describeContent(content)));
+      print(command, shown, [factLines(describe(shown)), ...contents].join('\n\n'));
     });
-  addDecision(campaign, 'approve', 'approve a campaign; it is sent when its time has come');
-  addDecision(
-    campaign,
-    'reject',
-    'reject a campaign, which pauses it; its owner may change it and send it again',
-  );
-}
-
-function addDecision(campaign: Command, decision: 'approve' | 'reject', description: string): void {
   campaign
-    .command(decision)
-    .description(description)
+    .command('approve')
+    .description('approve a campaign; it is sent when its time has come')
+    .argument('<campaign>', 'the id of the campaign', id)
+    .requiredOption('--versions <ids>', 'what is approved, as "carillon campaign show" shows it', ids)
+    .action(async (campaignId: number, { versions }: { versions: number[] }, command: Command) => {
+      await decide(command, campaignId, { approve: versions });
+    });
+  campaign
+    .command('reject')
+    .description('reject a campaign, which pauses it; its owner may change it and send it again')
     .argument('<campaign>', 'the id of the campaign', id)
     .action(async (campaignId: number, _options: object, command: Command) => {
-      const decided = await withDatabase(async ({ config, database }) => {
-        const limits = (await settings()).limitSettings(config);
-        const { decide } = await approvals();
-        return inTransaction(database.pool, (trx) => decide(trx, limits, campaignId, decision));
-      });
-      print(command, decided, factLines(describe(decided)));
+      await decide(command, campaignId, 'reject');
     });
+}
+
+async function decide(
+  command: Command,
+  campaignId: number,
+  decision: { approve: number[] } | 'reject',
+): Promise<void> {
+  const decided = await withDatabase(async ({ config, database }) => {
+    const limits = (await settings()).limitSettings(config);
+    const { decide } = await approvals();
+    return inTransaction(database.pool, (trx) => decide(trx, limits, campaignId, decision));
+  });
+  print(command, decided, factLines(describe(decided)));
+}
+
+function describeContent(content: OperatorContent): Fact[] {
+  return [
+    ['version', content.version_id],
+    ['subject', content.subject],
+    ['preheader', content.preheader],
+    ['text', content.text],
+    ['html', content.html],
+  ];
 }
 
 function describe(campaign: OperatorView): Fact[] {
@@ -72,5 +89,6 @@ function describe(campaign: OperatorView): Fact[] {
     ['scheduled', campaign.scheduled_at],
     ['recipients', campaign.data.progress.audience_count],
     ['sent', campaign.data.progress.sent_count],
+    ['versions', campaign.version_ids.join(',')],
   ];
 }

@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { ConfigError, loadConfig, requireSettings, type Config } from '../config.ts';
@@ -51,6 +52,17 @@ export async function withDatabase<T>(work: (context: CommandContext) => Promise
     );
   } finally {
     await database.close();
+  }
+}
+
+/** Who runs the command, for the log of operators' changes: CARILLON_OPERATOR, else the user of the system. */
+export function operatorName({ CARILLON_OPERATOR: name }: Pick<Config, 'CARILLON_OPERATOR'>): string {
+  if (name !== undefined) return name;
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run under a number that no user has.
+    return 'operator';
   }
 }
 

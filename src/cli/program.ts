@@ -5,14 +5,17 @@ import { LocalError } from '../local/machine/local-error.ts';
 import { addAccountCommands } from './account.ts';
 import { addApiKeyCommands } from './api-key.ts';
 import { addCampaignCommands } from './campaign.ts';
+import { addFlowCommands } from './flow.ts';
 import { addDkimCommands } from './dkim.ts';
 import { addDomainCommands } from './domain.ts';
 import { addMailCommands } from './mail.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { addSmsSenderCommands } from './sms-sender.ts';
+import { addPriceCommands } from './price.ts';
 import { addProviderCommands } from './provider.ts';
 import { addStartCommand } from './start.ts';
 import { addUserCommands } from './user.ts';
+import { addWalletCommands } from './wallet.ts';
 
 const OVERVIEW = `
 First start, with everything included:
@@ -45,11 +48,14 @@ export function buildProgram(): Command {
   addUserCommands(program);
   addApiKeyCommands(program);
   addCampaignCommands(program);
+  addFlowCommands(program);
   addDkimCommands(program);
   addDomainCommands(program);
   addProviderCommands(program);
   addSmsSenderCommands(program);
   addMailCommands(program);
+  addPriceCommands(program);
+  addWalletCommands(program);
   return program;
 }
 

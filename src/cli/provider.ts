@@ -5,6 +5,7 @@ import { AppError } from '../errors.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
 import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
 import { type CommandContext, factLines, print, withDatabase, type Fact } from './context.ts';
+import { refuseTracking, withProviderDeps } from './provider-check.ts';
 import {
   inOptions,
   problem,
@@ -151,6 +152,7 @@ async function add(
   const settings = await readSettings(options.set ?? []);
   await withDatabase(async (context) => {
     const keyring = keyringOf(context);
+    const note = await refuseTracking(context, name, kind, settings);
     const added = await inOptions(kind, () =>
       addProvider(context.database.pool, keyring, { name, kind, settings, accountIds }),
     );
@@ -165,7 +167,7 @@ async function add(
         accountIds: added.accountIds,
         callbackUrl,
       },
-      `${factLines(factsOf(added, callbackUrl))}\n\n${nextSteps(added, callbackUrl)}`,
+      [factLines(factsOf(added, callbackUrl)), ...note, nextSteps(added, callbackUrl)].join('\n\n'),
     );
   });
 }
@@ -198,6 +200,7 @@ async function change(
     const { kind } = openProvider(row, keyring);
     const { pool } = context.database;
     const settings = { ...storedSettings(row, keyring), ...given };
+    const note = options.set ? await refuseTracking(context, name, kind, settings) : [];
     const others = await inTransaction(pool, (trx) =>
       inOptions(kind, async () => {
         if (options.set) await changeProviderSettings(trx, keyring, { id: row.id, kind }, settings);
@@ -209,7 +212,7 @@ async function change(
     print(
       command,
       { ...facts, usesOfOthers: others },
-      [factLines(factsOf(changed, null)), ...othersNote(others)].join('\n\n'),
+      [factLines(factsOf(changed, null)), ...note, ...othersNote(others)].join('\n\n'),
     );
   });
 }
@@ -267,20 +270,9 @@ async function listKinds(_options: object, command: Command): Promise<void> {
 async function test(name: string, _options: object, command: Command): Promise<void> {
   const { openProvider } = await named();
   await withDatabase(async (context) => {
-    const { config, database } = context;
     const { kind, settings } = openProvider(await requireRow(context, name), keyringOf(context));
-    const [{ createResolver }, { createEgress }] = await Promise.all([
-      import('../platform/dns/resolver.ts'),
-      import('../platform/egress/client.ts'),
-    ]);
-    const resolver = createResolver(config.DNS_SERVERS);
-    const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: 'Carillon/1' });
-    try {
-      const wrong = await kind.check(settings, { config, pool: database.pool, resolver, egress });
-      if (wrong !== null) throw problem(`${name}: ${wrong}`);
-    } finally {
-      await egress.close();
-    }
+    const wrong = await withProviderDeps(context, (deps) => kind.check(settings, deps));
+    if (wrong !== null) throw problem(`${name}: ${wrong}`);
     print(command, { name, ok: true }, `${name} works: ${kind.title} accepts the settings`);
   });
 }

@@ -42,3 +42,18 @@ export function parseBacklogName(text: string): Backlog | null {
   if (!channel || rest.length > 0 || more.length > 0 || !numbers.every(Number.isSafeInteger)) return null;
   return { channel, class: numbers[0], accountId: numbers[1], providerId: numbers[2] };
 }
+
+/**
+ * SQL: the clause `with` of the table `backlog`, which has every backlog with unclaimed messages and when the first of them
+ * is due. It jumps through the index from one backlog to the next.
+ */
+export const firstDueSql = `with recursive backlog as (
+      (select channel, class, account_id, provider_id, due_at from send_queue where owner is null
+       order by channel, class, account_id, provider_id, due_at limit 1)
+      union all
+      select next.* from backlog b cross join lateral (
+        select channel, class, account_id, provider_id, due_at from send_queue
+        where owner is null
+          and (channel, class, account_id, provider_id) > (b.channel, b.class, b.account_id, b.provider_id)
+        order by channel, class, account_id, provider_id, due_at limit 1) next
+    )`;

@@ -153,6 +153,21 @@ export function classifyBounce(refusal: Refusal): RefusalVerdict {
 }
 
 /**
+ * What a refusal in reply to RCPT says about the mailbox for certain, from any sender. Stricter than
+ * {@link classifyBounce}: only the codes of the recipient count, never a bare 550 or a reply that names a policy.
+ * @returns null if it says nothing
+ */
+export function refusedMailbox(reply: Omit<Refusal, 'stage'>): 'missing' | 'full' | null {
+  const code = meaningfulCode({ ...reply, stage: 'rcpt' });
+  if (code === null) return null;
+  if (code.endsWith('.2.2')) return 'full';
+  const text = withoutAddresses(reply.text);
+  if (code === '5.4.1') return words.accessDenied.test(text) ? 'missing' : null;
+  if (words.policy.test(text) || (code === '5.2.1' && words.rate.test(text))) return null;
+  return hardCodes[code] === undefined ? null : 'missing';
+}
+
+/**
  * Classifies a refusal that was reported after the hand-over. The message did not arrive, so it has bounced in any case.
  * `suppresses`: whether the bounce is the recipient's fault, so that it suppresses the address or is counted.
  */
@@ -167,6 +182,7 @@ export function reportedBounce(refusal: Refusal): { bounce: Bounce; suppresses: 
   };
 }
 
-function isBlock({ enhanced, text }: Refusal): boolean {
+/** Whether a refusal names a policy or a block list. */
+export function isBlock({ enhanced, text }: Pick<Refusal, 'enhanced' | 'text'>): boolean {
   return /^5\.7\./.test(enhanced ?? '') || words.policy.test(withoutAddresses(text));
 }

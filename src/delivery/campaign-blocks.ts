@@ -3,6 +3,7 @@ import type { Waker } from '../platform/db/wake.ts';
 import type { Queryable } from '../platform/db/queryable.ts';
 import { backlogName, BLOCKS_CLASS } from './backlog.ts';
 import { leaveQueueSql } from './effects.ts';
+import { isIntendedSql } from './intents.ts';
 import { furtherCtes, giveBackCtes, limits } from './limits/authority.ts';
 import { type Channel, messageClasses } from './message.ts';
 
@@ -61,19 +62,87 @@ export const blocksOfSql = (messages: string): string => `
         where campaign_id = u.campaign_id and last_id >= u.id order by campaign_id, last_id limit 1) o
       where o.first_id <= u.id`;
 
+/** SQL over the block `b`: what messages of it have used up. */
+interface UsedOfBlock {
+  /** How many places. */
+  places: string;
+  /** How many emails are charged: those that were sent, and those that may have been. */
+  emails: string;
+  /** The texts that are charged, with their segments (null: as many as are reserved): `{message id: segments}`. */
+  texts: string;
+}
+
+const NOTHING_USED: UsedOfBlock = { places: '0', emails: '0', texts: 'null::jsonb' };
+
 /**
- * SQL: marks blocks as {@link markForRecountSql} does, and takes the places that their messages have used.
+ * SQL: marks blocks as {@link markForRecountSql} does, and takes the places and the prices that their messages have used.
+ * Emails that cost nothing are used first. `block_charges` has what was taken: `emails`, `free` of these, `texts` and
+ * `millicents`, with `unit_millicents` and `price_list` of the block.
+ *
+ * Each block is locked in a subquery of its own, whose only table is that of the blocks. In one join with `blocks`,
+ * PostgreSQL joins again for each block that it had to wait for, and if `blocks` is a `union all`, it finds one of them
+ * and leaves out the others.
  * @param blocks SQL: a select of `campaign_id` and `n`
- * @param used SQL over the block `b`: how many places
  */
-export const changedBlocksSql = (blocks: string, used = '0'): string => `, changed_blocks as materialized (
-    select b.campaign_id, b.n from campaign_blocks b where (b.campaign_id, b.n) in (${blocks})
-    order by b.campaign_id, b.n for no key update
+export const changedBlocksSql = (blocks: string, used: Partial<UsedOfBlock> = {}): string => {
+  const { places, emails, texts } = { ...NOTHING_USED, ...used };
+  return `, changed_blocks as materialized (
+    select locked.* from (select distinct campaign_id, n from (${blocks}) as changed (campaign_id, n)
+      order by campaign_id, n) k
+    cross join lateral (
+      select campaign_id, n, account_id, channel, price_month, price_units, free_units, unit_millicents, price_list
+      from campaign_blocks b where b.campaign_id = k.campaign_id and b.n = k.n for no key update) locked
+  ), block_charges as materialized (
+    select b.*, p.emails, p.free, p.texts, p.charged_units, p.millicents
+    from changed_blocks b cross join lateral (
+      select u.emails, least(u.emails, b.free_units) as free, null::jsonb as texts, u.emails as charged_units,
+        (u.emails - least(u.emails, b.free_units)) * b.unit_millicents as millicents
+      from (select least(b.price_units, ${emails}) as emails) u where b.channel = 'email'
+      union all
+      select 0, 0, u.texts, c.units, c.millicents
+      from (select ${texts} as texts) u cross join lateral (
+        select coalesce(sum(l.units), 0)::int as units,
+          coalesce(sum((l.price ->> 0)::bigint * l.units / greatest(1, (l.price ->> 1)::int)), 0)::bigint as millicents
+        from (
+          select b.price_list -> t.key as price,
+            least((b.price_list -> t.key ->> 1)::int, coalesce(t.value::int, (b.price_list -> t.key ->> 1)::int)) as units
+          from jsonb_each_text(u.texts) t where b.price_list ? t.key) l) c
+      where b.channel = 'sms') p
+    where b.price_month is not null
   ), marked_blocks as (
     update campaign_blocks b set recount = true, claim_epoch = greatest(b.claim_epoch, 1),
-      reserved = greatest(0, b.reserved - (${used}))
-    from changed_blocks c where b.campaign_id = c.campaign_id and b.n = c.n
+      reserved = greatest(0, b.reserved - (${places})),
+      price_units = b.price_units - coalesce(p.charged_units, 0), free_units = b.free_units - coalesce(p.free, 0),
+      price_millicents = greatest(0, b.price_millicents - coalesce(p.millicents, 0))
+    from changed_blocks c left join block_charges p using (campaign_id, n)
+    where b.campaign_id = c.campaign_id and b.n = c.n
   )`;
+};
+
+/**
+ * SQL: remembers what messages of blocks without a known outcome are charged. Needs {@link changedBlocksSql}. Those that
+ * cost something come first.
+ * @param unknown SQL: a table with `campaign_id`, `n` and `id`
+ */
+export const unknownOfBlocksSql = (unknown: string): string => `, unknown_of_blocks as (
+    insert into unknown_charges (message_id, account_id, channel, month, millicents, units)
+    select u.id, b.account_id, b.channel, b.price_month,
+      case b.channel when 'email' then case when u.place <= b.emails - b.free then b.unit_millicents else 0 end
+        else coalesce((b.price_list -> u.id::text ->> 0)::bigint, 0) end,
+      case b.channel when 'email' then 1 else coalesce((b.price_list -> u.id::text ->> 1)::int, 0) end
+    from (select campaign_id, n, id, row_number() over (partition by campaign_id, n order by id) as place
+      from (${unknown}) o) u join block_charges b using (campaign_id, n)
+    on conflict do nothing
+  )`;
+
+/**
+ * SQL: whether a block in `batches` no longer has all messages of its batch. The block of a sender that was taken for
+ * dead may be divided before the sender's outcomes arrive.
+ */
+export const isDividedSql = `exists (
+      select 1 from batches t where not exists (
+        select 1 from campaign_blocks b
+        where b.campaign_id = t.campaign_id and b.n = t.n and b.first_id <= t.first_id and b.last_id >= t.last_id))`;
 
 /** What one page of a cancellation did. */
 export interface CanceledPage {
@@ -83,9 +152,6 @@ export interface CanceledPage {
 }
 
 const CANCELED = `jsonb_build_object('code', 'canceled', 'message', 'the campaign was canceled')`;
-
-/** SQL: whether an intent covers the message `m`. */
-export const isIntendedSql = `exists (select 1 from handovers h where m.id = any(h.message_ids))`;
 
 /** SQL: an attempt at the message `m` has no outcome that is known: it may have been sent, whatever waits for another. */
 export const isUncertainSql = `exists (
@@ -107,6 +173,7 @@ const cancelRetriesSql = `
     'array(select id from locked)',
     `array(select id from locked where status in ('queued', 'held') and not uncertain)`,
     limits,
+    { unknown: 'array(select id from locked where uncertain)' },
   )}${markForRecountSql('select campaign_id, id from updated')}
   select count(*)::int as count from updated`;
 
@@ -141,12 +208,30 @@ export const hasOpenSql = `exists (
       where m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id and m.status in ('queued', 'held')
         and not exists (select 1 from send_queue q where q.message_id = m.id))`;
 
-/** SQL: returns the places of the rows `closed`: blocks as they were before. */
+/** SQL: returns the places and the prices of the rows `closed`: blocks as they were before. */
 export const returnPlacesSql = (): string =>
   furtherCtes(
     giveBackCtes(`(
-      select account_id, reserved_bucket from closed cross join lateral generate_series(1, reserved)) places`),
+      select account_id, channel, reserved_bucket, null::date as price_month, 0::bigint as price_millicents,
+        0 as price_units
+      from closed cross join lateral generate_series(1, reserved)
+      union all
+      select account_id, channel, null, price_month, 0, free_units from closed where price_month is not null
+      union all
+      select account_id, channel, null, price_month, price_millicents, price_units - free_units
+      from closed where price_month is not null) places`),
   );
+
+/** SQL: assignments to a block `b` that has returned its reservation. @param closed SQL: whether it has */
+export const returnedPricesSql = (closed: string): string =>
+  ['price_month', 'unit_millicents', 'price_list']
+    .map((name) => `${name} = case when ${closed} then null else b.${name} end`)
+    .concat(
+      ['price_millicents', 'price_units', 'free_units'].map(
+        (name) => `${name} = case when ${closed} then 0 else b.${name} end`,
+      ),
+    )
+    .join(', ');
 
 /** SQL: closes those of the chosen blocks of which no recipient waits. @param chosen SQL over the block `b` */
 const closeBlocksSql = (chosen: string) => `
@@ -155,12 +240,13 @@ const closeBlocksSql = (chosen: string) => `
     where b.campaign_id = $1 and b.closed_at is null and ${chosen} and not ${hasOpenSql}
     order by b.n limit ${MAX_PAGE_BLOCKS}
   ), closed as materialized (
-    select b.campaign_id, b.n, b.account_id, b.reserved_bucket, b.reserved from campaign_blocks b
+    select b.* from campaign_blocks b
     where b.campaign_id = $1 and b.n = any(array(select n from shut)) and b.closed_at is null
     order by b.campaign_id, b.n for update
   )${returnPlacesSql()}
   update campaign_blocks b
-  set closed_at = now(), owner = null, claim_epoch = b.claim_epoch + 1, reserved = 0, hold_reason = null, recount = true
+  set closed_at = now(), owner = null, claim_epoch = b.claim_epoch + 1, reserved = 0, hold_reason = null, recount = true,
+    ${returnedPricesSql('true')}
   from closed c where b.campaign_id = c.campaign_id and b.n = c.n`;
 
 const closePageSql = closeBlocksSql('b.n = any($2::int[])');
@@ -212,8 +298,10 @@ export async function requeueUnknown(trx: Queryable, campaignId: number, limit: 
     name: 'requeue_unknown',
     text: `
     insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, attempt_count, domain_id,
-      provider_id, campaign_id)
-    select m.id, m.account_id, m.channel, m.class, now(), now(), m.attempt_count, b.domain_id, b.provider_id, b.campaign_id
+      provider_id, campaign_id, price_month, price_millicents, price_units)
+    -- They are charged already.
+    select m.id, m.account_id, m.channel, m.class, now(), now(), m.attempt_count, b.domain_id, b.provider_id, b.campaign_id,
+      current_month(), 0, 0
     from campaign_blocks b cross join lateral (
       select * from messages m
       where m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id and m.status = 'unknown'

@@ -1,40 +1,56 @@
 import type { Queryable } from '../platform/db/queryable.ts';
-import { isIntendedSql, isUncertainSql, markForRecountSql } from './campaign-blocks.ts';
+import { isUncertainSql, markForRecountSql } from './campaign-blocks.ts';
 import { leaveQueueSql } from './effects.ts';
+import { countFlowMessagesSql } from './flow-counts.ts';
+import { isIntendedSql } from './intents.ts';
 import { limits } from './limits/authority.ts';
-import { openStatuses, type SkipCode, statusList } from './message.ts';
+import { messageClasses, openStatuses, type SkipCode, statusList } from './message.ts';
+import { countUsageSql } from './usage.ts';
 
 const free = 'array(select message_id from free)';
 const canceledUnsent = 'array(select message_id from free where not uncertain)';
 
 const cancelSql = `
   with locked as materialized (
-    select m.id, m.campaign_id is not null and (m.status = 'unknown' or ${isUncertainSql}) as uncertain from messages m
-    where m.id = any($1) and m.id between $2 and $3 and m.status in (${statusList(openStatuses)})
+    select m.id, m.class = ${messageClasses.flow} as of_flow, m.status, m.sent_at, m.delivered_at, m.bounce,
+      m.class <> ${messageClasses.transactional} and (m.status = 'unknown' or ${isUncertainSql}) as uncertain
+    from messages m where m.id = any($1) and m.id between $2 and $3 and m.status in (${statusList(openStatuses)})
     order by m.id for no key update
   ), free as materialized (
-    select q.message_id, l.uncertain from send_queue q join locked l on l.id = q.message_id
+    select q.message_id, l.uncertain, l.of_flow, l.status as was_status, l.sent_at as was_sent_at,
+      l.delivered_at as was_delivered_at, l.bounce as was_bounce
+    from send_queue q join locked l on l.id = q.message_id
     where q.message_id = any(array(select id from locked)) and not exists (
       select 1 from handovers h where h.owner = q.owner and q.message_id = any(h.message_ids))
   ), canceled as (
-    update messages m set status = case when f.uncertain then 'unknown' else 'canceled' end, hold = null,
-      updated_at = now(),
-      failure = case when f.uncertain then null else jsonb_build_object('code', 'canceled', 'message', $4::text) end
+    update messages m set hold = null, updated_at = now(),
+      status = case when f.uncertain then 'unknown' when f.of_flow then 'skipped' else 'canceled' end,
+      failure = case when not f.uncertain then jsonb_build_object(
+        'code', case when f.of_flow then 'contact_deleted' else 'canceled' end, 'message', $4::text) end,
+      unknown_at = case when f.uncertain then coalesce(m.unknown_at, now()) else m.unknown_at end,
+      unsent_at = case when not f.uncertain and m.unknown_at is not null and m.sent_at is null then now()
+        else m.unsent_at end
     from free f where m.id = f.message_id and m.id between $2 and $3
-    returning m.id, m.campaign_id
-  )${leaveQueueSql(free, canceledUnsent, limits)}${markForRecountSql(
-    'select campaign_id, id from canceled where campaign_id is not null',
-  )}
+    returning m.*, f.was_status, f.was_sent_at, f.was_delivered_at, f.was_bounce
+  )${countFlowMessagesSql('canceled')}${countUsageSql('canceled', 'false')}${leaveQueueSql(
+    free,
+    canceledUnsent,
+    limits,
+    {
+      unknown: 'array(select message_id from free where uncertain)',
+    },
+  )}${markForRecountSql('select campaign_id, id from canceled where campaign_id is not null')}
   select message_id as id from free where not uncertain`;
 
 /**
- * Cancels messages that wait in the queue, and gives back what they have reserved. Those that an intent covers may be on
+ * Cancels messages that wait in the queue because their contact was deleted, and gives back what they have reserved. Those that an intent covers may be on
  * their way and are left alone. An intent that is written at the same time may still send a canceled message: after the
  * commit, wait for the recipient fence before you say that they are canceled.
  * @param ids messages in any state
  * @param reason shown as `failure.message`
- * Recipients of campaigns of whom an attempt has no known outcome leave the queue, and are `unknown`.
- * @returns those that are canceled
+ * Messages of campaigns and flows of which an attempt has no known outcome leave the queue, and are `unknown`. Others of
+ * flows are skipped.
+ * @returns those that are canceled or skipped
  */
 export async function cancelMessages(
   db: Queryable,
@@ -65,7 +81,9 @@ const skipSql = `
       failure = case when l.uncertain then null else jsonb_build_object('code', $4::text, 'message', $5::text) end
     from locked l where m.id = l.id and m.id between $2 and $3
     returning m.id, m.campaign_id, m.status
-  )${leaveQueueSql(skipped, skippedUnsent, limits)}${markForRecountSql('select campaign_id, id from updated')}
+  )${leaveQueueSql(skipped, skippedUnsent, limits, {
+    unknown: 'array(select id from locked where uncertain)',
+  })}${markForRecountSql('select campaign_id, id from updated')}
   select id from updated where status = 'skipped'`;
 
 /**

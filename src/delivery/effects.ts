@@ -5,20 +5,69 @@ import {
   type Limits,
   reservationColumns,
 } from './limits/authority.ts';
+import { countUsageSql } from './usage.ts';
+
+/** What the messages that leave the queue are charged, in a statement for accounts that pay. */
+export interface Charges {
+  /** SQL: those without a known outcome: what they are charged is remembered. */
+  unknown?: string;
+  /**
+   * SQL: a table with `message_id` and `keep`: how many of its emails or segments the message is charged, if not all.
+   * Those that give back their places return everything without it.
+   */
+  kept?: string;
+  /** SQL: messages that were unknown, and are now known to have failed. They return what was remembered. */
+  cleared?: string;
+}
+
+/** SQL: how much of its reservation the removed row `r` returns. */
+const returnedSql = (unsent: string, kept: string | undefined): string => `
+      select r.account_id, r.channel, case when r.message_id = any(${unsent}) then r.reserved_bucket end as reserved_bucket,
+        r.price_month,
+        r.price_millicents * (r.price_units - k.keep) / greatest(1, r.price_units) as price_millicents,
+        r.price_units - k.keep as price_units
+      from removed r cross join lateral (
+        select case when r.message_id = any(${unsent}) then 0
+          else ${kept === undefined ? 'null' : `(select least(k.keep, r.price_units) from (${kept}) k where k.message_id = r.message_id)`} end as keep) k
+      where k.keep < r.price_units or k.keep = 0`;
+
+/** SQL: removes the remembered charges of messages that have failed after all. */
+const clearedSql = (cleared: string): string => `, cleared as (
+    delete from unknown_charges where message_id = any(${cleared})
+    returning account_id, channel, null::timestamptz, month, millicents, units
+  )`;
+
+/** SQL: remembers what messages without a known outcome are charged, of the rows `removed` of the queue. */
+export const unknownChargesSql = (unknown: string): string => `, unknown_kept as (
+    insert into unknown_charges (message_id, account_id, channel, month, millicents, units)
+    select message_id, account_id, channel, price_month, price_millicents, price_units
+    from removed where message_id = any(${unknown}) and price_month is not null and price_units > 0
+    on conflict do nothing
+  )`;
 
 /**
  * SQL: removes queue rows, and returns or uses up what their messages have reserved. The messages are locked first.
+ * Nothing else removes queue rows: so what a message has reserved returns at most once.
  * @param ids SQL: the messages that leave the queue
  * @param unsent SQL: those that give back what they have reserved
+ * @param table with the limits on money only if one of the messages may have reserved some
  */
-export function leaveQueueSql(ids: string, unsent: string, table: Limits): string {
+export function leaveQueueSql(ids: string, unsent: string, table: Limits, charges: Charges = {}): string {
+  const columns = [...new Set(['message_id', 'account_id', 'reserved_bucket', ...reservationColumns(table)])];
+  const { unknown, kept, cleared } = charges;
+  const paid = table.some(({ refusal }) => refusal);
+  const returned = paid
+    ? `(${returnedSql(unsent, kept)}${cleared === undefined ? '' : ' union all select * from cleared'}) unsent`
+    : `(select * from removed where message_id = any(${unsent})) unsent`;
   return `, removed as (
     delete from send_queue where message_id = any(${ids})
-    returning ${['message_id', 'account_id', ...reservationColumns(table)].join(', ')}
-  )${furtherCtes([
-    ...giveBackCtes(`(select * from removed where message_id = any(${unsent})) unsent`, table),
-    ...captureCtes(`(select * from removed where message_id <> all(${unsent})) used`, table),
-  ])}`;
+    returning ${[...columns, ...(paid ? ['channel'] : [])].join(', ')}
+  )${paid && cleared !== undefined ? clearedSql(cleared) : ''}${paid && unknown !== undefined ? unknownChargesSql(unknown) : ''}${furtherCtes(
+    [
+      ...giveBackCtes(returned, table),
+      ...captureCtes(`(select * from removed where message_id <> all(${unsent})) used`, table),
+    ],
+  )}`;
 }
 
 /** SQL over `updated`: what an email counts as in the rates of its account. */
@@ -27,34 +76,35 @@ export interface CountedOutcomes {
   sentNow: string;
   /** The email was accepted or bounced at hand-over, and was not counted before. */
   attempted: string;
-  /** A CTE that locks rows and must do so before the counters are locked. */
+  /** A CTE that locks rows and must do so before the counts of the hour are locked. */
   after?: string;
+  /** Whether the statement has `newly_suppressed`; by default it has. */
+  suppressions?: boolean;
 }
 
+const suppressedSql = `
+      union all
+      select account_id, false, reason from newly_suppressed where email is not null`;
+
 /**
- * SQL: counts the messages in `updated` that were sent now, and the outcomes of emails by account and hour. Hard bounces
+ * SQL: counts what the accounts of the messages in `updated` have used, and the outcomes of emails by account and hour. Hard bounces
  * and complaints are counted by address, from `newly_suppressed` (see `suppressionCtes`): otherwise one recipient with
- * many messages could pause the account. Counters are locked in the order of the accounts.
+ * many messages could pause the account. The counts of the hour are locked in the order of the accounts.
  */
-export function countOutcomesSql({ sentNow, attempted, after }: CountedOutcomes): string {
-  return `, sums as (
-    select account_id, count(*) filter (where email and sent_now) as email,
-      count(*) filter (where not email and sent_now) as sms, count(*) filter (where email and attempted) as attempted,
+export function countOutcomesSql({
+  sentNow,
+  attempted,
+  after,
+  suppressions = true,
+}: CountedOutcomes): string {
+  return `${countUsageSql('updated', sentNow)}, sums as (
+    select account_id, count(*) filter (where attempted) as attempted,
       count(*) filter (where reason = 'hard_bounce') as hard_bounces,
       count(*) filter (where reason = 'complaint') as complaints
     from (
-      select account_id, channel = 'email' as email, ${sentNow} as sent_now, ${attempted} as attempted, null as reason
-      from updated where not test
-      union all
-      select account_id, true, false, false, reason from newly_suppressed where email is not null
+      select account_id, ${attempted} as attempted, null as reason
+      from updated where channel = 'email' and not test${suppressions ? suppressedSql : ''}
     ) o ${after === undefined ? '' : `where (select count(*) from ${after}) >= 0`} group by account_id
-  ), counters as (
-    select account_id from account_counters
-    where account_id in (select account_id from sums where email + sms > 0)
-    order by account_id for update
-  ), counted as (
-    update account_counters c set email_sent = c.email_sent + s.email, sms_sent = c.sms_sent + s.sms
-    from sums s join counters using (account_id) where c.account_id = s.account_id
   ), outcomes_counted as (
     insert into account_outcomes as o (account_id, hour, attempted, hard_bounces, complaints)
     select account_id, date_trunc('hour', now(), 'UTC'), attempted, hard_bounces, complaints from sums

@@ -64,6 +64,8 @@ export interface FactChange {
   failedNow: boolean;
   /** The message had no outcome and has one now: it leaves the queue. */
   settled: boolean;
+  /** What the message has reserved is given back, or was before: it is not charged, though a provider had it. */
+  unsent: boolean;
   /** The last attempt that the facts are about. */
   attempt: number;
   suppress: SuppressionReason | null;
@@ -304,6 +306,7 @@ export function applyFacts(before: ReportedMessage, facts: readonly DeliveryFact
     sentNow: false,
     failedNow: false,
     settled: false,
+    unsent: false,
     attempt: before.attemptCount,
     suppress: null,
     counted: false,
@@ -324,5 +327,7 @@ export function applyFacts(before: ReportedMessage, facts: readonly DeliveryFact
   }
   change.failedNow = !isFailure(before.status) && isFailure(message.status);
   change.settled = openStatuses.includes(before.status) && !openStatuses.includes(message.status);
+  change.unsent =
+    (change.settled && message.status === 'failed') || (change.sentNow && isFailure(before.status));
   return change;
 }

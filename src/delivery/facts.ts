@@ -10,7 +10,9 @@ import { markForRecountSql } from './campaign-blocks.ts';
 import { CONTACT_COUNTS, contactCtes, setContactSql } from './contact-effects.ts';
 import { type CountedOutcomes, countOutcomesSql, leaveQueueSql } from './effects.ts';
 import { emailEventsOf } from './events.ts';
+import { countFlowMessagesSql, messageBeforeSql } from './flow-counts.ts';
 import { applyFacts, type FactChange, type ReportedMessage } from './fact-changes.ts';
+import { intentsOfSql } from './intents.ts';
 import { limits } from './limits/authority.ts';
 import { type Bounce, type FailureCode, messageClasses } from './message.ts';
 import { suppressionCtes } from './suppressions.ts';
@@ -49,6 +51,18 @@ export interface DeliveryFact {
   optedOut?: true;
 }
 
+/**
+ * The accounts whose recipients the facts may suppress or unsubscribe, be they new or known. After recording, wait for
+ * the recipient fence of each before you confirm the report: the first time it may have failed before.
+ */
+export function accountsToFence(facts: readonly DeliveryFact[]): number[] {
+  const stops = facts.filter(
+    ({ type, suppresses, optedOut }) =>
+      optedOut === true || (suppresses && (type === 'bounced' || type === 'complained')),
+  );
+  return [...new Set(stops.map(({ accountId }) => accountId))];
+}
+
 /** What facts changed. */
 export interface RecordedFacts {
   /** Wake its channels after the commit. */
@@ -68,9 +82,9 @@ const lockSql = `
     select * from messages m where m.id = any($1) and m.id between $2 and $3 order by m.id for no key update
   ), intended as (
     select i.message_id, h.provider, i.attempt
-    from handovers h cross join unnest(h.message_ids, h.attempts) as i (message_id, attempt)
-    where (select bool_or(sent_at is null) from locked)
-      and i.message_id = any(array(select id from locked where sent_at is null))
+    from locked l cross join lateral ${intentsOfSql('l')} h
+    cross join unnest(h.message_ids, h.attempts) as i (message_id, attempt)
+    where l.sent_at is null and i.message_id = l.id
   )
   select m.id as "messageId", m.account_id as "accountId", m.brand_id as "brandId", m.contact_id as "contactId",
     m.channel, m.class, m.status, m.test,
@@ -95,28 +109,47 @@ const counted: CountedOutcomes = { sentNow: 'sent_now', attempted: 'sent_now' };
 const tallyChangedSql = `(sent_now or failed_now or bounce is not null or status = 'complained')`;
 const contactSql = contactCtes({ sentNow: 'sent_now', failedNow: 'coalesce(failed_now, false)' });
 
+/** What the messages of a statement may have. Statements for others leave the parts out. */
+interface ChangeShape {
+  /** Recipients may be contacts. */
+  forContacts: boolean;
+  forCampaigns?: boolean;
+  forFlows?: boolean;
+}
+
+/** The statement's shapes, by the name of the prepared statement. */
+const shapes = {
+  record_facts: { forContacts: false },
+  record_facts_of_contacts: { forContacts: true },
+  record_facts_of_campaigns: { forContacts: true, forCampaigns: true },
+  record_facts_of_flows: { forContacts: true, forFlows: true },
+  record_facts_of_both: { forContacts: true, forCampaigns: true, forFlows: true },
+} as const satisfies Record<string, ChangeShape>;
+
 /**
  * SQL: everything that follows from changes of locked messages. `$1` are the changes, `$2` the events to store.
- * @param forContacts whether recipients may be contacts
- * @param forCampaigns whether there may be messages of campaigns
  */
-const changeSql = (publication: Publication, forContacts: boolean, forCampaigns = false): string => `
+const changeSql = (
+  publication: Publication,
+  { forContacts, forCampaigns = false, forFlows = false }: ChangeShape,
+): string => `
   with input as (
     select * from json_to_recordset($1) as i (
       "messageId" bigint, status text, attempt smallint, provider text, "providerMessageId" text, "sentAt" timestamptz,
       "sentAttempt" smallint, "deliveredAt" timestamptz, response text, failure jsonb, bounce jsonb, "sentNow" boolean, "failedNow" boolean,
-      suppress text, counted boolean, "bouncedAt" timestamptz, published json)
-  )${leaveQueueSql('$3', '$4', limits)}, updated as (
+      suppress text, counted boolean, "bouncedAt" timestamptz, unsent boolean, published json)
+  )${leaveQueueSql('$3', '$4', limits, { cleared: '$4' })}, updated as (
     update messages m set
       status = i.status,
       attempt_count = greatest(m.attempt_count, i.attempt),
       sent_at = coalesce(m.sent_at, i."sentAt"),
       delivered_at = coalesce(m.delivered_at, i."deliveredAt"),
       provider = i.provider, provider_message_id = i."providerMessageId", sent_attempt = i."sentAttempt",
-      response = i.response, failure = i.failure, bounce = i.bounce, hold = null, updated_at = now()
+      response = i.response, failure = i.failure, bounce = i.bounce, hold = null, updated_at = now(),
+      unsent_at = case when i.unsent then coalesce(m.unsent_at, now()) else m.unsent_at end
       ${forContacts ? setContactSql : ''}
-    from input i where m.id = i."messageId"
-    returning m.*, i."sentNow" as sent_now, i."failedNow" as failed_now, i.suppress as suppression, i.counted,
+    from input i${forFlows ? ` ${messageBeforeSql('i."messageId"')}` : ''} where m.id = i."messageId"
+    returning m.*${forFlows ? ', was.*' : ''}, i."sentNow" as sent_now, i."failedNow" as failed_now, i.suppress as suppression, i.counted,
       i."bouncedAt" as bounced_at, i.published
   ), events as (
     insert into message_events (message_id, attempt, type, occurred_at, data)
@@ -126,7 +159,7 @@ const changeSql = (publication: Publication, forContacts: boolean, forCampaigns 
       "messageId" bigint, attempt smallint, type text, "occurredAt" timestamptz, provider text, response text,
       failure jsonb, bounce jsonb)
     on conflict do nothing
-  )${
+  )${forFlows ? countFlowMessagesSql('updated') : ''}${
     forCampaigns
       ? markForRecountSql(
           `select campaign_id, id from updated where campaign_id is not null and ${tallyChangedSql}`,
@@ -142,15 +175,17 @@ const changeSql = (publication: Publication, forContacts: boolean, forCampaigns 
   select ${publication.counts} as counts`;
 
 /** The statement is long, so that building it for each batch would take longer than most batches. */
-type StatementName = 'forCampaigns' | 'forContacts' | 'forOthers';
-const statements = new WeakMap<Publication, Record<StatementName, pg.QueryConfig>>();
+const statements = new WeakMap<Publication, Record<keyof typeof shapes, pg.QueryConfig>>();
 
-function changeStatement(publication: Publication, name: StatementName): pg.QueryConfig {
-  const known = statements.get(publication) ?? {
-    forCampaigns: { name: 'record_facts_of_campaigns', text: changeSql(publication, true, true) },
-    forContacts: { name: 'record_facts_of_contacts', text: changeSql(publication, true) },
-    forOthers: { name: 'record_facts', text: changeSql(publication, false) },
-  };
+function changeStatement(publication: Publication, name: keyof typeof shapes): pg.QueryConfig {
+  const made = () =>
+    Object.fromEntries(
+      Object.entries(shapes).map(([each, shape]) => [
+        each,
+        { name: each, text: changeSql(publication, shape) },
+      ]),
+    ) as Record<keyof typeof shapes, pg.QueryConfig>;
+  const known = statements.get(publication) ?? made();
   statements.set(publication, known);
   return known[name];
 }
@@ -238,7 +273,7 @@ function eventRows({ message, published }: FactChange, n: number) {
 function inputRows(changes: readonly FactChange[]) {
   let events = 0;
   return changes.map((change) => {
-    const { message, attempt, sentNow, failedNow, suppress, counted: counts } = change;
+    const { message, attempt, sentNow, failedNow, unsent, suppress, counted: counts } = change;
     const published = eventRows(change, events);
     events += published.length;
     const { messageId, status, provider, providerMessageId, sentAt, sentAttempt, deliveredAt } = message;
@@ -255,6 +290,7 @@ function inputRows(changes: readonly FactChange[]) {
         bouncedAt: suppress && message.bouncedAt,
       },
       ...(failedNow ? { failedNow } : {}),
+      ...(unsent ? { unsent } : {}),
       ...(published.length > 0 ? { published } : {}),
     };
   });
@@ -263,9 +299,12 @@ function inputRows(changes: readonly FactChange[]) {
 /** A message that was not recorded as sent yet has no contact yet. */
 const mayConcernContact = ({ message, sentNow }: FactChange) => message.contactId !== null || sentNow;
 
-function statementFor(changed: readonly FactChange[]): StatementName {
-  if (changed.some(({ message }) => message.class === messageClasses.campaign)) return 'forCampaigns';
-  return changed.some(mayConcernContact) ? 'forContacts' : 'forOthers';
+function statementFor(changed: readonly FactChange[]): keyof typeof shapes {
+  const has = (priority: number) => changed.some(({ message }) => message.class === priority);
+  const ofCampaigns = has(messageClasses.campaign);
+  if (has(messageClasses.flow)) return ofCampaigns ? 'record_facts_of_both' : 'record_facts_of_flows';
+  if (ofCampaigns) return 'record_facts_of_campaigns';
+  return changed.some(mayConcernContact) ? 'record_facts_of_contacts' : 'record_facts';
 }
 
 async function writeChanges(

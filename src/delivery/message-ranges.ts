@@ -8,7 +8,7 @@ import {
   rangedPartitions,
 } from '../platform/db/id-ranges.ts';
 import { dropPartition, inMakerTransaction } from '../platform/db/partition-changes.ts';
-import type { Queryable } from '../platform/db/queryable.ts';
+import { onClient, type Queryable } from '../platform/db/queryable.ts';
 import { daysBefore, type HousekeepingTask } from '../platform/housekeeping/task.ts';
 import { MESSAGE_ID_SEQUENCE } from './write-messages.ts';
 
@@ -138,8 +138,7 @@ export const messageRanges: HousekeepingTask = {
   async run({ database, config }, asOf, progress) {
     const messageDays = config.MESSAGE_RETENTION_DAYS;
     const contentDays = Math.min(messageDays, config.MESSAGE_CONTENT_RETENTION_DAYS);
-    const client = await database.pool.connect();
-    try {
+    return onClient(database.pool, async (client) => {
       let changes = 0;
       // Once before the range is opened, so that its partitions exist, and once after, for those of the next range.
       for (const table of messageTables) changes += (await makeRangesAhead(client, table)).length;
@@ -151,8 +150,6 @@ export const messageRanges: HousekeepingTask = {
         progress();
       }
       return changes;
-    } finally {
-      client.release();
-    }
+    });
   },
 };

@@ -1,3 +1,4 @@
+import { mapInTurns } from '../in-turns.ts';
 import type { Queryable } from '../platform/db/queryable.ts';
 import type { Keyring } from '../platform/secrets/keyring.ts';
 import { mac } from '../platform/secrets/mac.ts';
@@ -166,12 +167,12 @@ export async function findOptOuts(
   { addresses, ...of }: OptOutAddresses,
 ): Promise<Map<string, Date>> {
   const byHash = new Map<string, string[]>();
-  for (const address of addresses) {
+  await mapInTurns(addresses, (address) => {
     for (const hash of acceptedHashes(keyring, { ...of, address })) {
       const key = hash.toString('base64');
       byHash.set(key, [...(byHash.get(key) ?? []), address]);
     }
-  }
+  });
   if (byHash.size === 0) return new Map();
   const hashes = [...byHash.keys()].map((key) => Buffer.from(key, 'base64'));
   const { rows } = await db.query<{ address_hash: Buffer; opted_out_at: Date }>(

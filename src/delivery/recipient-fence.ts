@@ -22,6 +22,14 @@ async function fence(pool: pg.Pool, accountId: number): Promise<void> {
   await pool.query('select await_intents($1)', [accountId]);
 }
 
+/**
+ * Waits for several accounts, one after the other, so that a report about many of them takes one connection.
+ * @param accountIds may repeat
+ */
+export async function waitForEach(fence: RecipientFence, accountIds: Iterable<number>): Promise<void> {
+  for (const accountId of new Set(accountIds)) await fence.wait(accountId);
+}
+
 interface Rounds {
   current: Promise<void>;
   /** Begins when the current one has ended; callers who come meanwhile share it. */

@@ -49,13 +49,21 @@ interface Row {
   domains: { id: number; name: string; provider_id: number | null }[] | null;
 }
 
-async function readRow(db: Queryable, { accountId, brandId }: Scope): Promise<Row> {
+/** Domains that were verified once. @param which also those that have lost it since, whose mail is held */
+type Which = 'verified' | 'lost too';
+
+const statusSql: Readonly<Record<Which, string>> = {
+  verified: `d.status = 'verified'`,
+  'lost too': `(d.status = 'verified' or d.lost_at is not null)`,
+};
+
+async function readRow(db: Queryable, { accountId, brandId }: Scope, which: Which): Promise<Row> {
   const { rows } = await db.query<Row>({
-    name: 'brand_senders',
+    name: which === 'verified' ? 'brand_senders' : 'brand_senders_lost_too',
     text: `
     select a.email_from_email,
       (select json_agg(json_build_object('id', d.id, 'name', d.name, 'provider_id', d.provider_id))
-       from domains d where d.brand_id = $2 and d.account_id = a.id and d.status = 'verified') as domains
+       from domains d where d.brand_id = $2 and d.account_id = a.id and ${statusSql[which]}) as domains
     from accounts a where a.id = $1`,
     values: [accountId, brandId],
   });
@@ -83,9 +91,29 @@ function sendersOf({ accountId }: Scope, mailDomain: string, row: Row): BrandSen
 /**
  * Reads the senders of a brand.
  * @param mailDomain the setting MAIL_DOMAIN
+ * @param which whether domains that have lost their verification count, too: `domain_unverified` holds their mail
  */
-export async function readSenders(db: Queryable, scope: Scope, mailDomain: string): Promise<BrandSenders> {
-  return sendersOf(scope, mailDomain, await readRow(db, scope));
+export async function readSenders(
+  db: Queryable,
+  scope: Scope,
+  mailDomain: string,
+  which: Which = 'verified',
+): Promise<BrandSenders> {
+  return sendersOf(scope, mailDomain, await readRow(db, scope, which));
+}
+
+/**
+ * The sender of a content.
+ * @param fromEmail the address that the content names; null: the default of the brand
+ * @returns no identity if the address is no verified sender of the brand
+ */
+export function senderOf(
+  senders: BrandSenders,
+  fromEmail: string | null,
+): { address: string; identity: SenderIdentity | 'sandbox' | null } {
+  if (fromEmail === null) return { address: senders.defaultAddress, identity: senders.defaultIdentity };
+  const parsed = parseEmailAddress(fromEmail);
+  return { address: fromEmail, identity: 'error' in parsed ? null : senders.resolve(parsed) };
 }
 
 /**

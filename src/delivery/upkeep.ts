@@ -16,6 +16,17 @@ const allowanceBuckets = batchTask(
   (_deps, asOf) => daysBefore(asOf, ALLOWANCE_DAYS),
 );
 
+const UNKNOWN_CHARGE_DAYS = 1;
+
+/** Forgets what unknown messages were charged once their months are posted. */
+const unknownCharges = batchTask(
+  'unknown_charges',
+  `delete from unknown_charges where message_id = any (array(
+     select u.message_id from unknown_charges u join account_months s using (account_id, month)
+     where s.posted_at < $1 limit $2))`,
+  (_deps, asOf) => daysBefore(asOf, UNKNOWN_CHARGE_DAYS),
+);
+
 const OPERATOR_MAIL_DAYS = 30;
 
 const operatorMails = batchTask(
@@ -26,7 +37,7 @@ const operatorMails = batchTask(
 
 export const deliveryUpkeep: Upkeep = {
   partitions: messageTables,
-  tasks: [operatorMails, messageRanges, allowanceBuckets],
+  tasks: [operatorMails, messageRanges, allowanceBuckets, unknownCharges],
   processWork: [
     {
       ownedSql: (id) =>

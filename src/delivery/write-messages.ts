@@ -78,6 +78,19 @@ const inputColumns = {
   default_from: column<string | null>('text'),
 };
 
+/** Columns of messages whose contents the sender renders. Statements for other messages do not have them. */
+const renderedColumns = {
+  flow_run_id: column<number | null>('bigint'),
+  flow_step_id: column<number | null>('integer'),
+  contact_id: column<number | null>('bigint'),
+};
+
+/** What the queue row of such a message has instead of the bytes of a stored content. */
+const renderedQueueColumns = {
+  /** Bytes of the version, about. */
+  version_bytes: column<number | null>('integer'),
+};
+
 /** Why messages are sent. It decides their class. */
 export type MessageSource =
   | { class: typeof messageClasses.transactional }
@@ -86,6 +99,10 @@ export type MessageSource =
 
 /** A message to write, by column. Its id comes from {@link allocateMessageIds} or an id allocator. */
 export type NewMessage = Omit<Values<typeof inputColumns>, 'class' | 'campaign_id' | 'flow_id'>;
+
+/** A message without a content: the sender renders it from `content_version_id`. */
+export type NewRenderedMessage = Omit<NewMessage, keyof typeof contentColumns> &
+  Values<typeof renderedColumns & typeof renderedQueueColumns>;
 
 export interface WrittenMessage {
   id: number;
@@ -115,6 +132,13 @@ export interface Addition {
   admit?: { cte: string; condition: string };
   /** CTE over `accepted`: the messages that are written. */
   follow?: string;
+  /** Columns of `send_queue` that take the fields of these names. */
+  queue?: readonly string[];
+  /**
+   * SQL over `accepted`, with these columns of the account: raises an error, and nothing is written. Its column is
+   * `refused`.
+   */
+  refuse?: { accountColumns: readonly string[]; name: string; sql: string };
 }
 
 export interface WriteOptions {
@@ -124,10 +148,13 @@ export interface WriteOptions {
   /** Left out: no message is tracked. */
   tracking?: TrackingDefaults;
   additions?: readonly Addition[];
+  /** The messages are {@link NewRenderedMessage}s: no content is stored, and emails have HTML. */
+  rendered?: boolean;
 }
 
 const messageNames = Object.keys(messageColumns);
 const contentNames = Object.keys(contentColumns);
+const renderedNames = Object.keys(renderedColumns);
 
 /** The account's sender name before the default address, as a quoted string of RFC 5322. */
 const senderSql = `coalesce(i.from_address,
@@ -155,11 +182,12 @@ const acceptedNames: Readonly<Record<string, string>> = {
  * SQL: how an email is tracked. Brand and message must both want it, there must be HTML, and a host for the links.
  * Mail from an address of the service has no click links: anyone could make redirects under its name.
  * @param defaults the parameter with the {@link TrackingDefaults}; null: no message is tracked
+ * @param hasHtml SQL over `i`
  */
-export function trackedSql(defaults: string | null): string {
+export function trackedSql(defaults: string | null, hasHtml = `coalesce(i.html, '') <> ''`): string {
   const off = `case i.channel when 'email' then '{"opens": false, "clicks": false}'::jsonb end`;
   if (defaults === null) return off;
-  return `case when i.channel = 'email' and coalesce(i.html, '') <> '' then (
+  return `case when i.channel = 'email' and ${hasHtml} then (
       select case when w.opens or w.clicks
         then jsonb_strip_nulls(jsonb_build_object('opens', w.opens, 'clicks', w.clicks, 'host', w.host,
           'own', nullif(${defaults}->>'publicUrl', w.host), 'key', ${defaults}->>'keyId'))
@@ -178,13 +206,29 @@ export function trackedSql(defaults: string | null): string {
     ) else ${off} end`;
 }
 
-function inputShape(additions: readonly Addition[]): string {
-  const declared = Object.entries(inputColumns).map(([name, { sqlType }]) => `"${name}" ${sqlType}`);
+/** SQL: what a text reserves when it is claimed: the most segments that its version may take, to its country. */
+const RENDERED_PRICE = {
+  columns: 'price_units, price_country',
+  values: `case when channel = 'sms' then (
+          select v.segments from template_versions v where v.id = content_version_id) end,
+        case when channel = 'sms' then phone_country(to_key) end`,
+};
+
+function inputShape(additions: readonly Addition[], rendered: boolean): string {
+  const columns = rendered ? { ...inputColumns, ...renderedColumns, ...renderedQueueColumns } : inputColumns;
+  const declared = Object.entries(columns).map(([name, { sqlType }]) => `"${name}" ${sqlType}`);
   const added = additions.flatMap(({ fields }) =>
     Object.entries(fields).map(([name, sqlType]) => `"${name}" ${sqlType}`),
   );
   return [...declared, ...added].join(', ');
 }
+
+/** SQL: stores the contents of messages. */
+const CONTENTS = `contents as (
+      insert into message_contents (message_id, ${contentNames.join(', ')})
+      select id, ${contentNames.join(', ')} from accepted
+      returning 1
+    )`;
 
 /**
  * The statement's parts in the order in which they lock rows. The counters of the limits come last: a request of the
@@ -194,51 +238,54 @@ function statementText(
   rules: readonly AcceptRule[],
   additions: readonly Addition[],
   defaults: string | null,
+  rendered: boolean,
 ): string {
+  const names = rendered ? [...messageNames, ...renderedNames] : messageNames;
   const admits = additions.flatMap(({ admit }) => admit ?? []);
   const follows = additions.flatMap(({ follow }) => follow ?? []);
   const conditions = admits.map(({ condition }) => `(${condition})`);
-  const accountColumns = new Set(rules.flatMap((rule) => rule.accountColumns));
+  const refuses = additions.flatMap(({ refuse }) => refuse ?? []);
+  const queueNames = additions.flatMap(({ queue }) => queue ?? []).map((name) => `, ${name}`);
+  const accountColumns = new Set([...rules, ...refuses].flatMap((each) => each.accountColumns));
   const reservations = rules.flatMap((rule) =>
     rule.reserve({
       messages: 'accepted',
-      written:
-        '(select count(*) from written) + (select count(*) from contents) + (select count(*) from queued) > 0',
+      written: `(select count(*) from written)${
+        rendered ? '' : ' + (select count(*) from contents)'
+      } + (select count(*) from queued) > 0`,
       setting: settingIn('$2::jsonb'),
     }),
   );
   const ctes = [
-    `input as (select * from json_to_recordset($1) as i (${inputShape(additions)}))`,
+    `input as (select * from json_to_recordset($1) as i (${inputShape(additions, rendered)}))`,
     ...admits.map(({ cte }) => cte),
     `accepted as (
       select i.*, ${senderSql} as sender, ${replyToSql} as reply_address, ${routeSql} as route,
-        ${trackedSql(defaults)} as tracked${[...accountColumns].map((name) => `, a.${name}`).join('')}
+        ${rendered ? trackedSql(defaults, 'true') : trackedSql(defaults)} as tracked${[...accountColumns].map((name) => `, a.${name}`).join('')}
       from input i join accounts a on a.id = i.account_id
       ${conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''}
     )`,
     `written as (
-      insert into messages (${messageNames.join(', ')})
-      select ${messageNames.map((name) => acceptedNames[name] ?? name).join(', ')} from accepted
+      insert into messages (${names.join(', ')})
+      select ${names.map((name) => acceptedNames[name] ?? name).join(', ')} from accepted
       returning id, from_address, reply_to, tracking, created_at
     )`,
-    `contents as (
-      insert into message_contents (message_id, ${contentNames.join(', ')})
-      select id, ${contentNames.join(', ')} from accepted
-      returning 1
-    )`,
+    ...(rendered ? [] : [CONTENTS]),
     `queued as (
       insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, content_bytes,
-        content_weight, domain_id, provider_id)
-      select id, account_id, channel, class, now(), now(), ${contentBytesSql},
-        ${contentWeightSql}, domain_id, route
+        content_weight, domain_id, provider_id${queueNames.join('')}${rendered ? `, ${RENDERED_PRICE.columns}` : ''})
+      select id, account_id, channel, class, now(), now(), ${rendered ? 'coalesce(version_bytes, 0)' : contentBytesSql},
+        ${rendered ? '0' : contentWeightSql}, domain_id, route${queueNames.join('')}${rendered ? `, ${RENDERED_PRICE.values}` : ''}
       from accepted where status = 'queued'
       returning message_id, provider_id
     )`,
     ...follows,
-    ...reservations.map(({ name, sql }) => `${name} as (${sql})`),
+    ...[...reservations, ...refuses].map(({ name, sql }) => `${name} as (${sql})`),
   ];
   // PostgreSQL evaluates a CTE that raises an error only if the outer query reads it.
-  const refusals = rules.map(({ refusals: name }) => `, (select count(refused) from ${name})`);
+  const refusals = [...rules.map(({ refusals: name }) => name), ...refuses.map(({ name }) => name)].map(
+    (name) => `, (select count(refused) from ${name})`,
+  );
   // A join of the two would compare each message with each queue row. Few messages have a named provider.
   return `with ${ctes.join(', ')}
     select id, from_address, reply_to, tracking, created_at,
@@ -250,18 +297,24 @@ function statementText(
 const statements = new Map<string, { name: string; text: string }>();
 
 /** The statement without the parts that no message needs: an empty part costs as much as a message does. */
-function statementOf(rules: readonly AcceptRule[], additions: readonly Addition[], tracked: boolean) {
+function statementOf(
+  rules: readonly AcceptRule[],
+  additions: readonly Addition[],
+  tracked: boolean,
+  rendered: boolean,
+) {
   const limited = rules.length > 0;
   const parts = [
     ...additions.map((addition) => addition.name),
     ...(limited ? ['limits'] : []),
     ...(tracked ? ['tracking'] : []),
+    ...(rendered ? ['rendered'] : []),
   ];
   const name = ['write_messages', ...parts].join('+');
   const known = statements.get(name);
   if (known) return known;
   const defaults = tracked ? `$${limited ? 3 : 2}::jsonb` : null;
-  const statement = { name, text: statementText(rules, additions, defaults) };
+  const statement = { name, text: statementText(rules, additions, defaults, rendered) };
   statements.set(name, statement);
   return statement;
 }
@@ -275,8 +328,8 @@ function errorOf(error: unknown): unknown {
 
 /**
  * Writes messages with their contents, a queue row for each message whose status is `queued`, and what the limits
- * reserve, in one statement. This is the only path by which messages come into being: POST /messages, the service's
- * own mail and tests use it.
+ * reserve, in one statement. This is the only path by which messages come into being: POST /messages, flows, the
+ * service's own mail and tests use it.
  *
  * POST /messages keeps its idempotency keys and the outcomes of test keys in `features/messages` and passes them as
  * additions: SQL that becomes part of the statement only if one of the messages needs it.
@@ -287,13 +340,13 @@ function errorOf(error: unknown): unknown {
  */
 export async function writeMessages(
   client: Queryable,
-  messages: readonly NewMessage[],
-  { source, limits, tracking, additions = [] }: WriteOptions,
+  messages: readonly (NewMessage | NewRenderedMessage)[],
+  { source, limits, tracking, additions = [], rendered = false }: WriteOptions,
 ): Promise<Map<number, WrittenMessage>> {
   const input = JSON.stringify(messages.map((message) => ({ ...message, ...source })));
   try {
     const { rows } = await client.query<WrittenMessage>({
-      ...statementOf(limits ? acceptRules : [], additions, tracking !== undefined),
+      ...statementOf(limits ? acceptRules : [], additions, tracking !== undefined, rendered),
       values: [
         input,
         ...[limits, tracking].flatMap((settings) => (settings ? [JSON.stringify(settings)] : [])),

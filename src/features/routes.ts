@@ -21,6 +21,7 @@ import { createEventRoutes } from './contact-events/routes.ts';
 import type { TrackedEventConsumer } from './contact-events/service.ts';
 import { createDeliveryRoutes } from './delivery-status/routes.ts';
 import { createDomainRoutes } from './domains/routes.ts';
+import { createFlowRoutes, createTemplateOwners } from './flows/routes.ts';
 import { createListRoutes } from './lists/routes.ts';
 import { createExportRoutes } from './exports/routes.ts';
 import { createImportRoutes } from './imports/routes.ts';
@@ -32,6 +33,8 @@ import { createTemplateRoutes } from './templates/routes.ts';
 import { createTrackingRoutes } from './tracking/routes.ts';
 import { createUploadRoutes } from './uploads/routes.ts';
 import { createAuthRoutes } from './users/routes.ts';
+import { createWalletRoutes } from './wallet/routes.ts';
+import { createValidationRoutes } from './validation/routes.ts';
 import { createWebhookRoutes } from './webhooks/routes.ts';
 
 /** Everything that features build their routes from. Each feature declares the part it needs. */
@@ -70,7 +73,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createAccountRoutes(deps),
     ...createBrandRoutes(deps),
     ...createMessageRoutes(deps),
-    ...createTemplateRoutes(deps),
+    ...createTemplateRoutes({ ...deps, owners: createTemplateOwners(deps) }),
     ...createDeliveryRoutes(deps),
     ...createSegmentRoutes(deps),
     ...createSuppressionRoutes(deps),
@@ -83,8 +86,11 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createExportRoutes(deps),
     ...createDomainRoutes(deps),
     ...createImportRoutes(deps),
+    ...createValidationRoutes(deps),
     ...createCampaignRoutes(deps),
+    ...createFlowRoutes(deps),
     ...createCallbackRoutes(deps),
+    ...createWalletRoutes(deps),
     ...createWebhookRoutes(deps),
   ];
 }

@@ -7,7 +7,9 @@ import {
 } from '../platform/housekeeping/tasks.ts';
 import { gatherUpkeep } from '../platform/housekeeping/upkeep.ts';
 import { brakesUpkeep } from './brakes/upkeep.ts';
+import { brandsUpkeep } from './brands/upkeep.ts';
 import { campaignsUpkeep } from './campaigns/upkeep.ts';
+import { flowsUpkeep } from './flows/upkeep.ts';
 import { domainsUpkeep } from './domains/upkeep.ts';
 import { contactEventsUpkeep } from './contact-events/upkeep.ts';
 import { callbacksUpkeep } from './callbacks/upkeep.ts';
@@ -19,6 +21,8 @@ import { smsUpkeep } from './sms/upkeep.ts';
 import { templatesUpkeep } from './templates/upkeep.ts';
 import { trackingUpkeep } from './tracking/upkeep.ts';
 import { uploadsUpkeep } from './uploads/upkeep.ts';
+import { walletUpkeep } from './wallet/upkeep.ts';
+import { validationUpkeep } from './validation/upkeep.ts';
 import { webhooksUpkeep } from './webhooks/upkeep.ts';
 
 /**
@@ -29,19 +33,23 @@ export const upkeep = gatherUpkeep([
   { tasks: [idempotencyKeys, rateLimitBuckets] },
   deliveryUpkeep,
   brakesUpkeep,
+  brandsUpkeep,
   messagesUpkeep,
   { tasks: [deadProcesses] },
   webhooksUpkeep,
   domainsUpkeep,
   campaignsUpkeep,
+  flowsUpkeep,
   trackingUpkeep,
   uploadsUpkeep,
   exportsUpkeep,
   importsUpkeep,
+  validationUpkeep,
   callbacksUpkeep,
   smsUpkeep,
   contactEventsUpkeep,
   listsUpkeep,
   templatesUpkeep,
+  walletUpkeep,
   { tasks: [dailyPartitions] },
 ]);

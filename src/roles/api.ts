@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { requireSettings, type Config } from '../config.ts';
 import { createContentEngine } from '../delivery/contents/engine.ts';
-import { eventConsumers, trackedEventConsumers } from '../features/events.ts';
+import { createTrackedEventConsumers, eventConsumers } from '../features/events.ts';
 import { type FeatureDeps, createFeatureRoutes } from '../features/routes.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { webhookSection } from '../features/webhooks/openapi.ts';
@@ -22,6 +22,7 @@ import { createApp, type AppDeps } from '../platform/http/app.ts';
 import { createHealthRoutes, metricsRoute, createReadinessCheck } from '../platform/http/health.ts';
 import { listen, type Listening } from '../platform/http/listen.ts';
 import { createHttpMetrics } from '../platform/http/middlewares/metrics.ts';
+import { opsPortOf } from '../platform/http/operators.ts';
 import { createRateLeases } from '../platform/http/rate-leases.ts';
 import { createRateLimiter, createTokenBuckets } from '../platform/http/rate-limiter.ts';
 import type { RouteDefinition } from '../platform/http/route.ts';
@@ -36,8 +37,6 @@ const RECORDING_POOL = 3;
 const USER_AGENT = 'Carillon/1';
 /** Threads that compile and render templates. Each starts when it is needed, and takes 100 MB then. */
 const CONTENT_THREADS = 2;
-/** The port for operators if OPS_PORT is not set. */
-const DEFAULT_OPS_PORT = 9464;
 
 export interface ApiServerDeps {
   /** `APP_SECRET` must be set. */
@@ -115,7 +114,7 @@ function createShared({ config, database, log }: ApiServerDeps, started: Started
     rateLimiter,
     waker,
     events,
-    trackedEventConsumers,
+    trackedEventConsumers: createTrackedEventConsumers({ waker }),
     counter,
   };
   const authenticate = createAuthenticate({ db: pool, keys: createKeyLookup(pool), usage, tokens });
@@ -149,12 +148,14 @@ function serve(host: string, port: number, deps: AppDeps): Promise<Listening> {
  * serves metrics.
  * @returns null if OPS_PORT is not set and the default port is taken
  */
-async function serveOperators({ OPS_HOST, OPS_PORT }: Config, deps: AppDeps): Promise<Listening | null> {
+async function serveOperators(config: Config, deps: AppDeps): Promise<Listening | null> {
+  const port = opsPortOf('api', config);
   try {
-    return await serve(OPS_HOST, OPS_PORT ?? DEFAULT_OPS_PORT, deps);
+    return await serve(config.OPS_HOST, port, deps);
   } catch (error) {
-    if (OPS_PORT !== undefined || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    deps.log.warn({ port: DEFAULT_OPS_PORT }, 'metrics not served: the port is taken; set OPS_PORT');
+    const isDefault = config.OPS_PORT === undefined;
+    if (!isDefault || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    deps.log.warn({ port }, 'metrics not served: the port is taken; set OPS_PORT');
     return null;
   }
 }

@@ -4,6 +4,7 @@ import { type MailListenerOptions, startMailListener } from '../delivery/inbound
 import { keepOperatorMail } from '../delivery/inbound/operator-mails.ts';
 import { mailKeys } from '../delivery/inbound/recipients.ts';
 import { createReportRecording } from '../delivery/inbound/record-reports.ts';
+import { createRecipientFence } from '../delivery/recipient-fence.ts';
 import { eventConsumers } from '../features/events.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
@@ -11,6 +12,7 @@ import { createDatabaseWait } from '../platform/db/availability.ts';
 import { openDatabase, requireConnections } from '../platform/db/database.ts';
 import { createWaker } from '../platform/db/wake.ts';
 import { createEventPublisher } from '../platform/events/publish.ts';
+import { serveMetrics } from '../platform/http/operators.ts';
 import { registerProcess } from '../platform/processes/process.ts';
 import { createKeyring } from '../platform/secrets/keyring.ts';
 
@@ -68,15 +70,18 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
       pool: database.pool,
       waker,
       events: createEventPublisher(eventConsumers),
+      fence: createRecipientFence(database.pool),
     }),
     keep: (mail) => keepOperatorMail(database.pool, mail),
     tls,
     graceMs: config.SHUTDOWN_GRACE_SECONDS * 1_000,
     log,
   });
+  const metrics = await serveMetrics('mail', { config, pool: database.pool, log });
   log.info({ host: config.MAIL_LISTEN_HOST, port: listener.port, starttls: tls !== null }, 'mail listens');
   return {
     async stop() {
+      await metrics?.stop();
       await listener.stop();
       await live.close();
       await waker.close();

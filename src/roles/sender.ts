@@ -41,11 +41,13 @@ import { createWaker, type Waker } from '../platform/db/wake.ts';
 import { createResolver, type Resolver } from '../platform/dns/resolver.ts';
 import { createEgress, type Egress } from '../platform/egress/client.ts';
 import { createEventPublisher } from '../platform/events/publish.ts';
+import { serveMetrics } from '../platform/http/operators.ts';
 import { attachSender } from '../platform/lanes/attach.ts';
 import { registerProcess } from '../platform/processes/process.ts';
 import { startReaper } from '../platform/processes/reaper.ts';
 import type { QueueLoop } from '../platform/queue/loop.ts';
 import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
+import { senderFigures } from './figures.ts';
 
 /**
  * Connections of the pool. With those outside it a sender has twelve, however many it has to the provider: statements
@@ -202,6 +204,15 @@ async function makePartitions({ pool }: Database, log: Logger): Promise<void> {
   }
 }
 
+/** Lets the engine show and steer the loops. */
+function attachLanes(deps: Omit<Parameters<typeof attachSender>[0], 'createActivities'>) {
+  const { database, loops, log } = deps;
+  return attachSender({
+    ...deps,
+    createActivities: (own) => createLaneActivities({ database, loops, log, own }),
+  });
+}
+
 /**
  * The `sender` role: the send loop and the webhook loop, their lanes in the workflow engine (which may be down), and
  * the reaper of dead processes. It waits for the database.
@@ -235,25 +246,20 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const sender = openSender(config, database, waker, channels, { process, keyring, events, log });
   const webhooks = createWebhookLoop({ config, database, keyring, egress, process, waker, events, log });
   const loops = [sender, webhooks];
-  const lanes = await whenAvailable(() =>
-    attachSender({
-      config,
-      database,
-      loops,
-      createActivities: (own) => createLaneActivities({ database, loops, log, own }),
-      log,
-    }),
-  );
+  const lanes = await whenAvailable(() => attachLanes({ config, database, loops, log }));
   const reaper = startReaper({ pool: database.pool, process, work: upkeep.processWork, waker, log });
   void makePartitions(database, log);
   sender.start();
   webhooks.start();
+  const { pool } = database;
+  const metrics = await serveMetrics('sender', { config, pool, log, sources: senderFigures(loops) });
   log.info(
     { provider: channels.defaults.map(({ channel, provider }) => `${channel}:${provider}`) },
     'sender started',
   );
   return {
     async stop() {
+      await metrics?.stop();
       await lanes.stop();
       await Promise.all([sender.stop(), webhooks.stop()]);
       await Promise.all([channels.named.close(), channels.engine.close()]);

@@ -2,22 +2,34 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type ActivityDependencies, createActivities } from '../../activities/index.ts';
 import { type Config, requireSettings } from '../config.ts';
+import { stopThresholds } from '../delivery/stop-thresholds.ts';
+import { startUsageCounts } from '../features/accounts/usage-loop.ts';
 import { startBrakes } from '../features/brakes/service.ts';
-import { eventConsumers } from '../features/events.ts';
+import { createTrackedEventConsumers, eventConsumers } from '../features/events.ts';
 import { startOptOutWalk } from '../features/contacts/opt-out-walk.ts';
 import { startContactRemoval } from '../features/contacts/removal-work.ts';
 import { startListFills } from '../features/campaigns/fills.ts';
+import { startFlowEntries } from '../features/flows/entry/loop.ts';
+import { startFlowCounts } from '../features/flows/counts-loop.ts';
+import { startFlowChanges } from '../features/flows/run/changes.ts';
+import { forgetContactInFlows } from '../features/flows/run/removal.ts';
+import { createFlowVersionReader } from '../features/flows/versions.ts';
 import { startListUpkeep } from '../features/lists/loop.ts';
 import { forgetImportedContact } from '../features/imports/service.ts';
+import { startWallets } from '../features/wallet/loop.ts';
+import { openAddressChecker } from '../features/validation/checks/open-checker.ts';
+import { forgetValidatedContact } from '../features/validation/service.ts';
 import { startTracking } from '../features/tracking/loop.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
 import { requireConnections, type Database, openDatabase } from '../platform/db/database.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
+import { CONNECTIONS as HEAVY_READ_CONNECTIONS, openHeavyReads } from '../platform/db/heavy-reads.ts';
 import { createWaker, type Waker } from '../platform/db/wake.ts';
 import { createResolver } from '../platform/dns/resolver.ts';
 import { createEgress } from '../platform/egress/client.ts';
-import { createEventPublisher } from '../platform/events/publish.ts';
+import { createEventPublisher, type EventPublisher } from '../platform/events/publish.ts';
+import { serveMetrics } from '../platform/http/operators.ts';
 import { ownsFolder } from '../platform/housekeeping/orphaned-files.ts';
 import { ensureHousekeepingSchedule } from '../platform/housekeeping/schedule.ts';
 import { ensureLanes } from '../platform/lanes/ensure.ts';
@@ -27,10 +39,12 @@ import { registerProcess } from '../platform/processes/process.ts';
 import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
 import type { BlobStore } from '../platform/storage/blob-store.ts';
 import { createHomeStore } from '../platform/storage/local-disk.ts';
+import { bundleWorkflows } from '../platform/temporal/bundle.ts';
 import { type Engine, openEngine } from '../platform/temporal/connection.ts';
 import { taskQueues } from '../platform/temporal/contract.ts';
 import { createPreparation, ensureSearchAttributes } from '../platform/temporal/prepare.ts';
-import { bundleWorkflows, keepWorking, type KeptWorkers } from '../platform/temporal/worker.ts';
+import { keepWorking, type KeptWorkers } from '../platform/temporal/worker.ts';
+import { workerFigures } from './figures.ts';
 
 const POOL = 12;
 const TRACKING_USER_AGENT = 'Carillon-Tracking/1';
@@ -40,6 +54,13 @@ const TRACKING_USER_AGENT = 'Carillon-Tracking/1';
  * a hundred failing endpoints would make the others wait.
  */
 const BULK_ACTIVITIES = 1_000;
+/** Requests of webhook steps at the same time. An account and a host have a small part of them each. */
+const CALL_ACTIVITIES = 500;
+/**
+ * Runs of flows that advance or wait for their turn. It is more than the workflow tasks at once, so that the turns decide
+ * whose transactions go first, see `advance-turns.ts`.
+ */
+const LOCAL_ACTIVITIES = 100;
 /** After this time another worker takes over the workflows of a killed one. */
 const STICKY_TIMEOUT = '5s';
 /** By default the library sends a heartbeat only after 0.8 of the heartbeat time-out. */
@@ -55,6 +76,7 @@ function startWorkers(deps: ActivityDependencies): KeptWorkers {
         taskQueue: taskQueues.orchestration,
         workflowBundle: await bundleWorkflows(),
         activities,
+        maxConcurrentLocalActivityExecutions: LOCAL_ACTIVITIES,
         stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT,
         ...heartbeats,
       },
@@ -62,6 +84,12 @@ function startWorkers(deps: ActivityDependencies): KeptWorkers {
         taskQueue: taskQueues.bulk,
         activities,
         maxConcurrentActivityTaskExecutions: BULK_ACTIVITIES,
+        ...heartbeats,
+      },
+      {
+        taskQueue: taskQueues.calls,
+        activities,
+        maxConcurrentActivityTaskExecutions: CALL_ACTIVITIES,
         ...heartbeats,
       },
     ],
@@ -98,10 +126,30 @@ function startAudienceWork(config: Config, pool: pg.Pool, keyring: Keyring, log:
   const repeating = [
     startListUpkeep({ pool, log }),
     startListFills({ pool, log }),
-    startContactRemoval({ pool, log, further: [forgetImportedContact] }),
+    startContactRemoval({
+      pool,
+      log,
+      further: [forgetImportedContact, forgetContactInFlows, forgetValidatedContact],
+    }),
     startOptOutWalk({ pool, keyring, plusAddresses, log }),
   ];
   return { stop: () => Promise.all(repeating.map((each) => each.stop())) };
+}
+
+/** Entries into flows, changes of all runs of a flow, and what is counted of flows. */
+function startFlowWork(config: Config, pool: pg.Pool, events: EventPublisher, waker: Waker, log: Logger) {
+  const versions = createFlowVersionReader(pool);
+  const loops = [
+    startFlowEntries({ pool, waker, log }),
+    startFlowChanges({ pool, versions, waker, log }),
+    startFlowCounts({ pool, events, waker, thresholds: stopThresholds(config), log }),
+  ];
+  return { stop: () => Promise.all(loops.map((each) => each.stop())) };
+}
+
+function checkConnections(pool: pg.Pool, poolMax: number, log: Logger): Promise<void> {
+  const connections = poolMax + HEAVY_READ_CONNECTIONS;
+  return requireConnections(pool, connections, (facts, message) => log.warn(facts, message));
 }
 
 /** Claims the folder of blobs while it is empty. If that fails, housekeeping tries it again each hour. */
@@ -137,9 +185,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const engine = openEngine(config);
   const database = openDatabase(options);
   const whenAvailable = createDatabaseWait(options.url, log);
-  await whenAvailable(() =>
-    requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message)),
-  );
+  await whenAvailable(() => checkConnections(database.pool, options.poolMax, log));
   const process = await whenAvailable(() => registerProcess(options, 'worker', upkeep.processWork, log));
   await claimFolder(config, (store) => whenAvailable(() => ownsFolder(database.pool, store)), log);
   const waker = createWaker(options);
@@ -148,29 +194,38 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const events = createEventPublisher(eventConsumers);
   const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: TRACKING_USER_AGENT });
   const tracking = startTracking({ pool: database.pool, egress, keyring, events, waker, log });
+  const heavyReads = openHeavyReads(options.url);
+  const checker = openAddressChecker({ config, resolver, egress });
   const workers = startWorkers({
     config,
     database,
+    heavyReads,
     waker,
     keyring,
     resolver,
+    checker,
     events,
+    trackedEventConsumers: createTrackedEventConsumers({ waker }),
     upkeep,
     log,
     stopping: stopping.signal,
   });
   const audience = startAudienceWork(config, database.pool, keyring, log);
   const brakes = startBrakes({ config, database, waker, events, log });
+  const { pool } = database;
+  const wallets = startWallets({ config, pool, waker, log });
+  const flows = startFlowWork(config, pool, events, waker, log);
+  const usage = startUsageCounts({ pool, log });
+  const metrics = await serveMetrics('worker', { config, pool, log, sources: workerFigures(pool) });
   log.info({ namespace: engine.namespace }, 'worker started');
   return {
     async stop() {
       stopping.abort();
-      await Promise.all([sync.stop(), tracking.stop(), brakes.stop(), audience.stop(), workers.stop()]);
-      await egress.close();
-      await process.close();
-      await waker.close();
-      await engine.close();
-      await database.close();
+      await metrics?.stop();
+      const loops = [sync, tracking, brakes, wallets, audience, flows, usage, workers];
+      await Promise.all(loops.map((each) => each.stop()));
+      checker.close();
+      for (const part of [heavyReads, egress, process, waker, engine, database]) await part.close();
       log.info('worker stopped');
     },
   };

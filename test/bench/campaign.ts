@@ -9,6 +9,7 @@ import { cacheFolder } from '../../src/local/machine/cache.ts';
 import { createGuard } from '../../src/local/machine/guard.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { insertVerifiedDomain } from '../support/domains.ts';
+import { ask } from './ask.ts';
 import { campaignHtml } from './campaign-content.ts';
 import { rounded } from './machine.ts';
 import { waitForApi } from './messages.ts';
@@ -24,13 +25,16 @@ export interface CampaignBenchOptions {
   senders: number;
   links: number;
   dkim: boolean;
+  /** Whether to measure each statement. This costs PostgreSQL some microseconds for each. */
+  statements?: boolean;
 }
 
 const COUNTING_SERVER = 'test/support/smtp/counting-server.ts';
 const SMTP_CONNECTIONS = 16;
 const POLL_MS = 20;
 const LIMIT_MS = 30 * 60_000;
-const DOMAIN = 'news.bench.test';
+/** Verified, of the stage's brand. */
+export const DOMAIN = 'news.bench.test';
 /** What the composed mail has beside the body: headers, both parts, longer links. */
 const MESSAGE_BYTES = 8_000;
 
@@ -62,7 +66,8 @@ async function fillList({ database: { pool }, accountId, brandId }: Stage, count
   return listId;
 }
 
-async function prepareStage(stage: Stage, recipients: number): Promise<number> {
+/** Gives the stage's brand a domain and a list of subscribed contacts `r1@example.com` and so on. @returns the list's id */
+export async function prepareStage(stage: Stage, recipients: number): Promise<number> {
   const { pool } = stage.database;
   await pool.query(
     `update brands set company_name = 'Bench', brand_color = '#336699', physical_address = '1 Road, Town' where id = $1`,
@@ -83,20 +88,8 @@ interface Campaign {
   data: { progress?: Record<string, unknown>; outcome?: string };
 }
 
-/** Asks the API. @throws Error with the answer unless it is a success */
-async function ask(stage: Stage, method: string, path: string, body?: object): Promise<Campaign> {
-  const response = await fetch(`http://127.0.0.1:${stage.apiPort}/v1/my${path}`, {
-    method,
-    headers: { Authorization: `Bearer ${stage.apiKey}`, 'Content-Type': 'application/json' },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-  return JSON.parse(text) as Campaign;
-}
-
-function draftOf(stage: Stage, listId: number, { links }: CampaignBenchOptions): Promise<Campaign> {
-  return ask(stage, 'POST', '/campaigns', {
+export function draftOf(stage: Stage, listId: number, { links }: { links: number }): Promise<Campaign> {
+  return ask<Campaign>(stage, 'POST', '/campaigns', {
     name: 'Bench',
     trigger_attributes: { contact_list_id: listId },
     template_attributes: {
@@ -183,6 +176,29 @@ async function calibrate(messages: number) {
   }
 }
 
+interface StatementCost {
+  calls: number;
+  rows_per_call: number;
+  us_per_call: number;
+  us_per_recipient: number;
+  statement: string;
+}
+
+const MAX_STATEMENTS = 25;
+
+/** The statements that took the most time since the last reset, as a clock on the wall measures it. */
+async function statementCosts({ database: { pool } }: Stage, recipients: number): Promise<StatementCost[]> {
+  const { rows } = await pool.query<StatementCost>(
+    `select calls::int, round((rows / calls::numeric), 1)::float8 as rows_per_call,
+       round((total_exec_time * 1000 / calls)::numeric)::float8 as us_per_call,
+       round((total_exec_time * 1000 / $1)::numeric, 1)::float8 as us_per_recipient,
+       left(regexp_replace(query, '\\s+', ' ', 'g'), 160) as statement
+     from pg_stat_statements order by total_exec_time desc limit ${MAX_STATEMENTS}`,
+    [recipients],
+  );
+  return rows;
+}
+
 /** What each process has used. */
 type Usages = Record<string, Usage>;
 
@@ -211,16 +227,18 @@ const mapUsages = (after: Usages, map: (name: string, usage: Usage) => number) =
 async function sendOne(stage: Stage, running: Running, listId: number, options: CampaignBenchOptions) {
   const { recipients } = options;
   const { id } = await draftOf(stage, listId, options);
+  if (options.statements) await stage.database.pool.query('select pg_stat_statements_reset()');
   const before = usagesOf(stage, running);
   const arrivals = watchArrivals(running.server);
   const startedAt = performance.now();
-  await ask(stage, 'POST', `/campaigns/${id}/send`, {});
+  await ask<Campaign>(stage, 'POST', `/campaigns/${id}/send`, {});
   await untilCompleted(stage, id);
   const completedAt = performance.now();
   const after = usagesOf(stage, running);
+  const statements = options.statements ? { statements: await statementCosts(stage, recipients) } : {};
   const { firstAt, lastAt, count } = await arrivals.stop();
   if (count !== recipients) {
-    const campaign = await ask(stage, 'GET', `/campaigns/${id}`);
+    const campaign = await ask<Campaign>(stage, 'GET', `/campaigns/${id}`);
     throw new Error(`${count} of ${recipients} arrived: ${JSON.stringify(campaign)}`);
   }
   return {
@@ -231,6 +249,7 @@ async function sendOne(stage: Stage, running: Running, listId: number, options: 
     cpu_us_per_recipient: mapUsages(after, (name, usage) => cpuPer(before[name] ?? usage, usage, recipients)),
     peak_memory_mb: mapUsages(after, (_name, usage) => rounded(usage.peakMemoryMb)),
     history_events: await historyEvents(running.engine.address, id),
+    ...statements,
   };
 }
 
@@ -264,9 +283,8 @@ async function oneRun(stage: Stage, engine: EngineServer, listId: number, option
   }
 }
 
-/** Sends a campaign as a whole: from POST send to completed, against an SMTP server that counts. */
-export async function benchCampaign(options: CampaignBenchOptions) {
-  const stage = await openStage();
+/** Runs the engine while `use` runs. */
+export async function withEngine<T>(stage: Stage, use: (engine: EngineServer) => Promise<T>): Promise<T> {
   const guard = createGuard();
   const say = (line: string) => void process.stderr.write(`${line}\n`);
   try {
@@ -274,6 +292,20 @@ export async function benchCampaign(options: CampaignBenchOptions) {
     const folder = join(stage.settings.CARILLON_HOME ?? '', 'temporal');
     const engine = await startEngine({ program, folder, port: 0, uiPort: null, guard });
     try {
+      return await use(engine);
+    } finally {
+      await engine.stop();
+    }
+  } finally {
+    await guard.close();
+  }
+}
+
+/** Sends a campaign as a whole: from POST send to completed, against an SMTP server that counts. */
+export async function benchCampaign(options: CampaignBenchOptions) {
+  const stage = await openStage({ statements: options.statements === true });
+  try {
+    return await withEngine(stage, async (engine) => {
       const listId = await prepareStage(stage, options.recipients);
       const { runs, of } = await repeatRuns(options.runs, () => oneRun(stage, engine, listId, options));
       const medians = {
@@ -286,11 +318,8 @@ export async function benchCampaign(options: CampaignBenchOptions) {
         history_events: of((run) => run.campaign.history_events),
       };
       return { medians, runs };
-    } finally {
-      await engine.stop();
-    }
+    });
   } finally {
-    await guard.close();
     await stage.close();
   }
 }

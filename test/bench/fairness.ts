@@ -31,12 +31,19 @@ const LARGE = 'large';
 const SMALL = 'small';
 
 /** A second account with a key. */
-async function smallAccount({ database }: Stage): Promise<string> {
+export async function smallAccount({ database }: Stage): Promise<{ accountId: number; key: string }> {
   const owner = { email: 'small@bench.test', password: 'correct horse battery staple' };
   const { account } = await inTransaction(database.pool, (trx) =>
-    createAccount(trx, { name: 'Small', tier: 'trusted', sandboxMonthlyCap: 1_000_000, owner }),
+    createAccount(trx, {
+      name: 'Small',
+      tier: 'trusted',
+      sandboxMonthlyCap: 1_000_000,
+      allowancePerDay: 1_000_000,
+      owner,
+    }),
   );
-  return (await createApiKey(database.pool, { accountId: account.id, rateLimitPerSecond: 0 })).key;
+  const { key } = await createApiKey(database.pool, { accountId: account.id, rateLimitPerSecond: 0 });
+  return { accountId: account.id, key };
 }
 
 /** Posts at a steady rate. @returns when each request was sent, by recipient */
@@ -139,7 +146,7 @@ async function oneRun(stage: Stage, key: string, options: FairnessBenchOptions) 
 export async function benchFairness(options: FairnessBenchOptions) {
   const stage = await openStage();
   try {
-    const key = await smallAccount(stage);
+    const { key } = await smallAccount(stage);
     const { runs, of } = await repeatRuns(options.runs, () => oneRun(stage, key, options));
     return {
       medians: {

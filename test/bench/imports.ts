@@ -19,7 +19,7 @@ const PLANS = ['free', 'pro', 'team'];
 const BLOCK_ROWS = 1_000;
 
 /** Six columns: address, two names, phone, country, and one of `data`. Not in the order of addresses. */
-async function* fileOf(rows: number, first: number): AsyncIterable<Buffer> {
+export async function* fileOf(rows: number, first: number): AsyncIterable<Buffer> {
   yield Buffer.from('email,first_name,last_name,phone,country_code,plan\n');
   for (let from = 0; from < rows; from += BLOCK_ROWS) {
     let block = '';

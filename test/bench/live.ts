@@ -55,7 +55,8 @@ function request(stage: Stage, body: (n: number) => string): Omit<LoadOptions, '
   };
 }
 
-async function subscribeTo(stage: Stage, port: number): Promise<void> {
+/** Subscribes an endpoint on loopback to `email.sent`. */
+export async function subscribeTo(stage: Stage, port: number): Promise<void> {
   const answer = await fetch(`http://127.0.0.1:${stage.apiPort}/v1/my/webhooks`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${stage.apiKey}`, 'Content-Type': 'application/json' },

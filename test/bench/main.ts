@@ -5,16 +5,21 @@ import { benchCompose } from './compose.ts';
 import { benchContacts } from './contacts.ts';
 import { benchEvents } from './events.ts';
 import { benchFairness } from './fairness.ts';
+import { benchFlows } from './flows.ts';
 import { describeMachine } from './machine.ts';
 import { benchImports } from './imports.ts';
 import { benchLive } from './live.ts';
 import { benchProviders } from './providers.ts';
 import { benchReports } from './reports.ts';
 import { benchMessages } from './messages.ts';
+import { benchNeighbour } from './neighbour.ts';
+import { benchPause } from './pause.ts';
 import { benchSegments } from './segments.ts';
 import { benchSize } from './size.ts';
 import { benchTracking } from './tracking.ts';
+import { benchValidation } from './validation.ts';
 import { benchWebhooks } from './webhooks.ts';
+import { benchWhole } from './whole.ts';
 
 const program = new Command('npm run bench --').description(
   'Benchmarks. Each prints one JSON document with the machine and commit, every run, and the medians.',
@@ -47,7 +52,22 @@ program
   .option('--senders <n>', 'sender processes', Number, 1)
   .option('--links <n>', 'tracked links in the body of 5 KB', Number, 5)
   .option('--dkim', 'sign with RSA and Ed25519', false)
+  .option('--statements', 'measure the statements that PostgreSQL runs, too', false)
   .action(printing('campaign', benchCampaign));
+
+program
+  .command('flows')
+  .description(
+    'runs of a flow of six steps: started/s, steps/s, what they cost the engine, latency from the event',
+  )
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 1)
+  .option('--entries <n>', 'runs that are started as fast as possible', Number, 1_000)
+  .option('--seconds <n>', 'seconds of the measurement of the latency', Number, 20)
+  .option('--rate <n>', 'events a second in it', Number, 5)
+  .option('--workers <n>', 'worker processes', Number, 1)
+  .option('--burst <n>', 'entries at once, beside which a campaign is sent; 0: none', Number, 0)
+  .option('--sleeping <n>', 'runs that wait for a day while memory is read; 0: none', Number, 0)
+  .action(printing('flows', benchFlows));
 
 program
   .command('compose')
@@ -99,6 +119,25 @@ program
   .action(printing('imports', benchImports));
 
 program
+  .command('neighbour')
+  .description('what an account gets while another one imports: contacts/s, and the latency of its messages')
+  .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
+  .option('--rows <n>', 'rows of the import, enough for the time of a measurement', Number, 300_000)
+  .option('--seconds <n>', 'seconds of each measurement', Number, 15)
+  .option('--rate <n>', 'messages that the neighbour posts in a second', Number, 20)
+  .action(printing('neighbour', benchNeighbour));
+
+program
+  .command('pause')
+  .description(
+    'how long the pause of an account takes under full load, until it is confirmed and until the last mail',
+  )
+  .option('--pauses <n>', 'how often the account is paused and resumed', Number, 5)
+  .option('--senders <n>', 'sender processes', Number, 2)
+  .option('--connections <n>', 'connections that post messages', Number, 32)
+  .action(printing('pause', benchPause));
+
+program
   .command('callbacks')
   .description('reports/s that providers send to the callback routes, one and a hundred in each request')
   .option('--runs <n>', 'number of runs; the medians are over all runs', Number, 3)
@@ -130,6 +169,22 @@ program
   .option('--seconds <n>', 'seconds of each measurement', Number, 15)
   .option('--rate <n>', 'requests a second of the steady measurement', Number, 500)
   .action(printing('live', benchLive));
+
+program
+  .command('whole')
+  .description(
+    'all roles under a steady load with a campaign and an import: lost or doubled mail, latency and memory by tenth of the time',
+  )
+  .option('--seconds <n>', 'seconds of load', Number, 600)
+  .option('--rate <n>', 'messages posted in a second; half as many tracked events are', Number, 100)
+  .option(
+    '--recipients <n>',
+    'recipients of the campaign, which starts after a tenth of the time',
+    Number,
+    20_000,
+  )
+  .option('--rows <n>', 'rows of the import, which starts after a third of the time', Number, 50_000)
+  .action(printing('whole', benchWhole));
 
 program
   .command('tracking')
@@ -174,5 +229,14 @@ program
   .option('--content-share <share>', 'share of the messages whose content is still kept', Number, 0.1)
   .option('--seconds <n>', 'seconds of each measurement', Number, 20)
   .action(printing('size', benchSize));
+
+program
+  .command('validation')
+  .description('candidates/s with a cold and a warm cache of DNS, and the time of quotes over a large brand')
+  .option('--candidates <n>', 'candidates of an operation', Number, 50_000)
+  .option('--domains <n>', 'domains of their addresses', Number, 2_000)
+  .option('--contacts <n>', 'contacts of the brand that is quoted', Number, 1_000_000)
+  .option('--quotes <n>', 'quotes of each audience', Number, 10)
+  .action(printing('validation', benchValidation));
 
 await program.parseAsync();

@@ -5,12 +5,16 @@ const TICKS_PER_SECOND = 100;
 
 export interface Usage {
   cpuSeconds: number;
+  /** In use now. */
+  memoryMb: number;
   peakMemoryMb: number;
 }
 
 interface Stat {
   parent: number;
   cpuTicks: number;
+  /** Of its children that have ended. */
+  endedTicks: number;
 }
 
 function readStat(pid: number): Stat | null {
@@ -20,35 +24,48 @@ function readStat(pid: number): Stat | null {
       .slice(text.lastIndexOf(')') + 2)
       .split(' ')
       .map(Number);
-    return { parent: fields[1] ?? 0, cpuTicks: (fields[11] ?? 0) + (fields[12] ?? 0) };
+    const ticks = (first: number) => (fields[first] ?? 0) + (fields[first + 1] ?? 0);
+    return { parent: fields[1] ?? 0, cpuTicks: ticks(11), endedTicks: ticks(13) };
   } catch {
     return null;
   }
 }
 
-function peakMemoryMb(pid: number): number {
+function memoryOf(pid: number): Pick<Usage, 'memoryMb' | 'peakMemoryMb'> {
   try {
-    const match = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
-    return Number(match?.[1] ?? 0) / 1024;
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const megabytes = (line: RegExp) => Number(line.exec(status)?.[1] ?? 0) / 1024;
+    return { memoryMb: megabytes(/VmRSS:\s+(\d+) kB/), peakMemoryMb: megabytes(/VmHWM:\s+(\d+) kB/) };
   } catch {
-    return 0;
+    return { memoryMb: 0, peakMemoryMb: 0 };
   }
 }
 
 /** Returns what a process has used so far, without its children (Linux only). */
 export function usageOf(pid: number): Usage {
   const stat = readStat(pid);
-  return { cpuSeconds: (stat?.cpuTicks ?? 0) / TICKS_PER_SECOND, peakMemoryMb: peakMemoryMb(pid) };
+  return { cpuSeconds: (stat?.cpuTicks ?? 0) / TICKS_PER_SECOND, ...memoryOf(pid) };
 }
 
-/** Returns what a process and its direct children have used, such as a PostgreSQL server with its backends. */
+/**
+ * Returns what a process and its direct children have used, such as a PostgreSQL server with its backends, those that have
+ * ended included. The memory is that of the largest.
+ */
 export function usageOfFamily(pid: number): Usage {
   const pids = readdirSync('/proc')
     .map(Number)
     .filter((each) => Number.isInteger(each) && each > 0);
   const family = pids.filter((each) => each === pid || readStat(each)?.parent === pid);
-  const ticks = family.reduce((sum, each) => sum + (readStat(each)?.cpuTicks ?? 0), 0);
-  return { cpuSeconds: ticks / TICKS_PER_SECOND, peakMemoryMb: Math.max(...family.map(peakMemoryMb)) };
+  const ticks = family.reduce(
+    (sum, each) => sum + (readStat(each)?.cpuTicks ?? 0),
+    readStat(pid)?.endedTicks ?? 0,
+  );
+  const memory = family.map(memoryOf);
+  return {
+    cpuSeconds: ticks / TICKS_PER_SECOND,
+    memoryMb: Math.max(...memory.map(({ memoryMb }) => memoryMb)),
+    peakMemoryMb: Math.max(...memory.map(({ peakMemoryMb }) => peakMemoryMb)),
+  };
 }
 
 /** Returns the processor microseconds per unit of work, from the usage before and after. */

@@ -61,13 +61,21 @@ export async function startInteractive(file: string, args: string[] = []): Promi
   };
 }
 
-/** Runs one role as `carillon start` does. */
-export function startRole(role: string, settings: Record<string, string>): Measured {
+/**
+ * Runs one role as `carillon start` does.
+ * @param onLog called with each line that it logs as an error
+ */
+export function startRole(
+  role: string,
+  settings: Record<string, string>,
+  onLog?: (line: string) => void,
+): Measured {
   const { PATH, HOME } = process.env;
   const flags = ['--no-warnings', ...nodeFlagsOf(role)];
   const child = spawn(process.execPath, [...flags, pathOf('src/main.ts'), 'start', role], {
-    stdio: ['ignore', 'ignore', 'inherit'],
+    stdio: ['ignore', onLog ? 'pipe' : 'ignore', 'inherit'],
     env: { PATH, HOME, LOG_LEVEL: 'error', ...settings },
   });
+  if (onLog && child.stdout) createInterface({ input: child.stdout }).on('line', onLog);
   return measured(child);
 }

@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { upkeep } from '../../src/features/upkeep.ts';
 import { RANGE_IDS } from '../../src/platform/db/id-ranges.ts';
 import { keepPartitionsOf } from '../../src/platform/db/partitions.ts';
@@ -19,6 +20,8 @@ const WEEKS = 52;
 const OWN_SHARE = 20;
 const BYTES_PER_MESSAGE = 1_500;
 const ROWS_AT_ONCE = 500_000;
+/** After gigabytes were written at once, a virtual machine's disk may answer slowly for a while. */
+const DISK_REST_MS = 60_000;
 
 function progress(text: string): void {
   process.stderr.write(`${new Date().toISOString()} ${text}\n`);
@@ -185,6 +188,8 @@ export async function fillMessages(stage: Stage, filling: Filling): Promise<void
     await query('vacuum analyze');
     await query('checkpoint');
   });
+  progress('waiting for the disk');
+  await sleep(DISK_REST_MS);
   await keepPartitionsOf(stage.database.pool, upkeep.partitions);
   progress('filled');
 }

@@ -62,18 +62,31 @@ describe('carillon campaign', () => {
     expect(idsOf(all.output)).toEqual([waiting, other]);
   });
 
-  it('shows a campaign with the subject and the text that its recipients get', async () => {
+  it('shows a campaign with what its recipients get', async () => {
     const id = await insert('pending');
     const shown = await carillon('show', String(id), '--json');
     expect(shown.code).toBe(0);
     expect(JSON.parse(shown.output)).toMatchObject({
       id,
       ...{ account_id: account.accountId, brand_id: account.brandId, version_ids: [versionId] },
-      ...{ subject: 'Spring sale', text: 'Half price', approval_state: 'pending' },
+      approval_state: 'pending',
+      contents: [
+        { version_id: versionId, subject: 'Spring sale', html: '<p>Half price</p>', text: 'Half price' },
+      ],
     });
     const none = await carillon('show', '999999');
     expect(none.code).toBe(1);
     expect(none.output).toContain('not found');
+  });
+
+  it('approves a campaign with the versions that the operator has seen', async () => {
+    const id = await insert('pending');
+    expect((await carillon('approve', String(id))).code).toBe(1);
+    const stale = await carillon('approve', String(id), '--versions', String(versionId + 1));
+    expect(stale).toMatchObject({ code: 1, output: expect.stringContaining('has other versions now') });
+    expect(await rowOf(id)).toMatchObject({ approval_state: 'pending' });
+    expect(await carillon('approve', String(id), '--versions', String(versionId))).toMatchObject({ code: 0 });
+    expect(await rowOf(id)).toMatchObject({ approval_state: 'approved' });
   });
 
   it('rejects a campaign, which pauses it and wakes its workflow', async () => {

@@ -101,7 +101,8 @@ describe('carillon', () => {
   it('changes every operator setting, and resets it to its default', async () => {
     const { account } = await createAccount('Eve');
     const id = String(account.id);
-    const options = '--name Eva --approval pending --allowance 5 --spend-cap 900 --comped'.split(' ');
+    const options =
+      '--name Eva --approval pending --allowance 5 --spend-cap 900 --comped --outside-validation'.split(' ');
     expect(await json('account', 'set', id, ...options)).toMatchObject({
       name: 'Eva',
       tier: 'paid',
@@ -109,15 +110,17 @@ describe('carillon', () => {
       allowance_per_day: 5,
       spend_cap_monthly_cents: 900,
       comped: true,
+      outside_validation: true,
       sandbox_monthly_cap: 7,
     });
-    const back = '--allowance default --spend-cap default --no-comped'.split(' ');
+    const back = '--allowance default --spend-cap default --no-comped --no-outside-validation'.split(' ');
     expect(await json('account', 'set', id, ...back)).toMatchObject({
       name: 'Eva',
       approval_state: 'pending',
       allowance_per_day: null,
       spend_cap_monthly_cents: null,
       comped: false,
+      outside_validation: false,
     });
     expect((await carillon(['account', 'set', id, '--allowance', '-1'])).code).toBe(1);
   });

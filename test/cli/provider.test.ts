@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { type Receiver, startReceiver } from '../support/https-receiver.ts';
 import { runProgram } from '../support/programs.ts';
 import { startSmtpServer, type TestSmtpServer } from '../support/sending.ts';
 
@@ -28,6 +30,8 @@ async function run(args: string[], input?: string): Promise<{ code: unknown; out
     APP_SECRET: 'a secret of at least thirty-two characters',
     PUBLIC_URL: 'https://mail.acme.test/',
     CARILLON_HOME: join(home, 'none'),
+    EGRESS_ALLOW: '127.0.0.0/8',
+    NODE_EXTRA_CA_CERTS: fileURLToPath(new URL('../support/tls/ca.pem', import.meta.url)),
   };
   const program = runProgram('src/main.ts', args, settings, input);
   return { code: await program.ended, output: program.output() };
@@ -66,6 +70,54 @@ describe('carillon provider', () => {
     expect(added.output).not.toContain('pm-secret');
     expect((await provider(['list'])).output).not.toContain('/callbacks/');
     expect((await provider(['list', '--reveal'])).output).toContain('/callbacks/postmark/');
+  });
+
+  describe('of a service that tracks opens and clicks by settings of its own', () => {
+    let resend: Receiver;
+    let tracks: boolean;
+    beforeAll(async () => {
+      resend = await startReceiver({
+        answer: ({ url }, response) => {
+          const list = { object: 'list', has_more: false, data: [{ id: 'd1', name: 'acme.com' }] };
+          const body = url.startsWith('/domains/') ? { open_tracking: tracks, click_tracking: false } : list;
+          response.writeHead(200, { 'content-type': 'application/json' });
+          response.end(JSON.stringify(body));
+        },
+      });
+    });
+    afterAll(() => resend.close());
+    const set = (port: number, command: string, ...args: string[]) =>
+      provider([
+        ...[
+          command,
+          ...args,
+          '--set',
+          'api_key=re_12345678',
+          '--set',
+          'webhook_secret=whsec_abcdefghijklmnop',
+        ],
+        ...['--set', `base_url=https://127.0.0.1:${port}`],
+      ]);
+
+    it('refuses to add or change it until that is switched off', async () => {
+      tracks = true;
+      const problem = 'Resend: the domain acme.com tracks opens or clicks: switch both off';
+      const refused = await set(resend.port, 'add', 'tracks', '--kind', 'resend');
+      expect(refused).toMatchObject({ code: 1, output: expect.stringContaining(problem) });
+      expect((await provider(['list'])).output).not.toContain('tracks');
+      tracks = false;
+      expect((await set(resend.port, 'add', 'tracks', '--kind', 'resend')).code).toBe(0);
+      tracks = true;
+      expect((await set(resend.port, 'set', 'tracks')).output).toContain(problem);
+    });
+
+    it('adds it if the service cannot be asked, and says so', async () => {
+      const added = await set(1, 'add', 'silent', '--kind', 'resend');
+      expect(added).toMatchObject({
+        code: 0,
+        output: expect.stringMatching(/did not say whether it tracks .*Run carillon provider test silent/),
+      });
+    });
   });
 
   it('tests a provider, and says what is wrong', async () => {

@@ -4,7 +4,7 @@ import { holdRetries, releaseRetries } from '../../src/delivery/campaign-blocks.
 import { type CampaignCounts, campaignCounts, recountBlocks } from '../../src/delivery/campaign-counts.ts';
 import { lockCampaignForChange } from '../../src/delivery/campaign-lock.ts';
 import { inTransaction, isConnectionError } from '../../src/platform/db/queryable.ts';
-import { writeCampaign, type WrittenCampaign } from '../support/campaigns.ts';
+import { writeCampaign, type WrittenCampaign, wrongTallies } from '../support/campaigns.ts';
 import { scale } from '../support/crash/scale.ts';
 import { fractionOf } from '../support/crash/send-and-kill.ts';
 import { type CrashStage, openCrashStage } from '../support/crash/stage.ts';
@@ -148,6 +148,23 @@ function watch(look: () => Promise<void>): { stop(): Promise<void> } {
   };
 }
 
+/** The first messages that still wait for something, with what they wait for. */
+async function unfinishedOf(campaignId: number): Promise<unknown[]> {
+  const { rows } = await throughOutages(() =>
+    stage.database.pool.query<Record<string, unknown>>(
+      `select m.id, m.to_key, m.status, m.attempt_count, m.failure, m.updated_at, to_jsonb(q) as queue_row,
+         (select to_jsonb(b) from campaign_blocks b
+          where b.campaign_id = m.campaign_id and m.id between b.first_id and b.last_id) as block,
+         (select jsonb_agg(to_jsonb(h)) from handovers h where m.id = any(h.message_ids)) as handovers, now() as now
+       from messages m left join send_queue q on q.message_id = m.id
+       where m.campaign_id = $1 and m.sent_at is null
+         and m.status not in ('bounced', 'failed', 'skipped', 'unknown', 'canceled') order by m.id limit 5`,
+      [campaignId],
+    ),
+  );
+  return rows;
+}
+
 async function statesOf({ campaignId }: WrittenCampaign): Promise<Map<string, string>> {
   const { rows } = await stage.database.pool.query<{ to: string; state: string }>(
     `select to_key as "to", case when sent_at is not null then 'sent' else status end as state from messages
@@ -193,7 +210,9 @@ describe.each(scale.seeds)('a campaign whose processes are killed at random mome
       let senderKills: number;
       try {
         ({ senderKills } = await disturb(campaignId, { seed, mailsBefore }));
-        await eventually(async () => expect((await countsOf(campaignId)).remaining).toBe(0), LIMIT_MS / 3);
+        await eventually(async () => expect(await unfinishedOf(campaignId)).toEqual([]), LIMIT_MS / 3);
+        expect(await throughOutages(() => wrongTallies(stage.database, campaignId))).toEqual([]);
+        expect((await countsOf(campaignId)).remaining).toBe(0);
       } finally {
         await watching.stop();
       }

@@ -8,6 +8,7 @@ import { type CrashStage, openCrashStage } from '../support/crash/stage.ts';
 import { send, sendAndKill, type Kill } from '../support/crash/send-and-kill.ts';
 import { watchSender } from '../support/crash/witness.ts';
 import { eventually } from '../support/eventually.ts';
+import { countedUsage, emailsSent, recountedUsage } from '../support/usage.ts';
 
 const { messages: count, seeds, engineDownMs, strandedLimitSeconds } = scale;
 const nothing = { intended: [], claimed: [] };
@@ -143,11 +144,15 @@ describe.each(seeds)('an engine that loses all its data during webhook retries (
 });
 
 it('counts each message once, even if it was handed over twice', async () => {
-  const { rows } = await stage.database.pool.query(
-    `select (select email_sent from account_counters where account_id = $1) as counted,
-       (select sum(used)::int from sandbox_usage where account_id = $1) as of_sandbox,
+  const { pool } = stage.database;
+  const { rows } = await pool.query(
+    `select (select sum(used)::int from sandbox_usage where account_id = $1) as of_sandbox,
        (select sum(used)::int from allowance_buckets where account_id = $1) as of_allowance`,
     [stage.accountId],
   );
-  expect(rows).toEqual([{ counted: sent, of_sandbox: sent, of_allowance: sent }]);
+  expect(rows).toEqual([{ of_sandbox: sent, of_allowance: sent }]);
+  expect(await emailsSent(pool, stage.accountId)).toBe(sent);
+  const usage = await countedUsage(pool, stage.accountId);
+  expect(usage.reduce((sum, { email }) => sum + email, 0)).toBe(sent);
+  expect(usage).toEqual(await recountedUsage(pool, stage.accountId));
 });

@@ -41,7 +41,7 @@ beforeEach(async () => {
 afterEach(() =>
   database.pool
     .query(`truncate processes, messages, message_events, message_interactions, send_queue, handovers,
-    allowance_buckets, suppressions, contacts, contact_engagement, tracking_fetches, tracking_hits cascade`),
+    allowance_buckets, suppressions, contacts, contact_channel_counts, contact_engagement, tracking_fetches, tracking_hits cascade`),
 );
 
 const query = <Row extends object>(text: string, values: unknown[] = []) =>
@@ -209,7 +209,7 @@ describe('an outcome', () => {
     expect(await counts()).toEqual([countsOf(two, 1, 0)]);
   });
 
-  it('locks counts in the order of the contacts, before the counters of the account', async () => {
+  it('locks counts in the order of the contacts, before the outcomes of the account', async () => {
     const ids = await addContacts(6);
     await send(6);
     await queueEmails(database, tenant, 6);
@@ -221,11 +221,11 @@ describe('an outcome', () => {
       work: record,
       probes: [
         'select 1 from contact_channel_counts for update',
-        'select 1 from account_counters for update',
+        'select 1 from account_outcomes for update',
       ],
     });
     expect(unlocked[0]).toBe(6);
-    expect(unlocked[1]).toBe((await query('select 1 from account_counters')).length);
+    expect(unlocked[1]).toBe((await query('select 1 from account_outcomes')).length);
   });
 });
 

@@ -16,6 +16,7 @@ import { testEvents } from '../support/events.ts';
 import { countUnlockedRows } from '../support/lock-order.ts';
 import { insertSender, queueEmails } from '../support/queued.ts';
 import { TEST_LIMITS } from '../support/sending.ts';
+import { emailsSent as countEmailsSent } from '../support/usage.ts';
 import { addWebhook } from '../support/webhooks.ts';
 
 const OWNER = 61;
@@ -131,12 +132,7 @@ const record = (...facts: DeliveryFact[]) =>
 const published = async () =>
   (await query<{ type: string }>('select type from events')).map(({ type }) => type).sort();
 
-const emailsSent = async () =>
-  (
-    await query<{ email_sent: number }>('select email_sent from account_counters where account_id = $1', [
-      tenant.accountId,
-    ])
-  )[0]?.email_sent;
+const emailsSent = () => countEmailsSent(database.pool, tenant.accountId);
 
 /** What a client can see of a message, without times. */
 async function outcome(id: number) {

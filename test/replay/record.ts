@@ -15,6 +15,7 @@ import { run as runWorker } from '../../src/roles/worker.ts';
 import { TEST_SECRET } from '../support/api.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startDnsServer, type TestDnsServer } from '../support/dns/server.ts';
+import { type FakeStripe, startFakeStripe, STRIPE_KEY } from '../support/fake-stripe.ts';
 import { engineService } from '../support/engine-service.ts';
 import { useEngine } from '../support/engine.ts';
 import { startTestServices } from '../support/test-services.ts';
@@ -44,7 +45,7 @@ async function save(program: string, config: Config, workflowId: string, file: s
 
 async function onStage(
   config: Config,
-  dns: TestDnsServer,
+  { dns, stripe }: { dns: TestDnsServer; stripe: FakeStripe },
   work: (stage: Stage) => Promise<void>,
   url: string,
 ): Promise<void> {
@@ -57,7 +58,7 @@ async function onStage(
   const worker = await runWorker(config);
   const attachment = await attachLoops({ config, database, loops: [send, webhook], log });
   try {
-    await work({ client: engine.client, database, dns, send, webhook });
+    await work({ client: engine.client, database, dns, stripe, send, webhook });
   } finally {
     await attachment.stop();
     await worker.stop();
@@ -74,6 +75,7 @@ try {
   const { address, namespace } = await useEngine();
   const test = await createTestDatabase();
   const dns = await startDnsServer();
+  const stripe = await startFakeStripe({ plain: true });
   const config = loadConfig({
     TEMPORAL_ADDRESS: address,
     TEMPORAL_NAMESPACE: namespace,
@@ -82,6 +84,8 @@ try {
     EGRESS_ALLOW: '127.0.0.0/8',
     DNS_SERVERS: dns.address,
     MAIL_DOMAIN: 'mail.test',
+    STRIPE_API_URL: stripe.baseUrl,
+    STRIPE_SECRET_KEY: STRIPE_KEY,
     WEBHOOK_RETRY_SCHEDULE: RECORDED_SCHEDULE.join(','),
     LOG_LEVEL: 'silent',
     SHUTDOWN_GRACE_SECONDS: '1',
@@ -95,7 +99,8 @@ try {
       process.stdout.write(`recorded ${scenario.name}\n`);
     }
   };
-  await onStage(config, dns, recordAll, test.url);
+  await onStage(config, { dns, stripe }, recordAll, test.url);
+  await stripe.close();
   dns.close();
   await test.drop();
 } finally {

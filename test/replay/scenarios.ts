@@ -1,23 +1,35 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { addProvider, requireProviderKind } from '../../src/delivery/providers/named.ts';
 import type { Database } from '../../src/platform/db/database.ts';
+import { startScrape } from '../../src/features/brands/scrape/start.ts';
+import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { campaignStart } from '../../src/features/campaigns/workflow.ts';
 import { exportStart } from '../../src/features/exports/workflow.ts';
+import { flowAudienceStart } from '../../src/features/flows/workflow.ts';
 import { importOptions } from '../../src/features/imports/schema.ts';
 import { importStart } from '../../src/features/imports/workflow.ts';
 import { watchStart } from '../../src/features/domains/workflow.ts';
+import { topUpStart } from '../../src/features/wallet/workflow.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
+import { scrapeWorkflowId } from '../../workflows/brands/contract.ts';
 import type { CampaignState } from '../../workflows/campaigns/contract.ts';
 import type { DomainWatchState } from '../../workflows/domains/contract.ts';
+import { flowAudienceSignals } from '../../workflows/flows/contract.ts';
 import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
+import { topUpSignals } from '../../workflows/topups/contract.ts';
 import { webhookWorkflowId, type WebhookRecoveryState } from '../../workflows/webhooks/contract.ts';
 import { createTestTenant, TEST_SECRET } from '../support/api.ts';
 import { insertSentCampaign, sendDueBlocks } from '../support/campaign-runs.ts';
 import { insertContacts } from '../support/contacts.ts';
 import type { TestDnsServer } from '../support/dns/server.ts';
 import { insertPendingDomain, rightRecords } from '../support/domains.ts';
+import type { FakeStripe, PayAnswer } from '../support/fake-stripe.ts';
+import { insertActiveFlow } from '../support/flow-entries.ts';
 import { startReceiver, type Answer } from '../support/https-receiver.ts';
 import { addWebhook, deliveriesOf, publishSent, startWebhookLoop } from '../support/webhooks.ts';
+import { startWebsites } from '../support/websites.ts';
+import { flowScenarios } from './flow-scenarios.ts';
+import { validation } from './validation-scenario.ts';
 import type { TestLoop } from '../workflows/test-loop.ts';
 import { until } from '../workflows/until.ts';
 
@@ -30,6 +42,8 @@ export interface Stage {
   database: Database;
   /** The name server of the worker. */
   dns: TestDnsServer;
+  /** The payment service of the worker. */
+  stripe: FakeStripe;
   send: TestLoop;
   webhook: TestLoop;
 }
@@ -40,6 +54,29 @@ export interface Scenario {
   name: string;
   /** @returns the id of the workflow to record, once it has done everything worth recording */
   run(stage: Stage): Promise<string>;
+}
+
+/** Fills a wallet. If the outcome of the payment stays unknown, an operator has it looked up. */
+async function topUp({ client, database, stripe }: Stage, answer: PayAnswer): Promise<string> {
+  stripe.answer = answer;
+  const { accountId } = await createTestTenant(database, `Paying ${answer}`);
+  const { rows } = await database.pool.query<{ id: number }>(
+    `insert into topups (account_id, amount_cents, currency, customer, payment_method)
+     values ($1, 2500, 'USD', $2, 'pm_1') returning id`,
+    [accountId, `cus_${answer}`],
+  );
+  const start = topUpStart({ id: rows[0]?.id ?? 0, accountId });
+  const handle = await client.workflow.start(start.workflowType, {
+    workflowId: start.workflowId,
+    taskQueue: 'orchestration',
+    args: start.input ?? [],
+  });
+  if (answer === 'break') {
+    await until(async () => (await handle.describe()).historyLength >= 9, 30_000);
+    await handle.signal(topUpSignals.look);
+  }
+  await handle.result();
+  return start.workflowId;
 }
 
 async function lane(stage: Stage, kind: 'send' | 'webhook', signals: string[]): Promise<string> {
@@ -138,7 +175,66 @@ async function addMailgun({ database }: Stage, baseUrl: string): Promise<number>
   return (await addProvider(database.pool, keyring, { name: 'recorded', kind, settings })).id;
 }
 
+/** A flow whose segment is compared, is looked at again because it changed, and is paused. */
+async function flowAudience({ client, database }: Stage): Promise<string> {
+  const { accountId, brandId } = await createTestTenant(database, 'Audience');
+  const { rows } = await database.pool.query<{ id: number }>(
+    `insert into segments (account_id, brand_id, name) values ($1, $2, 'Everybody') returning id`,
+    [accountId, brandId],
+  );
+  const id = await insertActiveFlow(database.pool, { accountId, brandId }, { segmentId: rows[0]?.id ?? 0 });
+  await database.pool.query('update flows set audience_seen_at = null where id = $1', [id]);
+  const {
+    workflowType,
+    workflowId,
+    input = [],
+  } = flowAudienceStart({ id, accountId, brandId, name: 'Welcome' });
+  const handle = await client.workflow.start(workflowType, {
+    workflowId,
+    taskQueue: 'orchestration',
+    args: input,
+  });
+  const grown = (length: number) => until(async () => (await handle.describe()).historyLength >= length);
+  await grown(11);
+  const { historyLength } = await handle.describe();
+  await handle.signal(flowAudienceSignals.wake);
+  await grown(historyLength + 8);
+  await database.pool.query(`update flows set status = 'paused' where id = $1`, [id]);
+  await handle.signal(flowAudienceSignals.wake);
+  await handle.result();
+  return workflowId;
+}
+
+/** A scrape that a newer one interrupts. */
+async function brandScrape({ client, database }: Stage): Promise<string> {
+  const { pool } = database;
+  const { accountId, brandId } = await createTestTenant(database, 'Scraped');
+  const sites = await startWebsites();
+  const page = '<title>Recorded Ltd</title>';
+  let hangs = true;
+  sites.handlers['127.0.0.1'] = ({ url }, response) => {
+    if (url === '/robots.txt') response.writeHead(404).end();
+    else if (!hangs) response.setHeader('content-type', 'text/html').end(page);
+  };
+  const begin = () =>
+    inTransaction(pool, (trx) =>
+      startScrape(trx, { accountId, brandId }, { url: sites.url('127.0.0.1'), overwrite: false }),
+    );
+  const workflowId = scrapeWorkflowId(brandId);
+  await begin();
+  await until(() => sites.requests.includes('GET 127.0.0.1/'), 60_000);
+  hangs = false;
+  await begin();
+  await until(
+    async () => (await client.workflow.getHandle(workflowId).describe()).status.name === 'COMPLETED',
+    60_000,
+  );
+  await sites.close();
+  return workflowId;
+}
+
 export const scenarios: Scenario[] = [
+  { name: 'brand-scrape-1', run: brandScrape },
   {
     name: 'housekeeping-1',
     async run({ client }) {
@@ -325,6 +421,7 @@ export const scenarios: Scenario[] = [
       return start.workflowId;
     },
   },
+  { name: 'run-validation-1', run: validation },
   {
     // Scheduled, moved, paused and resumed by an operator while it is watched, and completed.
     name: 'campaign-1',
@@ -415,4 +512,8 @@ export const scenarios: Scenario[] = [
       return start.workflowId;
     },
   },
+  ...flowScenarios,
+  { name: 'flow-audience-1', run: flowAudience },
+  { name: 'topup-1', run: (stage) => topUp(stage, 'succeeded') },
+  { name: 'topup-2', run: (stage) => topUp(stage, 'break') },
 ];

@@ -10,6 +10,7 @@ import type {
   ProviderKind,
 } from '../../src/delivery/providers/kind.ts';
 import type { NamedProvider } from '../../src/delivery/providers/named.ts';
+import { createRecipientFence } from '../../src/delivery/recipient-fence.ts';
 import { createCallbackRecording } from '../../src/features/callbacks/recording.ts';
 import { type CallbackDeps, type Callbacks, createCallbacks } from '../../src/features/callbacks/service.ts';
 import type { Database } from '../../src/platform/db/database.ts';
@@ -130,6 +131,7 @@ export function testCallbacks(
 ): Callbacks {
   const log = pino({ level: 'silent' });
   const waker = { wake: () => undefined };
-  const recording = createCallbackRecording({ pool, keyring, events: testEvents, waker, log });
+  const fence = createRecipientFence(pool);
+  const recording = createCallbackRecording({ pool, keyring, events: testEvents, waker, fence, log });
   return createCallbacks({ keyring, egress, recording, takeSms, log });
 }

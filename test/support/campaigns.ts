@@ -110,3 +110,27 @@ export async function blocksOf({ pool }: Database, campaignId: number) {
   );
   return rows;
 }
+
+/**
+ * Closed blocks whose tallies count as true but differ from their rows, and messages that lie in no block. There must
+ * never be any.
+ */
+export async function wrongTallies({ pool }: Database, campaignId: number): Promise<unknown[]> {
+  const { rows } = await pool.query<Record<string, unknown>>(
+    `select b.n, b.first_id, b.last_id, jsonb_build_array(b.sent, b.failed, b.unknown) as tallies, r.counts as rows
+     from campaign_blocks b cross join lateral (
+       select jsonb_build_array(count(*) filter (where m.sent_at is not null),
+         count(*) filter (where m.sent_at is null and m.status in ('bounced', 'failed')),
+         count(*) filter (where m.sent_at is null and m.status = 'unknown')) as counts
+       from messages m where m.campaign_id = b.campaign_id and m.id between b.first_id and b.last_id) r
+     where b.campaign_id = $1 and b.closed_at is not null and not b.recount
+       and jsonb_build_array(b.sent, b.failed, b.unknown) <> r.counts
+     union all
+     select null, m.id, m.id, null, to_jsonb(m.status) from messages m
+     where m.campaign_id = $1 and not exists (
+       select 1 from campaign_blocks b where b.campaign_id = $1 and m.id between b.first_id and b.last_id)
+     limit 20`,
+    [campaignId],
+  );
+  return rows;
+}

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { findEngineProgram } from '../../src/local/engine/program.ts';
 import { startEngine } from '../../src/local/engine/server.ts';
+import { bundleWorkflows } from '../../src/platform/temporal/bundle.ts';
 import type { Service } from './test-services.ts';
 
 /** The development server that all test files of a run share. */
@@ -26,7 +27,5 @@ export function engineService(cache: string): Service {
 
 /** Bundles the workflows once for all test files: that takes some 3 s of processor time. */
 export const workflowBundleService: Service = async () => {
-  // Imported only when a test file asks: most runs of single files do not need Temporal's worker.
-  const { bundleWorkflows } = await import('../../src/platform/temporal/worker.ts');
   return { answer: await bundleWorkflows(), stop: () => Promise.resolve() };
 };

@@ -7,6 +7,7 @@ import {
 import { keepOperatorMail } from '../../src/delivery/inbound/operator-mails.ts';
 import type { MailKeys } from '../../src/delivery/inbound/recipients.ts';
 import { createReportRecording } from '../../src/delivery/inbound/record-reports.ts';
+import { createRecipientFence } from '../../src/delivery/recipient-fence.ts';
 import { connectSmtp } from '../../src/delivery/smtp/client.ts';
 import type { SmtpTarget } from '../../src/delivery/smtp/contract.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
@@ -31,7 +32,12 @@ export async function startTestListener(
     port: 0,
     mailDomain: 'mail.test',
     keys: testMailKeys,
-    record: createReportRecording({ pool: database.pool, waker, events: testEvents }),
+    record: createReportRecording({
+      pool: database.pool,
+      waker,
+      events: testEvents,
+      fence: createRecipientFence(database.pool),
+    }),
     keep: (mail) => keepOperatorMail(database.pool, mail),
     tls: null,
     graceMs: 1_000,

@@ -143,6 +143,9 @@ export const TEST_LIMITS = {
   allowance_trusted: 1_000_000,
   sandbox_monthly_cap: 100,
   pacing_per_minute: 0,
+  monthly_emails_free: 0,
+  monthly_emails_paid: 0,
+  monthly_emails_trusted: 0,
 };
 
 /** An email channel whose provider refuses each message temporarily, once `answered` resolves. */

@@ -150,7 +150,7 @@ function addFooter(prepared: Prepared, found: Html, placeholders: Placeholders):
   const html = withFooter(found.html, footerHtml(prepared.brand, needs, link, style));
   if (!hasUnsubscribeLink(html, placeholders)) {
     const message =
-      'the unsubscribe link would be hidden, because a comment, style or title is not closed, or the body ends between tags of Liquid';
+      'the unsubscribe link would be hidden, because a comment, style, title or hidden element is not closed, or the body ends between tags of Liquid';
     throw new CompileError(found.field, 'missing_unsubscribe_link', message);
   }
   const footer = footerText(prepared.brand, needs);

@@ -21,11 +21,24 @@ export interface UrlAttribute extends Attribute {
 export interface Tag extends Range {
   /** In lower case. `start` is that of the bracket, `end` is behind the closing one. */
   name: string;
+  /** Those that have a value. */
   attributes: readonly Attribute[];
+  /** It has the attribute `hidden`, with or without a value. */
+  hidden: boolean;
+}
+
+/** The end of an element. */
+export interface Closing {
+  /** In lower case. */
+  name: string;
+  /** Of the bracket. */
+  start: number;
 }
 
 export interface HtmlScan {
   tags: readonly Tag[];
+  /** Without those in conditional comments. */
+  closings: readonly Closing[];
   /** All attributes that have a URL, also of tags in conditional comments. */
   urls: readonly UrlAttribute[];
   /** Contents of `<style>` and `<script>`. */
@@ -63,6 +76,7 @@ function kindOf(attribute: string): 'link' | 'image' | null {
 
 class Scanner implements TokenizerCallbacks, HtmlScan {
   readonly tags: Tag[] = [];
+  readonly closings: Closing[] = [];
   readonly urls: UrlAttribute[] = [];
   readonly styles: Range[] = [];
   readonly scripts: Range[] = [];
@@ -72,7 +86,7 @@ class Scanner implements TokenizerCallbacks, HtmlScan {
   hasHtmlTag = false;
   readonly #html: string;
   readonly #shift: number;
-  #tag: { name: string; start: number; attributes: Attribute[] } | null = null;
+  #tag: { name: string; start: number; attributes: Attribute[]; hidden: boolean } | null = null;
   #name = '';
   #nameEnd = 0;
   #value = '';
@@ -90,7 +104,12 @@ class Scanner implements TokenizerCallbacks, HtmlScan {
 
   onopentagname(start: number, end: number): void {
     this.#closeRawText(start - 1);
-    this.#tag = { name: this.#nameOf(start, end), start: start - 1 + this.#shift, attributes: [] };
+    this.#tag = {
+      name: this.#nameOf(start, end),
+      start: start - 1 + this.#shift,
+      attributes: [],
+      hidden: false,
+    };
   }
 
   onattribname(start: number, end: number): void {
@@ -109,7 +128,9 @@ class Scanner implements TokenizerCallbacks, HtmlScan {
   }
 
   onattribend(quote: QuoteType, end: number): void {
-    if (!this.#tag || quote === QuoteType.NoValue) return;
+    if (!this.#tag) return;
+    if (this.#name === 'hidden') this.#tag.hidden = true;
+    if (quote === QuoteType.NoValue) return;
     const quoted = quote !== QuoteType.Unquoted;
     const attribute = {
       name: this.#name,
@@ -143,6 +164,7 @@ class Scanner implements TokenizerCallbacks, HtmlScan {
     const name = this.#nameOf(start, end);
     const bracket = this.#html.lastIndexOf('<', start);
     this.#closeRawText(bracket);
+    this.closings.push({ name, start: bracket + this.#shift });
     if (name === 'body') this.bodyEnd = bracket + this.#shift;
   }
 

@@ -1,10 +1,11 @@
 /**
  * Finds what marketing mail must show: the sender's address and a link to unsubscribe. Only what every recipient gets
- * counts: not what is in comments, attributes or styles, or between tags of Liquid such as `{% if %}`. If in doubt it is
- * missing, and the footer shows it.
+ * counts: not what is in comments, attributes or styles, in elements that their own style hides, or between tags of
+ * Liquid such as `{% if %}`. If in doubt it is missing, and the footer shows it.
  */
 import type { BrandParts } from './content.ts';
 import { linesOf } from './footer.ts';
+import { hiddenElements, shownTags } from './hidden-elements.ts';
 import { type HtmlScan, type Range, scanHtml } from './html-scan.ts';
 import type { Placeholder, Placeholders } from './placeholders.ts';
 import { escapeHtml } from './values.ts';
@@ -35,11 +36,15 @@ function titlesOf(html: string, { tags }: HtmlScan): Range[] {
   return titles;
 }
 
-/** The HTML with spaces where nothing is shown: tags, titles, comments, styles, scripts, and between tags of Liquid. */
+/**
+ * The HTML with spaces where nothing is shown: tags, titles, comments, styles, scripts, elements that are hidden, and
+ * between tags of Liquid.
+ */
 function shownText(html: string, scan: HtmlScan, hidden: Range): string {
   const { tags, comments, styles, scripts, bodyStart } = scan;
   const head = { start: 0, end: Math.max(bodyStart, 0) };
-  const ranges = [head, ...tags, ...titlesOf(html, scan), ...comments, ...styles, ...scripts, hidden];
+  const unseen = [...titlesOf(html, scan), ...comments, ...styles, ...scripts, ...hiddenElements(html, scan)];
+  const ranges = [head, ...tags, ...unseen, hidden];
   let text = '';
   let done = 0;
   for (const { start, end } of ranges.toSorted((one, other) => one.start - other.start)) {
@@ -59,18 +64,16 @@ export function hasUnsubscribeLink(html: string, placeholders: Placeholders): bo
       .filter(({ token, start }) => token.isOutput && UNSUBSCRIBE.test(token.source) && !isIn(hidden, start))
       .map(({ start, end }) => `${start} ${end}`),
   );
+  const concealed = hiddenElements(html, scan);
   let next = 0;
-  return scan.tags
-    .toSorted((one, other) => one.start - other.start)
-    .some(({ name, start: at, end: tagEnd, attributes }) => {
-      // Tags of conditional comments are scanned, too, but most programs do not show them.
-      while ((scan.comments[next]?.end ?? Infinity) <= at) next += 1;
-      if (name !== 'a' || (scan.comments[next]?.start ?? Infinity) <= at) return false;
-      const leads = attributes.some(
-        ({ name: attribute, start, end }) => attribute === 'href' && targets.has(`${start} ${end}`),
-      );
-      return leads && !EMPTY.test(html.slice(tagEnd));
-    });
+  return shownTags(scan).some(({ name, start: at, end: tagEnd, attributes }) => {
+    while ((concealed[next]?.end ?? Infinity) <= at) next += 1;
+    if (name !== 'a' || (concealed[next]?.start ?? Infinity) <= at) return false;
+    const leads = attributes.some(
+      ({ name: attribute, start, end }) => attribute === 'href' && targets.has(`${start} ${end}`),
+    );
+    return leads && !EMPTY.test(html.slice(tagEnd));
+  });
 }
 
 /** Whether every recipient gets the address of the brand as text. */

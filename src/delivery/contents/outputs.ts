@@ -226,7 +226,8 @@ const MARK = 'x';
 
 /**
  * Joins the outputs of a URL into one slot, if its scheme is not known before they are rendered.
- * @returns null if the library has to render it, because a scheme begins with a constant, or there are several URLs
+ * @returns null if the library has to render it: a scheme begins with a constant, there are several URLs, or a URL has a
+ *   raw value
  */
 function joinUrls({ constants, outputs }: Parsed): Pieces | null {
   const joined = constants.join(MARK);
@@ -254,6 +255,8 @@ function joinUrls({ constants, outputs }: Parsed): Pieces | null {
     const lead = (marks[first] as number) - start;
     const constant = constants[first] as string;
     if (name === 'srcset' || constant.slice(constant.length - lead).trim() !== '') return null;
+    // A raw value may end the attribute, and what follows is then no part of the URL.
+    if (outputs.slice(first, last).some(({ isHtml }) => isHtml)) return null;
     const behind = constants[last] as string;
     const rest = end - (marks[last - 1] as number) - MARK.length;
     pieces.constants.push(constant.slice(0, constant.length - lead));
@@ -285,8 +288,7 @@ export function parsePieces(liquid: string, mode: Mode): Pieces | null {
   if (!parsed) return null;
   if (mode === 'html') return joinUrls(parsed);
   const slots = parsed.outputs.map((output) => ({ constants: ['', ''], outputs: [output], url: null }));
-  const constants = mode === 'header' ? parsed.constants.map(headerText) : parsed.constants;
-  return { constants, slots, hasRawHtml: false };
+  return { constants: parsed.constants, slots, hasRawHtml: false };
 }
 
 function property(value: unknown, key: Key, limit: ReadLimit): unknown {
@@ -382,5 +384,7 @@ export function renderPieces(
     text += slotText(slot, values, mode, limit) + (constants[n + 1] ?? '');
     if (text.length > MAX_RENDERED) throw new RenderError('the content is longer than 2 MB');
   }
+  // As a whole: an empty value may stand between two line breaks.
+  if (mode === 'header') return headerText(text);
   return hasRawHtml ? enforceUrls(text) : text;
 }

@@ -3,16 +3,19 @@ import { createCoalescer } from '../../platform/db/coalescer.ts';
 import { inTransaction, isConnectionError } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { EventPublisher } from '../../platform/events/publish.ts';
-import { type DeliveryFact, recordFacts } from '../facts.ts';
+import { accountsToFence, type DeliveryFact, recordFacts } from '../facts.ts';
+import { type RecipientFence, waitForEach } from '../recipient-fence.ts';
 
 export interface ReportRecordingDeps {
   pool: pg.Pool;
   waker: Waker;
   events: EventPublisher;
+  fence: RecipientFence;
 }
 
 /**
- * Records what a mail reports.
+ * Records what a mail reports. Once it resolves, only batches that were intended before leave for a recipient whom the
+ * report has suppressed.
  * @returns the number of facts that were not known before
  * @throws the database's error; then nothing is recorded, or it is not known whether it was
  */
@@ -24,7 +27,7 @@ const GROUPS_AT_ONCE = 2;
 type Settled = { recorded: number } | { error: unknown };
 
 /** Mails that arrive together are recorded in one transaction. */
-export function createReportRecording({ pool, waker, events }: ReportRecordingDeps): RecordReport {
+export function createReportRecording({ pool, waker, events, fence }: ReportRecordingDeps): RecordReport {
   async function record(facts: readonly DeliveryFact[]): Promise<number> {
     const { queued, recorded } = await inTransaction(pool, (client) => recordFacts(client, facts, events));
     for (const channel of queued.keys()) waker.wake(channel);
@@ -61,6 +64,7 @@ export function createReportRecording({ pool, waker, events }: ReportRecordingDe
     if (facts.length === 0) return 0;
     const settled = await coalescer.submit(facts);
     if ('error' in settled) throw settled.error;
+    await waitForEach(fence, accountsToFence(facts));
     return settled.recorded;
   };
 }

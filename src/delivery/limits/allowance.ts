@@ -40,15 +40,17 @@ export const allowance = {
       now() + case when allowance.remaining > 0 then ${ROLLING_PERIOD} else interval '10 minutes' end)`,
   },
   reservation: {
-    column: { name: 'reserved_bucket', value: CURRENT_BUCKET },
-    take: (rows, accountId) => ({
-      name: 'allowance_taken',
-      sql: `
+    columns: [{ name: 'reserved_bucket', value: CURRENT_BUCKET }],
+    take: (rows, accountId) => [
+      {
+        name: 'allowance_taken',
+        sql: `
         insert into allowance_buckets (account_id, bucket, used)
         select ${accountId}, ${CURRENT_BUCKET}, count(*) from ${rows} having count(*) > 0
         on conflict (account_id, bucket) do update set used = allowance_buckets.used + excluded.used`,
-    }),
-    giveBack: (rows) => [
+      },
+    ],
+    giveBack: (rows, after) => [
       {
         name: 'allowance_unused',
         sql: `
@@ -60,7 +62,7 @@ export const allowance = {
         name: 'allowance_locked',
         sql: `
           select b.account_id, b.bucket from allowance_buckets b join allowance_unused using (account_id, bucket)
-          order by b.account_id, b.bucket for update of b`,
+          where ${after} order by b.account_id, b.bucket for update of b`,
       },
       {
         name: 'allowance_given_back',

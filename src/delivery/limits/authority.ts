@@ -1,4 +1,6 @@
 import type { Config } from '../../config.ts';
+import type { ErrorCode } from '../../errors.ts';
+import { messageClasses } from '../message.ts';
 import { accountPaused } from './account-paused.ts';
 import { allowance } from './allowance.ts';
 import { contentMissing } from './content-missing.ts';
@@ -9,7 +11,9 @@ import { gone } from './gone.ts';
 import type { AcceptRule, Cte, Limit, Setting } from './limit.ts';
 import { pacing } from './pacing.ts';
 import { sandboxCap } from './sandbox-cap.ts';
+import { spendCap, spendCapEnd } from './spend-cap.ts';
 import { suppressed } from './suppressed.ts';
+import { wallet, walletEnd } from './wallet.ts';
 import { warmUp } from './warm-up.ts';
 
 /**
@@ -18,6 +22,8 @@ import { warmUp } from './warm-up.ts';
  */
 export const limits = [
   gone,
+  spendCapEnd,
+  walletEnd,
   expired,
   domainDeleted,
   accountPaused,
@@ -26,6 +32,8 @@ export const limits = [
   pacing,
   allowance,
   sandboxCap,
+  spendCap,
+  wallet,
   suppressed,
   contentMissing,
 ] as const satisfies readonly Limit[];
@@ -50,7 +58,19 @@ export type FiguresName = Extract<AnyLimit, { figures: unknown }>['name'];
 /** A table of limits; tests have their own. */
 export type Limits = readonly Limit[];
 
-/** The rules of all limits that refuse messages at accept. */
+/** The limits without those that POST /messages has reserved of: nothing is left to decide for its messages. */
+const reservedLimits: Limits = (limits as Limits).filter(({ refusal }) => !refusal);
+
+/** The limits that decide when a message of the class is claimed. */
+export const limitsOf = (priority: number): Limits =>
+  priority === messageClasses.transactional ? reservedLimits : limits;
+
+/** The errors of all limits that refuse messages at accept. */
+export const refusalCodes: readonly ErrorCode[] = (limits as Limits).flatMap(
+  ({ accept, refusal }) => (accept ?? refusal)?.code ?? [],
+);
+
+/** The rules of the limits that refuse messages at accept by the statement that writes them. */
 export const acceptRules: readonly AcceptRule[] = (limits as Limits).flatMap(({ accept }) => accept ?? []);
 
 export const holdReasons: readonly HoldReason[] = [
@@ -80,12 +100,32 @@ export function furtherCtes(ctes: readonly Cte[]): string {
 /**
  * SQL: `send`, or the name of the first limit that refuses the message. It is part of the statement that writes the
  * intent, so that no message leaves on facts older than its intent. Needs `a`, `q`, `m`, `c` and `settings`.
+ * @param isDecided whether `q` has the columns of {@link decidedLimitsSql}
  */
-export function verdictSql(table: Limits = limits): string {
+export function verdictSql(table: Limits = limits, isDecided = false): string {
   const refusals = table
     .filter(({ handOver, condition }) => handOver && condition)
-    .map(({ name, condition }) => `when ${condition?.sql} then '${name}'`);
+    .map(
+      ({ name, condition }) =>
+        `when ${isDecided && condition?.reads !== 'message' ? decidedColumn(name) : condition?.sql} then '${name}'`,
+    );
   return `case ${refusals.join('\n    ')}\n    else 'send' end`;
+}
+
+const decidedColumn = (name: string) => `q.limit_${name}`;
+
+/**
+ * SQL: columns that say which limits apply to all messages of the queue row `q`, each after a comma. For blocks of
+ * messages, so that these limits are decided once for all. Needs `a` and `q`.
+ */
+export function decidedLimitsSql(table: Limits = limits): string {
+  return table
+    .flatMap(({ name, handOver, condition }) =>
+      handOver && condition && condition.reads !== 'message'
+        ? [`, (${condition.sql}) as ${decidedColumn(name).slice(2)}`]
+        : [],
+    )
+    .join('');
 }
 
 /** What a refusal means for the message. */
@@ -95,7 +135,15 @@ export function refusalRule(refusal: Refusal) {
 
 /** Returns the reservations of messages that left the queue unsent. @param rows SQL: the table of their queue rows */
 export function giveBackCtes(rows: string, table: Limits = limits): Cte[] {
-  return table.flatMap(({ reservation }) => reservation?.giveBack?.(rows) ?? []);
+  const reservations = table.flatMap(({ reservation }) => reservation ?? []);
+  const first = reservations.filter(({ locksFirst }) => locksFirst !== undefined);
+  const after = first.map(({ locksFirst }) => `(select count(*) from ${locksFirst}) >= 0`).join(' and ');
+  return [
+    ...first.flatMap(({ giveBack }) => giveBack?.(rows, 'true') ?? []),
+    ...reservations
+      .filter((each) => !first.includes(each))
+      .flatMap(({ giveBack }) => giveBack?.(rows, after || 'true') ?? []),
+  ];
 }
 
 /** Uses up the reservations of all other messages that left the queue. @param rows SQL: the table of their queue rows */
@@ -105,5 +153,5 @@ export function captureCtes(rows: string, table: Limits = limits): Cte[] {
 
 /** The columns of `send_queue` that name reservations. */
 export function reservationColumns(table: Limits = limits): string[] {
-  return table.flatMap(({ reservation }) => (reservation?.column ? [reservation.column.name] : []));
+  return table.flatMap(({ reservation }) => reservation?.columns?.map(({ name }) => name) ?? []);
 }

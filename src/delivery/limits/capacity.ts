@@ -1,4 +1,5 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { balanceSql } from '../wallet.ts';
 import {
   type FiguresName,
   type LimitName,
@@ -32,6 +33,7 @@ export interface Capacity {
   /** Since when all sending is paused, and why; null: it is not. */
   pause: { since: Date; reason: string } | null;
   spendCapMonthlyCents: number | null;
+  /** Rounded down. */
   walletBalanceCents: number;
 }
 
@@ -43,6 +45,7 @@ export function isBlocked({ reached }: Capacity): boolean {
 }
 
 interface Row {
+  id: number;
   tier: Capacity['tier'];
   figures: Record<FiguresName, { limit: number; used: number; remaining: number; resets_at: string | null }>;
   reached: LimitName[];
@@ -62,11 +65,12 @@ function capacitySql(table: Limits): string {
     status ? [`case when ${status.reached} then '${name}' end`] : [],
   );
   return `
-    select a.tier, jsonb_build_object(${figures.join(', ')}) as figures,
+    select a.id, a.tier, jsonb_build_object(${figures.join(', ')}) as figures,
       array_remove(array[${reached.join(', ')}], null) as reached,
-      a.sending_paused_at, a.sending_paused_reason, a.spend_cap_monthly_cents, a.wallet_balance_cents
+      a.sending_paused_at, a.sending_paused_reason, a.spend_cap_monthly_cents,
+      floor(${balanceSql('a')} / 1000.0)::bigint as wallet_balance_cents
     from accounts a ${laterals.join(' ')}
-    where a.id = $1`;
+    where a.id = any($1::bigint[])`;
 }
 
 const readSql = capacitySql(limits);
@@ -80,19 +84,7 @@ function parse({ limit, used, remaining, resets_at }: Row['figures'][FiguresName
   };
 }
 
-/**
- * Reads what an account may still send, by the SQL of the limits themselves. It reserves nothing: when a message is
- * accepted or claimed, the limits decide again.
- * @throws Error if the account does not exist
- */
-export async function readCapacity(
-  client: Queryable,
-  accountId: number,
-  settings: LimitSettings,
-): Promise<Capacity> {
-  const { rows } = await client.query<Row>(readSql, [accountId, JSON.stringify(settings)]);
-  const row = rows[0];
-  if (!row) throw new Error(`no account ${accountId}`);
+function capacityOf(row: Row): Capacity {
   const figures = Object.entries(row.figures).map(([name, each]) => [name, parse(each)]);
   return {
     tier: row.tier,
@@ -105,4 +97,33 @@ export async function readCapacity(
     spendCapMonthlyCents: row.spend_cap_monthly_cents,
     walletBalanceCents: row.wallet_balance_cents,
   };
+}
+
+/**
+ * Reads what accounts may still send, by the SQL of the limits themselves. It reserves nothing: when a message is
+ * accepted or claimed, the limits decide again.
+ * @returns by account; those that do not exist are left out
+ */
+export async function readCapacities(
+  client: Queryable,
+  accountIds: readonly number[],
+  settings: LimitSettings,
+): Promise<Map<number, Capacity>> {
+  if (accountIds.length === 0) return new Map();
+  const { rows } = await client.query<Row>(readSql, [accountIds, JSON.stringify(settings)]);
+  return new Map(rows.map((row) => [row.id, capacityOf(row)]));
+}
+
+/**
+ * Reads what an account may still send, as {@link readCapacities} does.
+ * @throws Error if the account does not exist
+ */
+export async function readCapacity(
+  client: Queryable,
+  accountId: number,
+  settings: LimitSettings,
+): Promise<Capacity> {
+  const capacity = (await readCapacities(client, [accountId], settings)).get(accountId);
+  if (!capacity) throw new Error(`no account ${accountId}`);
+  return capacity;
 }

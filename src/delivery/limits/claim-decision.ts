@@ -50,12 +50,13 @@ function quotaSql(limit: Limit, decided: readonly Limit[], rows: string): string
     ' and ',
   );
   const partition = [`q.${takesPlace(limit)}`, ...(limit.quota?.per ? [limit.quota.per] : [])].join(', ');
-  const { remaining = `${limit.name}.remaining`, holds = 'true' } = limit.quota ?? {};
+  const { remaining = `${limit.name}.remaining`, holds = 'true', cost } = limit.quota ?? {};
+  const counted = cost === undefined ? 'row_number()' : `sum(${cost})`;
   return `
     select q.*, (q.${takesPlace(limit)} and (${holds}) and q.${place(limit)} > (${remaining})) is true as ${applies(limit)}
     from (
-      select q.*, row_number() over (partition by ${partition} order by q.message_id) as ${place(limit)}
-      from (select q.*, ${takes} as ${takesPlace(limit)} from (${rows}) q) q
+      select q.*, ${counted} over (partition by ${partition} order by q.message_id) as ${place(limit)}
+      from (select q.*, ${takes} as ${takesPlace(limit)} from (${rows}) q) q${cost === undefined ? '' : ` cross join ${limit.name}`}
     ) q cross join ${limit.name}`;
 }
 
@@ -118,17 +119,19 @@ export function heldSql(table: Limits = limits): string {
  * SQL: a select of one row for the expression `account`: `recheck_at`, when to look again because a limit holds all
  * messages of the account (null: none does), and `room`, how many messages the quotas let go. A limit holds for at
  * least ten seconds. Needs {@link figuresCtes}.
+ * @param channel SQL: of the messages
  */
-export function roomSql(table: Limits = limits): string {
+export function roomSql(channel: string, table: Limits = limits): string {
+  const left = ({ name, quota }: Limit) => quota?.room?.(channel) ?? `${name}.remaining`;
   const holding = inClaim(table).flatMap((limit) =>
     limit.claim?.effect === 'hold' && holdsBacklog(limit) ? [{ ...limit, claim: limit.claim }] : [],
   );
   const rechecks = holding.map(
-    ({ name, claim, condition, quota }) =>
-      `case when ${condition?.sql ?? 'false'} or ${quota ? `${name}.remaining <= 0` : 'false'}
-        then coalesce(${endOf(claim)}, ${recheckOf(claim)}) end`,
+    ({ claim, ...limit }) =>
+      `case when ${limit.condition?.sql ?? 'false'} or ${limit.quota ? `${left(limit)} <= 0` : 'false'}
+        then least(${endOf(claim)}, ${recheckOf(claim)}) end`,
   );
-  const rooms = holding.flatMap(({ name, quota }) => (quota ? [`${name}.remaining`] : []));
+  const rooms = holding.flatMap((limit) => (limit.quota ? [left(limit)] : []));
   const figures = inClaim(table).flatMap(({ name, figures }) => (figures ? [`cross join ${name}`] : []));
   return `
     select case when recheck_at is not null then greatest(recheck_at, now() + interval '10 seconds') end as recheck_at,
@@ -143,7 +146,7 @@ export function roomSql(table: Limits = limits): string {
 export function takeCtes(accountId: string, table: Limits = limits): Cte[] {
   return inClaim(table).flatMap((limit) => {
     const rows = `(select * from decided where held_by is null and ${takesPlace(limit)}) taken`;
-    return limit.reservation?.take ? [limit.reservation.take(rows, accountId)] : [];
+    return limit.reservation?.take?.(rows, accountId) ?? [];
   });
 }
 
@@ -153,10 +156,11 @@ export function reservationsSql(table: Limits = limits): string {
     .filter(({ claim }) => claim?.effect === 'pass')
     .map(({ condition }) => condition?.sql);
   const assignments = inClaim(table).flatMap(({ reservation, quota }) => {
-    if (!reservation?.column || !quota) return [];
-    const { name, value } = reservation.column;
+    if (!reservation?.columns || !quota) return [];
     const takes = [`(${quota.counts})`, ...passing.map((sql) => `not (${sql})`)].join(' and ');
-    return [`${name} = case when ${takes} then ${value} else q.${name} end`];
+    return reservation.columns.map(
+      ({ name, value }) => `${name} = case when ${takes} then ${value} else q.${name} end`,
+    );
   });
   return assignments.map((assignment) => `, ${assignment}`).join('');
 }

@@ -33,6 +33,11 @@ export interface Limit {
   /** Lets as many messages go as `figures` has remaining. Applies in a claim. */
   readonly quota?: Quota;
   readonly accept?: AcceptRule;
+  /**
+   * POST /messages reserves before it writes a message, and refuses it with this error. Claims of transactional messages
+   * leave the limit out.
+   */
+  readonly refusal?: { code: FailureCode & ErrorCode; message: string };
   readonly claim?: ClaimRule;
   readonly handOver?: HandOverRule;
   readonly reservation?: Reservation;
@@ -60,10 +65,14 @@ export interface Condition {
 export interface Quota {
   /** SQL over `q`: whether the message takes a place. One that kept its place from an earlier claim takes no other. */
   counts: string;
+  /** SQL over `q` and the figures: how many places the message takes; by default one. */
+  cost?: string;
   /** SQL over `q`: places are counted for each value of it, such as a sender; by default for the whole account. */
   per?: string;
   /** SQL over `q` and the figures: how many places are left for messages like `q`, by default `remaining`; null: no bound. */
   remaining?: string;
+  /** SQL over the figures: how many messages of a channel it lets go, about; by default `remaining`. @param channel SQL */
+  room?: (channel: string) => string;
   /** SQL over `q`: whether the limit may hold the message. Others take their places, and are claimed. By default all. */
   holds?: string;
 }
@@ -130,7 +139,7 @@ export type ClaimRule =
       effect: 'hold';
       /** SQL over `a`, `q` and the figures: when the limit ends, shown as `hold.until`. null: the end is not known. */
       until: string | null;
-      /** SQL: the interval after which the claim looks again if the end is not known. */
+      /** SQL: the interval after which senders look again if the end is not known, or the limit may end before it. */
       recheck?: string;
     };
 
@@ -150,12 +159,18 @@ export type HandOverRule =
  * only once in a statement. So `giveBack` and `capture` must not update the same row either.
  */
 export interface Reservation {
-  /** The column of `send_queue` that names a message's reservation (null: none), and SQL for its value. */
-  column?: { name: string; value: string };
+  /** The columns of `send_queue` that name a message's reservation (null: none), and SQL for their values. */
+  columns?: readonly { name: string; value: string }[];
   /** Counts messages as they are claimed. @param rows SQL: the table of their queue rows; may be empty */
-  take?(rows: string, accountId: string): Cte;
-  /** Returns what unsent messages have reserved. @param rows SQL: the table of their queue rows, just removed */
-  giveBack?(rows: string): readonly Cte[];
+  take?(rows: string, accountId: string): readonly Cte[];
+  /**
+   * Returns what unsent messages have reserved.
+   * @param rows SQL: the table of their queue rows, just removed
+   * @param after SQL: a condition that is true, and known only when rows are locked that have to be locked first
+   */
+  giveBack?(rows: string, after: string): readonly Cte[];
+  /** Name of the expression of `giveBack` that locks rows which all statements lock before those of other limits. */
+  locksFirst?: string;
   /** Uses up what other messages have reserved. @param rows SQL: the table of their queue rows, just removed */
   capture?(rows: string): readonly Cte[];
 }

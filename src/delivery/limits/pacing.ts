@@ -45,14 +45,23 @@ export const pacing = {
       / greatest(1, coalesce((pacing.paces ->> q.domain_id::text)::int, pacing.others, 1)))`,
   },
   reservation: {
-    take: (rows, accountId) => ({
-      name: 'pacing_taken',
-      sql: `
+    take: (rows, accountId) => [
+      {
+        name: 'pacing_taken',
+        sql: `
         insert into domain_paces as p (domain_id, account_id, minute, used)
         select taken.domain_id, ${accountId}, ${MINUTE}, count(*) from pacing cross join ${rows}
         where pacing.others is not null or pacing.by_domain ? taken.domain_id::text group by 1 order by 1
         on conflict (domain_id) do update set minute = excluded.minute,
           used = case when p.minute >= excluded.minute then p.used else 0 end + excluded.used`,
-    }),
+      },
+    ],
+  },
+  status: {
+    reason: 'pacing',
+    state: 'limited',
+    reached: 'pacing.remaining <= 0',
+    remediation:
+      'A sending domain has sent what its pace allows in this minute; campaigns and flows continue in the next one.',
   },
 } as const satisfies Limit;

@@ -1,7 +1,8 @@
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Backlog } from '../backlog.ts';
-import { furtherCtes, type LimitSettings, settingIn } from './authority.ts';
+import { messageClasses } from '../message.ts';
+import { furtherCtes, limitsOf, type LimitSettings, settingIn } from './authority.ts';
 import { figuresCtes, roomSql } from './claim-decision.ts';
 
 /** The most messages that one transaction releases. */
@@ -75,14 +76,15 @@ const keyOf = ({ accountId, channel, class: priority, providerId }: Backlog) => 
 ];
 const THIS_BACKLOG = 'account_id = $1 and channel = $2 and class = $3 and provider_id = $4';
 
-/** Decides how many messages the limits let go, not counting those that are due already. */
-async function decide(trx: Queryable, backlog: HeldBacklog, settings: LimitSettings): Promise<number> {
-  const { rows } = await trx.query<{ count: number | null }>({
-    name: 'decide_held_backlog',
+/** The statement that decides how many messages of a backlog the limits let go. */
+function decideStatement(name: string, priority: number) {
+  const table = limitsOf(priority);
+  return {
+    name,
     text: `
     with account as materialized (
       select * from accounts where id = $1
-    )${furtherCtes(figuresCtes(settingIn('$5::jsonb')))}, room as materialized (${roomSql()}
+    )${furtherCtes(figuresCtes(settingIn('$5::jsonb'), table))}, room as materialized (${roomSql('$2', table)}
     ), waiting as (
       select count(*) as count from (
         select 1 from send_queue where owner is null and ${THIS_BACKLOG} and due_at <= now()
@@ -94,6 +96,16 @@ async function decide(trx: Queryable, backlog: HeldBacklog, settings: LimitSetti
       release_count = case when room.recheck_at is null and room.room > waiting.count then room.room - waiting.count end,
       released_until = null
     from room, waiting where ${THIS_BACKLOG} returning release_count as count`,
+  };
+}
+
+const decideReserved = decideStatement('decide_reserved_backlog', messageClasses.transactional);
+const decideOthers = decideStatement('decide_held_backlog', messageClasses.flow);
+
+/** Decides how many messages the limits let go, not counting those that are due already. */
+async function decide(trx: Queryable, backlog: HeldBacklog, settings: LimitSettings): Promise<number> {
+  const { rows } = await trx.query<{ count: number | null }>({
+    ...(backlog.class === messageClasses.transactional ? decideReserved : decideOthers),
     values: [...keyOf(backlog), JSON.stringify(settings)],
   });
   return rows[0]?.count ?? 0;

@@ -39,14 +39,16 @@ export const warmUp = {
   },
   claim: { effect: 'hold', until: TOMORROW },
   reservation: {
-    take: (rows) => ({
-      name: 'warm_up_taken',
-      sql: `
+    take: (rows) => [
+      {
+        name: 'warm_up_taken',
+        sql: `
         insert into warm_up_days as d (domain_id, day, used)
         select taken.domain_id, ${TODAY}, count(*) from warm_up cross join ${rows}
         where warm_up.by_domain ? taken.domain_id::text group by 1 order by 1
         on conflict (domain_id, day) do update set used = d.used + excluded.used`,
-    }),
+      },
+    ],
   },
   status: {
     reason: 'warm_up',

@@ -85,7 +85,12 @@ export interface Recipient {
 
 export interface BuiltMessage {
   /** Every line, including the last, ends with CRLF. Not dot-stuffed. */
-  data: Buffer;
+  readonly data: Buffer;
+  /**
+   * The same in Latin-1 characters, if its lines were checked: each ends with CRLF, and none begins with a dot. Writing
+   * it takes less than writing `data`.
+   */
+  readonly text?: string;
   /** The server must offer SMTPUTF8 (RFC 6531). */
   smtpUtf8: boolean;
   /** There are bytes over 127, so the server must offer 8BITMIME. Only with `smtpUtf8`, as bodies are 7-bit. */

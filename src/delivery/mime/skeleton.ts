@@ -8,6 +8,7 @@ import type { EmailAddress } from '../addresses/email.ts';
 import { squeezeSpace } from '../dkim/canonical.ts';
 import type { DkimSigner } from '../dkim/sign.ts';
 import { isShorterInBase64, normalizeText, toBase64Lines } from './body-encoding.ts';
+import { type DividedPart, dividedHtml, dividedText, type SharedTexts } from './divided-parts.ts';
 import {
   formatAddressField,
   formatDateField,
@@ -16,33 +17,13 @@ import {
 } from './header-fields.ts';
 import { type BuiltMessage, htmlType, signedHeaders, signWith, textType } from './message.ts';
 import { encodeInsertion, QuotedPrintableEncoder } from './quoted-printable.ts';
-import {
-  hasFixedStructure,
-  hasMark,
-  isInsertable,
-  markOf,
-  markValues,
-  type Piece,
-  piecesOf,
-  RECIPIENT,
-  type SlottedText,
-} from './slotted.ts';
-import { LinkFinder, type LinkTracking, trackHtml } from './tracked-html.ts';
-import { addToHtmlLinks, addToTextLinks, type LinkParameters } from './utm.ts';
+import { isInsertable, type Piece, RECIPIENT } from './slotted.ts';
+import { isSuspect, TextMessage } from './text-message.ts';
 
 /** What all recipients share. */
-export interface SkeletonContent {
-  html: SlottedText;
-  text: SlottedText;
-  /** Values of `html` that are links to unsubscribe or to the preference page. */
-  ownLinks: ReadonlySet<number>;
-  /** Such values of `text`. */
+export interface SkeletonContent extends SharedTexts {
+  /** Values of `text` that are links to unsubscribe or to the preference page. */
   ownTextLinks: ReadonlySet<number>;
-  /** Added to web links; empty: none. */
-  parameters: LinkParameters;
-  tracking: LinkTracking | null;
-  /** The part of a link's token that all recipients share. */
-  targetToken(target: { link: number; links: number; url: string }): string;
   from: EmailAddress;
   replyTo: EmailAddress | null;
   headers: Record<string, string>;
@@ -130,44 +111,6 @@ function joinPieces(pieces: readonly Piece[], values: readonly string[], token: 
   return result;
 }
 
-/** Whether each link that has values leads to a page of the service, or is left as it is for all recipients. */
-function areLinksConstant(marked: string, { ownLinks, parameters, tracking }: SkeletonContent): boolean {
-  const changes = parameters.length > 0 || typeof tracking?.clickPrefix === 'string';
-  const own = new Set([...ownLinks].map(markOf));
-  return (
-    !changes || new LinkFinder(marked).links.every(({ value }) => !hasMark(value) || own.has(value.trim()))
-  );
-}
-
-/** @returns null if values change the structure or the links of the HTML */
-function htmlPieces(content: SkeletonContent): Piece[] | null {
-  const { tracking, parameters } = content;
-  const marked = markValues(content.html);
-  if (marked === null || !hasFixedStructure(marked) || !areLinksConstant(marked, content)) return null;
-  const html = parameters.length > 0 ? addToHtmlLinks(marked, parameters, hasMark) : marked;
-  const tracked = tracking && trackHtml(html, {}, tracking);
-  if (!tracked) return piecesOf(html);
-  const links = tracked.links.length;
-  return tracked.pieces.flatMap((piece, n): Piece[] => {
-    const slot = tracked.slots[n];
-    if (!slot) return piecesOf(piece);
-    const url = tracked.links[slot.link - 1] ?? '';
-    return [...piecesOf(piece), RECIPIENT, content.targetToken({ link: slot.link, links, url })];
-  });
-}
-
-/** @returns null if a link to which parameters are added has values */
-function textPieces({ text, parameters }: SkeletonContent): Piece[] | null {
-  const marked = markValues(text);
-  if (marked === null || parameters.length === 0) return marked === null ? null : piecesOf(marked);
-  let isConstant = true;
-  const changed = addToTextLinks(marked, parameters, (url) => {
-    if (hasMark(url)) isConstant = false;
-    return false;
-  });
-  return isConstant ? piecesOf(changed) : null;
-}
-
 /** The messages of one content. */
 export class Skeleton {
   readonly #opening: string[];
@@ -177,19 +120,31 @@ export class Skeleton {
   readonly #ownTextLinks: ReadonlySet<number>;
   readonly #text: EncodedPart;
   readonly #html: EncodedPart;
+  readonly #completeText: DividedPart['complete'];
+  readonly #completeHtml: DividedPart['complete'];
   /** Before the text, before the HTML, and at the end. */
   readonly #frame: readonly [string, string, string];
+  /** Whether a constant part has lines that a provider has to look at. */
+  readonly #isSuspect: boolean;
 
-  constructor(content: SkeletonContent, text: readonly Piece[], html: readonly Piece[]) {
-    this.#text = encodePart(textType, text, 0);
-    this.#html = encodePart(htmlType, html, content.tracking?.recipientLength ?? 0);
+  constructor(content: SkeletonContent, text: DividedPart, html: DividedPart) {
+    this.#text = encodePart(textType, text.pieces, 0);
+    this.#html = encodePart(htmlType, html.pieces, content.tracking?.recipientLength ?? 0);
+    this.#completeText = text.complete;
+    this.#completeHtml = html.complete;
     // No part has these two characters in a row: both encodings use the equals sign for something else.
-    const boundary = `=_${hash('sha256', JSON.stringify([text, html]), 'hex').slice(0, 40)}`;
+    const boundary = `=_${hash('sha256', JSON.stringify([text.pieces, html.pieces]), 'hex').slice(0, 40)}`;
     this.#frame = [
       `--${boundary}\r\n${this.#text.field}\r\n\r\n`,
       `\r\n--${boundary}\r\n${this.#html.field}\r\n\r\n`,
       `\r\n--${boundary}--\r\n`,
     ];
+    const constants = [
+      ...this.#frame,
+      ...(this.#text.encoded?.constants ?? []),
+      ...(this.#html.encoded?.constants ?? []),
+    ];
+    this.#isSuspect = constants.some(isSuspect);
     const { from, replyTo, parameters } = content;
     this.#hasParameters = parameters.length > 0;
     this.#ownTextLinks = content.ownTextLinks;
@@ -215,13 +170,18 @@ export class Skeleton {
     recipient: SkeletonRecipient,
     signers: readonly DkimSigner[],
   ): BuiltMessage | Promise<BuiltMessage> | null {
-    const { to, html, text, headers, date } = recipient;
-    if (!html.every(isInsertable) || !text.every(isInsertable)) return null;
+    const { to, headers, date, recipientToken } = recipient;
     // A link in a value would get the parameters, too, unless it is the service's.
-    if (this.#hasParameters && text.some((value, n) => value.includes('://') && !this.#ownTextLinks.has(n))) {
+    if (
+      this.#hasParameters &&
+      recipient.text.some((value, n) => value.includes('://') && !this.#ownTextLinks.has(n))
+    ) {
       return null;
     }
-    const body = this.#body(recipient);
+    const text = this.#completeText(recipient.text, '');
+    const html = this.#completeHtml(recipient.html, recipientToken);
+    if (!text?.every(isInsertable) || !html?.every(isInsertable)) return null;
+    const body = this.#body(text, html, recipientToken);
     const own = [
       formatAddressField('To', to),
       formatDateField(date),
@@ -231,11 +191,12 @@ export class Skeleton {
     const further = Object.entries(headers).map(([name, value]) => formatTextField(name, value));
     const head = `${[...opening, ...own, ...further, ...this.#further].join('\r\n')}\r\n\r\n`;
     const smtpUtf8 = this.#smtpUtf8 || to.smtpUtf8;
-    const finish = (signatures: string): BuiltMessage => ({
-      data: Buffer.from(signatures + head + body, smtpUtf8 ? 'utf8' : 'latin1'),
-      smtpUtf8,
-      eightBit: smtpUtf8,
-    });
+    const finish = (signatures: string): BuiltMessage => {
+      const all = signatures + head;
+      if (!smtpUtf8 && !this.#isSuspect && !isSuspect(all)) return new TextMessage(all + body);
+      const data = Buffer.from(all + body, smtpUtf8 ? 'utf8' : 'latin1');
+      return { data, smtpUtf8, eightBit: smtpUtf8 };
+    };
     if (signers.length === 0) return finish('');
     const bodyHash = hash('sha256', squeezeSpace(body), 'base64');
     const signed = signedHeaders([...opening, ...further, ...this.#further]);
@@ -244,15 +205,15 @@ export class Skeleton {
 
   /** The HTML of a recipient. */
   html({ html, recipientToken }: SkeletonRecipient): string {
-    return joinPieces(this.#html.pieces, html, recipientToken);
+    return joinPieces(this.#html.pieces, this.#completeHtml(html, recipientToken) ?? html, recipientToken);
   }
 
   /** The text of a recipient. */
   text({ text }: SkeletonRecipient): string {
-    return joinPieces(this.#text.pieces, text, '');
+    return joinPieces(this.#text.pieces, this.#completeText(text, '') ?? text, '');
   }
 
-  #body({ text, html, recipientToken }: SkeletonRecipient): string {
+  #body(text: readonly string[], html: readonly string[], recipientToken: string): string {
     const [first, middle, last] = this.#frame;
     return first + encode(this.#text, text, '') + middle + encode(this.#html, html, recipientToken) + last;
   }
@@ -271,7 +232,7 @@ function encode({ encoded, pieces }: EncodedPart, values: readonly string[], tok
 
 /** @returns null if the messages have to be built one by one, by `prepareContent` */
 export function createSkeleton(content: SkeletonContent): Skeleton | null {
-  const html = htmlPieces(content);
-  const text = textPieces(content);
+  const html = dividedHtml(content);
+  const text = dividedText(content);
   return html && text && new Skeleton(content, text, html);
 }

@@ -13,8 +13,8 @@ export interface LinkTracking {
   recipientLength?: number;
   /** Bytes of the rest of a token beside its URL. It is base64url, so its length follows from that of the URL. */
   tokenOverhead: number;
-  /** URLs whose token would be longer stay as they are. */
-  maxTokenLength: number;
+  /** Longer URLs stay as they are. */
+  maxUrlLength: number;
   /** Origins, perhaps with a path, whose URLs stay as they are: the service's own pages. */
   ownBases: readonly string[];
 }
@@ -212,6 +212,27 @@ function isOwn({ href }: URL, bases: readonly string[]): boolean {
   return bases.some((base) => href === base || href.startsWith(`${base.replace(/\/$/, '')}/`));
 }
 
+/**
+ * The URL that the token of a link names: as it was written, or else as a browser reads it.
+ * @param kept URLs that stay as they are
+ * @returns null if the link stays as it is
+ */
+export function targetOf(
+  { value, optedOut }: Pick<Href, 'value' | 'optedOut'>,
+  tracking: LinkTracking,
+  kept?: ReadonlySet<string>,
+): string | null {
+  if (tracking.clickPrefix === null || optedOut || value.length > 2 * tracking.maxUrlLength) return null;
+  const text = value.trim();
+  const url = parseTarget(text);
+  if (!url || kept?.has(url.href) || isOwn(url, tracking.ownBases)) return null;
+  const target = VISIBLE_ASCII.test(text) ? text : url.href;
+  return target.length > tracking.maxUrlLength ? null : target;
+}
+
+const lengthOfToken = (target: string, { recipientLength = 0, tokenOverhead }: LinkTracking) =>
+  recipientLength + tokenLengthOf(tokenOverhead + target.length);
+
 const tokenLengthOf = (bytes: number) => Math.ceil((bytes * 4) / 3);
 
 /**
@@ -242,14 +263,10 @@ export function trackHtml(
   };
 
   /** @returns the slot's link and length, null if the link stays */
-  function slotOf({ value, optedOut }: Href): TokenSlot | null {
-    if (optedOut || value.length > 2 * tracking.maxTokenLength) return null;
-    const text = value.trim();
-    const url = parseTarget(text);
-    if (!url || kept.has(url.href) || isOwn(url, tracking.ownBases)) return null;
-    const target = VISIBLE_ASCII.test(text) ? text : url.href;
-    const length = recipientLength + tokenLengthOf(tracking.tokenOverhead + target.length);
-    if (length > tracking.maxTokenLength) return null;
+  function slotOf(href: Href): TokenSlot | null {
+    const target = targetOf(href, tracking, kept);
+    if (target === null) return null;
+    const length = lengthOfToken(target, tracking);
     const link = numbers.get(target) ?? numbers.size + 1;
     numbers.set(target, link);
     return { link, length };

@@ -38,7 +38,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&#39;',
 };
-const escapeAttribute = (text: string) => text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
+export const escapeAttribute = (text: string) =>
+  text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 
 /**
  * Adds parameters to the web links of an HTML text, in linear time. All else stays as it is.
@@ -67,14 +68,19 @@ function linkLength(match: string): number {
   return length;
 }
 
-/** Adds parameters to the web links of a text, in linear time. */
+/**
+ * Adds parameters to the web links of a text, in linear time.
+ * @param replace what takes the place of a link that is kept; by default the link itself
+ */
 export function addToTextLinks(
   text: string,
   parameters: LinkParameters,
   isKept: (url: string) => boolean,
+  replace: (url: string) => string = (url) => url,
 ): string {
   return text.replace(LINK_IN_TEXT, (match) => {
     const url = match.slice(0, linkLength(match));
-    return isKept(url) ? match : withParameters(url, parameters) + match.slice(url.length);
+    const changed = isKept(url) ? replace(url) : withParameters(url, parameters);
+    return changed + match.slice(url.length);
   });
 }

@@ -43,6 +43,13 @@ export interface ProviderKind<Settings = unknown, C extends Channel = Channel> {
    * @returns null, or what is wrong, for the operator
    */
   check(settings: Settings, deps: ProviderDeps): Promise<string | null>;
+  /**
+   * Looks whether the service itself tracks opens and clicks by settings of its own: links would then be rewritten
+   * twice, and each open counted twice. Asked before settings are stored. Absent: each message switches it off.
+   * @returns null, or what the operator has to change
+   * @throws Error if the service cannot be asked
+   */
+  trackingProblem?(settings: Settings, deps: ProviderDeps): Promise<string | null>;
   /** Absent if domains need nothing at this service. */
   readonly domains?: ProviderDomains<Settings>;
   /** Absent if the service has no callbacks. */

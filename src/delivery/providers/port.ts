@@ -3,8 +3,17 @@ import type { BuiltMessage, EmailContent } from '../mime/message.ts';
 
 /** The outcome of one message that was handed to a provider. */
 export type HandOverOutcome =
-  /** The provider has the message. `delivered`: the recipient's server is known to have it, too. */
-  | { kind: 'accepted'; providerMessageId: string | null; response: string; delivered: boolean }
+  /**
+   * The provider has the message. `delivered`: the recipient's server is known to have it, too. `segments`: of the text, as
+   * the sender has composed it.
+   */
+  | {
+      kind: 'accepted';
+      providerMessageId: string | null;
+      response: string;
+      delivered: boolean;
+      segments?: number;
+    }
   /**
    * A temporary refusal of this message (4xx). It counts as an attempt and is tried again later. `connectionLost`:
    * the provider ended the connection with it; three of these in a row open the provider's breaker. `expiresAs`: the
@@ -76,6 +85,13 @@ export interface EmailProvider {
    * Never rejects if the provider fails: that is the outcome (`fault`, `unknown`) of each email concerned.
    */
   handOver(batch: readonly OutgoingEmail[]): Promise<HandOverOutcome[]>;
+  /**
+   * Looks whether the service has a message already of which an earlier attempt has no known outcome. Absent if the
+   * service offers no such look-up, or if repeating is safe.
+   * @returns `accepted` if it certainly has it; null if it does not show it or cannot be asked: then the message is handed
+   *   over again. Never rejects.
+   */
+  findAccepted?(email: OutgoingEmail): Promise<Extract<HandOverOutcome, { kind: 'accepted' }> | null>;
   /** Ends its connections politely. Nothing is handed over afterwards. */
   close(): Promise<void>;
 }

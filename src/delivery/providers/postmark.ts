@@ -22,6 +22,7 @@ import {
 } from './postmark/api.ts';
 import { postmarkCallbacks, REFERENCE_FIELD } from './postmark/callbacks.ts';
 import { postmarkDomains } from './postmark/domains.ts';
+import { findAtPostmark } from './postmark/look-up.ts';
 import { serviceBounce } from './reported-bounce.ts';
 
 const MAX_METADATA = 10;
@@ -155,6 +156,12 @@ function createPostmarkProvider(settings: PostmarkSettings, deps: NamedProviderD
       const refusals = batch.map((email) => smtpUtf8Refusal(email, POSTMARK));
       const outcomes = await submitAll(batch.filter((_email, index) => refusals[index] === null));
       return refusals.map((refusal) => refusal ?? outcomes.shift() ?? { kind: 'not_tried' });
+    },
+    async findAccepted(email) {
+      const id = await findAtPostmark(email, settings, deps.egress);
+      return id === null
+        ? null
+        : { kind: 'accepted', providerMessageId: id, response: '200 found', delivered: false };
     },
     close: () => Promise.resolve(),
   };

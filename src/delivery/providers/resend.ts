@@ -22,6 +22,7 @@ import {
 } from './resend/api.ts';
 import { REFERENCE_TAG, resendCallbacks } from './resend/callbacks.ts';
 import { resendDomains } from './resend/domains.ts';
+import { resendTrackingProblem } from './resend/tracking.ts';
 
 const TITLE = 'Resend';
 const MAX_TAGS = 50;
@@ -123,7 +124,10 @@ function createResendProvider(settings: ResendSettings, deps: NamedProviderDeps)
 async function check(settings: ResendSettings, { egress }: ProviderDeps): Promise<string | null> {
   const result = await requestResend(settings, egress, { method: 'GET', path: '/domains?limit=1' });
   if (result.kind !== 'response') return `${TITLE}: ${result.reason}`;
-  if (result.status === 200) return null;
+  if (result.status === 200) {
+    const tracking = resendTrackingProblem(settings, egress);
+    return tracking.catch((error: unknown) => `${TITLE}: ${(error as Error).message}`);
+  }
   const name = resendErrorName(result);
   if (name === 'restricted_api_key')
     return 'the API key may only send; it needs full access to manage domains';
@@ -141,6 +145,7 @@ export const resend: ProviderKind<ResendSettings, 'email'> = {
   repeatable: true,
   create: createResendProvider,
   check,
+  trackingProblem: (settings, { egress }) => resendTrackingProblem(settings, egress),
   domains: resendDomains,
   callbacks: resendCallbacks,
 };

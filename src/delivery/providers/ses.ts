@@ -1,3 +1,4 @@
+import type { Egress } from '../../platform/egress/client.ts';
 import { smtpUtf8Refusal } from './email-parts.ts';
 import {
   type ApiDialect,
@@ -16,6 +17,7 @@ import { requestSes, sesErrorCode, sesErrorMessage, sesSettings, type SesSetting
 import { sesCallbacks } from './ses/callbacks.ts';
 import { sesDomains } from './ses/domains.ts';
 import { REFERENCE_TAG } from './ses/events.ts';
+import { askSes, enabledDestinations, sesTrackingProblem } from './ses/tracking.ts';
 
 const TITLE = 'Amazon SES';
 const MAX_TAGS = 50;
@@ -110,26 +112,12 @@ interface Account {
   EnforcementStatus?: string;
 }
 
-interface EventDestinations {
-  EventDestinations?: {
-    Enabled?: boolean;
-    MatchingEventTypes?: string[];
-    SnsDestination?: { TopicArn?: string };
-  }[];
-}
-
-/** Bounces and complaints have to reach the topic, and opens and clicks are not SES's business. */
-function problemWithEvents({ EventDestinations: all = [] }: EventDestinations, settings: SesSettings) {
-  const enabled = all.filter((destination) => destination.Enabled !== false);
-  if (
-    enabled.some(({ MatchingEventTypes: types }) =>
-      types?.some((type) => type === 'OPEN' || type === 'CLICK'),
-    )
-  ) {
-    return 'the configuration set tracks opens or clicks: remove Open and Click from its event destinations';
-  }
-  if (settings.topic_arn === undefined) return null;
-  const events = enabled.filter(({ SnsDestination: sns }) => sns?.TopicArn === settings.topic_arn);
+/** Bounces and complaints have to reach the topic. */
+async function problemWithTopic(settings: SesSettings, egress: Egress): Promise<string | null> {
+  const { configuration_set: set, topic_arn: topic } = settings;
+  if (set === undefined || topic === undefined) return null;
+  const all = await enabledDestinations(settings, egress, set);
+  const events = all.filter(({ SnsDestination: sns }) => sns?.TopicArn === topic);
   const missing = ['DELIVERY', 'BOUNCE', 'COMPLAINT'].filter(
     (type) => !events.some(({ MatchingEventTypes: types }) => types?.includes(type)),
   );
@@ -139,21 +127,11 @@ function problemWithEvents({ EventDestinations: all = [] }: EventDestinations, s
 }
 
 async function check(settings: SesSettings, { egress }: ProviderDeps): Promise<string | null> {
-  const ask = async (path: string) => {
-    const result = await requestSes(settings, egress, { method: 'GET', path });
-    if (result.kind !== 'response') throw new Error(result.reason);
-    if (result.status !== 200) {
-      throw new Error(`${result.status} ${sesErrorCode(result)}: ${sesErrorMessage(result)}`);
-    }
-    return result.json;
-  };
   try {
-    const account = (await ask('/v2/email/account')) as Account;
+    const account = (await askSes(settings, egress, '/v2/email/account')) as Account;
     if (account.SendingEnabled === false) return 'sending is paused for the AWS account';
     if (account.EnforcementStatus === 'SHUTDOWN') return 'AWS has suspended sending for the account';
-    if (settings.configuration_set === undefined) return null;
-    const path = `/v2/email/configuration-sets/${settings.configuration_set}/event-destinations`;
-    return problemWithEvents((await ask(path)) as EventDestinations, settings);
+    return (await sesTrackingProblem(settings, egress)) ?? (await problemWithTopic(settings, egress));
   } catch (error) {
     return `${TITLE}: ${(error as Error).message}`;
   }
@@ -169,6 +147,7 @@ export const ses: ProviderKind<SesSettings, 'email'> = {
   repeatable: false,
   create: createSesProvider,
   check,
+  trackingProblem: (settings, { egress }) => sesTrackingProblem(settings, egress),
   domains: sesDomains,
   callbacks: sesCallbacks,
 };

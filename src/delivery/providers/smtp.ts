@@ -219,9 +219,11 @@ function send(
   email: OutgoingEmail,
   kind: RequestedReports,
 ): Promise<SmtpOutcome> {
-  const { data, smtpUtf8, eightBit } = email.built;
+  const { built, returnPath, to } = email;
+  const { smtpUtf8, eightBit } = built;
   const reports = { kind, envelopeId: email.reference };
-  return connection.send({ from: email.returnPath, to: email.to, smtpUtf8, eightBit, data, reports });
+  const data = built.text ?? built.data;
+  return connection.send({ from: returnPath, to, smtpUtf8, eightBit, data, reports });
 }
 
 /**

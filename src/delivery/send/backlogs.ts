@@ -1,6 +1,13 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { messageClasses } from '../message.ts';
-import { type Backlog, backlogName, BLOCKS_CLASS, parseBacklogName, shareName } from '../backlog.ts';
+import {
+  type Backlog,
+  backlogName,
+  BLOCKS_CLASS,
+  firstDueSql,
+  parseBacklogName,
+  shareName,
+} from '../backlog.ts';
 
 /** Shortest time between two walks. Wake-ups name new work, so a walk finds only what they have missed. */
 const WALK_INTERVAL_MS = 500;
@@ -45,16 +52,7 @@ async function walk(client: Queryable): Promise<(Backlog & { waitMs: number })[]
   const { rows } = await client.query<Backlog & { waitMs: number }>({
     name: 'find_backlogs',
     text: `
-    with recursive backlog as (
-      (select channel, class, account_id, provider_id, due_at from send_queue where owner is null
-       order by channel, class, account_id, provider_id, due_at limit 1)
-      union all
-      select next.* from backlog b cross join lateral (
-        select channel, class, account_id, provider_id, due_at from send_queue
-        where owner is null
-          and (channel, class, account_id, provider_id) > (b.channel, b.class, b.account_id, b.provider_id)
-        order by channel, class, account_id, provider_id, due_at limit 1) next
-    )
+    ${firstDueSql}
     select channel, class, account_id as "accountId", provider_id as "providerId",
       -- Retries of a paused campaign are due at infinity.
       (extract(epoch from least(due_at, now() + interval '1 hour') - now()) * 1000)::float8 as "waitMs"

@@ -12,6 +12,8 @@ export interface BatchMessage {
   epoch: number;
   /** The outcome of an earlier attempt is not known: the message may have arrived. */
   uncertain: boolean;
+  /** It has reserved what it costs. */
+  priced?: boolean;
   /** `send`, or what refuses the message: a limit, or what concerns campaigns only. */
   verdict: 'send' | Refusal | CampaignRefusal;
   accountId: number;
@@ -43,9 +45,14 @@ export interface BatchMessage {
   contentVersionId: number | null;
   /** Of a campaign's message; null: the message belongs to none. */
   campaign: CampaignPart | null;
+  /** Of a flow's message. */
+  flow?: FlowPart | null;
 }
 
-/** Why a campaign's message is not sent besides the limits: the campaign is not active, or the contact must be skipped. */
+/**
+ * Why a message of a campaign or flow is not sent besides the limits: the campaign is not active, or the contact must be
+ * skipped.
+ */
 export type CampaignRefusal =
   'campaign_stopped' | Extract<SkipCode, 'unsubscribed' | 'contact_deleted' | 'no_address'>;
 
@@ -61,6 +68,14 @@ export interface CampaignPart {
    * value are absent. A text has at most 2,048 characters; a longer object or array is absent.
    */
   contact: Record<string, unknown>;
+}
+
+/** What a flow's message has besides. */
+export interface FlowPart extends Pick<CampaignPart, 'id' | 'contact'> {
+  /** Null: the message was not written by a run. */
+  contactId: number | null;
+  /** What contents read as `event`: of the event that started the run. */
+  event: Record<string, unknown> | null;
 }
 
 export interface BatchRequest {
@@ -98,7 +113,7 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
       select * from accounts_to_send(array(select distinct account_id from claimed))
     ), checked as (
       select m.*, q.claim_epoch as epoch, q.attempt_count + 1 as attempt, q.queued_at, q.provider_id, q.domain_id,
-        a.has_contacts, c.html, c.text, c.headers,
+        q.price_month is not null as priced, a.has_contacts, c.html, c.text, c.headers,
         ${verdictSql()} as verdict,
         -- Looks up events of retried messages only.
         q.attempt_count > 0 and exists (
@@ -117,7 +132,7 @@ export async function intendBatch(client: Queryable, request: BatchRequest): Pro
       select $1, $2, $3, array_agg(id order by id), array_agg(attempt order by id), $9
       from checked where verdict = 'send' having count(*) > 0
     )
-    select id as "messageId", attempt, epoch, uncertain, verdict, has_contacts as "hasContacts", account_id as "accountId", brand_id as "brandId", domain_id as "domainId", channel, class,
+    select id as "messageId", attempt, epoch, uncertain, priced, verdict, has_contacts as "hasContacts", account_id as "accountId", brand_id as "brandId", domain_id as "domainId", channel, class,
       provider_id as "providerId", queued_at as "queuedAt", created_at as "createdAt", to_address as "to", from_address as "from",
       reply_to as "replyTo", subject, html, text, headers, tags, tracking,
       idempotency_key as "idempotencyKey", segments, content_version_id as "contentVersionId", null as campaign

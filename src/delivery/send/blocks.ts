@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { hasOpenSql, returnPlacesSql } from '../campaign-blocks.ts';
+import { hasOpenSql, returnedPricesSql, returnPlacesSql } from '../campaign-blocks.ts';
 import type { Claim } from './claim.ts';
 
 /** Identifies the claim of a block of a campaign: the same block claimed again has a higher epoch. */
@@ -26,10 +26,11 @@ const END = `
       and not (select open from intended)
     for update
   ), closed as (
-    select account_id, reserved_bucket, reserved from mine where not open
+    select * from mine where not open
   )${returnPlacesSql()}, ended as (
     update campaign_blocks b set owner = null, recount = true, hold_reason = null,
-      closed_at = case when m.open then null else now() end, reserved = case when m.open then b.reserved else 0 end
+      closed_at = case when m.open then null else now() end, reserved = case when m.open then b.reserved else 0 end,
+      ${returnedPricesSql('not m.open')}
     from mine m where b.campaign_id = m.campaign_id and b.n = m.n
   )
   select open from intended`;

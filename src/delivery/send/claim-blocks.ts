@@ -4,7 +4,11 @@ import { type Backlog, BLOCKS_CLASS } from '../backlog.ts';
 import { ROLLING_PERIOD } from '../limits/allowance.ts';
 import { furtherCtes, limits, type Limits, type LimitSettings, settingIn } from '../limits/authority.ts';
 import { decidedSql, figuresCtes, heldSql, queueColumnsSql } from '../limits/claim-decision.ts';
-import { messageClasses } from '../message.ts';
+import type { Limit } from '../limits/limit.ts';
+import { spendCap } from '../limits/spend-cap.ts';
+import { wallet } from '../limits/wallet.ts';
+import { type Channel, messageClasses } from '../message.ts';
+import { blockPriceCtes, blockPricesSql, priceTexts, restPrices, type TextPrices } from './block-prices.ts';
 import { type BlockClaim, endBlockClaim } from './blocks.ts';
 import { ACCOUNT_LOCK, type Claim } from './claim.ts';
 
@@ -28,6 +32,13 @@ interface PickedBlock {
   lastId: number;
   epoch: number;
   reserved: number;
+  channel: Channel;
+  /** Its messages have reserved what they cost, or cost nothing. */
+  paid: boolean;
+  /** How many messages the spend cap and the wallet let go, about. */
+  affordable: number;
+  /** The limit on money that leaves less: the name of the spend cap or of the wallet. */
+  scarcer: string;
   /** Bytes of the content that its messages are rendered from. */
   bytes: number;
   held: boolean;
@@ -44,14 +55,24 @@ const blockColumns: Readonly<Record<string, string>> = {
   queued_at: 'now() as queued_at',
   class: `${messageClasses.campaign}::smallint as class`,
   reserved_bucket: `case when ${PLACES_COUNT} then b.reserved_bucket end as reserved_bucket`,
+  // Its recipients may have different ones.
+  price_country: 'null::text as price_country',
+  price_units: 'null::int as price_units',
 };
 
 const columnSql = (name: string) => blockColumns[name] ?? `b.${name}`;
 
+/** The limits on what messages cost, and all others. */
+const isOnMoney = ({ refusal }: Limit) => refusal !== undefined;
+
 /** SQL: how many messages like `q` the limits let go. */
 function roomSql(table: Limits): string {
   const rooms = table.flatMap(({ name, quota }) =>
-    quota ? [`case when (${quota.counts}) then ${quota.remaining ?? `${name}.remaining`} end`] : [],
+    quota
+      ? [
+          `case when (${quota.counts}) then ${quota.room?.('q.channel') ?? quota.remaining ?? `${name}.remaining`} end`,
+        ]
+      : [],
   );
   return `least(${['2147483647', ...rooms].join(', ')})::int`;
 }
@@ -106,7 +127,11 @@ const pickSql = (table: Limits): string => {
     where d.held_by is not null and b.campaign_id = d.campaign_id and b.n = d.n
   )
   select q.campaign_id as "campaignId", q.n, q.first_id as "firstId", q.last_id as "lastId", q.claim_epoch as epoch,
-    q.reserved, q.held_by is not null as held, ${roomSql(table)} as room,
+    q.reserved, q.channel,
+    q.price_month is not null or not wallet.pays or q.channel = 'sms' and wallet.sms_prices is null as paid,
+    case when spend_cap.remaining < wallet.remaining then '${spendCap.name}' else '${wallet.name}' end as scarcer,
+    q.held_by is not null as held,
+    ${roomSql(table.filter((limit) => !isOnMoney(limit)))} as room, ${roomSql(table.filter(isOnMoney))} as affordable,
     coalesce((select octet_length(v.html) + coalesce(octet_length(v.text), 0) from template_versions v
       where v.id = q.version_ids[q.variant + 1]), 0)::int as bytes
   from decided q ${figuresJoins(table)}`;
@@ -123,9 +148,11 @@ const OPEN = `
 
 /** SQL: claims a block, up to a message, with places for its messages. What lies behind it becomes another block. */
 function claimSql(table: Limits): string {
-  const taking = table.flatMap((limit) => (limit.quota && limit.reservation ? [limit.reservation] : []));
-  const reserved = taking.flatMap(({ column }) =>
-    column ? [`${column.name} = case when $6::int > 0 then ${column.value} else b.${column.name} end`] : [],
+  const taking = table.flatMap((limit) =>
+    limit.quota && limit.reservation && !isOnMoney(limit) ? [limit.reservation] : [],
+  );
+  const reserved = taking.flatMap(({ columns = [] }) =>
+    columns.map(({ name, value }) => `${name} = case when $6::int > 0 then ${value} else b.${name} end`),
   );
   const places = `(
       select mine.account_id, mine.domain_id from mine cross join generate_series(1, $6::int)) taken`;
@@ -135,19 +162,20 @@ function claimSql(table: Limits): string {
     select * from accounts where id = $8
   )${furtherCtes(figuresCtes(settingIn('$9::jsonb'), table))}, mine as materialized (
     select * from campaign_blocks where campaign_id = $2 and n = $3
-  ), rest as (
+  )${blockPriceCtes}, rest as (
     insert into campaign_blocks (campaign_id, n, account_id, channel, provider_id, domain_id, first_id, last_id, size,
-      variant, due_at, claim_epoch, reserved_bucket, reserved)
+      variant, due_at, claim_epoch, reserved_bucket, reserved, ${restPrices.columns})
     select campaign_id, (select least(0, min(n)) - 1 from campaign_blocks where campaign_id = $2), account_id, channel,
       provider_id, domain_id, $4::bigint + 1, last_id,
       (select count(*) from messages m where m.campaign_id = $2 and m.id between $4::bigint + 1 and mine.last_id),
       -- Its own tallies are not known, so it counts as claimed before.
-      variant, due_at, claim_epoch + 1, reserved_bucket, greatest(0, $10::int - $5::int)
+      variant, due_at, claim_epoch + 1, reserved_bucket, greatest(0, $10::int - $5::int),
+      ${restPrices.values}
     from mine where last_id > $4
     returning size
   )${furtherCtes(takes)}
   update campaign_blocks b set owner = $1, claim_epoch = b.claim_epoch + 1, hold_reason = null, last_id = $4,
-    size = b.size - coalesce((select size from rest), 0), reserved = least($10::int, $5::int) + $6::int${reserved
+    size = b.size - coalesce((select size from rest), 0), reserved = least($10::int, $5::int) + $6::int${blockPricesSql}${reserved
       .map((assignment) => `, ${assignment}`)
       .join('')}
   where b.campaign_id = $2 and b.n = $3 and b.claim_epoch = $7
@@ -178,6 +206,37 @@ async function openIds(trx: Queryable, block: PickedBlock): Promise<number[]> {
   return rows.map(({ id }) => id);
 }
 
+/** How many messages of a block the limits and the request let go. A block that was claimed before has its places. */
+const countOf = (
+  { messages }: BlocksRequest,
+  { reserved, room, paid, affordable }: PickedBlock,
+  ids: readonly number[],
+): number => Math.min(ids.length, messages, reserved > 0 ? reserved : room, paid ? Infinity : affordable);
+
+/** Texts cost what their countries do. @returns null: the block has emails, or costs nothing more */
+function textsOf(
+  trx: Queryable,
+  request: BlocksRequest,
+  settings: LimitSettings,
+  { block, ids }: { block: PickedBlock; ids: readonly number[] },
+): Promise<TextPrices | null> {
+  const { campaignId, n, channel, paid } = block;
+  const first = ids.slice(0, countOf(request, block, ids));
+  if (channel === 'email' || paid || first.length === 0) return Promise.resolve(null);
+  return priceTexts(trx, { campaignId, n, accountId: request.accountId }, settings, first);
+}
+
+/** Holds a block whose first text costs more than the account has left. */
+async function holdForFunds(trx: Queryable, { campaignId, n, scarcer }: PickedBlock): Promise<Claim[]> {
+  await trx.query({
+    name: 'hold_unpaid_block',
+    text: `update campaign_blocks set hold_reason = $3, due_at = now() + ${HOLD_RECHECK}
+           where campaign_id = $1 and n = $2`,
+    values: [campaignId, n, scarcer],
+  });
+  return [];
+}
+
 /** Claims a picked block. @returns its first messages, as many as the limits and the request let go */
 async function take(
   trx: Queryable,
@@ -185,10 +244,11 @@ async function take(
   settings: LimitSettings,
   { block, ids }: { block: PickedBlock; ids: readonly number[] },
 ): Promise<Claim[]> {
-  const { campaignId, n, reserved, room, lastId, bytes } = block;
+  const { campaignId, n, reserved, lastId, bytes } = block;
   const { owner, accountId } = request;
-  // A block that was claimed before has its places.
-  const count = Math.min(ids.length, request.messages, reserved > 0 ? reserved : room);
+  const texts = await textsOf(trx, request, settings, { block, ids });
+  const count = texts ? Object.keys(texts).length : countOf(request, block, ids);
+  if (count === 0) return holdForFunds(trx, block);
   const places = reserved > 0 ? 0 : count;
   const until = count < ids.length ? ids[count - 1] : lastId;
   const { rows } = await trx.query<{ epoch: number }>({
@@ -205,6 +265,8 @@ async function take(
       accountId,
       JSON.stringify(settings),
       reserved,
+      texts && JSON.stringify(texts),
+      block.paid ? ids.slice(count) : [],
     ],
   });
   const claimed: BlockClaim = { campaignId, n, epoch: rows[0]?.epoch ?? 0 };
@@ -228,25 +290,35 @@ export interface ClaimedBlock {
  *
  * As with queue rows, the commit does not wait for the disk: that of the first intent writes both.
  */
-export function claimBlock(
+export async function claimBlock(
   pool: pg.Pool,
   request: BlocksRequest,
   settings: LimitSettings,
 ): Promise<ClaimedBlock> {
-  return inTransaction(pool, async (trx) => {
-    await trx.query(
-      `set local synchronous_commit = off;
-       select pg_advisory_xact_lock(${ACCOUNT_LOCK}, ${request.accountId % 2_147_483_647})`,
-    );
-    const [block] = await pick(trx, request, settings, 1);
-    if (!block) return { lookedAt: 0, claims: [] };
-    if (block.held) {
-      const held = await pick(trx, request, settings, HELD_AT_ONCE);
-      return { lookedAt: 1 + held.length, claims: [] };
-    }
-    const ids = await openIds(trx, block);
-    if (ids.length > 0) return { lookedAt: 1, claims: await take(trx, request, settings, { block, ids }) };
-    await endBlockClaim(trx, null, block);
-    return { lookedAt: 1, claims: [] };
-  });
+  const { empty, ...claimed } = await inTransaction(pool, (trx) => claimFirst(trx, request, settings));
+  // What it returns locks other months, so the locks of the claim must be gone.
+  if (empty) await endBlockClaim(pool, null, empty);
+  return claimed;
+}
+
+/** Claims the first due block, see {@link claimBlock}. @returns with `empty`: a block in which nobody waits any more */
+async function claimFirst(
+  trx: Queryable,
+  request: BlocksRequest,
+  settings: LimitSettings,
+): Promise<ClaimedBlock & { empty?: BlockClaim }> {
+  await trx.query(
+    // The months are locked before all else.
+    `select set_config('synchronous_commit', 'off', true), lock_months('{${request.accountId}}');
+     select pg_advisory_xact_lock(${ACCOUNT_LOCK}, ${request.accountId % 2_147_483_647})`,
+  );
+  const [block] = await pick(trx, request, settings, 1);
+  if (!block) return { lookedAt: 0, claims: [] };
+  if (block.held) {
+    const held = await pick(trx, request, settings, HELD_AT_ONCE);
+    return { lookedAt: 1 + held.length, claims: [] };
+  }
+  const ids = await openIds(trx, block);
+  if (ids.length === 0) return { lookedAt: 1, claims: [], empty: block };
+  return { lookedAt: 1, claims: await take(trx, request, settings, { block, ids }) };
 }

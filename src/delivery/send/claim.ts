@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { onClient, type Queryable } from '../../platform/db/queryable.ts';
-import { furtherCtes, limits, type Limits, type LimitSettings, settingIn } from '../limits/authority.ts';
+import {
+  furtherCtes,
+  limits,
+  type Limits,
+  limitsOf,
+  type LimitSettings,
+  settingIn,
+} from '../limits/authority.ts';
+import { messageClasses } from '../message.ts';
 import {
   decidedSql,
   figuresCtes,
@@ -84,12 +92,12 @@ export function claimSql(table: Limits = limits, name = 'claim_backlog'): string
     for update skip locked
   ), decided as materialized (
     ${decidedSql(table)}
-  ), claimed as (
+  )${furtherCtes(takeCtes('(select id from account)', table))}, claimed as (
     update send_queue q set owner = (select id from alive), claim_epoch = q.claim_epoch + 1,
       held = false${reservationsSql(table)}
     where q.message_id = any(array(select message_id from decided where held_by is null))
     returning q.message_id, q.claim_epoch, q.content_bytes, q.content_weight, q.connection_losses
-  )${furtherCtes(takeCtes('(select id from account)', table))}, holds as materialized (
+  ), holds as materialized (
     select jsonb_object_agg(message_id, jsonb_build_object('due', due, 'hold', hold, 'with_backlog', with_backlog))
         as by_id,
       bool_or(with_backlog) as with_backlog
@@ -140,7 +148,17 @@ export interface BacklogClaim {
  * Behind a pooler, another version may have prepared its claim on the connection, so the name depends on the
  * statement.
  */
-const STATEMENT = `claim_backlog_${createHash('sha256').update(claimSql()).digest('hex').slice(0, 12)}`;
+const preparedFor = (priority: number) => {
+  const table = limitsOf(priority);
+  const name = `claim_backlog_${createHash('sha256').update(claimSql(table)).digest('hex').slice(0, 12)}`;
+  return { name, text: claimSql(table, name) };
+};
+
+/** The claim of transactional messages, and that of all others, which reserve what they cost. */
+const RESERVED = preparedFor(messageClasses.transactional);
+const RESERVING = preparedFor(messageClasses.flow);
+
+const statementOf = (priority: number) => (priority === messageClasses.transactional ? RESERVED : RESERVING);
 
 const NOT_PREPARED = '26000';
 const PREPARED_ALREADY = '42P05';
@@ -155,20 +173,36 @@ const codeOf = (error: unknown) => (error as { code?: string }).code;
  * connection plans it once. Behind a pooler, only the database knows which connections have prepared it. If the claim
  * is missing, it is prepared in the same string of statements, which runs on one connection.
  */
-async function runPrepared(client: pg.PoolClient, text: string): Promise<{ rows: ClaimedRow[] }[]> {
+async function runPrepared(
+  client: pg.PoolClient,
+  text: string,
+  prepared: readonly { name: string; text: string }[],
+): Promise<{ rows: ClaimedRow[] }[]> {
   const run = async (sql: string) => (await client.query(sql)) as unknown as { rows: ClaimedRow[] }[];
   for (let tries = 1; ; tries += 1) {
+    let missing: string | null;
     try {
       return await run(text);
     } catch (error) {
-      if (codeOf(error) !== NOT_PREPARED || tries >= MAX_TRIES) throw error;
+      missing = codeOf(error) === NOT_PREPARED ? (error as Error).message : null;
+      if (missing === null || tries >= MAX_TRIES) throw error;
     }
+    const { text: made } = prepared.find(({ name }) => missing.includes(name)) ?? prepared[0] ?? RESERVED;
     try {
-      return (await run(`${claimSql(limits, STATEMENT)};${text}`)).slice(1);
+      return (await run(`${made};${text}`)).slice(1);
     } catch (error) {
-      if (codeOf(error) !== PREPARED_ALREADY) throw error;
+      if (codeOf(error) !== PREPARED_ALREADY && codeOf(error) !== NOT_PREPARED) throw error;
     }
   }
+}
+
+/** SQL: what precedes the claims. The months of accounts whose messages may reserve something are locked before all else. */
+function beginSql(requests: readonly ClaimRequest[]): string {
+  const reserving = requests.filter((request) => statementOf(request.class) === RESERVING);
+  const ids = [...new Set(reserving.map(({ accountId }) => accountId))];
+  return ids.length === 0
+    ? 'set local synchronous_commit = off'
+    : `select set_config('synchronous_commit', 'off', true), lock_months('{${ids.join(',')}}')`;
 }
 
 /** SQL: the lock of an account, and the claim that reads its quotas under it. */
@@ -177,7 +211,7 @@ function claimText(client: pg.PoolClient, request: ClaimRequest, settings: Limit
   const fields = { channel, class: priority, accountId, providerId, owner, quantum };
   const parameters = JSON.stringify({ ...fields, settings });
   return `select pg_advisory_xact_lock(${ACCOUNT_LOCK}, ${accountId % 2_147_483_647});
-    execute ${STATEMENT}(${client.escapeLiteral(parameters)})`;
+    execute ${statementOf(priority).name}(${client.escapeLiteral(parameters)})`;
 }
 
 function backlogClaim(
@@ -223,9 +257,10 @@ export function claimBacklogs(
     // Statements in one string are one transaction: a claim reads the quotas under the lock of the statement before it.
     // Such a string has no parameters.
     const texts = ordered.map((request) => claimText(client, request, settings));
-    const results = await runPrepared(client, ['set local synchronous_commit = off', ...texts].join(';'));
+    const prepared = [...new Set(ordered.map((request) => statementOf(request.class)))];
+    const results = await runPrepared(client, [beginSql(ordered), ...texts].join(';'), prepared);
     const claims = new Map(
-      // The results are those of `set`, and of a lock and a claim for each request.
+      // The results are those of the beginning, and of a lock and a claim for each request.
       ordered.map((request, n) => [request, backlogClaim(request, results[2 * n + 2]?.rows ?? [])]),
     );
     return requests.map((request) => claims.get(request) ?? { lookedAt: 0, claims: [] });

@@ -1,9 +1,63 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { blocksOfSql, changedBlocksSql } from '../campaign-blocks.ts';
+import { blocksOfSql, changedBlocksSql, unknownOfBlocksSql } from '../campaign-blocks.ts';
+import { unknownChargesSql } from '../effects.ts';
+import { countFlowMessagesSql, messageBeforeSql } from '../flow-counts.ts';
 import { captureCtes, furtherCtes } from '../limits/authority.ts';
 import { messageClasses, openStatuses, statusList } from '../message.ts';
+import { countUsageSql } from '../usage.ts';
 
 const { transactional } = messageClasses;
+
+/** SQL over the block `b`: its messages that are unknown now. @param sum SQL over the messages `k` */
+const takenOfBlock = (sum: string): string =>
+  `(select ${sum} from marked k where k.campaign_id = b.campaign_id and k.block_n = b.n)`;
+
+/** SQL: ends the intents of the process $1. Their messages are `unknown`. */
+const endIntentsSql = `with ended_intents as (
+       delete from handovers where owner = $1
+       returning provider, message_ids, attempts, report_seconds, campaign_id, block_n, block_epoch
+     ), intents as (
+       select i.message_id, i.attempt, e.provider, e.report_seconds, e.campaign_id, e.block_n, e.block_epoch
+       from ended_intents e cross join unnest(e.message_ids, e.attempts) as i (message_id, attempt)
+     ), queued as (
+       select message_id from send_queue
+       where owner = $1 and message_id = any(array(select message_id from intents where block_n is null))
+       order by message_id for update
+     ), owned as (
+       select message_id from queued
+       union all
+       select i.message_id from intents i join campaign_blocks b
+         on b.campaign_id = i.campaign_id and b.n = i.block_n and b.claim_epoch = i.block_epoch and b.owner = $1
+     ), marked as (
+       update messages m set status = 'unknown', hold = null, updated_at = now(),
+         attempt_count = greatest(m.attempt_count, i.attempt), provider = coalesce(i.provider, m.provider),
+         unknown_at = coalesce(m.unknown_at, now())
+       from intents i join owned using (message_id) ${messageBeforeSql('i.message_id')}
+       where m.id = i.message_id and m.status in (${statusList(openStatuses)})
+       returning m.*, i.attempt, i.report_seconds, i.block_n, was.*
+     )${countFlowMessagesSql('marked')}${countUsageSql('marked', 'false')}, events as (
+       insert into message_events (message_id, attempt, type, data)
+       select id, attempt, 'unknown', jsonb_build_object(
+         'provider', provider, 'reason', 'the sender died before the outcome was known') from marked
+       on conflict do nothing
+     ), removed as (
+       delete from send_queue
+       where owner = $1 and message_id = any(array(select id from marked where class <> ${transactional})) returning *
+     )${unknownChargesSql('array(select message_id from removed)')}${furtherCtes(captureCtes('removed'))}${changedBlocksSql(
+       `select campaign_id, block_n from marked where block_n is not null
+         union all ${blocksOfSql('select campaign_id, id from marked where campaign_id is not null and block_n is null')}`,
+       {
+         places: takenOfBlock('count(*)::int'),
+         emails: takenOfBlock('count(*)::int'),
+         texts: takenOfBlock(`coalesce(jsonb_object_agg(k.id, null::int), '{}')`),
+       },
+     )}${unknownOfBlocksSql('select campaign_id, block_n as n, id from marked where block_n is not null')}
+     -- Without a wait, due_at stays: messages that were stranded go before later ones.
+     update send_queue q set owner = null, attempt_count = m.attempt,
+       due_at = case when m.report_seconds > 0 then now() + make_interval(secs => m.report_seconds) else q.due_at end
+     from marked m
+     where q.message_id = m.id and q.owner = $1
+       and q.message_id = any(array(select id from marked where class = ${transactional}))`;
 
 /**
  * Recovers the messages of a dead sender, inside the reaper's transaction. Messages that it had only claimed go back to
@@ -24,49 +78,7 @@ export async function recoverDeadSender(client: Queryable, processId: number): P
      where id in (select unnest(message_ids) from handovers where owner = $1) order by id for no key update`,
     [processId],
   );
-  await client.query(
-    `with ended_intents as (
-       delete from handovers where owner = $1
-       returning provider, message_ids, attempts, report_seconds, campaign_id, block_n, block_epoch
-     ), intents as (
-       select i.message_id, i.attempt, e.provider, e.report_seconds, e.campaign_id, e.block_n, e.block_epoch
-       from ended_intents e cross join unnest(e.message_ids, e.attempts) as i (message_id, attempt)
-     ), queued as (
-       select message_id from send_queue
-       where owner = $1 and message_id = any(array(select message_id from intents where block_n is null))
-       order by message_id for update
-     ), owned as (
-       select message_id from queued
-       union all
-       select i.message_id from intents i join campaign_blocks b
-         on b.campaign_id = i.campaign_id and b.n = i.block_n and b.claim_epoch = i.block_epoch and b.owner = $1
-     ), marked as (
-       update messages m set status = 'unknown', hold = null, updated_at = now(),
-         attempt_count = greatest(m.attempt_count, i.attempt), provider = coalesce(i.provider, m.provider)
-       from intents i join owned using (message_id)
-       where m.id = i.message_id and m.status in (${statusList(openStatuses)})
-       returning m.id, m.class, m.provider, m.campaign_id, i.attempt, i.report_seconds, i.block_n
-     ), events as (
-       insert into message_events (message_id, attempt, type, data)
-       select id, attempt, 'unknown', jsonb_build_object(
-         'provider', provider, 'reason', 'the sender died before the outcome was known') from marked
-       on conflict do nothing
-     ), removed as (
-       delete from send_queue
-       where owner = $1 and message_id = any(array(select id from marked where class <> ${transactional})) returning *
-     )${furtherCtes(captureCtes('removed'))}${changedBlocksSql(
-       `select campaign_id, block_n from marked where block_n is not null
-         union all ${blocksOfSql('select campaign_id, id from marked where campaign_id is not null and block_n is null')}`,
-       'select count(*)::int from marked k where k.campaign_id = b.campaign_id and k.block_n = b.n',
-     )}
-     -- Without a wait, due_at stays: messages that were stranded go before later ones.
-     update send_queue q set owner = null, attempt_count = m.attempt,
-       due_at = case when m.report_seconds > 0 then now() + make_interval(secs => m.report_seconds) else q.due_at end
-     from marked m
-     where q.message_id = m.id and q.owner = $1
-       and q.message_id = any(array(select id from marked where class = ${transactional}))`,
-    [processId],
-  );
+  await client.query(endIntentsSql, [processId]);
   await client.query(
     `with claims as (
        select message_id from send_queue where owner = $1 order by message_id for update

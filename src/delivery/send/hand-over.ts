@@ -17,6 +17,7 @@ import type { BatchMessage } from './batch.ts';
 import { type ComposeDeps, composeEmail, composeSms, createContentCache } from './compose.ts';
 import { NotRenderedError, RenderTimeoutError } from '../contents/content.ts';
 import { createRenderedComposer, renderSms } from './compose-rendered.ts';
+import { handOverOnce } from './look-up.ts';
 import { type ContentSources, ContentUnavailableError, isRendered } from './rendering.ts';
 
 /** A provider that serves a share of the queue. */
@@ -153,7 +154,8 @@ async function giveTo(
   batch: readonly BatchMessage[],
   composed: readonly Composed[],
 ): Promise<HandOverOutcome[]> {
-  return giveComposed(batch, composed, (emails) => provider.handOver(emails));
+  const uncertain = new Set(batch.flatMap((message) => (message.uncertain ? message.messageId : [])));
+  return giveComposed(batch, composed, (emails) => handOverOnce(provider, emails, uncertain));
 }
 
 /** Gives the provider what could be composed. */
@@ -307,7 +309,11 @@ export function createSmsChannel(
       const outcomes = await giveComposed(batch, composed, (messages) => provider.handOver(messages));
       const refused = batch.filter((_, index) => isOptOut(outcomes[index]));
       refused.forEach((message) => optOut(message));
-      return outcomes;
+      return outcomes.map((outcome, index) => {
+        const sms = composed[index];
+        if (outcome.kind !== 'accepted' || sms === undefined || sms instanceof Error) return outcome;
+        return { ...outcome, segments: sms.segments };
+      });
     },
     close: () => provider.close(),
   };

@@ -54,6 +54,10 @@ export interface OutcomeRecord {
   suppress: boolean;
   /** Return what the message has reserved of its limits: it was not sent. */
   giveBack: boolean;
+  /** The message may have reserved what it costs. */
+  priced: boolean;
+  /** How many emails or segments it is charged, if not all that it has reserved. Not with `giveBack`. */
+  keep: number | null;
   /** The recipient may be a contact of the brand. */
   hasContacts: boolean;
   /** The version that the message was rendered from; null: it has contents of its own, or is not known. */
@@ -83,8 +87,11 @@ function emptyRecord(message: BatchMessage, provider: string | null): OutcomeRec
     bounce: null,
     suppress: false,
     giveBack: false,
+    priced: message.priced === true,
+    keep: null,
     hasContacts: message.hasContacts,
-    versionId: message.class === messageClasses.transactional ? null : message.contentVersionId,
+    // That of a flow's message was chosen when the message was written.
+    versionId: message.class === messageClasses.campaign ? message.contentVersionId : null,
   };
 }
 
@@ -160,7 +167,21 @@ export function outcomeRecord(
   repeatable = false,
 ): OutcomeRecord {
   const record = unclippedRecord(message, emptyRecord(message, provider), outcome, reportSeconds, repeatable);
-  return { ...record, response: record.response === null ? null : clipText(record.response) };
+  return {
+    ...record,
+    response: record.response === null ? null : clipText(record.response),
+    keep: keptOf(message, record, outcome),
+  };
+}
+
+/** A text may be shorter than its template allows. A bounce at the hand-over costs nothing. */
+function keptOf(
+  { channel }: BatchMessage,
+  { status }: OutcomeRecord,
+  outcome: HandOverOutcome,
+): number | null {
+  if (status === 'bounced') return 0;
+  return channel === 'sms' && outcome.kind === 'accepted' ? (outcome.segments ?? null) : null;
 }
 
 function unclippedRecord(

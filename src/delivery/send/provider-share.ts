@@ -9,9 +9,11 @@ import type { LimitSettings } from '../limits/authority.ts';
 import { messageClasses } from '../message.ts';
 import type { HandOverOutcome } from '../providers/port.ts';
 import { type BatchMessage, intendBatch } from './batch.ts';
+import { createBlockIntents } from './block-intents.ts';
 import type { ClaimedBlocks } from './blocks.ts';
-import { type CampaignBatchRequest, intendBlock, intendRetries } from './campaign-batch.ts';
+import { type CampaignBatchRequest, intendRetries } from './campaign-batch.ts';
 import { type Breaker, createBreaker, hasVerdict, judgeProvider } from './breaker.ts';
+import { intendFlows } from './flow-batch.ts';
 import { type ByteBudget, campaignWorkers, type ClaimBuffer, createClaimBuffer } from './claim-buffer.ts';
 import type { Claim } from './claim.ts';
 import type { ProviderChannel } from './hand-over.ts';
@@ -61,15 +63,18 @@ export function createIntents(): Intents {
   };
 }
 
-/** Checks a batch and writes its intent. All of its claims are of one block, or retries of campaigns, or neither. */
-function intend(
-  pool: pg.Pool,
-  request: CampaignBatchRequest,
-  [first]: readonly Claim[],
-): Promise<BatchMessage[]> {
-  if (first?.block) return intendBlock(pool, request, first.block);
-  if (first?.class === messageClasses.campaign) return intendRetries(pool, request);
-  return intendBatch(pool, request);
+/**
+ * Returns a function that checks a batch and writes its intent. All of its claims are of one block, or retries of campaigns, or of flows, or of
+ * none of these.
+ */
+function createIntend(pool: pg.Pool) {
+  const intendBlock = createBlockIntents(pool);
+  return (request: CampaignBatchRequest, [first]: readonly Claim[]): Promise<BatchMessage[]> => {
+    if (first?.block) return intendBlock(request, first.block);
+    if (first?.class === messageClasses.campaign) return intendRetries(pool, request);
+    if (first?.class === messageClasses.flow) return intendFlows(pool, request);
+    return intendBatch(pool, request);
+  };
 }
 
 /** A batch whose outcomes are known. */
@@ -89,6 +94,7 @@ export class ProviderShare {
   readonly buffer: ClaimBuffer;
   readonly breaker: Breaker = createBreaker();
   readonly #deps: ShareDeps;
+  readonly #intend: ReturnType<typeof createIntend>;
   #workers: Promise<void>[] = [];
 
   constructor(channel: ProviderChannel, budget: ByteBudget, deps: ShareDeps) {
@@ -96,6 +102,7 @@ export class ProviderShare {
     this.channel = channel;
     this.buffer = createClaimBuffer(channel.concurrency, budget);
     this.#deps = deps;
+    this.#intend = createIntend(deps.pool);
   }
 
   start(): void {
@@ -172,7 +179,7 @@ export class ProviderShare {
       const plusAddresses = limits.suppress_plus_addresses === 1;
       const request = { owner, seq, provider, reportSeconds, claims, plusAddresses, keyring };
       const block = claims[0]?.block;
-      const messages = await intend(pool, request, claims);
+      const messages = await this.#intend(request, claims);
       const leaving = messages.filter((message) => message.verdict === 'send');
       const outcomes = leaving.length > 0 ? await this.#handOver(claims, leaving) : [];
       if (!block) {

@@ -8,14 +8,16 @@ import {
 } from '../../platform/events/publish.ts';
 import { recipientKey } from '../addresses/recipient.ts';
 import { CONTACT_COUNTS, contactCtes, setContactSql } from '../contact-effects.ts';
-import { type CountedOutcomes, countOutcomesSql, leaveQueueSql } from '../effects.ts';
+import { type Charges, type CountedOutcomes, countOutcomesSql, leaveQueueSql } from '../effects.ts';
 import { emailEvents, emailEventsOf } from '../events.ts';
+import { countFlowMessagesSql, messageBeforeSql } from '../flow-counts.ts';
 import { limits, type Limits } from '../limits/authority.ts';
 import { messageClasses, messageStatuses, statesBefore, statusList } from '../message.ts';
-import { blocksOfSql, changedBlocksSql } from '../campaign-blocks.ts';
+import { blocksOfSql, changedBlocksSql, isDividedSql, unknownOfBlocksSql } from '../campaign-blocks.ts';
 import { suppressionCtes } from '../suppressions.ts';
 import type { BlockClaim } from './blocks.ts';
 import type { OutcomeRecord } from './outcomes.ts';
+import { divideSent, recordSent } from './record-sent.ts';
 
 /** A batch with the outcomes of all its messages. */
 export interface BatchRecord {
@@ -62,6 +64,16 @@ const messageEventsSql = `
       or (i."messageId", i.attempt) not in (select id, sent_attempt from updated where sent_attempt is not null)
     on conflict do nothing`;
 
+/**
+ * SQL for the update of a message `m`: it counts as used from its first attempt with an unknown outcome on, and no longer
+ * once another attempt shows that it was not sent. What was given back when the message failed is not charged later.
+ */
+const chargeChangesSql = `
+      unknown_at = case i.status when 'unknown' then coalesce(m.unknown_at, now()) else m.unknown_at end,
+      unsent_at = case when m.unsent_at is null and m.sent_at is null
+          and (i.status in ('failed', 'bounced') and m.unknown_at is not null or m.status in ('failed', 'bounced'))
+        then now() else m.unsent_at end`;
+
 /** SQL over `updated`: this statement has set `sent_at`. Both times are that of its transaction. */
 const sentNowSql = 'sent_at = updated_at';
 
@@ -75,60 +87,118 @@ const counted: CountedOutcomes = {
 /** SQL: what follows for contacts. No state leads to these two from each other. */
 const contactSql = contactCtes({ sentNow: sentSql, failedNow: `status in ('bounced', 'failed')` });
 
+/** SQL over the block `b` and the outcome `i` of a text: the most segments that its version may take. */
+const segmentsSql = `coalesce((b.price_list -> i."messageId"::text ->> 1)::smallint, (
+        select v.segments from campaigns c join template_versions v on v.id = c.version_ids[b.variant + 1]
+        where c.id = b.campaign_id))`;
+
 /**
  * SQL: queue rows of campaign messages that are tried again. They take over the place that their block has reserved.
- * Their lifetime begins with the first attempt.
+ * Their lifetime begins with the first attempt. They reserve their price when they are claimed; the block returns its own.
  */
 const enqueuedSql = `, enqueued as (
     insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, attempt_count, connection_losses,
-      domain_id, provider_id, content_bytes, campaign_id, reserved_bucket)
+      domain_id, provider_id, content_bytes, campaign_id, reserved_bucket, price_units, price_country)
     select i."messageId", b.account_id, b.channel, ${messageClasses.campaign}, now() + make_interval(secs => i."delaySeconds"),
       now(), i.attempt - case when i.losses > 0 then 1 else 0 end, coalesce(i.losses, 0), b.domain_id, b.provider_id,
-      coalesce(i.bytes, 0), b.campaign_id, b.reserved_bucket
+      coalesce(i.bytes, 0), b.campaign_id, b.reserved_bucket,
+      case b.channel when 'sms' then ${segmentsSql} end,
+      case b.channel when 'sms' then (select phone_country(m.to_key) from messages m where m.id = i."messageId") end
     from input i join campaign_blocks b on b.campaign_id = i."campaignId" and b.n = i.block
     where i.queue = 'enqueue'
     on conflict (message_id) do nothing
   )`;
 
 /**
+ * SQL over the block `b`: what its batches have used, of which this statement ends the intents.
+ * @param sum SQL over the batches `t`, and what is joined to them
+ */
+const usedOfBatches = (sum: string, join = ''): string => `(
+      select ${sum} from batches t join intents e on e.owner = t.owner and e.seq = t.seq ${join}
+      where t.campaign_id = b.campaign_id and t.n = b.n)`;
+
+/**
  * SQL: the blocks in which messages have changed are counted again. $7 are the blocks of the batches, with the places that
  * their messages have used, or that went to queue rows. If the intent is gone, they were taken before.
  */
-const blocksSql = `, batches as materialized (
-    select * from json_to_recordset($7) as b (owner bigint, seq bigint, "campaignId" bigint, n int, used int)
+const blocksSql = (priced: boolean): string => `, batches as materialized (
+    select * from json_to_recordset($7) as b (
+      owner bigint, seq bigint, campaign_id bigint, n int, used int, charged int, texts jsonb, first_id bigint, last_id bigint)
   )${changedBlocksSql(
     `${blocksOfSql(`
         select campaign_id, id from updated
-        where campaign_id is not null and id not in (select "messageId" from input where block is not null)`)}
-      union all select "campaignId", n from batches`,
-    `select coalesce(sum(t.used), 0)::int from batches t join intents e on e.owner = t.owner and e.seq = t.seq
-      where t."campaignId" = b.campaign_id and t.n = b.n`,
-  )}`;
+        where campaign_id is not null
+          and (id not in (select "messageId" from input where block is not null) or ${isDividedSql})`)}
+      union all select campaign_id, n from batches`,
+    {
+      places: usedOfBatches('coalesce(sum(t.used), 0)::int'),
+      ...(priced
+        ? {
+            emails: usedOfBatches('coalesce(sum(t.charged), 0)::int'),
+            texts: usedOfBatches(
+              'jsonb_object_agg(x.key, x.value)',
+              'cross join lateral jsonb_each(t.texts) x',
+            ),
+          }
+        : {}),
+    },
+  )}${
+    priced
+      ? unknownOfBlocksSql(`
+        select campaign_id, block as n, "messageId" as id from (
+          select i."campaignId" as campaign_id, i.block, i."messageId" from input i
+          where i.block is not null and i.status = 'unknown' and i.queue = 'delete') u`)
+      : ''
+  }`;
+
+/** What the messages of a statement may have. Statements for others leave the parts out. */
+interface RecordShape {
+  /** Recipients may be contacts. */
+  forContacts: boolean;
+  forCampaigns?: boolean;
+  forFlows?: boolean;
+  /** They may have reserved what they cost. */
+  priced?: boolean;
+}
+
+const withoutMoney = (table: Limits): Limits => table.filter(({ refusal }) => !refusal);
+
+/** What the messages are charged that leave the queue. */
+const charges: Charges = {
+  unknown: `array(select "messageId" from input where status = 'unknown')`,
+  kept: 'select "messageId" as message_id, keep from input where keep is not null',
+};
+
+/** SQL: removes queue rows, and returns what their messages do not use. */
+const leavingSql = (table: Limits, priced: boolean): string =>
+  priced ? leaveQueueSql('$4', '$5', table, charges) : leaveQueueSql('$4', '$5', withoutMoney(table));
+
+/** SQL: columns of the input that only some messages have. */
+const furtherColumns = (forCampaigns: boolean, priced: boolean): string =>
+  [
+    priced ? ', keep int' : '',
+    forCampaigns ? ', "campaignId" bigint, block int, losses smallint, bytes int, "versionId" bigint' : '',
+  ].join('');
 
 /**
  * SQL: everything that follows from outcomes, in one statement and so in one transaction. Outcomes are facts keyed by
  * message and attempt: they are recorded whichever process owns the queue row by now, and recording them twice changes
  * nothing. Queue rows are looked up by their keys, as in a claim.
- * @param forContacts whether recipients may be contacts
- * @param forCampaigns whether there may be messages of campaigns; then recipients may be contacts, too
  */
 const recordSql = (
   publication: Publication,
   table: Limits,
-  forContacts: boolean,
-  forCampaigns = false,
+  { forContacts, forCampaigns = false, forFlows = false, priced = false }: RecordShape,
 ): string => `
   with input as (
     select * from json_to_recordset($1) as i (
       "messageId" bigint, attempt smallint, epoch int, status text, events text[], queue text, "delaySeconds" int,
       provider text, "providerMessageId" text, response text, failure jsonb, bounce jsonb,
-      suppress boolean, "accountId" bigint, "addressKey" text, channel text, owner bigint, published json${
-        forCampaigns ? ', "campaignId" bigint, block int, losses smallint, bytes int, "versionId" bigint' : ''
-      })
+      suppress boolean, "accountId" bigint, "addressKey" text, channel text, owner bigint, published json${furtherColumns(forCampaigns, priced)})
   ), intents as (
     delete from handovers h using unnest($2::bigint[], $3::bigint[]) as e (owner, seq)
     where h.owner = e.owner and h.seq = e.seq ${forCampaigns ? 'returning h.owner, h.seq' : ''}
-  )${leaveQueueSql('$4', '$5', table)}, requeued as (
+  )${leavingSql(table, priced)}, requeued as (
     update send_queue q set owner = null,
       due_at = case when i.queue in ('retry', 'postpone') then now() + make_interval(secs => i."delaySeconds")
         else q.due_at end,
@@ -148,15 +218,15 @@ const recordSql = (
         else m.sent_attempt end,
       response = case when i.status in ('sent', 'delivered') and m.sent_attempt is null then i.response
         else m.response end,
-      failure = i.failure, bounce = coalesce(i.bounce, m.bounce), hold = null, updated_at = now()
+      failure = i.failure, bounce = coalesce(i.bounce, m.bounce), hold = null, updated_at = now(), ${chargeChangesSql}
       ${forContacts ? setContactSql : ''}${forCampaigns ? ', content_version_id = coalesce(i."versionId", m.content_version_id)' : ''}
-    from input i
+    from input i${forFlows ? ` ${messageBeforeSql('i."messageId"')}` : ''}
     where m.id = i."messageId" and case i.status
         ${guardSql} end
       and (m.sent_at is null or i.status = 'delivered')
-    returning m.*, i.published
+    returning m.*, i.published${forFlows ? ', was.*' : ''}
   ), events as (${messageEventsSql}
-  )${forCampaigns ? enqueuedSql + blocksSql : ''}${suppressionCtes(addressReportsSql)}${forContacts ? contactSql : ''}${countOutcomesSql(
+  )${forFlows ? countFlowMessagesSql('updated') : ''}${forCampaigns ? enqueuedSql + blocksSql(priced) : ''}${suppressionCtes(addressReportsSql)}${forContacts ? contactSql : ''}${countOutcomesSql(
     forContacts ? { ...counted, after: CONTACT_COUNTS } : counted,
   )}, new_events as materialized (
     select gen_random_uuid() as id, e.*
@@ -175,6 +245,8 @@ function inputRow(outcome: OutcomeRecord, owner: number, block: BlockClaim | und
     suppress,
     giveBack: _,
     hasContacts: __,
+    priced: ___,
+    keep,
     versionId,
     ...rest
   } = outcome;
@@ -183,6 +255,7 @@ function inputRow(outcome: OutcomeRecord, owner: number, block: BlockClaim | und
     ...rest,
     owner,
     ...(providerMessageId === null ? {} : { providerMessageId }),
+    ...(keep === null ? {} : { keep }),
     ...(failure ? { failure } : {}),
     ...(bounce ? { bounce } : {}),
     ...(block ? { campaignId: block.campaignId, block: block.n } : {}),
@@ -195,22 +268,38 @@ function idsOf(outcomes: readonly OutcomeRecord[], matches: (outcome: OutcomeRec
   return outcomes.filter(matches).map(({ messageId }) => messageId);
 }
 
-/** The statement's texts, made once. */
-interface RecordStatements {
-  forCampaigns: string;
-  forContacts: string;
-  forOthers: string;
-}
+/** The statement's shapes, by the name of the prepared statement. */
+const shapes = {
+  record_outcomes: { forContacts: false },
+  record_outcomes_of_contacts: { forContacts: true },
+  record_outcomes_of_campaigns: { forContacts: true, forCampaigns: true },
+  record_outcomes_of_flows: { forContacts: true, forFlows: true },
+  record_outcomes_of_both: { forContacts: true, forCampaigns: true, forFlows: true },
+  record_priced_outcomes: { forContacts: true, priced: true },
+  record_priced_outcomes_of_both: { forContacts: true, forCampaigns: true, forFlows: true, priced: true },
+} as const satisfies Record<string, RecordShape>;
 
+/** The statement's texts, made once. */
+type RecordStatements = Readonly<Record<keyof typeof shapes, string>>;
+
+/** @returns the statement, and whether it has the parameter for blocks */
 function statementFor(
-  { forCampaigns, forContacts, forOthers }: RecordStatements,
+  statements: RecordStatements,
   outcomes: readonly OutcomeRecord[],
-  ofCampaigns: boolean,
-) {
-  if (ofCampaigns) return { name: 'record_outcomes_of_campaigns', text: forCampaigns };
-  return outcomes.some(({ hasContacts }) => hasContacts)
-    ? { name: 'record_outcomes_of_contacts', text: forContacts }
-    : { name: 'record_outcomes', text: forOthers };
+): { name: string; text: string; forCampaigns: boolean } {
+  const named = (name: keyof typeof shapes) => ({
+    ...{ name, text: statements[name] },
+    forCampaigns: (shapes[name] as RecordShape).forCampaigns === true,
+  });
+  const ofCampaigns = outcomes.some(({ message }) => message.class === messageClasses.campaign);
+  const ofFlows = outcomes.some(({ message }) => message.class === messageClasses.flow);
+  if (outcomes.some(({ priced }) => priced)) {
+    return named(ofFlows || ofCampaigns ? 'record_priced_outcomes_of_both' : 'record_priced_outcomes');
+  }
+  if (ofFlows) return named(ofCampaigns ? 'record_outcomes_of_both' : 'record_outcomes_of_flows');
+  if (ofCampaigns) return named('record_outcomes_of_campaigns');
+  const ofContacts = outcomes.some(({ hasContacts }) => hasContacts);
+  return named(ofContacts ? 'record_outcomes_of_contacts' : 'record_outcomes');
 }
 
 /** A batch of a block in the statement's input. Those that were sent have used their places; retries take theirs along. */
@@ -219,7 +308,27 @@ function blockRow({ owner, seq, block, outcomes }: BatchRecord) {
   const used = outcomes.filter(
     ({ queue, giveBack }) => queue === 'enqueue' || (queue === 'delete' && !giveBack),
   );
-  return [{ owner, seq, campaignId: block.campaignId, n: block.n, used: used.length }];
+  const charged = outcomes.filter(
+    ({ queue, giveBack, keep }) => queue === 'delete' && !giveBack && keep !== 0,
+  );
+  const texts = charged.filter(({ message }) => message.channel === 'sms');
+  const ids = outcomes.map(({ messageId }) => messageId);
+  return [
+    {
+      ...{
+        owner,
+        seq,
+        campaign_id: block.campaignId,
+        n: block.n,
+        used: used.length,
+        charged: charged.length,
+      },
+      ...(texts.length > 0
+        ? { texts: Object.fromEntries(texts.map(({ messageId, keep }) => [messageId, keep])) }
+        : {}),
+      ...{ first_id: Math.min(...ids), last_id: Math.max(...ids) },
+    },
+  ];
 }
 
 /** @returns the value of the publication's `counts` */
@@ -243,9 +352,9 @@ async function recordBatches(
   });
   const outcomes = owned.map(({ outcome }) => outcome);
   const queued = owned.flatMap(({ outcome, block }) => (block ? [] : [outcome]));
-  const forCampaigns = outcomes.some(({ message }) => message.class === messageClasses.campaign);
+  const { forCampaigns, ...statement } = statementFor(statements, outcomes);
   const { rows } = await client.query<{ counts: number[] }>({
-    ...statementFor(statements, outcomes, forCampaigns),
+    ...statement,
     values: [
       JSON.stringify(input),
       intents.map((batch) => batch.owner),
@@ -268,18 +377,22 @@ export interface BatchRecordingDeps {
 export type RecordBatches = (batches: readonly BatchRecord[]) => Promise<QueuedWork>;
 
 /**
- * Records batches in one statement: attempts, message states, events and the work that follows from them, suppressions
- * and counters, and the end of the intents.
+ * Records batches, in one statement each kind: attempts, message states, events and the work that follows from them,
+ * suppressions and counters, and the end of the intents.
  */
 export function createBatchRecording(
   { pool, events }: BatchRecordingDeps,
   table: Limits = limits,
 ): RecordBatches {
   const { publication } = events;
-  const statements = {
-    forCampaigns: recordSql(publication, table, true, true),
-    forContacts: recordSql(publication, table, true),
-    forOthers: recordSql(publication, table, false),
+  const statements = Object.fromEntries(
+    Object.entries(shapes).map(([name, shape]) => [name, recordSql(publication, table, shape)]),
+  ) as RecordStatements;
+  return async (batches) => {
+    const { sent, others } = divideSent(batches);
+    for (const group of sent) await recordSent(pool, group);
+    return others.length === 0
+      ? new Map()
+      : publication.queuedWork(await recordBatches(pool, statements, others));
   };
-  return async (batches) => publication.queuedWork(await recordBatches(pool, statements, batches));
 }

@@ -32,7 +32,7 @@ export function isRendered({ contentVersionId, html, text }: BatchMessage): bool
   return contentVersionId !== null && html === null && text === null;
 }
 
-/** What the messages of one version and campaign share. */
+/** What the messages of one version and campaign, or one version of a flow, share. */
 export interface VersionGroup {
   version: VersionContent;
   shared: SharedValues;
@@ -50,7 +50,7 @@ const pageRecipient = (message: BatchMessage): PageRecipient => ({
   accountId: message.accountId,
   brandId: message.brandId,
   messageId: message.messageId,
-  contactId: message.campaign?.contactId ?? null,
+  contactId: (message.campaign ?? message.flow)?.contactId ?? null,
   to: message.to,
 });
 
@@ -68,7 +68,8 @@ export function renderingOf(
     message: { ...message, set: version.id },
     headers: unsubscribe?.headers ?? {},
     values: {
-      contact: nestValues(message.campaign?.contact ?? {}),
+      contact: nestValues((message.campaign ?? message.flow)?.contact ?? {}),
+      event: message.flow?.event ?? null,
       brand: shared.brand,
       campaign: shared.campaign,
       unsubscribe_url: unsubscribe?.url ?? null,

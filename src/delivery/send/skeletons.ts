@@ -22,9 +22,9 @@ export const BULK_HEADERS = { Precedence: 'bulk' };
 /** Outputs that are links of the service. */
 const OWN_LINKS = new Set(['unsubscribe_url', 'preferences_url']);
 
-/** Identifies the campaign in feedback of mail services. */
-export const feedbackIdOf = ({ brandId, campaign }: Rendering['message']): string =>
-  `${campaign?.id ?? 0}:${brandId}:campaign:carillon`;
+/** Identifies the campaign or flow in feedback of mail services. */
+export const feedbackIdOf = ({ brandId, campaign, flow }: Rendering['message']): string =>
+  flow ? `${flow.id}:${brandId}:flow:carillon` : `${campaign?.id ?? 0}:${brandId}:campaign:carillon`;
 
 /** @returns null if the message has to be rendered as a whole */
 export function renderSubject(subject: DividedText | null, values: ContentValues): string | null {
@@ -72,9 +72,9 @@ export function createSkeletons({ engine, links, readSender }: SkeletonDeps) {
   return (message: Rendering['message'], group: VersionGroup): DividedSkeleton | null => {
     const { version, shared } = group;
     if ((version.html?.length ?? 0) + (version.text?.length ?? 0) > MAX_SKELETON_CHARACTERS) return null;
-    const { campaign, tracking, from, replyTo } = message;
+    const { campaign, flow, tracking, from, replyTo } = message;
     const plan = links?.plan(message)?.id ?? '';
-    const key = `${version.id} ${campaign?.id} ${tracking?.key} ${plan} ${shared.linkParameters.join('&')} ${from} ${replyTo}`;
+    const key = `${version.id} ${campaign?.id} ${flow?.id} ${tracking?.key} ${plan} ${shared.linkParameters.join('&')} ${from} ${replyTo}`;
     const cached = cache.get(key);
     if (cached) return cached.found;
     const divided = engine.divide(version);

@@ -42,9 +42,11 @@ function keyOf(claim: Claim): number {
 
 const isOfCampaign = ({ class: priority }: { class: number }) => priority >= messageClasses.campaign;
 
-/** Whether one intent may cover both: all messages of one block, retries of campaigns, or other messages. */
+const isOfFlow = ({ class: priority }: { class: number }) => priority === messageClasses.flow;
+
+/** Whether one intent may cover both: all messages of one block, retries of campaigns, messages of flows, or others. */
 const shareIntent = (one: Claim, other: Claim) =>
-  one.block === other.block && isOfCampaign(one) === isOfCampaign(other);
+  one.block === other.block && isOfCampaign(one) === isOfCampaign(other) && isOfFlow(one) === isOfFlow(other);
 
 /** A batch that is being put together. Either all of its claims are heavy or none. */
 class Batch {

@@ -52,9 +52,10 @@ export interface SmtpSubmission {
   /** The message has bytes over 127, so BODY=8BITMIME (RFC 6152) is needed. */
   eightBit: boolean;
   /**
-   * The complete message (RFC 5322) with CRLF line ends, not dot-stuffed. Must not change until the outcome is known.
+   * The complete message (RFC 5322) with CRLF line ends, not dot-stuffed. Must not change until the outcome is known. A
+   * string has Latin-1 characters, and lines that the caller has checked: each ends with CRLF, none begins with a dot.
    */
-  data: Uint8Array;
+  data: Uint8Array | string;
 }
 
 /** The outcome of one submission. */

@@ -14,11 +14,13 @@ const PLAIN_ENVELOPE_ID = /^[!-*,-<>-~]{1,100}$/;
 /** RFC 5321 §4.5.3.1.3, brackets excluded. */
 const MAX_ADDRESS_BYTES = 254;
 
+const CHECKED = { dots: 0, bareAt: -1 };
+
 /** The commands and the data of a submission. */
 export interface Envelope {
   mail: string;
   rcpt: string;
-  data: Uint8Array;
+  data: Uint8Array | string;
   /** Lines of `data` that need a second dot. */
   dots: number;
 }
@@ -32,7 +34,7 @@ export function createEnvelope(
   offered: SmtpCapabilities,
 ): Envelope | SmtpOutcome {
   const { from, to, smtpUtf8, data } = submission;
-  const scan = scanData(data);
+  const scan = typeof data === 'string' ? CHECKED : scanData(data);
   const problem =
     addressProblem('sender', from, smtpUtf8) ??
     (to === '' ? 'the recipient is empty' : addressProblem('recipient', to, smtpUtf8)) ??

@@ -1,5 +1,7 @@
 import type { Wire } from './wire.ts';
 
+const NON_ASCII = /[^\x00-\x7f]/;
+
 /** Collects commands so that they are sent in one write, together with the end of a body before them. */
 export class Outgoing {
   readonly #wire: Wire;
@@ -20,16 +22,21 @@ export class Outgoing {
   }
 
   /** Writes the added commands, if any, after the end of a body. */
-  flush(body: Uint8Array | null = null): void {
+  flush(body: Uint8Array | string = ''): void {
     const commands = this.#commands;
     if (commands === '') return;
     const replies = this.#replies;
     this.#commands = '';
     this.#replies = 0;
-    const bodyLength = body?.length ?? 0;
+    // The socket writes a string without a copy of its own.
+    if (typeof body === 'string' && !NON_ASCII.test(commands)) {
+      return this.#wire.writeText(body + commands, replies);
+    }
+    const bodyLength = body.length;
     // Only SMTPUTF8 addresses have non-ASCII characters. UTF-8 takes at most three bytes per UTF-16 unit.
     const bytes = Buffer.allocUnsafe(bodyLength + commands.length * 3);
-    if (body) bytes.set(body, 0);
+    if (typeof body === 'string') bytes.write(body, 0, 'latin1');
+    else bytes.set(body, 0);
     const length = bodyLength + bytes.write(commands, bodyLength, 'utf8');
     this.#wire.write(bytes.subarray(0, length), replies);
   }

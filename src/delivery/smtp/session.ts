@@ -295,15 +295,15 @@ export class SmtpSession implements SmtpConnection, WireListener {
     if (!current) return;
     this.#bodyDue = false;
     // The server sent 354 although it had refused RCPT. An empty message ends the transaction; its reply is ignored.
-    const body = current.verdict
-      ? new Uint8Array(0)
-      : stuffDots(current.envelope.data, current.envelope.dots);
-    if (body.length > PIECE_BYTES) return this.#writePieces(current, body, 0);
-    this.#endBody(body);
+    const { data, dots } = current.envelope;
+    if (current.verdict) return this.#endBody('');
+    const body = typeof data === 'string' ? data : stuffDots(data, dots);
+    if (body.length <= PIECE_BYTES) return this.#endBody(body);
+    this.#writePieces(current, typeof body === 'string' ? Buffer.from(body, 'latin1') : body, 0);
   }
 
   /** Writes the last piece of a message, its final dot, and the commands of the next message behind it. */
-  #endBody(piece: Uint8Array, replies = 1): void {
+  #endBody(piece: Uint8Array | string, replies = 1): void {
     this.#dotWritten = true;
     this.#out.add(FINAL_DOT, replies);
     this.#pipelineNext();

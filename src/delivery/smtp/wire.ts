@@ -72,6 +72,12 @@ export class Wire {
     else this.#socket.write(bytes);
   }
 
+  /** As {@link write}. @param text of Latin-1 characters */
+  writeText(text: string, replies: number): void {
+    this.#owed += replies;
+    this.#socket.write(text, 'latin1');
+  }
+
   /** Expects a reply without a command: the greeting. */
   expectReply(): void {
     this.#owed++;

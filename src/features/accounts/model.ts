@@ -1,5 +1,8 @@
-import type { LimitSettings } from '../../delivery/limits/authority.ts';
+import { type LimitSettings, settingIn } from '../../delivery/limits/authority.ts';
 import { type Capacity, readCapacity } from '../../delivery/limits/capacity.ts';
+import { type Projections, projectNext } from '../../delivery/limits/projection.ts';
+import { emailPriceSql, highestSmsPriceSql, monthlyEmailsSql, paysSql } from '../../delivery/prices.ts';
+import { usageSql } from '../../delivery/usage.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 /** An account with its usage and its remaining capacity. Names are those of the columns. */
@@ -18,16 +21,29 @@ export interface AccountFigures {
   capabilities: Record<string, unknown>;
   created_at: Date;
   updated_at: Date;
+  /** Charged outcomes of the current month (UTC). */
+  email_used: number;
+  sms_used: number;
+  ai_used: number;
+  /** In all. */
   email_sent: number;
   sms_sent: number;
-  ai_used: number;
+  ai_total: number;
+  /** Emails of a month that cost nothing. */
+  monthly_emails: number;
+  /** Millicents for each email beyond them. */
+  email_price: number;
+  /** Millicents for a segment of an SMS to the most expensive country. */
+  sms_price: number;
   /** The first message of any brand of the account, not counting test messages. */
   first_message_at: Date | null;
   /** The oldest contact of any brand of the account. */
   first_contact_at: Date | null;
-  /** Whether any domain of the account is verified. */
-  domain_verified: boolean;
+  /** A verified domain of the account; null: it has none. */
+  verified_domain_id: number | null;
   capacity: Capacity;
+  /** What would become of an email from that domain, or from the sandbox if there is none. */
+  next: Projections;
 }
 
 /** How many of a brand's oldest messages are searched for the first one that is not a test. */
@@ -36,7 +52,10 @@ const MAX_LOOKED_AT = 10_000;
 const FIND = `
 select a.id, a.name, a.avatar, a.banner, a.comped, a.auto_topup, a.email_from_name, a.email_from_email,
   a.email_reply_to, a.test_email_recipients, a.onboarding_state, a.capabilities, a.created_at, a.updated_at,
-  coalesce(c.email_sent, 0) as email_sent, coalesce(c.sms_sent, 0) as sms_sent, coalesce(c.ai_used, 0) as ai_used,
+  u.email_used, u.sms_used, u.ai_used, u.email_sent, u.sms_sent, u.ai_total,
+  ${monthlyEmailsSql('a', settingIn('$2::jsonb'))} as monthly_emails,
+  case when ${paysSql('a')} then ${emailPriceSql('a')} else 0 end as email_price,
+  case when ${paysSql('a')} then ${highestSmsPriceSql('a')} else 0 end as sms_price,
   (select min(first.created_at) from brands br cross join lateral (
      select early.created_at from (
        select m.id, m.created_at, m.test from messages m where m.brand_id = br.id order by m.id limit ${MAX_LOOKED_AT}) early
@@ -45,17 +64,27 @@ select a.id, a.name, a.avatar, a.banner, a.comped, a.auto_topup, a.email_from_na
   (select min(first.created_at) from brands br cross join lateral (
      select c.created_at from contacts c where c.brand_id = br.id order by c.id limit 1) first
    where br.account_id = a.id) as first_contact_at,
-  exists (select 1 from domains d where d.account_id = a.id and d.status = 'verified') as domain_verified
+  (select min(d.id) from domains d where d.account_id = a.id and d.status = 'verified') as verified_domain_id
 from accounts a
-left join account_counters c on c.account_id = a.id
+cross join lateral (${usageSql('a')}) u
 where a.id = $1`;
 
-/** @returns null if there is no such account */
+/**
+ * @param settings of the limits
+ * @returns null if there is no such account
+ */
 export async function findAccountFigures(
   db: Queryable,
   accountId: number,
   settings: LimitSettings,
 ): Promise<AccountFigures | null> {
-  const { rows } = await db.query<Omit<AccountFigures, 'capacity'>>(FIND, [accountId]);
-  return rows[0] ? { ...rows[0], capacity: await readCapacity(db, accountId, settings) } : null;
+  const { rows } = await db.query<Omit<AccountFigures, 'capacity' | 'next'>>(FIND, [
+    accountId,
+    JSON.stringify(settings),
+  ]);
+  const row = rows[0];
+  if (!row) return null;
+  const capacity = await readCapacity(db, accountId, settings);
+  const next = await projectNext(db, { accountId, domainId: row.verified_domain_id }, settings);
+  return { ...row, capacity, next };
 }

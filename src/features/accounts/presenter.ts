@@ -1,5 +1,6 @@
 import { isBlocked } from '../../delivery/limits/capacity.ts';
 import { sandboxAddress } from '../../delivery/sender-identity.ts';
+import { MILLICENTS_PER_CENT } from '../../delivery/wallet.ts';
 import type { Brand } from '../brands/schema.ts';
 import type { AccountFigures } from './model.ts';
 import {
@@ -38,8 +39,8 @@ function stepTimes({ figures, brand }: AccountParts): StepTimes {
 function sandboxOf({ figures }: AccountParts, mailDomain: string) {
   const { limit, remaining } = figures.capacity.figures.sandbox_cap;
   return {
-    using_sandbox: !figures.domain_verified,
-    sandbox_email: figures.domain_verified ? null : sandboxAddress(figures.id, mailDomain),
+    using_sandbox: figures.verified_domain_id === null,
+    sandbox_email: figures.verified_domain_id === null ? sandboxAddress(figures.id, mailDomain) : null,
     sandbox_monthly_cap: limit,
     sandbox_sends_remaining: remaining,
   };
@@ -47,26 +48,25 @@ function sandboxOf({ figures }: AccountParts, mailDomain: string) {
 
 function billingOf(figures: AccountFigures): AccountView['billing'] {
   const { tier, walletBalanceCents } = figures.capacity;
-  const { allowance } = figures.capacity.figures;
-  const none = { used: 0, allowance: 0, remaining: 0, overage_rate: 0 };
+  const resource = (used: number, allowance: number, millicents: number) => ({
+    used,
+    allowance,
+    remaining: Math.max(0, allowance - used),
+    overage_rate: millicents / MILLICENTS_PER_CENT,
+  });
   return {
     plan_name: tier,
     wallet_balance_cents: walletBalanceCents,
     auto_topup: figures.auto_topup,
     resources: {
-      email: {
-        used: allowance.used,
-        allowance: allowance.limit,
-        remaining: allowance.remaining,
-        overage_rate: 0,
-      },
-      sms: none,
-      ai: none,
+      email: resource(figures.email_used, figures.monthly_emails, figures.email_price),
+      sms: resource(figures.sms_used, 0, figures.sms_price),
+      ai: resource(figures.ai_used, 0, 0),
     },
     lifetime: {
       email_sent: figures.email_sent,
       sms_sent: figures.sms_sent,
-      ai_used: figures.ai_used,
+      ai_used: figures.ai_total,
     },
   };
 }
@@ -90,8 +90,8 @@ export function presentAccount(parts: AccountParts, mailDomain: string): Account
     account_tier: capacity.tier,
     onboarding_state: Object.fromEntries(done),
     onboarding,
-    domain_verified: figures.domain_verified,
-    can_send: !isBlocked(capacity) && (figures.domain_verified || sandbox.sandbox_sends_remaining > 0),
+    domain_verified: figures.verified_domain_id !== null,
+    can_send: !isBlocked(capacity) && figures.next.transactional.outcome !== 'refuse',
     ...sandbox,
     capabilities: capabilitiesOf(figures.capabilities),
     spend_cap_monthly_cents: capacity.spendCapMonthlyCents,

@@ -10,8 +10,8 @@ const defaultCapabilities = {
   email: true,
   sms: true,
   campaigns: true,
-  flows: false,
-  validation: false,
+  flows: true,
+  validation: true,
   inboxes: false,
   webhooks: true,
   custom_domains: true,
@@ -98,14 +98,16 @@ const resource = z.object({
 });
 
 const billing = z.object({
-  plan_name: z.string(),
+  plan_name: z.string().meta({ description: 'The tier of the account.' }),
   wallet_balance_cents: z.int(),
   auto_topup: z.boolean(),
   resources: z.object({ email: resource, sms: resource, ai: resource }).meta({
     description:
-      '`email`: the rolling 24-hour allowance, which also counts SMS. `sms` and `ai` have no allowance of their own.',
+      'What the account has used in the current calendar month (UTC): messages that were sent or whose outcome is unknown, not test messages; SMS in segments; `ai` counts calls for the tone of a brand. `allowance` costs nothing, and each unit beyond it costs `overage_rate` cents, an SMS at most.',
   }),
-  lifetime: z.object({ email_sent: z.int(), sms_sent: z.int(), ai_used: z.int() }),
+  lifetime: z.object({ email_sent: z.int(), sms_sent: z.int(), ai_used: z.int() }).meta({
+    description: 'Messages that a provider has accepted, and calls for the tone of a brand, in all.',
+  }),
 });
 
 export const accountSchema = z

@@ -9,8 +9,12 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import { createBrand, type NewBrand } from '../brands/service.ts';
 import type { ImageReferences } from '../uploads/service.ts';
 import { addMember, type AddedMember } from '../users/service.ts';
+import { logOperatorChange } from './log.ts';
 import { findAccountFigures, type AccountFigures } from './model.ts';
-import type { PatchAccountBody } from './schema.ts';
+import type { Capability, PatchAccountBody } from './schema.ts';
+
+export { type AccountLogRow, listOperatorChanges, logOperatorChange } from './log.ts';
+export { type AccountRules, needsApproval, requireCapability } from './rules.ts';
 
 export type ApprovalState = 'not_required' | 'pending' | 'approved' | 'rejected';
 
@@ -20,11 +24,17 @@ export interface OperatorSettings {
   tier?: AccountTier;
   approvalState?: ApprovalState;
   comped?: boolean;
+  /** Whether validations may give its addresses to the outside validator. */
+  outsideValidation?: boolean;
   /** Messages a month while no domain is verified; null: the setting SANDBOX_MONTHLY_CAP. */
   sandboxMonthlyCap?: number | null;
   /** Messages in a rolling 24 hours; null: the setting of the tier. */
   allowancePerDay?: number | null;
   spendCapMonthlyCents?: number | null;
+  /** Emails of a calendar month that cost nothing; null: the setting of the tier. */
+  monthlyEmailAllowance?: number | null;
+  /** What the account may use; null: the default. Names that are left out stay as they are. */
+  capabilities?: Partial<Record<Capability, boolean | null>>;
   /** Ids of providers in the order in which they are used if one fails; null: only that of the settings. */
   emailProviderIds?: number[] | null;
   smsProviderIds?: number[] | null;
@@ -37,9 +47,13 @@ export interface AccountRow {
   tier: AccountTier;
   approval_state: ApprovalState;
   comped: boolean;
+  outside_validation: boolean;
   sandbox_monthly_cap: number | null;
   allowance_per_day: number | null;
   spend_cap_monthly_cents: number | null;
+  monthly_email_allowance: number | null;
+  /** Exceptions from the defaults. */
+  capabilities: Record<string, unknown>;
   email_provider_ids: number[] | null;
   sms_provider_ids: number[] | null;
   sending_paused_at: Date | null;
@@ -50,6 +64,8 @@ export interface AccountRow {
 export interface NewAccount extends OperatorSettings {
   name: string;
   owner: { email: string; password?: string; firstName?: string; lastName?: string };
+  /** Who creates it, for its log. */
+  actor?: string;
   /** Further fields of its first brand. */
   brand?: Pick<NewBrand, 'brandColor' | 'physicalAddress'>;
 }
@@ -59,9 +75,12 @@ const SETTING_COLUMNS = {
   tier: 'tier',
   approvalState: 'approval_state',
   comped: 'comped',
+  outsideValidation: 'outside_validation',
   sandboxMonthlyCap: 'sandbox_monthly_cap',
   allowancePerDay: 'allowance_per_day',
   spendCapMonthlyCents: 'spend_cap_monthly_cents',
+  monthlyEmailAllowance: 'monthly_email_allowance',
+  capabilities: 'capabilities',
   emailProviderIds: 'email_provider_ids',
   smsProviderIds: 'sms_provider_ids',
 } satisfies Record<keyof OperatorSettings, keyof AccountRow>;
@@ -74,8 +93,17 @@ const COLUMNS = [
   'created_at',
 ].join(', ');
 
+/** Who changes settings where no name is given. */
+const OPERATOR = 'operator';
+
+/** What the log of the account says about a change. */
+interface LoggedAs {
+  actor: string;
+  action: string;
+}
+
 /** Returns the columns and values of the given settings. A setting that is undefined stays as it is. */
-function assignments(settings: OperatorSettings): { columns: string[]; values: unknown[] } {
+function assignments(settings: OperatorSettings): { columns: (keyof AccountRow)[]; values: unknown[] } {
   const names = Object.keys(SETTING_COLUMNS) as (keyof OperatorSettings)[];
   const given = names.filter((name) => settings[name] !== undefined);
   return { columns: given.map((name) => SETTING_COLUMNS[name]), values: given.map((name) => settings[name]) };
@@ -97,6 +125,12 @@ export async function createAccount(
   );
   const account = rows[0] as AccountRow;
   await trx.query('insert into account_counters (account_id) values ($1)', [account.id]);
+  await logOperatorChange(trx, {
+    accountId: account.id,
+    actor: input.actor ?? OPERATOR,
+    action: 'account create',
+    changes: { name: account.name, tier: account.tier },
+  });
   const brandId = await createBrand(trx, {
     accountId: account.id,
     companyName: input.name,
@@ -118,14 +152,25 @@ export async function findAccount(db: Queryable, id: number): Promise<AccountRow
 
 /**
  * Changes operator settings. `undefined` leaves a setting as it is; `null` resets it to the service's default.
+ * @param actor who changes them, for the log of the account
  * @throws AppError `not_found`
  */
-export async function setAccount(db: Queryable, id: number, settings: OperatorSettings): Promise<AccountRow> {
+export async function setAccount(
+  db: Queryable,
+  id: number,
+  settings: OperatorSettings,
+  actor: string = OPERATOR,
+): Promise<AccountRow> {
   const { columns, values } = assignments(settings);
   if (columns.length === 0) return findAccount(db, id);
-  const set = columns.map((column, index) => `${column} = $${index + 2}`).join(', ');
+  const set = columns.map((column, index) => `${column} = ${newValue(column, `$${index + 2}`)}`).join(', ');
   // The new settings may let held messages go.
-  return updateAccount(db, id, set, values, { release: true });
+  return updateAccount(db, id, set, values, { release: true, logged: { actor, action: 'account set' } });
+}
+
+/** SQL: the new value of a column. @param given SQL: the parameter */
+function newValue(column: keyof AccountRow, given: string): string {
+  return column === 'capabilities' ? `jsonb_strip_nulls(capabilities || ${given}::jsonb)` : given;
 }
 
 export interface Pause {
@@ -133,6 +178,8 @@ export interface Pause {
   reason: string;
   /** Links in mail that was sent stay alive while only the brakes have paused the account. */
   by: 'operator' | 'brakes';
+  /** The operator's name, for the log of the account. */
+  actor?: string | undefined;
 }
 
 /**
@@ -140,6 +187,7 @@ export interface Pause {
  * It ends a release of held messages, and waits for the intents under way. Once the pause is committed, only messages
  * of these intents can leave.
  * @param reason shown to the account
+ * @param actor who pauses it, for the log of the account
  * @throws AppError `not_found`
  */
 export function pauseSending(
@@ -147,10 +195,12 @@ export function pauseSending(
   accountId: number,
   reason: string,
   by: Pause['by'] = 'operator',
+  actor: string = by,
 ): Promise<AccountRow> {
   const set =
     'sending_paused_at = coalesce(sending_paused_at, now()), sending_paused_reason = $2, sending_paused_by = $3';
-  return updateAccount(db, accountId, set, [reason, by], { stopSending: true });
+  const logged = { actor, action: 'account pause' };
+  return updateAccount(db, accountId, set, [reason, by], { stopSending: true, logged });
 }
 
 /**
@@ -161,7 +211,7 @@ export function pauseSending(
 export async function pauseIfSending(
   trx: Queryable,
   accountId: number,
-  { reason, by }: Pause,
+  { reason, by, actor }: Pause,
 ): Promise<boolean> {
   // The lock that a pause waits for comes first, so that two pauses at once take turns.
   await trx.query('select stop_intents($1)', [accountId]);
@@ -170,17 +220,23 @@ export async function pauseIfSending(
     [accountId],
   );
   if (rowCount === 0) return false;
-  await pauseSending(trx, accountId, reason, by);
+  await pauseSending(trx, accountId, reason, by, actor);
   return true;
 }
 
 /**
  * Resumes sending. Senders release the held messages in pages. The rates that the brakes look at start anew.
+ * @param actor who resumes it, for the log of the account
  * @throws AppError `not_found`
  */
-export function resumeSending(db: Queryable, accountId: number): Promise<AccountRow> {
+export function resumeSending(
+  db: Queryable,
+  accountId: number,
+  actor: string = OPERATOR,
+): Promise<AccountRow> {
   const set = 'sending_paused_at = null, sending_paused_reason = null, sending_paused_by = null';
-  return updateAccount(db, accountId, set, [], { release: true, restartRates: true });
+  const logged = { actor, action: 'account resume' };
+  return updateAccount(db, accountId, set, [], { release: true, restartRates: true, logged });
 }
 
 interface AccountUpdate {
@@ -190,6 +246,7 @@ interface AccountUpdate {
   release?: true;
   /** Forgets the outcomes that were counted so far. */
   restartRates?: true;
+  logged: LoggedAs;
 }
 
 async function updateAccount(
@@ -197,18 +254,29 @@ async function updateAccount(
   id: number,
   set: string,
   values: unknown[],
-  { stopSending, release, restartRates }: AccountUpdate,
+  { stopSending, release, restartRates, logged }: AccountUpdate,
 ): Promise<AccountRow> {
+  const given = values.length + 1;
   const { rows } = await db.query<AccountRow>(
     `with stopped as materialized (select ${stopSending ? 'stop_intents($1)' : 'null'}),
-       updated as (
-         update accounts set ${set}, updated_at = now()
-         where id = $1 and kind = 'customer' and (select count(*) from stopped) = 1 returning ${COLUMNS}
+       old as materialized (
+         select ${COLUMNS} from accounts
+         where id = $1 and kind = 'customer' and (select count(*) from stopped) = 1 for no key update
+       ), updated as (
+         update accounts set ${set}, updated_at = now() where id = (select id from old) returning ${COLUMNS}
+       ), logged as (
+         insert into account_log (account_id, actor, action, changes)
+         select o.id, $${given + 1}, $${given + 2}, changed.changes
+         from updated u join old o on o.id = u.id cross join lateral (
+           select jsonb_object_agg(new.key, jsonb_build_object('from', was.value, 'to', new.value)) as changes
+           from jsonb_each(to_jsonb(u)) new join jsonb_each(to_jsonb(o)) was on was.key = new.key
+           where was.value <> new.value) changed
+         where changed.changes is not null
        )${stopSending ? `, ${endReleaseCtes('(select id from updated)')}` : ''}
        ${release ? `, ${releaseCtes('(select id from updated)')}` : ''}
        ${restartRates ? `, restarted as (delete from account_outcomes where account_id in (select id from updated))` : ''}
      select * from updated`,
-    [id, ...values],
+    [id, ...values, logged.actor, logged.action],
   );
   if (!rows[0]) throw notFound('account');
   return rows[0];

@@ -26,6 +26,7 @@ export interface BrakesDeps {
 /**
  * Pauses an account for an operator, with `sending.paused` unless it was paused already. Pausing again changes the
  * reason and keeps the time of the first pause.
+ * @param actor the operator's name, for the log of the account
  * @throws AppError `not_found`
  */
 export function pauseAccount(
@@ -33,10 +34,11 @@ export function pauseAccount(
   events: EventPublisher,
   accountId: number,
   reason: string,
+  actor?: string,
 ): Promise<AccountRow> {
   return inTransaction(pool, async (trx) => {
-    await pauseWithEvent(trx, events, accountId, { reason, by: 'operator' });
-    return pauseSending(trx, accountId, reason);
+    await pauseWithEvent(trx, events, accountId, { reason, by: 'operator', actor });
+    return pauseSending(trx, accountId, reason, 'operator', actor);
   });
 }
 

@@ -4,7 +4,14 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 
 export class BrandModel extends TenantModel {
   static override readonly tableName = 'brands';
-  static override readonly jsonColumns = ['links', 'default_header', 'default_footer', 'default_theme'];
+  static override readonly jsonColumns = [
+    'links',
+    'default_header',
+    'default_footer',
+    'default_theme',
+    'quiet_hours',
+    'frequency_cap',
+  ];
   static override readonly columns = [
     'id',
     'account_id',
@@ -29,6 +36,8 @@ export class BrandModel extends TenantModel {
     'track_opens',
     'track_clicks',
     'timezone',
+    'quiet_hours',
+    'frequency_cap',
     'sms_stop_text',
     'last_scraped_at',
     'created_at',
@@ -58,6 +67,8 @@ export class BrandModel extends TenantModel {
   declare track_clicks: boolean;
   /** An IANA name. */
   declare timezone: string | null;
+  declare quiet_hours: { start: string; end: string; timezone: string } | null;
+  declare frequency_cap: { count: number; per_seconds: number } | null;
   declare sms_stop_text: string | null;
   declare last_scraped_at: Date | null;
   declare created_at: Date;

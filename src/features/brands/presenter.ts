@@ -1,12 +1,38 @@
 import { isComplete, type BrandRow } from './model.ts';
-import { isLogoUrl, type Brand } from './schema.ts';
+import { isLogoUrl, type Brand, type BrandScrape } from './schema.ts';
+import type { ScrapeRow } from './scrape/model.ts';
+
+/** A brand with its latest scrape. */
+export interface ShownBrand {
+  row: BrandRow;
+  scrape: ScrapeRow | null;
+}
+
+/** The latest scrape is never one that a newer scrape has replaced. */
+function presentScrape({
+  status,
+  url,
+  fields_found,
+  error,
+  started_at,
+  finished_at,
+}: ScrapeRow): BrandScrape {
+  return {
+    status: status === 'discarded' ? 'failed' : status,
+    url,
+    fields_found,
+    error,
+    started_at: started_at.toISOString(),
+    finished_at: finished_at?.toISOString() ?? null,
+  };
+}
 
 /**
  * Presents a brand to clients.
  * @param logoUrl returns the URL of an uploaded image, given the reference that the row stores
  */
 export function presentBrand(
-  row: BrandRow,
+  { row, scrape }: ShownBrand,
   logoUrl: (accountId: number, reference: string) => string | null,
 ): Brand {
   return {
@@ -34,7 +60,10 @@ export function presentBrand(
     track_opens: row.track_opens,
     track_clicks: row.track_clicks,
     timezone: row.timezone,
+    quiet_hours: row.quiet_hours,
+    frequency_cap: row.frequency_cap,
     sms_stop_text: row.sms_stop_text,
+    scrape: scrape && presentScrape(scrape),
     complete: isComplete(row),
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),

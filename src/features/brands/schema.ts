@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { oneLine } from '../../one-line.ts';
 import { SIGNED_ID } from '../../platform/secrets/signed-id.ts';
+import { scrapedFields, scrapeErrors } from './scrape/fields.ts';
 
 const MAX_OBJECT_BYTES = 32 * 1024;
 /** An SMS of one segment has 160 characters at most. */
@@ -16,11 +17,43 @@ const wrongScheme = (message: string) => ({
   error: (issue: { input: unknown }) => (typeof issue.input === 'string' ? message : undefined),
 });
 const zones = new Set(['UTC', ...Intl.supportedValuesOf('timeZone')]);
+/** Whether a name is that of an IANA time zone. */
+export const isTimeZone = (name: string) => zones.has(name);
 const timezone = z
   .string()
   .max(100)
   .refine((name) => zones.has(name), 'must be the name of an IANA time zone, such as Europe/Berlin')
   .meta({ examples: ['Europe/Berlin'] });
+const clock = z.string().regex(/^([01][0-9]|2[0-3]):[0-5][0-9]$/, 'must be a time such as 21:00');
+const clockZone = z
+  .string()
+  .max(100)
+  .refine(
+    (name) => name === 'contact' || zones.has(name),
+    'must be the name of an IANA time zone, or contact',
+  )
+  .meta({
+    examples: ['Europe/Berlin', 'contact'],
+    description:
+      'An IANA time zone, or `contact`, the default: that of the contact (`data.timezone`), else of its country, else ' +
+      'of the brand, else UTC.',
+  });
+const quietHours = z
+  .strictObject({ start: clock, end: clock, timezone: clockZone.default('contact') })
+  .refine(({ start, end }) => start !== end, { path: ['end'], message: 'must differ from start' })
+  .meta({
+    description:
+      'Messages of flows wait for the end of these hours. An `end` before `start` is on the next day.',
+  });
+const MAX_CAP = 1_000;
+/** 31 days. */
+const MAX_CAP_SECONDS = 2_678_400;
+const frequencyCap = z
+  .strictObject({ count: z.int().min(1).max(MAX_CAP), per_seconds: z.int().min(60).max(MAX_CAP_SECONDS) })
+  .meta({
+    description:
+      'At most so many messages of campaigns and flows to one contact in any so many seconds. Others are skipped.',
+  });
 const address = z.url({ protocol: /^https?$/ }).max(2_000);
 /** The target of a link in a header or footer: never a script. */
 const target = z
@@ -67,6 +100,8 @@ export const putBrandBody = z.strictObject({
   track_opens: z.boolean().optional(),
   track_clicks: z.boolean().optional(),
   timezone: timezone.nullish(),
+  quiet_hours: quietHours.nullish(),
+  frequency_cap: frequencyCap.nullish(),
   sms_stop_text: oneLine(MAX_STOP_TEXT).min(1).nullish().meta({
     description:
       'Added on a line of its own to each SMS of a campaign or flow, such as `Reply STOP to unsubscribe`.',
@@ -81,6 +116,7 @@ export const brandReadOnlyFields = [
   'account_id',
   'source_url',
   'last_scraped_at',
+  'scrape',
   'complete',
   'created_at',
   'updated_at',
@@ -90,6 +126,44 @@ export const brandReadOnlyFields = [
 export function isLogoUrl(logo: string): boolean {
   return address.safeParse(logo).success;
 }
+
+const MAX_URL = 2_000;
+
+/** The body of `POST /v1/my/brand/scrape`. */
+export const scrapeBody = z.strictObject({
+  url: oneLine(MAX_URL)
+    .min(1)
+    .meta({
+      description:
+        'The address of a website, or its domain: `example.com` stands for `https://example.com/`.',
+      examples: ['https://example.com'],
+    }),
+  overwrite: z.boolean().default(false).meta({
+    description: 'Also replace what was edited before the scrape began.',
+  }),
+});
+
+export type ScrapeBody = z.infer<typeof scrapeBody>;
+
+/** The answer to `POST /v1/my/brand/scrape`. */
+export const scrapeStarted = z
+  .object({ status: z.literal('scraping'), url: z.string() })
+  .meta({ id: 'BrandScrapeStarted' });
+
+const scrapeSchema = z
+  .object({
+    status: z.enum(['scraping', 'completed', 'failed']),
+    url: z.string(),
+    fields_found: z.array(z.enum(scrapedFields)).meta({
+      description: 'What was found. A field that was edited keeps its value all the same.',
+    }),
+    error: z.enum(scrapeErrors).nullable(),
+    started_at: z.iso.datetime(),
+    finished_at: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'BrandScrape' });
+
+export type BrandScrape = z.infer<typeof scrapeSchema>;
 
 const nullableText = z.string().nullable();
 const anyObject = z.record(z.string(), z.unknown());
@@ -109,7 +183,7 @@ export const brandSchema = z
     industry: nullableText,
     physical_address: nullableText,
     company_name: nullableText,
-    source_url: nullableText,
+    source_url: nullableText.meta({ description: 'The website of the last scrape that completed.' }),
     example_copy: z.array(z.string()).nullable(),
     default_header: anyObject,
     default_footer: anyObject,
@@ -123,7 +197,10 @@ export const brandSchema = z
       description:
         'An IANA time zone, for campaigns at local time: that of contacts whose zone and country are unknown.',
     }),
+    quiet_hours: z.object({ start: z.string(), end: z.string(), timezone: z.string() }).nullable(),
+    frequency_cap: z.object({ count: z.int(), per_seconds: z.int() }).nullable(),
     sms_stop_text: nullableText,
+    scrape: scrapeSchema.nullable().meta({ description: 'The latest scrape of a website for the brand.' }),
     complete: z.boolean().meta({ description: 'Whether brand_color and company_name are set.' }),
     created_at: z.iso.datetime(),
     updated_at: z.iso.datetime(),

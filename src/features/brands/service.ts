@@ -4,9 +4,11 @@ import type { AccountTenant } from '../../platform/auth/tenant.ts';
 import type { AccountScope, BrandScope } from '../../platform/db/model.ts';
 import { type Queryable, inTransaction } from '../../platform/db/queryable.ts';
 import { uploadUrl, type ImageReferences } from '../uploads/service.ts';
-import { findBrand, findFirstBrandId, insertBrand, isComplete, updateBrand, type BrandRow } from './model.ts';
-import { presentBrand } from './presenter.ts';
+import { markComplete } from './complete.ts';
+import { findBrand, findFirstBrandId, insertBrand, updateBrand, type BrandRow } from './model.ts';
+import { presentBrand, type ShownBrand } from './presenter.ts';
 import { isLogoUrl, type Brand, type PutBrandBody } from './schema.ts';
+import { findLatestScrape } from './scrape/model.ts';
 
 export interface NewBrand {
   accountId: number;
@@ -19,12 +21,14 @@ export interface NewBrand {
 
 export interface BrandService {
   /** @returns null if the tenant has no brand yet */
-  find(tenant: AccountTenant): Promise<BrandRow | null>;
+  find(tenant: AccountTenant): Promise<ShownBrand | null>;
   /**
    * Changes the tenant's brand, or creates the account's first.
    * @throws AppError validation_error if `logo` is neither a URL nor an image that the account uploaded
    */
-  put(tenant: AccountTenant, body: PutBrandBody): Promise<BrandRow>;
+  put(tenant: AccountTenant, body: PutBrandBody): Promise<ShownBrand>;
+  /** Finds the tenant's brand, or creates the account's first. @returns its id */
+  ensure(tenant: AccountTenant): Promise<number>;
 }
 
 /**
@@ -63,11 +67,19 @@ export function createBrandService(deps: { pool: pg.Pool; images: ImageReference
     throw invalid({ logo: ['must be a URL or the signed_id of an uploaded image'] });
   }
 
+  const withScrape = async (row: BrandRow): Promise<ShownBrand> => ({
+    row,
+    scrape: await findLatestScrape(pool, row.id),
+  });
+
   return {
-    find: async (tenant) => (tenant.brandId === null ? null : findBrand(pool, tenant, tenant.brandId)),
+    async find(tenant) {
+      const row = tenant.brandId === null ? null : await findBrand(pool, tenant, tenant.brandId);
+      return row && withScrape(row);
+    },
     async put(tenant, body) {
       const changes = { ...body, logo: await logoOf(tenant, body) };
-      return inTransaction(pool, async (trx) => {
+      const row = await inTransaction(pool, async (trx) => {
         const brandId = tenant.brandId ?? (await lockFirstBrandId(trx, tenant));
         const brand =
           brandId === null
@@ -76,12 +88,20 @@ export function createBrandService(deps: { pool: pg.Pool; images: ImageReference
         await markComplete(trx, brand);
         return brand;
       });
+      return withScrape(row);
+    },
+    async ensure(tenant) {
+      if (tenant.brandId !== null) return tenant.brandId;
+      return inTransaction(pool, async (trx) => {
+        const brandId = await lockFirstBrandId(trx, tenant);
+        return brandId ?? (await insertBrand(trx, tenant, {})).id;
+      });
     },
   };
 }
 
 /**
- * Returns a function that reads a brand, presented.
+ * Returns a function that reads a brand, presented, without its scrape.
  * @throws AppError not_found if the account has no such brand
  */
 export function createBrandReader(db: Queryable, images: ImageReferences) {
@@ -89,14 +109,16 @@ export function createBrandReader(db: Queryable, images: ImageReferences) {
   return async (scope: BrandScope, publicUrl: string): Promise<Brand> => {
     const brand = await findBrand(db, scope, scope.brandId);
     if (!brand) throw notFound('brand');
-    return present(brand, publicUrl);
+    return present({ row: brand, scrape: null }, publicUrl);
   };
 }
 
 /** Returns a function that presents a brand; the URL of an uploaded logo begins with `publicUrl`. */
-export function createBrandPresenter(images: ImageReferences): (row: BrandRow, publicUrl: string) => Brand {
-  return (row, publicUrl) =>
-    presentBrand(row, (accountId, reference) => {
+export function createBrandPresenter(
+  images: ImageReferences,
+): (brand: ShownBrand, publicUrl: string) => Brand {
+  return (brand, publicUrl) =>
+    presentBrand(brand, (accountId, reference) => {
       const signedId = images.show(accountId, reference);
       return signedId === null ? null : uploadUrl(publicUrl, signedId);
     });
@@ -110,18 +132,4 @@ export function createBrandPresenter(images: ImageReferences): (row: BrandRow, p
 async function lockFirstBrandId(trx: Queryable, scope: AccountScope): Promise<number | null> {
   await trx.query('select 1 from accounts where id = $1 for no key update', [scope.accountId]);
   return findFirstBrandId(trx, scope);
-}
-
-/**
- * Completes the onboarding step `brand` when a brand is complete for the first time. The step stays completed.
- * @param trx the transaction that created or changed the brand
- */
-async function markComplete(trx: Queryable, brand: BrandRow): Promise<void> {
-  if (!isComplete(brand)) return;
-  await trx.query(
-    `update accounts
-     set onboarding_state = onboarding_state || jsonb_build_object('brand', jsonb_build_object('completed_at', now()))
-     where id = $1 and not onboarding_state ? 'brand'`,
-    [brand.account_id],
-  );
 }

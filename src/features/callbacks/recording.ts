@@ -1,7 +1,8 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { type DeliveryFact, type RecordedFacts, recordFacts } from '../../delivery/facts.ts';
 import { recipientKey } from '../../delivery/addresses/recipient.ts';
+import { accountsToFence, type DeliveryFact, type RecordedFacts, recordFacts } from '../../delivery/facts.ts';
+import { type RecipientFence, waitForEach } from '../../delivery/recipient-fence.ts';
 import { createCoalescer } from '../../platform/db/coalescer.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { isRefusedData } from '../../platform/db/refused-data.ts';
@@ -29,6 +30,7 @@ export interface CallbackRecordingDeps {
   keyring: Keyring;
   events: EventPublisher;
   waker: Pick<Waker, 'wake'>;
+  fence: RecipientFence;
   log: Logger;
 }
 
@@ -130,7 +132,7 @@ async function recordTogether(
 
 /** Creates what records the facts of callbacks, those that arrive together in one transaction. */
 export function createCallbackRecording(deps: CallbackRecordingDeps) {
-  const { pool, keyring, log } = deps;
+  const { pool, keyring, fence, log } = deps;
 
   /** If the database refuses the data of one fact, the others are recorded without it. */
   async function record(callbacks: readonly ReportedFacts[]): Promise<RecordedGroup[]> {
@@ -172,12 +174,14 @@ export function createCallbackRecording(deps: CallbackRecordingDeps) {
     for (const recipient of refused) {
       await inTransaction(pool, (trx) => recordRefusedOptOut(trx, keyring, recipient));
     }
+    await waitForEach(fence, accountsToFence(part.facts));
     return result;
   }
 
   return {
     /**
      * Records the facts of a callback. Resolves after the commit, and after recipients are unsubscribed who opted out.
+     * From then on, only batches that were intended before leave for a recipient whom it has suppressed or unsubscribed.
      * @throws the error of PostgreSQL if it is unavailable: the provider then repeats the callback
      */
     async record(callback: ReportedFacts): Promise<Recorded> {

@@ -1,9 +1,10 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { NamedProvider } from '../../delivery/providers/named.ts';
 import type { Config } from '../../config.ts';
 import { limitSettings } from '../../delivery/limits/authority.ts';
+import type { NamedProvider } from '../../delivery/providers/named.ts';
+import { createRecipientFence } from '../../delivery/recipient-fence.ts';
 import { notFound } from '../../errors.ts';
 import { clientNetwork, createClientAddress } from '../../platform/auth/client-address.ts';
 import type { Database } from '../../platform/db/database.ts';
@@ -60,8 +61,9 @@ export function createCallbackRoutes(deps: CallbackRouteDeps): RouteDefinition[]
   const { pool } = database;
   const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
   const providers = createCallbackProviders(pool, keyring, log);
-  const recording = createCallbackRecording({ pool: recordingPool, keyring, events, waker, log });
-  const inbound = { pool, keyring, waker, limits: limitSettings(config) };
+  const fence = createRecipientFence(pool);
+  const recording = createCallbackRecording({ pool: recordingPool, keyring, events, waker, fence, log });
+  const inbound = { pool, keyring, waker, fence, limits: limitSettings(config) };
   const callbacks = createCallbacks({
     keyring,
     egress,

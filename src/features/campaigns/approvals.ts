@@ -1,5 +1,6 @@
 /** What an operator does: looks at campaigns that wait for approval, and decides. */
-import type { CampaignSummary } from './schema.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { CampaignFacts } from './schema.ts';
 import { AppError, notFound } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
@@ -11,9 +12,18 @@ const MAX_LISTED = 500;
 
 /** A campaign as `carillon campaign` shows it. */
 export type OperatorView = Pick<
-  CampaignSummary,
+  CampaignFacts,
   'id' | 'account_id' | 'name' | 'channel' | 'status' | 'approval_state' | 'scheduled_at' | 'data'
 > & { brand_id: number; version_ids: number[] };
+
+/** What one variant of a campaign sends. */
+export interface OperatorContent {
+  version_id: number;
+  subject: string | null;
+  preheader: string | null;
+  html: string | null;
+  text: string | null;
+}
 
 async function present(
   db: Queryable,
@@ -50,30 +60,41 @@ export async function showForOperator(
   db: Queryable,
   settings: LimitSettings,
   id: number,
-): Promise<OperatorView & { subject: string | null; text: string | null }> {
+): Promise<OperatorView & { contents: OperatorContent[] }> {
   const row = await findCampaignById(db, id);
   if (!row) throw notFound('campaign');
   const [shown] = await present(db, [row], settings);
-  const { rows } = await db.query<{ subject: string | null; text: string | null }>(
-    'select subject, text from template_versions where id = $1',
-    [row.version_ids[0] ?? 0],
+  const { rows: contents } = await db.query<OperatorContent>(
+    `select v.id as version_id, v.subject, v.preheader, v.html, v.text
+     from unnest($1::bigint[]) with ordinality as i (id, n) join template_versions v on v.id = i.id order by i.n`,
+    [row.version_ids],
   );
-  return { ...(shown as OperatorView), subject: rows[0]?.subject ?? null, text: rows[0]?.text ?? null };
+  return { ...(shown as OperatorView), contents };
+}
+
+/** @throws AppError conflict if the campaign has other versions than the operator has seen */
+function requireVersions({ id, version_ids: present }: CampaignRow, seen: readonly number[]): void {
+  if (isDeepStrictEqual(present, seen)) return;
+  const message = `campaign ${id} has other versions now: ${present.join(',')}. Look at it again with "carillon campaign show ${id}"`;
+  throw new AppError('conflict', message);
 }
 
 /**
  * Approves or rejects a campaign. Wake `outbox` after the commit.
- * @throws AppError not_found; invalid_transition if it does not wait for approval
+ * @param decision an approval names the versions that the operator has seen, by variant
+ * @throws AppError not_found; invalid_transition if it does not wait for approval; conflict if it has other versions
  */
 export async function decide(
   trx: Queryable,
   settings: LimitSettings,
   id: number,
-  decision: 'approve' | 'reject',
+  decision: { approve: readonly number[] } | 'reject',
 ): Promise<OperatorView> {
   const row = await findCampaignById(trx, id);
   if (!row) throw notFound('campaign');
-  const changed = await (decision === 'approve' ? approveCampaign(trx, row) : rejectCampaign(trx, row));
+  const changed = await (decision === 'reject' ? rejectCampaign(trx, row) : approveCampaign(trx, row));
+  // An approval does not change the versions, and its lock keeps others from changing them.
+  if (changed && decision !== 'reject') requireVersions(changed, decision.approve);
   if (!changed) throw new AppError('invalid_transition', `campaign ${id} does not wait for approval`);
   const [shown] = await present(trx, [changed], settings);
   return shown as OperatorView;

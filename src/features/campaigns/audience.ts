@@ -68,7 +68,8 @@ type Trigger = Pick<CampaignRow, 'contact_list_id' | 'segment_id' | 'trigger_dat
 async function knownLists(db: Queryable, brandId: number, ids: readonly number[]): Promise<Set<number>> {
   if (ids.length === 0) return new Set();
   const { rows } = await db.query<{ id: number }>(
-    'select id from lists where brand_id = $1 and id = any($2) and removed_at is null',
+    // Until the transaction ends, none of them can be deleted.
+    'select id from lists where brand_id = $1 and id = any($2) and removed_at is null order by id for share',
     [brandId, ids],
   );
   return new Set(rows.map(({ id }) => id));

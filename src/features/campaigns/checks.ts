@@ -1,22 +1,27 @@
 /** Everything that must be right before a campaign is sent. It is checked whole, so that a client learns of all at once. */
 import type pg from 'pg';
 import type { VersionContent } from '../../delivery/contents/content.ts';
-import { smsSegments, MAX_SMS_SEGMENTS } from '../../delivery/contents/sms-text.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { readCapacity } from '../../delivery/limits/capacity.ts';
 import { AppError, Problems } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import { type HeavyReads, isStatementTimeout } from '../../platform/db/heavy-reads.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { capabilitiesOf } from '../accounts/schema.ts';
+import { type AccountRules, needsApproval, requireCapability } from '../accounts/service.ts';
 import type { Brand } from '../brands/schema.ts';
-import { pinVersion, type Pinned, type TemplateDeps } from '../templates/service.ts';
+import {
+  addContentProblems,
+  addFooterProblems,
+  type CompiledContents,
+  pinVersion,
+  type Pinned,
+  type TemplateDeps,
+} from '../templates/service.ts';
 import { compileAudience, resolveAudience } from './audience.ts';
 import { addForeignTemplates, variantsOf, writeVariants } from './content.ts';
-import type { CompiledContents } from './compiled.ts';
 import type { CampaignRow } from './model.ts';
 import { pinSender, type PinnedSender, type SenderDeps } from './sender.ts';
-import type { Pins } from './transitions.ts';
+import type { Pins } from './pins.ts';
 
 export interface CheckDeps {
   pool: pg.Pool;
@@ -90,41 +95,15 @@ export async function readOutside(deps: CheckDeps, tenant: Tenant, trigger: Trig
   return { brand, ...audience };
 }
 
-interface AccountRules {
-  tier: string;
-  approval_state: string;
-  capabilities: Record<string, unknown>;
-}
-
-async function readAccount(db: Queryable, accountId: number): Promise<AccountRules> {
-  const { rows } = await db.query<AccountRules>(
-    'select tier, approval_state, capabilities from accounts where id = $1',
-    [accountId],
-  );
-  return rows[0] as AccountRules;
-}
-
 /** @throws AppError forbidden if the account may not have campaigns */
-export async function requireCampaigns(db: Queryable, tenant: Tenant): Promise<AccountRules> {
-  const account = await readAccount(db, tenant.accountId);
-  if (!capabilitiesOf(account.capabilities).campaigns) {
-    throw new AppError('forbidden', 'this account may not use campaigns');
-  }
-  return account;
+export function requireCampaigns(db: Queryable, tenant: Tenant): Promise<AccountRules> {
+  return requireCapability(db, tenant, 'campaigns');
 }
 
 /** @throws AppError forbidden for a test key, or if the account may not have campaigns */
 export async function requireSender(db: Queryable, tenant: Tenant): Promise<AccountRules> {
   if (isTestCaller(tenant.actor)) throw new AppError('forbidden', 'a test key cannot send campaigns');
   return requireCampaigns(db, tenant);
-}
-
-/** An approved account needs none; one that is pending or rejected needs it whatever its tier. */
-export function needsApproval(
-  { tier, approval_state: state }: AccountRules,
-  approvalTiers: readonly string[],
-): boolean {
-  return state === 'not_required' ? approvalTiers.includes(tier) : state !== 'approved';
 }
 
 /** When the snapshot of a campaign begins. */
@@ -136,20 +115,6 @@ export function beginAtOf(
   if (!scheduledAt) return asOf;
   const lead = options.send_at_local_time ? LOCAL_TIME_LEAD_MS : 0;
   return new Date(Math.max(asOf.getTime(), scheduledAt.getTime() - lead));
-}
-
-function addContentProblems(problems: Problems, pinned: Pinned, field: (name: string) => string): void {
-  for (const { field: name, message } of pinned.problems) problems.add({ [field(name)]: [message] });
-  const { version } = pinned;
-  if (version?.channel === 'email' && !version.subject?.trim()) {
-    problems.add({ [field('subject')]: ['is required'] });
-  }
-  if (version?.channel !== 'sms') return;
-  const segments = smsSegments(version.text ?? '');
-  if (segments > MAX_SMS_SEGMENTS) {
-    const message = `needs ${segments} segments; the maximum is ${MAX_SMS_SEGMENTS}`;
-    problems.add({ [field('body')]: [message] });
-  }
 }
 
 export interface PinnedContent {
@@ -250,12 +215,8 @@ export async function makePins(
   const { audience, errors } = await resolveAudience(trx, tenant, row);
   problems.add(errors);
   checkAudience(problems, row, outside);
-  if (row.channel === 'email' && !outside.brand.physical_address?.trim()) {
-    problems.add({ 'brand.physical_address': ['is required to send campaigns; set it with PUT /brand'] });
-  }
-  if (row.channel === 'email' && deps.sender.tracking.publicUrl === null) {
-    problems.add({ unsubscribe_url: ['is empty: the operator of the service has to set PUBLIC_URL'] });
-  }
+  const { publicUrl } = deps.sender.tracking;
+  addFooterProblems(problems, row.channel, { brand: outside.brand, publicUrl }, 'campaigns');
   const content = await pinContent(trx, outside, tenant, row, problems);
   const { rows } = await trx.query<OwnFields>(
     `select subject, from_name as "fromName", from_email as "fromEmail", reply_to as "replyTo"

@@ -2,8 +2,15 @@
 import { invalid, type Problems } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { copyTemplate, presentTemplate, type TemplateRow, writeOwnTemplate } from '../templates/service.ts';
-import type { Template, TemplateAttributes } from '../templates/schema.ts';
+import {
+  copyTemplate,
+  findTemplateRows,
+  findTemplateSummaries,
+  presentTemplate,
+  presentTemplateSummary,
+  writeOwnTemplate,
+} from '../templates/service.ts';
+import type { Template, TemplateAttributes, TemplateSummary } from '../templates/schema.ts';
 import type { CampaignRow } from './model.ts';
 import type { CampaignOptions } from './options.ts';
 
@@ -137,35 +144,82 @@ export async function addForeignTemplates(
   return foreign.length > 0;
 }
 
-/** Finds the templates that a campaign consists of, by id: only those of its brand. */
-async function findTemplates(
-  db: Queryable,
-  { account_id, brand_id }: Pick<CampaignRow, 'account_id' | 'brand_id'>,
-  ids: readonly number[],
-): Promise<Map<number, TemplateRow>> {
-  const { rows } = await db.query<TemplateRow>(
-    'select * from templates where account_id = $1 and brand_id = $2 and id = any($3)',
-    [account_id, brand_id, ids],
-  );
-  return new Map(rows.map((row) => [row.id, row]));
+type Contents = Pick<
+  CampaignRow,
+  'id' | 'account_id' | 'brand_id' | 'options' | 'template_id' | 'variant_template_ids'
+>;
+
+/** The templates that a campaign consists of. */
+function templateIdsOf(row: Contents): number[] {
+  const named = variantsOf(row).flatMap(({ template_id: id }) => id ?? []);
+  return [...(row.template_id === null ? [] : [row.template_id]), ...named, ...row.variant_template_ids];
+}
+
+/** What clients see as `template` and `templates` of a campaign. @param found by id */
+function contentOf<T extends TemplateSummary>(
+  row: Contents,
+  found: ReadonlyMap<number, T>,
+): { template: T; templates: T[] } {
+  const variants = variantsOf(row);
+  const template = found.get(row.template_id ?? 0);
+  if (!template) throw new Error(`campaign ${row.id} has no template`);
+  if (variants.length === 0) return { template, templates: [template] };
+  const templates = variants.flatMap(({ subject, template_id: id }, index) => {
+    const stored = found.get(row.variant_template_ids[index] ?? id ?? 0);
+    if (stored) return [stored];
+    return id === undefined ? [{ ...template, subject: subject ?? null }] : [];
+  });
+  return { template, templates };
 }
 
 /** The content of a campaign, as clients see it. */
 export async function presentContent(
   db: Queryable,
-  row: CampaignRow,
+  row: Contents,
 ): Promise<{ template: Template; templates: Template[] }> {
-  const variants = variantsOf(row);
-  const named = variants.flatMap(({ template_id: id }) => id ?? []);
-  const found = await findTemplates(db, row, [row.template_id ?? 0, ...named, ...row.variant_template_ids]);
-  const own = found.get(row.template_id ?? 0);
-  if (!own) throw new Error(`campaign ${row.id} has no template`);
-  const template = presentTemplate(own);
-  if (variants.length === 0) return { template, templates: [template] };
-  const templates = variants.flatMap(({ subject, template_id: id }, index) => {
-    const stored = found.get(row.variant_template_ids[index] ?? id ?? 0);
-    if (stored) return [presentTemplate(stored)];
-    return id === undefined ? [{ ...template, subject: subject ?? null }] : [];
-  });
-  return { template, templates };
+  const found = await findTemplateRows(db, scopeOf(row), templateIdsOf(row));
+  return contentOf(row, new Map(found.map((template) => [template.id, presentTemplate(template)])));
 }
+
+/** Bytes of the bodies on one page of a list. */
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+
+/** How many campaigns, from the first on, have bodies that fit a page; at least one. */
+async function fittingPage(db: Queryable, rows: readonly Contents[]): Promise<number> {
+  const ids = rows.flatMap(templateIdsOf);
+  const { rows: sizes } = await db.query<{ id: number; bytes: number }>(
+    'select id, coalesce(octet_length(body), 0) as bytes from templates where id = any($1)',
+    [ids],
+  );
+  const bytesOf = new Map(sizes.map(({ id, bytes }) => [id, bytes]));
+  let bytes = 0;
+  const tooLarge = rows.findIndex((row) => {
+    // A variant without a template of its own repeats the campaign's body.
+    const own = bytesOf.get(row.template_id ?? 0) ?? 0;
+    for (const id of templateIdsOf(row)) bytes += bytesOf.get(id) ?? 0;
+    bytes += own * variantsOf(row).length;
+    return bytes > MAX_PAGE_BYTES;
+  });
+  return tooLarge < 0 ? rows.length : Math.max(1, tooLarge);
+}
+
+/**
+ * The contents of campaigns of one brand for a list, without designs.
+ * @returns in the order of the campaigns; fewer if the bodies of all are too large for a page
+ */
+export async function presentContents(
+  db: Queryable,
+  rows: readonly Contents[],
+): Promise<{ template: TemplateSummary; templates: TemplateSummary[] }[]> {
+  const [first] = rows;
+  if (!first) return [];
+  const fitting = rows.slice(0, await fittingPage(db, rows));
+  const found = await findTemplateSummaries(db, scopeOf(first), fitting.flatMap(templateIdsOf));
+  const shown = new Map(found.map((template) => [template.id, presentTemplateSummary(template)]));
+  return fitting.map((row) => contentOf(row, shown));
+}
+
+const scopeOf = ({ account_id: accountId, brand_id: brandId }: Contents): BrandScope => ({
+  accountId,
+  brandId,
+});

@@ -1,10 +1,10 @@
 import { campaignCounts, type CampaignCounts } from '../../delivery/campaign-counts.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { presentContent } from './content.ts';
+import { presentContent, presentContents } from './content.ts';
 import type { CampaignRow } from './model.ts';
-import type { Campaign, CampaignProgress, CampaignSummary } from './schema.ts';
-import { waitingFor } from './waiting.ts';
+import { waitingOf } from './run/waiting.ts';
+import type { Campaign, CampaignFacts, CampaignProgress, CampaignSummary } from './schema.ts';
 
 const NOTHING: CampaignCounts = {
   ...{ audience: 0, sent: 0, failed: 0, skipped: 0, unknown: 0, canceled: 0, remaining: 0 },
@@ -12,7 +12,7 @@ const NOTHING: CampaignCounts = {
 
 const iso = (time: Date | null) => time?.toISOString() ?? null;
 
-function presentTrigger(row: CampaignRow): CampaignSummary['trigger'] {
+function presentTrigger(row: CampaignRow): CampaignFacts['trigger'] {
   return {
     // A campaign has one trigger, which is part of its row.
     id: row.id,
@@ -28,11 +28,11 @@ function presentTrigger(row: CampaignRow): CampaignSummary['trigger'] {
   };
 }
 
-function presentSummary(
+function presentFacts(
   row: CampaignRow,
   counts: CampaignCounts,
   waiting: CampaignProgress['waiting_for'],
-): CampaignSummary {
+): CampaignFacts {
   return {
     id: row.id,
     account_id: row.account_id,
@@ -64,20 +64,35 @@ function presentSummary(
   };
 }
 
-/** Presents campaigns in a list, without their templates. */
+/** Presents campaigns without their content. */
 export async function presentCampaigns(
   db: Queryable,
   rows: readonly CampaignRow[],
   settings: LimitSettings,
-): Promise<CampaignSummary[]> {
+): Promise<CampaignFacts[]> {
   const begun = rows.filter(({ phase }) => phase !== 'draft' && phase !== 'waiting').map(({ id }) => id);
   const counted = begun.length > 0 ? await campaignCounts(db, begun) : new Map<number, CampaignCounts>();
-  const presented: CampaignSummary[] = [];
-  for (const row of rows) {
-    const counts = counted.get(row.id) ?? NOTHING;
-    presented.push(presentSummary(row, counts, await waitingFor(db, row, counts, settings)));
-  }
-  return presented;
+  const countsOf = ({ id }: CampaignRow) => counted.get(id) ?? NOTHING;
+  const unfinished = rows.filter((row) => row.phase !== 'sending' || countsOf(row).remaining > 0);
+  const waiting = await waitingOf(db, unfinished, { settings, asOf: new Date() });
+  return rows.map((row) => {
+    const found = waiting.get(row.id) ?? null;
+    return presentFacts(row, countsOf(row), found && { reason: found.reason, until: iso(found.until) });
+  });
+}
+
+/**
+ * Presents campaigns of one brand in a list.
+ * @returns in their order; fewer if the contents of all are too large for a page
+ */
+export async function presentListed(
+  db: Queryable,
+  rows: readonly CampaignRow[],
+  settings: LimitSettings,
+): Promise<CampaignSummary[]> {
+  const contents = await presentContents(db, rows);
+  const shown = await presentCampaigns(db, rows.slice(0, contents.length), settings);
+  return shown.map((facts, n) => ({ ...facts, ...(contents[n] as (typeof contents)[number]) }));
 }
 
 /** Presents a campaign with its content. */
@@ -86,6 +101,6 @@ export async function presentCampaign(
   row: CampaignRow,
   settings: LimitSettings,
 ): Promise<Campaign> {
-  const [summary] = await presentCampaigns(db, [row], settings);
-  return { ...(summary as CampaignSummary), ...(await presentContent(db, row)) };
+  const [facts] = await presentCampaigns(db, [row], settings);
+  return { ...(facts as CampaignFacts), ...(await presentContent(db, row)) };
 }

@@ -12,13 +12,12 @@ import { idempotentRequest } from '../../platform/http/middlewares/idempotency.t
 import { paginate } from '../../platform/http/pagination.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
-import { createBrandOf } from '../templates/service.ts';
+import { createBrandOf, once, withCompiled } from '../templates/service.ts';
 import type { CheckDeps, Prepared } from './checks.ts';
-import { withCompiled } from './compiled.ts';
 import type { CampaignRow } from './model.ts';
 import { presentCampaign } from './presenter.ts';
-import { once, type Shared, wake } from './requests.ts';
-import { createRecipientRoutes } from './recipients/routes.ts';
+import { type Shared, wake } from './requests.ts';
+import { createRecipientRoutes } from './recipients-routes.ts';
 import {
   campaignParams,
   campaignReadOnlyFields as readOnlyFields,
@@ -81,7 +80,12 @@ function sharedOf({ config, database, heavyReads, keyring, waker, contents }: Ca
     limits: limitSettings(config),
     approvalTiers: config.APPROVAL_TIERS,
   };
-  return { pool, waker, deps, requestOf: idempotentRequest };
+  return {
+    ...{ pool, waker, deps, templates: deps.templates, requestOf: idempotentRequest },
+    present: (trx, row) => presentCampaign(trx, row, deps.limits),
+    load: (tenant, id) => getCampaign(pool, deps, tenant, id),
+    wake: (row) => wake(waker, row),
+  };
 }
 
 const nothing = () => Promise.resolve(null);

@@ -4,7 +4,7 @@ import { issueMessage } from '../../errors.ts';
 import { oneLine } from '../../one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
 import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
-import { templateAttributes, templateResource } from '../templates/schema.ts';
+import { templateAttributes, templateResource, templateSummary } from '../templates/schema.ts';
 import { approvalStates, campaignStatuses, stopReasons } from './model.ts';
 import { campaignOptions } from './options.ts';
 
@@ -99,18 +99,25 @@ const summaryFields = {
   trigger: triggerSchema,
 };
 
-/** A campaign in a list: without its templates, which may be large. */
-export const campaignSummary = z.object(summaryFields).meta({ id: 'CampaignSummary' });
+const TEMPLATES = 'The content of each variant of an A/B test, in their order; otherwise the template alone.';
+
+/** A campaign in a list: its templates are without designs. */
+export const campaignSummary = z
+  .object({
+    ...summaryFields,
+    template: templateSummary,
+    templates: z.array(templateSummary).meta({ description: TEMPLATES }),
+  })
+  .meta({ id: 'CampaignSummary' });
 export type CampaignSummary = z.input<typeof campaignSummary>;
+/** What a campaign has beside its content. */
+export type CampaignFacts = Omit<CampaignSummary, 'template' | 'templates'>;
 
 export const campaignSchema = z
   .object({
     ...summaryFields,
     template: templateResource,
-    templates: z.array(templateResource).meta({
-      description:
-        'The content of each variant of an A/B test, in their order; otherwise the template alone.',
-    }),
+    templates: z.array(templateResource).meta({ description: TEMPLATES }),
   })
   .meta({ id: 'Campaign' });
 export type Campaign = z.input<typeof campaignSchema>;

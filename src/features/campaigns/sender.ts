@@ -1,14 +1,13 @@
-import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import type { VersionContent } from '../../delivery/contents/content.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { pinRoute } from '../../delivery/pinned-route.ts';
-import { type BrandSenders, readSenders } from '../../delivery/sender-identity.ts';
+import { readSenders, senderOf } from '../../delivery/sender-identity.ts';
 import { findSmsSender } from '../../delivery/sms-senders.ts';
 import type { TrackingDefaults } from '../../delivery/write-messages.ts';
 import type { Problems } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import type { Pins } from './transitions.ts';
+import type { Pins } from './pins.ts';
 
 export interface SenderDeps {
   mailDomain: string;
@@ -37,16 +36,6 @@ async function accountSender(db: Queryable, accountId: number) {
   return rows[0] ?? { name: null, replyTo: null };
 }
 
-function identityOf(problems: Problems, senders: BrandSenders, fromEmail: string | null) {
-  if (fromEmail === null) return { address: senders.defaultAddress, identity: senders.defaultIdentity };
-  const parsed = parseEmailAddress(fromEmail);
-  const field = 'template_attributes.from_email';
-  const identity = 'error' in parsed ? null : senders.resolve(parsed);
-  if (identity !== null) return { address: fromEmail, identity };
-  problems.add({ [field]: ['is not a verified sender of this brand'] }, 'sender_not_verified');
-  return { address: fromEmail, identity: 'sandbox' as const };
-}
-
 /**
  * Resolves the sender of a campaign as POST /messages does, and chooses provider and tracking.
  * @param problems receives `sender_not_verified`
@@ -71,7 +60,12 @@ export async function pinSender(
   }
   const senders = await readSenders(db, scope, deps.mailDomain);
   const account = await accountSender(db, scope.accountId);
-  const { address, identity } = identityOf(problems, senders, content.fromEmail);
+  const { address, identity: found } = senderOf(senders, content.fromEmail);
+  if (found === null) {
+    const message = 'is not a verified sender of this brand';
+    problems.add({ 'template_attributes.from_email': [message] }, 'sender_not_verified');
+  }
+  const identity = found ?? 'sandbox';
   const own = identity === 'sandbox' ? { domainId: null, providerId: null } : identity;
   return {
     fromAddress: withName(content.fromName ?? account.name, address),

@@ -5,6 +5,7 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { needsApproval } from '../accounts/service.ts';
 import { createList } from '../lists/service.ts';
 import { copyTemplate } from '../templates/service.ts';
 import { applyChanges, type Changes, invalidTransition, mergeTrigger, requireAllowed } from './apply.ts';
@@ -12,7 +13,6 @@ import {
   beginAtOf,
   type CheckDeps,
   makePins,
-  needsApproval,
   type Outside,
   pinContent,
   type Prepared,
@@ -30,7 +30,8 @@ import {
   insertCampaign,
   updateCampaign,
 } from './model.ts';
-import { presentCampaign, presentCampaigns } from './presenter.ts';
+import { repinAll, repinContent, sendCampaign } from './pins.ts';
+import { presentCampaign, presentListed } from './presenter.ts';
 import type {
   Campaign,
   CampaignSummary,
@@ -44,14 +45,17 @@ import {
   cancelCampaign,
   lockCampaign,
   pauseCampaign,
-  repinAll,
-  repinContent,
   rescheduleCampaign,
   resumeCampaign,
-  sendCampaign,
 } from './transitions.ts';
 
-export { decide, listForOperator, type OperatorView, showForOperator } from './approvals.ts';
+export {
+  decide,
+  listForOperator,
+  type OperatorContent,
+  type OperatorView,
+  showForOperator,
+} from './approvals.ts';
 
 /** @throws AppError not_found */
 export async function requireCampaign(db: Queryable, scope: BrandScope, id: number): Promise<CampaignRow> {
@@ -78,7 +82,7 @@ export async function getCampaign(
   return presentCampaign(db, await requireCampaign(db, scope, id), limits);
 }
 
-/** Lists the campaigns of a brand, newest first. */
+/** Lists the campaigns of a brand, newest first. A page ends early before its contents become too large. */
 export async function listCampaigns(
   db: Queryable,
   { limits }: Pick<CheckDeps, 'limits'>,
@@ -87,7 +91,10 @@ export async function listCampaigns(
   page: Page,
 ): Promise<{ campaigns: CampaignSummary[]; count: RowCount }> {
   const { rows, count } = await findCampaigns(db, scope, query, page);
-  return { campaigns: await presentCampaigns(db, rows, limits), count };
+  const campaigns = await presentListed(db, rows, limits);
+  const last = campaigns.at(-1);
+  const isCut = last !== undefined && campaigns.length < rows.length;
+  return { campaigns, count: isCut ? { ...count, continueAfter: last.id } : count };
 }
 
 /** The trigger of a campaign that does not exist yet. */
@@ -196,7 +203,7 @@ async function repin(
   const problems = new Problems();
   const content = await pinContent(trx, outside, tenant, row, problems);
   problems.throwIfAny();
-  return repinContent(trx, row, content, { needsApproval: needsApproval(account, deps.approvalTiers) });
+  return repinContent(trx, row, { ...content, needsApproval: needsApproval(account, deps.approvalTiers) });
 }
 
 async function changeStatus(

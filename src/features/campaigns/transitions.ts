@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from 'node:util';
 import { holdRetries, releaseRetries } from '../../delivery/campaign-blocks.ts';
+import { releaseUnpaid } from '../../delivery/unpaid-blocks.ts';
 import { lockCampaignForChange } from '../../delivery/campaign-lock.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
@@ -10,7 +10,6 @@ import {
   type CampaignRow,
   type CampaignStatus,
   type CampaignStop,
-  type PinnedAudience,
 } from './model.ts';
 import { spreadPage } from './run/throttle.ts';
 import { campaignWake } from './workflow.ts';
@@ -64,7 +63,7 @@ export function isAllowed(
 /** A campaign by its id. */
 type Campaign = Pick<CampaignRow, 'id'>;
 
-interface At {
+export interface At {
   /** The time of the change; now if left out. */
   asOf?: Date;
 }
@@ -101,8 +100,12 @@ export async function lockCampaign(trx: Queryable, id: number): Promise<Campaign
   return lockCampaignRow(trx, id);
 }
 
-/** Locks a campaign as {@link lockCampaign} does. @returns the row; null if the action is not allowed */
-async function begin(trx: Queryable, id: number, action: CampaignAction): Promise<CampaignRow | null> {
+/** Locks a campaign as {@link lockCampaign} does, for an action. @returns the row; null if that is not allowed */
+export async function beginAction(
+  trx: Queryable,
+  id: number,
+  action: CampaignAction,
+): Promise<CampaignRow | null> {
   const row = await lockCampaign(trx, id);
   return row && isAllowed(action, row) ? row : null;
 }
@@ -127,7 +130,8 @@ export async function changeLocked(
   return row;
 }
 
-const expected = `engine_expected_by = now() + ${ENGINE_GRACE}`;
+/** SQL: what a change that needs a step of the workflow sets. */
+export const expected = `engine_expected_by = now() + ${ENGINE_GRACE}`;
 
 /**
  * Pauses a campaign. It waits for the intents of the campaign that are under way; once the caller's transaction has
@@ -141,7 +145,7 @@ export async function pauseCampaign(
   { id }: Campaign,
   { stop = null, asOf = new Date() }: At & { stop?: CampaignStop | null } = {},
 ): Promise<CampaignRow | null> {
-  const row = await begin(trx, id, 'pause');
+  const row = await beginAction(trx, id, 'pause');
   if (!row) return null;
   await holdRetries(trx, id);
   return changeLocked(trx, id, `status = 'paused', paused_at = $2, stop = $3, ${expected}`, [
@@ -160,10 +164,11 @@ export async function resumeCampaign(
   { id }: Campaign,
   { asOf = new Date() }: At = {},
 ): Promise<CampaignRow | null> {
-  const row = await begin(trx, id, 'resume');
+  const row = await beginAction(trx, id, 'resume');
   if (!row) return null;
   const approval = row.approval_state === 'rejected' ? 'pending' : row.approval_state;
   if (approval !== 'pending') await releaseRetries(trx, id);
+  await releaseUnpaid(trx, id);
   // Throttled blocks that have become due meanwhile must not all go at once. Senders leave those that are not spread
   // yet, and the workflow spreads them.
   await spreadPage(trx, { ...row, counted_from: asOf }, { asOf, dueBefore: asOf });
@@ -185,7 +190,7 @@ export async function cancelCampaign(
   { id }: Campaign,
   { asOf = new Date() }: At = {},
 ): Promise<CampaignRow | null> {
-  const row = await begin(trx, id, 'cancel');
+  const row = await beginAction(trx, id, 'cancel');
   if (!row) return null;
   if (row.phase === 'waiting') {
     return changeLocked(
@@ -207,7 +212,7 @@ export async function cancelCampaign(
 
 /** Approves a campaign that waits for it, or that was rejected. @returns null if there is nothing to approve */
 export async function approveCampaign(trx: Queryable, { id }: Campaign): Promise<CampaignRow | null> {
-  const row = await begin(trx, id, 'approve');
+  const row = await beginAction(trx, id, 'approve');
   if (!row) return null;
   if (row.status === 'active') await releaseRetries(trx, id);
   return changeLocked(trx, id, `approval_state = 'approved', ${expected}`);
@@ -219,7 +224,7 @@ export async function rejectCampaign(
   { id }: Campaign,
   { asOf = new Date() }: At = {},
 ): Promise<CampaignRow | null> {
-  const row = await begin(trx, id, 'reject');
+  const row = await beginAction(trx, id, 'reject');
   if (!row) return null;
   await holdRetries(trx, id);
   const stop: CampaignStop = { reason: 'rejected', rate: null, threshold: null, at: asOf.toISOString() };
@@ -231,82 +236,6 @@ export async function rejectCampaign(
   );
 }
 
-/** Everything about a campaign that its send fixes. */
-export interface Pins {
-  audience: PinnedAudience;
-  /** By variant. */
-  versionIds: number[];
-  /** By variant; empty without variants. */
-  variantTemplateIds: number[];
-  fromAddress: string | null;
-  replyTo: string | null;
-  domainId: number | null;
-  /** Of the named provider; 0: that of the settings. */
-  providerId: number;
-  tracking: Record<string, unknown> | null;
-  needsApproval: boolean;
-  scheduledAt: Date | null;
-  /** When the snapshot begins. */
-  beginAt: Date;
-}
-
-const contentsOf = (ids: string) =>
-  `(select array_agg(v.content_hash order by i.n)
-    from unnest(${ids}::bigint[]) with ordinality as i (id, n) join template_versions v on v.id = i.id)`;
-
-/** Whether an operator has approved what is pinned: the same content for the same audience. */
-async function isApproved(trx: Queryable, row: CampaignRow, pins: Pins): Promise<boolean> {
-  if (row.approval_state !== 'approved' || row.sent_name !== row.name) return false;
-  if (row.from_address !== pins.fromAddress || row.reply_to !== pins.replyTo) return false;
-  if (!isDeepStrictEqual(row.audience, JSON.parse(JSON.stringify(pins.audience)))) return false;
-  const { rows } = await trx.query<{ same: boolean | null }>(
-    `select ${contentsOf('$1')} = ${contentsOf('$2')} as same`,
-    [row.version_ids, pins.versionIds],
-  );
-  return rows[0]?.same === true;
-}
-
-/**
- * Sends a draft, or a campaign that waits for its time: now, with what it contains now.
- * @param read the row as the request has found it: if it has another status by now, nothing happens, so that only one of
- *   two requests at once sends a draft
- * @returns null if it is neither, or another request was faster
- */
-export async function sendCampaign(
-  trx: Queryable,
-  read: Pick<CampaignRow, 'id' | 'status'>,
-  pins: Pins,
-  { asOf = new Date() }: At = {},
-): Promise<CampaignRow | null> {
-  const row = await begin(trx, read.id, 'send');
-  if (!row || row.status !== read.status) return null;
-  const again = pins.needsApproval && !(await isApproved(trx, row, pins));
-  const approval = again ? 'pending' : pins.needsApproval ? 'approved' : 'not_required';
-  return changeLocked(
-    trx,
-    row.id,
-    `status = 'active', phase = 'waiting', paused_at = null, stop = null, outcome = null, audience = $2,
-     version_ids = $3, from_address = $4, reply_to = $5, domain_id = $6, provider_id = $7, tracking = $8,
-     variant_template_ids = $13, sent_name = name, approval_state = $9, scheduled_at = $10, begin_at = $11, counted_from = $12::timestamptz,
-     started_at = coalesce(started_at, $12), triggered_count = triggered_count + 1, last_triggered_at = $12,
-     ${expected}`,
-    [
-      JSON.stringify(pins.audience),
-      pins.versionIds,
-      pins.fromAddress,
-      pins.replyTo,
-      pins.domainId,
-      pins.providerId,
-      pins.tracking && JSON.stringify(pins.tracking),
-      approval,
-      pins.scheduledAt,
-      pins.beginAt,
-      asOf,
-      pins.variantTemplateIds,
-    ],
-  );
-}
-
 /**
  * Moves a campaign that waits for its time.
  * @returns null if it does not wait
@@ -314,52 +243,9 @@ export async function sendCampaign(
 export async function rescheduleCampaign(
   trx: Queryable,
   { id }: Campaign,
-  { scheduledAt, beginAt }: Pick<Pins, 'scheduledAt' | 'beginAt'>,
+  { scheduledAt, beginAt }: { scheduledAt: Date | null; beginAt: Date },
 ): Promise<CampaignRow | null> {
-  const row = await begin(trx, id, 'reschedule');
+  const row = await beginAction(trx, id, 'reschedule');
   if (!row) return null;
   return changeLocked(trx, id, `scheduled_at = $2, begin_at = $3, ${expected}`, [scheduledAt, beginAt]);
-}
-
-/**
- * Pins changed content of a paused campaign, for those who were not sent to.
- * @param row the locked row
- * @param approval whether the content needs an approval again
- */
-export function repinContent(
-  trx: Queryable,
-  row: Pick<CampaignRow, 'id' | 'approval_state'>,
-  { versionIds, variantTemplateIds }: Pick<Pins, 'versionIds' | 'variantTemplateIds'>,
-  { needsApproval }: Pick<Pins, 'needsApproval'>,
-): Promise<CampaignRow> {
-  const again = row.approval_state === 'rejected' ? 'rejected' : 'pending';
-  return changeLocked(
-    trx,
-    row.id,
-    `version_ids = $2, variant_template_ids = $3, approval_state = $4, sent_name = name, ${expected}`,
-    [versionIds, variantTemplateIds, needsApproval ? again : 'not_required'],
-  );
-}
-
-/** Pins everything again of a paused campaign whose recipients are not fixed yet. @param row the locked row */
-export async function repinAll(
-  trx: Queryable,
-  row: Pick<CampaignRow, 'id' | 'approval_state'>,
-  pins: Pins,
-): Promise<CampaignRow> {
-  await repinContent(trx, row, pins, pins);
-  return changeLocked(
-    trx,
-    row.id,
-    `audience = $2, from_address = $3, reply_to = $4, domain_id = $5, provider_id = $6, tracking = $7, begin_at = $8`,
-    [
-      JSON.stringify(pins.audience),
-      pins.fromAddress,
-      pins.replyTo,
-      pins.domainId,
-      pins.providerId,
-      pins.tracking && JSON.stringify(pins.tracking),
-      pins.beginAt,
-    ],
-  );
 }

@@ -4,8 +4,10 @@ import type { NewEvent, WriteOutcome } from './write-events.ts';
 /** Any fixed numbers: the key spaces of the advisory locks below. */
 const CONTACT_LOCKS = 1_409_026;
 const BRAND_LOCKS = 1_409_027;
-/** Contacts share this many locks, and so do brands, so that a group of events never takes more. */
-const LOCKS = 256;
+/** Brands share this many locks. They are held for long by nobody. */
+const MAX_BRAND_LOCKS = 256;
+/** So many that contacts share none in practice: what is slow for one contact stops no events of others. */
+const MAX_CONTACT_LOCKS = 2 ** 31;
 
 /** A tracked event as consumers see it. */
 export interface TrackedEvent {
@@ -15,14 +17,19 @@ export interface TrackedEvent {
   contactId: number;
   name: string;
   data: Record<string, unknown>;
+  amount: number | null;
+  resourceUid: string | null;
+  resourceName: string | null;
+  resourceUrl: string | null;
+  /** A test event must not change anything that live events change. */
+  test: boolean;
   /** How many flows led to it; 0 for events that clients track. */
   chainDepth: number;
   createdAt: Date;
 }
 
 /**
- * What acts on tracked events inside the transaction that writes them. Test events and backfilled events reach no
- * consumer.
+ * What acts on tracked events inside the transaction that writes them. Backfilled events reach no consumer.
  *
  * No event slips past a brand that begins to wait for events: whoever changes what `needsLocks` returns for a brand first
  * takes the brand's lock exclusively in the same transaction, see {@link lockBrands}, and commits soon. Events hold it
@@ -30,6 +37,12 @@ export interface TrackedEvent {
  * is consumed. Where nothing consumes events, nothing is locked or asked.
  */
 export interface TrackedEventConsumer {
+  /**
+   * The name of an SQL function `(space integer, locks integer[], brand_ids bigint[]) returns boolean`. It takes these
+   * shared locks, which are those of the brands, and then returns whether `needsLocks` would return any of them. If all
+   * consumers have one, events of brands that nothing waits for are written by one statement, without a transaction.
+   */
+  readonly gate?: string;
   /**
    * Returns which of these brands have something that waits for events. Only their events are consumed, and only for
    * them the transaction locks contacts, see {@link lockContacts}.
@@ -48,8 +61,8 @@ export interface TrackedEventConsumer {
 /** The brands that each consumer acts on. */
 export type ActiveBrands = ReadonlyMap<TrackedEventConsumer, ReadonlySet<number>>;
 
-/** Whether consumers may see an event. */
-export const isLive = ({ test, occurred_at: occurredAt }: NewEvent) => !test && occurredAt === null;
+/** Whether consumers may see an event: it was not backfilled. */
+export const isLive = ({ occurred_at: occurredAt }: Pick<NewEvent, 'occurred_at'>) => occurredAt === null;
 
 /**
  * Locks the brands of the events and asks the consumers which of them they act on. Consumers without any are left out.
@@ -72,8 +85,17 @@ export async function findActiveBrands(
 
 type LockMode = 'shared' | 'exclusive';
 
-async function lock(trx: Queryable, space: number, ids: readonly number[], mode: LockMode): Promise<void> {
-  const locks = [...new Set(ids.map((id) => id % LOCKS))].sort((one, other) => one - other);
+/** In ascending order, so that no two transactions wait for each other. */
+const locksOf = (ids: readonly number[], max: number) =>
+  [...new Set(ids.map((id) => id % max))].sort((one, other) => one - other);
+
+/** The brands of events that consumers may see, with the locks for `TrackedEventConsumer.gate`. */
+export function gateOf(events: readonly NewEvent[]): { space: number; locks: number[]; brandIds: number[] } {
+  const brandIds = [...new Set(events.filter(isLive).map((event) => event.brand_id))];
+  return { space: BRAND_LOCKS, locks: locksOf(brandIds, MAX_BRAND_LOCKS), brandIds };
+}
+
+async function lock(trx: Queryable, space: number, locks: readonly number[], mode: LockMode): Promise<void> {
   if (locks.length === 0) return;
   const take = mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock';
   await trx.query(
@@ -91,7 +113,7 @@ export function lockBrands(
   brandIds: readonly number[],
   mode: LockMode = 'shared',
 ): Promise<void> {
-  return lock(trx, BRAND_LOCKS, brandIds, mode);
+  return lock(trx, BRAND_LOCKS, locksOf(brandIds, MAX_BRAND_LOCKS), mode);
 }
 
 /**
@@ -104,7 +126,7 @@ export function lockContacts(
   contactIds: readonly number[],
   mode: LockMode = 'shared',
 ): Promise<void> {
-  return lock(trx, CONTACT_LOCKS, contactIds, mode);
+  return lock(trx, CONTACT_LOCKS, locksOf(contactIds, MAX_CONTACT_LOCKS), mode);
 }
 
 function trackedEvent(event: NewEvent, outcome: WriteOutcome): TrackedEvent {
@@ -115,7 +137,12 @@ function trackedEvent(event: NewEvent, outcome: WriteOutcome): TrackedEvent {
     contactId: outcome.contact_id as number,
     name: event.event,
     data: event.data ?? {},
-    chainDepth: 0,
+    amount: event.amount,
+    resourceUid: event.resource_uid,
+    resourceName: event.resource_name,
+    resourceUrl: event.resource_url,
+    test: event.test,
+    chainDepth: event.chain_depth,
     createdAt: outcome.created_at,
   };
 }

@@ -25,6 +25,25 @@ export interface EventDraft extends Client, Utm {
   user_agent: string | null;
   referrer: string | null;
   occurred_at: Date | null;
+  /** How many flows led to it; 0 for events that clients track. */
+  chain_depth: number;
+  /** Whether a flow made it. */
+  generated: boolean;
+}
+
+/** Who sends an event: a client, or a flow. */
+export interface EventSource {
+  accountId: number;
+  brandId: number;
+  /** Whether it is a test key's, or that of a test run. */
+  test: boolean;
+  userId: number | null;
+  chainDepth: number;
+}
+
+export function clientSource({ accountId, brandId, actor }: Tenant): EventSource {
+  const userId = actor.kind === 'user' ? actor.id : null;
+  return { accountId, brandId, test: isTestCaller(actor), userId, chainDepth: 0 };
 }
 
 function emailOf(text: string | undefined): EventDraft['email'] {
@@ -34,11 +53,10 @@ function emailOf(text: string | undefined): EventDraft['email'] {
 
 /** @param idempotencyKey of the header or the body */
 export function draftEvent(
-  { accountId, brandId, actor }: Tenant,
+  { accountId, brandId, test: testKey, userId, chainDepth }: EventSource,
   body: TrackEventBody,
   idempotencyKey: string | null,
 ): EventDraft {
-  const testKey = isTestCaller(actor);
   return {
     account_id: accountId,
     brand_id: brandId,
@@ -47,7 +65,7 @@ export function draftEvent(
     email: emailOf(body.contact_email),
     test: body.test || testKey,
     test_key: testKey,
-    user_id: actor.kind === 'user' ? actor.id : null,
+    user_id: userId,
     amount: body.amount ?? null,
     data: body.data ?? null,
     idempotency_key: idempotencyKey,
@@ -58,6 +76,8 @@ export function draftEvent(
     user_agent: body.user_agent ?? null,
     referrer: body.referrer ?? null,
     occurred_at: body.occurred_at === undefined ? null : new Date(body.occurred_at),
+    chain_depth: chainDepth,
+    generated: chainDepth > 0,
     ...describeClient(body.user_agent),
     ...findUtm(body, body),
   };

@@ -37,21 +37,36 @@ async function findIds(db: Queryable, names: readonly EventName[]): Promise<Map<
 }
 
 /** Adds names of one brand, as many as fit. A lock keeps two processes from filling the last place twice. */
-function addNames(pool: pg.Pool, brandId: number, names: readonly string[]): Promise<Map<string, number>> {
-  return inTransaction(pool, async (trx) => {
-    await trx.query('select pg_advisory_xact_lock($1, $2)', [NAME_LOCK, brandId % 2 ** 31]);
-    await trx.query(
-      `insert into event_names (brand_id, name)
-       select $1, n.name from unnest($2::text[]) as n (name)
-       where not exists (select 1 from event_names k where k.brand_id = $1 and k.name = n.name)
-       limit greatest(0, $3 - (select count(*) from event_names where brand_id = $1))`,
-      [brandId, names, MAX_NAMES],
-    );
-    return findIds(
-      trx,
-      names.map((name) => ({ brand_id: brandId, name })),
-    );
-  });
+async function addNames(
+  trx: Queryable,
+  brandId: number,
+  names: readonly string[],
+): Promise<Map<string, number>> {
+  await trx.query('select pg_advisory_xact_lock($1, $2)', [NAME_LOCK, brandId % 2 ** 31]);
+  await trx.query(
+    `insert into event_names (brand_id, name)
+     select $1, n.name from unnest($2::text[]) as n (name)
+     where not exists (select 1 from event_names k where k.brand_id = $1 and k.name = n.name)
+     limit greatest(0, $3 - (select count(*) from event_names where brand_id = $1))`,
+    [brandId, names, MAX_NAMES],
+  );
+  return findIds(
+    trx,
+    names.map((name) => ({ brand_id: brandId, name })),
+  );
+}
+
+/**
+ * Gives a name its number inside the caller's transaction. A new name waits for other transactions that add names to the
+ * brand.
+ * @returns null: the brand has no room for another name
+ */
+export async function internName(trx: Queryable, name: EventName): Promise<number | null> {
+  const found = await findIds(trx, [name]);
+  const known = found.get(keyOf(name));
+  if (known !== undefined) return known;
+  const added = await addNames(trx, name.brand_id, [name.name]);
+  return added.get(keyOf(name)) ?? null;
 }
 
 export function createEventNames(pool: pg.Pool): EventNames {
@@ -59,13 +74,10 @@ export function createEventNames(pool: pg.Pool): EventNames {
 
   async function findMissing(missing: readonly EventName[]): Promise<Map<string, number>> {
     const found = await findIds(pool, missing);
-    const added = missing.filter((each) => !found.has(keyOf(each)));
-    for (const [brandId, names] of Map.groupBy(added, (each) => each.brand_id)) {
-      const ids = await addNames(
-        pool,
-        brandId,
-        names.map((each) => each.name),
-      );
+    const unknown = missing.filter((each) => !found.has(keyOf(each)));
+    for (const [brandId, names] of Map.groupBy(unknown, (each) => each.brand_id)) {
+      const added = names.map((each) => each.name);
+      const ids = await inTransaction(pool, (trx) => addNames(trx, brandId, added));
       for (const [key, id] of ids) found.set(key, id);
     }
     return found;

@@ -39,8 +39,6 @@ export function presentNewEvent(event: NewEvent, outcome: WriteOutcome): EventRe
   return presentEvent({
     ...event,
     contact_id: outcome.contact_id as number,
-    chain_depth: 0,
-    generated: false,
     ip: outcome.ip,
     created_at: outcome.created_at,
     updated_at: outcome.updated_at,

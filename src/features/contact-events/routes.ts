@@ -6,7 +6,7 @@ import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
-import { parseWith, withoutReadOnly } from '../../platform/http/validation.ts';
+import { parseWith, withoutReadOnly } from '../../validation.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { ensureContacts } from '../contacts/service.ts';
 import {

@@ -25,7 +25,8 @@ const EVENT_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 /** As in the header `Idempotency-Key`. */
 const KEY = /^[\x20-\x7e]{1,128}$/;
 
-const eventName = z.string().regex(EVENT_NAME);
+/** The name of an event (interface section 4.4). */
+export const eventName = z.string().regex(EVENT_NAME);
 const id = z.int().positive().max(MAX_ID);
 const text = z.string().max(MAX_TEXT_LENGTH);
 const utm = z.string().max(MAX_UTM_LENGTH);
@@ -42,7 +43,8 @@ function unkeepable(value: unknown, level: number): string | null {
   return null;
 }
 
-const data = z
+/** `data` of an event. */
+export const eventData = z
   .record(z.string(), z.unknown())
   .superRefine((value, context) => {
     const report = (message: string) => context.addIssue({ code: 'custom', message });
@@ -99,7 +101,7 @@ export const trackEventBody = z
     test: z.boolean().default(false).meta({
       description: 'Test events start no flow and match no segment. Events of test keys are test events.',
     }),
-    data: data.optional(),
+    data: eventData.optional(),
     utm_source: utm.optional(),
     utm_medium: utm.optional(),
     utm_term: utm.optional(),

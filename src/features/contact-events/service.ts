@@ -3,7 +3,7 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import { createCoalescer } from '../../platform/db/coalescer.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { draftEvent, type EventDraft } from './draft.ts';
+import { clientSource, draftEvent, type EventDraft } from './draft.ts';
 import { type ListDeps, listEvents } from './list.ts';
 import { deleteEvent, findEvent } from './model.ts';
 import { presentEvent, presentNewEvent } from './presenter.ts';
@@ -11,7 +11,8 @@ import { deleteEventsOf } from './removal.ts';
 import type { BatchResult, EventResource, ListEventsQuery, TrackEventBody } from './schema.ts';
 import { createTracker, type TrackDeps, type Tracked, type TrackResult } from './track.ts';
 
-export type { TrackedEvent, TrackedEventConsumer } from './consumers.ts';
+export { lockBrands, lockContacts, type TrackedEvent, type TrackedEventConsumer } from './consumers.ts';
+export { type ChainedResult, trackChained } from './chained.ts';
 export type { EnsureContacts } from './track.ts';
 
 const MAX_GROUP = 200;
@@ -117,7 +118,9 @@ export function createEventService(deps: TrackDeps & ListDeps): EventService {
       const key = keyOf(body, headerKey);
       if (key !== null && typeof key !== 'string') throw invalid(key.errors);
       const bytes = EVENT_BYTES + (body.data ? JSON.stringify(body.data).length : 0);
-      const result = await resultOf(await single.submit({ draft: draftEvent(tenant, body, key), bytes }));
+      const result = await resultOf(
+        await single.submit({ draft: draftEvent(clientSource(tenant), body, key), bytes }),
+      );
       if (result.status === 'failed') throw result.error;
       if (result.status === 'invalid') throw invalid(result.errors);
       if (result.status === 'created') {
@@ -131,7 +134,7 @@ export function createEventService(deps: TrackDeps & ListDeps): EventService {
       const drafts = items.flatMap((item, index) => {
         if ('errors' in item) return [];
         const derived = headerKey === null ? null : `${headerKey}/${index}`;
-        return [draftEvent(tenant, item.body, item.body.idempotency_key ?? derived)];
+        return [draftEvent(clientSource(tenant), item.body, item.body.idempotency_key ?? derived)];
       });
       const tracked = drafts.length > 0 ? await batches.submit(drafts) : [];
       return batchResults(items, await Promise.all(tracked.map(resultOf)));

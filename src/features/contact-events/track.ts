@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { AppError, type ValidationErrors } from '../../errors.ts';
@@ -7,6 +8,7 @@ import { isRefusedData } from '../../platform/db/refused-data.ts';
 import {
   consumeEvents,
   findActiveBrands,
+  gateOf,
   isLive,
   lockContacts,
   type TrackedEventConsumer,
@@ -15,13 +17,16 @@ import { type BrandLanes, createBrandLanes, type LaneOutcome } from './brand-lan
 import type { EventDraft } from './draft.ts';
 import { createEventNames, MAX_NAMES } from './names.ts';
 import {
+  createGate,
   EVENT_ID_SEQUENCE,
   findContactsOf,
   findKept,
   findWritten,
+  type Gate,
   type KeptEvent,
   type NewEvent,
   writeEvents,
+  writeIdleEvents,
   type WriteOutcome,
 } from './write-events.ts';
 
@@ -64,7 +69,22 @@ const LOCK_TIMEOUT_MS = 1_000;
 /** How long an event waits for its contact to be created. */
 const MAX_CREATION_MS = 20_000;
 
+const MAX_BUSY_BRANDS = 10_000;
+
 type Results = Map<NewEvent, TrackResult>;
+
+/** What the groups of a tracker share. */
+interface Shared extends TrackDeps {
+  /** Null: a consumer has none. */
+  gate: Gate | null;
+  /** Brands that a consumer acted on lately. It spares their events the statement that would find the gate closed. */
+  busyBrands: LRUCache<number, true>;
+}
+
+function gateOfAll(consumers: readonly TrackedEventConsumer[]): Gate | null {
+  const functions = consumers.flatMap(({ gate }) => gate ?? []);
+  return functions.length === consumers.length ? createGate(functions) : null;
+}
 
 /** The outcome of a write, or why it failed. `busy`: nothing was written, because the brand's contacts are locked. */
 type Attempt = { outcome: WriteOutcome } | { error: unknown } | 'busy';
@@ -85,7 +105,7 @@ function contactProblem(event: NewEvent, outcome: WriteOutcome): ValidationError
 /** @param create the contacts of unknown addresses; all events are of one brand then */
 async function writeInTransaction(
   events: readonly NewEvent[],
-  deps: TrackDeps,
+  deps: Shared,
   create: boolean,
 ): Promise<WriteOutcome[]> {
   const { outcomes, afterCommit } = await inTransaction(deps.pool, async (trx) => {
@@ -97,7 +117,12 @@ async function writeInTransaction(
       await deps.ensureContacts?.(trx, { accountId, brandId }, addresses);
     }
     const brands = [...active.values()];
-    const locking = events.filter((event) => brands.some((ids) => ids.has(event.brand_id)));
+    const isConsumed = (event: NewEvent) => brands.some((ids) => ids.has(event.brand_id));
+    for (const event of events) {
+      if (isConsumed(event)) deps.busyBrands.set(event.brand_id, true);
+      else if (isLive(event)) deps.busyBrands.delete(event.brand_id);
+    }
+    const locking = events.filter(isConsumed);
     if (locking.length > 0) await lockContacts(trx, await findContactsOf(trx, locking));
     const written = await writeEvents(trx, events);
     return { outcomes: written, afterCommit: await consumeEvents(trx, active, events, written) };
@@ -113,14 +138,18 @@ async function writeInTransaction(
   return outcomes;
 }
 
-/** Events whose contacts exist take one statement, unless consumers may act on them. */
+/** Events whose contacts exist take one statement, unless consumers act on them. */
 async function writeGroup(
   events: readonly NewEvent[],
-  deps: TrackDeps,
+  deps: Shared,
   create: boolean,
 ): Promise<WriteOutcome[]> {
   const mayBeConsumed = deps.consumers.length > 0 && events.some(isLive);
   if (!mayBeConsumed && !create) return writeEvents(deps.pool, events);
+  if (!create && deps.gate && !events.some((event) => deps.busyBrands.has(event.brand_id))) {
+    const written = await writeIdleEvents(deps.pool, events, deps.gate, gateOf(events));
+    if (written) return written;
+  }
   return writeInTransaction(events, deps, create);
 }
 
@@ -156,7 +185,7 @@ function groupFailure(error: unknown): AppError | null {
  */
 async function attempt(
   events: readonly NewEvent[],
-  deps: TrackDeps,
+  deps: Shared,
   create: boolean,
   isRepetition = false,
 ): Promise<Attempt[]> {
@@ -189,7 +218,7 @@ interface Undecided {
 async function decide(
   events: readonly NewEvent[],
   results: Results,
-  deps: TrackDeps,
+  deps: Shared,
   create: boolean,
 ): Promise<Undecided> {
   const undecided: Undecided = { creatable: [], again: [] };
@@ -230,11 +259,7 @@ function notWritten(): TrackResult {
  * Writes the events whose contacts exist, and looks again at what has changed meanwhile.
  * @returns the events whose contacts are to be created
  */
-async function writeKnown(
-  given: readonly NewEvent[],
-  results: Results,
-  deps: TrackDeps,
-): Promise<NewEvent[]> {
+async function writeKnown(given: readonly NewEvent[], results: Results, deps: Shared): Promise<NewEvent[]> {
   const creatable: NewEvent[] = [];
   let events: readonly NewEvent[] = given;
   for (let look = 0; look < MAX_LOOKS && events.length > 0; look += 1) {
@@ -254,7 +279,7 @@ interface Creation {
 }
 
 /** Creates the contacts of events, and writes these. Brands do not wait for each other. */
-function createCreator(deps: TrackDeps): BrandLanes<Creation, TrackResult> {
+function createCreator(deps: Shared): BrandLanes<Creation, TrackResult> {
   return createBrandLanes({
     maxGroupSize: MAX_CREATED_AT_ONCE,
     atOnce: MAX_CREATING_BRANDS,
@@ -276,7 +301,12 @@ function createCreator(deps: TrackDeps): BrandLanes<Creation, TrackResult> {
  * @returns a function that returns what became of the events, in their order
  * @throws AppError unavailable
  */
-export function createTracker(deps: TrackDeps): (drafts: readonly EventDraft[]) => Promise<Tracked[]> {
+export function createTracker(given: TrackDeps): (drafts: readonly EventDraft[]) => Promise<Tracked[]> {
+  const deps: Shared = {
+    ...given,
+    gate: gateOfAll(given.consumers),
+    busyBrands: new LRUCache({ max: MAX_BUSY_BRANDS }),
+  };
   const creator = createCreator(deps);
   const ids = createIdAllocator(deps.pool, EVENT_ID_SEQUENCE);
   const names = createEventNames(deps.pool);

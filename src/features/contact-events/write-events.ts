@@ -31,6 +31,8 @@ const eventColumns = {
   brand_id: 'bigint',
   name_id: 'integer',
   test: 'boolean',
+  chain_depth: 'smallint',
+  generated: 'boolean',
   user_id: 'bigint',
   amount: 'double precision',
   data: 'jsonb',
@@ -72,9 +74,9 @@ const shape = Object.entries(inputColumns)
  * outlives its contact. Keys, contacts and activity are each taken in their order, so that writers do not deadlock.
  * A key twice in one group: the first takes it. `contact_activity` is left alone if it is less than a minute behind.
  */
-const writeSql = `
-  with input as materialized (
-    select i.*, coalesce(i.occurred_at, now()) as created_at from json_to_recordset($1) as i (${shape})
+const writeSql = (gate: Pick<Gate, 'with' | 'from'>) => `
+  with ${gate.with} input as materialized (
+    select i.*, coalesce(i.occurred_at, now()) as created_at from json_to_recordset($1) as i (${shape}) ${gate.from}
   ), found as materialized (
     select i.index, i.contact_id, i.email_key,
       (select c.id from contacts c where c.id = i.contact_id and c.brand_id = i.brand_id) as by_id,
@@ -115,21 +117,69 @@ const writeSql = `
     host(w.ip) as ip
   from chosen h join input i using (index) left join written w on w.id = i.id`;
 
+const openSql = writeSql({ with: '', from: '' });
+
+const inputOf = (events: readonly NewEvent[]) =>
+  JSON.stringify(events.map((event, index) => ({ ...event, index, email_key: event.email?.key })));
+
+function inOrder(rows: readonly (WriteOutcome & { index: number })[]): WriteOutcome[] {
+  const outcomes: WriteOutcome[] = [];
+  for (const row of rows) outcomes[row.index] = row;
+  return outcomes;
+}
+
 /**
  * Writes events with their idempotency keys, in one statement.
  * @param db a pool, or a client inside the caller's transaction
  * @returns the outcomes, in the order of the events
  */
 export async function writeEvents(db: Queryable, events: readonly NewEvent[]): Promise<WriteOutcome[]> {
-  const input = events.map((event, index) => ({ ...event, index, email_key: event.email?.key }));
   const { rows } = await db.query<WriteOutcome & { index: number }>({
     name: 'write_contact_events',
-    text: writeSql,
-    values: [JSON.stringify(input)],
+    text: openSql,
+    values: [inputOf(events)],
   });
-  const outcomes: WriteOutcome[] = [];
-  for (const row of rows) outcomes[row.index] = row;
-  return outcomes;
+  return inOrder(rows);
+}
+
+/** What decides whether events are written without a transaction. */
+export interface Gate {
+  /** Names the statement. */
+  name: string;
+  with: string;
+  from: string;
+}
+
+/**
+ * @param functions see `TrackedEventConsumer.gate`
+ */
+export function createGate(functions: readonly string[]): Gate {
+  // No `or`: each of them must take its locks.
+  const closed = functions.map((each) => `${each}($2, $3, $4)::int`).join(' + ');
+  return {
+    name: `write_contact_events_past_${functions.join('_')}`,
+    with: `gate as materialized (select (${closed}) > 0 as closed),`,
+    from: 'cross join gate where not gate.closed',
+  };
+}
+
+/**
+ * Writes events like {@link writeEvents}, unless consumers act on their brands.
+ * @param locks the locks of those brands, and their space
+ * @returns null if a consumer acts on one of the brands: nothing was written
+ */
+export async function writeIdleEvents(
+  db: Queryable,
+  events: readonly NewEvent[],
+  gate: Gate,
+  { space, locks, brandIds }: { space: number; locks: readonly number[]; brandIds: readonly number[] },
+): Promise<WriteOutcome[] | null> {
+  const { rows } = await db.query<WriteOutcome & { index: number }>({
+    name: gate.name,
+    text: writeSql(gate),
+    values: [inputOf(events), space, locks, brandIds],
+  });
+  return rows.length > 0 ? inOrder(rows) : null;
 }
 
 /** Finds which events are in the database, by their ids. */

@@ -168,16 +168,18 @@ export async function lockAddresses(
   brandId: number,
   { emailKey, phone, emailHashes, phoneHashes }: AddressesToLock,
 ): Promise<LockedAddresses> {
-  const { rows } = await trx.query<LockedRow>(
-    `with found as materialized (
+  const { rows } = await trx.query<LockedRow>({
+    name: 'lock_addresses',
+    text: `
+     with found as materialized (
        select ${OWN_COLUMNS} from contacts c where ${HAS_ADDRESS} order by c.id for no key update
      )
      select f.*, ledger.* from (select
        ${optedOutAtSql('$1', 'email', '$4::bytea[]')} as email_ledger_at,
        ${optedOutAtSql('$1', 'sms', '$5::bytea[]')} as phone_ledger_at) ledger
      left join found f on true order by f.id`,
-    [brandId, emailKey, phone, emailHashes, phoneHashes],
-  );
+    values: [brandId, emailKey, phone, emailHashes, phoneHashes],
+  });
   // A contact that was locked after a wait may have lost the address meanwhile.
   const contacts = rows.filter(
     (row): row is LockedRow & StoredContact =>
@@ -214,6 +216,23 @@ const NOTHING_YET = {
   list_ids: [],
 } satisfies Partial<ContactRow>;
 
+/** By their columns. Requests give few different sets of them: fields that are there or not, and one or two channels. */
+const insertStatements = new Map<string, { name: string; text: string }>();
+
+/** Planning the statement takes longer than running it, so it is prepared. */
+function insertStatement(names: readonly string[]): { name: string; text: string } {
+  const columns = names.join(', ');
+  const known = insertStatements.get(columns);
+  if (known) return known;
+  const made = {
+    name: `insert_contact_${insertStatements.size}`,
+    text: `insert into contacts as c (${columns}) values (${names.map((_, index) => `$${index + 1}`).join(', ')})
+     on conflict do nothing returning ${OWN_COLUMNS}, ${suppressedSql} as suppressed`,
+  };
+  insertStatements.set(columns, made);
+  return made;
+}
+
 /** @returns the contact, which is in no list yet; null if one of the addresses is a contact's already */
 export async function insertContact(
   trx: Queryable,
@@ -222,12 +241,10 @@ export async function insertContact(
   at: Date,
 ): Promise<ContactRow | null> {
   const all = { account_id: accountId, brand_id: brandId, created_at: at, updated_at: at, ...values };
-  const names = Object.keys(all);
-  const { rows } = await trx.query<StoredContact & Pick<ContactRow, 'suppressed'>>(
-    `insert into contacts as c (${names.join(', ')}) values (${names.map((_, index) => `$${index + 1}`).join(', ')})
-     on conflict do nothing returning ${OWN_COLUMNS}, ${suppressedSql} as suppressed`,
-    Object.values(all),
-  );
+  const { rows } = await trx.query<StoredContact & Pick<ContactRow, 'suppressed'>>({
+    ...insertStatement(Object.keys(all)),
+    values: Object.values(all),
+  });
   return rows[0] ? { ...rows[0], ...NOTHING_YET } : null;
 }
 

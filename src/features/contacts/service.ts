@@ -13,6 +13,7 @@ export {
   setSubscription,
 } from './consent.ts';
 export { type BulkProblem, bulkUpsertContacts, optsOut } from './bulk.ts';
+export { changeContactData } from './change-data.ts';
 export { dataProblem } from './data.ts';
 export { ensureContacts } from './ensure.ts';
 export { type ContactScope, countDataKeys, highestContactId, scanContacts } from './scan.ts';

@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import { limits, type Limits, type LimitSettings } from '../../delivery/limits/authority.ts';
+import { type LimitName, limits, type Limits, type LimitSettings } from '../../delivery/limits/authority.ts';
 import { accountTiers, type Capacity, readCapacity } from '../../delivery/limits/capacity.ts';
 import { readDomainFigures } from '../../delivery/limits/domain-figures.ts';
 import type { StatusRule } from '../../delivery/limits/limit.ts';
+import { type Projection, type Projections, projectNext } from '../../delivery/limits/projection.ts';
 import { channels, messageClasses } from '../../delivery/message.ts';
 import { type BrandSenders, readSenders } from '../../delivery/sender-identity.ts';
+import { MILLICENTS_PER_CENT } from '../../delivery/wallet.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
@@ -15,6 +17,12 @@ const time = z.iso.datetime().nullable();
 
 /** Reasons of the limits that show in the status, in the order in which they are shown. */
 const reasons = (limits as Limits).flatMap(({ status }) => (status ? [status.reason] : []));
+
+const projection = z.object({
+  outcome: z.enum(['send', 'hold', 'refuse']),
+  reason: z.enum(reasons).nullable().meta({ description: 'The limit that holds or refuses it.' }),
+  until: time.meta({ description: 'When the hold ends, if that is known.' }),
+});
 
 /** What may be sent now, by the figures that the limits decide on. */
 export const deliveryStatusResource = z.object({
@@ -31,7 +39,10 @@ export const deliveryStatusResource = z.object({
     sandbox_sends_remaining: z.int().nullable(),
     sandbox_resets_at: time,
     spend_cap_monthly_cents: z.int().nullable(),
-    wallet_balance_cents: z.int(),
+    spent_this_month_cents: z
+      .int()
+      .meta({ description: 'Rounded up, with what is reserved of messages and validations under way.' }),
+    wallet_balance_cents: z.int().meta({ description: 'Rounded down.' }),
   }),
   exact_sender: z.object({
     email: z.string(),
@@ -63,6 +74,10 @@ export const deliveryStatusResource = z.object({
     held: z.int().meta({ description: 'Waiting messages that a limit holds.' }),
     next_due_at: time,
   }),
+  next: z.object({ transactional: projection, marketing: projection }).meta({
+    description:
+      'What would become of one more email from `exact_sender`, with nothing waiting before it: one of POST /messages, and one of a campaign or flow. `refuse`: 422, nothing is written.',
+  }),
   reason: z.enum(reasons).nullable(),
   remediation: z.string().nullable(),
   pause: z
@@ -78,10 +93,24 @@ export const deliveryStatusResource = z.object({
 
 export type DeliveryStatus = z.input<typeof deliveryStatusResource>;
 
-/** The rule of the first limit that the account has reached. */
-function ruleOf({ reached }: Capacity): StatusRule | undefined {
-  return (limits as Limits).find(({ name }) => name === reached[0])?.status;
+const toText = (time: Date | null | undefined): string | null => time?.toISOString() ?? null;
+
+const ruleNamed = (limit: LimitName | null | undefined): StatusRule | undefined =>
+  (limits as Limits).find(({ name }) => name === limit)?.status;
+
+/**
+ * The rule of the limit that decides on the next message: on a transactional one, else on one of a campaign or flow, else
+ * on messages of other senders of the account.
+ */
+function ruleOf({ transactional, marketing }: Projections, { reached }: Capacity): StatusRule | undefined {
+  return ruleNamed(transactional.limit) ?? ruleNamed(marketing.limit) ?? ruleNamed(reached[0]);
 }
+
+const presentProjection = ({ outcome, limit, until }: Projection) => ({
+  outcome,
+  reason: ruleNamed(limit)?.reason ?? null,
+  until: toText(until),
+});
 
 /**
  * Reads the waiting messages by their backlogs, in the order in which they are due, and no more than it counts. Those of
@@ -119,8 +148,6 @@ async function readQueue(client: Queryable, accountId: number) {
   return rows[0] ?? { queued: 0, held: 0, next_due_at: null };
 }
 
-const toText = (time: Date | null | undefined): string | null => time?.toISOString() ?? null;
-
 const NO_LIMIT = { limit: null, used: null, remaining: null, resets_at: null };
 
 /** The capacity of the sender's domain, and its pace. The sandbox has neither. */
@@ -153,7 +180,10 @@ export async function readDeliveryStatus(
     readSenders(client, tenant, mailDomain),
   ]);
   const { allowance, sandbox_cap: sandbox } = capacity.figures;
-  const rule = ruleOf(capacity);
+  const { defaultIdentity } = senders;
+  const domainId = defaultIdentity === 'sandbox' ? null : defaultIdentity.domainId;
+  const next = await projectNext(client, { accountId: tenant.accountId, domainId }, settings);
+  const rule = ruleOf(next, capacity);
   const domain = await readDomain(client, senders, settings);
   return {
     state: rule?.state ?? 'open',
@@ -167,6 +197,7 @@ export async function readDeliveryStatus(
       sandbox_sends_remaining: sandbox.remaining,
       sandbox_resets_at: toText(sandbox.resetsAt),
       spend_cap_monthly_cents: capacity.spendCapMonthlyCents,
+      spent_this_month_cents: Math.ceil(capacity.figures.spend_cap.used / MILLICENTS_PER_CENT),
       wallet_balance_cents: capacity.walletBalanceCents,
     },
     exact_sender: { email: senders.defaultAddress, verified: true, ...NO_LIMIT },
@@ -176,6 +207,10 @@ export async function readDeliveryStatus(
       queued: queue.queued,
       held: queue.held,
       next_due_at: toText(queue.next_due_at),
+    },
+    next: {
+      transactional: presentProjection(next.transactional),
+      marketing: presentProjection(next.marketing),
     },
     reason: rule?.reason ?? null,
     remediation: rule?.remediation ?? null,

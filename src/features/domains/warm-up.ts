@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { notFound } from '../../errors.ts';
 import { RANGE_IDS } from '../../platform/db/id-ranges.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -82,38 +83,45 @@ interface DueWarmUp {
   looked_at: string;
 }
 
-/** SQL: the emails of a domain that were reported as bounced or as spam on a day, and those that were claimed. */
-const DAY_OUTCOMES = `
-  select coalesce((select used from warm_up_days where domain_id = $1 and day = $2::date), 0) as used,
-    count(*) filter (where m.status = 'bounced' and m.bounce ->> 'type' = 'hard')::int as hard_bounces,
+/** SQL: the emails of a brand that were reported as bounced or as spam on a day, by their sender, as it was written. */
+const DAY_REPORTS = `
+  select m.from_address as sender, count(*) filter (where m.status = 'bounced')::int as hard_bounces,
     count(*) filter (where m.status = 'complained')::int as complaints
   from messages m
-  where m.brand_id = $3 and m.channel = 'email' and not m.test and split_part(m.from_address, '@', 2) = $4
+  where m.brand_id = $1 and m.channel = 'email' and not m.test and m.from_address is not null
+    and (m.status = 'complained' or m.status = 'bounced' and m.bounce ->> 'type' = 'hard')
     and m.id >= (
       select coalesce(min(n), 0) * ${RANGE_IDS}::bigint from message_ranges
       where closed_at is null or closed_at >= $2::date - interval '5 days')
     and m.updated_at >= $2::date::timestamp at time zone 'utc'
-    and m.updated_at < ($2::date + 1)::timestamp at time zone 'utc'`;
+    and m.updated_at < ($2::date + 1)::timestamp at time zone 'utc'
+  group by m.from_address`;
+
+interface DayReports {
+  sender: string;
+  hard_bounces: number;
+  complaints: number;
+}
+
+/** Senders may have names, and domains that are not written in ASCII. */
+function isOfDomain({ sender }: DayReports, name: string): boolean {
+  const parsed = parseEmailAddress(sender);
+  return !('error' in parsed) && parsed.domain === name;
+}
 
 /** Whether the emails of a day allow a larger volume. */
 async function wentWell(db: Queryable, due: DueWarmUp, day: string): Promise<boolean> {
-  const { rows } = await db.query<{ used: number; hard_bounces: number; complaints: number }>(DAY_OUTCOMES, [
-    due.domain_id,
-    day,
-    due.brand_id,
-    due.name,
-  ]);
-  const {
-    used,
-    hard_bounces: hardBounces,
-    complaints,
-  } = rows[0] ?? { used: 0, hard_bounces: 0, complaints: 0 };
-  return (
-    used >= due.daily_limit * MIN_USED_SHARE &&
-    used > 0 &&
-    hardBounces / used < MAX_HARD_BOUNCE_RATE &&
-    complaints / used < MAX_COMPLAINT_RATE
+  const { rows: days } = await db.query<{ used: number }>(
+    'select used from warm_up_days where domain_id = $1 and day = $2',
+    [due.domain_id, day],
   );
+  const used = days[0]?.used ?? 0;
+  if (used === 0 || used < due.daily_limit * MIN_USED_SHARE) return false;
+  const { rows } = await db.query<DayReports>(DAY_REPORTS, [due.brand_id, day]);
+  const reports = rows.filter((each) => isOfDomain(each, due.name));
+  const share = (kind: 'hard_bounces' | 'complaints') =>
+    reports.reduce((sum, each) => sum + each[kind], 0) / used;
+  return share('hard_bounces') < MAX_HARD_BOUNCE_RATE && share('complaints') < MAX_COMPLAINT_RATE;
 }
 
 const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);

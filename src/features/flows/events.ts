@@ -1,16 +1,30 @@
 import { z } from 'zod';
-import { defineEvent, idField, testField } from '../../platform/events/define.ts';
+import { countField, defineEvent, idField, testField, timeField } from '../../platform/events/define.ts';
 
-const stop = z.object({ reason: z.string(), rate: z.number(), threshold: z.number() });
+const cause = z.object({
+  reason: z.enum(['bounce_rate', 'complaint_rate']),
+  rate: z
+    .number()
+    .meta({ description: 'Of the emails of the last seven days, or since the flow was resumed.' }),
+  threshold: z.number(),
+  at: timeField,
+});
 
 export const flowEvents = {
   paused: defineEvent('flow.paused', {
     sentWhen: 'A flow was paused because of too many bounces or complaints.',
-    data: z.object({ flow_id: idField, name: z.string(), stop, test: testField }),
-    sample: () => ({
+    data: z.object({
+      flow_id: idField,
+      name: z.string(),
+      sent_count: countField,
+      cause,
+      test: testField,
+    }),
+    sample: (at) => ({
       flow_id: null,
       name: 'Welcome',
-      stop: { reason: 'bounce_rate', rate: 0.062, threshold: 0.05 },
+      sent_count: 1_240,
+      cause: { reason: 'bounce_rate' as const, rate: 0.062, threshold: 0.05, at: at.toISOString() },
       test: true as const,
     }),
   }),

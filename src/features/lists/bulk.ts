@@ -1,6 +1,7 @@
 /** Adds many contacts to a list, and removes many. */
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { invalid, notFound } from '../../errors.ts';
+import { mapInTurns } from '../../in-turns.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type ConsentDeps, ensureContacts, findContactIds } from '../contacts/service.ts';
@@ -136,8 +137,8 @@ export async function changeMembers(
   keep: boolean,
 ): Promise<BulkChange> {
   if (!(await findList(trx, tenant, listId))) throw notFound('list');
-  const add = body.add.map(parseItem);
-  const remove = body.remove.map(parseItem);
+  const add = await mapInTurns(body.add, parseItem);
+  const remove = await mapInTurns(body.remove, parseItem);
   const known = await findContacts(trx, tenant.brandId, [...add, ...remove].filter(isValid));
   refuseOverlap(add.filter(isValid), remove.filter(isValid), known);
   const outcomes = [
@@ -145,11 +146,10 @@ export async function changeMembers(
     ...(await removeAll(trx, listId, remove, known)),
   ];
   const id = keep ? await insertBulkResults(trx, tenant, outcomes) : null;
-  return { results: presentResults(body, outcomes), id };
+  return { results: presentResults([...add, ...remove], outcomes), id };
 }
 
-function presentResults(body: BulkContactsBody, outcomes: readonly BulkOutcome[]): BulkResult[] {
-  const items = [...body.add, ...body.remove].map(parseItem);
+function presentResults(items: readonly Item[], outcomes: readonly BulkOutcome[]): BulkResult[] {
   return items.flatMap((item, n) => {
     const outcome = outcomes[n];
     return outcome ? [presentResult(item, outcome)] : [];
@@ -168,5 +168,8 @@ export async function repeatResults(
   body: BulkContactsBody,
 ): Promise<BulkResult[] | null> {
   const outcomes = await findBulkResults(db, tenant, id);
-  return outcomes && presentResults(body, outcomes);
+  if (!outcomes) return null;
+  const add = await mapInTurns(body.add, parseItem);
+  const remove = await mapInTurns(body.remove, parseItem);
+  return presentResults([...add, ...remove], outcomes);
 }

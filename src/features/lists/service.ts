@@ -14,11 +14,20 @@ import {
   segmentsNaming,
   updateList,
 } from './model.ts';
+import { campaignsNaming, flowsNaming } from './naming.ts';
 import type { ChangeListBody, ContactList, CreateListBody, ListListsQuery } from './schema.ts';
 
 export { countOf } from './counts.ts';
-export { lockLists } from './model.ts';
-export { addToLists, leaveLists, type ListOfContact, listsOf, replaceLists } from './members.ts';
+export { existingListIds, lockLists } from './model.ts';
+export { campaignsNaming, flowsNaming } from './naming.ts';
+export {
+  addToLists,
+  leaveLists,
+  type ListOfContact,
+  listsOf,
+  removeFromList,
+  replaceLists,
+} from './members.ts';
 
 function presentList(row: ListRow, contactsCount: number): ContactList {
   return {
@@ -75,19 +84,36 @@ export async function changeList(
   return presentOne(db, await updateList(db, tenant, id, body));
 }
 
+const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
+
 /**
  * Deletes a list: it is hidden at once, and the worker removes its members in pages and then its row.
  * @param trx inside the caller's transaction
  * @returns the list as it was
- * @throws AppError not_found; conflict if a segment names the list
+ * @throws AppError not_found; conflict if a segment, a campaign that waits for its time or a flow names the
+ *   list
  */
 export async function deleteList(trx: Queryable, tenant: BrandScope, id: number): Promise<ContactList> {
   // Who saves a segment locks the lists that it names, so no segment can come to name the list after this.
   const list = await presentOne(trx, await hideList(trx, tenant, id));
   const segments = await segmentsNaming(trx, id);
-  if (segments.length === 0) return list;
-  const named = segments.map((name) => `"${name}"`).join(', ');
-  throw new AppError('conflict', `the list is named by segments, which must be changed first: ${named}`);
+  if (segments.length > 0) {
+    throw new AppError(
+      'conflict',
+      `the list is named by segments, which must be changed first: ${quoted(segments)}`,
+    );
+  }
+  // The send of a campaign and the activation of a flow lock the lists that they name.
+  const campaigns = await campaignsNaming(trx, tenant, 'list', id);
+  if (campaigns.length > 0) {
+    const names = quoted(campaigns);
+    throw new AppError('conflict', `campaigns wait to be sent to the list; cancel them first: ${names}`);
+  }
+  const flows = await flowsNaming(trx, tenant, 'list', id);
+  if (flows.length > 0) {
+    throw new AppError('conflict', `flows need the list; change or archive them first: ${quoted(flows)}`);
+  }
+  return list;
 }
 
 /**

@@ -1,26 +1,30 @@
 import type pg from 'pg';
 import {
-  type Addition,
   MESSAGE_ID_SEQUENCE,
   type TrackingDefaults,
-  writeMessages,
   type WrittenMessage,
 } from '../../delivery/write-messages.ts';
 import { DEFAULT_PROVIDER } from '../../delivery/backlog.ts';
 import { type Admission, createAdmission, isLimitRefusal } from '../../delivery/limits/admission.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
-import { messageClasses } from '../../delivery/message.ts';
+import { isUnreserved } from '../../delivery/reserve.ts';
 import { AppError } from '../../errors.ts';
 import { createCoalescer } from '../../platform/db/coalescer.ts';
-import { createIdAllocator } from '../../platform/db/id-allocator.ts';
-import { IDEMPOTENCY_DAYS, keySpace, requireSameFingerprint } from '../../platform/db/idempotency.ts';
+import { createIdAllocator, type IdAllocator } from '../../platform/db/id-allocator.ts';
+import { requireSameFingerprint } from '../../platform/db/idempotency.ts';
 import { isConnectionError, type Queryable } from '../../platform/db/queryable.ts';
 import type { MessageDraft } from './draft.ts';
-import { testEvents, testOutcome } from '../../delivery/test-messages.ts';
+import { findKept, type KeptKey } from './kept-keys.ts';
+import { createPayers, type Payers } from './payers.ts';
+import {
+  createPaidWriter,
+  createUnpaidWriter,
+  KnownRefusals,
+  type Row,
+  type Submission,
+  type WriteGroup,
+} from './write-group.ts';
 
-export const MESSAGES_ENDPOINT = 'POST /v1/my/messages';
-const LIVE_KEYS = keySpace(MESSAGES_ENDPOINT, false);
-export const TEST_KEYS = keySpace(MESSAGES_ENDPOINT, true);
 const MAX_GROUP = 100;
 /**
  * Under a steady load, messages gather for this long, because a statement costs as much as the rows of ten messages.
@@ -29,12 +33,6 @@ const GROUP_INTERVAL_MS = 3;
 const MAX_GROUP_BYTES = 8 * 1024 * 1024;
 /** Other processes may use up what was left before the group is written. After so many tries it is written in parts. */
 const MAX_LOOKS = 3;
-
-export interface Submission {
-  draft: MessageDraft;
-  idempotencyKey: string | null;
-  fingerprint: Buffer | null;
-}
 
 /** The message of a submission: written now, or by an earlier request with the same key. */
 export type Accepted =
@@ -55,65 +53,19 @@ export interface QueuedMessage {
   providerId: number;
 }
 
-interface Row extends Submission {
-  id: number;
-}
-
 type Result = { ok: true; accepted: Accepted } | { ok: false; error: unknown };
 
 /** A follower's leader failed and the follower has another payload: it has to be submitted again. */
 const AGAIN = Symbol('again');
 
-/** The row of an earlier request with the same key. */
-interface KeptKey {
-  fingerprint: Buffer;
-  status: number;
-  resource_id: number;
-}
+/** The error of a message whose account turned out to pay for it: it has to be submitted to the others that are paid for. */
+const PAID = Symbol('paid');
 
 interface GroupDeps extends AcceptDeps {
   admission: Admission;
-}
-
-/**
- * Takes the idempotency keys. Two requests with the same key: the second waits until the first has committed, and
- * its message is then not admitted.
- */
-const idempotencyKeys: Addition = {
-  name: 'keys',
-  fields: { fingerprint: 'text' },
-  admit: {
-    cte: `keys as (
-      insert into idempotency_keys as kept (brand_id, endpoint, key, fingerprint, status, resource_id)
-      select brand_id, case when test then '${TEST_KEYS}' else '${LIVE_KEYS}' end, idempotency_key,
-        decode(fingerprint, 'base64'), 201, id
-      from input where idempotency_key is not null
-      order by brand_id, 2, idempotency_key
-      on conflict (brand_id, endpoint, key) do update
-        set fingerprint = excluded.fingerprint, resource_id = excluded.resource_id, created_at = now()
-        where kept.created_at < now() - interval '${IDEMPOTENCY_DAYS} days'
-      returning resource_id
-    )`,
-    condition: 'i.idempotency_key is null or i.id in (select resource_id from keys)',
-  },
-};
-
-async function write(
-  rows: Row[],
-  { pool, limits, tracking }: AcceptDeps,
-): Promise<Map<number, WrittenMessage>> {
-  const messages = rows.map(({ id, draft, idempotencyKey, fingerprint }) => ({
-    ...draft,
-    ...(draft.test ? testOutcome(draft) : {}),
-    id,
-    idempotency_key: idempotencyKey,
-    fingerprint: fingerprint?.toString('base64'),
-  }));
-  const additions: Addition[] = [];
-  if (rows.some((row) => row.idempotencyKey !== null)) additions.push(idempotencyKeys);
-  if (rows.some((row) => row.draft.test)) additions.push(testEvents);
-  const source = { class: messageClasses.transactional };
-  return writeMessages(pool, messages, { source, limits, tracking, additions });
+  payers: Payers;
+  known: KnownRefusals;
+  writeGroup: WriteGroup;
 }
 
 async function findWritten(client: Queryable, rows: Row[]): Promise<Map<number, WrittenMessage>> {
@@ -123,24 +75,6 @@ async function findWritten(client: Queryable, rows: Row[]): Promise<Map<number, 
     [rows.map((row) => row.id)],
   );
   return new Map(result.rows.map((row) => [row.id, row]));
-}
-
-/** Finds the keys that earlier requests took, by one statement. */
-async function findKept(client: Queryable, rows: readonly Row[]): Promise<Map<Row, KeptKey>> {
-  const keyed = rows.filter((row) => row.idempotencyKey !== null);
-  if (keyed.length === 0) return new Map();
-  const result = await client.query<KeptKey & { index: number }>(
-    `select asked.index::int as index, kept.fingerprint, kept.status, kept.resource_id
-     from unnest($1::bigint[], $2::text[], $3::text[]) with ordinality as asked (brand_id, endpoint, key, index)
-     join idempotency_keys kept using (brand_id, endpoint, key)
-     where kept.created_at >= now() - interval '${IDEMPOTENCY_DAYS} days'`,
-    [
-      keyed.map((row) => row.draft.brand_id),
-      keyed.map((row) => (row.draft.test ? TEST_KEYS : LIVE_KEYS)),
-      keyed.map((row) => row.idempotencyKey),
-    ],
-  );
-  return new Map(result.rows.map((kept) => [keyed[kept.index - 1] as Row, kept]));
 }
 
 /** The result of a request that repeats an earlier one. */
@@ -193,9 +127,14 @@ async function acceptGroup(rows: Row[], deps: GroupDeps, looks = 0): Promise<Res
   const { kept, refusals, fitting } = await sortOut(rows, deps);
   let written = new Map<number, WrittenMessage>();
   try {
-    if (fitting.length > 0) written = await write(fitting, deps);
+    if (fitting.length > 0) {
+      const group = await deps.writeGroup(fitting);
+      ({ written } = group);
+      for (const [{ draft }, error] of group.refused) refusals.set(draft, error);
+    }
   } catch (error) {
     deps.admission.forget(fitting.map((row) => row.draft));
+    if (isUnreserved(error) && looks < MAX_LOOKS) return acceptUnpaid(rows, deps, looks + 1);
     if (isConnectionError(error)) return resultsAfterLostConnection(rows, deps.pool, error);
     if (isLimitRefusal(error)) {
       deps.admission.suspect(fitting.map((row) => row.draft));
@@ -204,7 +143,7 @@ async function acceptGroup(rows: Row[], deps: GroupDeps, looks = 0): Promise<Res
     if (rows.length > 1) return acceptInParts(rows, deps);
     return [{ ok: false, error }];
   }
-  const unwritten = fitting.filter((row) => !written.has(row.id));
+  const unwritten = fitting.filter((row) => !written.has(row.id) && !refusals.has(row.draft));
   deps.admission.forget(unwritten.map((row) => row.draft));
   const found = new Map([...kept, ...(await findKept(deps.pool, unwritten))]);
   return rows.map((row) => {
@@ -213,6 +152,16 @@ async function acceptGroup(rows: Row[], deps: GroupDeps, looks = 0): Promise<Res
       ? { ok: false, error }
       : (writtenResult(row, written) ?? unwrittenResult(found.get(row), row));
   });
+}
+
+/** Accepts the messages of a group that cost nothing. The others have the error {@link PAID}. */
+async function acceptUnpaid(rows: Row[], deps: GroupDeps, looks: number): Promise<Result[]> {
+  await deps.payers.learn(rows.map(({ draft }) => draft.account_id));
+  const unpaid = rows.filter(({ draft }) => !deps.payers.pays(draft));
+  const results = new Map(
+    (await acceptGroup(unpaid, deps, looks)).map((result, index) => [unpaid[index], result]),
+  );
+  return rows.map((row) => results.get(row) ?? { ok: false, error: PAID });
 }
 
 /** Accepts each account's messages alone, then each message, so that one bad message does not fail the others. */
@@ -276,19 +225,11 @@ function bytesOf({ html, text, subject, headers, tags }: MessageDraft): number {
   return small + Buffer.byteLength(html ?? '') + Buffer.byteLength(text ?? '');
 }
 
-/**
- * Accepts messages: each is committed with its queue row and its key before the response.
- *
- * Submissions that arrive together become a group, written by one statement. Of several submissions with the same
- * key, the first leads; its followers replay what became of it. Messages of accounts that have reached a limit are
- * left out, and for a second refused without asking the database.
- * @returns a function that accepts one submission
- * @throws AppError idempotency_conflict, sandbox_limit_reached, unavailable
- */
-export function createAcceptor(deps: AcceptDeps): (submission: Submission) => Promise<Accepted> {
-  const ids = createIdAllocator(deps.pool, MESSAGE_ID_SEQUENCE);
-  const admission = createAdmission(deps.pool, deps.limits);
-  const coalescer = createCoalescer<Submission & { bytes: number }, Result | typeof AGAIN>({
+type Outcome = Result | typeof AGAIN;
+
+/** Accepts the submissions that arrive together as one group. */
+function createGroups(ids: IdAllocator, deps: GroupDeps) {
+  return createCoalescer<Submission & { bytes: number }, Outcome>({
     maxGroupSize: MAX_GROUP,
     bytes: { of: ({ bytes }) => bytes, max: MAX_GROUP_BYTES },
     // One group at a time: while it commits, the next one gathers, and larger groups cost less per message.
@@ -299,7 +240,7 @@ export function createAcceptor(deps: AcceptDeps): (submission: Submission) => Pr
       const rows: Row[] = group.map((submission, index) => ({ ...submission, id: taken[index] ?? 0 }));
       const leaderOf = findLeaders(rows);
       const leaders = rows.filter((row) => leaderOf.get(row) === row);
-      const accepted = await acceptGroup(leaders, { ...deps, admission });
+      const accepted = await acceptGroup(leaders, deps);
       deps.onQueued(leaders.flatMap(({ draft }, index) => queuedMessage(draft, accepted[index]) ?? []));
       const results = new Map(leaders.map((row, index) => [row, accepted[index] as Result]));
       return rows.map((row) => {
@@ -309,16 +250,38 @@ export function createAcceptor(deps: AcceptDeps): (submission: Submission) => Pr
       });
     },
   });
+}
+
+/**
+ * Accepts messages: each is committed with its queue row and its key before the response.
+ *
+ * Submissions that arrive together become a group, written by one statement. Of several submissions with the same
+ * key, the first leads; its followers replay what became of it. Messages of accounts that have reached a limit are
+ * left out, and for a second refused without asking the database.
+ *
+ * Messages that cost something are groups of their own, so that the others do not wait for the money of their accounts.
+ * @returns a function that accepts one submission
+ * @throws AppError idempotency_conflict, sandbox_limit_reached, spend_cap_reached, insufficient_funds, unavailable
+ */
+export function createAcceptor(deps: AcceptDeps): (submission: Submission) => Promise<Accepted> {
+  const ids = createIdAllocator(deps.pool, MESSAGE_ID_SEQUENCE);
+  const admission = createAdmission(deps.pool, deps.limits);
+  const payers = createPayers(deps.pool);
+  const known = new KnownRefusals();
+  const groupDeps = { ...deps, admission, payers, known };
+  const unpaid = createGroups(ids, { ...groupDeps, writeGroup: createUnpaidWriter(deps) });
+  const paid = createGroups(ids, { ...groupDeps, writeGroup: createPaidWriter({ ...deps, payers, known }) });
   return async (submission) => {
+    const { draft, idempotencyKey } = submission;
     // A request with a key may repeat an accepted one, whatever its account has left.
-    const refusal = submission.idempotencyKey === null ? admission.knownRefusal(submission.draft) : null;
+    const refusal = idempotencyKey === null ? (admission.knownRefusal(draft) ?? known.find(draft)) : null;
     if (refusal) throw refusal;
-    const item = { ...submission, bytes: bytesOf(submission.draft) };
+    const item = { ...submission, bytes: bytesOf(draft) };
     for (;;) {
-      const result = await coalescer.submit(item);
+      const result = await (payers.pays(draft) ? paid : unpaid).submit(item);
       if (result === AGAIN) continue;
-      if (!result.ok) throw result.error;
-      return result.accepted;
+      if (result.ok) return result.accepted;
+      if (result.error !== PAID) throw result.error;
     }
   };
 }

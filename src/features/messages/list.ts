@@ -3,7 +3,7 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import { keySpace } from '../../platform/db/idempotency.ts';
 import { countRows, EXACT_UP_TO, type Page, plannedRows, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { MESSAGES_ENDPOINT } from './accept.ts';
+import { MESSAGES_ENDPOINT } from './kept-keys.ts';
 import { findIdSpan, type IdSpan } from './id-span.ts';
 import { messageColumns, sendingSql } from './model.ts';
 import type { MessageRow } from './presenter.ts';
@@ -37,9 +37,9 @@ const sendingIdsSql = (accountId: string) => `m.id = any(array(
   select q.message_id from handovers h cross join unnest(h.message_ids) as i (id)
   join send_queue q on q.message_id = i.id and q.owner = h.owner and q.account_id = ${accountId}
   union all
-  select unnest(h.message_ids) from handovers h join campaign_blocks b
-    on b.campaign_id = h.campaign_id and b.n = h.block_n and b.claim_epoch = h.block_epoch and b.owner = h.owner
-  where b.account_id = ${accountId}))`;
+  select unnest(h.message_ids) from campaign_blocks b join handovers h
+    on h.owner = b.owner and h.campaign_id = b.campaign_id and h.block_n = b.n and h.block_epoch = b.claim_epoch
+  where b.owner is not null and b.account_id = ${accountId}))`;
 
 export async function findByKey(
   client: Queryable,

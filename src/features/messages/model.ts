@@ -1,3 +1,4 @@
+import { isIntendedSql } from '../../delivery/intents.ts';
 import { openStatuses, statusList } from '../../delivery/message.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -6,17 +7,8 @@ import type { MessageEventRow, MessageRow } from './presenter.ts';
 /** SQL: what a list shows of the message `m` and its content `c`. */
 export const messageColumns = 'm.*, c.headers';
 
-/**
- * SQL: whether an open intent covers the message `m`. Only those of the process that owns its queue row, or the block of a
- * campaign that it lies in, can.
- */
-export const sendingSql = `(m.status in (${statusList(openStatuses)}) and (exists (
-  select 1 from send_queue q join handovers h on h.owner = q.owner
-  where q.message_id = m.id and m.id = any(h.message_ids))
-  or (m.campaign_id is not null and exists (
-    select 1 from handovers h join campaign_blocks b
-      on b.campaign_id = h.campaign_id and b.n = h.block_n and b.claim_epoch = h.block_epoch and b.owner = h.owner
-    where h.campaign_id = m.campaign_id and m.id = any(h.message_ids)))))`;
+/** SQL: whether an open intent covers the message `m`. */
+export const sendingSql = `(m.status in (${statusList(openStatuses)}) and ${isIntendedSql})`;
 
 /** @returns null if this brand has no such message */
 export async function findMessage(

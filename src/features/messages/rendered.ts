@@ -1,16 +1,17 @@
 /** Shows the content of messages that were rendered when they were sent, such as those of campaigns. */
 import type pg from 'pg';
+import type { ContentEngine, ContentValues, RenderedContent } from '../../delivery/contents/content.ts';
 import {
-  type ContentEngine,
-  type ContentValues,
-  RenderError,
-  type RenderedContent,
-} from '../../delivery/contents/content.ts';
-import { createSharedValues, type ReadBrand } from '../../delivery/contents/shared-values.ts';
+  createSharedValues,
+  type ReadBrand,
+  SharedValuesMissingError,
+} from '../../delivery/contents/shared-values.ts';
 import { headerText } from '../../delivery/contents/values.ts';
-import { createVersionReader } from '../../delivery/contents/versions.ts';
+import { createVersionReader, VersionMissingError } from '../../delivery/contents/versions.ts';
+import { runEventSql } from '../../delivery/send/flow-batch.ts';
 import type { RecipientPages } from '../../delivery/send/recipient-pages.ts';
 import { findContactValues } from '../contacts/service.ts';
+import { fromEngine } from '../templates/service.ts';
 import type { MessageRow } from './presenter.ts';
 
 interface RenderedDeps {
@@ -23,6 +24,7 @@ interface RenderedDeps {
 /** A row of `messages` with its stored content. */
 export type StoredMessage = MessageRow & {
   content_version_id?: number | null;
+  flow_run_id?: number | null;
   html: string | null;
   text: string | null;
 };
@@ -31,10 +33,21 @@ export type StoredMessage = MessageRow & {
 const isRendered = ({ campaign_id: campaignId, flow_id: flowId, html, text }: StoredMessage): boolean =>
   (typeof campaignId === 'number' || typeof flowId === 'number') && html === null && text === null;
 
+/** The event that started the run which wrote the message; null: no run did, or there was none. */
+async function findEvent(pool: pg.Pool, runId: number): Promise<Record<string, unknown> | null> {
+  const { rows } = await pool.query<{ event: Record<string, unknown> | null }>({
+    name: 'event_of_run',
+    text: `select ${runEventSql('$1')} as event`,
+    values: [runId],
+  });
+  return rows[0]?.event ?? null;
+}
+
 /**
  * Returns a function that renders the content of a message of a campaign or flow from its version, with the values that
  * its contact has now. Links are not tracked.
  * @returns null if the message's own content is stored, was removed, or cannot be rendered
+ * @throws AppError unavailable while no thread can render
  */
 export function createRenderedContents({ pool, contents, readBrand, pages }: RenderedDeps) {
   const versionOf = createVersionReader(pool);
@@ -42,11 +55,13 @@ export function createRenderedContents({ pool, contents, readBrand, pages }: Ren
 
   async function valuesOf(row: StoredMessage): Promise<ContentValues> {
     const { account_id: accountId, brand_id: brandId, contact_id: contactId = null } = row;
-    const [{ brand, campaign }, contact] = await Promise.all([
+    const runId = row.flow_run_id ?? null;
+    const [{ brand, campaign }, contact, event] = await Promise.all([
       sharedOf({ accountId, brandId, campaignId: row.campaign_id ?? null }),
       contactId === null ? null : findContactValues(pool, brandId, { id: contactId }),
+      runId === null ? null : findEvent(pool, runId),
     ]);
-    const common = { contact: { ...contact }, brand, campaign, variables: {} };
+    const common = { contact: { ...contact }, event, brand, campaign, variables: {} };
     const to = row.channel === 'email' ? row.to_address : null;
     if (to === null) return { ...common, unsubscribe_url: null, preferences_url: null };
     const recipient = { accountId, brandId, messageId: row.id, contactId, to };
@@ -55,11 +70,22 @@ export function createRenderedContents({ pool, contents, readBrand, pages }: Ren
     return { ...common, unsubscribe_url: unsubscribe?.url ?? null, preferences_url: preferences };
   }
 
+  /** @returns undefined if the version or the campaign is gone */
+  async function render(row: StoredMessage, versionId: number) {
+    try {
+      const [version, values] = await Promise.all([versionOf(versionId), valuesOf(row)]);
+      const [rendered] = await fromEngine(contents.renderBatch(version, [values]));
+      return rendered;
+    } catch (error) {
+      if (error instanceof VersionMissingError || error instanceof SharedValuesMissingError) return undefined;
+      throw error;
+    }
+  }
+
   return async (row: StoredMessage): Promise<RenderedContent | null> => {
     if (typeof row.content_version_id !== 'number' || !isRendered(row)) return null;
-    const [version, values] = await Promise.all([versionOf(row.content_version_id), valuesOf(row)]);
-    const [rendered] = await contents.renderBatch(version, [values]);
-    if (!rendered || rendered instanceof RenderError) return null;
+    const rendered = await render(row, row.content_version_id);
+    if (!rendered || rendered instanceof Error) return null;
     const { subject, html, text } = rendered;
     return { subject: subject === null ? null : headerText(subject).trim(), html, text };
   };

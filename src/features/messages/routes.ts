@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import type { ContentEngine } from '../../delivery/contents/content.ts';
-import { acceptRules, limitSettings } from '../../delivery/limits/authority.ts';
+import { limitSettings, refusalCodes } from '../../delivery/limits/authority.ts';
 import { createSenderIdentities } from '../../delivery/sender-identity.ts';
 import type { ErrorCode } from '../../errors.ts';
 import type { Database } from '../../platform/db/database.ts';
@@ -38,12 +38,7 @@ const listDescription =
   'newest first. If older ones may match, the page has fewer items than `limit`, perhaps none, and the `next` link ' +
   'of the `Link` header continues the search.';
 
-const sendErrors: ErrorCode[] = [
-  'sender_not_verified',
-  'reserved_header',
-  'reserved_tag',
-  ...acceptRules.map(({ code }) => code),
-];
+const sendErrors: ErrorCode[] = ['sender_not_verified', 'reserved_header', 'reserved_tag', ...refusalCodes];
 
 function messageService({ config, database, waker, keyring, contents }: MessageRouteDeps): MessageService {
   const { pool } = database;

@@ -15,8 +15,9 @@ import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { RenderForMessage, TemplateMessage } from '../templates/service.ts';
 import { findInteractions } from '../tracking/service.ts';
-import { createAcceptor, MESSAGES_ENDPOINT, type QueuedMessage, TEST_KEYS } from './accept.ts';
+import { createAcceptor, type QueuedMessage } from './accept.ts';
 import { draftMessage } from './draft.ts';
+import { MESSAGES_ENDPOINT, TEST_KEYS } from './kept-keys.ts';
 import { listMessages, type MessageFilters } from './list.ts';
 import { findMessage, findMessageEvents } from './model.ts';
 import {
@@ -54,7 +55,7 @@ export interface MessageService {
   /**
    * Accepts one message for sending. The message is committed when this resolves.
    * @throws AppError validation_error, sender_not_verified, reserved_header, reserved_tag,
-   *   sandbox_limit_reached, idempotency_conflict, unavailable
+   *   sandbox_limit_reached, spend_cap_reached, insufficient_funds, idempotency_conflict, unavailable
    */
   send(tenant: Tenant, body: SendMessageBody, idempotencyKey: string | null): Promise<SendResult>;
   list(

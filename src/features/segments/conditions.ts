@@ -1,7 +1,7 @@
-import { invalid, notFound, type ValidationErrors } from '../../errors.ts';
+import { AppError, invalid, notFound, type ValidationErrors } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import type { Condition } from './language.ts';
+import { type Condition, type FlowNames, MAX_FILTERS } from './language.ts';
 import type { Problem } from './parse.ts';
 import {
   expand,
@@ -11,6 +11,7 @@ import {
   type Outline,
   outline,
   type Outlines,
+  segmentIds,
   TOO_LARGE,
 } from './references.ts';
 import { type SqlCondition, writeSql } from './sql.ts';
@@ -19,6 +20,8 @@ import type { Path } from './values.ts';
 /** Whose contacts, and the end of periods such as the last 30 days. */
 export interface Audience extends Pick<BrandScope, 'brandId'> {
   asOf: Date;
+  /** Whether the statement asks for a few contacts only, which it names by their ids. */
+  few?: boolean;
 }
 
 /** The name of a part of the filters in `validation_errors`: `filters.2.value.0`. */
@@ -39,8 +42,13 @@ function requireSize(one: Outline, known: Outlines): void {
   if (!size || isTooLarge(size)) throw invalid({ filters: [TOO_LARGE] });
 }
 
+/** Filters of a stored flow with those of segments that have grown since: each of its filters may name a full one. */
+const MAX_STORED_FILTERS = MAX_FILTERS * (MAX_FILTERS + 1);
+
 /**
  * Parses filters and replaces the segments that they name by those segments' filters.
+ * @param flow what they may name if they are those of a stored flow; what they name then must be folded. Segments that
+ *   have grown since it was saved may make such filters larger than others.
  * @returns conditions for `matches`, all of which must hold
  * @throws AppError validation_error
  */
@@ -48,12 +56,13 @@ export async function loadConditions(
   db: Queryable,
   scope: Pick<BrandScope, 'brandId'>,
   filters: readonly unknown[],
+  flow: FlowNames | null = null,
 ): Promise<Condition[]> {
-  const one = outline(filters);
+  const one = outline(filters, flow);
   const known: Outlines = new Map();
   if (one.problems.length > 0) throw invalid(errorsOf(one.problems));
-  await loadReferenced(db, scope, one, known);
-  requireSize(one, known);
+  await loadReferenced(db, scope, one, known, flow ? MAX_STORED_FILTERS : MAX_FILTERS);
+  if (!flow) requireSize(one, known);
   return expand(one.conditions, known);
 }
 
@@ -83,13 +92,22 @@ async function findEventNames(db: Queryable, brandId: number, names: string[]): 
  */
 export async function compileFilters(
   db: Queryable,
-  { brandId, asOf }: Audience,
+  audience: Audience,
   filters: readonly unknown[],
   firstParameter: number,
 ): Promise<SqlCondition> {
-  const conditions = await loadConditions(db, { brandId }, filters);
+  return compileConditions(db, audience, await loadConditions(db, audience, filters), firstParameter);
+}
+
+/** Compiles conditions as {@link compileFilters} does filters. @param conditions without what only a flow knows */
+export async function compileConditions(
+  db: Queryable,
+  { brandId, asOf, few = false }: Audience,
+  conditions: readonly Condition[],
+  firstParameter: number,
+): Promise<SqlCondition> {
   const eventNames = await findEventNames(db, brandId, eventsIn(conditions));
-  return writeSql(conditions, { brandId, asOf, firstParameter, eventNames });
+  return writeSql(conditions, { brandId, asOf, few, firstParameter, eventNames });
 }
 
 /**
@@ -108,4 +126,41 @@ export async function segmentCondition(
   );
   if (!rows[0]) throw notFound('segment');
   return compileFilters(db, audience, rows[0].filters, firstParameter);
+}
+
+/**
+ * Checks what filters that are valid by themselves name: lists and segments of the brand, which have at most as many
+ * filters together as are allowed. In a transaction, none of them can be deleted until it ends.
+ * @param flow what they may name if they are those of a flow
+ */
+export async function referenceProblems(
+  db: Queryable,
+  scope: Pick<BrandScope, 'brandId'>,
+  filters: readonly unknown[],
+  flow: FlowNames | null = null,
+): Promise<Problem[]> {
+  const one = outline(filters, flow);
+  if (one.problems.length > 0 || one.references.length === 0) return one.problems;
+  const known: Outlines = new Map();
+  // None of them can be deleted until the transaction ends; nor can those that they name.
+  await db.query('select 1 from segments where brand_id = $1 and id = any($2) order by id for key share', [
+    ...[scope.brandId, segmentIds([one])],
+  ]);
+  try {
+    await loadReferenced(db, scope, one, known);
+    requireSize(one, known);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'validation_error')
+      return [{ path: [], message: TOO_LARGE }];
+    throw error;
+  }
+  const listIds = one.references.filter(({ kind }) => kind === 'list').map(({ id }) => id);
+  const { rows } = await db.query<{ id: number }>(
+    'select id from lists where brand_id = $1 and id = any($2) and removed_at is null order by id for share',
+    [scope.brandId, listIds],
+  );
+  const lists = new Set(rows.map(({ id }) => id));
+  return one.references
+    .filter(({ kind, id }) => !(kind === 'list' ? lists : known).has(id))
+    .map(({ kind, path }) => ({ path, message: `is not a ${kind} of the brand` }));
 }

@@ -13,6 +13,7 @@ export type NameKind =
   | 'id'
   | 'text'
   | 'status'
+  | 'verdict'
   | 'boolean'
   | 'time'
   | 'json'
@@ -60,6 +61,7 @@ export const predicatesOf: Record<NameKind, readonly Predicate[]> = {
   id: [...equality, ...ordering],
   text: [...equality, ...matching, ...presence],
   status: equality,
+  verdict: [...equality, ...presence],
   boolean: ['true', 'false', 'eq', 'not_eq'],
   time: [...ordering, ...ages, ...presence],
   json: [...equality, ...matching, ...ordering, ...presence, 'true', 'false', ...ages],
@@ -84,6 +86,7 @@ export const columnKinds = {
   subscribed_phone: 'boolean',
   verification_status: 'status',
   enrichment_status: 'status',
+  email_verdict: 'verdict',
   email_opt_in_at: 'time',
   email_opt_out_at: 'time',
   phone_opt_in_at: 'time',
@@ -94,15 +97,24 @@ export const columnKinds = {
 } as const satisfies Record<string, NameKind>;
 export type ColumnName = keyof typeof columnKinds;
 
+/** Columns of contacts that are times. */
+export const timeColumns = Object.entries(columnKinds).flatMap(([name, kind]) =>
+  kind === 'time' ? [name] : [],
+);
+
 /** The values of columns with a fixed set of them. */
 export const statuses: Partial<Record<ColumnName, readonly string[]>> = {
   verification_status: ['verified', 'suppressed', 'unverified'],
   enrichment_status: ['enriched', 'not_enriched'],
+  email_verdict: ['deliverable', 'undeliverable', 'risky', 'unknown'],
 };
 
 /** Names of mail that was sent to a contact, with their `contact_engagement.kind`. */
 export const engagementKinds = { email_sent: 0, email_opened: 1, email_clicked: 2 } as const;
 export type EngagementName = keyof typeof engagementKinds;
+
+/** What can be asked of the message of one step of a flow. */
+export type StepEngagement = 'email_opened' | 'email_clicked';
 
 export const periodUnits = ['minutes', 'hours', 'days', 'weeks', 'months', 'years'] as const;
 export interface Period {
@@ -110,8 +122,23 @@ export interface Period {
   unit: (typeof periodUnits)[number];
 }
 
-/** What a condition reads: a column of the contact, or a value inside its `data`. */
-export type Operand = { column: ColumnName } | { path: readonly string[] };
+/**
+ * What a condition reads: a column of the contact, a value inside its `data`, or one that only a run of a flow has. The
+ * last must be folded before SQL is written.
+ */
+export type Operand =
+  { column: ColumnName } | { path: readonly string[] } | { of: RunValues; path: readonly string[] };
+
+/** Values of a run: of the event that started it, of the event that arrived, or of the answer to a webhook step. */
+export type RunValues = 'trigger' | 'received' | { step: number };
+
+/** What the filters of a flow may name beyond those of a segment. */
+export interface FlowNames {
+  /** The types of the steps that come before, by id; null: they were checked when the flow was saved. */
+  steps: ReadonlyMap<number, string> | null;
+  /** Whether an event arrives there, so that `received.<path>` has a value. */
+  received: boolean;
+}
 
 export type Order = 'gt' | 'gteq' | 'lt' | 'lteq';
 /** Bounds are part of a `between`. */
@@ -138,7 +165,9 @@ export type Condition =
   | { type: 'value'; operand: Operand; test: Test }
   | { type: 'list'; ids: readonly number[] }
   | { type: 'segment'; ids: readonly number[] }
-  | { type: 'did'; activity: Activity; atLeast: number; within: Period | null };
+  | { type: 'did'; activity: Activity; atLeast: number; within: Period | null }
+  /** Only in flows: what the contact did with the message of a step. */
+  | { type: 'engaged'; kind: StepEngagement; step: number; within: Period | null };
 
 const MILLISECONDS = { minutes: 60_000, hours: 3_600_000, days: 86_400_000, weeks: 604_800_000 };
 

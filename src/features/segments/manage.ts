@@ -3,15 +3,15 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { lockLists } from '../lists/service.ts';
+import { campaignsNaming, flowsNaming, lockLists } from '../lists/service.ts';
 import { fieldOf } from './conditions.ts';
 import {
-  campaignsNaming,
   deleteSegmentRow,
   findAncestors,
   findFilters,
   findSegment,
   findSegments,
+  nextFlowNamingSegments,
   insertSegment,
   lockSegments,
   replaceReferences,
@@ -112,6 +112,41 @@ async function loadShapes(
   }
 }
 
+/**
+ * Checks the filters of flows that contacts are in, or will be.
+ * @param changed segments that have other filters than before
+ * @param shapes with the filters that are about to be stored
+ * @throws AppError validation_error if a flow would have too many
+ */
+async function requireFlowShapes(
+  trx: Queryable,
+  scope: BrandScope,
+  changed: ReadonlySet<number>,
+  shapes: Map<number, Shape>,
+): Promise<void> {
+  let after = 0;
+  for (;;) {
+    const flow = await nextFlowNamingSegments(trx, scope, after);
+    if (!flow) return;
+    for (const filters of flow.filters) {
+      const shape = outline(filters, { steps: null, received: true });
+      if (!segmentIds([shape]).some((id) => changed.has(id))) continue;
+      await loadShapes(
+        trx,
+        scope,
+        segmentIds([shape]).map((id) => ({ id })),
+        shapes,
+      );
+      const size = measure(shape, shapes);
+      if (size && !isTooLarge(size)) continue;
+      throw invalid({
+        filters: [`make filters of the flow "${flow.name}", which name this segment, too large`],
+      });
+    }
+    after = flow.id;
+  }
+}
+
 /** @throws AppError validation_error for a cycle, or if the segment or one that names it would be too large */
 async function requireShape(
   trx: Queryable,
@@ -139,6 +174,7 @@ async function requireShape(
     if (grown && !isTooLarge(grown)) continue;
     throw invalid({ filters: [`make the segment "${ancestor.name}", which names this one, too large`] });
   }
+  await requireFlowShapes(trx, scope, new Set([id, ...ancestors.map((ancestor) => ancestor.id)]), shapes);
 }
 
 /**
@@ -217,7 +253,10 @@ export async function changeSegment(
 
 const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
 
-/** @throws AppError not_found; conflict if another segment or a campaign that waits for its time names it */
+/**
+ * @throws AppError not_found; conflict if another segment, a campaign that waits for its time or a flow that is active or
+ *   paused names it
+ */
 export async function deleteSegment(trx: Queryable, scope: BrandScope, id: number): Promise<Segment> {
   await lockSegments(trx, scope);
   // This waits for the send of a campaign that has just pinned the segment.
@@ -230,12 +269,16 @@ export async function deleteSegment(trx: Queryable, scope: BrandScope, id: numbe
       `the segment is named by segments, which must be changed first: ${quoted(segments)}`,
     );
   }
-  const campaigns = await campaignsNaming(trx, scope, id);
+  const campaigns = await campaignsNaming(trx, scope, 'segment', id);
   if (campaigns.length > 0) {
     throw new AppError(
       'conflict',
       `campaigns wait to be sent to the segment; cancel them first: ${quoted(campaigns)}`,
     );
+  }
+  const flows = await flowsNaming(trx, scope, 'segment', id);
+  if (flows.length > 0) {
+    throw new AppError('conflict', `flows need the segment; change or archive them first: ${quoted(flows)}`);
   }
   return present(row);
 }

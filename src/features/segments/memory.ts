@@ -67,7 +67,8 @@ function isPresent(value: unknown): boolean {
   return Object.keys(value).length > 0;
 }
 
-function testPasses(value: unknown, test: Test, asOf: Date): boolean {
+/** Whether a value of JSON, or of a column, passes a test. */
+export function testPasses(value: unknown, test: Test, asOf: Date): boolean {
   switch (test.type) {
     case 'text':
       if (typeof value !== 'string') return false;
@@ -87,14 +88,20 @@ function testPasses(value: unknown, test: Test, asOf: Date): boolean {
   }
 }
 
-function valueOf(operand: Operand, facts: ContactFacts): unknown {
-  if ('column' in operand) return facts.columns[operand.column];
-  let value: unknown = facts.data;
-  for (const name of operand.path) {
+/** The value inside objects; undefined: there is none. */
+export function valueAt(object: unknown, path: readonly string[]): unknown {
+  let value = object;
+  for (const name of path) {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
     value = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
   }
   return value;
+}
+
+function valueOf(operand: Operand, facts: ContactFacts): unknown {
+  if ('column' in operand) return facts.columns[operand.column];
+  if ('of' in operand) throw new Error('what only a run of a flow knows must be folded');
+  return valueAt(facts.data, operand.path);
 }
 
 function holds(condition: Condition, facts: ContactFacts): boolean {
@@ -115,6 +122,8 @@ function holds(condition: Condition, facts: ContactFacts): boolean {
       const since = condition.within && before(facts.asOf, condition.within);
       return facts.count(condition.activity, since) >= condition.atLeast;
     }
+    case 'engaged':
+      throw new Error('what only a run of a flow knows must be folded');
   }
 }
 

@@ -118,20 +118,26 @@ export async function segmentsNaming(db: Queryable, id: number): Promise<string[
   return rows.map((row) => row.name);
 }
 
-/** The names of campaigns that wait for their time and are for this segment, or exclude it. At most ten. */
-export async function campaignsNaming(
+/**
+ * The next active or paused flow whose filters name segments.
+ * @param after the id of the last one, or 0
+ * @returns it with the filters of each step and of its trigger; null: there is no other
+ */
+export async function nextFlowNamingSegments(
   db: Queryable,
   { brandId }: Pick<BrandScope, 'brandId'>,
-  id: number,
-): Promise<string[]> {
-  const { rows } = await db.query<{ name: string }>(
-    `select c.name from campaigns c
-     where c.brand_id = $1 and c.phase = 'waiting' and c.removed_at is null
-       and (c.segment_id = $2 or c.trigger_data -> 'exclude_segment_ids' @> to_jsonb($2::bigint))
-     order by c.id limit 10`,
-    [brandId, id],
+  after: number,
+): Promise<{ id: number; name: string; filters: unknown[][] } | null> {
+  const { rows } = await db.query<{ id: number; name: string; filters: unknown[] }>(
+    `select id, name, jsonb_path_query_array(steps, 'strict $.**.filters')
+       || jsonb_build_array(trigger_data -> 'filters', trigger_data -> 'exit_filters') as filters
+     from flows where brand_id = $1 and id > $2 and status in ('active', 'paused')
+       and (steps::text || trigger_data::text) like '%"name": "segment"%'
+     order by id limit 1`,
+    [brandId, after],
   );
-  return rows.map((row) => row.name);
+  const [flow] = rows;
+  return flow ? { ...flow, filters: flow.filters.filter((one) => Array.isArray(one)) } : null;
 }
 
 /** The segments that name this one, directly or through others. */

@@ -7,6 +7,7 @@ import {
   type Condition,
   type EngagementName,
   engagementKinds,
+  type FlowNames,
   MAX_DEPTH,
   MAX_FILTERS,
   type NameKind,
@@ -33,6 +34,7 @@ import {
   readPart,
   readPeriod,
   readScalar,
+  readStepEngagement,
   readText,
   readTime,
   type ReadValue,
@@ -68,11 +70,14 @@ const plainNames = [
   'all',
 ];
 
-function kindOf(name: string): NameKind | null {
+const flowPrefixes = ['trigger.', 'received.', 'step.'];
+
+function kindOf(name: string, flow: FlowNames | null): NameKind | null {
   if (Object.hasOwn(columnKinds, name)) return columnKinds[name as ColumnName];
   if (Object.hasOwn(engagementKinds, name)) return 'engagement';
   if (name === 'list' || name === 'segment' || name === 'any' || name === 'all') return name;
   if (name.startsWith('data.')) return 'json';
+  if (flow && flowPrefixes.some((prefix) => name.startsWith(prefix))) return 'json';
   return name.startsWith('event.') ? 'event' : null;
 }
 
@@ -83,13 +88,64 @@ function unknownName(name: string): string {
 }
 
 /** @returns undefined after a report */
-function operandOf(name: string, path: Path, report: Report): Operand | undefined {
-  if (!name.startsWith('data.')) return { column: name as ColumnName };
-  const names = name.slice('data.'.length).split('.');
+function pathOf(name: string, example: string, path: Path, report: Report): string[] | undefined {
+  const names = name.split('.');
+  const [root] = example.split('.');
   if (names.some((part) => part === ''))
-    return void report(path, 'must name a key of data, such as data.plan');
+    return void report(path, `must name a key of ${root}, such as ${example}`);
   if (names.length > MAX_PATH_NAMES) return void report(path, `must have at most ${MAX_PATH_NAMES} keys`);
-  return { path: names };
+  return names;
+}
+
+const STEP_NAME = /^step[.]([1-9][0-9]{0,8})[.](.*)$/s;
+
+/** @returns undefined after a report */
+function stepOperand(name: string, flow: FlowNames, path: Path, report: Report): Operand | undefined {
+  const [, id, rest] = STEP_NAME.exec(name) ?? [];
+  if (id === undefined || rest === undefined)
+    return void report(path, 'must name a webhook step and a key of its answer, such as step.3.status');
+  const step = Number(id);
+  if (!checkStep(flow, step, ['webhook'], path, report)) return undefined;
+  const names = pathOf(rest, 'step.3.status', path, report);
+  return names && { of: { step }, path: names };
+}
+
+/** @returns false after a report */
+function checkStep(
+  { steps }: FlowNames,
+  step: number,
+  types: readonly string[],
+  path: Path,
+  report: Report,
+): boolean {
+  if (!steps) return true;
+  const type = steps.get(step);
+  if (type !== undefined && types.includes(type)) return true;
+  const known = [...steps].filter(([, each]) => types.includes(each)).map(([id]) => id);
+  const hint =
+    known.length > 0
+      ? `: the ${types.join(' and ')} steps before it are ${known.slice(0, 10).join(', ')}`
+      : `: no ${types.join(' or ')} step comes before`;
+  const problem =
+    type === undefined ? `names step ${step}, which does not come before` : `names a step of type ${type}`;
+  report(path, `${problem}${hint}`);
+  return false;
+}
+
+/** @returns undefined after a report */
+function operandOf(name: string, flow: FlowNames | null, path: Path, report: Report): Operand | undefined {
+  const [first, ...others] = name.split('.');
+  const rest = others.join('.');
+  if (first === 'data' && others.length > 0) {
+    const names = pathOf(rest, 'data.plan', path, report);
+    return names && { path: names };
+  }
+  if (!flow || others.length === 0) return { column: name as ColumnName };
+  if (first === 'step') return stepOperand(name, flow, path, report);
+  if (first === 'received' && !flow.received)
+    return void report(path, 'has a value only in the filters of a wait_for_event step');
+  const names = pathOf(rest, `${first}.plan`, path, report);
+  return names && { of: first as 'trigger' | 'received', path: names };
 }
 
 /** The tests for values of any type: each of them looks at the values of its own type. */
@@ -196,9 +252,21 @@ function testsOf(reading: Reading): Test[] | undefined {
 
 const negative: readonly Predicate[] = ['not_eq', 'not_in', 'not_cont', 'blank', 'did_not'];
 
-function parseValue(filter: Filter, kind: NameKind, at: Path, report: Report): Condition | undefined {
+/** What the parts of a parser have in common. */
+interface Parsing {
+  /** Null: the filters are not those of a flow. */
+  flow: FlowNames | null;
+  report: Report;
+}
+
+function parseValue(
+  filter: Filter,
+  kind: NameKind,
+  at: Path,
+  { flow, report }: Parsing,
+): Condition | undefined {
   const { name, predicate, value } = filter;
-  const operand = operandOf(name, [...at, 'name'], report);
+  const operand = operandOf(name, flow, [...at, 'name'], report);
   const column = operand && 'column' in operand ? operand.column : null;
   const tests = testsOf({ kind, column, predicate, value, path: [...at, 'value'], report });
   if (!operand || !tests) return undefined;
@@ -219,11 +287,29 @@ function parseMembership(
   return ids && { type: kind, ids: [...new Set(ids)] };
 }
 
-function parseActivity({ name, value }: Filter, at: Path, report: Report): Condition | undefined {
+const namesStep = (value: unknown) => typeof value === 'object' && value !== null && 'step' in value;
+
+function parseEngaged(
+  { name, value }: Filter,
+  flow: FlowNames,
+  at: Path,
+  report: Report,
+): Condition | undefined {
+  const inner = [...at, 'value'];
+  if (name !== 'email_opened' && name !== 'email_clicked')
+    return void report([...inner, 'step'], 'can be named by email_opened and email_clicked only');
+  const asked = readStepEngagement(value, inner, report);
+  if (!asked || !checkStep(flow, asked.step, ['email'], [...inner, 'step'], report)) return undefined;
+  return { type: 'engaged', kind: name, ...asked };
+}
+
+function parseActivity(filter: Filter, at: Path, { flow, report }: Parsing): Condition | undefined {
+  const { name, value } = filter;
   const event = name.startsWith('event.') ? name.slice('event.'.length) : null;
   if (event !== null && !EVENT_NAME.test(event)) {
     return void report([...at, 'name'], 'must name an event: event. and a-z, 0-9 and _, at most 64 of them');
   }
+  if (flow && event === null && namesStep(value)) return parseEngaged(filter, flow, at, report);
   const often = readHowOften(value, [...at, 'value'], report);
   const activity = event === null ? { engagement: name as EngagementName } : { event };
   return often && { type: 'did', activity, ...often };
@@ -233,10 +319,15 @@ function parseActivity({ name, value }: Filter, at: Path, report: Report): Condi
 class Parser {
   readonly problems: Problem[] = [];
   private count = 0;
+  private readonly flow: FlowNames | null;
 
   private readonly report: Report = (path, message) => {
     this.problems.push({ path, message });
   };
+
+  constructor(flow: FlowNames | null) {
+    this.flow = flow;
+  }
 
   /** @param depth of the filters; 1 for those that are in no group */
   parseAll(filters: readonly unknown[], at: Path, depth: number): Condition[] {
@@ -263,7 +354,7 @@ class Parser {
       return undefined;
     }
     const filter = parsed.data;
-    const kind = kindOf(filter.name);
+    const kind = kindOf(filter.name, this.flow);
     if (!kind) return void this.report([...at, 'name'], unknownName(filter.name));
     if (!predicatesOf[kind].includes(filter.predicate)) {
       const known = predicatesOf[kind].join(', ');
@@ -287,19 +378,23 @@ class Parser {
         return parseMembership(filter, kind, at, this.report);
       case 'event':
       case 'engagement':
-        return parseActivity(filter, at, this.report);
+        return parseActivity(filter, at, { flow: this.flow, report: this.report });
       default:
-        return parseValue(filter, kind, at, this.report);
+        return parseValue(filter, kind, at, { flow: this.flow, report: this.report });
     }
   }
 }
 
 /**
  * Parses filters.
+ * @param flow what they may name if they are those of a flow
  * @returns a condition for each filter, all of which must hold; without meaning if there are problems
  */
-export function parseFilters(filters: readonly unknown[]): { conditions: Condition[]; problems: Problem[] } {
-  const parser = new Parser();
+export function parseFilters(
+  filters: readonly unknown[],
+  flow: FlowNames | null = null,
+): { conditions: Condition[]; problems: Problem[] } {
+  const parser = new Parser(flow);
   const conditions = parser.parseAll(filters, [], 1);
   return { conditions, problems: parser.problems };
 }

@@ -1,7 +1,7 @@
 import { invalid } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { type Condition, MAX_DEPTH, MAX_FILTERS } from './language.ts';
+import { type Condition, type FlowNames, MAX_DEPTH, MAX_FILTERS } from './language.ts';
 import { type Filter, parseFilters, type Problem } from './parse.ts';
 import type { Path } from './values.ts';
 
@@ -61,8 +61,8 @@ function walk(filters: readonly Filter[], at: Path, depth: number, found: Walk):
 }
 
 /** Parses filters and finds what they name. If there are problems, nothing is named. */
-export function outline(filters: readonly unknown[]): Outline {
-  const { conditions, problems } = parseFilters(filters);
+export function outline(filters: readonly unknown[], flow: FlowNames | null = null): Outline {
+  const { conditions, problems } = parseFilters(filters, flow);
   const nothing = { references: [], count: 0, depth: 0 };
   if (problems.length > 0) return { conditions: [], problems, ...nothing };
   // The parser has checked the shape of the nested filters, too.
@@ -93,7 +93,8 @@ const weight = ({ count }: Pick<Shape, 'count'>) => Math.max(count, 1);
 
 /**
  * Loads the segments that filters name, those that these name, and so on. A segment of another brand is absent.
- * @param known receives them, {@link MAX_FILTERS} at most; those that it has are not read again
+ * @param known receives them, `max` at most; those that it has are not read again
+ * @param max filters in all
  * @throws AppError validation_error as soon as they have more filters than are allowed
  */
 export async function loadReferenced(
@@ -101,20 +102,21 @@ export async function loadReferenced(
   { brandId }: Pick<BrandScope, 'brandId'>,
   one: Outline,
   known: Outlines,
+  max = MAX_FILTERS,
 ): Promise<void> {
   let { count } = one;
   let missing = [...new Set(segmentIds([one]))].filter((id) => !known.has(id));
   // One more level than allowed, so that the check finds it.
   for (let level = 0; missing.length > 0 && level <= MAX_DEPTH; level += 1) {
     const { rows } = await db.query<{ id: number; filters: unknown[] }>(
-      `select id, filters from segments where brand_id = $1 and id = any($2) limit ${MAX_FILTERS + 1}`,
+      `select id, filters from segments where brand_id = $1 and id = any($2) limit ${max + 1}`,
       [brandId, missing],
     );
     const named = new Set<number>();
     for (const { id, filters } of rows) {
       const segment = outline(filters);
       count += weight(segment);
-      if (count > MAX_FILTERS) throw invalid({ filters: [TOO_LARGE] });
+      if (count > max) throw invalid({ filters: [TOO_LARGE] });
       known.set(id, segment);
       for (const inner of segmentIds([segment])) named.add(inner);
     }

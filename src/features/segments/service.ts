@@ -1,3 +1,13 @@
 /** What other features call. It imports nothing of contacts, whose service imports it. */
-export { compileFilters, loadConditions, segmentCondition } from './conditions.ts';
-export { type ContactFacts, matches } from './memory.ts';
+export {
+  compileConditions,
+  compileFilters,
+  loadConditions,
+  referenceProblems,
+  segmentCondition,
+} from './conditions.ts';
+export { type Condition, type FlowNames, timeColumns } from './language.ts';
+export { timeOf as jsonTime } from './json-values.ts';
+export { constantOf, fold, type SimulatedChanges } from './fold.ts';
+export { type ContactFacts, matches, valueAt } from './memory.ts';
+export { parseFilters, type Problem } from './parse.ts';

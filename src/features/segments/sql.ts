@@ -23,13 +23,18 @@ export interface SqlContext {
   brandId: number;
   /** The end of periods such as the last 30 days. */
   asOf: Date;
+  /** Whether the statement names a few contacts by their ids. */
+  few: boolean;
   /** The number of the first parameter: 2 for `$2`. */
   firstParameter: number;
   /** `event_names.id` by name; a name that is absent never happened. */
   eventNames: ReadonlyMap<string, number>;
 }
 
-const columnSql: Record<Exclude<ColumnName, 'last_interacted_at' | 'verification_status'>, string> = {
+const columnSql: Record<
+  Exclude<ColumnName, 'last_interacted_at' | 'verification_status' | 'email_verdict'>,
+  string
+> = {
   id: 'c.id',
   first_name: 'c.first_name',
   last_name: 'c.last_name',
@@ -145,6 +150,8 @@ class SqlWriter {
         throw new Error('a referenced segment must be replaced by its filters');
       case 'did':
         return this.did(condition);
+      case 'engaged':
+        throw new Error('what only a run of a flow knows must be folded');
     }
   }
 
@@ -185,20 +192,58 @@ class SqlWriter {
 
   private did({ activity, atLeast, within }: Condition & { type: 'did' }): string {
     if ('event' in activity && !this.context.eventNames.has(activity.event)) return 'false';
+    if (this.context.few && 'engagement' in activity && activity.engagement === 'email_sent') {
+      return this.wasSent(atLeast, within);
+    }
     const source = `${this.activitySource(activity)}${within ? ` and e.created_at >= ${this.since(within)}` : ''}`;
     if (atLeast === 1) return `exists (select 1 from ${source} and e.contact_id = c.id)`;
+    if (this.context.few) {
+      const least = this.parameter(atLeast, 'bigint');
+      return `(select count(*) from (select 1 from ${source} and e.contact_id = c.id limit ${least}) e) = ${least}`;
+    }
     // Grouped once for all contacts, as PostgreSQL would count the events of each contact apart otherwise.
     return `exists (select 1 from (select e.contact_id from ${source}
       group by e.contact_id having count(*) >= ${this.parameter(atLeast, 'bigint')}) e where e.contact_id = c.id)`;
   }
 
+  /**
+   * Whether each of a few contacts was sent mail. What was sent has no index by contact, but each contact has a count of it,
+   * and messages have an index by address. The mail of the whole brand is read only for the time of which messages are no
+   * longer kept, and only if the contact was sent some then.
+   */
+  private wasSent(atLeast: number, within: Period | null): string {
+    const least = this.parameter(atLeast, 'bigint');
+    const count = `coalesce((select k.sent_count from contact_channel_counts k
+      where k.contact_id = c.id and k.channel = 'email'), 0)`;
+    if (!within) return `${count} >= ${least}`;
+    const brand = this.parameter(this.context.brandId, 'bigint');
+    const since = this.since(within);
+    const messages = `messages m where m.brand_id = ${brand} and m.to_key = any(array(
+        select c.email_key union all select f.address_key from contact_former_addresses f where f.contact_id = c.id))
+      and m.contact_id = c.id and m.channel = 'email' and not m.test`;
+    // Messages wait for some days at most before they are sent.
+    const keptSince = `coalesce((select o.created_at + interval '7 days' from messages o order by o.id limit 1), now())`;
+    return `case when ${count} < ${least} then false
+      when (select count(m.sent_at) from ${messages}) >= ${count}
+      then (select count(*) from ${messages} and m.sent_at >= ${since}) >= ${least}
+      else (select count(*) from ${messages} and m.sent_at >= greatest(${since}, ${keptSince}))
+        + (select count(*) from contact_engagement e where e.brand_id = ${brand} and e.kind = 0
+          and e.created_at >= ${since} and e.created_at < ${keptSince} and e.contact_id = c.id) >= ${least} end`;
+  }
+
   private value(operand: Operand, test: Test): string {
+    if ('of' in operand) throw new Error('what only a run of a flow knows must be folded');
     if ('path' in operand) return this.jsonValue(this.jsonOf(operand.path), test);
     if (operand.column === 'last_interacted_at') {
       return `exists (select 1 from contact_activity a
         where a.contact_id = c.id and ${this.columnValue('a.last_interacted_at', test)})`;
     }
     if (operand.column === 'verification_status') return verification(test);
+    if (operand.column === 'email_verdict') {
+      // A result for another address that the contact had says nothing.
+      return `exists (select 1 from contact_verdicts v where v.contact_id = c.id and v.email_key = c.email_key
+        and ${this.columnValue('v.verdict', test)})`;
+    }
     const column = columnSql[operand.column];
     // A column that is never null needs no guard, which would hide it from the indexes.
     if (test.type === 'boolean') return test.value ? column : `not ${column}`;

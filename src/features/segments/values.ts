@@ -155,6 +155,20 @@ export const readHowOften: ReadValue<{ atLeast: number; within: Period | null }>
   return within === undefined ? undefined : { atLeast, within };
 };
 
+/** Reads what is asked of the message of a step: `{"step": 3, "within": {…}}`. */
+export const readStepEngagement: ReadValue<{ step: number; within: Period | null }> = (
+  value,
+  path,
+  report,
+) => {
+  const fields = readFields(value, ['step', 'within'], path, report);
+  if (!fields) return undefined;
+  const step = readId(fields.step, [...path, 'step'], report);
+  const within =
+    (fields.within ?? null) === null ? null : readPeriod(fields.within, [...path, 'within'], report);
+  return step === undefined || within === undefined ? undefined : { step, within };
+};
+
 /** Checks that a predicate without a value has none. Clients may send null or true. */
 export const readNothing: ReadValue<true> = (value, path, report) =>
   value === undefined || value === null || value === true ? true : void report(path, 'must be left out');

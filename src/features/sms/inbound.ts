@@ -6,6 +6,7 @@ import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { messageClasses } from '../../delivery/message.ts';
 import { optOutHashes } from '../../delivery/opt-outs.ts';
 import type { InboundSms } from '../../delivery/providers/kind.ts';
+import type { RecipientFence } from '../../delivery/recipient-fence.ts';
 import { countSegments } from '../../delivery/sms-segments.ts';
 import { allocateMessageIds, writeMessages } from '../../delivery/write-messages.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
@@ -19,6 +20,7 @@ export interface InboundSmsDeps {
   pool: pg.Pool;
   keyring: Keyring;
   waker: Pick<Waker, 'wake'>;
+  fence: RecipientFence;
   limits: LimitSettings;
 }
 
@@ -137,6 +139,8 @@ export async function handleInboundSms(
     if (isLimitRefusal(error)) return 'no_answer';
     throw error;
   });
+  // Also a repeated STOP waits: its first delivery may have failed before the fence.
+  if (keyword === 'stop') await deps.fence.wait(sender.account_id);
   if (outcome === 'answered') {
     const backlog = {
       channel: 'sms',

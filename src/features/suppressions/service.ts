@@ -3,6 +3,7 @@ import { parsePhone } from '../../delivery/addresses/phone.ts';
 import { recipientKey } from '../../delivery/addresses/recipient.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { invalid, notFound } from '../../errors.ts';
+import { mapInTurns } from '../../in-turns.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
 import type { IdScan, ScannedIds } from '../../platform/db/id-scan.ts';
 import type { AccountScope } from '../../platform/db/model.ts';
@@ -201,8 +202,8 @@ export async function changeSuppressions(
   tenant: AccountTenant,
   body: BulkSuppressionsBody,
 ): Promise<BulkResult[]> {
-  const add = body.add.map(parseItem);
-  const remove = body.remove.map(parseItem);
+  const add = await mapInTurns(body.add, parseItem);
+  const remove = await mapInTurns(body.remove, parseItem);
   refuseOverlap(add, remove);
   const additions = new Map(
     add.flatMap((item) =>

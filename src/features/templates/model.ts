@@ -170,6 +170,36 @@ export async function lockCampaignStatus(trx: Queryable, campaignId: number): Pr
   return rows[0]?.status ?? null;
 }
 
+const SUMMARY_COLUMNS = TemplateModel.columns.filter((name) => name !== 'design');
+
+/** Finds templates of a brand by id, also those that were removed: campaigns and flows show what they sent. */
+export async function findTemplateRows(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  ids: readonly number[],
+): Promise<TemplateRow[]> {
+  const { rows } = await db.query<TemplateRow>(
+    `select ${TemplateModel.columns.join(', ')} from templates
+     where account_id = $1 and brand_id = $2 and id = any($3)`,
+    [accountId, brandId, ids],
+  );
+  return rows;
+}
+
+/** Like {@link findTemplateRows}, without designs. */
+export async function findTemplateSummaries(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  ids: readonly number[],
+): Promise<Omit<TemplateRow, 'design'>[]> {
+  const { rows } = await db.query<Omit<TemplateRow, 'design'>>(
+    `select ${SUMMARY_COLUMNS.join(', ')} from templates
+     where account_id = $1 and brand_id = $2 and id = any($3)`,
+    [accountId, brandId, ids],
+  );
+  return rows;
+}
+
 /** Bytes of the bodies on one page of a list. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
@@ -208,7 +238,7 @@ export async function findTemplates(
   const values: unknown[] = [accountId, brandId];
   const source = `templates t where t.account_id = $1 and t.brand_id = $2 and t.removed_at is null${filtersSql(query, values)}`;
   const below = page.after === null ? '' : `and t.id < ${page.after}`;
-  const columns = TemplateModel.columns.filter((name) => name !== 'design').map((name) => `t.${name}`);
+  const columns = SUMMARY_COLUMNS.map((name) => `t.${name}`);
   const [{ rows }, count] = await Promise.all([
     db.query<Omit<TemplateRow, 'design'> & { asked: number }>(
       `select ${columns.join(', ')}, l.asked from (
@@ -226,18 +256,29 @@ export async function findTemplates(
   return { rows, count: isCut ? { ...count, continueAfter: last.id } : count };
 }
 
-/** @returns null if there is no version of this content yet */
+/**
+ * Finds the version of a content. Whoever finds one will name it, so that it is not removed as an old one.
+ * @returns null if there is no version of this content yet
+ */
 export async function findVersionOf(
   db: Queryable,
   templateId: number,
   contentHash: Buffer,
 ): Promise<VersionRow | null> {
-  const { rows } = await db.query<VersionRow>({
+  const { rows } = await db.query<VersionRow & { unnamed: boolean }>({
     name: 'version_of_content',
-    text: `select ${VERSION_COLUMNS} from template_versions where template_id = $1 and content_hash = $2`,
+    text: `select ${VERSION_COLUMNS}, unnamed_at is not null as unnamed from template_versions
+      where template_id = $1 and content_hash = $2`,
     values: [templateId, contentHash],
   });
-  return rows[0] ?? null;
+  const [found] = rows;
+  if (!found) return null;
+  const { unnamed, ...version } = found;
+  if (!unnamed) return version;
+  const { rowCount } = await db.query('update template_versions set unnamed_at = null where id = $1', [
+    version.id,
+  ]);
+  return rowCount === 1 ? version : null;
 }
 
 /** Inserts a version unless another process has just inserted it. @returns the version */

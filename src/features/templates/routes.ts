@@ -45,6 +45,7 @@ import {
   listTemplates,
   listVersions,
   prepareTemplate,
+  type TemplateOwners,
 } from './service.ts';
 
 export interface TemplateRouteDeps {
@@ -53,9 +54,13 @@ export interface TemplateRouteDeps {
   keyring: Keyring;
   contents: ContentEngine;
   waker: Waker;
+  /** Flows, which templates cannot import. */
+  owners: TemplateOwners;
 }
 
-type Parts = SendTestDeps;
+interface Parts extends SendTestDeps {
+  owners: TemplateOwners;
+}
 
 const PATH = '/v1/my/templates';
 const tag = 'Templates';
@@ -150,15 +155,16 @@ function changeRoute(parts: Parts): RouteDefinition {
     summary: 'Change a template',
     description:
       `A field left out stays as it is; null clears it. ${CONTENT} Messages that were made from it stay as they are. The ` +
-      'content of a campaign that was sent changes with `PATCH /campaigns/{id}`.',
+      'content of a campaign that was sent changes with `PATCH /campaigns/{id}`; that of an active flow reaches the runs ' +
+      'that have not come to its step.',
     auth: 'brand',
     params: templateParams,
     body: changeTemplateBody,
     readOnlyFields: templateReadOnlyFields,
     responses: { 200: { description: 'The changed template.', schema: templateResource } },
-    errors: ['conflict', 'invalid_transition'],
+    errors: ['conflict', 'forbidden', 'invalid_transition', 'sender_not_verified'],
     async handler({ tenant, params, body }) {
-      return { status: 200, body: await changeTemplate(parts, tenant, params.id, body) };
+      return { status: 200, body: await changeTemplate(parts, parts.owners, tenant, params.id, body) };
     },
   });
 }
@@ -319,7 +325,7 @@ function sendTestRoute(parts: Parts): RouteDefinition {
 
 /** `/v1/my/templates` and everything below. */
 export function createTemplateRoutes(deps: TemplateRouteDeps): RouteDefinition[] {
-  const { config, database, keyring, contents, waker } = deps;
+  const { config, database, keyring, contents, waker, owners } = deps;
   const { pool } = database;
   const publicUrl = config.PUBLIC_URL?.replace(/\/+$/, '') ?? null;
   const parts: Parts = {
@@ -329,7 +335,7 @@ export function createTemplateRoutes(deps: TemplateRouteDeps): RouteDefinition[]
     publicUrl,
     identities: createSenderIdentities(pool, config.MAIL_DOMAIN),
     smsSenderOf: createSmsSenders(pool),
-    waker,
+    ...{ waker, owners },
   };
   return [
     listRoute(parts),

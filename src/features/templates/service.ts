@@ -1,10 +1,14 @@
+import type pg from 'pg';
 import type { Problem } from '../../delivery/contents/content.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { AppError, notFound } from '../../errors.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import type { Brand } from '../brands/schema.ts';
 import { fromEngine, requireNoMistakes } from './compile.ts';
+import { type CompiledContents, withCompiled } from './compiled.ts';
 import {
   findTemplate,
   findTemplates,
@@ -33,11 +37,15 @@ import { applyContent, changesContent, copyTemplate, NO_OWNER } from './write.ts
 
 export { brandValues, createBrandOf } from './brand-parts.ts';
 export { fromEngine } from './compile.ts';
+export { type CompiledContents, withCompiled };
 export { type Pinned, pinVersion, type TemplateDeps } from './pin.ts';
 export { createMessageContents, type RenderForMessage, type TemplateMessage } from './message-content.ts';
-export { presentTemplate } from './presenter.ts';
+export { presentSummary as presentTemplateSummary, presentTemplate } from './presenter.ts';
+export { findTemplateRows, findTemplateSummaries } from './model.ts';
+export { once, type RequestDeps } from './requests.ts';
+export { addContentProblems, addFooterProblems } from './send-checks.ts';
 export { senderOfTemplate } from './sender.ts';
-export { copyTemplate, writeOwnTemplate } from './write.ts';
+export { copyTemplate, replaceContent, writeOwnTemplate } from './write.ts';
 export type { TemplateRow };
 
 /**
@@ -113,30 +121,54 @@ export async function createTemplate(
   return presentTemplate(await insertTemplate(trx, scope, NO_OWNER, prepared));
 }
 
+/** What owns templates and pins them again when their content changes. */
+export interface TemplateOwners {
+  /**
+   * Changes the content of a flow's step: locks the flow, makes the change, and pins it if the flow is active or paused.
+   * @param change returns null if others have changed the template meanwhile
+   */
+  changeOfFlow(
+    trx: pg.PoolClient,
+    tenant: Tenant,
+    flowId: number,
+    outside: { brand: Brand; compiled: CompiledContents },
+    change: () => Promise<TemplateRow | null>,
+  ): Promise<TemplateRow | null>;
+}
+
 /**
- * Changes a template. The content of a campaign that was sent changes through its campaign, which pins it again.
+ * Changes a template. The content of a campaign that was sent changes through its campaign, which pins it again; that of
+ * a flow is pinned with the change.
  * @throws AppError not_found; validation_error that names the field and the line of a mistake; invalid_transition for
  *   the content of a campaign that was sent; conflict if others change it at the same time again and again
  */
 export async function changeTemplate(
   deps: TemplateDeps,
-  scope: BrandScope,
+  owners: TemplateOwners,
+  tenant: Tenant,
   id: number,
   body: ChangeTemplateBody,
 ): Promise<Template> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-    const before = await requireTemplate(deps.pool, scope, id);
+    const before = await requireTemplate(deps.pool, tenant, id);
     const after = applyContent(before, before.channel, body);
-    const { variables } = await withNames(deps, scope, { ...before, ...after });
-    const row = await inTransaction(deps.pool, async (trx) => {
-      if (before.campaign_id !== null && changesContent(before, after)) {
-        await requireDraft(trx, before.campaign_id);
-      }
-      const locked = await lockTemplate(trx, scope, id);
+    const { variables } = await withNames(deps, tenant, { ...before, ...after });
+    const changesOwner = changesContent(before, after);
+    const change = async (trx: Queryable) => {
+      const locked = await lockTemplate(trx, tenant, id);
       if (!locked) throw notFound('template');
       if (locked.updated_at.getTime() !== before.updated_at.getTime()) return null;
-      return updateTemplate(trx, scope, id, { ...after, variables });
-    });
+      return updateTemplate(trx, tenant, id, { ...after, variables });
+    };
+    const { flow_id: flowId, campaign_id: campaignId } = before;
+    const brand = flowId !== null && changesOwner ? await deps.brandOf(tenant) : null;
+    const row = await withCompiled({ templates: deps }, (compiled) =>
+      inTransaction(deps.pool, async (trx) => {
+        if (campaignId !== null && changesOwner) await requireDraft(trx, campaignId);
+        if (flowId === null || !brand) return change(trx);
+        return owners.changeOfFlow(trx, tenant, flowId, { brand, compiled }, () => change(trx));
+      }),
+    );
     if (row) return presentTemplate(row);
   }
   throw new AppError('conflict', 'the template is being changed by others; try again');

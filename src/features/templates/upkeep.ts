@@ -1,12 +1,30 @@
-import { batchTask, daysBefore } from '../../platform/housekeeping/task.ts';
+import {
+  batchTask,
+  daysBefore,
+  type HousekeepingDependencies,
+  type HousekeepingTask,
+  inBatches,
+} from '../../platform/housekeeping/task.ts';
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 
-/** Deletes templates that were deleted so long ago that no message of theirs is left. */
+/** Messages go by whole partitions, so they stay up to eight weeks longer than their retention. */
+const MAX_MESSAGE_OVERHANG_DAYS = 57;
+
+/** The time before which no message was written that is still there. */
+const lastMessages = ({ config }: HousekeepingDependencies, asOf: Date): Date =>
+  daysBefore(asOf, config.MESSAGE_RETENTION_DAYS + MAX_MESSAGE_OVERHANG_DAYS);
+
+/**
+ * Deletes templates that were deleted so long ago that no message of theirs is left. A run of a flow may come to a step
+ * that was removed long before.
+ */
 const removedTemplates = batchTask(
   'removed_templates',
   `delete from templates where id = any (array(
-     select id from templates where removed_at < $1 order by removed_at limit $2))`,
-  ({ config }, asOf) => daysBefore(asOf, config.MESSAGE_RETENTION_DAYS + 1),
+     select t.id from templates t
+     where t.removed_at < $1 and not exists (select 1 from flow_contents c where c.template_id = t.id)
+     order by t.removed_at limit $2))`,
+  lastMessages,
 );
 
 /** Deletes the versions of templates that are gone, also with their brand. */
@@ -17,4 +35,61 @@ const orphanedVersions = batchTask(
      where v.created_at < $1 and not exists (select 1 from templates t where t.id = v.template_id) limit $2))`,
 );
 
-export const templatesUpkeep: Upkeep = { tasks: [removedTemplates, orphanedVersions] };
+/**
+ * SQL over a version `v`: its template is compiled to it, or its campaign or flow sends it. Campaigns and flows send
+ * only versions of their own templates.
+ */
+const NAMED = `exists (
+  select 1 from templates t where t.id = v.template_id and (t.version_id = v.id
+    or exists (select 1 from campaigns c where c.id = t.campaign_id and v.id = any(c.version_ids))
+    or exists (select 1 from flow_contents f where f.flow_id = t.flow_id and f.version_id = v.id)))`;
+
+/** Versions that one statement looks at. */
+const PAGE_VERSIONS = 1_000;
+
+const MARK_PAGE = `
+  with page as materialized (
+    select v.id, v.unnamed_at, ${NAMED} as named from template_versions v
+    where v.id > $1 order by v.id limit ${PAGE_VERSIONS}
+  ), changed as materialized (
+    select o.id, p.named from page p join template_versions o on o.id = p.id
+    where (p.unnamed_at is null) <> p.named for no key update of o skip locked
+  ), marked as (
+    update template_versions o set unnamed_at = case when c.named then null else $2::timestamptz end
+    from changed c where o.id = c.id
+  )
+  select max(id) as last, count(*)::int as count from page`;
+
+/** Writes down since when versions are named by nothing. Messages that are made later cannot have them. */
+async function markUnnamed(
+  { database }: HousekeepingDependencies,
+  asOf: Date,
+  progress: () => void,
+): Promise<void> {
+  let after = 0;
+  for (;;) {
+    const { rows } = await database.pool.query<{ last: number | null; count: number }>(MARK_PAGE, [
+      after,
+      asOf,
+    ]);
+    progress();
+    const { last = null, count = 0 } = rows[0] ?? {};
+    if (last === null || count < PAGE_VERSIONS) return;
+    after = last;
+  }
+}
+
+/** Deletes the versions of living templates that nothing names, once all messages that were made of them are gone. */
+const oldVersions: HousekeepingTask = {
+  name: 'old_template_versions',
+  async run(deps, asOf, progress) {
+    await markUnnamed(deps, asOf, progress);
+    const statement = `
+      delete from template_versions where id = any (array(
+        select v.id from template_versions v where v.unnamed_at < $1 and not ${NAMED}
+        order by v.unnamed_at limit $2 for update skip locked))`;
+    return inBatches(deps, statement, [lastMessages(deps, asOf)], progress);
+  },
+};
+
+export const templatesUpkeep: Upkeep = { tasks: [removedTemplates, orphanedVersions, oldVersions] };

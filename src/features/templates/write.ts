@@ -130,6 +130,36 @@ export async function writeOwnTemplate(
   return updateTemplate(trx, scope, row.id, applyContent(row, channel, attributes));
 }
 
+/** @throws AppError validation_error if the brand has no such template, or it is of another channel */
+async function requireSource(
+  trx: Queryable,
+  scope: BrandScope,
+  templateId: number,
+  { field, channel }: { field: string; channel: Channel | undefined },
+): Promise<TemplateRow> {
+  const source = await findTemplate(trx, scope, templateId);
+  if (!source) throw invalid({ [field]: ['is not the id of a template of this brand'] });
+  if (channel !== undefined && source.channel !== channel) {
+    throw invalid({ [field]: [`is a template for ${source.channel}`] });
+  }
+  return source;
+}
+
+/**
+ * Replaces the content of a template that belongs to a campaign or flow by that of another template of the brand.
+ * @throws AppError validation_error on `template_id`
+ */
+export async function replaceContent(
+  trx: Queryable,
+  scope: BrandScope,
+  { id, channel }: Pick<TemplateRow, 'id' | 'channel'>,
+  sourceId: number,
+): Promise<TemplateRow> {
+  const source = await requireSource(trx, scope, sourceId, { field: 'template_id', channel });
+  const { content_from } = source;
+  return updateTemplate(trx, scope, id, { ...applyContent(null, channel, source), content_from });
+}
+
 /**
  * Copies a template of the brand with its content and samples.
  * @param owner null: the copy is a template of the brand
@@ -143,11 +173,7 @@ export async function copyTemplate(
   owner: TemplateOwner | null,
   { field = 'template_id', channel, name }: { field?: string; channel?: Channel; name?: string | null } = {},
 ): Promise<TemplateRow> {
-  const source = await findTemplate(trx, scope, templateId);
-  if (!source) throw invalid({ [field]: ['is not the id of a template of this brand'] });
-  if (channel !== undefined && source.channel !== channel) {
-    throw invalid({ [field]: [`is a template for ${source.channel}`] });
-  }
+  const source = await requireSource(trx, scope, templateId, { field, channel });
   const values = applyContent(null, source.channel, source);
   return insertTemplate(trx, scope, ownerColumns(owner), {
     ...values,

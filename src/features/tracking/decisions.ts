@@ -2,6 +2,7 @@
 import type pg from 'pg';
 import { type Interaction, recordInteractions } from '../../delivery/contact-effects.ts';
 import { messageClasses } from '../../delivery/message.ts';
+import { countFlowInteractions } from '../../delivery/flow-counts.ts';
 import { type EmailEventMessage, emailEventData } from '../../delivery/events.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { isRefusedData, withoutRefused } from '../../platform/db/refused-data.ts';
@@ -186,6 +187,18 @@ function interactionsOf(firsts: readonly First[]): Interaction[] {
   });
 }
 
+/** The first open and the first click of each message of a flow. */
+function ofFlows(firsts: readonly First[]): { messageId: number; name: 'opened' | 'clicked' }[] {
+  const those = firsts.filter((first) => first.class === messageClasses.flow);
+  const opened = those.filter(({ link, was_opened }) => link === 0 && !was_opened);
+  const clicked = those.filter(({ link, was_clicked }) => link > 0 && !was_clicked);
+  const idsOf = (some: readonly First[]) => [...new Set(some.map(({ id }) => id))];
+  return [
+    ...idsOf(opened).map((messageId) => ({ messageId, name: 'opened' as const })),
+    ...idsOf(clicked).map((messageId) => ({ messageId, name: 'clicked' as const })),
+  ];
+}
+
 /** Marks the hits of bursts. */
 async function markBursts(client: Queryable, bursts: readonly Burst[]): Promise<void> {
   if (bursts.length === 0) return;
@@ -250,6 +263,7 @@ async function decide(
     firsts.flatMap((first) => eventOf(first) ?? []),
   );
   await recordInteractions(client, interactionsOf(firsts));
+  await countFlowInteractions(client, ofFlows(firsts));
   await markBursts(client, bursts);
   await finish(client, due);
   return queued;

@@ -7,7 +7,7 @@ import type {
   TrackedMessage,
 } from '../../delivery/send/tracked-links.ts';
 import { RECIPIENT_LENGTH, TARGET_OVERHEAD } from './shared-tokens.ts';
-import { MAX_TOKEN_LENGTH, type SharedSigner, TOKEN_OVERHEAD, type TrackingTokens } from './tokens.ts';
+import { MAX_URL_LENGTH, type SharedSigner, TOKEN_OVERHEAD, type TrackingTokens } from './tokens.ts';
 
 /** Under the tracking host. */
 export const CLICK_PATH = '/c/';
@@ -23,7 +23,7 @@ function planOf({ host, own, opens, clicks }: MessageTracking, isShared: boolean
     openPrefix: opens ? `${host}${OPEN_PATH}` : null,
     recipientLength: isShared ? RECIPIENT_LENGTH : 0,
     tokenOverhead: isShared ? TARGET_OVERHEAD : TOKEN_OVERHEAD,
-    maxTokenLength: MAX_TOKEN_LENGTH,
+    maxUrlLength: MAX_URL_LENGTH,
     ownBases: own === undefined ? [host] : [host, own],
   };
 }

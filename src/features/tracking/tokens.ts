@@ -7,10 +7,12 @@ import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { mac, macInHex } from '../../platform/secrets/mac.ts';
 import {
   readSharedToken,
+  RECIPIENT_LENGTH,
   recipientToken,
   SEPARATOR,
   type SharedRecipient,
   type SharedTarget,
+  TARGET_OVERHEAD,
   targetToken,
 } from './shared-tokens.ts';
 
@@ -52,7 +54,10 @@ const MAC_BYTES = 16;
 
 /** Bytes of a token beside its URL. */
 export const TOKEN_OVERHEAD = HEAD_BYTES + MAC_BYTES;
-export const MAX_TOKEN_LENGTH = 1_500;
+/** Characters of a URL. Longer ones are not tracked. */
+export const MAX_URL_LENGTH = 1_500;
+export const MAX_TOKEN_LENGTH =
+  RECIPIENT_LENGTH + Math.ceil((Math.max(TOKEN_OVERHEAD, TARGET_OVERHEAD) + MAX_URL_LENGTH) * (4 / 3));
 
 const TOKEN = /^[A-Za-z0-9_-]+$/;
 const SHARED_TOKEN = /^([A-Za-z0-9_-]+)~([A-Za-z0-9_-]+)$/;

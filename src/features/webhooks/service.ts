@@ -36,6 +36,8 @@ const MAX_HISTORY_BATCHES = 4;
 /** `disabled_reason` of a webhook that was turned off by PATCH. */
 const MANUAL_REASON = 'manual';
 
+export { keyOfSecret, signatureHeaders } from './signature.ts';
+
 export interface WebhookManagerDeps {
   pool: pg.Pool;
   keyring: Keyring;

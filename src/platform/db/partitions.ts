@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { makeRangesAhead, type RangedTable } from './id-ranges.ts';
 import { dropPartition, existingPartitions, inMakerTransaction } from './partition-changes.ts';
-import type { Queryable } from './queryable.ts';
+import { onClient, type Queryable } from './queryable.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -202,15 +202,10 @@ export async function keepPartitions(
 }
 
 /** As {@link keepPartitions}, on a connection of the pool. */
-export async function keepPartitionsOf(
+export function keepPartitionsOf(
   pool: pg.Pool,
   tables: readonly PartitionedTable[],
   asOf: Date = new Date(),
 ): Promise<PartitionChanges> {
-  const client = await pool.connect();
-  try {
-    return await keepPartitions(client, tables, asOf);
-  } finally {
-    client.release();
-  }
+  return onClient(pool, (client) => keepPartitions(client, tables, asOf));
 }

@@ -18,11 +18,14 @@ export interface ResolvedAddress {
  */
 export class ResolveError extends Error {
   readonly code: 'not_found' | 'unavailable';
+  /** The name servers say that there is no such name (NXDOMAIN), so it has no records of other types either. */
+  readonly noSuchName: boolean;
 
   constructor(code: 'not_found' | 'unavailable', host: string, cause?: unknown) {
     super(code === 'not_found' ? `${host} has no address` : `${host} could not be looked up`, { cause });
     this.name = 'ResolveError';
     this.code = code;
+    this.noSuchName = (cause as { code?: unknown } | undefined)?.code === dns.NOTFOUND;
   }
 }
 
@@ -43,7 +46,7 @@ export interface Resolver {
   /** Returns TXT records, the strings of each joined. Follows CNAME records. @throws ResolveError */
   resolveTxt(name: string): Promise<string[]>;
   /** Returns MX records. Follows CNAME records. @throws ResolveError */
-  resolveMx(name: string): Promise<MxRecord[]>;
+  resolveMx(name: string, options?: { timeoutMs?: number }): Promise<MxRecord[]>;
   /** Returns the target of a CNAME record. @throws ResolveError */
   resolveCname(name: string): Promise<string[]>;
   /** Has the signature of `dns.lookup`, for clients that accept one. */
@@ -169,13 +172,16 @@ export function createResolver(
     if (LOCALHOST.test(host)) return localAddresses;
     return withDeadline(host, options.timeoutMs ?? TIMEOUT_MS, servers, (client) => askServers(client, host));
   };
-  const records = <T>(name: string, ask: (client: DnsPromises, at: string) => Promise<T[]>) =>
-    withDeadline(name, recordTimeoutMs, servers, (client) => askFollowing(client, name, ask));
+  const records = <T>(
+    name: string,
+    ask: (client: DnsPromises, at: string) => Promise<T[]>,
+    timeoutMs = recordTimeoutMs,
+  ) => withDeadline(name, timeoutMs, servers, (client) => askFollowing(client, name, ask));
   return {
     resolveAddresses,
     resolveTxt: (name) =>
       records(name, async (client, at) => (await client.resolveTxt(at)).map((strings) => strings.join(''))),
-    resolveMx: (name) => records(name, (client, at) => client.resolveMx(at)),
+    resolveMx: (name, options) => records(name, (client, at) => client.resolveMx(at), options?.timeoutMs),
     resolveCname: (name) =>
       withDeadline(name, recordTimeoutMs, servers, async (client) =>
         listOf(await answerOf(name, client.resolveCname(name))),

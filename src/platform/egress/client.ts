@@ -42,13 +42,21 @@ export interface EgressRequest {
   repeatable?: boolean;
   /** How many redirects of a GET or HEAD to follow, at most 5; none by default. Each URL is checked like the first. */
   maxRedirects?: number;
+  /**
+   * For pages of the web: plain HTTP is allowed, and only the ports 80 and 443. Addresses in EGRESS_ALLOW may have
+   * other ports.
+   */
+  web?: boolean;
   signal?: AbortSignal;
 }
 
 /** The client for all HTTP requests to addresses chosen by users. Its methods never throw. */
 export interface Egress {
-  /** Checks whether a URL may be requested now. `message` completes the sentence "url …". */
-  checkUrl(url: string): Promise<{ ok: true } | EgressProblem<RefusalReason>>;
+  /**
+   * Checks whether a URL may be requested now. `message` completes the sentence "url …".
+   * @param web as in {@link EgressRequest}
+   */
+  checkUrl(url: string, options?: { web?: boolean }): Promise<{ ok: true } | EgressProblem<RefusalReason>>;
   /** Makes a request. Unless `maxRedirects` is given, a redirect is returned like any other response. */
   request(request: EgressRequest): Promise<EgressResult>;
   close(): Promise<void>;
@@ -73,9 +81,11 @@ function targetOf(parts: Parts, url: string): Target | EgressProblem {
 function pinFor(
   target: Target,
   verdict: Pin | EgressProblem<RefusalReason>,
+  web: boolean,
 ): Pin | EgressProblem<RefusalReason> {
-  if ('reason' in verdict) return verdict;
-  return target.protocol === 'http:' && !verdict.allowed ? problem('scheme') : verdict;
+  if ('reason' in verdict || verdict.allowed) return verdict;
+  if (web) return target.hasWebPort ? verdict : problem('port');
+  return target.protocol === 'http:' ? problem('scheme') : verdict;
 }
 
 /**
@@ -112,6 +122,7 @@ async function send(parts: Parts, request: EgressRequest): Promise<EgressResult>
   const pin = pinFor(
     target,
     parts.pins.recall(target.host) ?? (await parts.pins.resolve(target.host, timeoutMs)),
+    request.web ?? false,
   );
   if ('reason' in pin) return fail(pin);
   if (request.signal?.aborted) return fail(problem('canceled'));
@@ -137,10 +148,10 @@ export function createEgress(options: EgressOptions): Egress {
     targets: new LRUCache({ max: MAX_TARGETS }),
   };
   return {
-    async checkUrl(url) {
+    async checkUrl(url, { web = false } = {}) {
       const target = readTarget(url);
       if ('reason' in target) return target;
-      const pin = pinFor(target, await parts.pins.resolve(target.host, DEFAULT_TIMEOUT_MS));
+      const pin = pinFor(target, await parts.pins.resolve(target.host, DEFAULT_TIMEOUT_MS), web);
       return 'reason' in pin ? pin : { ok: true };
     },
     request: (request) => (request.maxRedirects ? followRedirects(parts, request) : send(parts, request)),

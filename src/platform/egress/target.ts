@@ -12,6 +12,8 @@ export interface Target {
   serverName: string | null;
   /** Including the query. */
   path: string;
+  /** Whether the port is one of the web's, 80 or 443. */
+  hasWebPort: boolean;
 }
 
 const HTTP_PORT = 80;
@@ -49,7 +51,8 @@ export function readTarget(text: string): Target | EgressProblem<RefusalReason> 
   if (!url || url.hostname === '') return problem('invalid_url');
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return problem('scheme');
   if (url.username !== '' || url.password !== '') return problem('credentials');
-  if (isPortBlocked(portOf(url))) return problem('port');
+  const port = portOf(url);
+  if (isPortBlocked(port)) return problem('port');
   const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname;
   return {
     origin: url.origin,
@@ -57,5 +60,6 @@ export function readTarget(text: string): Target | EgressProblem<RefusalReason> 
     host,
     serverName: net.isIP(host) === 0 ? host.replace(/\.$/, '') : null,
     path: `${url.pathname}${url.search}`,
+    hasWebPort: port === HTTP_PORT || port === HTTPS_PORT,
   };
 }

@@ -31,6 +31,7 @@ const tagDescriptions: Record<string, string> = {
   Messages: 'One email or SMS per request.',
   Domains: 'Domains that a brand sends from.',
   Imports: 'Contacts and suppressions from CSV files.',
+  Validation: 'Checks of the email addresses of an audience, on request and against payment.',
   Webhooks: 'Endpoints that receive events.',
   Contacts: 'The people a brand writes to.',
   Lists: 'Lists of contacts, which clients fill.',

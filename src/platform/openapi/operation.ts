@@ -119,9 +119,15 @@ function responsesOf(route: RouteDefinition, components: Components, errors: Err
   return responses;
 }
 
+/** What a client wants to know of a POST that takes no `Idempotency-Key`. */
+function repeatsOf({ method, auth, idempotency }: RouteDefinition): string | null {
+  if (method !== 'POST' || auth === 'none' || idempotency !== 'none') return null;
+  return 'Safe to repeat: an `Idempotency-Key` is accepted, and changes nothing.';
+}
+
 function descriptionOf(route: RouteDefinition): string | null {
   const roles = route.roles ? `For the roles ${route.roles.join(', ')}; an API key acts as admin.` : null;
-  const parts = [route.description ?? null, roles].filter((part) => part !== null);
+  const parts = [route.description ?? null, roles, repeatsOf(route)].filter((part) => part !== null);
   return parts.length === 0 ? null : parts.join('\n\n');
 }
 

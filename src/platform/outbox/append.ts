@@ -1,6 +1,13 @@
 import type { Queryable } from '../db/queryable.ts';
 import { type OutboxEntry, taskQueues, type WorkflowStart } from '../temporal/contract.ts';
 
+/**
+ * In which order requests are sent. 0: what somebody waits for; 1: signals to runs of flows; 2: starts of runs and mass
+ * wake-ups, of which only a few are under way at once, so that thousands of them delay nothing else. Accounts share
+ * priority 2 equally: an account is that of the search attributes.
+ */
+export type OutboxPriority = 0 | 1 | 2;
+
 function startColumns(start: WorkflowStart) {
   return {
     workflow_type: start.workflowType,
@@ -9,6 +16,7 @@ function startColumns(start: WorkflowStart) {
     search_attributes: start.searchAttributes ?? {},
     summary: start.summary ?? null,
     details: start.details ?? null,
+    account_id: start.searchAttributes?.AccountId ?? 0,
   };
 }
 
@@ -31,17 +39,22 @@ function toRow(entry: OutboxEntry) {
  * finds the row within a second.
  * @param client inside the caller's transaction
  */
-export async function appendToOutbox(client: Queryable, entry: OutboxEntry | OutboxEntry[]): Promise<void> {
-  const entries = Array.isArray(entry) ? entry : [entry];
+export async function appendToOutbox(
+  client: Queryable,
+  entry: OutboxEntry | readonly OutboxEntry[],
+  priority: OutboxPriority = 0,
+): Promise<void> {
+  const entries = Array.isArray(entry) ? (entry as readonly OutboxEntry[]) : [entry as OutboxEntry];
   if (entries.length === 0) return;
   await client.query(
     `insert into outbox (kind, workflow_type, workflow_id, task_queue, input, signal_name, signal_input,
-                         search_attributes, summary, details)
+                         search_attributes, summary, details, account_id, priority)
      select kind, workflow_type, workflow_id, task_queue, input, signal_name, signal_input,
-            search_attributes, summary, details
+            search_attributes, summary, details, account_id, $2
      from jsonb_to_recordset($1::jsonb) as entry (
        kind text, workflow_type text, workflow_id text, task_queue text, input jsonb, signal_name text,
-       signal_input jsonb, search_attributes jsonb, summary text, details text)`,
-    [JSON.stringify(entries.map(toRow))],
+       signal_input jsonb, search_attributes jsonb, summary text, details text,
+       account_id bigint)`,
+    [JSON.stringify(entries.map(toRow)), priority],
   );
 }

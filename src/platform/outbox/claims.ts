@@ -1,5 +1,6 @@
+import type pg from 'pg';
 import { z } from 'zod';
-import type { Queryable } from '../db/queryable.ts';
+import { inTransaction, type Queryable } from '../db/queryable.ts';
 import { type OutboxEntry, searchAttributeNames, taskQueues } from '../temporal/contract.ts';
 
 /** An outbox row leased by this process. If it is too slow, another process takes the row. */
@@ -65,8 +66,16 @@ function read(row: { id: number; attempt_count: number }): ClaimedEntry {
     : { ...claimed, entry: null, problem: z.prettifyError(parsed.error) };
 }
 
+/** Leases of priority 2 at a time, over all dispatchers. */
+const MAX_BULK_LEASES = 32;
+/** Any fixed number that no other lock has: one dispatcher at a time counts and takes leases of priority 2. */
+const BULK_LOCK = 1_409_043;
+
+const columns = `id, kind, workflow_type, workflow_id, task_queue, input, signal_name, signal_input, search_attributes,
+  summary, details, attempt_count`;
+
 /**
- * Leases the oldest free entries.
+ * Leases free entries of priorities 0 and 1: the lower priority first, the oldest first.
  * @param leaseSeconds after this time another process may take entries that still exist
  */
 export async function claimEntries(
@@ -74,16 +83,63 @@ export async function claimEntries(
   limit: number,
   leaseSeconds: number,
 ): Promise<ClaimedEntry[]> {
-  const { rows } = await client.query<{ id: number; attempt_count: number }>(
+  const { rows } = await client.query<{ id: number; attempt_count: number; priority: number }>(
     `update outbox set leased_until = now() + make_interval(secs => $2), attempt_count = attempt_count + 1
      where id = any (array(
-       select id from outbox where leased_until is null or leased_until <= now()
-       order by id limit $1 for update skip locked))
-     returning id, kind, workflow_type, workflow_id, task_queue, input, signal_name, signal_input,
-               search_attributes, summary, details, attempt_count`,
+       select id from outbox where priority < 2 and (leased_until is null or leased_until <= now())
+       order by priority, id limit $1 for update skip locked))
+     returning ${columns}, priority`,
     [limit, leaseSeconds],
   );
-  return rows.map(read).sort((one, other) => one.id - other.id);
+  return rows.sort((one, other) => one.priority - other.priority || one.id - other.id).map(read);
+}
+
+const freeBulk = 'priority = 2 and (leased_until is null or leased_until <= statement_timestamp())';
+
+/**
+ * Finds free entries of priority 2, the oldest of each account first. The accounts are in random order: if they are more
+ * than a claim has room for, each has the same chance in every claim.
+ */
+const fairBulk = `
+  with recursive accounts as (
+    (select account_id from outbox where priority = 2 order by account_id limit 1)
+    union all
+    select (select o.account_id from outbox o where o.priority = 2 and o.account_id > a.account_id
+            order by o.account_id limit 1)
+    from accounts a where a.account_id is not null)
+  select f.id from accounts a cross join lateral (
+    select e.id, row_number() over (order by e.id) as place
+    from (select id from outbox where account_id = a.account_id and ${freeBulk} order by id limit $1) e) f
+  order by f.place, random()
+  limit least($1, greatest(0, $3 - (
+    select count(*) from outbox
+    where priority = 2 and leased_until > statement_timestamp()
+      and leased_until <= statement_timestamp() + make_interval(secs => $2))))`;
+
+/**
+ * Leases free entries of priority 2, so that at most {@link MAX_BULK_LEASES} are leased over all dispatchers. Accounts
+ * share them equally; of one account, the oldest come first.
+ * An entry that was refused does not count while it waits for its next attempt.
+ */
+export async function claimBulkEntries(
+  pool: pg.Pool,
+  limit: number,
+  leaseSeconds: number,
+): Promise<ClaimedEntry[]> {
+  const rows = await inTransaction(pool, async (trx) => {
+    // The next statement begins later than that of the dispatcher that had the lock before, and sees its leases.
+    await trx.query('select pg_advisory_xact_lock($1)', [BULK_LOCK]);
+    const claimed = await trx.query<{ id: number; attempt_count: number }>(
+      `update outbox
+       set leased_until = statement_timestamp() + make_interval(secs => $2), attempt_count = attempt_count + 1
+       where id = any (array(
+         select id from outbox where id = any (array(${fairBulk})) and ${freeBulk} for update skip locked))
+       returning ${columns}`,
+      [limit, leaseSeconds, MAX_BULK_LEASES],
+    );
+    return claimed.rows;
+  });
+  return rows.sort((one, other) => one.id - other.id).map(read);
 }
 
 /** Deletes entries that were sent. */

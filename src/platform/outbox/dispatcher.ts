@@ -5,12 +5,26 @@ import { repeat } from '../processes/repeat.ts';
 import { callEngine, type EngineClient, isRefusal, reasonOf } from '../temporal/connection.ts';
 import type { OutboxEntry } from '../temporal/contract.ts';
 import { signalWithStart, signalWorkflow, startWorkflow } from '../temporal/start.ts';
-import { claimEntries, deleteEntries, postponeEntry, releaseEntries, type ClaimedEntry } from './claims.ts';
+import {
+  claimBulkEntries,
+  type ClaimedEntry,
+  claimEntries,
+  deleteEntries,
+  postponeEntry,
+  releaseEntries,
+} from './claims.ts';
 
 /** Short, so that the entries of a killed dispatcher soon move on. Sending an entry twice does no harm. */
 const LEASE_SECONDS = 10;
-const MAX_CLAIMED = 64;
-const PARALLEL = 16;
+/**
+ * Entries are sent by two loops, so that those of priorities 0 and 1 never wait for a claim of priority 2 to be sent.
+ * The second loop takes few at a time: other dispatchers get their share, and the engine has time for the first.
+ */
+const loops = [
+  { name: 'dispatching the outbox', claim: claimEntries, maxClaimed: 64, minClaimed: 64, parallel: 16 },
+  // Other dispatchers may have the leases, so a small claim does not mean that no more entries wait.
+  { name: 'dispatching starts of runs', claim: claimBulkEntries, maxClaimed: 16, minClaimed: 1, parallel: 8 },
+] as const;
 const POLL_MS = 1_000;
 /** While the engine is unavailable, the pause doubles from the first value to the second. */
 const RETRY_MIN_MS = 250;
@@ -99,7 +113,11 @@ async function recordResult(deps: DispatcherDependencies, group: Group, result: 
 }
 
 /** @returns whether the engine answered every request */
-async function dispatch(deps: DispatcherDependencies, claims: ClaimedEntry[]): Promise<boolean> {
+async function dispatch(
+  deps: DispatcherDependencies,
+  claims: ClaimedEntry[],
+  parallel: number,
+): Promise<boolean> {
   for (const claim of claims) if (claim.problem !== null) await recordRefusal(deps, claim, claim.problem);
   const waiting = groupsOf(claims);
   let unavailable = false;
@@ -110,8 +128,39 @@ async function dispatch(deps: DispatcherDependencies, claims: ClaimedEntry[]): P
       await recordResult(deps, group, result);
     }
   };
-  await Promise.all(Array.from({ length: PARALLEL }, sendAll));
+  await Promise.all(Array.from({ length: parallel }, sendAll));
   return !unavailable;
+}
+
+/** Sends what one kind of claim finds. */
+function startLoop(
+  deps: DispatcherDependencies,
+  { name, claim, maxClaimed, minClaimed, parallel }: (typeof loops)[number],
+): Dispatcher {
+  const { pollMs = POLL_MS } = deps;
+  /** 0 while the engine is available. */
+  let retryMs = 0;
+  const round = async (): Promise<number> => {
+    const claims = await claim(deps.database.pool, maxClaimed, LEASE_SECONDS);
+    if (claims.length === 0) return pollMs;
+    if (await dispatch(deps, claims, parallel)) {
+      if (retryMs > 0) deps.log.info('the engine is available again');
+      retryMs = 0;
+      return claims.length < minClaimed ? pollMs : 0;
+    }
+    if (retryMs === 0) deps.log.warn('the engine is unavailable: requests wait in the outbox');
+    retryMs = retryMs === 0 ? RETRY_MIN_MS : Math.min(retryMs * 2, RETRY_MAX_MS);
+    return retryMs;
+  };
+  const loop = repeat(round, { log: deps.log, name });
+  // While the engine is unavailable, a new row is no reason to try sooner.
+  const unlisten = deps.waker.listen('outbox', () => retryMs === 0 && loop.wake());
+  return {
+    async stop() {
+      unlisten();
+      await loop.stop();
+    },
+  };
 }
 
 /**
@@ -119,28 +168,10 @@ async function dispatch(deps: DispatcherDependencies, claims: ClaimedEntry[]): P
  * network call happens inside a transaction. Any number of dispatchers may run at once.
  */
 export function createDispatcher(deps: DispatcherDependencies): Dispatcher {
-  const { pollMs = POLL_MS } = deps;
-  /** 0 while the engine is available. */
-  let retryMs = 0;
-  const round = async (): Promise<number> => {
-    const claims = await claimEntries(deps.database.pool, MAX_CLAIMED, LEASE_SECONDS);
-    if (claims.length === 0) return pollMs;
-    if (await dispatch(deps, claims)) {
-      if (retryMs > 0) deps.log.info('the engine is available again');
-      retryMs = 0;
-      return claims.length < MAX_CLAIMED ? pollMs : 0;
-    }
-    if (retryMs === 0) deps.log.warn('the engine is unavailable: requests wait in the outbox');
-    retryMs = retryMs === 0 ? RETRY_MIN_MS : Math.min(retryMs * 2, RETRY_MAX_MS);
-    return retryMs;
-  };
-  const loop = repeat(round, { log: deps.log, name: 'dispatching the outbox' });
-  // While the engine is unavailable, a new row is no reason to try sooner.
-  const unlisten = deps.waker.listen('outbox', () => retryMs === 0 && loop.wake());
+  const running = loops.map((loop) => startLoop(deps, loop));
   return {
     async stop() {
-      unlisten();
-      await loop.stop();
+      await Promise.all(running.map((loop) => loop.stop()));
     },
   };
 }

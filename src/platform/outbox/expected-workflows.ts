@@ -34,10 +34,12 @@ export interface RowOfWorkflow {
 
 export interface TableOfWorkflows<Row extends RowOfWorkflow> {
   name: string;
-  /** Has the columns `id`, `account_id`, `brand_id` and `engine_expected_by`, which is null for rows that are final. */
+  /** Has the columns `id`, `account_id`, `brand_id` (see `hasBrand`) and `engine_expected_by`, which is null for rows that are final. */
   table: string;
   /** Further columns of `Row`. */
   columns?: readonly Exclude<keyof Row & string, keyof RowOfWorkflow>[];
+  /** False: rows belong to an account only, and `brandId` is 0. True by default. */
+  hasBrand?: boolean;
   /** SQL condition of the rows that need a workflow; all by default. */
   needed?: string;
   start: (row: Row) => WorkflowStart;
@@ -45,8 +47,9 @@ export interface TableOfWorkflows<Row extends RowOfWorkflow> {
 
 /** The workflows of a table with one workflow for each row. */
 export function workflowsOfTable<Row extends RowOfWorkflow>(of: TableOfWorkflows<Row>): WorkflowSource {
-  const { name, table, needed = 'true', start } = of;
-  const columns = ['id', 'account_id as "accountId"', 'brand_id as "brandId"', ...(of.columns ?? [])];
+  const { name, table, hasBrand = true, needed = 'true', start } = of;
+  const brand = hasBrand ? 'brand_id' : '0';
+  const columns = ['id', 'account_id as "accountId"', `${brand} as "brandId"`, ...(of.columns ?? [])];
   return {
     name,
     async overdue(client, asOf, limit) {

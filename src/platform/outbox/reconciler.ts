@@ -4,6 +4,7 @@ import type { Queryable } from '../db/queryable.ts';
 import { repeat } from '../processes/repeat.ts';
 import { callEngine, type EngineClient, isRefusal, reasonOf } from '../temporal/connection.ts';
 import { startWorkflow, workflowRuns } from '../temporal/start.ts';
+import { awaitingStart } from './backlog.ts';
 import type { ExpectedWorkflow, WorkflowSource } from './expected-workflows.ts';
 
 const ROUND_MS = 5_000;
@@ -15,6 +16,8 @@ const PARALLEL = 8;
 const GRACE_SECONDS = 60;
 /** The same for a workflow that the engine refused to start. */
 const REFUSED_SECONDS = 10;
+/** The same for a workflow whose start waits in the outbox. The dispatcher retries it for as long as it takes. */
+const WAITING_SECONDS = 600;
 
 export interface ReconcilerDependencies {
   database: Database;
@@ -71,8 +74,20 @@ async function restorePage(
   source: WorkflowSource,
   page: ExpectedWorkflow[],
 ): Promise<void> {
-  const waiting = [...page];
+  const { pool } = deps.database;
+  const inOutbox = await awaitingStart(
+    pool,
+    page.map(({ start }) => start.workflowId),
+  );
+  const waiting = page.filter(({ start }) => !inOutbox.has(start.workflowId));
+  const left = page.filter(({ start }) => inOutbox.has(start.workflowId));
   const done = new Map<number, number[]>();
+  if (left.length > 0) {
+    done.set(
+      WAITING_SECONDS,
+      left.map(({ rowId }) => rowId),
+    );
+  }
   const restoreAll = async () => {
     for (let expected = waiting.shift(); expected; expected = waiting.shift()) {
       const seconds = await restoreOne(deps, source, expected);
@@ -81,18 +96,17 @@ async function restorePage(
   };
   const results = await Promise.allSettled(Array.from({ length: PARALLEL }, restoreAll));
   for (const [seconds, rowIds] of done) {
-    await source.postpone(deps.database.pool, rowIds, new Date(Date.now() + seconds * 1_000));
+    await source.postpone(pool, rowIds, new Date(Date.now() + seconds * 1_000));
   }
   const failed = results.find((result) => result.status === 'rejected');
   if (failed) throw failed.reason;
 }
 
-async function restoreOverdue(deps: ReconcilerDependencies, source: WorkflowSource): Promise<void> {
-  for (;;) {
-    const page = await source.overdue(deps.database.pool, new Date(), PAGE_ROWS);
-    if (page.length > 0) await restorePage(deps, source, page);
-    if (page.length < PAGE_ROWS) return;
-  }
+/** @returns whether there may be another page */
+async function restoreOverdue(deps: ReconcilerDependencies, source: WorkflowSource): Promise<boolean> {
+  const page = await source.overdue(deps.database.pool, new Date(), PAGE_ROWS);
+  if (page.length > 0) await restorePage(deps, source, page);
+  return page.length === PAGE_ROWS;
 }
 
 /**
@@ -113,10 +127,18 @@ async function checkNamespace(deps: ReconcilerDependencies): Promise<void> {
   await storeNamespace(deps.database.pool, namespaceId);
 }
 
-/** Checks everything once. @throws if the engine or the database is unavailable */
-export async function reconcile(deps: ReconcilerDependencies): Promise<void> {
+/**
+ * Checks one page of each source, so that a source with thousands of overdue rows does not hold up the others.
+ * @returns whether a source may have another page
+ * @throws if the engine or the database is unavailable
+ */
+export async function reconcile(deps: ReconcilerDependencies): Promise<boolean> {
   await checkNamespace(deps);
-  for (const source of deps.sources) await restoreOverdue(deps, source);
+  let hasMore = false;
+  for (const source of deps.sources) {
+    if (await restoreOverdue(deps, source)) hasMore = true;
+  }
+  return hasMore;
 }
 
 /**
@@ -127,8 +149,9 @@ export function createReconciler(deps: ReconcilerDependencies): Reconciler {
   let failing = false;
   const round = async (): Promise<number> => {
     try {
-      await reconcile(deps);
+      const hasMore = await reconcile(deps);
       failing = false;
+      if (hasMore) return 0;
     } catch (error) {
       if (!failing) deps.log.warn({ err: error }, 'cannot reconcile: retrying');
       failing = true;

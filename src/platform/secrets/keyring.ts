@@ -2,7 +2,15 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 
 /** The use of a subkey. Each use has its own key, which is useless for any other. */
 export type KeyPurpose =
-  'jwt' | 'at-rest' | 'tracking' | 'return-path' | 'reference' | 'unsubscribe' | 'uploads' | 'opt-out';
+  | 'jwt'
+  | 'at-rest'
+  | 'tracking'
+  | 'return-path'
+  | 'reference'
+  | 'unsubscribe'
+  | 'uploads'
+  | 'opt-out'
+  | 'flow-webhooks';
 
 /** A key of 32 bytes, derived from APP_SECRET. */
 export interface Subkey {

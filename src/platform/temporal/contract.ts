@@ -5,10 +5,16 @@
 
 /**
  * Where work waits for a process. `orchestration` carries workflows and short activities; `bulk` carries long or many
- * activities, so that they never delay the short ones. The `worker` role serves both. `delivery` carries only the
- * lanes' activities and is served by `sender`.
+ * activities, so that they never delay the short ones; `calls` carries the requests of flows to endpoints of clients,
+ * which may not answer. The `worker` role serves these. `delivery` carries only the lanes' activities and is served by
+ * `sender`.
  */
-export const taskQueues = { orchestration: 'orchestration', bulk: 'bulk', delivery: 'delivery' } as const;
+export const taskQueues = {
+  orchestration: 'orchestration',
+  bulk: 'bulk',
+  calls: 'calls',
+  delivery: 'delivery',
+} as const;
 
 export type TaskQueue = (typeof taskQueues)[keyof typeof taskQueues];
 

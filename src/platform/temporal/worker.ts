@@ -1,14 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import {
   DefaultLogger,
   Runtime,
   type LogLevel,
-  bundleWorkflowCode,
   type NativeConnection,
   Worker,
   type WorkerOptions,
-  type WorkflowBundle,
 } from '@temporalio/worker';
 import type { Level, Logger } from 'pino';
 import { connectWorkers, type EngineSettings } from './connection.ts';
@@ -42,29 +39,6 @@ export function installRuntime(log: Logger): void {
     telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
     shutdownSignals: [],
   });
-}
-
-let bundling: Promise<WorkflowBundle> | undefined;
-
-/** Bundles the workflows' code once per process, which takes about 1.5 s. */
-export function bundleWorkflows(): Promise<WorkflowBundle> {
-  bundling ??= bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('../../../workflows/index.ts', import.meta.url)),
-    // The progress of bundling is of no use to an operator.
-    logger: {
-      log: ignore,
-      trace: ignore,
-      debug: ignore,
-      info: ignore,
-      warn: console.warn,
-      error: console.error,
-    },
-  });
-  return bundling;
-}
-
-function ignore(): void {
-  // Drops the line.
 }
 
 /** While no worker can run, the pause doubles from the first value to the second. */

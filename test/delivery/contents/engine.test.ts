@@ -160,6 +160,14 @@ describe('a marketing footer', () => {
     ],
     ['without a text', '<title>{{ brand.physical_address }}</title><a href="{{ unsubscribe_url }}"> </a>'],
     ['as texts', '{{ "brand.physical_address" }}<a href=\'{{ "unsubscribe_url" | truncate: 1 }}\'>x</a>'],
+    [
+      'in a hidden element',
+      '<div style="color:red; display: none !important"><div></div>{{ brand.physical_address }}<a href="{{ unsubscribe_url }}">x</a></div>',
+    ],
+    [
+      'in an invisible one',
+      '<span style="opacity:0">{{ brand.physical_address }}</span><b hidden><a href="{{ unsubscribe_url }}">x</a></b>',
+    ],
     ['as a part of the address', '1 Main Street <a href="{{ contact.data.unsubscribe_url }}">x</a>'],
   ])('does not count what stands %s', async (_where, body) => {
     const { html } = await compiled(withBody(`<p>Hi ${body}</p>`, marketing));
@@ -168,8 +176,26 @@ describe('a marketing footer', () => {
     expect(footer).toMatch(/<a href="\{\{ unsubscribe_url \}\}"[^>]*>Unsubscribe</);
   });
 
+  it('does not count the preheader, which is hidden', async () => {
+    const source = { ...withBody('<p>Hi</p>', marketing), preheader: '{{ brand.physical_address }}' };
+    const { html } = await compiled(source);
+    expect(html?.slice(html.lastIndexOf('<table'))).toContain('12345 Springfield');
+  });
+
+  it('ends a hidden paragraph that has no end tag at the next block', async () => {
+    const { html } = await compiled(withBody('<p hidden>Hi<p>{{ brand.physical_address }}', marketing));
+    expect(html?.slice(html.lastIndexOf('<table'))).not.toContain('12345 Springfield');
+  });
+
+  it('counts what stands after a hidden element, and in those that are only small', async () => {
+    const body =
+      '<div style="display:none"><div>Hi</div><br></div><td style="font-size:0px">{{ brand.physical_address }}</td>';
+    const { html } = await compiled(withBody(body, marketing));
+    expect(html?.slice(html.lastIndexOf('<table'))).not.toContain('12345 Springfield');
+  });
+
   it('cannot be hidden by what is not closed', async () => {
-    for (const body of ['<p>x</p><!-- ', '<p>x</p><style>', '<p>x</p><title>']) {
+    for (const body of ['<p>x</p><!-- ', '<p>x</p><style>', '<p>x</p><title>', '<div hidden>x']) {
       const problems = await problemsOf(withBody(body, marketing));
       expect(problems).toEqual([expect.objectContaining({ code: 'missing_unsubscribe_link' })]);
     }

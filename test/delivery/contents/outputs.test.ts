@@ -135,6 +135,15 @@ describe('a content without tags', () => {
     expect(fastOnes).toBeGreaterThan(800);
   });
 
+  it('joins line breaks around an empty value in a header as the library does', () => {
+    const [fast, library] = bothWays('a\n\n{{ missing }}\n\nb', 'header');
+    expect([fast, library]).toEqual(['a b', 'a b']);
+  });
+
+  it('leaves a raw value in a URL to the library, because it may end the attribute', () => {
+    expect(parsePieces('<a href="{{ coupon | raw }}">', 'html')).toBeNull();
+  });
+
   it.each(['{% if x %}{% endif %}', '{{ x | where: "a" }}', '{{ a.b[c] }}', '{{ (1..5) }}', '{{ x == y }}'])(
     'is left to the library if it has %s',
     (liquid) => {

@@ -14,7 +14,7 @@ const wallet: AcceptRule = {
   reserve: () => [],
   refusals: 'none',
   takes: ({ channel, segments }) => (channel === 'sms' ? 10 * (segments ?? 1) : 1),
-  left: () => 'a.wallet_balance_cents',
+  left: () => 'a.monthly_email_allowance',
 };
 
 let test: TestDatabase;
@@ -32,7 +32,7 @@ beforeEach(async () => {
 const open = () =>
   createAdmission(test.database.pool, { sandbox_monthly_cap: 3 }, [...acceptRules, wallet], () => nowMs);
 const balance = (cents: number) =>
-  test.database.pool.query('update accounts set wallet_balance_cents = $2 where id = $1', [
+  test.database.pool.query('update accounts set monthly_email_allowance = $2 where id = $1', [
     account.accountId,
     cents,
   ]);

@@ -19,11 +19,12 @@ function beforeHandOver(rule: HandOverRule | undefined): string {
 }
 
 /** The row of a limit as the page has to show it. */
-function rowOf({ name, title, accept, claim, handOver, status }: Limit): string[] {
+function rowOf({ name, title, accept, refusal, claim, handOver, status }: Limit): string[] {
+  const code = (accept ?? refusal)?.code;
   return [
     `\`${name}\``,
     title,
-    accept ? `${errorStatus[accept.code]} \`${accept.code}\`` : '',
+    code ? `${errorStatus[code]} \`${code}\`` : '',
     inClaim(claim),
     beforeHandOver(handOver),
     status ? `\`${status.reason}\`` : '',

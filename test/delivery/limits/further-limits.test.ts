@@ -46,7 +46,7 @@ const wallet = {
     giveBack: (rows) => [
       {
         name: 'wallet_given_back',
-        sql: `update accounts a set wallet_balance_cents = wallet_balance_cents + (select count(*)::int from ${rows})
+        sql: `update accounts a set monthly_email_allowance = coalesce(monthly_email_allowance, 0) + (select count(*)::int from ${rows})
           where a.id in (select account_id from ${rows})`,
       },
     ],
@@ -183,7 +183,7 @@ it('uses up what sent messages have reserved, and returns what refused ones have
     table,
   )([{ owner: OWNER, seq: 1, outcomes }]);
   const { rows } = await database.pool.query(
-    `select wallet_balance_cents as returned, used as charged
+    `select monthly_email_allowance as returned, used as charged
      from accounts join sandbox_usage on account_id = id where id = $1`,
     [account.accountId],
   );

@@ -12,7 +12,7 @@ const tracking: LinkTracking = {
   clickPrefix: 'https://t.test/c/',
   openPrefix: 'https://t.test/o/',
   tokenOverhead: 39,
-  maxTokenLength: 1_500,
+  maxUrlLength: 1_500,
   ownBases: ['https://t.test'],
 };
 

@@ -144,7 +144,8 @@ describe('a hand-over to Resend', () => {
 
 describe('the check of a Resend provider', () => {
   it('says what is wrong', async () => {
-    const check = () => resend.check(settings(), api.deps);
+    const check = () => resend.check(settings({ requests_per_second: 1_000 }), api.deps);
+    api.answer = domainsOf();
     expect(await check()).toBeNull();
     api.answer = answerJson(401, { name: 'restricted_api_key', message: 'x' });
     expect(await check()).toContain('full access');
@@ -207,6 +208,41 @@ function domainsOf(...names: string[]): ProviderApi['answer'] {
     return answerJson(200, { object: 'list', has_more: start + 1 < names.length, data })(request, response);
   };
 }
+
+describe('tracking by Resend itself', () => {
+  const tracking = () => resend.trackingProblem?.(settings({ requests_per_second: 1_000 }), api.deps);
+  const answer = (domains: Record<string, object>): ProviderApi['answer'] => {
+    const data = Object.keys(domains).map((name) => ({ id: name.replace('.', '-'), name }));
+    return (request, response) => {
+      const found = data.find(({ id }) => request.url === `/domains/${id}`);
+      const body = found ? { ...found, ...domains[found.name] } : { object: 'list', has_more: false, data };
+      return answerJson(200, body)(request, response);
+    };
+  };
+
+  it.each([
+    [
+      { open_tracking: true, click_tracking: false },
+      'the domain b.test tracks opens or clicks: switch both off',
+    ],
+    [
+      { open_tracking: false, click_tracking: true },
+      'the domain b.test tracks opens or clicks: switch both off',
+    ],
+    [{ open_tracking: false, click_tracking: false }, null],
+    [{}, null],
+  ])('is found in the settings %j of a domain', async (given, problem) => {
+    api.answer = answer({ 'a.test': { open_tracking: false, click_tracking: false }, 'b.test': given });
+    const found = await tracking();
+    if (problem === null) expect(found).toBeNull();
+    else expect(found).toContain(problem);
+  });
+
+  it('cannot be found if Resend does not answer', async () => {
+    api.answer = answerJson(500, { message: 'broken' });
+    await expect(tracking()).rejects.toThrow('500 broken');
+  });
+});
 
 describe('a domain at Resend', () => {
   const asked = () => api.requests.map(({ method, url }) => `${method} ${url}`);

@@ -13,7 +13,7 @@ import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';
 import { eventually } from '../../support/eventually.ts';
-import { type ProviderApi, startProviderApi } from '../../support/provider-api.ts';
+import { answerJson, type ProviderApi, startProviderApi } from '../../support/provider-api.ts';
 import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
 import { emailSettings, startTestSender, TEST_LIMITS, type TestSender } from '../../support/sending.ts';
 import { callbackSettings } from '../../support/signed-callbacks.ts';
@@ -123,6 +123,42 @@ describe('a message of a provider with callbacks whose outcome is unknown', () =
     expect(service.requests).toHaveLength(1);
     await query('update send_queue set due_at = now()');
     await eventually(() => expect(service.requests).toHaveLength(2));
+  });
+
+  it.each([
+    ['is not handed over again if the provider turns out to have it', true],
+    ['is handed over again if the provider does not show it', false],
+  ])('%s', async (_rule, has) => {
+    const settings = { server_token: 'a-server-token', base_url: service.baseUrl };
+    const name = `looks-${String(has)}`;
+    const kind = requireProviderKind('postmark');
+    const { id } = await addProvider(test.database.pool, keyring, { name, kind, settings });
+    await queueEmails(test.database, account, 1, { providerId: id });
+    const row = await findProviderRow(test.database.pool, name);
+    if (!row) throw new Error('no provider');
+    sender = await startTestSender({ url: test.url, port: 0, channel: channels.open(row) });
+    await eventually(() => expect(waiting).toHaveLength(1));
+    const [first] = service.requests;
+    const sent = JSON.parse(first?.body ?? '[]') as { Metadata: { carillon_reference: string } }[];
+    waiting.shift()?.destroy();
+    await eventually(async () =>
+      expect(await query(`select 1 from messages where status = 'unknown'`)).toHaveLength(1),
+    );
+    const found = [{ MessageID: 'pm-1', Metadata: sent[0]?.Metadata }];
+    service.answer = (request, response) => {
+      const body =
+        request.method === 'GET' ? { Messages: has ? found : [] } : [{ ErrorCode: 0, MessageID: 'pm-2' }];
+      return answerJson(200, body)(request, response);
+    };
+    await query('update send_queue set due_at = now()');
+    await eventually(async () =>
+      expect(await query('select status, provider_message_id as id from messages')).toEqual([
+        { status: 'sent', id: has ? 'pm-1' : 'pm-2' },
+      ]),
+    );
+    expect(service.requests.map(({ method }) => method)).toEqual(
+      has ? ['POST', 'GET'] : ['POST', 'GET', 'POST'],
+    );
   });
 
   /** Queues a transactional message and one of a campaign, and intends both, as a sender that then dies. */

@@ -4,7 +4,7 @@ import { campaignCounts, recountBlocks } from '../../../src/delivery/campaign-co
 import { type DeliveryFact, recordFacts } from '../../../src/delivery/facts.ts';
 import { backlogName, BLOCKS_CLASS } from '../../../src/delivery/backlog.ts';
 import { createBacklogs } from '../../../src/delivery/send/backlogs.ts';
-import { intendBlock } from '../../../src/delivery/send/campaign-batch.ts';
+import { intendBlock } from '../../../src/delivery/send/block-batch.ts';
 import { claimBlock } from '../../../src/delivery/send/claim-blocks.ts';
 import type { Claim } from '../../../src/delivery/send/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
@@ -52,8 +52,8 @@ beforeEach(async () => {
 
 const backlog = () => ({ channel: 'email' as const, accountId: account.accountId, providerId: 0 });
 
-const claim = async (): Promise<Claim[]> =>
-  (await claimBlock(database.pool, { ...backlog(), owner: OWNER, messages: 1_000 }, TEST_LIMITS)).claims;
+const claim = async (messages = 1_000): Promise<Claim[]> =>
+  (await claimBlock(database.pool, { ...backlog(), owner: OWNER, messages }, TEST_LIMITS)).claims;
 
 async function intend(claims: readonly Claim[]) {
   const block = claims[0]?.block;
@@ -120,6 +120,20 @@ it('counts complaints and hard bounces of messages that were sent before', async
   await report(messageIds[1], bounceOf('hard'));
   await report(messageIds[4], bounceOf('hard'));
   expect(await tallies()).toEqual({ sent: 5, complained: 1, bounced: 2, recount: false });
+});
+
+it('lets only messages leave that lie in the block when a lost claim was made again of a part of it', async () => {
+  const lost = await claim();
+  // The commit of a claim does not wait for the disk, so a crash of the database may undo it.
+  await database.pool.query(
+    `update campaign_blocks set owner = null, claim_epoch = 0, reserved = 0, reserved_bucket = null
+     where campaign_id = $1 and n = 0`,
+    [campaign.campaignId],
+  );
+  const [again] = await claim(2);
+  expect(again?.block).toEqual(lost[0]?.block);
+  const verdicts = (await intend(lost)).map(({ verdict }) => verdict);
+  expect(verdicts).toEqual(['send', 'send', 'gone', 'gone', 'gone']);
 });
 
 describe('a deleted contact', () => {

@@ -6,7 +6,8 @@ import { optOutHashes } from '../../../src/delivery/opt-outs.ts';
 import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
 import type { BatchMessage } from '../../../src/delivery/send/batch.ts';
 import { endBlockClaim } from '../../../src/delivery/send/blocks.ts';
-import { intendBlock, intendRetries } from '../../../src/delivery/send/campaign-batch.ts';
+import { intendBlock } from '../../../src/delivery/send/block-batch.ts';
+import { intendRetries } from '../../../src/delivery/send/campaign-batch.ts';
 import { claimBlock } from '../../../src/delivery/send/claim-blocks.ts';
 import { type Claim, claimBacklog } from '../../../src/delivery/send/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
@@ -396,7 +397,7 @@ describe('a record', () => {
     const { rows } = await database.pool.query(
       `select (select count(*)::int from message_events where message_id = any($1) and type = 'sent') as sent_events,
          (select count(*)::int from webhook_deliveries) as webhooks,
-         (select email_sent from account_counters where account_id = $2) as counted`,
+         (select sum(email_sent)::int from usage_changes where account_id = $2) as counted`,
       [campaign.messageIds, account.accountId],
     );
     expect(rows).toEqual([{ sent_events: 0, webhooks: 0, counted: 8 }]);

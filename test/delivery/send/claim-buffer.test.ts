@@ -144,6 +144,16 @@ describe('the order of claims', () => {
     expect((await allBatches()).flat().map((claim) => claim.class)).toEqual([0, 1, 2]);
   });
 
+  it('hands over messages of flows by themselves, because their recipients are checked', async () => {
+    learn(1);
+    buffer.add([...claims(2, A, { class: 1 }), ...claims(2, B, { class: 1 }), ...claims(2, A)]);
+    const batches = await allBatches();
+    expect(batches.map((batch) => new Set(batch.map((claim) => claim.class)).size)).toEqual(
+      batches.map(() => 1),
+    );
+    expect(batches.flat()).toHaveLength(6);
+  });
+
   it('gives accounts their turns, message by message, if the provider is slow', async () => {
     learn(50);
     buffer.add([...claims(4, A), ...claims(2, B), ...claims(1, 3)]);

@@ -29,6 +29,7 @@ import {
   type TestSenderOptions,
   type TestSmtpServer,
 } from '../../support/sending.ts';
+import { emailsSent } from '../../support/usage.ts';
 import { parseMessageReference } from '../../../src/delivery/addresses/reference.ts';
 
 let test: TestDatabase;
@@ -79,7 +80,7 @@ describe('the send loop', () => {
       ids.map((id) => ({ id, sent_attempt: 1, response: expect.stringMatching(/^250 /) })),
     );
     expect(await query('select type from message_events')).toEqual([]);
-    expect(await query('select email_sent from account_counters')).toEqual([{ email_sent: 300 }]);
+    expect(await emailsSent(test.database.pool, account.accountId)).toBe(300);
     expect(await query('select used from allowance_buckets')).toEqual([{ used: 300 }]);
   });
 
@@ -534,6 +535,6 @@ describe('a sender that dies', () => {
     await recordBatches([{ owner: 78, seq: 1, outcomes }]);
     expect(await statusCounts(test.database)).toEqual({ sent: 2 });
     expect(await query('select 1 from send_queue')).toHaveLength(0);
-    expect(await query('select email_sent from account_counters')).toEqual([{ email_sent: 2 }]);
+    expect(await emailsSent(test.database.pool, account.accountId)).toBe(2);
   });
 });

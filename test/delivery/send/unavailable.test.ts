@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { addProvider, requireProviderKind } from '../../../src/delivery/providers/named.ts';
+import type { Backlogs } from '../../../src/delivery/send/backlogs.ts';
 import { createFailOver } from '../../../src/delivery/send/fail-over.ts';
 import { createMissingChannel } from '../../../src/delivery/send/hand-over.ts';
 import { createFollowProviders } from '../../../src/delivery/send/named-shares.ts';
 import { rerouteBacklog } from '../../../src/delivery/send/reroute.ts';
+import type { Shares } from '../../../src/delivery/send/shares.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
 import { insertAccount, queueEmails, type QueuedAccount } from '../../support/queued.ts';
@@ -222,5 +224,31 @@ describe('messages whose provider cannot be used', () => {
       const rows = await query('select 1 from send_queue where provider_id = 0 and attempt_count = 1');
       expect(rows).toHaveLength(ids.length);
     });
+  });
+  it('go there page by page, however many they are, and each wakes the senders', async () => {
+    const lost = await addUnusable();
+    await query('update accounts set email_provider_ids = $2 where id = $1', [account.accountId, [lost, 0]]);
+    const count = 2_300;
+    await queueEmails(test.database, account, count, { providerId: lost });
+    // One is not due: it is moved when it is, if the provider still fails then.
+    await query(
+      `update send_queue set due_at = now() + interval '1 hour' where message_id = (select max(message_id) from send_queue)`,
+    );
+    const woken: unknown[] = [];
+    const { pool } = test.database;
+    const waker = { wake: (_channel: string, names?: readonly string[]) => void woken.push(names) };
+    const log = pino({ level: 'silent' });
+    const failOver = createFailOver({ pool, waker, log, outageMs: 1 });
+    const backlog = { channel: 'email', class: 0, accountId: account.accountId, providerId: lost } as const;
+    const backlogs = { all: () => [backlog], due: () => [backlog] } as unknown as Backlogs;
+    const shares = { all: () => [] } as unknown as Shares;
+    const unusable = [{ channel: 'email', providerId: lost, provider: 'lost', ageMs: 2 }] as const;
+    const liveIds = new Set([lost]);
+    await failOver({ shares, backlogs, liveIds, unusable });
+    expect(await query('select provider_id, count(*) from send_queue group by 1 order by 1')).toEqual([
+      { provider_id: 0, count: count - 1 },
+      { provider_id: lost, count: 1 },
+    ]);
+    expect(woken).toHaveLength(3);
   });
 });

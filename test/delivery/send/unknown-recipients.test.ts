@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/campaign-blocks.ts';
 import { campaignCounts } from '../../../src/delivery/campaign-counts.ts';
 import { cancelMessages, skipRecipients } from '../../../src/delivery/cancel.ts';
-import { intendBlock } from '../../../src/delivery/send/campaign-batch.ts';
+import { intendBlock } from '../../../src/delivery/send/block-batch.ts';
 import { claimBlock } from '../../../src/delivery/send/claim-blocks.ts';
 import { claimBacklog } from '../../../src/delivery/send/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { countAi } from '../../../src/delivery/usage.ts';
 import {
   createAccount,
   setAccount,
@@ -50,8 +51,8 @@ describe('GET /v1/my/account', () => {
         email: true,
         sms: true,
         campaigns: true,
-        flows: false,
-        validation: false,
+        flows: true,
+        validation: true,
         inboxes: false,
         webhooks: true,
         custom_domains: true,
@@ -63,7 +64,7 @@ describe('GET /v1/my/account', () => {
         wallet_balance_cents: 0,
         auto_topup: false,
         resources: {
-          email: { used: 0, allowance: 1000, remaining: 1000, overage_rate: 0 },
+          email: { used: 0, allowance: 10_000, remaining: 10_000, overage_rate: 0 },
           sms: none,
           ai: none,
         },
@@ -89,11 +90,19 @@ describe('GET /v1/my/account', () => {
     await used(api.accountId, '-1 month', 500);
     await used(api.accountId, '0', 30);
     await used(api.other.accountId, '0', 77);
+    const month = (interval: string) =>
+      `(date_trunc('month', now() at time zone 'utc') + interval '${interval}')::date`;
     await pool.query(
-      `insert into allowance_buckets values ($1, now() - interval '1 hour', 40), ($1, now() - interval '23 hours', 2),
-         ($1, now() - interval '25 hours', 900), ($2, now() - interval '1 hour', 333)`,
+      `insert into account_usage (account_id, month, email_used) values
+         ($1, ${month('0')}, 40), ($1, ${month('-1 month')}, 900), ($2, ${month('0')}, 333)`,
       [api.accountId, api.other.accountId],
     );
+    await pool.query(
+      `insert into usage_changes (account_id, month, email_used, sms_used, email_sent, sms_sent) values
+         ($1, ${month('0')}, 2, 5, 1, 2), ($1, ${month('-1 month')}, -1, 0, 1, 0), ($2, ${month('0')}, 7, 7, 7, 7)`,
+      [api.accountId, api.other.accountId],
+    );
+    await countAi(pool, api.accountId);
     await pool.query('update account_counters set email_sent = 12, sms_sent = 3 where account_id = $1', [
       api.accountId,
     ]);
@@ -101,11 +110,32 @@ describe('GET /v1/my/account', () => {
     expect(body.sandbox_sends_remaining).toBe(70);
     expect(body.billing?.resources?.email).toEqual({
       used: 42,
-      allowance: 1000,
-      remaining: 958,
+      allowance: 10_000,
+      remaining: 9958,
       overage_rate: 0,
     });
-    expect(body.billing?.lifetime).toEqual({ email_sent: 12, sms_sent: 3, ai_used: 0 });
+    expect(body.billing?.resources?.sms).toMatchObject({ used: 5, allowance: 0, remaining: 0 });
+    expect(body.billing?.resources?.ai).toMatchObject({ used: 1, allowance: 0, remaining: 0 });
+    expect(body.billing?.lifetime).toEqual({ email_sent: 14, sms_sent: 5, ai_used: 1 });
+  });
+
+  it('shows the prices of its tier for what goes beyond the allowance', async () => {
+    const { pool } = api.database;
+    await pool.query(
+      `insert into prices (tier, kind, country, millicents) values ('free', 'email', null, 250),
+         ('free', 'sms', 'DE', 7500), ('free', 'sms', 'US', 900), ('paid', 'email', null, 1)`,
+    );
+    await pool.query('update accounts set monthly_email_allowance = 10 where id = $1', [api.accountId]);
+    const rates = async () => {
+      const { email, sms, ai } = (await get()).body.billing?.resources ?? {};
+      return [email?.allowance, email?.overage_rate, sms?.overage_rate, ai?.overage_rate];
+    };
+    expect(await rates()).toEqual([10, 0.25, 7.5, 0]);
+    await setAccount(pool, api.accountId, { comped: true });
+    expect(await rates()).toEqual([10, 0, 0, 0]);
+    await setAccount(pool, api.accountId, { comped: false });
+    await pool.query('delete from prices');
+    await pool.query('update accounts set monthly_email_allowance = null where id = $1', [api.accountId]);
   });
 
   it('shows the settings of the operator', async () => {

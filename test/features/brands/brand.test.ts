@@ -25,6 +25,8 @@ describe('PUT /v1/my/brand', () => {
       default_theme: { big: 'x'.repeat(33_000) },
       track_opens: 'yes',
       logo: 'nonsense',
+      quiet_hours: { start: '25:00', end: '8', timezone: 'Mars/Olympus' },
+      frequency_cap: { count: 0, per_seconds: 59, per_day: 1 },
       brand_colour: '#000000',
     });
     expect(answer.status).toBe(422);
@@ -41,6 +43,12 @@ describe('PUT /v1/my/brand', () => {
       default_header: ['must be an object'],
       default_theme: ['must have at most 32 KB'],
       track_opens: ['must be true or false'],
+      'quiet_hours.start': ['must be a time such as 21:00'],
+      'quiet_hours.end': ['must be a time such as 21:00'],
+      'quiet_hours.timezone': ['must be the name of an IANA time zone, or contact'],
+      'frequency_cap.count': ['must be at least 1'],
+      'frequency_cap.per_seconds': ['must be at least 60'],
+      'frequency_cap.per_day': ['is not a known field'],
       brand_colour: ['is not a known field; did you mean brand_color?'],
     });
     const logo = await put({ logo: 'javascript:alert(1)' });
@@ -73,6 +81,8 @@ describe('PUT /v1/my/brand', () => {
       track_opens: false,
       track_clicks: false,
       timezone: 'Europe/Berlin',
+      quiet_hours: { start: '21:00', end: '08:00', timezone: 'contact' },
+      frequency_cap: { count: 3, per_seconds: 86_400 },
       sms_stop_text: 'Reply STOP to unsubscribe',
     };
     const changed = await put(fields);
@@ -83,6 +93,7 @@ describe('PUT /v1/my/brand', () => {
       account_id: api.accountId,
       source_url: null,
       last_scraped_at: null,
+      scrape: null,
       complete: true,
       created_at: expect.any(String),
       updated_at: expect.any(String),
@@ -90,6 +101,16 @@ describe('PUT /v1/my/brand', () => {
     const partly = await put({ company_name: null });
     expect(partly.body).toMatchObject({ ...fields, company_name: null, complete: false });
     expect((await put({ ...(await api.request('GET', '/v1/my/brand')).body })).status).toBe(200);
+  });
+
+  it('has quiet hours in the time zone of the contact by default, which null ends', async () => {
+    const { body } = await put({ quiet_hours: { start: '22:00', end: '07:30' } });
+    expect(body.quiet_hours).toEqual({ start: '22:00', end: '07:30', timezone: 'contact' });
+    const same = await put({ quiet_hours: { start: '22:00', end: '22:00' } });
+    expect(same.body.validation_errors).toEqual({ 'quiet_hours.end': ['must differ from start'] });
+    expect((await put({ quiet_hours: null, frequency_cap: null })).body).toMatchObject({
+      ...{ quiet_hours: null, frequency_cap: null },
+    });
   });
 
   it('stores objects unchanged, including the markers of the query library', async () => {

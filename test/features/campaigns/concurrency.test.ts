@@ -1,13 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { intendBlock } from '../../../src/delivery/send/campaign-batch.ts';
+import { intendBlock } from '../../../src/delivery/send/block-batch.ts';
 import { claimBlock } from '../../../src/delivery/send/claim-blocks.ts';
 import type { CampaignRow } from '../../../src/features/campaigns/model.ts';
-import {
-  pauseCampaign,
-  type Pins,
-  resumeCampaign,
-  sendCampaign,
-} from '../../../src/features/campaigns/transitions.ts';
+import { type Pins, repinAll, sendCampaign } from '../../../src/features/campaigns/pins.ts';
+import { pauseCampaign, resumeCampaign } from '../../../src/features/campaigns/transitions.ts';
 import { inTransaction, type Queryable } from '../../../src/platform/db/queryable.ts';
 import { writeCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -59,6 +55,23 @@ async function writeBlocks(recipients: number): Promise<number> {
   return (await writeCampaign(db.database, account, options)).campaignId;
 }
 
+async function writeDraft(): Promise<number> {
+  const [draft] = await query<{ id: number }>(
+    `insert into campaigns (account_id, brand_id, name) values ($1, $2, 'Sale') returning id`,
+    [account.accountId, account.brandId],
+  );
+  return draft?.id ?? 0;
+}
+
+const pins: Pins = {
+  audience: {
+    ...{ listId: null, segmentId: 1, filters: [] },
+    ...{ excludeListIds: [], excludeSegmentIds: [], excludeFilters: [] },
+  },
+  ...{ versionIds: [1], variantTemplateIds: [], fromAddress: null, replyTo: null, domainId: null },
+  ...{ providerId: 0, tracking: null, needsApproval: false, scheduledAt: null, beginAt: new Date() },
+};
+
 describe('several requests at once', () => {
   it('pause a campaign once, and resume it once', async () => {
     const id = await writeBlocks(2);
@@ -72,25 +85,26 @@ describe('several requests at once', () => {
   });
 
   it('send a draft once, and a pause takes effect only after the send', async () => {
-    const pins: Pins = {
-      audience: {
-        ...{ listId: null, segmentId: 1, filters: [] },
-        ...{ excludeListIds: [], excludeSegmentIds: [], excludeFilters: [] },
-      },
-      ...{ versionIds: [1], variantTemplateIds: [], fromAddress: null, replyTo: null, domainId: null },
-      ...{ providerId: 0, tracking: null, needsApproval: false, scheduledAt: null, beginAt: new Date() },
-    };
     for (let round = 0; round < 10; round += 1) {
-      const [draft] = await query<{ id: number }>(
-        `insert into campaigns (account_id, brand_id, name) values ($1, $2, 'Sale') returning id`,
-        [account.accountId, account.brandId],
-      );
-      const id = draft?.id ?? 0;
+      const id = await writeDraft();
       const send = () => apply((trx) => sendCampaign(trx, { id, status: 'draft' }, pins));
       const [sends, paused] = await Promise.all([Promise.all([send(), send(), send()]), pause(id)]);
       expect(succeeded(sends)).toBe(1);
       expect(await statusOf(id)).toBe(paused ? 'paused' : 'active');
     }
+  });
+});
+
+describe('a paused campaign that is pinned again', () => {
+  it('is written once, and wakes its workflow once', async () => {
+    const id = await writeDraft();
+    await apply((trx) => sendCampaign(trx, { id, status: 'draft' }, pins));
+    const paused = (await pause(id)) as CampaignRow;
+    const before = await wakes(id);
+    const again = { ...pins, versionIds: [2], replyTo: 'ann@acme.test', needsApproval: true };
+    const row = await apply((trx) => repinAll(trx, paused, again));
+    expect(row).toMatchObject({ version_ids: [2], reply_to: 'ann@acme.test', approval_state: 'pending' });
+    expect(await wakes(id)).toBe(before + 1);
   });
 });
 

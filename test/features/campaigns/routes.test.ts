@@ -191,12 +191,13 @@ describe('POST /campaigns', () => {
 });
 
 describe('GET /campaigns', () => {
-  it('filters by status, channel and name, newest first and without templates', async () => {
+  it('filters by status, channel and name, newest first, with templates that have no design', async () => {
     const one = await readyCampaign(api, listId, { name: 'Filter me' });
     const two = await readyCampaign(api, listId, { name: 'Filter me' });
     const { list } = await api.request('GET', `${CAMPAIGNS}?name=Filter%20me&status=draft&channel=email`);
     expect(list.map(({ id }) => Number(id))).toEqual([two, one]);
-    expect(list[0]).not.toHaveProperty('template');
+    expect(list[0]).toMatchObject({ template: content, templates: [content] });
+    expect(list[0]?.template).not.toHaveProperty('design');
     expect((await api.request('GET', `${CAMPAIGNS}?name=Filter%20me&status=paused`)).list).toEqual([]);
     expect((await api.request('GET', `${CAMPAIGNS}?state=paused`)).status).toBe(422);
   });

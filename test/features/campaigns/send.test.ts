@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { ContentSource } from '../../../src/delivery/contents/content.ts';
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
-import { withCompiled } from '../../../src/features/campaigns/compiled.ts';
+import { withCompiled } from '../../../src/features/templates/service.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import {
@@ -335,14 +335,12 @@ describe('a send beside others', () => {
     const own = new pg.Pool({ connectionString: api.config.DATABASE_URL });
     const source = withBody('<p>Hi</p>');
     try {
-      const { content } = await withCompiled(
-        { templates: { pool: own, contents, brandOf: () => Promise.reject(new Error('not asked for')) } },
-        (compiled) =>
-          inTransaction(own, async () => {
-            const found = await compiled.compile(source, 1);
-            compiled.requireAll();
-            return found;
-          }),
+      const { content } = await withCompiled({ templates: { contents } }, (compiled) =>
+        inTransaction(own, async () => {
+          const found = await compiled.compile(source, 1);
+          compiled.requireAll();
+          return found;
+        }),
       );
       expect([content?.html?.includes('Hi'), busy]).toEqual([true, [0]]);
     } finally {
@@ -518,4 +516,17 @@ describe('a segment', () => {
     await act(api, id, 'cancel');
     expect((await api.request('DELETE', at)).status).toBe(200);
   });
+});
+
+it('lists cannot be deleted while a campaign waits to be sent to them, or excludes them', async () => {
+  const lists = [await filledList(api, api, 1), await filledList(api, api, 1)].map((one) => one.listId);
+  const removeAll = () => Promise.all(lists.map((id) => api.request('DELETE', `/v1/my/lists/${id}`)));
+  const id = await readyCampaign(api, lists[0] as number, {
+    scheduled_at: tomorrow(),
+    trigger_attributes: { contact_list_id: lists[0], data: { exclude_list_ids: [lists[1]] } },
+  });
+  await act(api, id, 'send');
+  expect((await removeAll()).map(codeOf)).toEqual([409, 409].map((status) => [status, 'conflict']));
+  await act(api, id, 'cancel');
+  expect((await removeAll()).map(({ status }) => status)).toEqual([200, 200]);
 });

@@ -115,12 +115,14 @@ describe('a consumer of tracked events', () => {
         brandId: watched.brandId,
         contactId: event.contact_id,
         name: 'visit',
+        ...{ amount: null, resourceUid: null, resourceName: null, resourceUrl: null },
         data: { a: 1 },
+        test: false,
         chainDepth: 0,
         createdAt: new Date(event.created_at),
       },
     ]);
-    expect(locks).toEqual([event.contact_id % 256]);
+    expect(locks).toEqual([event.contact_id]);
     expect([await seen(), woken]).toEqual([[event.id], 1]);
   });
 
@@ -148,14 +150,18 @@ describe('a consumer of tracked events', () => {
     expect(locks).toHaveLength(1);
   });
 
-  it('gets no test event, no event of the past, and no event whose key was known', async () => {
+  it('gets no event of the past, and no event whose key was known', async () => {
     const contact = { contact_email: 'contact0@example.com' };
-    await track(watched, { ...contact, test: true });
     await track(watched, { ...contact, occurred_at: new Date().toISOString() });
     await track(watched, { ...contact, idempotency_key: 'once' });
     await track(watched, { ...contact, idempotency_key: 'once' });
     expect(consumed).toHaveLength(1);
     expect(woken).toBe(1);
+  });
+
+  it('gets test events as such', async () => {
+    await track(watched, { contact_email: 'contact0@example.com', test: true });
+    expect(consumed).toMatchObject([{ test: true }]);
   });
 
   it('that fails undoes the event, its key and its contact', async () => {
@@ -184,6 +190,19 @@ describe('a consumer of tracked events', () => {
     const { event } = await tracking;
     // Not written before the lock, so it is written after it, when the wait is there to be found.
     expect([before, consumed.map(({ id }) => id)]).toEqual([0, [event.id]]);
+  });
+});
+
+describe('the lock of a contact', () => {
+  it('is its own: what is slow for one contact stops no events of another', async () => {
+    await inTransaction(pool(), async (trx) => {
+      await lockContacts(trx, [1], 'exclusive');
+      await inTransaction(pool(), async (other) => {
+        await other.query(`set local lock_timeout = 1`);
+        await lockContacts(other, [1 + 256, 1 + 2 ** 20]);
+        await expect(lockContacts(other, [1])).rejects.toThrow(/lock timeout/);
+      });
+    });
   });
 });
 

@@ -42,7 +42,12 @@ beforeEach(async () => {
 });
 
 /** A day on which the domain sent emails, and some were reported. */
-async function send(n: number, used: number, reported: { bounced?: number; complained?: number } = {}) {
+async function send(
+  n: number,
+  used: number,
+  reported: { bounced?: number; complained?: number } = {},
+  sender = `news@${name}`,
+) {
   await query(
     `insert into warm_up_days (domain_id, day, used) values ($1, ($2::timestamptz at time zone 'utc')::date, $3)`,
     [domain, day(n), used],
@@ -50,9 +55,9 @@ async function send(n: number, used: number, reported: { bounced?: number; compl
   for (const [status, count] of Object.entries(reported)) {
     await query(
       `insert into messages (account_id, brand_id, channel, status, from_address, sent_at, created_at, updated_at, bounce)
-       select $1, $2, 'email', $3, 'news@' || $4, $5, $5, $5,
+       select $1, $2, 'email', $3, $4, $5, $5, $5,
          case when $3 = 'bounced' then '{"type": "hard"}'::jsonb end from generate_series(1, $6)`,
-      [account.accountId, account.brandId, status, name, day(n), count],
+      [account.accountId, account.brandId, status, sender, day(n), count],
     );
   }
 }
@@ -87,6 +92,15 @@ describe('the warm-up of a domain', () => {
       expect(await stepOn(1)).toBe(step);
     },
   );
+
+  it.each([
+    ['a name', (domain: string) => `"Ada @ Acme" <news@${domain}>`, 1],
+    ['capital letters', (domain: string) => `Ada <News@${domain.toUpperCase()}>`, 1],
+    ['another domain', (domain: string) => `"news@${domain}" <news@other.test>`, 2],
+  ])('counts the reports of emails whose sender has %s', async (_of, sender, step) => {
+    await send(0, 100, { bounced: 2 }, sender(name));
+    expect(await stepOn(1)).toBe(step);
+  });
 
   it('stays where it is after a day with less than half of the volume', async () => {
     await send(0, 49);

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type pg from 'pg';
-import { type Accepted, createAcceptor, type Submission } from '../../../src/features/messages/accept.ts';
+import { type Accepted, createAcceptor } from '../../../src/features/messages/accept.ts';
 import type { MessageDraft } from '../../../src/features/messages/draft.ts';
+import type { Submission } from '../../../src/features/messages/write-group.ts';
 import { fingerprintOf } from '../../../src/platform/db/idempotency.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { insertAccount, type QueuedAccount } from '../../support/queued.ts';

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
+import { createRenderedContents, type StoredMessage } from '../../../src/features/messages/rendered.ts';
+import { createRecipientPages } from '../../../src/features/unsubscribe/service.ts';
 import { type TestApi, startTestApi } from '../../support/api.ts';
+import { testKeyring } from '../../support/webhooks.ts';
 
 let api: TestApi;
 
@@ -54,4 +58,35 @@ it('renders a message of a campaign with the present values of its contact', asy
 it('renders it without values if the contact was deleted', async () => {
   const { body } = await api.request('GET', `/v1/my/messages/${await writeMessage(null)}`);
   expect(body).toMatchObject({ subject: 'For', text: 'Hi ' });
+});
+
+it('shows no content if its version is gone', async () => {
+  const id = await writeMessage(null);
+  await api.database.pool.query(
+    'delete from template_versions where id = (select content_version_id from messages where id = $1)',
+    [id],
+  );
+  const { status, body } = await api.request('GET', `/v1/my/messages/${id}`);
+  expect([status, body.html, body.text]).toEqual([200, null, null]);
+});
+
+it('is unavailable while nothing can render', async () => {
+  const { pool } = api.database;
+  const contents = createContentEngine({ threads: 1 });
+  await contents.close();
+  const render = createRenderedContents({
+    ...{ pool, contents, readBrand: () => Promise.resolve({}) },
+    pages: createRecipientPages(testKeyring, 'https://carillon.test'),
+  });
+  const { accountId, brandId } = api;
+  // A content with a tag is rendered in a thread.
+  const version = await insert(
+    `insert into template_versions (template_id, account_id, brand_id, channel, content_hash, subject, html, text)
+     values (1, $1, $2, 'email', '\\x02', 'Hi', '{% if contact.id %}Hi{% endif %}', 'Hi')`,
+    [accountId, brandId],
+  );
+  const row = { account_id: accountId, brand_id: brandId, campaign_id: null, flow_id: 1, channel: 'email' };
+  const message = { ...row, id: 1, contact_id: null, to_address: null, content_version_id: version };
+  const stored = { ...message, html: null, text: null } as unknown as StoredMessage;
+  await expect(render(stored)).rejects.toMatchObject({ code: 'unavailable' });
 });

@@ -102,17 +102,18 @@ describe('the sandbox', () => {
     expect((await send('ada@acme.example')).status).toBe(201);
   });
 
-  it('is not shown as a limit of an account with a verified domain', async () => {
-    await api.database.pool.query('update accounts set sandbox_monthly_cap = 0 where id = $1', [
-      api.accountId,
-    ]);
-    expect((await api.request('GET', '/v1/my/delivery/status')).body).toMatchObject({
-      state: 'open',
-      reason: null,
-    });
-    await api.database.pool.query('update accounts set sandbox_monthly_cap = null where id = $1', [
-      api.accountId,
-    ]);
+  it('is shown as a limit only while emails without a sender come from it', async () => {
+    const set = (columns: string) =>
+      api.database.pool.query(`update accounts set ${columns} where id = $1`, [api.accountId]);
+    const status = async () => {
+      const { state, reason } = (await api.request('GET', '/v1/my/delivery/status')).body;
+      return { state, reason };
+    };
+    await set('sandbox_monthly_cap = 0');
+    expect(await status()).toEqual({ state: 'limited', reason: 'sandbox_limit_reached' });
+    await set(`email_from_email = 'news@acme.example'`);
+    expect(await status()).toEqual({ state: 'open', reason: null });
+    await set('sandbox_monthly_cap = null, email_from_email = null');
   });
 });
 

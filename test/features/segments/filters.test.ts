@@ -221,6 +221,20 @@ describe('columns', () => {
     expect(await selected(ids, [filter('subscribed_email', 'true')])).toEqual([0, 1]);
     expect(await selected(ids, [filter('subscribed_email', 'not_eq', true)])).toEqual([2]);
   });
+
+  it('of a validation are those of the address that the contact has now', async () => {
+    const address = (email: string) => ({ columns: { email, email_key: email } });
+    const ids = await store([address('a@x.test'), address('b@x.test'), address('c@x.test'), {}]);
+    await api.database.pool.query(
+      `insert into contact_verdicts (contact_id, email_key, verdict, reusable, checked_at)
+       values ($1, 'a@x.test', 'risky', false, now()), ($2, 'former@x.test', 'risky', false, now())`,
+      [ids[0], ids[1]],
+    );
+    expect(await selected(ids, [filter('email_verdict', 'eq', 'risky')])).toEqual([0]);
+    expect(await selected(ids, [filter('email_verdict', 'not_in', ['risky', 'unknown'])])).toEqual([1, 2, 3]);
+    expect(await selected(ids, [filter('email_verdict', 'present')])).toEqual([0]);
+    expect(await selected(ids, [filter('email_verdict', 'blank')])).toEqual([1, 2, 3]);
+  });
 });
 
 describe('what contacts did', () => {
@@ -333,6 +347,11 @@ describe('bad input', () => {
     [filter('email', 'cont', 'x'.repeat(1_001)), 'filters.0.value', 'must have at most 1000 characters'],
     [filter('email', 'present', 'no'), 'filters.0.value', 'must be left out'],
     [filter('enrichment_status', 'eq', 'rich'), 'filters.0.value', 'must be one of enriched, not_enriched'],
+    [
+      filter('email_verdict', 'eq', 'good'),
+      'filters.0.value',
+      'must be one of deliverable, undeliverable, risky, unknown',
+    ],
     [filter('subscribed_email', 'eq', 'yes'), 'filters.0.value', 'must be true or false'],
     [
       filter('created_at', 'gt', '2026-02-30'),

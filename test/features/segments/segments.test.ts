@@ -228,6 +228,31 @@ describe('the size of filters', () => {
     expect(refused.text).toContain('Outer');
   });
 
+  it.each(['a step', 'the trigger'])(
+    'is checked for filters of %s of a flow that is in use, too',
+    async (of) => {
+      const inner = await create([pro], 'Inner');
+      const middle = await create([inSegment(inner)], 'Middle');
+      const { pool } = api.database;
+      const condition = { type: 'condition', id: 1, yes: [], no: [] };
+      const filters = [...many(40), inSegment(middle)];
+      const [steps, data] =
+        of === 'a step'
+          ? [[{ ...condition, yes: [{ ...condition, id: 2, filters }] }], {}]
+          : [[], { filters }];
+      const { rows } = await pool.query<{ id: number }>(
+        `insert into flows (account_id, brand_id, name, status, steps, trigger_data)
+       values ($1, $2, 'Welcome', 'active', $3, $4) returning id`,
+        [api.accountId, api.brandId, JSON.stringify(steps), JSON.stringify(data)],
+      );
+      expect((await patch(inner, { filters: many(8) })).status).toBe(200);
+      const refused = await patch(inner, { filters: many(9) });
+      expect([refused.status, refused.text.includes('Welcome')]).toEqual([422, true]);
+      await pool.query(`update flows set status = 'archived' where id = $1`, [rows[0]?.id]);
+      expect((await patch(inner, { filters: many(9) })).status).toBe(200);
+    },
+  );
+
   it('counts an empty segment as a filter, and a segment that is named twice in a filter once', async () => {
     const preview = (filters: unknown[]) => api.request('POST', `${PATH}/preview`, { body: { filters } });
     const ids = await insertSegments(50, []);

@@ -130,6 +130,9 @@ const contact = fc.record({
   email: orNull(fc.constantFrom('ada@example.com', 'Bob@Example.COM', 'x_y@example.org')),
   email_subscribed: fc.boolean(),
   email_verified: fc.boolean(),
+  verdict: orNull(fc.constantFrom('deliverable', 'undeliverable', 'risky', 'unknown')),
+  /** Whether the result is for the address that the contact has. */
+  verdict_is_current: fc.boolean(),
   suppressed: fc.boolean(),
   enriched_at: orNull(recent),
   email_opt_in_at: orNull(recent),
@@ -182,6 +185,9 @@ const leaf = fc.oneof(
     some(fc.constantFrom('verified', 'suppressed', 'unverified')),
   ),
   filter(is('enrichment_status'), is('eq', 'not_eq'), fc.constantFrom('enriched', 'not_enriched')),
+  filter(is('email_verdict'), is('eq', 'not_eq'), fc.constantFrom('deliverable', 'risky')),
+  filter(is('email_verdict'), is('in', 'not_in'), some(fc.constantFrom('undeliverable', 'unknown', 'risky'))),
+  filter(is('email_verdict'), is('present', 'blank'), nothing),
   filter(timeNames, is('gt', 'gteq', 'lt', 'lteq'), timeTexts),
   filter(timeNames, is('between'), between(timeTexts, Date.parse)),
   filter(timeNames, is('within_last', 'older_than'), period),
@@ -286,6 +292,17 @@ async function store(contacts: GivenContact[]): Promise<void> {
      select 0, c.email_key, c.email_key, 'manual' from contacts c where c.email_key is not null and c.id = any($1)`,
     [contacts.flatMap(({ suppressed }, index) => (suppressed ? [index + 1] : []))],
   );
+  await pool.query(
+    `insert into contact_verdicts (contact_id, email_key, verdict, reusable, checked_at)
+     select c.id, case when is_current then c.email_key else 'former@example.com' end, verdict, false, now()
+     from unnest($1::int[], $2::text[], $3::boolean[]) v (id, verdict, is_current) join contacts c on c.id = v.id
+     where verdict is not null and (c.email_key is not null or not is_current)`,
+    [
+      contacts.map((_, index) => index + 1),
+      column(contacts, 'verdict'),
+      column(contacts, 'verdict_is_current'),
+    ],
+  );
   await pool.query('insert into event_names (id, brand_id, name) values (1, $1, $2), (2, $1, $3)', [
     BRAND,
     ...EVENTS.slice(0, 2),
@@ -318,6 +335,12 @@ async function store(contacts: GivenContact[]): Promise<void> {
        select $1, $2, 1, e.* from unnest($3::int[], $4::timestamptz[]) e`,
       [BRAND, id, one.engagement.map((e) => e.kind), one.engagement.map((e) => e.at)],
     );
+    // Whoever writes what was sent counts it in the same statement.
+    await pool.query(
+      `insert into contact_channel_counts (contact_id, channel, sent_count)
+       select contact_id, 'email', count(*) from contact_engagement where contact_id = $1 and kind = 0 group by 1`,
+      [id],
+    );
   }
   for (const [index, given] of SEGMENTS.entries()) {
     await pool.query(
@@ -343,6 +366,7 @@ function factsOf(one: GivenContact, index: number): ContactFacts {
       subscribed_phone: false,
       verification_status: active ? 'suppressed' : status,
       enrichment_status: one.enriched_at ? 'enriched' : 'not_enriched',
+      email_verdict: one.email !== null && one.verdict_is_current ? one.verdict : null,
       email_opt_in_at: one.email_opt_in_at,
       email_opt_out_at: null,
       phone_opt_in_at: null,
@@ -368,8 +392,9 @@ function factsOf(one: GivenContact, index: number): ContactFacts {
 async function selectAll(sets: unknown[][]): Promise<number[][]> {
   const values: unknown[] = [BRAND];
   const columns: string[] = [];
-  for (const set of sets) {
-    const audience = { brandId: BRAND, asOf: AS_OF };
+  for (const [index, set] of sets.entries()) {
+    // What is written for a few contacts must find the same.
+    const audience = { brandId: BRAND, asOf: AS_OF, few: index % 2 === 1 };
     const condition = await compileFilters(test.database.pool, audience, set, values.length + 1);
     values.push(...condition.values);
     columns.push(

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { isOptedOut, recordOptOut } from '../../../src/delivery/opt-outs.ts';
 import type { InboundSms } from '../../../src/delivery/providers/kind.ts';
+import { createRecipientFence } from '../../../src/delivery/recipient-fence.ts';
 import { addSmsSender, handleInboundSms, removeSmsSender } from '../../../src/features/sms/service.ts';
 import { smsUpkeep } from '../../../src/features/sms/upkeep.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
@@ -54,7 +55,8 @@ function receive(text: string, given: Partial<InboundSms> = {}) {
     ...given,
   };
   const waker = { wake: (...args: unknown[]) => void woken.push(args) };
-  const deps = { pool: made.database.pool, keyring, waker, limits: {} };
+  const { pool } = made.database;
+  const deps = { pool, keyring, waker, fence: createRecipientFence(pool), limits: {} };
   return handleInboundSms(deps, { id: providerId }, sms);
 }
 
@@ -103,6 +105,21 @@ describe('an inbound SMS', () => {
     expect(await optedOut(other.brandId)).toBe(false);
     const { rows } = await made.database.pool.query('select account_id, channel, source from opt_outs');
     expect(rows).toEqual([{ account_id: account.accountId, channel: 'sms', source: 'sms_stop' }]);
+  });
+
+  it('lets batches that are being decided check their recipients again, after STOP', async () => {
+    await addSender();
+    const marked = async () => {
+      const { rows } = await made.database.pool.query<{ marked: boolean }>(
+        'select recipients_changed_at is not null as marked from accounts where id = $1',
+        [account.accountId],
+      );
+      return rows[0]?.marked;
+    };
+    await receive('START');
+    expect(await marked()).toBe(false);
+    await receive('STOP');
+    expect(await marked()).toBe(true);
   });
 
   it('opts the recipient in again, with START, whatever caused the opt-out', async () => {

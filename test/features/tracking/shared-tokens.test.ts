@@ -1,6 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { createLinkTracker } from '../../../src/features/tracking/links.ts';
-import { createTrackingTokens, type SharedSigner } from '../../../src/features/tracking/tokens.ts';
+import {
+  createTrackingTokens,
+  MAX_URL_LENGTH,
+  type SharedSigner,
+} from '../../../src/features/tracking/tokens.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 
 const SECRET = 'the secret of these tests: thirty-two characters';
@@ -25,6 +29,11 @@ describe('a token of a recipient and a target', () => {
     expect(tokens.verify(join())).toEqual({ accountId, messageId, link, links, url });
     const pixel = { link: 0, url: '' };
     expect(tokens.verify(join({}, pixel))).toEqual({ accountId, messageId, links, ...pixel });
+  });
+
+  it('returns the longest URL that is tracked', () => {
+    const url = `https://a.test/${'x'.repeat(MAX_URL_LENGTH - 15)}`;
+    expect(tokens.verify(join({}, { url }))).toMatchObject({ url });
   });
 
   it('is invalid if its parts belong to different contents', () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import {
   createTrackingTokens,
   MAX_TOKEN_LENGTH,
+  MAX_URL_LENGTH,
   TOKEN_OVERHEAD,
   type TrackedTarget,
 } from '../../../src/features/tracking/tokens.ts';
@@ -28,6 +29,11 @@ describe('a tracking token', () => {
     const pixel = { ...click, link: 0, url: '' };
     expect(tokens.verify(sign(click))).toEqual(click);
     expect(tokens.verify(sign(pixel))).toEqual(pixel);
+  });
+
+  it('returns the longest URL that is tracked', () => {
+    const longest = { ...click, url: `https://a.test/${'x'.repeat(MAX_URL_LENGTH - 15)}` };
+    expect(tokens.verify(sign(longest))).toEqual(longest);
   });
 
   it('has a length that follows from its URL alone', () => {

@@ -5,6 +5,7 @@ import { keepPartitionsOf } from '../../../src/platform/db/partitions.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
+import { startTcpGate } from '../../support/tcp-gate.ts';
 
 let test: TestDatabase;
 const DAY_MS = 86_400_000;
@@ -125,6 +126,28 @@ describe('daily partitions', () => {
     });
     expect((await keepPartitionsOf(impatient.pool, upkeep.partitions)).made).toEqual([name]);
     await impatient.close();
+  });
+
+  it('fail, and the process lives, if the connection breaks', async () => {
+    const { hostname, port } = new URL(test.url);
+    const gate = await startTcpGate({ host: hostname, port: Number(port) });
+    const behind = new URL(test.url);
+    behind.port = String(gate.port);
+    const database = openDatabase({ url: behind.href, poolMax: 1 });
+    await test.database.pool.query(`drop table ${nameOf('events', daysFromNow(14))}`);
+    await inTransaction(test.database.pool, async (client) => {
+      await client.query('lock table only events in access exclusive mode');
+      const making = keepPartitionsOf(database.pool, upkeep.partitions);
+      making.catch(() => undefined);
+      await eventually(async () => {
+        const { rowCount } = await client.query('select 1 from pg_locks where not granted');
+        expect(rowCount).toBeGreaterThan(0);
+      });
+      gate.shut();
+      await expect(making).rejects.toThrow();
+    });
+    await database.close();
+    await gate.close();
   });
 
   it('take over the rows of their day from the default partition', async () => {

@@ -50,11 +50,31 @@ const makers: Record<string, Maker> = {
        values ($1, $2, $3 || nextval('messages_id_seq') || '.test', 'r', 't') returning id`,
       [accountId, brandId, MARK],
     ),
+  '/v1/my/flows/:id': ({ accountId, brandId }) =>
+    inserted('insert into flows (account_id, brand_id, name) values ($1, $2, $3) returning id', [
+      accountId,
+      brandId,
+      MARK,
+    ]),
+  '/v1/my/flow_runs/:id': ({ accountId, brandId }) =>
+    inserted(
+      `with f as (insert into flows (account_id, brand_id, name) values ($1, $2, $3) returning id)
+       insert into flow_runs (account_id, brand_id, flow_id, version_id, contact_id, cause, record, reason)
+       select $1, $2, id, 1, 1, 'm1', '{}', $3 from f returning id`,
+      [accountId, brandId, MARK],
+    ),
   '/v1/my/imports/:id': ({ accountId, brandId }) =>
     inserted(
       `insert into imports (account_id, brand_id, resource, filename, options)
        values ($1, $2, 'contacts', $3, '{"list_ids":[],"mapping":{},"update_existing":true,"subscribe":true,"dry_run":false}')
        returning id`,
+      [accountId, brandId, MARK],
+    ),
+  '/v1/my/validation_operations/:id': ({ accountId, brandId }) =>
+    inserted(
+      `insert into validation_operations
+         (account_id, brand_id, audience_kind, audience_ids, audience_digest, max_contact_id, candidate_count, chargeable_count)
+       values ($1, $2, 'contact_ids', '{1}', sha256(convert_to($3, 'UTF8')), 1, 1, 1) returning id`,
       [accountId, brandId, MARK],
     ),
   '/v1/my/lists/:id': ({ accountId, brandId }) =>

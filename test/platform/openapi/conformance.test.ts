@@ -15,7 +15,7 @@ const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 );
-/** Cases for each operation in each phase. All of them take about two minutes. */
+/** Cases for each operation in the phase of fuzzing. That of coverage has about a hundred for each; see `hooks.py`. */
 const MAX_EXAMPLES = 15;
 /** Far more than a busy machine needs. */
 const TIMEOUT_MS = 1_800_000;

@@ -70,6 +70,15 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('says of each POST that its Idempotency-Key counts, or that repeating it does no harm', () => {
+    const posts = describedRoutes().filter(({ method, auth }) => method === 'POST' && auth !== 'none');
+    for (const { path, operationId } of posts) {
+      const text = JSON.stringify(document.paths[templated(path)]?.post);
+      const takesKey = text.includes('/IdempotencyKey');
+      expect([operationId, takesKey !== text.includes('Safe to repeat')]).toEqual([operationId, true]);
+    }
+  });
+
   it('shows examples that its own schemas accept', () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     const { schema } =
@@ -204,12 +213,32 @@ describe('the schema of a request', () => {
 describe('responses', () => {
   const message = { channel: 'email', to: 'ada@example.com', subject: 'Hi', body: 'Hello' };
 
+  /** A step of each type that needs nothing else of the brand. */
+  const everyStep = [
+    { type: 'email', subject: 'Hi', body: 'Hi' },
+    { type: 'sms', body: 'Hi' },
+    { type: 'wait', until: { time: '09:00' } },
+    {
+      type: 'condition',
+      filters: [{ name: 'data.plan', predicate: 'eq', value: 'pro' }],
+      yes: [{ type: 'exit' }],
+    },
+    { type: 'wait_for_event', event_name: 'bought', duration: 60, include_since: 'entry' },
+    { type: 'event', event_name: 'welcomed', forward_event_data: true, data: {} },
+    { type: 'update_contact', data: { stage: 'active' } },
+    { type: 'webhook', url: 'https://example.com/hook', headers: { a: 'b' }, body: [1] },
+    { type: 'split', branches: [{ weight: 50, steps: [{ type: 'wait', duration: 1 }] }, { weight: 50 }] },
+    { type: 'exit', reason: 'done' },
+  ];
   const proPlan = { name: 'data.plan', predicate: 'eq', value: 'pro' };
   const asked: [method: string, path: string, template: string, body: unknown][] = [
     ['GET', '/healthz', '/healthz', undefined],
     ['GET', '/v1/my/account', '/v1/my/account', undefined],
     ['GET', '/v1/my/brand', '/v1/my/brand', undefined],
     ['PUT', '/v1/my/brand', '/v1/my/brand', { industry: 'bells' }],
+    ['POST', '/v1/my/brand/scrape', '/v1/my/brand/scrape', { url: 'http://10.0.0.1' }],
+    ['POST', '/v1/my/brand/scrape', '/v1/my/brand/scrape', { url: 'http://93.184.216.34' }],
+    ['GET', '/v1/my/brand', '/v1/my/brand', undefined],
     ['POST', '/v1/my/contacts', '/v1/my/contacts', { email: 'ada@example.com', data: { plan: 'pro' } }],
     ['GET', '/v1/my/contacts', '/v1/my/contacts', undefined],
     ['GET', '/v1/my/contacts/1', '/v1/my/contacts/{id}', undefined],
@@ -244,6 +273,27 @@ describe('responses', () => {
     ['GET', '/v1/my/imports/999999999', '/v1/my/imports/{id}', undefined],
     ['POST', '/v1/my/imports/999999999/cancel', '/v1/my/imports/{id}/cancel', undefined],
     ['GET', '/v1/my/imports/999999999/errors', '/v1/my/imports/{id}/errors', undefined],
+    [
+      'POST',
+      '/v1/my/validation_operations/quote',
+      '/v1/my/validation_operations/quote',
+      { contact_ids: [999_999_999] },
+    ],
+    ['POST', '/v1/my/validation_operations', '/v1/my/validation_operations', { contact_ids: [] }],
+    ['GET', '/v1/my/validation_operations', '/v1/my/validation_operations', undefined],
+    ['GET', '/v1/my/validation_operations/999999999', '/v1/my/validation_operations/{id}', undefined],
+    [
+      'POST',
+      '/v1/my/validation_operations/999999999/cancel',
+      '/v1/my/validation_operations/{id}/cancel',
+      undefined,
+    ],
+    [
+      'GET',
+      '/v1/my/validation_operations/999999999/items',
+      '/v1/my/validation_operations/{id}/items',
+      undefined,
+    ],
     ['POST', '/v1/my/lists', '/v1/my/lists', { name: 'VIP' }],
     ['GET', '/v1/my/lists', '/v1/my/lists', undefined],
     ['GET', '/v1/my/lists/1', '/v1/my/lists/{id}', undefined],
@@ -266,11 +316,33 @@ describe('responses', () => {
     ['GET', '/v1/my/events', '/v1/my/events', undefined],
     ['GET', '/v1/my/events/999999999', '/v1/my/events/{id}', undefined],
     ['DELETE', '/v1/my/events/999999999', '/v1/my/events/{id}', undefined],
+    ['GET', '/v1/my/wallet/entries', '/v1/my/wallet/entries', undefined],
     ['POST', '/v1/my/exports', '/v1/my/exports', { resource: 'messages', filters: { status: 'sent' } }],
     ['GET', '/v1/my/exports', '/v1/my/exports', undefined],
     ['GET', '/v1/my/exports/1', '/v1/my/exports/{id}', undefined],
     ['POST', '/v1/my/exports/1/cancel', '/v1/my/exports/{id}/cancel', undefined],
     ['GET', '/v1/my/exports/999999999/file', '/v1/my/exports/{id}/file', undefined],
+    [
+      'POST',
+      '/v1/my/flows',
+      '/v1/my/flows',
+      { name: 'Welcome', trigger: { event: 'asked' }, steps: everyStep },
+    ],
+    ['GET', '/v1/my/flows', '/v1/my/flows', undefined],
+    ['GET', '/v1/my/flows/1', '/v1/my/flows/{id}', undefined],
+    ['PATCH', '/v1/my/flows/1', '/v1/my/flows/{id}', { goal: 'bought' }],
+    ['POST', '/v1/my/flows/1/activate', '/v1/my/flows/{id}/activate', undefined],
+    ['POST', '/v1/my/flows/1/pause', '/v1/my/flows/{id}/pause', undefined],
+    ['POST', '/v1/my/flows/1/resume', '/v1/my/flows/{id}/resume', { overdue: 'exit' }],
+    ['POST', '/v1/my/flows/1/enter', '/v1/my/flows/{id}/enter', { contact_ids: [1] }],
+    ['POST', '/v1/my/flows/1/duplicate', '/v1/my/flows/{id}/duplicate', undefined],
+    ['DELETE', '/v1/my/flows/1', '/v1/my/flows/{id}', undefined],
+    ['GET', '/v1/my/flows/1/report', '/v1/my/flows/{id}/report', undefined],
+    ['GET', '/v1/my/flows/1/runs', '/v1/my/flows/{id}/runs', undefined],
+    ['GET', '/v1/my/flows/1/webhook_secret', '/v1/my/flows/{id}/webhook_secret', undefined],
+    ['GET', '/v1/my/flow_runs/999999999', '/v1/my/flow_runs/{id}', undefined],
+    ['POST', '/v1/my/flow_runs/999999999/cancel', '/v1/my/flow_runs/{id}/cancel', undefined],
+    ['POST', '/v1/my/flows/999999999/simulate', '/v1/my/flows/{id}/simulate', { contact_id: 1 }],
     ['POST', '/v1/my/messages', '/v1/my/messages', message],
     ['GET', '/v1/my/messages', '/v1/my/messages', undefined],
     ['GET', '/v1/my/messages/999999999', '/v1/my/messages/{id}', undefined],

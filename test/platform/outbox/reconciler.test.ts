@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import pino from 'pino';
 import { loadConfig } from '../../../src/config.ts';
 import type { Queryable } from '../../../src/platform/db/queryable.ts';
+import { appendToOutbox } from '../../../src/platform/outbox/append.ts';
 import type { ExpectedWorkflow, WorkflowSource } from '../../../src/platform/outbox/expected-workflows.ts';
 import { reconcile, type ReconcilerDependencies } from '../../../src/platform/outbox/reconciler.ts';
 import { openEngine, type Engine } from '../../../src/platform/temporal/connection.ts';
@@ -96,7 +97,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   next += 1_000;
-  await db.database.pool.query('delete from things; delete from engine_state');
+  await db.database.pool.query('delete from things; delete from engine_state; delete from outbox');
 });
 
 afterAll(async () => {
@@ -167,9 +168,36 @@ describe('the reconciler', () => {
           row.rowId === next ? { ...row, start: { ...row.start, workflowType: 'x'.repeat(2_000) } } : row,
         ),
     };
-    await reconcile({ ...deps, sources: [refused] });
+    while (await reconcile({ ...deps, sources: [refused] }));
     expect(await runOf(next)).toBeNull();
     expect(await runOf(next + 1)).not.toBeNull();
     expect(await runOf(next + 129)).not.toBeNull();
+  });
+
+  it('looks at other rows before the second page of one kind', async () => {
+    for (let id = next; id < next + 130; id += 1) await insert(id, -1_000);
+    let looks = 0;
+    const other: WorkflowSource = {
+      ...things,
+      overdue: async () => {
+        looks += 1;
+        return [];
+      },
+    };
+    expect(await reconcile({ ...deps, sources: [things, other] })).toBe(true);
+    expect(looks).toBe(1);
+    expect(await runOf(next + 100)).toBeNull();
+    expect(await reconcile({ ...deps, sources: [things, other] })).toBe(false);
+    expect(await runOf(next + 100)).not.toBeNull();
+  });
+
+  it('leaves workflows whose start still waits in the outbox to the dispatcher', async () => {
+    await insert(next, -1_000);
+    await insert(next + 1, -1_000);
+    await appendToOutbox(db.database.pool, { kind: 'start', ...startOf(next) }, 2);
+    await reconcile(deps);
+    expect(await runOf(next)).toBeNull();
+    expect(await runOf(next + 1)).not.toBeNull();
+    expect(await expectedBy(next)).toBeGreaterThan(Date.now() + 300_000);
   });
 });

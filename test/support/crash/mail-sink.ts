@@ -8,6 +8,7 @@ import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 's
 export interface Arrival {
   to: string;
   messageId: string;
+  subject: string;
   /** The hash of all its bytes. */
   sha256: string;
   at: number;
@@ -33,6 +34,7 @@ async function arrivalOf(stream: SMTPServerDataStream, session: SMTPServerSessio
   const head = bytes.subarray(0, bytes.indexOf('\r\n\r\n')).toString('latin1');
   return {
     to: session.envelope.rcptTo[0]?.address ?? '',
+    subject: /^subject:\s*([^\r]*)/im.exec(head)?.[1] ?? '',
     messageId: /^message-id:\s*(<[^>]*>)/im.exec(head)?.[1] ?? '',
     sha256: createHash('sha256').update(bytes).digest('hex'),
     at: Date.now(),

@@ -13,6 +13,12 @@ interface Scale {
   imports: { rows: number; kills: number; runs: number };
   /** Recipients of a campaign, and the kills while it is sent. */
   campaigns: { recipients: number; kills: number };
+  /** Candidates of a validation, and the kills of the worker and the database meanwhile. */
+  validation: { candidates: number; kills: number };
+  /** Contacts who go through a flow, and the kills meanwhile. */
+  flows: { runs: number; kills: number };
+  /** Messages and recipients of a campaign that an account pays for, and the kills meanwhile. */
+  money: { messages: number; recipients: number; kills: number };
   /**
    * Carillon promises that stranded work moves again within 15 s of the restart. Only the full tests check it: they
    * have the machine to themselves, whereas a busy machine must not fail `npm test`.
@@ -34,6 +40,9 @@ export const scale: Scale = full
       backends: fullKills,
       imports: { rows: 500_000, kills: 12, runs: 5 },
       campaigns: { recipients: 20_000, kills: 15 },
+      validation: { candidates: 20_000, kills: 5 },
+      flows: { runs: 2_000, kills: 16 },
+      money: { messages: 1_500, recipients: 5_000, kills: 20 },
       strandedLimitSeconds: 15,
     }
   : {
@@ -45,5 +54,8 @@ export const scale: Scale = full
       backends: shortKills,
       imports: { rows: 20_000, kills: 2, runs: 1 },
       campaigns: { recipients: 5_000, kills: 5 },
+      validation: { candidates: 3_000, kills: 2 },
+      flows: { runs: 150, kills: 6 },
+      money: { messages: 150, recipients: 600, kills: 5 },
       strandedLimitSeconds: Infinity,
     };

@@ -127,6 +127,8 @@ interface CrashStageOptions {
   furtherSenders?: number;
   /** How long the SMTP server takes for each mail. */
   smtpReplyMs?: number;
+  /** Of all roles, beside those that each stage has. */
+  settings?: Record<string, string>;
 }
 
 /** Starts everything. Call `close` in `afterAll`. */
@@ -153,7 +155,7 @@ async function build(
   guard: Guard,
   closing: (() => Promise<unknown>)[],
   close: () => Promise<void>,
-  { furtherSenders = 0, smtpReplyMs = SMTP_REPLY_MS }: CrashStageOptions,
+  { furtherSenders = 0, smtpReplyMs = SMTP_REPLY_MS, settings = {} }: CrashStageOptions,
 ): Promise<CrashStage> {
   await mkdir(join(folder, 'home'));
   const postgres = await startDatabase(join(folder, 'postgres'), guard);
@@ -173,6 +175,7 @@ async function build(
     DATABASE_URL: postgres.url,
     TEMPORAL_ADDRESS: engine.address,
     PORT: String(apiPort),
+    OPS_PORT: '0',
     APP_SECRET: CRASH_SECRET,
     MAIL_DOMAIN: 'mail.crash.test',
     CARILLON_HOME: join(folder, 'home'),
@@ -181,6 +184,7 @@ async function build(
     NODE_EXTRA_CA_CERTS: testCaFile,
     WEBHOOK_RETRY_SCHEDULE: webhookRetrySchedule,
     SENDER_CONNECTIONS: String(CONNECTIONS_PER_SENDER),
+    ...settings,
   };
   const roleOf = (name: string, role: RoleName) =>
     createRole({

@@ -53,7 +53,7 @@ export type SesSettings = z.output<typeof sesSettings>;
 
 interface SesRequest {
   method: ApiRequest['method'];
-  /** Without characters that need an escape. */
+  /** Without characters that need an escape; it may have a query. */
   path: string;
   body?: unknown;
 }
@@ -65,7 +65,7 @@ export function requestSes(settings: SesSettings, egress: Egress, request: SesRe
   const { headers } = aws4.sign(
     {
       host: url.host,
-      path: url.pathname,
+      path: `${url.pathname}${url.search}`,
       method: request.method,
       service: 'ses',
       region: settings.region,

@@ -1,3 +1,4 @@
+import { type FrequencyCap, reachedCapSql } from '../../../delivery/frequency-cap.ts';
 import { messageClasses } from '../../../delivery/message.ts';
 import { endedSql } from '../../../delivery/suppressions.ts';
 import { MESSAGE_ID_SEQUENCE } from '../../../delivery/write-messages.ts';
@@ -10,6 +11,8 @@ export interface PageShape {
   /** The campaign has recipients already, whose addresses are not written to again. */
   hasEarlier: boolean;
   plusAddresses: boolean;
+  /** Of the brand; null: it has none. */
+  frequencyCap: FrequencyCap | null;
   localTime: boolean;
   ab: boolean;
   /** The number of the first parameter after those of the contacts. */
@@ -48,12 +51,22 @@ function skipSql(shape: PageShape, { campaignId, accountId, firstMessageId }: Pa
   ];
   const earlier = `when (
       select true from messages m
-      where m.campaign_id = ${campaignId}::bigint and m.to_key = f.key and m.id >= ${firstMessageId}::bigint limit 1)
+      where m.brand_id = $1 and m.to_key = f.key and m.id >= ${firstMessageId}::bigint
+        and m.campaign_id = ${campaignId}::bigint limit 1)
       then 'duplicate_address'`;
   return `case when f.key is null then 'no_address'
     ${shape.hasEarlier ? earlier : ''}
     when not f.subscribed then 'unsubscribed'
-    when ${suppressed.map((each) => `coalesce(${each}, false)`).join(' or ')} then 'suppressed' end`;
+    when ${suppressed.map((each) => `coalesce(${each}, false)`).join(' or ')} then 'suppressed'
+    ${cappedSql(shape)} end`;
+}
+
+/** SQL: a case of contacts who have had enough messages. */
+function cappedSql({ frequencyCap: cap }: PageShape): string {
+  if (!cap) return '';
+  const [count, perSeconds] = [cap.count, cap.per_seconds].map((value) => String(Math.trunc(value)));
+  const query = { brandId: '$1', keys: 'f.email_key, f.phone', asOf: 'now()' };
+  return `when ${reachedCapSql({ ...query, count: count ?? '', perSeconds: perSeconds ?? '' })} then 'frequency_cap'`;
 }
 
 /** SQL: the local time at which a campaign is due for the contact `f`. */
@@ -92,7 +105,7 @@ function recipientCtes(contacts: string, shape: PageShape, at: Parameters): stri
     ? variantSql(`${at.number}::bigint + row_number() over (order by j.id) - 1`, at.ends)
     : '0::smallint';
   return `found as materialized (
-    select c.id, ${columns}, ${place} from contacts c where c.brand_id = $1 and ${contacts}
+    select c.id, ${columns}, ${place}${shape.frequencyCap ? ', c.email_key, c.phone' : ''} from contacts c where c.brand_id = $1 and ${contacts}
   ), judged as (
     select f.id, f.address, f.key, ${skipSql(shape, at)} as skip, ${localSql(shape, at)} as local from found f
   ), divided as (
@@ -162,6 +175,7 @@ const messages: Readonly<Record<string, string>> = {
   unsubscribed: 'the contact is unsubscribed',
   suppressed: 'the address is suppressed',
   duplicate_address: 'the campaign has this address already',
+  frequency_cap: 'the contact has received enough messages',
 };
 
 function messageOf(code: string): string {

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { FrequencyCap } from '../../../delivery/frequency-cap.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import { CAMPAIGN_COLUMNS, type CampaignRow, type PinnedAudience } from '../model.ts';
 import { dependsOnEvents, evaluateAudience, missingLists, nextPage } from './audience-source.ts';
@@ -40,6 +41,8 @@ export interface SnapshotPlan {
   times: LocalTimes | null;
   /** `campaign_contacts` has the audience. */
   evaluated: boolean;
+  /** Of the brand; null: it has none. */
+  frequencyCap: FrequencyCap | null;
 }
 
 export async function readCampaign(db: Queryable, id: number): Promise<CampaignRow | null> {
@@ -51,6 +54,14 @@ export async function readCampaign(db: Queryable, id: number): Promise<CampaignR
 
 const wantsPage = (row: CampaignRow | null): row is CampaignRow =>
   row?.status === 'active' && row.phase === 'snapshot' && row.audience !== null;
+
+async function frequencyCapOf(db: Queryable, brandId: number): Promise<FrequencyCap | null> {
+  const { rows } = await db.query<{ cap: FrequencyCap | null }>(
+    'select frequency_cap as cap from brands where id = $1',
+    [brandId],
+  );
+  return rows[0]?.cap ?? null;
+}
 
 /** Prepares the pages of a campaign. If its conditions depend on events, they are evaluated here, once. */
 export async function planSnapshot(pool: pg.Pool, row: CampaignRow): Promise<SnapshotPlan> {
@@ -69,7 +80,7 @@ export async function planSnapshot(pool: pg.Pool, row: CampaignRow): Promise<Sna
       if (known.rowCount === 0) await evaluateAudience(trx, row);
     });
   }
-  return { times, evaluated };
+  return { times, evaluated, frequencyCap: await frequencyCapOf(pool, row.brand_id) };
 }
 
 /** The first id of the campaign's messages, so that later look-ups skip older partitions; null: there is none yet. */
@@ -116,6 +127,7 @@ async function insertPage(
     channel: row.channel,
     hasEarlier: first !== null,
     plusAddresses,
+    frequencyCap: plan.frequencyCap,
     localTime: plan.times !== null,
     ab: division !== null,
     firstParameter: 2 + source.values.length,
@@ -133,7 +145,8 @@ async function insertPage(
     division?.ends ?? null,
     plan.times && JSON.stringify(plan.times),
   ]);
-  await spreadBlocks(trx, row, asOf);
+  // Without local times, the page's blocks follow all others: those need not move.
+  await spreadBlocks(trx, row, plan.times ? { asOf } : { asOf, from: row.next_block });
   return { upTo: source.upTo, recipients: rows[0]?.recipients ?? 0, blocks: rows[0]?.blocks ?? 0 };
 }
 

@@ -7,6 +7,7 @@ import type {
   OperatorSignal,
 } from '../../../../workflows/campaigns/contract.ts';
 import { wakeCampaign } from '../../../delivery/campaign-blocks.ts';
+import type { StopThresholds } from '../../../delivery/stop-thresholds.ts';
 import { campaignCounts, recountBlocks } from '../../../delivery/campaign-counts.ts';
 import type { LimitSettings } from '../../../delivery/limits/authority.ts';
 import { inTransaction } from '../../../platform/db/queryable.ts';
@@ -18,10 +19,10 @@ import { beginSnapshot, expectEngine, nextOf } from './course.ts';
 import { NO_RECIPIENTS } from './counted.ts';
 import { cancelRest, completeCampaign } from './finish.ts';
 import { planSnapshot, readCampaign, type SnapshotPlan, writePage } from './page.ts';
-import { type StopThresholds, stopIfHarmful } from './thresholds.ts';
+import { stopIfHarmful, stopIfUnpaid } from './thresholds.ts';
 import { spreadLate } from './throttle.ts';
 import { giveWinnerIfDue } from './variants.ts';
-import { type OpenWork, readOpenWork, waitingFor } from './waiting.ts';
+import { type OpenWork, readOpenWork, waitingOf } from './waiting.ts';
 
 export interface CampaignRunDependencies {
   pool: pg.Pool;
@@ -67,7 +68,8 @@ async function stateOf(
   work: OpenWork,
 ): Promise<CampaignState> {
   const counts = (await campaignCounts(pool, [row.id])).get(row.id) ?? NO_RECIPIENTS;
-  const waiting = await waitingFor(pool, row, { settings: limits, asOf, work });
+  const known = { settings: limits, asOf, work: new Map([[row.id, work]]) };
+  const waiting = (await waitingOf(pool, [row], known)).get(row.id);
   return {
     status: row.status,
     phase: row.phase,
@@ -87,9 +89,11 @@ async function tend(deps: CampaignRunDependencies, row: CampaignRow, asOf: Date)
   for (let page = 0; page < MAX_RECOUNT_PAGES; page += 1) {
     if ((await recountBlocks(pool, row.id)) === 0) break;
   }
-  const stopped = await stopIfHarmful(pool, events, row, thresholds, asOf);
+  const stopped =
+    (await stopIfHarmful(pool, events, row, thresholds, asOf)) ??
+    (await stopIfUnpaid(pool, events, row, asOf));
   if (stopped) {
-    log.warn({ campaign_id: row.id, account_id: row.account_id }, 'campaign stopped by its rates');
+    log.warn({ campaign_id: row.id, account_id: row.account_id }, 'campaign stopped');
     waker.wake('outbox');
     wakeFor(deps, stopped);
     return;

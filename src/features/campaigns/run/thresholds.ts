@@ -4,42 +4,12 @@ import type { EventPublisher, QueuedWork } from '../../../platform/events/publis
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import { campaignCounts } from '../../../delivery/campaign-counts.ts';
 import { lockCampaignForChange } from '../../../delivery/campaign-lock.ts';
+import { type Harm, stopReason, type StopThresholds } from '../../../delivery/stop-thresholds.ts';
 import { campaignEvents } from '../events.ts';
+import { whyUnpaid } from '../../../delivery/unpaid-blocks.ts';
 import type { CampaignRow, CampaignStop } from '../model.ts';
 import { pauseCampaign } from '../transitions.ts';
 import { eventCounts } from './counted.ts';
-
-/** When a campaign stops itself. Rates are parts of the emails accepted or bounced at hand-over. */
-export interface StopThresholds {
-  bounceRate: number;
-  minBounces: number;
-  complaintRate: number;
-  minComplaints: number;
-  /** Emails that must have been counted before a rate means anything. */
-  minCounted: number;
-}
-
-/** Emails since the send or the last resume. */
-export interface Harm {
-  counted: number;
-  bounced: number;
-  complained: number;
-}
-
-/** @returns null while the campaign may go on */
-export function stopReason(
-  { counted, bounced, complained }: Harm,
-  limits: StopThresholds,
-): Pick<CampaignStop, 'reason' | 'rate' | 'threshold'> | null {
-  if (counted < limits.minCounted) return null;
-  if (bounced >= limits.minBounces && bounced / counted >= limits.bounceRate) {
-    return { reason: 'bounce_rate', rate: bounced / counted, threshold: limits.bounceRate };
-  }
-  if (complained >= limits.minComplaints && complained / counted >= limits.complaintRate) {
-    return { reason: 'complaint_rate', rate: complained / counted, threshold: limits.complaintRate };
-  }
-  return null;
-}
 
 /**
  * Adds up the closed blocks since the send or the last resume, and counts the rows of blocks that senders have now. Call
@@ -65,10 +35,38 @@ export async function readHarm(db: Queryable, campaignId: number): Promise<Harm>
   return rows[0] ?? { counted: 0, bounced: 0, complained: 0 };
 }
 
+type Why = Omit<CampaignStop, 'at'>;
+
 /**
- * Pauses a campaign that does harm, and publishes the event, in one transaction.
+ * Pauses a campaign for a reason that still holds under its lock, and publishes the event, in one transaction.
  * @returns the work to wake; null if the campaign goes on
  */
+async function stop(
+  pool: pg.Pool,
+  events: EventPublisher,
+  row: Pick<CampaignRow, 'id'>,
+  asOf: Date,
+  readReason: (db: Queryable) => Promise<Why | null>,
+): Promise<QueuedWork | null> {
+  if (!(await readReason(pool))) return null;
+  return inTransaction(pool, async (trx) => {
+    // A resume may have come between.
+    await lockCampaignForChange(trx, row.id);
+    const reason = await readReason(trx);
+    if (!reason) return null;
+    const stopped = { ...reason, at: asOf.toISOString() };
+    const paused = await pauseCampaign(trx, row, { stop: stopped, asOf });
+    if (!paused) return null;
+    const { id, account_id: accountId, brand_id: brandId, name } = paused;
+    const counts = (await campaignCounts(trx, [id])).get(id);
+    const data = { campaign_id: id, name, ...eventCounts(counts), stop: stopped };
+    return events.publish(trx, [
+      createEvent(campaignEvents.stopped, { accountId, brandId, occurredAt: asOf, data }),
+    ]);
+  });
+}
+
+/** Pauses a campaign that does harm, see {@link stop}. Its rates count from the last resume. */
 export async function stopIfHarmful(
   pool: pg.Pool,
   events: EventPublisher,
@@ -76,25 +74,18 @@ export async function stopIfHarmful(
   limits: StopThresholds,
   asOf: Date,
 ): Promise<QueuedWork | null> {
-  if (!stopReason(await readHarm(pool, row.id), limits)) return null;
-  return inTransaction(pool, async (trx) => {
-    // A resume may have come between: the rates count from there.
-    await lockCampaignForChange(trx, row.id);
-    const reason = stopReason(await readHarm(trx, row.id), limits);
-    if (!reason) return null;
-    const stop = { ...reason, at: asOf.toISOString() };
-    const paused = await pauseCampaign(trx, row, { stop, asOf });
-    if (!paused) return null;
-    const { id, account_id: accountId, brand_id: brandId, name } = paused;
-    const counts = (await campaignCounts(trx, [id])).get(id);
-    const data = {
-      campaign_id: id,
-      name,
-      ...eventCounts(counts),
-      stop,
-    };
-    return events.publish(trx, [
-      createEvent(campaignEvents.stopped, { accountId, brandId, occurredAt: asOf, data }),
-    ]);
+  return stop(pool, events, row, asOf, async (db) => stopReason(await readHarm(db, row.id), limits));
+}
+
+/** Pauses a campaign that its account cannot pay for, see {@link stop}. */
+export async function stopIfUnpaid(
+  pool: pg.Pool,
+  events: EventPublisher,
+  row: Pick<CampaignRow, 'id'>,
+  asOf: Date,
+): Promise<QueuedWork | null> {
+  return stop(pool, events, row, asOf, async (db) => {
+    const reason = await whyUnpaid(db, row.id);
+    return reason && { reason, rate: null, threshold: null };
   });
 }

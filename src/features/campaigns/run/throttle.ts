@@ -43,37 +43,77 @@ export async function placeInLine(
   return { from: free && free > from ? free : from, secondsEach: 60 / perMinute };
 }
 
-/**
- * Spreads the blocks that no sender has taken, so that no more than the throttle allows become due in a minute from
- * `asOf` on. Blocks keep their order, and none comes before its local time.
- */
-export async function spreadBlocks(trx: Queryable, row: Throttled, asOf: Date): Promise<void> {
-  const perMinute = row.options.throttle_per_minute;
-  if (perMinute === null || perMinute === undefined) return;
-  await trx.query(
-    `with waiting as (
-       select n, due_at, size, row_number() over line as place, greatest(due_at, $3::timestamptz) as earliest,
-         (sum(size) over line - size) * 60.0 / $2 as seconds
-       from campaign_blocks
-       where campaign_id = $1 and owner is null and closed_at is null and isfinite(due_at)
-       window line as (order by due_at, n)
-     ), spread as materialized (
-       select n, due_at, make_interval(secs => seconds::float8)
-         + max(earliest - make_interval(secs => seconds::float8)) over (order by place) as due
-       from waiting
-     ), locked as materialized (
-       select b.n, s.due from spread s join campaign_blocks b on b.n = s.n
-       where b.campaign_id = $1 and b.owner is null and b.closed_at is null
-         and s.due - s.due_at > interval '100 milliseconds'
-       order by b.n for no key update of b
-     )
-     update campaign_blocks b set due_at = l.due from locked l where b.campaign_id = $1 and b.n = l.n`,
-    [row.id, perMinute, notBeforeResume(row, asOf)],
-  );
+/** Blocks that one statement spreads. */
+const SPREAD_PAGE = 2_000;
+
+/** A place in the line of blocks. Times are texts, because PostgreSQL's are more exact than dates here. */
+interface LinePlace {
+  notBefore: string;
+  n: number;
+  /** When the blocks up to here leave the next one free to go. */
+  free: string;
 }
 
-/** Blocks that {@link spreadPage} moves. */
-const SPREAD_PAGE = 2_000;
+const LINE_START: LinePlace = { notBefore: '-infinity', n: -2_147_483_648, free: '-infinity' };
+
+const SPREAD = `
+  with page as materialized (
+    select n, due_at, size, at from (
+      select n, due_at, size, coalesce(not_before, '-infinity') as at from campaign_blocks
+      where campaign_id = $1 and owner is null and closed_at is null and isfinite(due_at)
+        and (hold_reason is null or due_at <= $3)
+    ) b where (at, n) > ($4::timestamptz, $5::int) order by at, n limit ${SPREAD_PAGE}
+  ), line as (
+    select *, row_number() over line as place, greatest(due_at, $3::timestamptz) as earliest,
+      make_interval(secs => ((sum(size) over line - size) * 60.0 / $2)::float8) as after
+    from page window line as (order by at, n)
+  ), spread as materialized (
+    select *, after + greatest($6::timestamptz, max(earliest - after) over (order by place)) as due from line
+  ), locked as materialized (
+    select b.n, s.due from spread s join campaign_blocks b on b.n = s.n
+    where b.campaign_id = $1 and b.owner is null and b.closed_at is null
+      and s.due - s.due_at > interval '100 milliseconds'
+    order by b.n for no key update of b
+  ), moved as (
+    update campaign_blocks b set due_at = l.due from locked l where b.campaign_id = $1 and b.n = l.n
+  )
+  select at::text as "notBefore", n, (due + make_interval(secs => (size * 60.0 / $2)::float8))::text as free,
+    place = ${SPREAD_PAGE} as "mayHaveMore"
+  from spread order by place desc limit 1`;
+
+/**
+ * Spreads a page of the blocks that no sender has taken, so that no more than the throttle allows become due in a minute
+ * from `asOf` on. Blocks are in the order of their local times and numbers, which spreading does not change, and none
+ * comes before its local time.
+ * @param after the end of the page before
+ * @returns where the next page begins; null: there is none
+ */
+async function spreadBlocksPage(
+  trx: Queryable,
+  row: Throttled,
+  { asOf, after }: { asOf: Date; after: LinePlace },
+): Promise<LinePlace | null> {
+  const perMinute = row.options.throttle_per_minute;
+  if (perMinute === null || perMinute === undefined) return null;
+  const { rows } = await trx.query<LinePlace & { mayHaveMore: boolean }>(SPREAD, [
+    ...[row.id, perMinute, notBeforeResume(row, asOf)],
+    ...[after.notBefore, after.n, after.free],
+  ]);
+  return rows[0]?.mayHaveMore ? rows[0] : null;
+}
+
+/**
+ * Spreads all blocks of a campaign, page by page.
+ * @param options.from only blocks with this number or a larger one, which have no local time; left out: all
+ */
+export async function spreadBlocks(
+  trx: Queryable,
+  row: Throttled,
+  { asOf, from }: { asOf: Date; from?: number },
+): Promise<void> {
+  let after: LinePlace | null = from === undefined ? LINE_START : { ...LINE_START, n: from - 1 };
+  while (after) after = await spreadBlocksPage(trx, row, { asOf, after });
+}
 
 /**
  * Moves a page of the blocks of a throttled campaign that no sender has taken, and that were due before some time, to
@@ -127,10 +167,11 @@ export async function spreadLate(pool: pg.Pool, row: Throttled, asOf: Date): Pro
   );
   if (!rowCount) return;
   if (row.options.send_at_local_time) {
-    await inTransaction(pool, async (trx) => {
-      await trx.query(`set local statement_timeout = '5min'`);
-      await spreadBlocks(trx, row, asOf);
-    });
+    let after: LinePlace | null = LINE_START;
+    while (after) {
+      const page: { asOf: Date; after: LinePlace } = { asOf, after };
+      after = await inTransaction(pool, (trx) => spreadBlocksPage(trx, row, page));
+    }
     return;
   }
   for (let page = 0; page < MAX_SPREAD_PAGES; page += 1) {

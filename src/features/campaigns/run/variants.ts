@@ -34,24 +34,34 @@ export function variantSql(number: string, ends: string): string {
 /** SQL: a block that waits for the winner. */
 const WAITING = `due_at = 'infinity' and closed_at is null`;
 
+type Tested = Pick<CampaignRow, 'id' | 'phase' | 'options' | 'sending_at'>;
+
 /**
- * When the winner can be decided: some time after the last block of the test, or at once if nobody of the test was sent
- * to. Null: the test is not over.
+ * When the winners of A/B tests can be decided: some time after the last block of the test, or at once if nobody of the
+ * test was sent to.
+ * @returns by campaign; those whose test is not over, or that have none, are left out
  */
-export async function decisionTime(
-  db: Queryable,
-  { id, phase, options, sending_at: sendingAt }: Pick<CampaignRow, 'id' | 'phase' | 'options' | 'sending_at'>,
-): Promise<Date | null> {
-  if (!options.ab || phase !== 'sending') return null;
-  const { rows } = await db.query<{ waiting: boolean; at: Date | null }>(
-    `select bool_or(${WAITING}) as waiting,
-       case when bool_and(closed_at is not null or due_at = 'infinity') then
-         coalesce(max(closed_at) filter (where skipped < size) + make_interval(secs => $2), max(closed_at), $3, now())
-       end as at
-     from campaign_blocks where campaign_id = $1`,
-    [id, options.ab.after_seconds, sendingAt],
+export async function decisionTimes(db: Queryable, campaigns: readonly Tested[]): Promise<Map<number, Date>> {
+  const tested = campaigns.filter(({ options, phase }) => options.ab && phase === 'sending');
+  if (tested.length === 0) return new Map();
+  const { rows } = await db.query<{ id: number; waiting: boolean; at: Date | null }>(
+    `select c.id, b.waiting, b.at
+     from unnest($1::bigint[], $2::float8[], $3::timestamptz[]) as c (id, after_seconds, sending_at)
+     cross join lateral (
+       select bool_or(${WAITING}) as waiting,
+         case when bool_and(closed_at is not null or due_at = 'infinity') then
+           coalesce(max(closed_at) filter (where skipped < size) + make_interval(secs => c.after_seconds),
+             max(closed_at), c.sending_at, now())
+         end as at
+       from campaign_blocks where campaign_id = c.id
+     ) b`,
+    [
+      tested.map(({ id }) => id),
+      tested.map(({ options }) => options.ab?.after_seconds),
+      tested.map(({ sending_at: sendingAt }) => sendingAt),
+    ],
   );
-  return rows[0]?.waiting ? rows[0].at : null;
+  return new Map(rows.flatMap(({ id, waiting, at }) => (waiting && at ? [[id, at] as const] : [])));
 }
 
 /**
@@ -127,7 +137,7 @@ function decidePage(pool: pg.Pool, campaignId: number, asOf: Date): Promise<bool
       await trx.query('update campaigns set winner = $2 where id = $1', [campaignId, winner]);
     }
     const given = await giveWinner(trx, row, winner, asOf);
-    if (given > 0 && row.options.send_at_local_time) await spreadBlocks(trx, row, asOf);
+    if (given > 0 && row.options.send_at_local_time) await spreadBlocks(trx, row, { asOf });
     return given > 0;
   });
 }
@@ -136,8 +146,8 @@ function decidePage(pool: pg.Pool, campaignId: number, asOf: Date): Promise<bool
 export async function giveWinnerIfDue(pool: pg.Pool, row: CampaignRow, asOf: Date): Promise<boolean> {
   if (!divisionOf(row)?.hasRest || row.phase !== 'sending') return false;
   if (row.winner === null) {
-    const at = await decisionTime(pool, row);
-    if (at === null || at > asOf) return false;
+    const at = (await decisionTimes(pool, [row])).get(row.id);
+    if (at === undefined || at > asOf) return false;
   }
   let given = false;
   while (await decidePage(pool, row.id, asOf)) given = true;

@@ -1,9 +1,9 @@
-import { readCapacity } from '../../../delivery/limits/capacity.ts';
+import { type Capacity, readCapacities } from '../../../delivery/limits/capacity.ts';
 import type { LimitSettings } from '../../../delivery/limits/authority.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { CampaignRow } from '../model.ts';
 import type { WaitingReason } from '../schema.ts';
-import { decisionTime } from './variants.ts';
+import { decisionTimes } from './variants.ts';
 
 /** Why nothing of an active campaign is sent now. */
 export interface Waiting {
@@ -30,9 +30,15 @@ export interface OpenWork {
   nextRetry: Date | null;
 }
 
-export async function readOpenWork(db: Queryable, campaignId: number, asOf: Date): Promise<OpenWork> {
-  const { rows } = await db.query<OpenWork>(
-    `select b.*, q.* from (
+/** The open work of campaigns, by campaign. */
+async function readOpenWorks(
+  db: Queryable,
+  campaignIds: readonly number[],
+  asOf: Date,
+): Promise<Map<number, OpenWork>> {
+  if (campaignIds.length === 0) return new Map();
+  const { rows } = await db.query<OpenWork & { id: number }>(
+    `select c.id, b.*, q.* from unnest($1::bigint[]) as c (id) cross join lateral (
        select count(*) filter (where owner is not null) as taken,
          count(*) filter (where owner is null and due_at <= $2) as due,
          min(due_at) filter (where owner is null and due_at <= $2) as "dueSince",
@@ -40,14 +46,18 @@ export async function readOpenWork(db: Queryable, campaignId: number, asOf: Date
          min(due_at) filter (where owner is null and due_at > $2 and isfinite(due_at))
            = min(not_before) filter (where owner is null and due_at > $2 and isfinite(due_at)) as "nextIsLocal",
          count(*) filter (where due_at = 'infinity') as undecided
-       from campaign_blocks where campaign_id = $1 and closed_at is null
-     ) b cross join (
+       from campaign_blocks where campaign_id = c.id and closed_at is null
+     ) b cross join lateral (
        select count(*) as retries, min(due_at) filter (where isfinite(due_at)) as "nextRetry"
-       from send_queue where campaign_id = $1
+       from send_queue where campaign_id = c.id
      ) q`,
-    [campaignId, asOf],
+    [campaignIds, asOf],
   );
-  return rows[0] as OpenWork;
+  return new Map(rows.map(({ id, ...work }) => [id, work]));
+}
+
+export async function readOpenWork(db: Queryable, campaignId: number, asOf: Date): Promise<OpenWork> {
+  return (await readOpenWorks(db, [campaignId], asOf)).get(campaignId) as OpenWork;
 }
 
 /** Whether recipients of the campaign wait, or are being sent to. */
@@ -58,53 +68,70 @@ export function isOpen({ taken, due, nextDue, undecided, retries }: OpenWork): b
 /** A block that no sender has taken by then is kept waiting by something. */
 const TAKEN_WITHIN_MS = 3_000;
 
-async function whatHoldsDueBlocks(
-  db: Queryable,
-  row: CampaignRow,
-  settings: LimitSettings,
-): Promise<Waiting> {
-  const { figures, pause } = await readCapacity(db, row.account_id, settings);
-  const { allowance } = figures;
-  if (!pause && allowance.remaining === 0) return { reason: 'allowance', until: allowance.resetsAt };
-  return { reason: 'provider', until: null };
-}
+/** What a campaign waits for if its own state does not say. */
+type Unread = 'capacity' | 'decision';
 
 /** @param work of the campaign, which is active and has recipients */
-async function whatWorkWaitsFor(
-  db: Queryable,
-  row: CampaignRow,
-  { work, settings, asOf }: { work: OpenWork; settings: LimitSettings; asOf: Date },
-): Promise<Waiting | null> {
+function whatWorkWaitsFor(row: CampaignRow, work: OpenWork, asOf: Date): Waiting | Unread | null {
   if (work.taken > 0) return null;
   if (work.due > 0) {
-    const late = work.dueSince !== null && asOf.getTime() - work.dueSince.getTime() > TAKEN_WITHIN_MS;
-    return late ? whatHoldsDueBlocks(db, row, settings) : null;
+    const isLate = work.dueSince !== null && asOf.getTime() - work.dueSince.getTime() > TAKEN_WITHIN_MS;
+    return isLate ? 'capacity' : null;
   }
   if (row.phase === 'snapshot' && row.audience_count === 0) return { reason: 'snapshot', until: null };
   if (work.nextDue) return { reason: work.nextIsLocal ? 'local_time' : 'throttle', until: work.nextDue };
-  if (work.undecided > 0) return { reason: 'ab_winner', until: await decisionTime(db, row) };
+  if (work.undecided > 0) return 'decision';
   return work.retries > 0 ? { reason: 'retries', until: work.nextRetry } : null;
 }
 
-/**
- * Says why nothing of a campaign is sent now, and until when. It needs no engine.
- * @param known.work if the caller has read it
- * @returns null if the campaign is being sent, is not active, or has ended
- */
-export async function waitingFor(
-  db: Queryable,
-  row: CampaignRow,
-  { settings, asOf, work }: { settings: LimitSettings; asOf: Date; work?: OpenWork },
-): Promise<Waiting | null> {
+/** What a campaign waits for before it has recipients. */
+function whatStartWaitsFor(row: CampaignRow, asOf: Date): Waiting | 'work' | null {
   if (row.status !== 'active') return null;
   if (row.approval_state === 'pending') return { reason: 'approval', until: null };
-  if (row.phase === 'waiting') {
-    return row.begin_at && row.begin_at > asOf
-      ? { reason: 'schedule', until: row.begin_at }
-      : { reason: 'snapshot', until: null };
+  if (row.phase !== 'waiting') return 'work';
+  return row.begin_at && row.begin_at > asOf
+    ? { reason: 'schedule', until: row.begin_at }
+    : { reason: 'snapshot', until: null };
+}
+
+function whatHoldsDueBlocks(capacity: Capacity | undefined): Waiting {
+  const allowance = capacity?.figures.allowance;
+  if (!capacity?.pause && allowance?.remaining === 0) {
+    return { reason: 'allowance', until: allowance.resetsAt };
   }
-  return whatWorkWaitsFor(db, row, {
-    work: work ?? (await readOpenWork(db, row.id, asOf)),
-    ...{ settings, asOf },
-  });
+  return { reason: 'provider', until: null };
+}
+
+/**
+ * Says why nothing of campaigns is sent now, and until when. It needs no engine, and at most three statements.
+ * @param known.work of campaigns of which the caller has read it
+ * @returns by campaign; null if the campaign is being sent, is not active, or has ended
+ */
+export async function waitingOf(
+  db: Queryable,
+  rows: readonly CampaignRow[],
+  {
+    settings,
+    asOf,
+    work = new Map(),
+  }: { settings: LimitSettings; asOf: Date; work?: ReadonlyMap<number, OpenWork> },
+): Promise<Map<number, Waiting | null>> {
+  const starts = rows.map((row) => ({ row, start: whatStartWaitsFor(row, asOf) }));
+  const unread = starts.flatMap(({ row: { id }, start }) => (start === 'work' && !work.has(id) ? [id] : []));
+  const works = new Map([...work, ...(await readOpenWorks(db, unread, asOf))]);
+  const found = starts.map(({ row, start }) => ({
+    row,
+    waits: start === 'work' ? whatWorkWaitsFor(row, works.get(row.id) as OpenWork, asOf) : start,
+  }));
+  const those = (kind: Unread) => found.flatMap(({ row, waits }) => (waits === kind ? [row] : []));
+  const accounts = [...new Set(those('capacity').map((row) => row.account_id))];
+  const capacities = await readCapacities(db, accounts, settings);
+  const decisions = await decisionTimes(db, those('decision'));
+  return new Map(
+    found.map(({ row: { id, account_id: accountId }, waits }) => {
+      if (waits === 'capacity') return [id, whatHoldsDueBlocks(capacities.get(accountId))];
+      if (waits === 'decision') return [id, { reason: 'ab_winner', until: decisions.get(id) ?? null }];
+      return [id, waits];
+    }),
+  );
 }

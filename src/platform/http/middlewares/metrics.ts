@@ -1,7 +1,8 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Histogram } from 'prom-client';
 import { requestFacts, type Middleware } from '../context.ts';
+import { createProcessRegistry } from '../operators.ts';
 
 export interface HttpMetrics {
   /** @param route the path pattern, never the path itself; `unknown` if no route matches */
@@ -15,25 +16,9 @@ export interface HttpMetrics {
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const SLOW_SECONDS = 2;
 
-function watchPool(registry: Registry, pool: pg.Pool): void {
-  new Gauge({
-    name: 'carillon_database_connections',
-    help: 'Connections to PostgreSQL by pool and state; waiting: requests for a connection',
-    labelNames: ['pool', 'state'],
-    registers: [registry],
-    collect() {
-      this.set({ pool: 'hot', state: 'busy' }, pool.totalCount - pool.idleCount);
-      this.set({ pool: 'hot', state: 'idle' }, pool.idleCount);
-      this.set({ pool: 'hot', state: 'waiting' }, pool.waitingCount);
-    },
-  });
-}
-
 /** Requests by route and status, event-loop lag, memory, processor time, and pool usage. */
 export function createHttpMetrics(pool: pg.Pool): HttpMetrics {
-  const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  watchPool(registry, pool);
+  const registry = createProcessRegistry(pool);
   const requests = new Histogram({
     name: 'carillon_http_request_duration_seconds',
     help: 'Requests by method, route pattern and status',

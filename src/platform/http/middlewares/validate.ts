@@ -8,7 +8,7 @@ import { RequestInput, type StoredFile, type UploadedFile } from '../input.ts';
 import { readMultipart, storeMultipart } from '../multipart.ts';
 import type { RouteDefinition } from '../route.ts';
 import { findUnstorable } from '../../../storable.ts';
-import { parseWith, withoutReadOnly, type Parsed } from '../validation.ts';
+import { parseWith, withoutReadOnly, type Parsed } from '../../../validation.ts';
 
 const noQuery = z.strictObject({});
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,128}$/;

@@ -314,3 +314,58 @@ describe('a sending domain at Postmark', () => {
     );
   });
 });
+
+describe('a message that Postmark may have accepted', () => {
+  const reference = '7-9-AAAAAAAAAAAAAAAAAAAAAA';
+  const find = () => {
+    const provider = postmark.create(settings(), { ...api.deps, callbackUrl: null });
+    return provider.findAccepted?.(outgoingEmail({ reference }));
+  };
+  /** As in https://postmarkapp.com/developer/api/messages-api#outbound-message-search */
+  const message = (carillon_reference: string) => ({
+    Tag: 'brand-1',
+    MessageID: '0ac29aee-e1cd-480d-b08d-4f48548ff48d',
+    MessageStream: 'outbound',
+    ReceivedAt: '2014-02-20T11:02:18.9052296-05:00',
+    Metadata: { carillon_reference },
+    Status: 'Sent',
+  });
+  const answerWith = (...Messages: object[]) =>
+    (api.answer = answerJson(200, { TotalCount: Messages.length, Messages }));
+
+  it('is found by the reference in its metadata', async () => {
+    answerWith(message(reference));
+    expect(await find()).toEqual({
+      kind: 'accepted',
+      providerMessageId: '0ac29aee-e1cd-480d-b08d-4f48548ff48d',
+      response: '200 found',
+      delivered: false,
+    });
+    const [request] = api.requests;
+    expect(request).toMatchObject({
+      method: 'GET',
+      url: `/messages/outbound?count=1&offset=0&messagestream=outbound&metadata_carillon_reference=${reference}`,
+    });
+    expect(request?.headers['x-postmark-server-token']).toBe(token);
+  });
+
+  it('is not found if Postmark shows none, or another one', async () => {
+    answerWith();
+    expect(await find()).toBeNull();
+    answerWith(message('7-8-AAAAAAAAAAAAAAAAAAAAAA'));
+    expect(await find()).toBeNull();
+  });
+
+  it('is not found if Postmark cannot be asked', async () => {
+    for (const answer of [
+      answerJson(500, {}),
+      answerJson(200, { Messages: 'none' }),
+      answerJson(200, null),
+    ]) {
+      api.answer = answer;
+      expect(await find()).toBeNull();
+    }
+    api.answer = (_request, response) => void response.socket?.destroy();
+    expect(await find()).toBeNull();
+  });
+});

@@ -43,7 +43,8 @@ const hash = (text: string) => createHash('sha256').update(text).digest('hex');
 function signatureOf({ method, url, headers, body }: ReceivedRequest): string {
   const names = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? '')?.[1] ?? '';
   const canonicalHeaders = names.split(';').map((name) => `${name}:${String(headers[name])}\n`);
-  const canonical = [method, url, '', canonicalHeaders.join(''), names, hash(body)].join('\n');
+  const [path, query = ''] = url.split('?');
+  const canonical = [method, path, query, canonicalHeaders.join(''), names, hash(body)].join('\n');
   const date = String(headers['x-amz-date']);
   const scope = `${date.slice(0, 8)}/eu-central-1/ses/aws4_request`;
   const keys = [date.slice(0, 8), 'eu-central-1', 'ses', 'aws4_request'];
@@ -181,7 +182,12 @@ describe('the check of the settings', () => {
   it('accepts credentials that may send', async () => {
     api.answer = answerJson(200, { SendingEnabled: true, EnforcementStatus: 'HEALTHY' });
     expect(await check()).toBeNull();
-    expect(api.requests.map(({ method, url }) => `${method} ${url}`)).toEqual(['GET /v2/email/account']);
+    expect(api.requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'GET /v2/email/account',
+      'GET /v2/email/identities?PageSize=100',
+    ]);
+    for (const request of api.requests)
+      expect(request.headers.authorization).toContain(`Signature=${signatureOf(request)}`);
   });
 
   it('reports wrong credentials and a paused account, and never the secret', async () => {
@@ -216,6 +222,66 @@ describe('the check of the settings', () => {
     const found = await check({ configuration_set: 'carillon', topic_arn });
     if (problem === null) expect(found).toBeNull();
     else expect(found).toContain(problem);
+  });
+});
+
+/** SES with the domains and configuration sets, each with the events that it publishes. */
+function answerSets(
+  domains: Record<string, string | null>,
+  sets: Record<string, string[]>,
+): ProviderApi['answer'] {
+  return (request, response) => {
+    const { pathname: path } = new URL(request.url, api.baseUrl);
+    const [, kind, name = '', rest] =
+      /^\/v2\/email\/([a-z-]+)(?:\/([^/]+))?(?:\/([a-z-]+))?$/.exec(path) ?? [];
+    if (kind === 'identities' && name === '') {
+      const EmailIdentities = Object.keys(domains).map((IdentityName) => ({
+        IdentityName,
+        IdentityType: IdentityName.includes('@') ? 'EMAIL_ADDRESS' : 'DOMAIN',
+      }));
+      return answerJson(200, { EmailIdentities })(request, response);
+    }
+    if (kind === 'identities') {
+      const set = domains[name];
+      return answerJson(200, set ? { ConfigurationSetName: set } : {})(request, response);
+    }
+    if (kind === 'configuration-sets' && rest === 'event-destinations' && sets[name]) {
+      const EventDestinations = [{ Enabled: true, MatchingEventTypes: sets[name] }];
+      return answerJson(200, { EventDestinations })(request, response);
+    }
+    return answerJson(404, { message: `no ${path}` })(request, response);
+  };
+}
+
+describe('tracking by Amazon SES itself', () => {
+  const tracking = (given: object = {}) => ses.trackingProblem?.(settings(given), api.deps);
+  const sets = { plain: ['SEND', 'BOUNCE'], opens: ['OPEN'], clicks: ['SEND', 'CLICK'] };
+
+  it.each([
+    ['opens', 'opens'],
+    ['clicks', 'clicks'],
+    ['plain', null],
+  ])('is found in the configuration set %s of the settings', async (set, found) => {
+    api.answer = answerSets({ 'acme.com': 'opens' }, sets);
+    const problem = await tracking({ configuration_set: set });
+    if (found === null) expect(problem).toBeNull();
+    else
+      expect(problem).toMatch(new RegExp(`^the configuration set ${found} tracks opens or clicks: remove`));
+  });
+
+  it('is found in the default configuration set of a domain, if the settings name none', async () => {
+    api.answer = answerSets(
+      { 'ann@acme.com': 'opens', 'acme.com': 'plain', 'news.acme.com': 'clicks' },
+      sets,
+    );
+    expect(await tracking()).toContain('the configuration set clicks tracks');
+    api.answer = answerSets({ 'ann@acme.com': 'opens', 'acme.com': 'plain', 'news.acme.com': null }, sets);
+    expect(await tracking()).toBeNull();
+  });
+
+  it('cannot be found without the right to look', async () => {
+    api.answer = answerJson(403, { message: 'no' }, { 'x-amzn-errortype': 'AccessDeniedException' });
+    await expect(tracking()).rejects.toThrow('403 AccessDenied: no');
   });
 });
 

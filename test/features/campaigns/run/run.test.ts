@@ -3,7 +3,7 @@ import pino from 'pino';
 import { campaignCounts } from '../../../../src/delivery/campaign-counts.ts';
 import { readCampaign } from '../../../../src/features/campaigns/run/page.ts';
 import { createCampaignRun, type Stay } from '../../../../src/features/campaigns/run/run.ts';
-import { stopReason } from '../../../../src/features/campaigns/run/thresholds.ts';
+import { stopReason } from '../../../../src/delivery/stop-thresholds.ts';
 import { resumeCampaign } from '../../../../src/features/campaigns/transitions.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import {
@@ -203,6 +203,32 @@ describe('a throttled campaign', () => {
       Math.round(((due?.getTime() ?? 0) - resumedAt.getTime()) / 60_000),
     );
     expect(minutes).toEqual(Array.from({ length: 2_100 }, (_, minute) => minute));
+  });
+
+  it('spreads blocks with local times in pages: none before its time, no more than the throttle allows', async () => {
+    const options = { throttle_per_minute: 60, send_at_local_time: true };
+    const id = await insertSentCampaign(db.database.pool, account, { options, asOf, scheduledAt: asOf });
+    await query(`update campaigns set phase = 'sending', audience_count = 5000 where id = $1`, [id]);
+    await query(
+      `insert into campaign_blocks (campaign_id, n, account_id, channel, first_id, last_id, size, due_at, not_before)
+       select $1, n, $2, 'email', n, n, 1, at, at from generate_series(0, 4999) n
+       cross join lateral (select $3::timestamptz + make_interval(mins => n * 7 % 3 * 30) as at) l`,
+      [id, account.accountId, asOf],
+    );
+    const now = after(120);
+    await courseOf().look(id, now);
+    const { rows: blocks } = await db.database.pool.query<{ due: Date; earliest: Date; xmin: string }>(
+      `select due_at as due, not_before as earliest, xmin::text from campaign_blocks where campaign_id = $1 order by due_at`,
+      [id],
+    );
+    for (const [n, { due, earliest }] of blocks.entries()) {
+      expect(due.getTime()).toBeGreaterThanOrEqual(Math.max(earliest.getTime(), now.getTime()));
+      const before = blocks[n - 1]?.due.getTime() ?? -Infinity;
+      expect(due.getTime() - before).toBeGreaterThanOrEqual(900);
+    }
+    const transactions = new Map<string, number>();
+    for (const { xmin } of blocks) transactions.set(xmin, (transactions.get(xmin) ?? 0) + 1);
+    expect(Math.max(...transactions.values())).toBeLessThanOrEqual(2_000);
   });
 
   it('says that it waits for its throttle, and until when', async () => {

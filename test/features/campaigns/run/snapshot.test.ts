@@ -99,6 +99,40 @@ describe('the snapshot of a campaign', () => {
     ]);
   });
 
+  it('skips contacts who have had as many messages as the brand allows', async () => {
+    const ids = await contacts(4);
+    await query(`update brands set frequency_cap = '{"count": 2, "per_seconds": 3600}' where id = $1`, [
+      account.brandId,
+    ]);
+    await query(`update contacts set phone = '+4915112345678' where id = $1`, [ids[2]]);
+    const received = [
+      ['contact0@example.com', 1, '10 minutes'],
+      ['contact1@example.com', 1, '10 minutes'],
+      ['contact1@example.com', 2, '50 minutes'],
+      ['contact2@example.com', 1, '10 minutes'],
+      ['+4915112345678', 1, '10 minutes'],
+      ['contact3@example.com', 2, '70 minutes'],
+      ['contact3@example.com', 0, '10 minutes'],
+      ['contact3@example.com', 2, '10 minutes'],
+    ] as const;
+    for (const [to, priority, ago] of received) {
+      await query(
+        `insert into messages (account_id, brand_id, channel, class, status, to_address, to_key, sent_at)
+         values ($1, $2, 'email', $3, 'sent', $4, $4, now() - $5::interval)`,
+        [account.accountId, account.brandId, priority, to, ago],
+      );
+    }
+    const id = await begin();
+    await allPages(id);
+    const { rows } = await query(
+      `select contact_id, status, failure ->> 'code' as code from messages where campaign_id = $1 order by contact_id`,
+      [id],
+    );
+    const skipped = { status: 'skipped', code: 'frequency_cap' };
+    const queued = { status: 'queued', code: null };
+    expect(rows.map(({ status, code }) => ({ status, code }))).toEqual([queued, skipped, skipped, queued]);
+  });
+
   it('says of each contact who is skipped why, in closed blocks that count at once', async () => {
     const ids = await contacts(5);
     await query('update contacts set email_subscribed = false where id = $1', [ids[1]]);

@@ -1,0 +1,67 @@
+import { ApplicationFailure } from '@temporalio/activity';
+import type { Logger } from 'pino';
+import type { Config } from '../src/config.ts';
+import { limitSettings } from '../src/delivery/limits/authority.ts';
+import type { TrackedEventConsumer } from '../src/features/contact-events/service.ts';
+import { CallWaitsError } from '../src/features/flows/run/call-turns.ts';
+import { createFlowRuns } from '../src/features/flows/run/runs.ts';
+import { createFlowSender } from '../src/features/flows/run/send.ts';
+import { WebhookStepRetryError } from '../src/features/flows/run/webhook-step.ts';
+import { createFlowVersionReader } from '../src/features/flows/versions.ts';
+import type { Database } from '../src/platform/db/database.ts';
+import type { Waker } from '../src/platform/db/wake.ts';
+import type { Resolver } from '../src/platform/dns/resolver.ts';
+import { createEgress } from '../src/platform/egress/client.ts';
+import type { Keyring } from '../src/platform/secrets/keyring.ts';
+import type { FlowRunActivities } from '../workflows/flows/contract.ts';
+
+const USER_AGENT = 'Carillon-Flows/1';
+
+export interface FlowActivityDependencies {
+  config: Config;
+  database: Database;
+  waker: Pick<Waker, 'wake'>;
+  keyring: Keyring;
+  resolver: Resolver;
+  /** What acts on the events that runs track. */
+  trackedEventConsumers: readonly TrackedEventConsumer[];
+  log: Logger;
+  /** Certificates (PEM) to trust instead of the system's; for tests. */
+  ca?: string[];
+}
+
+/** The activities of the workflows `flow-run/<flow>/<contact>/<cause>`. */
+export function createFlowActivities(deps: FlowActivityDependencies): FlowRunActivities {
+  const { config, database, keyring, resolver, trackedEventConsumers, waker, log, ca } = deps;
+  const egress = { resolver, allow: config.EGRESS_ALLOW, userAgent: USER_AGENT };
+  const runs = createFlowRuns({
+    pool: database.pool,
+    ...{ keyring, waker, log },
+    versions: createFlowVersionReader(database.pool),
+    send: createFlowSender({
+      mailDomain: config.MAIL_DOMAIN,
+      tracking: {
+        publicUrl: config.PUBLIC_URL?.replace(/\/+$/, '') ?? null,
+        keyId: keyring.subkey('tracking').id,
+      },
+      limits: limitSettings(config),
+      plusAddresses: config.SUPPRESS_PLUS_ADDRESSES,
+      keyring,
+    }),
+    consumers: trackedEventConsumers,
+    egress: createEgress(ca ? { ...egress, ca } : egress),
+  });
+  return {
+    advanceRun: (runId, asOf, accountId) => runs.advance(runId, new Date(asOf), accountId),
+    async callWebhook(runId, stepId, asOf) {
+      try {
+        await runs.callWebhook(runId, stepId, new Date(asOf));
+      } catch (error) {
+        if (!(error instanceof WebhookStepRetryError || error instanceof CallWaitsError)) throw error;
+        const { message, delayMs } = error;
+        throw ApplicationFailure.create({ message, type: error.constructor.name, nextRetryDelay: delayMs });
+      }
+    },
+    cancelRun: (runId, asOf) => runs.cancel(runId, new Date(asOf)),
+  };
+}

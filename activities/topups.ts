@@ -1,0 +1,47 @@
+import { heartbeat } from '@temporalio/activity';
+import type { Logger } from 'pino';
+import type { Config } from '../src/config.ts';
+import { systemSender } from '../src/delivery/sender-identity.ts';
+import { createPaymentService, createTopUpRun } from '../src/features/wallet/service.ts';
+import type { Database } from '../src/platform/db/database.ts';
+import type { Resolver } from '../src/platform/dns/resolver.ts';
+import { createEgress } from '../src/platform/egress/client.ts';
+import type { TopUpActivities } from '../workflows/topups/contract.ts';
+
+const HEARTBEAT_MS = 3_000;
+/** Of requests to payment services. */
+const USER_AGENT = 'Carillon/1';
+
+export interface TopUpActivityDependencies {
+  config: Config;
+  database: Database;
+  resolver: Resolver;
+  log: Logger;
+}
+
+/** Sends heartbeats, so that the engine notices soon that a worker died during a request. */
+async function attended<T>(work: () => Promise<T>): Promise<T> {
+  const timer = setInterval(() => heartbeat(), HEARTBEAT_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** The activities of the workflow `topup/<id>`. */
+export function createTopUpActivities({
+  config,
+  database,
+  resolver,
+  log,
+}: TopUpActivityDependencies): TopUpActivities {
+  const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: USER_AGENT });
+  const payments = createPaymentService(config, egress);
+  const run = createTopUpRun({ pool: database.pool, payments, from: systemSender(config), log });
+  return {
+    requestTopUp: (id, asOf) => attended(() => run.request(id, new Date(asOf))),
+    lookAtTopUp: (id, asOf, force) => attended(() => run.look(id, new Date(asOf), force)),
+    giveUpTopUp: (id) => run.giveUp(id),
+  };
+}

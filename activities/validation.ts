@@ -1,0 +1,30 @@
+import type { Logger } from 'pino';
+import type { AddressChecker } from '../src/features/validation/checks/address-checker.ts';
+import { advanceValidation } from '../src/features/validation/run.ts';
+import type { Database } from '../src/platform/db/database.ts';
+import type { ValidationActivities } from '../workflows/validation/contract.ts';
+import { createTurns } from './turns.ts';
+
+/** Operations that one process works on at the same time: they mostly wait for answers of other servers. */
+const MAX_AT_ONCE = 32;
+
+export interface ValidationActivityDependencies {
+  database: Database;
+  checker: AddressChecker;
+  log: Logger;
+  stopping: AbortSignal;
+}
+
+/** The activity of the workflow `validation/<id>`. */
+export function createValidationActivities({
+  database: { pool },
+  checker,
+  log,
+  stopping,
+}: ValidationActivityDependencies): ValidationActivities {
+  const inTurn = createTurns(MAX_AT_ONCE, stopping);
+  return {
+    advanceValidation: (operationId, asOf) =>
+      inTurn((turn) => advanceValidation({ pool, checker, log }, operationId, new Date(asOf), turn)),
+  };
+}

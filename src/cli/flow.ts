@@ -1,0 +1,91 @@
+import type { Command } from 'commander';
+import type { OperatorFlow, OperatorFlowView } from '../features/flows/service.ts';
+import { inTransaction } from '../platform/db/queryable.ts';
+import { factLines, print, withDatabase, type Fact } from './context.ts';
+import { id, ids } from './values.ts';
+
+/** Imported on first use: this program also starts the roles, which need no commands. */
+const approvals = () => import('../features/flows/service.ts');
+
+/** `carillon flow list | show | approve | reject` */
+export function addFlowCommands(program: Command): void {
+  const flow = program.command('flow').description('approve flows');
+  flow
+    .command('list')
+    .description('list the flows that wait for approval')
+    .option('--all', 'all flows that are active or paused', false)
+    .action(async ({ all }: { all: boolean }, command: Command) => {
+      const found = await withDatabase(async ({ database }) =>
+        (await approvals()).listFlowsForOperator(database.pool, { all }),
+      );
+      const text = found.map((each) => factLines(describe(each))).join('\n\n');
+      print(command, found, text === '' ? 'No flow waits for approval.' : text);
+    });
+  flow
+    .command('show')
+    .description('show a flow with its steps and all that they send')
+    .argument('<flow>', 'the id of the flow', id)
+    .action(async (flowId: number, _options: object, command: Command) => {
+      const shown = await withDatabase(async ({ database }) =>
+        (await approvals()).showFlowForOperator(database.pool, flowId),
+      );
+      print(command, shown, describeWhole(shown));
+    });
+  flow
+    .command('approve')
+    .description('approve a flow; contacts enter from now on')
+    .argument('<flow>', 'the id of the flow', id)
+    .requiredOption('--versions <ids>', 'what is approved, as "carillon flow show" shows it', ids)
+    .action(async (flowId: number, { versions }: { versions: number[] }, command: Command) => {
+      await decide(command, flowId, { approve: versions });
+    });
+  flow
+    .command('reject')
+    .description('reject a flow, which pauses it; its owner may change it and activate it again')
+    .argument('<flow>', 'the id of the flow', id)
+    .action(async (flowId: number, _options: object, command: Command) => {
+      await decide(command, flowId, 'reject');
+    });
+}
+
+async function decide(
+  command: Command,
+  flowId: number,
+  decision: { approve: number[] } | 'reject',
+): Promise<void> {
+  const decided = await withDatabase(async ({ database }) => {
+    const { decideFlow } = await approvals();
+    return inTransaction(database.pool, (trx) => decideFlow(trx, flowId, decision));
+  });
+  print(command, decided, factLines(describe(decided)));
+}
+
+function describe(flow: OperatorFlow): Fact[] {
+  return [
+    ['flow', flow.id],
+    ['account', flow.account_id],
+    ['brand', flow.brand_id],
+    ['name', flow.name],
+    ['status', flow.status],
+    ['approval', flow.approval_state],
+    ['trigger', JSON.stringify(flow.trigger)],
+    ['goal', flow.goal],
+  ];
+}
+
+function describeWhole(flow: OperatorFlowView): string {
+  const contents = flow.contents.map((content) =>
+    factLines([
+      ['step', content.step],
+      ['version', content.version_id],
+      ['channel', content.channel],
+      ['from', [content.from_name, content.from_email].filter((part) => part !== null).join(' ') || null],
+      ['subject', content.subject],
+      ['preheader', content.preheader],
+      ['text', content.text],
+      ['html', content.html],
+    ]),
+  );
+  const facts: Fact[] = [...describe(flow), ['versions', flow.versions.join(',')]];
+  return [factLines(facts), `steps\n${JSON.stringify(flow.steps, null, 2)}`, ...contents].join('\n\n');
+}

@@ -1,0 +1,68 @@
+import type { Command } from 'commander';
+import type { Booking, Wallet } from '../features/wallet/service.ts';
+import { inTransaction } from '../platform/db/queryable.ts';
+import { factLines, operatorName, print, withDatabase, type Fact } from './context.ts';
+import { id, positiveMillicents, words } from './values.ts';
+
+/** Imported on first use: this program also starts the roles, which need no commands. */
+const wallets = () => import('../features/wallet/service.ts');
+
+/** `carillon wallet credit | debit | show` */
+export function addWalletCommands(program: Command): void {
+  const wallet = program.command('wallet').description('the funds of accounts');
+  addBooking(wallet, 'credit', 'add funds to an account; its held messages are looked at again');
+  addBooking(wallet, 'debit', 'take funds from an account');
+  wallet
+    .command('show')
+    .description('show the balance of an account and its last entries')
+    .argument('<account>', 'the id of the account', id)
+    .action(async (accountId: number, _options: object, command: Command) => {
+      const shown = await withDatabase(async ({ database }) =>
+        (await wallets()).showWallet(database.pool, accountId),
+      );
+      print(command, shown, textOf(shown));
+    });
+}
+
+function addBooking(wallet: Command, kind: Booking['kind'], description: string): void {
+  wallet
+    .command(kind)
+    .description(description)
+    .argument('<account>', 'the id of the account', id)
+    .argument('<cents>', 'with up to three decimals', positiveMillicents)
+    .requiredOption(
+      '--reference <text>',
+      'such as the number of an invoice; a reference is used once in an account, so repeating the command does no harm',
+      words,
+    )
+    .action(
+      async (
+        accountId: number,
+        millicents: number,
+        { reference }: { reference: string },
+        command: Command,
+      ) => {
+        const shown = await withDatabase(async ({ config, database: { pool } }) => {
+          const { book } = await wallets();
+          const booking = { accountId, kind, millicents, reference };
+          return inTransaction(pool, (trx) => book(trx, booking, operatorName(config)));
+        });
+        print(command, shown, textOf(shown));
+      },
+    );
+}
+
+function textOf(wallet: Wallet): string {
+  const facts: Fact[] = [
+    ['account', wallet.account_id],
+    ['balance (cents)', wallet.balance_cents],
+    ['sum of the entries', wallet.entries_cents],
+    ['not posted yet', wallet.unposted_cents],
+    ['reserved for validations', wallet.reserved_cents],
+    ['automatic top-ups', wallet.auto_topup ? 'on' : 'off'],
+  ];
+  const entries = wallet.entries.map(({ created_at: at, kind, amount_cents: cents, reference, month }) =>
+    [at, kind.padEnd(10), String(cents).padStart(12), reference ?? month ?? ''].join('  ').trimEnd(),
+  );
+  return [factLines(facts), ...(entries.length > 0 ? [entries.join('\n')] : [])].join('\n\n');
+}

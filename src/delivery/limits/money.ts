@@ -1,0 +1,88 @@
+/**
+ * What an account may still spend, as SQL over the account `a`. Amounts are millicents. `spend-cap.ts` and `wallet.ts`
+ * decide by it in claims, and POST /messages by `reserve.ts`.
+ */
+import { emailPriceSql, monthlyEmailsSql, paysSql } from '../prices.ts';
+import { MILLICENTS_PER_CENT } from '../wallet.ts';
+import type { Setting } from './limit.ts';
+
+/** No bound on a number of messages. */
+const NONE = 2_147_483_647;
+
+/** SQL: a sum of columns of the account's current month; 0 without a row. */
+const monthly = (columns: string) => `coalesce((
+      select ${columns} from account_months s where s.account_id = a.id and s.month = current_month()), 0)`;
+
+/** SQL: what the account has spent and reserved of its cap this month. */
+export const spentSql = `(${monthly('s.spent_millicents + s.validation_millicents')} + coalesce((
+      select sum(v.reserved_millicents) from validation_operations v
+      where v.account_id = a.id and v.reserved_millicents > 0 and v.price_month = current_month()), 0))::bigint`;
+
+/** SQL: the cap; null: the account has none. */
+export const capSql = `(a.spend_cap_monthly_cents::bigint * ${MILLICENTS_PER_CENT})`;
+
+/** SQL: how many more emails of this month cost nothing. */
+export const freeEmailsSql = (setting: Setting): string =>
+  `greatest(0, ${monthlyEmailsSql('a', setting)} - ${monthly('s.free_units')})`;
+
+/** SQL: the start of the next month. */
+export const NEXT_MONTH = `((current_month() + interval '1 month') at time zone 'utc')`;
+
+/**
+ * SQL: figures of a limit on what the account spends: those of any limit, in millicents, and
+ * - `pays`: whether messages cost the account anything; if not, nothing limits it
+ * - `email_price`, `sms_prices` by country (null: texts cost nothing), and `least_text`, the least of these
+ * - `free`: emails that cost nothing
+ * - `emails` and `texts`: how many of each it lets go, if all texts cost the least
+ * @param amounts SQL over `a`: `limit`, and what of it is `used`; a limit of null is no bound
+ */
+export const moneyFigures = (amounts: { limit: string; used: string }, setting: Setting): string => `
+    select "limit", used, left_over as remaining, ${NEXT_MONTH} as resets_at, pays, email_price, sms_prices, least_text, free,
+      case when left_over is null or email_price = 0 then ${NONE}
+        else least(${NONE}, free + greatest(0, left_over) / email_price) end::int as emails,
+      case when left_over is null or coalesce(least_text, 0) = 0 then ${NONE}
+        else least(${NONE}, greatest(0, left_over) / least_text) end::int as texts
+    from (
+      select pays, s."limit", s.used, s."limit" - s.used as left_over,
+        case when pays then ${emailPriceSql('a')} else 0 end as email_price, t.sms_prices, t.least_text,
+        case when pays then ${freeEmailsSql(setting)} else 0 end as free
+      from (select ${paysSql('a')} as pays offset 0) p
+      cross join lateral (
+        select case when pays then ${amounts.limit} end as "limit", case when pays then ${amounts.used} end as used) s
+      left join lateral (
+        select jsonb_object_agg(p.country, p.millicents) as sms_prices, min(p.millicents) as least_text
+        from prices p where pays and p.tier = a.tier and p.kind = 'sms') t on true) f`;
+
+/** SQL over `q` and figures: the price of a text. */
+export const textPriceSql = (name: string): string =>
+  `coalesce((${name}.sms_prices ->> q.price_country)::bigint, ${name}.least_text, 0) * coalesce(q.price_units, 1)`;
+
+/** SQL over `q` and figures: what a message of the queue takes: a place among emails, or the price of a text. */
+export const costSql = (name: string): string =>
+  `case when q.channel = 'email' then 1 else ${textPriceSql(name)} end`;
+
+/** SQL over `q` and figures: how much messages of its channel may take; null: no bound. */
+export const placesSql = (name: string): string =>
+  `case when ${name}.remaining is null then null when q.channel = 'email' then ${name}.emails
+      else ${name}.remaining end`;
+
+/** SQL over figures: how many messages of a channel go, about. @param channel SQL */
+export const roomOfSql = (name: string, channel: string): string =>
+  `case ${channel} when 'email' then ${name}.emails else ${name}.texts end`;
+
+/** SQL over `q`: whether a claim reserves for it. POST /messages has done so for transactional messages. */
+export const unpaidSql = 'q.price_month is null';
+
+/** The columns of the queue that the decision reads. */
+export const moneyColumns = ['channel', 'price_month', 'price_country', 'price_units'] as const;
+
+/**
+ * SQL: adds to months. Months that statements lock before anything else are locked by `lock_months`.
+ * @param rows SQL: a select of the account, the month, emails, those of them that cost nothing, segments, and millicents
+ */
+export const raiseMonthsSql = (rows: string): string => `
+        insert into account_months as s (account_id, month, email_units, free_units, sms_units, spent_millicents)
+        ${rows}
+        on conflict (account_id, month) do update set email_units = s.email_units + excluded.email_units,
+          free_units = s.free_units + excluded.free_units, sms_units = s.sms_units + excluded.sms_units,
+          spent_millicents = s.spent_millicents + excluded.spent_millicents`;

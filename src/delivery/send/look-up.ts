@@ -1,0 +1,44 @@
+/** Asks a provider about messages whose outcome is unknown, before they are handed over again. */
+import type { EmailProvider, HandOverOutcome, OutgoingEmail } from '../providers/port.ts';
+
+/** Look-ups of one batch at the same time. */
+const PARALLEL = 4;
+
+async function lookUp(
+  provider: EmailProvider,
+  emails: readonly OutgoingEmail[],
+): Promise<Map<OutgoingEmail, HandOverOutcome>> {
+  const found = new Map<OutgoingEmail, HandOverOutcome>();
+  const left = [...emails];
+  const work = async (): Promise<void> => {
+    for (let email = left.shift(); email; email = left.shift()) {
+      const outcome = (await provider.findAccepted?.(email)) ?? null;
+      if (outcome) found.set(email, outcome);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(PARALLEL, emails.length) }, work));
+  return found;
+}
+
+/**
+ * Hands emails over, except those that the provider turns out to have already.
+ * @param uncertain the ids of messages of which an earlier attempt has no known outcome
+ */
+export async function handOverOnce(
+  provider: EmailProvider,
+  emails: readonly OutgoingEmail[],
+  uncertain: ReadonlySet<number>,
+): Promise<HandOverOutcome[]> {
+  if (!provider.findAccepted || uncertain.size === 0) return provider.handOver(emails);
+  const found = await lookUp(
+    provider,
+    emails.filter(({ messageId }) => uncertain.has(messageId)),
+  );
+  const rest = emails.filter((email) => !found.has(email));
+  const outcomes = rest.length > 0 ? await provider.handOver(rest) : [];
+  let next = 0;
+  return emails.map(
+    (email) =>
+      found.get(email) ?? outcomes[next++] ?? { kind: 'unknown', reason: 'the provider reported no outcome' },
+  );
+}

@@ -1,0 +1,40 @@
+/** What an account may do, and whether an operator approves what it sends. */
+import { AppError } from '../../errors.ts';
+import type { AccountTenant } from '../../platform/auth/tenant.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { capabilitiesOf } from './schema.ts';
+
+export interface AccountRules {
+  tier: string;
+  approval_state: string;
+  capabilities: Record<string, unknown>;
+}
+
+/** @throws AppError forbidden if the account may not use a feature */
+export async function requireCapability(
+  db: Queryable,
+  { accountId }: Pick<AccountTenant, 'accountId'>,
+  capability: 'campaigns' | 'flows' | 'validation',
+): Promise<AccountRules> {
+  const { rows } = await db.query<AccountRules>(
+    'select tier, approval_state, capabilities from accounts where id = $1',
+    [accountId],
+  );
+  const account = rows[0] as AccountRules;
+  if (!capabilitiesOf(account.capabilities)[capability]) {
+    throw new AppError('forbidden', `this account may not use ${capability}`);
+  }
+  return account;
+}
+
+/**
+ * Whether an operator approves what the account sends. An approved account needs no approval; one that is pending or
+ * rejected needs it whatever its tier.
+ * @param approvalTiers the setting APPROVAL_TIERS
+ */
+export function needsApproval(
+  { tier, approval_state: state }: AccountRules,
+  approvalTiers: readonly string[],
+): boolean {
+  return state === 'not_required' ? approvalTiers.includes(tier) : state !== 'approved';
+}

@@ -1,0 +1,137 @@
+/**
+ * Writes an SVG again with nothing in it but shapes: no scripts, no styles from elsewhere, no other images, no filters, and
+ * no more parts than take a moment to draw.
+ */
+import { isTag, isText, type Element } from 'domhandler';
+import { parseTree } from './document.ts';
+
+const MAX_ELEMENTS = 2_000;
+const MAX_DEPTH = 40;
+const MAX_CHARACTERS = 500_000;
+/** Elements that `<use>` draws again, in all. */
+const MAX_REUSED = 4_000;
+
+/** Elements by their names in lower case, as the parser of HTML gives them. */
+const ELEMENTS = new Map(
+  [
+    ...['svg', 'g', 'path', 'rect', 'circle', 'ellipse', 'line', 'polyline', 'polygon', 'defs', 'stop'],
+    ...['linearGradient', 'radialGradient', 'clipPath', 'mask', 'use', 'symbol', 'style'],
+  ].map((name) => [name.toLowerCase(), name]),
+);
+/** What they contain is drawn as part of the element that they are in. */
+const GROUPS = new Set(['a', 'switch']);
+/** Without them, the image would be another. */
+const NEEDED = new Set(['text', 'image', 'foreignobject', 'pattern']);
+
+const ATTRIBUTES = new Map(
+  [
+    ...['id', 'class', 'style', 'd', 'points', 'x', 'y', 'x1', 'y1', 'x2', 'y2', 'cx', 'cy', 'r', 'rx', 'ry'],
+    ...['fx', 'fy', 'width', 'height', 'viewBox', 'preserveAspectRatio', 'transform', 'href', 'xlink:href'],
+    ...['fill', 'fill-opacity', 'fill-rule', 'clip-rule', 'clip-path', 'mask', 'opacity', 'color', 'display'],
+    ...['stroke', 'stroke-width', 'stroke-opacity', 'stroke-linecap', 'stroke-linejoin', 'stroke-miterlimit'],
+    ...['stroke-dasharray', 'stroke-dashoffset', 'visibility', 'offset', 'stop-color', 'stop-opacity'],
+    ...[
+      'gradientUnits',
+      'gradientTransform',
+      'spreadMethod',
+      'clipPathUnits',
+      'maskUnits',
+      'maskContentUnits',
+    ],
+  ].map((name) => [name.toLowerCase(), name]),
+);
+
+/** A reference to anything but a part of the same image, or a rule that loads something. */
+const FOREIGN = /url\(\s*["']?\s*(?!["'#])|@import|@font-face|\\/i;
+
+class NotDrawableError extends Error {}
+
+function escape(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
+
+function isSafe(name: string, value: string): boolean {
+  if (name.endsWith('href')) return value.startsWith('#');
+  return name === 'd' || name === 'points' || !FOREIGN.test(value);
+}
+
+class Writer {
+  #text = '';
+  #elements = 0;
+  readonly #reused: string[] = [];
+  /** Elements in each element with an id, and whether `<use>` is among them. */
+  readonly #sizes = new Map<string, { size: number; reuses: boolean }>();
+
+  get text(): string {
+    return this.#text;
+  }
+
+  #add(text: string): void {
+    this.#text += text;
+    if (this.#text.length > MAX_CHARACTERS) throw new NotDrawableError();
+  }
+
+  write(element: Element, extra: string, depth = 0): void {
+    if (NEEDED.has(element.name)) throw new NotDrawableError();
+    const name = ELEMENTS.get(element.name);
+    if (name === undefined && !GROUPS.has(element.name)) return;
+    if (depth > MAX_DEPTH || (this.#elements += 1) > MAX_ELEMENTS) throw new NotDrawableError();
+    const [before, reusedBefore] = [this.#elements, this.#reused.length];
+    const attributes = Object.entries(element.attribs).map(([given, value]) => {
+      const known = ATTRIBUTES.get(given.toLowerCase());
+      return known && isSafe(known, value) ? ` ${known}="${escape(value)}"` : '';
+    });
+    this.#add(`<${name ?? 'g'}${extra}${attributes.join('')}>`);
+    if (name === 'style') this.#addStyle(element);
+    else this.#addChildren(element, depth);
+    this.#add(`</${name ?? 'g'}>`);
+    if (name === 'use') this.#reused.push(element.attribs.href ?? element.attribs['xlink:href'] ?? '');
+    const { id } = element.attribs;
+    if (id === undefined) return;
+    const size = this.#elements - before + 1;
+    this.#sizes.set(`#${id}`, { size, reuses: this.#reused.length > reusedBefore });
+  }
+
+  #addChildren(element: Element, depth: number): void {
+    for (const child of element.children) if (isTag(child)) this.write(child, '', depth + 1);
+  }
+
+  #addStyle({ children }: Element): void {
+    const css = children.map((child) => (isText(child) ? child.data : '')).join('');
+    if (!FOREIGN.test(css)) this.#add(escape(css));
+  }
+
+  /** Elements that are drawn again may grow with each level of `<use>`, so there is only one level. */
+  requireFew(): void {
+    let total = 0;
+    for (const target of this.#reused) {
+      const { size, reuses } = this.#sizes.get(target) ?? { size: 0, reuses: false };
+      if (reuses || (total += size) > MAX_REUSED) throw new NotDrawableError();
+    }
+  }
+}
+
+const NAMESPACES = ' xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"';
+
+/** @returns null if the image needs more than shapes, or has too many of them */
+export function svgTextOf(element: Element): string | null {
+  const writer = new Writer();
+  try {
+    writer.write(element, NAMESPACES);
+    writer.requireFew();
+    return writer.text;
+  } catch (error) {
+    if (error instanceof NotDrawableError) return null;
+    throw error;
+  }
+}
+
+/** Cleans the text of an SVG file. @returns null as {@link svgTextOf}, or if it is no SVG */
+export function cleanSvg(text: string): string | null {
+  const root = parseTree(text).children.find((node) => isTag(node) && node.name === 'svg');
+  return root && isTag(root) ? svgTextOf(root) : null;
+}

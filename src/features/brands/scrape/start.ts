@@ -1,0 +1,62 @@
+/** Accepts scrapes. */
+import { AppError, invalid, notFound } from '../../../errors.ts';
+import type { BrandScope } from '../../../platform/db/model.ts';
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import type { Egress } from '../../../platform/egress/client.ts';
+import type { RefusalReason } from '../../../platform/egress/problem.ts';
+import { appendToOutbox } from '../../../platform/outbox/append.ts';
+import { scrapedFields } from './fields.ts';
+import { insertScrape, lockBrand, secondsUntilAllowed } from './model.ts';
+import { scrapeWake } from './workflow.ts';
+
+const SCRAPES_PER_HOUR = 10;
+
+/** Messages that depend on the text of the address only. All others get one message, which says nothing of networks. */
+const MESSAGES: Partial<Record<RefusalReason, string>> = {
+  invalid_url: 'is not a valid URL',
+  scheme: 'must begin with https:// or http://',
+  credentials: 'must not contain a user name or password',
+};
+const NOT_PUBLIC = 'must be the address of a public website on port 80 or 443';
+
+const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
+
+/**
+ * Completes an address: a bare domain becomes https.
+ * @returns the address without its fragment
+ * @throws AppError validation_error unless it is that of a public website
+ */
+export async function requireWebsite(egress: Egress, given: string): Promise<string> {
+  const text = given.trim();
+  const url = URL.parse(SCHEME.test(text) ? text : `https://${text}`);
+  if (!url) throw invalid({ url: ['is not a valid URL'] });
+  url.hash = '';
+  const verdict = await egress.checkUrl(url.href, { web: true });
+  if (!verdict.ok) throw invalid({ url: [MESSAGES[verdict.reason] ?? NOT_PUBLIC] });
+  return url.href;
+}
+
+/**
+ * Starts a scrape, which replaces one that runs. Wake `outbox` after the commit.
+ * @param url from {@link requireWebsite}
+ * @returns the id of the scrape
+ * @throws AppError rate_limited after ten in an hour; not_found
+ */
+export async function startScrape(
+  trx: Queryable,
+  scope: BrandScope,
+  { url, overwrite }: { url: string; overwrite: boolean },
+): Promise<number> {
+  const brand = await lockBrand(trx, scope);
+  if (!brand) throw notFound('brand');
+  const seconds = await secondsUntilAllowed(trx, scope.brandId, SCRAPES_PER_HOUR);
+  if (seconds !== null) {
+    throw new AppError('rate_limited', `a brand may be scraped ${SCRAPES_PER_HOUR} times an hour`, {
+      headers: { 'Retry-After': String(seconds) },
+    });
+  }
+  const before = Object.fromEntries(scrapedFields.map((field) => [field, brand[field]]));
+  const id = await insertScrape(trx, scope, { url, overwrite, before });
+  await appendToOutbox(trx, scrapeWake({ id, ...scope }));
+  return id;
+}

@@ -1,0 +1,164 @@
+/** Fetches parts of a website within limits: bytes, time, requests, redirects, and what its robots.txt allows. */
+import type { Egress } from '../../../../platform/egress/client.ts';
+import type { EgressFailure, EgressResponse } from '../../../../platform/egress/exchange.ts';
+import type { Source } from '../page/jobs.ts';
+import type { PageReader } from '../page/reader.ts';
+import { ACCEPT_ENCODING, decodeBody } from './body.ts';
+
+/** The name by which robots.txt files know us. */
+export const ROBOT = 'Carillon-Brand';
+
+const MAX_REDIRECTS = 5;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** RFC 9309, section 2.5: at least 500 KiB are read. */
+const MAX_ROBOTS_BYTES = 512 * 1024;
+const ROBOTS_MS = 10_000;
+
+/** Why something was not fetched. No reason says more about an address than that it cannot be reached. */
+export type FetchFault = 'unreachable' | 'timeout' | 'robots';
+
+export type Fetched = Source | { fault: FetchFault };
+
+export interface WebsiteLimits {
+  /** Of all bodies together, as received or as decoded, whichever is more. */
+  totalBytes: number;
+  totalMs: number;
+  requests: number;
+}
+
+export const WEBSITE_LIMITS: WebsiteLimits = { totalBytes: 5 * 1024 * 1024, totalMs: 30_000, requests: 80 };
+
+export interface FetchOptions {
+  maxBytes: number;
+  accept: string;
+  /** Of this request and its redirects, if less time is left in all. */
+  maxMs?: number;
+}
+
+export interface Website {
+  /** Fetches an address. A body that is too long gives its beginning. Never throws for what the website does. */
+  fetch(url: string, options: FetchOptions): Promise<Fetched>;
+}
+
+export interface WebsiteDeps {
+  egress: Egress;
+  reader: PageReader;
+  limits: WebsiteLimits;
+  signal: AbortSignal;
+}
+
+/**
+ * What a robots.txt says. A site without one allows everything; one whose robots.txt cannot be fetched allows nothing
+ * (RFC 9309, section 2.3.1).
+ */
+type Robots = { text: Buffer; url: string } | 'everything' | FetchFault;
+
+const EMPTY = Buffer.alloc(0);
+
+interface Asked {
+  maxBytes: number;
+  accept: string;
+  /** As given by `performance.now()`. */
+  until: number;
+}
+
+type Ask = (
+  url: string,
+  asked: Asked,
+) => Promise<{ response: EgressResponse; body: Buffer } | { fault: FetchFault }>;
+
+/** Makes single requests, without redirects, until the budget is used up. */
+function createAsk({ egress, limits, signal }: WebsiteDeps): Ask {
+  let bytesLeft = limits.totalBytes;
+  let requestsLeft = limits.requests;
+  return async function ask(url, { maxBytes, accept, until }) {
+    signal.throwIfAborted();
+    const timeoutMs = until - performance.now();
+    if (timeoutMs <= 0) return { fault: 'timeout' };
+    const maxResponseBytes = Math.min(maxBytes, bytesLeft);
+    if (maxResponseBytes <= 0 || (requestsLeft -= 1) < 0) return { fault: 'unreachable' };
+    const headers = { accept, 'accept-encoding': ACCEPT_ENCODING };
+    const result = await egress.request({
+      ...{ url, method: 'GET', headers, timeoutMs, maxResponseBytes, signal, web: true },
+    });
+    signal.throwIfAborted();
+    if (!result.ok) return { fault: faultOf(result) };
+    const encoding = headerOf(result, 'content-encoding');
+    const body = isSuccess(result) ? await decodeBody(result.body, encoding, maxResponseBytes) : EMPTY;
+    bytesLeft -= Math.max(result.body.length, body?.length ?? 0);
+    return body === null ? { fault: 'unreachable' } : { response: result, body };
+  };
+}
+
+/** Reads robots.txt. It may lead elsewhere; what is found there counts for the origin that was asked. */
+async function readRobots(ask: Ask, origin: string, until: number): Promise<Robots> {
+  const first = `${origin}/robots.txt`;
+  let url: string | null = first;
+  for (let hop = 0; url !== null && hop <= MAX_REDIRECTS; hop += 1) {
+    const answer = await ask(url, { maxBytes: MAX_ROBOTS_BYTES, accept: 'text/plain,*/*;q=0.1', until });
+    if ('fault' in answer) return answer.fault;
+    if (answer.response.statusCode >= 500) return 'robots';
+    if (isSuccess(answer.response)) return { text: answer.body, url: first };
+    url = nextOf(answer.response, url);
+  }
+  return 'everything';
+}
+
+export function openWebsite(deps: WebsiteDeps): Website {
+  const { reader, limits } = deps;
+  const endsAt = performance.now() + limits.totalMs;
+  const ask = createAsk(deps);
+  const robotsByOrigin = new Map<string, Promise<Robots>>();
+
+  async function robotsFault(url: string, until: number): Promise<FetchFault | null> {
+    const { origin } = new URL(url);
+    const soon = Math.min(until, performance.now() + ROBOTS_MS);
+    const known = robotsByOrigin.get(origin) ?? readRobots(ask, origin, soon);
+    robotsByOrigin.set(origin, known);
+    const robots = await known;
+    if (robots === 'everything') return null;
+    if (typeof robots === 'string') return robots;
+    const job = { text: robots.text, robotsUrl: robots.url, url, agent: ROBOT };
+    return (await reader.read('robots', job)) === true ? null : 'robots';
+  }
+
+  return {
+    async fetch(first, { maxBytes, accept, maxMs = limits.totalMs }) {
+      const until = Math.min(endsAt, performance.now() + maxMs);
+      let url: string | null = first;
+      for (let hop = 0; url !== null && hop <= MAX_REDIRECTS; hop += 1) {
+        const fault = await robotsFault(url, until);
+        if (fault) return { fault };
+        const answer = await ask(url, { maxBytes, accept, until });
+        if ('fault' in answer) return answer;
+        const { response, body } = answer;
+        if (isSuccess(response)) {
+          return { url, bytes: body, contentType: headerOf(response, 'content-type') };
+        }
+        url = nextOf(response, url);
+      }
+      return { fault: 'unreachable' };
+    },
+  };
+}
+
+function isSuccess({ statusCode }: EgressResponse): boolean {
+  return statusCode >= 200 && statusCode < 300;
+}
+
+function faultOf({ reason }: EgressFailure): FetchFault {
+  return reason === 'timeout' ? 'timeout' : 'unreachable';
+}
+
+function headerOf({ headers }: EgressResponse, name: string): string | null {
+  const value = headers[name];
+  return (Array.isArray(value) ? value[0] : value) ?? null;
+}
+
+/** Where a redirect leads; null for any other response. */
+function nextOf(response: EgressResponse, url: string): string | null {
+  if (!REDIRECTS.has(response.statusCode)) return null;
+  const next = URL.parse(headerOf(response, 'location') ?? '', url);
+  if (next) next.hash = '';
+  return next?.href ?? null;
+}

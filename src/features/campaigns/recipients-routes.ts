@@ -1,0 +1,192 @@
+import type pg from 'pg';
+import { z } from 'zod';
+import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
+import { withIdempotency } from '../../platform/db/idempotency.ts';
+import { pageOf } from '../../platform/db/paging.ts';
+import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
+import { csvFile, wantsCsv } from '../../platform/http/csv-file.ts';
+import { paginate } from '../../platform/http/pagination.ts';
+import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
+import { createList, lockLists } from '../lists/service.ts';
+import { invalid, Problems } from '../../errors.ts';
+import { findFill, listFills, startFill } from './fills.ts';
+import type { CampaignRow } from './model.ts';
+import { listRecipients, recipientsCsv } from './recipients.ts';
+import { reportCampaign, reportSchema } from './report.ts';
+import {
+  campaignParams,
+  fillSchema,
+  listFillsQuery,
+  listRecipientsQuery,
+  recipientSchema,
+  resentSchema,
+  type ToListBody,
+  toListBody,
+} from './schema.ts';
+import { requireCampaign, resendUnknown } from './service.ts';
+
+export interface RecipientRouteDeps {
+  pool: pg.Pool;
+  heavyReads: HeavyReads;
+  /** Wakes what acts on a campaign that was changed. */
+  wake: (row: CampaignRow) => void;
+}
+
+const PATH = '/v1/my/campaigns/:id';
+const tag = 'Campaigns';
+
+function recipientsRoute(pool: pg.Pool): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: `${PATH}/recipients`,
+    operationId: 'listCampaignRecipients',
+    tag,
+    summary: 'List the recipients of a campaign, newest first',
+    description:
+      'Also while it is sent, and after it was canceled. With filters, a page looks at 20,000 recipients; if others may ' +
+      'match, it may have fewer than `limit`, perhaps none, and the `next` link of the `Link` header continues. As CSV, ' +
+      'all recipients that match are one file, oldest first.',
+    auth: 'brand',
+    params: campaignParams,
+    query: listRecipientsQuery,
+    paginated: true,
+    responses: {
+      200: {
+        description: 'A page of recipients; as CSV all of them.',
+        schema: z.array(recipientSchema),
+        otherContentType: 'text/csv',
+      },
+    },
+    async handler(input) {
+      const { page: _page, limit: _limit, after: _after, format, ...filters } = input.query;
+      const row = await requireCampaign(pool, input.tenant, input.params.id);
+      if (wantsCsv(input.ctx, format))
+        return csvFile(`campaign-${row.id}-recipients`, recipientsCsv(pool, row, filters));
+      const page = pageOf(input.query);
+      const { recipients, count } = await listRecipients(pool, row, filters, page);
+      return paginate(input, page, recipients, count);
+    },
+  });
+}
+
+/** @throws AppError validation_error */
+function requireOneList({ list_id: listId, name, opened, not_opened: notOpened }: ToListBody): void {
+  const problems = new Problems();
+  if ((listId === undefined) === (name === undefined)) {
+    problems.add({ list_id: ['is required, or `name`, but not both'] });
+  }
+  if (opened === true && notOpened === true) problems.add({ not_opened: ['contradicts `opened`'] });
+  problems.throwIfAny();
+}
+
+function toListRoute(pool: pg.Pool): RouteDefinition {
+  return defineIdempotentRoute({
+    path: `${PATH}/recipients/to_list`,
+    operationId: 'addCampaignRecipientsToList',
+    tag,
+    summary: 'Put recipients of a campaign into a list',
+    description:
+      'Adds the contacts in the background, in the order of the recipients; ' +
+      '`GET /campaigns/{id}/recipients/to_list` shows how far it is. Recipients of later are not added.',
+    auth: 'brand',
+    params: campaignParams,
+    body: toListBody,
+    responses: { 201: { description: 'What was begun.', schema: fillSchema } },
+    async handler({ tenant, params, body }, trx) {
+      const { list_id: given, name, not_opened: notOpened, ...filters } = body;
+      const row = await requireCampaign(trx, tenant, params.id);
+      requireOneList(body);
+      if (given !== undefined && !(await lockLists(trx, tenant.brandId, [given])).has(given)) {
+        throw invalid({ list_id: ['is not a list of the brand'] });
+      }
+      const listId = given ?? (await createList(trx, tenant, { name: name ?? row.name })).id;
+      const wanted = notOpened === true ? { ...filters, opened: false } : filters;
+      const fill = await startFill(trx, row, listId, wanted);
+      return { status: 201, body: fill, resourceId: fill.id };
+    },
+    load: ({ tenant }, id) => findFill(pool, tenant, id),
+  });
+}
+
+function fillsRoute(pool: pg.Pool): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: `${PATH}/recipients/to_list`,
+    operationId: 'listCampaignListFills',
+    tag,
+    summary: 'List the lists that recipients were put into, newest first',
+    auth: 'brand',
+    params: campaignParams,
+    query: listFillsQuery,
+    paginated: true,
+    responses: { 200: { description: 'How far each of them is.', schema: z.array(fillSchema) } },
+    async handler(input) {
+      const page = pageOf(input.query);
+      const row = await requireCampaign(pool, input.tenant, input.params.id);
+      const { fills, count } = await listFills(pool, row.id, page);
+      return paginate(input, page, fills, count);
+    },
+  });
+}
+
+function reportRoute({ pool, heavyReads }: RecipientRouteDeps): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: `${PATH}/report`,
+    operationId: 'getCampaignReport',
+    tag,
+    summary: 'Report what became of a campaign',
+    description: 'Counts, rates, opens and clicks over time, links, and the domains of the recipients.',
+    auth: 'brand',
+    params: campaignParams,
+    responses: { 200: { description: 'The report, as of now.', schema: reportSchema } },
+    errors: ['unavailable'],
+    async handler({ tenant, params }) {
+      const row = await requireCampaign(pool, tenant, params.id);
+      return { status: 200, body: await reportCampaign(heavyReads, row) };
+    },
+  });
+}
+
+function resendRoute({ pool, wake }: RecipientRouteDeps): RouteDefinition {
+  const path = `${PATH}/resend_unknown`;
+  return defineRoute({
+    method: 'POST',
+    path,
+    operationId: 'resendUnknownRecipients',
+    tag,
+    summary: 'Send again to recipients whose message may be lost',
+    description:
+      'Recipients are `unknown` if a process died while it handed over their messages. Some of them may get the message ' +
+      'twice. The campaign stays completed, without another event. One request queues at most ' +
+      '20,000 of them; the next one continues. No recipient is queued twice.',
+    auth: 'brand',
+    idempotency: 'own',
+    params: campaignParams,
+    responses: { 200: { description: 'How many are sent to again.', schema: resentSchema } },
+    errors: ['forbidden', 'invalid_transition'],
+    handler(input) {
+      const { tenant, params } = input;
+      const present = (count: number) => ({ requeued_count: count });
+      return withIdempotency(
+        pool,
+        idempotentRequest(input, `POST ${path}`),
+        async (trx) => {
+          const { row, requeued } = await resendUnknown(trx, tenant, params.id);
+          // The request creates nothing: its key keeps the count, which a replay returns.
+          return {
+            ...{ status: 200, body: present(requeued), resourceId: requeued },
+            afterCommit: () => wake(row),
+          };
+        },
+        (count) => Promise.resolve(present(count)),
+      );
+    },
+  });
+}
+
+/** Recipients of a campaign, lists of them, its report, and sending to some again. */
+export function createRecipientRoutes(deps: RecipientRouteDeps): RouteDefinition[] {
+  const { pool } = deps;
+  return [recipientsRoute(pool), toListRoute(pool), fillsRoute(pool), reportRoute(deps), resendRoute(deps)];
+}

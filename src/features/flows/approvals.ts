@@ -1,0 +1,143 @@
+/** What an operator does: looks at flows that wait for approval, and decides. */
+import { isDeepStrictEqual } from 'node:util';
+import { AppError, notFound } from '../../errors.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { sendingSteps } from './content.ts';
+import { findFlowById, FLOW_COLUMNS, type FlowRow, type PinnedContent } from './model.ts';
+import { pathsOf } from './paths.ts';
+import type { Step } from './steps.ts';
+import { approveFlow, rejectFlow } from './transitions.ts';
+
+const MAX_LISTED = 500;
+
+/** A flow as `carillon flow` lists it. */
+export interface OperatorFlow extends Pick<
+  FlowRow,
+  'id' | 'account_id' | 'brand_id' | 'name' | 'status' | 'approval_state' | 'goal' | 'stop'
+> {
+  trigger: Pick<FlowRow, 'contact_list_id' | 'segment_id' | 'trigger_data'> & { event: string | null };
+}
+
+/** What one email or sms step sends. */
+export interface OperatorContent {
+  /** Such as `steps[0]`. */
+  step: string;
+  version_id: number;
+  channel: string;
+  from_name: string | null;
+  from_email: string | null;
+  subject: string | null;
+  preheader: string | null;
+  html: string | null;
+  text: string | null;
+}
+
+export interface OperatorFlowView extends OperatorFlow {
+  /** Of the steps, then of their contents in the order of the steps: what an approval names. */
+  versions: number[];
+  steps: Step[];
+  contents: OperatorContent[];
+}
+
+function present(row: FlowRow): OperatorFlow {
+  const { id, account_id, brand_id, name, status, approval_state, goal, stop } = row;
+  const { trigger_event: event, contact_list_id, segment_id, trigger_data } = row;
+  return {
+    ...{ id, account_id, brand_id, name, status, approval_state, goal, stop },
+    trigger: { event, contact_list_id, segment_id, trigger_data },
+  };
+}
+
+/** Flows that wait for approval, oldest first. @param options.all also those that do not, unless they are archived */
+export async function listFlowsForOperator(
+  db: Queryable,
+  { all }: { all: boolean },
+): Promise<OperatorFlow[]> {
+  const { rows } = await db.query<FlowRow>(
+    `select ${FLOW_COLUMNS} from flows
+     where status in ('active', 'paused') and ($1 or approval_state = 'pending') order by id limit ${MAX_LISTED}`,
+    [all],
+  );
+  return rows.map(present);
+}
+
+interface Pinned {
+  /** Null: the flow was never activated. */
+  versionId: number | null;
+  steps: Step[];
+  /** In the order of the steps. */
+  contents: PinnedContent[];
+}
+
+/** What waits for approval, or else what is in force. */
+async function readPinned(db: Queryable, row: FlowRow): Promise<Pinned> {
+  const versionId = row.pending?.version_id ?? row.version_id;
+  const versions = await db.query<{ steps: Step[] }>('select steps from flow_versions where id = $1', [
+    versionId,
+  ]);
+  const steps = versions.rows[0]?.steps ?? [];
+  let contents = row.pending?.contents;
+  if (!contents) {
+    const { rows } = await db.query<PinnedContent>(
+      'select step_id, template_id, version_id from flow_contents where flow_id = $1',
+      [row.id],
+    );
+    contents = rows;
+  }
+  const byStep = new Map(contents.map((content) => [content.step_id, content]));
+  return { versionId, steps, contents: sendingSteps(steps).flatMap(({ id }) => byStep.get(id) ?? []) };
+}
+
+const versionsOf = ({ versionId, contents }: Pinned): number[] => [
+  ...(versionId === null ? [] : [versionId]),
+  ...contents.map((content) => content.version_id),
+];
+
+async function requireFlow(db: Queryable, id: number): Promise<FlowRow> {
+  const row = await findFlowById(db, id);
+  if (!row) throw notFound('flow');
+  return row;
+}
+
+/** @throws AppError not_found */
+export async function showFlowForOperator(db: Queryable, id: number): Promise<OperatorFlowView> {
+  const row = await requireFlow(db, id);
+  const pinned = await readPinned(db, row);
+  const { rows } = await db.query<Omit<OperatorContent, 'step' | 'version_id'> & { id: number }>(
+    `select id, channel, from_name, from_email, subject, preheader, html, text from template_versions where id = any($1)`,
+    [pinned.contents.map((content) => content.version_id)],
+  );
+  const texts = new Map(rows.map((version) => [version.id, version]));
+  const paths = pathsOf(pinned.steps);
+  const contents = pinned.contents.flatMap(({ step_id: stepId, version_id: versionId }) => {
+    const version = texts.get(versionId);
+    if (!version) return [];
+    const { id: _, ...shown } = version;
+    return [{ step: paths.get(stepId) ?? '', version_id: versionId, ...shown }];
+  });
+  return { ...present(row), versions: versionsOf(pinned), steps: pinned.steps, contents };
+}
+
+/**
+ * Approves or rejects a flow. Wake `outbox` after the commit.
+ * @param versions what the operator has seen, as {@link showFlowForOperator} shows it; a rejection needs none
+ * @throws AppError not_found; invalid_transition if it does not wait for approval; conflict if it has other versions
+ */
+export async function decideFlow(
+  trx: Queryable,
+  id: number,
+  decision: { approve: readonly number[] } | 'reject',
+): Promise<OperatorFlow> {
+  const row = await requireFlow(trx, id);
+  const changed =
+    decision === 'reject'
+      ? await rejectFlow(trx, row)
+      : await approveFlow(trx, row, async (locked) => {
+          const present = versionsOf(await readPinned(trx, locked));
+          if (isDeepStrictEqual(present, decision.approve)) return;
+          const message = `flow ${id} has other versions now: ${present.join(',')}. Look at it again with "carillon flow show ${id}"`;
+          throw new AppError('conflict', message);
+        });
+  if (!changed) throw new AppError('invalid_transition', `flow ${id} does not wait for approval`);
+  return present(changed);
+}

@@ -1,0 +1,159 @@
+/** Everything that must be right before a flow is active. It is checked whole, so that a client learns of all at once. */
+import type pg from 'pg';
+import { readSenders, senderOf } from '../../delivery/sender-identity.ts';
+import { AppError, Problems } from '../../errors.ts';
+import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { type AccountRules, needsApproval, requireCapability } from '../accounts/service.ts';
+import type { Brand } from '../brands/schema.ts';
+import {
+  addContentProblems,
+  addFooterProblems,
+  type CompiledContents,
+  pinVersion,
+  type TemplateDeps,
+  type TemplateRow,
+} from '../templates/service.ts';
+import { findStepTemplates, sendingSteps } from './content.ts';
+import type { FlowRow, PinnedContent } from './model.ts';
+import { fieldPath, pathsOf } from './paths.ts';
+import { addForeignReferences, addTriggerProblems } from './references.ts';
+import { allSteps, type EmailStep, type SmsStep } from './steps.ts';
+import type { FlowPins } from './transitions.ts';
+import { writeFlowVersion } from './versions.ts';
+
+export interface CheckDeps {
+  pool: pg.Pool;
+  templates: TemplateDeps;
+  /** The setting MAIL_DOMAIN. */
+  mailDomain: string;
+  /** The setting PUBLIC_URL. */
+  publicUrl: string | null;
+  /** Tiers of accounts whose flows an operator approves. */
+  approvalTiers: readonly string[];
+}
+
+/** What is read and made outside of the transaction. */
+export interface Outside {
+  brand: Brand;
+  /** Contents that the request has compiled, see `withCompiled`. */
+  compiled: CompiledContents;
+}
+
+/** @throws AppError forbidden if the account may not have flows */
+export function requireFlows(db: Queryable, tenant: Pick<Tenant, 'accountId'>): Promise<AccountRules> {
+  return requireCapability(db, tenant, 'flows');
+}
+
+/** @throws AppError forbidden for a test key */
+export function refuseTestKey({ actor }: Pick<Tenant, 'actor'>, message: string): void {
+  if (isTestCaller(actor)) throw new AppError('forbidden', message);
+}
+
+/** @throws AppError forbidden for a test key, or if the account may not have flows */
+export async function requireActivator(db: Queryable, tenant: Tenant): Promise<AccountRules> {
+  refuseTestKey(tenant, 'a test key cannot activate flows');
+  return requireFlows(db, tenant);
+}
+
+/** The path of a step in errors, by its id. */
+type Paths = ReadonlyMap<number, string>;
+
+const pathOf = (paths: Paths, { id }: { id: number }) => paths.get(id) ?? 'steps';
+
+/** Pins the contents of steps, and adds what is wrong with them. @throws NotCompiledError */
+async function pinContents(
+  trx: Queryable,
+  { brand, compiled }: Outside,
+  scope: BrandScope,
+  steps: readonly (EmailStep | SmsStep)[],
+  paths: Paths,
+  problems: Problems,
+): Promise<PinnedContent[]> {
+  // The versions are written in the transaction, which sees the content that the request has just changed.
+  const deps = { pool: trx, contents: compiled, brandOf: () => Promise.resolve(brand) };
+  const contents: PinnedContent[] = [];
+  for (const step of steps) {
+    const pinned = await pinVersion(deps, scope, step.template_id, { footer: 'marketing' });
+    addContentProblems(problems, pinned, (name) =>
+      // A mistake in a part of the brand is not the step's.
+      name.startsWith('brand.') ? name : fieldPath(pathOf(paths, step), name),
+    );
+    if (pinned.version) {
+      contents.push({ step_id: step.id, template_id: step.template_id, version_id: pinned.versionId });
+    }
+  }
+  compiled.requireAll();
+  return contents;
+}
+
+/** Adds an error for each step whose sender is not verified, or whose subject is missing. */
+async function checkTemplates(
+  trx: Queryable,
+  { mailDomain }: Pick<CheckDeps, 'mailDomain'>,
+  scope: BrandScope,
+  emails: readonly EmailStep[],
+  { paths, pinned, problems }: { paths: Paths; pinned: readonly PinnedContent[]; problems: Problems },
+): Promise<void> {
+  if (emails.length === 0) return;
+  const templates: Map<number, TemplateRow> = await findStepTemplates(trx, scope, emails);
+  const senders = await readSenders(trx, scope, mailDomain);
+  const compiled = new Set(pinned.map((content) => content.step_id));
+  for (const step of emails) {
+    const template = templates.get(step.template_id);
+    if (!template) continue;
+    const path = pathOf(paths, step);
+    if (senderOf(senders, template.from_email).identity === null) {
+      const message = 'is not a verified sender of this brand';
+      problems.add({ [fieldPath(path, 'from_email')]: [message] }, 'sender_not_verified');
+    }
+    // Of content that can be compiled, the subject is checked with it.
+    if (!compiled.has(step.id) && !template.subject?.trim()) {
+      problems.add({ [fieldPath(path, 'subject')]: ['is required'] });
+    }
+  }
+}
+
+function checkShape(problems: Problems, row: FlowRow): void {
+  if ((row.trigger_event ?? row.contact_list_id ?? row.segment_id) === null) {
+    problems.add({ trigger: ['is required: an event, a contact_list_id or a segment_id'] });
+  }
+  if (row.steps.length === 0) problems.add({ steps: ['must have at least one step'] });
+}
+
+/**
+ * Checks a locked flow, and fixes everything that activation fixes.
+ * @param trx the caller's transaction, which has applied the changes of the request
+ * @param options.move whether runs under way move to the new steps
+ * @throws AppError that names everything that is wrong: validation_error, or sender_not_verified if that is all
+ */
+export async function makePins(
+  trx: pg.PoolClient,
+  deps: CheckDeps,
+  tenant: Tenant,
+  row: FlowRow,
+  outside: Outside,
+  { account, move }: { account: AccountRules; move: boolean },
+): Promise<FlowPins> {
+  const problems = new Problems();
+  const paths = pathsOf(row.steps);
+  const steps = allSteps(row.steps).map((step) => ({ step, path: pathOf(paths, step) }));
+  checkShape(problems, row);
+  await addTriggerProblems(trx, tenant, row, problems);
+  await addForeignReferences(trx, tenant, steps, problems);
+  const sending = sendingSteps(row.steps);
+  const emails = sending.filter((step) => step.type === 'email');
+  if (emails.length > 0) {
+    addFooterProblems(problems, 'email', { brand: outside.brand, publicUrl: deps.publicUrl }, 'flows');
+  }
+  const contents = await pinContents(trx, outside, tenant, sending, paths, problems);
+  await checkTemplates(trx, deps, tenant, emails, { paths, pinned: contents, problems });
+  problems.throwIfAny();
+  return {
+    version_id: await writeFlowVersion(trx, row),
+    contents,
+    move,
+    needsApproval: needsApproval(account, deps.approvalTiers),
+  };
+}

@@ -1,0 +1,150 @@
+/** The templates of a flow: one for each email and sms step, with the id of the step as `action_id`. */
+import type { Problems } from '../../errors.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import {
+  copyTemplate,
+  findTemplateRows,
+  findTemplateSummaries,
+  replaceContent,
+  type TemplateRow,
+  writeOwnTemplate,
+} from '../templates/service.ts';
+import type { FlowRow } from './model.ts';
+import { fieldPath } from './paths.ts';
+import type { ContentInput } from './read-steps.ts';
+import { allSteps, type EmailStep, type SmsStep, type Step } from './steps.ts';
+
+/** The steps that send, each before those of its branches. */
+export function sendingSteps(steps: readonly Step[]): (EmailStep | SmsStep)[] {
+  return allSteps(steps).filter((step) => step.type === 'email' || step.type === 'sms');
+}
+
+const templateIdsOf = (steps: readonly Step[]) => sendingSteps(steps).map((step) => step.template_id);
+
+/** Finds the templates of a flow's present steps, by their ids. */
+export async function findStepTemplates(
+  db: Queryable,
+  scope: BrandScope,
+  steps: readonly Step[],
+): Promise<Map<number, TemplateRow>> {
+  const ids = templateIdsOf(steps);
+  const rows = ids.length > 0 ? await findTemplateRows(db, scope, ids) : [];
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** Bytes of the contents of one flow together. Each answer with the flow has them all. */
+export const MAX_CONTENT_BYTES = 8 * 1024 * 1024;
+export const CONTENTS_TOO_LARGE = 'must have at most 8 MB of contents of emails and SMS together';
+
+/** Bytes of the parts of a template that may be large. */
+export function contentBytes({
+  body,
+  design,
+  variables,
+}: Pick<TemplateRow, 'body' | 'design' | 'variables'>): number {
+  const parts = [body ?? '', JSON.stringify(design), JSON.stringify(variables)];
+  return parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+}
+
+/** Bytes of the steps and bodies on one page of a list, about. */
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+/** Bytes of a template beside its body, about. */
+const TEMPLATE_BYTES = 1_000;
+
+/** How many flows, from the first on, have contents that fit a page; at least one. */
+async function fittingPage(db: Queryable, rows: readonly FlowRow[]): Promise<number> {
+  const { rows: sizes } = await db.query<{ id: number; bytes: number }>(
+    'select id, coalesce(octet_length(body), 0) as bytes from templates where id = any($1)',
+    [rows.flatMap((row) => templateIdsOf(row.steps))],
+  );
+  const bytesOf = new Map(sizes.map(({ id, bytes }) => [id, bytes]));
+  let total = 0;
+  const tooLarge = rows.findIndex(({ steps }) => {
+    // A body is shown with its step and with its template.
+    for (const id of templateIdsOf(steps)) total += 2 * (bytesOf.get(id) ?? 0) + TEMPLATE_BYTES;
+    return total > MAX_PAGE_BYTES;
+  });
+  return tooLarge < 0 ? rows.length : Math.max(1, tooLarge);
+}
+
+/** A template without its design. */
+export type ListedTemplate = Omit<TemplateRow, 'design'>;
+
+/**
+ * Finds the templates of flows of one brand for a list, by their ids.
+ * @returns with how many of the flows, from the first on, fit a page
+ */
+export async function findListedTemplates(
+  db: Queryable,
+  scope: BrandScope,
+  rows: readonly FlowRow[],
+): Promise<{ templates: Map<number, ListedTemplate>; fitting: number }> {
+  if (rows.length === 0) return { templates: new Map(), fitting: 0 };
+  const fitting = await fittingPage(db, rows);
+  const ids = rows.slice(0, fitting).flatMap((row) => templateIdsOf(row.steps));
+  const found = await findTemplateSummaries(db, scope, ids);
+  return { templates: new Map(found.map((template) => [template.id, template])), fitting };
+}
+
+/** Adds errors that name fields of a template as those of a step. */
+async function withPath<T>(path: string, problems: Problems, work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    const { code, validationErrors } = error as {
+      code?: string;
+      validationErrors?: Record<string, string[]>;
+    };
+    if (code !== 'validation_error' || !validationErrors) throw error;
+    for (const [field, messages] of Object.entries(validationErrors)) {
+      problems.add({ [fieldPath(path, field)]: messages });
+    }
+    return null;
+  }
+}
+
+export interface StepContent {
+  flowId: number;
+  stepId: number;
+  /** Of the step in errors. */
+  path: string;
+  input: ContentInput;
+  /** The template of the step so far; null: a new step. */
+  own: TemplateRow | null;
+}
+
+/**
+ * Writes the content of a step into its template, which a new step gets. A field that is left out stays as it is; the id
+ * of another template replaces the content first.
+ * @returns the template; null after an error was added to `problems`
+ */
+export function writeStepContent(
+  trx: Queryable,
+  scope: BrandScope,
+  { flowId, stepId, path, input, own }: StepContent,
+  problems: Problems,
+): Promise<TemplateRow | null> {
+  const { type: channel, id: _, template_id: named, ...content } = input;
+  const owner = { flowId, actionId: stepId };
+  const given = Object.entries(content).filter(([, value]) => value !== undefined);
+  return withPath(path, problems, async () => {
+    let template = own;
+    if (named !== undefined && named !== own?.id) {
+      template = own
+        ? await replaceContent(trx, scope, own, named)
+        : await copyTemplate(trx, scope, named, owner, { channel });
+    }
+    const differs = ([field, value]: [string, unknown]) => template?.[field as keyof TemplateRow] !== value;
+    if (template && !given.some(differs)) return template;
+    return writeOwnTemplate(trx, scope, owner, channel, content, template?.id ?? null);
+  });
+}
+
+/** Hides the templates of steps that were removed. Their versions stay for runs that still come to them. */
+export async function hideOtherTemplates(trx: Queryable, row: Pick<FlowRow, 'id'>, steps: readonly Step[]) {
+  await trx.query(
+    'update templates set removed_at = now() where flow_id = $1 and removed_at is null and not (id = any($2))',
+    [row.id, templateIdsOf(steps)],
+  );
+}

@@ -1,0 +1,84 @@
+/** The filters of a flow's trigger, for many entries at once. */
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import {
+  compileConditions,
+  type Condition,
+  constantOf,
+  fold,
+  loadConditions,
+} from '../../segments/service.ts';
+
+type Data = Readonly<Record<string, unknown>>;
+
+/** What filters look at. */
+export interface FilteredEntry {
+  id: number;
+  contact_id: number;
+  /** The data of the event that caused it; null: no event did. */
+  data: Data | null;
+}
+
+export interface FilterContext {
+  brandId: number;
+  asOf: Date;
+}
+
+/** Replaces what the event decides by constants. */
+function foldFor(entry: FilteredEntry, conditions: readonly Condition[], asOf: Date): Condition {
+  return fold(
+    { type: 'all', parts: conditions },
+    {
+      asOf,
+      valuesOf: (values) => (values === 'trigger' ? entry.data : null),
+      engagedAt: () => null,
+    },
+  );
+}
+
+async function contactsFor(
+  db: Queryable,
+  { brandId, asOf }: FilterContext,
+  condition: Condition,
+  contactIds: readonly number[],
+): Promise<Set<number>> {
+  const { sql, values } = await compileConditions(db, { brandId, asOf, few: true }, [condition], 3);
+  const { rows } = await db.query<{ id: number }>(
+    `select c.id from contacts c where c.brand_id = $1 and c.id = any($2) and ${sql}`,
+    [brandId, contactIds, ...values],
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/**
+ * Finds the entries for which all filters hold. Entries whose events leave the same question are asked by one statement:
+ * where no filter names a value of the event, that is one statement for all of them.
+ * @throws AppError validation_error if the filters are not valid, as those of a saved flow are
+ */
+export async function passingEntries(
+  db: Queryable,
+  context: FilterContext,
+  filters: readonly unknown[],
+  entries: readonly FilteredEntry[],
+): Promise<Set<number>> {
+  if (filters.length === 0) return new Set(entries.map(({ id }) => id));
+  const { brandId, asOf } = context;
+  const conditions = await loadConditions(db, { brandId }, filters, { steps: null, received: false });
+  const passing = new Set<number>();
+  const open = new Map<string, { condition: Condition; entries: FilteredEntry[] }>();
+  for (const entry of entries) {
+    const condition = foldFor(entry, conditions, asOf);
+    const known = constantOf(condition);
+    if (known === true) passing.add(entry.id);
+    if (known !== null) continue;
+    const question = JSON.stringify(condition);
+    const group = open.get(question) ?? { condition, entries: [] };
+    group.entries.push(entry);
+    open.set(question, group);
+  }
+  for (const group of open.values()) {
+    const contactIds = [...new Set(group.entries.map((entry) => entry.contact_id))];
+    const matching = await contactsFor(db, context, group.condition, contactIds);
+    for (const { id, contact_id: contactId } of group.entries) if (matching.has(contactId)) passing.add(id);
+  }
+  return passing;
+}

@@ -1,0 +1,195 @@
+/** Decides which entries of a flow begin a run, in the transaction that begins them. */
+import { appendToOutbox } from '../../../platform/outbox/append.ts';
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import { lockContacts } from '../../contact-events/service.ts';
+import { countForFlow, type FlowCountName } from '../counts.ts';
+import type { FlowRow } from '../model.ts';
+import { firstRecord } from '../run/interpreter.ts';
+import { registerGoals } from '../run/waits.ts';
+import { flowRunStart } from '../workflow.ts';
+import { passingEntries } from './entry-filters.ts';
+import { type ReentryRefusal, refuseReentry, type Runs } from './reentry.ts';
+
+/**
+ * The engine has started the workflow of a run by then, unless its start still waits in the outbox: the reconciler leaves
+ * such runs alone. An engine that lost its data is found out sooner, by other means.
+ */
+const EXPECTED_MINUTES = 10;
+
+/** An entry that waits to be judged. */
+export interface Entry {
+  id: number;
+  contact_id: number;
+  cause: string;
+  event_id: number | null;
+  /** The data of the event that caused it; null: no event did. */
+  data: Readonly<Record<string, unknown>> | null;
+  /** When the event happened, or else when the entry was written. */
+  since: Date;
+  test: boolean;
+}
+
+/** A flow as entries see it. */
+export type JudgingFlow = Pick<
+  FlowRow,
+  'id' | 'account_id' | 'brand_id' | 'status' | 'approval_state' | 'version_id' | 'trigger_data'
+> & { /** Of the version. */ goal: string | null };
+
+/** Why an entry begins no run. `docs/flows.md` explains them. */
+export type EntryRefusal =
+  ReentryRefusal | 'flow_paused' | 'flow_archived' | 'not_approved' | 'contact_deleted' | 'filters' | 'error';
+
+/** What became of entries, by the id of the entry: null for those that begin a run. */
+export type Verdicts = ReadonlyMap<number, EntryRefusal | null>;
+
+/** Why nobody enters the flow now; null: contacts do. */
+function refuseAll({ status, approval_state: approval, version_id: versionId }: JudgingFlow) {
+  if (status === 'archived') return 'flow_archived';
+  if (status !== 'active') return 'flow_paused';
+  const isApproved = approval === 'not_required' || approval === 'approved';
+  return isApproved && versionId !== null ? null : 'not_approved';
+}
+
+/** Finds contacts that exist, and keeps them until the transaction ends: a deletion then finds their runs. */
+async function existingContacts(trx: Queryable, brandId: number, ids: number[]): Promise<Set<number>> {
+  const { rows } = await trx.query<{ id: number }>(
+    'select id from contacts where brand_id = $1 and id = any($2) order by id for key share',
+    [brandId, ids],
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Test runs and other runs of a contact do not count for each other. */
+const runsKey = (contactId: number, test: boolean) => `${contactId}/${test}`;
+
+async function runsSoFar(trx: Queryable, flowId: number, contactIds: number[]): Promise<Map<string, Runs>> {
+  const { rows } = await trx.query<Runs & { contact_id: number; test: boolean }>(
+    `select contact_id, test, max(created_at) as last, bool_or(state = 'active') as active
+     from flow_runs where flow_id = $1 and contact_id = any($2) group by contact_id, test`,
+    [flowId, contactIds],
+  );
+  return new Map(rows.map(({ contact_id: id, test, last, active }) => [runsKey(id, test), { last, active }]));
+}
+
+/**
+ * Evaluates the filters of the flow. That may take long, so neither the flow nor the contacts may be locked.
+ * @returns the entries for which they hold
+ * @throws AppError if they cannot be evaluated
+ */
+export async function passFilters(
+  db: Queryable,
+  flow: JudgingFlow,
+  entries: readonly Entry[],
+  asOf: Date,
+): Promise<Set<number>> {
+  if (refuseAll(flow)) return new Set();
+  const { filters = [] } = flow.trigger_data;
+  return passingEntries(db, { brandId: flow.brand_id, asOf }, filters, entries);
+}
+
+/**
+ * Judges entries of one flow, in their order.
+ * @param trx no other transaction judges entries of the flow
+ * @param passing the entries for which the filters hold
+ */
+export async function judge(
+  trx: Queryable,
+  flow: JudgingFlow,
+  entries: readonly Entry[],
+  { passing, asOf }: { passing: ReadonlySet<number>; asOf: Date },
+): Promise<Verdicts> {
+  const refusal = refuseAll(flow);
+  if (refusal) return new Map(entries.map(({ id }) => [id, refusal]));
+  const contactIds = [...new Set(entries.map((entry) => entry.contact_id))];
+  const existing = await existingContacts(trx, flow.brand_id, contactIds);
+  const { reentry = 'once' } = flow.trigger_data;
+  const runs = await runsSoFar(trx, flow.id, [...existing]);
+  const verdicts = new Map<number, EntryRefusal | null>();
+  for (const { id, contact_id: contactId, event_id: eventId, test } of entries) {
+    const before = runs.get(runsKey(contactId, test));
+    let verdict: EntryRefusal | null = null;
+    if (!existing.has(contactId)) verdict = 'contact_deleted';
+    else if (!passing.has(id)) verdict = 'filters';
+    else if (before) verdict = refuseReentry(reentry, before, { byEvent: eventId !== null, asOf });
+    if (verdict === null) runs.set(runsKey(contactId, test), { last: asOf, active: true });
+    verdicts.set(id, verdict);
+  }
+  return verdicts;
+}
+
+interface NewRun {
+  id: number;
+  contact_id: number;
+  cause: string;
+  test: boolean;
+}
+
+/** Inserts the runs of entries, in their order. A cause that has a run already begins no other. */
+async function insertRuns(trx: Queryable, flow: JudgingFlow, entries: readonly Entry[]): Promise<NewRun[]> {
+  const { rows } = await trx.query<NewRun>(
+    `insert into flow_runs (account_id, brand_id, flow_id, version_id, contact_id, cause, event, test, chain_depth,
+       record, engine_expected_by)
+     select e.account_id, e.brand_id, e.flow_id, $1, e.contact_id, e.cause, e.event, e.test, e.chain_depth, i.record,
+       now() + make_interval(mins => $3)
+     from jsonb_to_recordset($2::jsonb) as i (id bigint, record jsonb) join flow_entries e using (id) order by e.id
+     on conflict (flow_id, contact_id, cause) do nothing
+     returning id, contact_id, cause, test`,
+    [
+      flow.version_id,
+      JSON.stringify(entries.map(({ id, since }) => ({ id, record: firstRecord(since) }))),
+      EXPECTED_MINUTES,
+    ],
+  );
+  return rows;
+}
+
+/**
+ * Begins the runs of entries: in the database, and by requests to the engine.
+ * @returns how many began that are no test runs
+ */
+async function beginRuns(trx: Queryable, flow: JudgingFlow, entries: readonly Entry[]): Promise<number> {
+  const { goal } = flow;
+  // Events wait for these locks, so nothing slow comes between here and the commit.
+  if (goal !== null) {
+    await lockContacts(trx, [...new Set(entries.map((entry) => entry.contact_id))], 'exclusive');
+  }
+  const runs = await insertRuns(trx, flow, entries);
+  if (goal !== null) {
+    const entryOf = new Map(entries.map((entry) => [`${entry.contact_id}/${entry.cause}`, entry]));
+    const withGoals = runs.map(({ id, contact_id: contactId, cause, test }) => {
+      const { since, event_id: causeId } = entryOf.get(`${contactId}/${cause}`) as Entry;
+      return { id, brandId: flow.brand_id, contactId, test, goal, since, causeId };
+    });
+    await registerGoals(trx, withGoals);
+  }
+  const of = { accountId: flow.account_id, brandId: flow.brand_id, flow_id: flow.id };
+  const starts = runs.map((run) => ({ kind: 'start' as const, ...flowRunStart({ ...run, ...of }) }));
+  await appendToOutbox(trx, starts, 2);
+  return runs.filter(({ test }) => !test).length;
+}
+
+/**
+ * Begins the runs of the entries that may enter, counts all of them, and deletes them.
+ * @returns whether a run began
+ */
+export async function carryOut(
+  trx: Queryable,
+  flow: JudgingFlow,
+  entries: readonly Entry[],
+  verdicts: Verdicts,
+): Promise<boolean> {
+  const entering = entries.filter(({ id }) => verdicts.get(id) === null);
+  const counts = new Map<FlowCountName, number>();
+  for (const { id, test } of entries) {
+    const refusal = verdicts.get(id);
+    if (test || !refusal) continue;
+    counts.set(`not_entered:${refusal}`, (counts.get(`not_entered:${refusal}`) ?? 0) + 1);
+  }
+  if (entering.length > 0) counts.set('entered', await beginRuns(trx, flow, entering));
+  await countForFlow(
+    trx,
+    [...counts].filter(([, n]) => n > 0).map(([name, n]) => ({ flowId: flow.id, name, n })),
+  );
+  await trx.query('delete from flow_entries where id = any($1)', [entries.map(({ id }) => id)]);
+  return entering.length > 0;
+}

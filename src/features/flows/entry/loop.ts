@@ -1,0 +1,67 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { Waker } from '../../../platform/db/wake.ts';
+import { type Repeating, repeat } from '../../../platform/processes/repeat.ts';
+import { ENTRIES_CHANNEL } from './entries.ts';
+import { fillFlow } from './fills.ts';
+import { flowsWithEntries, judgePage } from './pages.ts';
+import { createTurns, type Turns } from './turns.ts';
+
+const POLL_MS = 1_000;
+/** Flows whose entries are judged at the same time. One of the workers leaves out slow flows, so that others go on. */
+const WORKERS = 3;
+
+export interface FlowEntriesDeps {
+  pool: pg.Pool;
+  waker: Waker;
+  log: Logger;
+  /** Pause between two looks, unless woken; 1,000 by default. */
+  pollMs?: number;
+  clock?: () => Date;
+}
+
+/** Judges a page of the flow whose turn it is, again and again. */
+function startWorker(deps: FlowEntriesDeps, turns: Turns, onlyQuick: boolean): Repeating {
+  const { pollMs = POLL_MS } = deps;
+  const work = async () => {
+    const flowId = await turns.take(onlyQuick);
+    if (flowId === null) return pollMs;
+    const startedAt = performance.now();
+    let restMs = 0;
+    try {
+      const { busy, began } = await judgePage(deps, flowId);
+      if (began) deps.waker.wake('outbox');
+      if (busy) restMs = pollMs;
+    } finally {
+      turns.end(flowId, performance.now() - startedAt, restMs);
+    }
+    return 0;
+  };
+  return repeat(work, { log: deps.log, name: 'judging entries into flows' });
+}
+
+/**
+ * Judges entries soon after they are committed, and begins runs. Beside that, lets present members of lists enter. Any
+ * number of processes may run this.
+ */
+export function startFlowEntries(deps: FlowEntriesDeps): { stop(): Promise<void> } {
+  const { pollMs = POLL_MS } = deps;
+  const turns = createTurns(() => flowsWithEntries(deps.pool));
+  const workers = Array.from({ length: WORKERS }, (_, n) => startWorker(deps, turns, n === 0));
+  const wake = () => workers.forEach((worker) => worker.wake());
+  const filling = repeat(
+    async () => {
+      if (!(await fillFlow(deps.pool))) return pollMs;
+      wake();
+      return 0;
+    },
+    { log: deps.log, name: 'letting members of lists into flows' },
+  );
+  const unlisten = deps.waker.listen(ENTRIES_CHANNEL, wake);
+  return {
+    async stop() {
+      unlisten();
+      await Promise.all([...workers, filling].map((worker) => worker.stop()));
+    },
+  };
+}

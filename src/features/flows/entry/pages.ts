@@ -1,0 +1,192 @@
+/** Takes the entries of a flow in pages. */
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { AppError } from '../../../errors.ts';
+import { isStatementTimeout } from '../../../platform/db/heavy-reads.ts';
+import { inTransaction, isConnectionError, type Queryable } from '../../../platform/db/queryable.ts';
+import { countForFlow } from '../counts.ts';
+import { carryOut, type Entry, judge, type JudgingFlow, passFilters } from './judge.ts';
+
+/** Entries that are judged by one transaction. The runs of their contacts may be locked until it commits. */
+const PAGE = 100;
+/** A page with a statement that takes longer is judged later, in smaller parts. */
+const STATEMENT_MS = 10_000;
+/** Any fixed number that no other lock has: the advisory locks of flows whose entries are being judged. */
+const FLOW_LOCK = 1_409_044;
+/** An entry that cannot be judged is tried so often, after 1 s, 2 s, 4 s and so on: for some four minutes. */
+const MAX_ATTEMPTS = 8;
+
+const DEADLOCK = '40P01';
+
+/** What became of a page. */
+export interface PageResult {
+  /** Another process judges entries of the flow. */
+  busy: boolean;
+  began: boolean;
+}
+
+const NOTHING: PageResult = { busy: false, began: false };
+
+export interface PagesDeps {
+  pool: pg.Pool;
+  log: Logger;
+  clock?: () => Date;
+}
+
+/** @param lock `for share` keeps the flow from being paused until the transaction ends: nobody enters after the pause */
+async function findFlow(
+  trx: Queryable,
+  id: number,
+  lock: '' | 'for share of f',
+): Promise<JudgingFlow | null> {
+  const { rows } = await trx.query<JudgingFlow>(
+    `select f.id, f.account_id, f.brand_id, f.status, f.approval_state, f.version_id, f.trigger_data,
+       (select v.goal from flow_versions v where v.id = f.version_id) as goal
+     from flows f where f.id = $1 ${lock}`,
+    [id],
+  );
+  return rows[0] ?? null;
+}
+
+/** Entries of a flow. */
+interface Taken {
+  /** Those that were read. */
+  due: number[];
+  /** Those of them that are judged. */
+  ids: number[];
+}
+
+/**
+ * Reads entries. Of those that are tried again, fewer are judged at once, as they may be what took too long.
+ * @param ids of the entries; null: the oldest that are due
+ * @param taken receives the ids of the entries
+ */
+async function findEntries(
+  trx: Queryable,
+  flowId: number,
+  ids: readonly number[] | null,
+  taken: Taken,
+): Promise<Entry[]> {
+  const which = ids ? 'id = any($2)' : '(retry_at is null or retry_at <= now())';
+  const { rows } = await trx.query<Entry & { attempt_count: number }>(
+    `select id, contact_id, cause, (event->>'id')::bigint as event_id, event->'data' as data, test,
+       coalesce((event->>'created_at')::timestamptz, created_at) as since, attempt_count
+     from flow_entries where flow_id = $1 and ${which} order by id limit ${PAGE}`,
+    ids ? [flowId, ids] : [flowId],
+  );
+  const size = ids ? PAGE : Math.max(1, Math.floor(PAGE / 4 ** (rows[0]?.attempt_count ?? 0)));
+  const entries = rows.slice(0, size);
+  taken.due.push(...rows.map(({ id }) => id));
+  taken.ids.push(...entries.map(({ id }) => id));
+  return entries;
+}
+
+/**
+ * One transaction. If the flow was changed while its filters were evaluated, the page is left as it is.
+ * @param taken receives the ids of the entries, also if it fails
+ */
+function takePage(
+  { pool, clock = () => new Date() }: PagesDeps,
+  flowId: number,
+  ids: readonly number[] | null,
+  taken: Taken,
+): Promise<PageResult> {
+  return inTransaction(pool, async (trx) => {
+    const { rows } = await trx.query<{ locked: boolean }>(
+      `select pg_try_advisory_xact_lock($1, $2) as locked, set_config('statement_timeout', $3, true)`,
+      [FLOW_LOCK, flowId % 2 ** 31, `${STATEMENT_MS}`],
+    );
+    if (!rows[0]?.locked) return { busy: true, began: false };
+    const entries = await findEntries(trx, flowId, ids, taken);
+    if (entries.length === 0) return NOTHING;
+    const flow = await findFlow(trx, flowId, '');
+    if (!flow) {
+      // Its brand was deleted.
+      await trx.query('delete from flow_entries where flow_id = $1', [flowId]);
+      return NOTHING;
+    }
+    const asOf = clock();
+    const passing = await passFilters(trx, flow, entries, asOf);
+    const locked = await findFlow(trx, flowId, 'for share of f');
+    if (JSON.stringify(locked) !== JSON.stringify(flow)) return NOTHING;
+    const verdicts = await judge(trx, flow, entries, { passing, asOf });
+    return { busy: false, began: await carryOut(trx, flow, entries, verdicts) };
+  });
+}
+
+/** Has entries tried again later. After its last attempt, one is counted as not entered, and deleted. */
+function postpone({ pool }: PagesDeps, flowId: number, ids: readonly number[]): Promise<void> {
+  return inTransaction(pool, async (trx) => {
+    const { rows } = await trx.query<{ test: boolean }>(
+      'delete from flow_entries where id = any($1) and attempt_count + 1 >= $2 returning test',
+      [ids, MAX_ATTEMPTS],
+    );
+    const n = rows.filter(({ test }) => !test).length;
+    if (n > 0) await countForFlow(trx, [{ flowId, name: 'not_entered:error', n }]);
+    await trx.query(
+      `update flow_entries set attempt_count = attempt_count + 1,
+         retry_at = now() + make_interval(secs => 2 ^ attempt_count)
+       where id = any($1)`,
+      [ids],
+    );
+  });
+}
+
+/**
+ * Judges entries; if that fails, each half by itself, so that one entry does not stop the others. If it takes too long,
+ * all of them wait, so that the flow does not hold up others.
+ */
+async function judgeParts(
+  deps: PagesDeps,
+  flowId: number,
+  ids: readonly number[] | null,
+  isRepetition = false,
+): Promise<PageResult> {
+  const taken: Taken = { due: [], ids: [] };
+  try {
+    return await takePage(deps, flowId, ids, taken);
+  } catch (error) {
+    if (isConnectionError(error) || taken.ids.length === 0) throw error;
+    if ((error as { code?: string }).code === DEADLOCK && !isRepetition) {
+      return judgeParts(deps, flowId, taken.ids, true);
+    }
+    // Filters that cannot be evaluated are the same for all entries.
+    const isInvalid = error instanceof AppError;
+    if (taken.ids.length === 1 || isInvalid || isStatementTimeout(error)) {
+      const later = isInvalid ? taken.due : taken.ids;
+      deps.log.warn({ err: error, flow_id: flowId, entry_ids: later }, 'entries cannot be judged');
+      await postpone(deps, flowId, later);
+      return NOTHING;
+    }
+    const middle = Math.ceil(taken.ids.length / 2);
+    const one = await judgeParts(deps, flowId, taken.ids.slice(0, middle));
+    const other = await judgeParts(deps, flowId, taken.ids.slice(middle));
+    return { busy: false, began: one.began || other.began };
+  }
+}
+
+/**
+ * Judges one page of the entries of a flow that are due. One process at a time does so for a flow, so that two entries
+ * of one contact are never judged at the same time.
+ * @throws if the database is unavailable
+ */
+export function judgePage(deps: PagesDeps, flowId: number): Promise<PageResult> {
+  return judgeParts(deps, flowId, null);
+}
+
+/** Flows with entries that are due. */
+export async function flowsWithEntries(db: Queryable): Promise<number[]> {
+  const { rows } = await db.query<{ id: number }>({
+    name: 'flows_with_entries',
+    text: `
+    with recursive f as (
+      select min(flow_id) as id from flow_entries
+      union all
+      select (select min(e.flow_id) from flow_entries e where e.flow_id > f.id) from f where f.id is not null
+    )
+    select f.id from f
+    where f.id is not null and exists (
+      select 1 from flow_entries e where e.flow_id = f.id and (e.retry_at is null or e.retry_at <= now()))`,
+  });
+  return rows.map(({ id }) => id);
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import type { Database } from '../../../platform/db/database.ts';
+import { withIdempotency } from '../../../platform/db/idempotency.ts';
+import { idParam, MAX_ID } from '../../../platform/db/paging.ts';
+import type { Waker } from '../../../platform/db/wake.ts';
+import { idempotentRequest } from '../../../platform/http/middlewares/idempotency.ts';
+import { defineRoute, type RouteDefinition } from '../../../platform/http/route.ts';
+import { enterFlow, type EnterResult, enterResults } from './enter.ts';
+import { ENTRIES_CHANNEL } from './entries.ts';
+
+/** Contacts that one request lets enter. */
+const MAX_CONTACTS = 1_000;
+const PATH = '/v1/my/flows/:id/enter';
+
+const enterBody = z.strictObject({
+  contact_ids: z
+    .array(z.int().min(1).max(MAX_ID))
+    .max(MAX_CONTACTS)
+    .default([])
+    .meta({ description: 'At least one. A contact that is named twice enters once.' }),
+});
+
+const enteredSchema = z.object({
+  results: z.array(
+    z.object({
+      contact_id: z.int(),
+      status: z.enum(['accepted', 'not_found']).meta({
+        description:
+          '`accepted`: the contact enters soon, unless the filters of the flow or its rule for entering again ' +
+          'prevent it, which `GET /flows/{id}/report` counts.',
+      }),
+    }),
+  ),
+});
+
+export interface EntryRouteDeps {
+  database: Database;
+  waker: Waker;
+}
+
+/** `POST /flows/{id}/enter`. */
+export function createEntryRoutes({ database: { pool }, waker }: EntryRouteDeps): RouteDefinition[] {
+  const enter = defineRoute({
+    method: 'POST',
+    path: PATH,
+    operationId: 'enterFlow',
+    tag: 'Flows',
+    summary: 'Let contacts enter a flow',
+    description: 'The flow must be active and, where that is needed, approved. A test key begins test runs.',
+    auth: 'brand',
+    idempotency: 'own',
+    params: z.strictObject({ id: idParam }),
+    body: enterBody,
+    responses: { 200: { description: 'The result for each contact.', schema: enteredSchema } },
+    errors: ['invalid_transition'],
+    handler(input) {
+      const { tenant, params, body } = input;
+      const present = (results: EnterResult[]) => ({ results });
+      return withIdempotency(
+        pool,
+        idempotentRequest(input, `POST ${PATH}`),
+        async (trx) => {
+          const { requestId, results } = await enterFlow(trx, tenant, params.id, body.contact_ids);
+          // The request creates no resource: its key keeps its number, and a replay looks for the contacts again.
+          return {
+            ...{ status: 200, body: present(results), resourceId: requestId },
+            afterCommit: () => waker.wake(ENTRIES_CHANNEL),
+          };
+        },
+        async () => present(await enterResults(pool, tenant, body.contact_ids)),
+      );
+    },
+  });
+  return [enter];
+}

@@ -1,0 +1,46 @@
+/** A flow whose last page took longer is slow. */
+const SLOW_MS = 1_000;
+
+/** The turns of flows whose entries wait. Several workers of a process share them. */
+export interface Turns {
+  /**
+   * Finds the flow that waits longest. No other worker gets it until its turn ends.
+   * @param onlyQuick leaves out slow flows
+   */
+  take(onlyQuick: boolean): Promise<number | null>;
+  /** @param tookMs for its page. @param restMs the flow gets its next turn after that */
+  end(flowId: number, tookMs: number, restMs: number): void;
+}
+
+/** @param read finds the flows that have entries */
+export function createTurns(read: () => Promise<number[]>): Turns {
+  const waiting: number[] = [];
+  const taken = new Set<number>();
+  const slow = new Set<number>();
+  const restUntil = new Map<number, number>();
+  const pick = (onlyQuick: boolean): number | null => {
+    const index = waiting.findIndex((id) => !onlyQuick || !slow.has(id));
+    const [id] = index === -1 ? [] : waiting.splice(index, 1);
+    if (id === undefined) return null;
+    taken.add(id);
+    return id;
+  };
+  return {
+    async take(onlyQuick) {
+      const next = pick(onlyQuick);
+      if (next !== null) return next;
+      const found = await read();
+      const now = performance.now();
+      for (const [id, time] of restUntil) if (time <= now) restUntil.delete(id);
+      const isFree = (id: number) => !taken.has(id) && !restUntil.has(id) && !waiting.includes(id);
+      waiting.push(...found.filter(isFree));
+      return pick(onlyQuick);
+    },
+    end(flowId, tookMs, restMs) {
+      taken.delete(flowId);
+      if (tookMs > SLOW_MS) slow.add(flowId);
+      else slow.delete(flowId);
+      if (restMs > 0) restUntil.set(flowId, performance.now() + restMs);
+    },
+  };
+}

@@ -1,0 +1,126 @@
+/**
+ * Filters in flows. They take the names of segments and some that only a run knows: `trigger.<path>`,
+ * `received.<path>`, `step.<id>.<path>`, and opens and clicks of one step's message. Those are decided in memory; the
+ * rest is one SQL condition for the contact.
+ */
+import type { Queryable } from '../../platform/db/queryable.ts';
+import {
+  compileConditions,
+  type Condition,
+  constantOf,
+  fold,
+  type FlowNames,
+  loadConditions,
+  parseFilters,
+  type Problem,
+  type SimulatedChanges,
+} from '../segments/service.ts';
+
+type Data = Readonly<Record<string, unknown>>;
+
+/** What steps of a run have left for filters. */
+export interface StepFacts {
+  /** Of a webhook step: `status` and `body`, as `flow_run_steps.detail` has them; null: there is none. */
+  answer: Data | null;
+  /** When the message of an email step was first opened, or clicked in; null: never. */
+  openedAt: Date | null;
+  clickedAt: Date | null;
+}
+
+/** What filters of a flow are evaluated for. */
+export interface FlowFacts {
+  brandId: number;
+  contactId: number;
+  asOf: Date;
+  /** The data of the event that started the run; null: no event did. */
+  trigger: Data | null;
+  /** The data of the event that arrived for a wait. */
+  received: Data | null;
+  /** Asked once, and only if the filters name steps. A step that is absent has no facts. */
+  steps(ids: readonly number[]): Promise<ReadonlyMap<number, StepFacts>>;
+  /** What a simulated run has changed, of which the database knows nothing. */
+  changes?: SimulatedChanges;
+}
+
+/**
+ * Checks filters of a flow when it is saved. The lists and segments that they name are checked elsewhere.
+ * @param where the types of the steps that come before, by id, and whether the filters are those of a `wait_for_event` step
+ * @returns what is wrong, with its path below the filters: `[0, 'value']`
+ */
+export function flowFilterProblems(filters: readonly unknown[], where: FlowNames): Problem[] {
+  return parseFilters(filters, where).problems;
+}
+
+function stepsIn(conditions: readonly Condition[]): number[] {
+  return conditions.flatMap((condition) => {
+    switch (condition.type) {
+      case 'all':
+      case 'any':
+        return stepsIn(condition.parts);
+      case 'not':
+        return stepsIn([condition.part]);
+      case 'engaged':
+        return [condition.step];
+      case 'value': {
+        const { operand } = condition;
+        return 'of' in operand && typeof operand.of === 'object' ? [operand.of.step] : [];
+      }
+      default:
+        return [];
+    }
+  });
+}
+
+/**
+ * Whether all filters hold for a contact. A contact that does not exist passes none.
+ * @throws AppError validation_error if the filters are not valid, as those of a saved flow are
+ */
+export async function flowMatches(
+  db: Queryable,
+  facts: FlowFacts,
+  filters: readonly unknown[],
+): Promise<boolean> {
+  const { brandId, contactId, asOf, changes } = facts;
+  const conditions = await loadConditions(db, { brandId }, filters, { steps: null, received: true });
+  const named = [...new Set(stepsIn(conditions))];
+  const steps = named.length > 0 ? await facts.steps(named) : new Map<number, StepFacts>();
+  const folded = fold(
+    { type: 'all', parts: conditions },
+    {
+      asOf,
+      valuesOf: (values) =>
+        typeof values === 'object' ? (steps.get(values.step)?.answer ?? null) : facts[values],
+      engagedAt: (kind, step) =>
+        steps.get(step)?.[kind === 'email_opened' ? 'openedAt' : 'clickedAt'] ?? null,
+      ...(changes && { changes }),
+    },
+  );
+  if (constantOf(folded) === false) return false;
+  const condition = await compileConditions(db, { brandId, asOf, few: true }, [folded], 3);
+  const { rows } = await db.query(
+    `select 1 from contacts c where c.brand_id = $1 and c.id = $2 and ${condition.sql}`,
+    [brandId, contactId, ...condition.values],
+  );
+  return rows.length > 0;
+}
+
+/** Reads what steps of a run have left for filters. */
+export async function readStepFacts(
+  db: Queryable,
+  runId: number,
+  ids: readonly number[],
+): Promise<Map<number, StepFacts>> {
+  const { rows } = await db.query<{
+    step_id: number;
+    answer: Data | null;
+    openedAt: Date | null;
+    clickedAt: Date | null;
+  }>(
+    `select s.step_id, case when s.type = 'webhook' then s.detail end as answer,
+       m.opened_at as "openedAt", m.clicked_at as "clickedAt"
+     from flow_run_steps s left join messages m on m.id = s.message_id
+     where s.run_id = $1 and s.step_id = any($2) order by s.iteration`,
+    [runId, ids],
+  );
+  return new Map(rows.map(({ step_id: id, ...facts }) => [id, facts]));
+}

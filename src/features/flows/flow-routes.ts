@@ -1,0 +1,301 @@
+import { z } from 'zod';
+import type { ErrorCode } from '../../errors.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import { pageOf, wholeList } from '../../platform/db/paging.ts';
+import { inTransaction } from '../../platform/db/queryable.ts';
+import { paginate } from '../../platform/http/pagination.ts';
+import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
+import { once, type RequestDeps, withCompiled } from '../templates/service.ts';
+import type { CheckDeps } from './checks.ts';
+import {
+  activate,
+  archive,
+  changeFlow,
+  createFlow,
+  duplicateFlow,
+  getFlow,
+  listFlows,
+  needsOutside,
+  pause,
+  prepareRequest,
+  requireFlow,
+  resume,
+} from './manage.ts';
+import type { FlowRow } from './model.ts';
+import { presentFlow } from './presenter.ts';
+import {
+  activateFlowBody,
+  changeFlowBody,
+  createFlowBody,
+  duplicateFlowBody,
+  flowParams,
+  flowReadOnlyFields as readOnlyFields,
+  flowSchema,
+  flowSummary,
+  listFlowsQuery,
+  resumeFlowBody,
+} from './schema.ts';
+
+export interface FlowRouteParts extends RequestDeps<FlowRow> {
+  deps: CheckDeps;
+}
+
+const PATH = '/v1/my/flows';
+const tag = 'Flows';
+
+const activationErrors: ErrorCode[] = [
+  'forbidden',
+  'invalid_transition',
+  'sender_not_verified',
+  'conflict',
+  'unavailable',
+];
+
+const CHECKS =
+  'Everything is checked first, and all that is wrong is returned at once: the trigger, the steps and what they name, ' +
+  'the contents with their Liquid, the senders, and the postal address of the brand.';
+
+const nothing = () => Promise.resolve(null);
+
+function listRoute({ pool }: FlowRouteParts): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: PATH,
+    operationId: 'listFlows',
+    tag,
+    summary: 'List flows, newest first',
+    description: 'Archived flows are listed with `status=archived` only.',
+    auth: 'brand',
+    query: listFlowsQuery,
+    paginated: true,
+    responses: { 200: { description: 'The flows of the brand.', schema: z.array(flowSummary) } },
+    async handler(input) {
+      const page = pageOf(input.query, wholeList);
+      const { flows, count } = await listFlows(pool, input.tenant, input.query, page);
+      return paginate(input, page, flows, count);
+    },
+  });
+}
+
+function createRoute(parts: FlowRouteParts): RouteDefinition {
+  const { deps } = parts;
+  return defineRoute({
+    method: 'POST',
+    path: PATH,
+    operationId: 'createFlow',
+    tag,
+    summary: 'Create a flow',
+    description: `Creates a draft. With \`status: active\` it is activated at once. ${CHECKS}`,
+    auth: 'brand',
+    idempotency: 'own',
+    body: createFlowBody,
+    readOnlyFields,
+    responses: { 201: { description: 'The flow.', schema: flowSchema } },
+    errors: activationErrors,
+    handler: (input) =>
+      once(
+        parts,
+        input,
+        PATH,
+        201,
+        () => (needsOutside(null, input.body) ? prepareRequest(deps, input.tenant) : nothing()),
+        (trx, brand, compiled) =>
+          createFlow(trx, deps, input.tenant, input.body, brand && { brand, compiled }),
+      ),
+  });
+}
+
+function getRoute({ pool }: FlowRouteParts): RouteDefinition {
+  return defineRoute({
+    method: 'GET',
+    path: `${PATH}/:id`,
+    operationId: 'getFlow',
+    tag,
+    summary: 'Get a flow with its steps and their contents',
+    auth: 'brand',
+    params: flowParams,
+    responses: { 200: { description: 'The flow.', schema: flowSchema } },
+    handler: async ({ tenant, params }) => ({ status: 200, body: await getFlow(pool, tenant, params.id) }),
+  });
+}
+
+function changeRoute(parts: FlowRouteParts): RouteDefinition {
+  const { pool, deps } = parts;
+  return defineRoute({
+    method: 'PATCH',
+    path: `${PATH}/:id`,
+    operationId: 'changeFlow',
+    tag,
+    summary: 'Change, activate, pause, resume or archive a flow',
+    description:
+      'A draft changes freely. Changed steps of an active or paused flow are for contacts who enter from then on, ' +
+      'unless `apply_to` is `waiting`; a changed content also reaches runs that have not come to its step. Steps that ' +
+      `keep their \`id\` stay the same steps. ${CHECKS}`,
+    auth: 'brand',
+    params: flowParams,
+    body: changeFlowBody,
+    readOnlyFields,
+    responses: { 200: { description: 'The changed flow.', schema: flowSchema } },
+    errors: activationErrors,
+    async handler({ tenant, params, body }) {
+      const before = await requireFlow(pool, tenant, params.id);
+      const brand = needsOutside(before, body) ? await prepareRequest(deps, tenant) : null;
+      const { row, shown } = await withCompiled(deps, (compiled) =>
+        inTransaction(pool, async (trx) => {
+          const outside = brand && { brand, compiled };
+          const changed = await changeFlow(trx, deps, tenant, params.id, body, outside);
+          return { row: changed, shown: await presentFlow(trx, changed) };
+        }),
+      );
+      parts.wake(row);
+      return { status: 200, body: shown };
+    },
+  });
+}
+
+function archiveRoute(parts: FlowRouteParts): RouteDefinition {
+  return defineRoute({
+    method: 'DELETE',
+    path: `${PATH}/:id`,
+    operationId: 'archiveFlow',
+    tag,
+    summary: 'Archive a flow',
+    description:
+      'Nobody enters any more, and its runs end as canceled in the background. The flow can be read, but never be ' +
+      'active again.',
+    auth: 'brand',
+    params: flowParams,
+    responses: { 200: { description: 'The archived flow.', schema: flowSchema } },
+    errors: ['forbidden'],
+    async handler({ tenant, params }) {
+      const { row, shown } = await inTransaction(parts.pool, async (trx) => {
+        const archived = await archive(trx, tenant, params.id);
+        return { row: archived, shown: await presentFlow(trx, archived) };
+      });
+      parts.wake(row);
+      return { status: 200, body: shown };
+    },
+  });
+}
+
+function activateRoute(parts: FlowRouteParts): RouteDefinition {
+  const { pool, deps } = parts;
+  const path = `${PATH}/:id/activate`;
+  return defineRoute({
+    method: 'POST',
+    path,
+    operationId: 'activateFlow',
+    tag,
+    summary: 'Activate a flow',
+    description:
+      'Activates a draft. A paused flow is checked again and resumed. Contacts who are in the list or segment of the ' +
+      `trigger already enter only with \`enter_existing\`. ${CHECKS} Where an operator approves flows, it waits for ` +
+      'that: until then nobody enters.',
+    auth: 'brand',
+    idempotency: 'own',
+    params: flowParams,
+    body: activateFlowBody,
+    bodyOptional: true,
+    responses: { 200: { description: 'The flow, which is active.', schema: flowSchema } },
+    errors: activationErrors,
+    handler: (input) => {
+      const { tenant, params, body } = input;
+      const prepare = async () => {
+        await requireFlow(pool, tenant, params.id);
+        return prepareRequest(deps, tenant);
+      };
+      return once(parts, input, path, 200, prepare, (trx, brand, compiled) =>
+        activate(trx, deps, tenant, params.id, body, { brand, compiled }),
+      );
+    },
+  });
+}
+
+interface Action<Body extends z.ZodType> {
+  name: string;
+  summary: string;
+  description: string;
+  answer: string;
+  body: Body;
+  status?: number;
+  errors: ErrorCode[];
+  work: (
+    trx: Parameters<typeof pause>[0],
+    tenant: Tenant,
+    id: number,
+    body: z.output<Body>,
+  ) => Promise<FlowRow>;
+}
+
+/** A POST on a flow whose work is one short transaction. */
+function actionRoute<Body extends z.ZodType>(parts: FlowRouteParts, action: Action<Body>): RouteDefinition {
+  const { present, load, wake } = parts;
+  const status = action.status ?? 200;
+  return defineIdempotentRoute({
+    path: `${PATH}/:id/${action.name}`,
+    operationId: `${action.name}Flow`,
+    tag,
+    summary: action.summary,
+    description: action.description,
+    auth: 'brand',
+    params: flowParams,
+    body: action.body,
+    bodyOptional: true,
+    responses: { [status]: { description: action.answer, schema: flowSchema } },
+    errors: action.errors,
+    async handler({ tenant, params, body }, trx) {
+      const row = await action.work(trx, tenant, params.id, body as z.output<Body>);
+      return {
+        status,
+        body: await present(trx, row),
+        resourceId: row.id,
+        afterCommit: () => wake(row),
+      };
+    },
+    load: ({ tenant }, id) => load(tenant, id),
+  });
+}
+
+const noFields = z.strictObject({});
+
+/** `/v1/my/flows` and what is done to a flow. */
+export function createDefinitionRoutes(parts: FlowRouteParts): RouteDefinition[] {
+  return [
+    listRoute(parts),
+    createRoute(parts),
+    getRoute(parts),
+    changeRoute(parts),
+    archiveRoute(parts),
+    activateRoute(parts),
+    actionRoute(parts, {
+      name: 'pause',
+      summary: 'Pause a flow',
+      description:
+        'Nobody enters, and runs whose next step is due stay before it. Messages that are queued already are sent.',
+      answer: 'The paused flow.',
+      body: noFields,
+      errors: ['invalid_transition', 'forbidden'],
+      work: (trx, tenant, id) => pause(trx, tenant, id),
+    }),
+    actionRoute(parts, {
+      name: 'resume',
+      summary: 'Resume a paused flow',
+      description:
+        'Contacts who would have entered meanwhile do not. `overdue` decides about runs whose step was due meanwhile.',
+      answer: 'The active flow.',
+      body: resumeFlowBody,
+      errors: ['invalid_transition', 'forbidden'],
+      work: resume,
+    }),
+    actionRoute(parts, {
+      name: 'duplicate',
+      summary: 'Copy a flow as a draft',
+      description: 'With its contents. The steps of the copy have the same ids.',
+      answer: 'The copy.',
+      body: duplicateFlowBody,
+      status: 201,
+      errors: ['forbidden'],
+      work: duplicateFlow,
+    }),
+  ];
+}

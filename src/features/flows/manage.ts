@@ -1,0 +1,365 @@
+/** What requests do to flows. */
+import type pg from 'pg';
+import { AppError, invalid, notFound, Problems } from '../../errors.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Page, RowCount } from '../../platform/db/paging.ts';
+import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import type { Brand } from '../brands/schema.ts';
+import { copyTemplate } from '../templates/service.ts';
+import { enterExisting, forgetExisting } from './entry/existing.ts';
+import {
+  type CheckDeps,
+  makePins,
+  type Outside,
+  refuseTestKey,
+  requireActivator,
+  requireFlows,
+} from './checks.ts';
+import { sendingSteps } from './content.ts';
+import {
+  countFlows,
+  findFlow,
+  findFlows,
+  type FlowRow,
+  type FlowStatus,
+  type FlowValues,
+  insertFlow,
+  isLive,
+  lockFlow,
+  updateFlow,
+} from './model.ts';
+import { presentFlow, presentFlows } from './presenter.ts';
+import { addTriggerProblems } from './references.ts';
+import type {
+  ActivateFlowBody,
+  ChangeFlowBody,
+  CreateFlowBody,
+  DuplicateFlowBody,
+  Flow,
+  FlowSummary,
+  ListFlowsQuery,
+  ResumeFlowBody,
+  TriggerBody,
+} from './schema.ts';
+import type { Step } from './steps.ts';
+import {
+  activateFlow,
+  archiveFlow,
+  type FlowAction,
+  isAllowed,
+  openBrand,
+  pauseFlow,
+  repinFlow,
+  resumeFlow,
+} from './transitions.ts';
+import { writeSteps } from './write-steps.ts';
+
+/** The list of flows is returned whole. */
+const MAX_FLOWS = 1_000;
+
+/** @throws AppError not_found */
+export async function requireFlow(db: Queryable, scope: BrandScope, id: number): Promise<FlowRow> {
+  const row = await findFlow(db, scope, id);
+  if (!row) throw notFound('flow');
+  return row;
+}
+
+/** @throws AppError not_found */
+async function lock(trx: Queryable, scope: BrandScope, id: number): Promise<FlowRow> {
+  await requireFlow(trx, scope, id);
+  const row = await lockFlow(trx, id);
+  if (!row) throw notFound('flow');
+  return row;
+}
+
+function invalidTransition({ status }: Pick<FlowRow, 'status'>, action: FlowAction | FlowStatus): AppError {
+  return new AppError('invalid_transition', `the flow is ${status}: ${action} is not possible`);
+}
+
+/** @throws AppError not_found */
+export async function getFlow(db: Queryable, scope: BrandScope, id: number): Promise<Flow> {
+  return presentFlow(db, await requireFlow(db, scope, id));
+}
+
+/** Lists the flows of a brand, newest first. A page ends early before its contents become too large. */
+export async function listFlows(
+  db: Queryable,
+  scope: BrandScope,
+  query: ListFlowsQuery,
+  page: Page,
+): Promise<{ flows: FlowSummary[]; count: RowCount }> {
+  const { rows, count } = await findFlows(db, scope, query, page);
+  const flows = await presentFlows(db, scope, rows);
+  const last = flows.at(-1);
+  const isCut = last !== undefined && flows.length < rows.length;
+  return { flows, count: isCut ? { ...count, continueAfter: last.id } : count };
+}
+
+const sources = {
+  event: 'trigger_event',
+  contact_list_id: 'contact_list_id',
+  segment_id: 'segment_id',
+} as const;
+const sourceNames = ['event', 'contact_list_id', 'segment_id'] as const;
+
+/** The trigger's columns after a request. A field left out stays as it is; one source replaces the others. */
+function mergeTrigger(given: TriggerBody): FlowValues {
+  const values: FlowValues = {};
+  const chosen = sourceNames.find((name) => (given[name] ?? null) !== null);
+  for (const name of sourceNames) {
+    const value = given[name];
+    const isReplaced = chosen !== undefined && chosen !== name;
+    if (value === undefined && !isReplaced) continue;
+    Object.assign(values, { [sources[name]]: isReplaced ? null : value });
+  }
+  if (given.data !== undefined) values.trigger_data = given.data ?? {};
+  return values;
+}
+
+const triggerColumns = ['trigger_event', 'contact_list_id', 'segment_id'] as const;
+
+interface Applied {
+  row: FlowRow;
+  /** Something that activation fixes. */
+  pinned: boolean;
+}
+
+type Changes = Pick<ChangeFlowBody, 'name' | 'goal' | 'trigger' | 'steps'>;
+
+/** Applies what a request changes of a locked flow, apart from its status. @throws AppError validation_error */
+async function applyChanges(
+  trx: Queryable,
+  scope: BrandScope,
+  row: FlowRow,
+  { name, goal, trigger, steps }: Changes,
+  { isNew }: { isNew: boolean },
+): Promise<Applied> {
+  const values: FlowValues = {};
+  if (name !== undefined) values.name = name;
+  if (goal !== undefined) values.goal = goal;
+  if (trigger) {
+    Object.assign(values, mergeTrigger(trigger));
+    const problems = new Problems();
+    await addTriggerProblems(trx, scope, { ...row, ...values }, problems);
+    problems.throwIfAny();
+  }
+  const merged = { ...row, ...values };
+  const otherTrigger = triggerColumns.some((column) => merged[column] !== row[column]);
+  // Contacts who match another segment already do not enter.
+  if (otherTrigger) {
+    values.audience_seen_at = null;
+    await forgetExisting(trx, row);
+  }
+  if (steps) Object.assign(values, await writeSteps(trx, scope, row, steps, { isNew }));
+  const pinned = steps !== undefined || goal !== undefined || trigger !== undefined;
+  const isChanged = Object.keys(values).length > 0;
+  return {
+    row: isChanged ? await updateFlow(trx, row.id, values) : row,
+    pinned,
+  };
+}
+
+/** Activates a locked flow whose changes are applied. */
+async function activateLocked(
+  trx: pg.PoolClient,
+  deps: CheckDeps,
+  tenant: Tenant,
+  row: FlowRow,
+  outside: Outside,
+): Promise<FlowRow> {
+  const account = await requireActivator(trx, tenant);
+  if (!isAllowed('activate', row)) throw invalidTransition(row, 'activate');
+  const pins = await makePins(trx, deps, tenant, row, outside, { account, move: false });
+  const activated = await activateFlow(trx, row, pins);
+  if (!activated) throw invalidTransition(row, 'activate');
+  return activated;
+}
+
+/** Creates a flow, and activates it if the request says so. @throws AppError validation_error, forbidden … */
+export async function createFlow(
+  trx: pg.PoolClient,
+  deps: CheckDeps,
+  tenant: Tenant,
+  { status, name, ...changes }: CreateFlowBody,
+  outside: Outside | null,
+): Promise<FlowRow> {
+  await requireFlows(trx, tenant);
+  await requireRoom(trx, tenant);
+  const inserted = await insertFlow(trx, tenant, { name });
+  const { row } = await applyChanges(trx, tenant, inserted, changes, { isNew: true });
+  return status === 'active' && outside ? activateLocked(trx, deps, tenant, row, outside) : row;
+}
+
+/** @throws AppError validation_error if the brand has as many flows as it can have */
+async function requireRoom(trx: Queryable, scope: BrandScope): Promise<void> {
+  if ((await countFlows(trx, scope)) < MAX_FLOWS) return;
+  const message = `must wait: the brand has ${MAX_FLOWS} flows that are not archived, the most it can have`;
+  throw invalid({ name: [message] });
+}
+
+const LIVE = 'a test key cannot change the status of a flow that was activated';
+
+async function changeStatus(
+  trx: pg.PoolClient,
+  deps: CheckDeps,
+  tenant: Tenant,
+  row: FlowRow,
+  status: FlowStatus | undefined,
+  outside: Outside | null,
+): Promise<FlowRow> {
+  if (status === undefined || status === row.status) return row;
+  let changed: FlowRow | null = null;
+  if (isLive(row)) refuseTestKey(tenant, LIVE);
+  if (status === 'paused') changed = await pauseFlow(trx, row);
+  else if (status === 'archived') changed = await archiveFlow(trx, row);
+  else if (status === 'active' && row.status === 'paused') {
+    await requireActivator(trx, tenant);
+    changed = await resumeFlow(trx, row);
+  } else if (status === 'active' && outside) return activateLocked(trx, deps, tenant, row, outside);
+  if (!changed) throw invalidTransition(row, status);
+  return changed;
+}
+
+/** Reads what an activation or a change of an active flow needs, before its transaction. @throws AppError forbidden */
+export async function prepareRequest({ pool, templates }: CheckDeps, tenant: Tenant): Promise<Brand> {
+  // Refused before events of the brand are looked at.
+  await requireActivator(pool, tenant);
+  const [brand] = await Promise.all([
+    templates.brandOf(tenant),
+    inTransaction(pool, (trx) => openBrand(trx, tenant.brandId)),
+  ]);
+  return brand;
+}
+
+/** Whether a change pins something, so that the brand must be read before its transaction. */
+export function needsOutside(
+  row: Pick<FlowRow, 'status'> | null,
+  { status, steps, goal, trigger }: Partial<Pick<ChangeFlowBody, 'status' | 'steps' | 'goal' | 'trigger'>>,
+): boolean {
+  if (status === 'active' && row?.status !== 'paused') return true;
+  return row !== null && isLive(row) && [steps, goal, trigger].some((value) => value !== undefined);
+}
+
+/**
+ * Changes a flow. Of one that is active or paused, new runs follow the new steps, and contents reach all runs.
+ * @param outside null if {@link needsOutside} says so
+ * @throws AppError not_found, validation_error, invalid_transition, conflict and those of an activation
+ */
+export async function changeFlow(
+  trx: pg.PoolClient,
+  deps: CheckDeps,
+  tenant: Tenant,
+  id: number,
+  body: ChangeFlowBody,
+  outside: Outside | null,
+): Promise<FlowRow> {
+  const { status, apply_to: applyTo, ...changes } = body;
+  const locked = await lock(trx, tenant, id);
+  const isChange = Object.values(changes).some((value) => value !== undefined);
+  if (isChange && !isAllowed('change', locked)) throw invalidTransition(locked, 'change');
+  const applied = await applyChanges(trx, tenant, locked, changes, { isNew: false });
+  let { row } = applied;
+  if (applied.pinned && isLive(row) && status !== 'archived') {
+    // Another request has activated it since this one began.
+    if (!outside) throw new AppError('conflict', 'the flow has just been activated; try again');
+    const account = await requireActivator(trx, tenant);
+    const options = { account, move: applyTo === 'waiting' };
+    row = await repinFlow(trx, row, await makePins(trx, deps, tenant, row, outside, options));
+  }
+  return changeStatus(trx, deps, tenant, row, status, outside);
+}
+
+/** @throws AppError not_found, invalid_transition; validation_error that names everything that is wrong */
+export async function activate(
+  trx: pg.PoolClient,
+  deps: CheckDeps,
+  tenant: Tenant,
+  id: number,
+  { enter_existing: entersExisting }: ActivateFlowBody,
+  outside: Outside,
+): Promise<FlowRow> {
+  const row = await activateLocked(trx, deps, tenant, await lock(trx, tenant, id), outside);
+  if (!entersExisting) return row;
+  if (row.trigger_event !== null) {
+    throw invalid({ enter_existing: ['is for flows with a list or a segment: nobody is in an event'] });
+  }
+  await enterExisting(trx, row);
+  return row;
+}
+
+/** @throws AppError not_found, invalid_transition, forbidden */
+export async function pause(trx: Queryable, tenant: Tenant, id: number): Promise<FlowRow> {
+  const row = await lock(trx, tenant, id);
+  if (isLive(row)) refuseTestKey(tenant, LIVE);
+  const paused = await pauseFlow(trx, row);
+  if (!paused) throw invalidTransition(row, 'pause');
+  return paused;
+}
+
+/** @throws AppError not_found, invalid_transition, forbidden */
+export async function resume(
+  trx: Queryable,
+  tenant: Tenant,
+  id: number,
+  { overdue }: ResumeFlowBody,
+): Promise<FlowRow> {
+  const row = await requireFlow(trx, tenant, id);
+  await requireActivator(trx, tenant);
+  const resumed = await resumeFlow(trx, row, { overdue });
+  if (!resumed) throw invalidTransition(await requireFlow(trx, tenant, id), 'resume');
+  return resumed;
+}
+
+/** Archives a flow. One that is archived stays so. @throws AppError not_found, forbidden */
+export async function archive(trx: Queryable, tenant: Tenant, id: number): Promise<FlowRow> {
+  const row = await lock(trx, tenant, id);
+  if (isLive(row)) refuseTestKey(tenant, LIVE);
+  return (await archiveFlow(trx, row)) ?? row;
+}
+
+const copiedName = (name: string) => `${name.slice(0, 240)} (copy)`;
+
+/** Steps that name other templates. */
+function withTemplates(steps: readonly Step[], ids: ReadonlyMap<number, number>): Step[] {
+  return steps.map((step): Step => {
+    switch (step.type) {
+      case 'email':
+      case 'sms':
+        return { ...step, template_id: ids.get(step.id) ?? step.template_id };
+      case 'condition':
+      case 'wait_for_event':
+        return { ...step, yes: withTemplates(step.yes, ids), no: withTemplates(step.no, ids) };
+      case 'split':
+        return {
+          ...step,
+          branches: step.branches.map((branch) => ({ ...branch, steps: withTemplates(branch.steps, ids) })),
+        };
+      default:
+        return step;
+    }
+  });
+}
+
+/** Copies a flow as a draft, with its contents. The steps keep their ids. @throws AppError not_found, forbidden */
+export async function duplicateFlow(
+  trx: Queryable,
+  tenant: Tenant,
+  id: number,
+  { name }: DuplicateFlowBody,
+): Promise<FlowRow> {
+  await requireFlows(trx, tenant);
+  const row = await requireFlow(trx, tenant, id);
+  await requireRoom(trx, tenant);
+  const { goal, trigger_event, contact_list_id, segment_id, trigger_data, next_step_id } = row;
+  const copy = await insertFlow(trx, tenant, {
+    name: name ?? copiedName(row.name),
+    ...{ goal, trigger_event, contact_list_id, segment_id, trigger_data, next_step_id },
+  });
+  const ids = new Map<number, number>();
+  for (const step of sendingSteps(row.steps)) {
+    const owner = { flowId: copy.id, actionId: step.id };
+    ids.set(step.id, (await copyTemplate(trx, tenant, step.template_id, owner)).id);
+  }
+  return updateFlow(trx, copy.id, { steps: withTemplates(row.steps, ids) });
+}

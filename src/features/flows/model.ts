@@ -1,0 +1,228 @@
+import type { BrandScope } from '../../platform/db/model.ts';
+import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Filters, Step } from './steps.ts';
+
+export const flowStatuses = ['draft', 'active', 'paused', 'archived'] as const;
+export type FlowStatus = (typeof flowStatuses)[number];
+
+export const approvalStates = ['not_required', 'pending', 'approved', 'rejected'] as const;
+export type ApprovalState = (typeof approvalStates)[number];
+
+export const stopReasons = ['bounce_rate', 'complaint_rate', 'rejected'] as const;
+
+/** Why the service paused a flow. `rate` and `threshold` are null unless a rate was the reason. */
+export interface FlowStop {
+  reason: (typeof stopReasons)[number];
+  rate: number | null;
+  threshold: number | null;
+  /** ISO 8601. */
+  at: string;
+}
+
+/** When a contact who was in a flow may enter again. `every_time` is for events only. */
+export type Reentry = 'once' | 'every_time' | { after_seconds: number };
+
+/** `trigger.data` of the client. What is left out is absent; `reentry` is then `once`. */
+export interface TriggerData {
+  filters?: Filters;
+  exit_filters?: Filters;
+  reentry?: Reentry;
+}
+
+/** The version of a template that a step sends. */
+export interface PinnedContent {
+  step_id: number;
+  template_id: number;
+  version_id: number;
+}
+
+/** What a flow will do once an operator has approved it. Until then, runs under way follow what was approved before. */
+export interface PendingFlow {
+  /** Of `flow_versions`. */
+  version_id: number;
+  contents: readonly PinnedContent[];
+  /** Whether runs under way move to the version, see `apply_to`. */
+  move: boolean;
+}
+
+/** A row of `flows`. */
+export interface FlowRow {
+  id: number;
+  account_id: number;
+  brand_id: number;
+  name: string;
+  status: FlowStatus;
+  approval_state: ApprovalState;
+  /** The name of the event that ends a run. */
+  goal: string | null;
+  /** At most one of the three is given; a draft may have none. */
+  trigger_event: string | null;
+  contact_list_id: number | null;
+  segment_id: number | null;
+  trigger_data: TriggerData;
+  /** The present steps. Runs follow the steps of their version. */
+  steps: Step[];
+  next_step_id: number;
+  /** The version that new runs follow; null: none was activated and, where that is needed, approved. */
+  version_id: number | null;
+  /** What waits for approval; null: nothing. */
+  pending: PendingFlow | null;
+  stop: FlowStop | null;
+  counted_from: Date | null;
+  sent_count: number;
+  audience_seen_at: Date | null;
+  activated_at: Date | null;
+  paused_at: Date | null;
+  archived_at: Date | null;
+  engine_expected_by: Date | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** SQL: the columns of a {@link FlowRow}. */
+export const FLOW_COLUMNS = `id, account_id, brand_id, name, status, approval_state, goal, trigger_event, contact_list_id,
+  segment_id, trigger_data, steps, next_step_id, version_id, pending, stop, counted_from, sent_count, audience_seen_at,
+  activated_at, paused_at, archived_at, engine_expected_by, created_at, updated_at`;
+
+/** Whether the flow was activated and is not archived: what is changed of it is pinned. */
+export const isLive = ({ status }: Pick<FlowRow, 'status'>) => status === 'active' || status === 'paused';
+
+/** For workflows, loops and operators, who work for all tenants. @returns null if there is none */
+export async function findFlowById(db: Queryable, id: number): Promise<FlowRow | null> {
+  const { rows } = await db.query<FlowRow>(`select ${FLOW_COLUMNS} from flows where id = $1`, [id]);
+  return rows[0] ?? null;
+}
+
+/** @returns null if the brand has no such flow */
+export async function findFlow(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  id: number,
+): Promise<FlowRow | null> {
+  const { rows } = await db.query<FlowRow>(
+    `select ${FLOW_COLUMNS} from flows where id = $3 and account_id = $1 and brand_id = $2`,
+    [accountId, brandId, id],
+  );
+  return rows[0] ?? null;
+}
+
+/** Reads and locks the row of a flow. @returns null if there is none */
+export async function lockFlow(trx: Queryable, id: number): Promise<FlowRow | null> {
+  const { rows } = await trx.query<FlowRow>(
+    `select ${FLOW_COLUMNS} from flows where id = $1 for no key update`,
+    [id],
+  );
+  return rows[0] ?? null;
+}
+
+/** What a client gives, as stored. */
+export type FlowValues = Partial<
+  Pick<
+    FlowRow,
+    | 'name'
+    | 'goal'
+    | 'trigger_event'
+    | 'contact_list_id'
+    | 'segment_id'
+    | 'trigger_data'
+    | 'steps'
+    | 'next_step_id'
+    | 'audience_seen_at'
+  >
+>;
+
+const jsonNames: readonly string[] = ['trigger_data', 'steps'];
+
+function assigned(values: FlowValues): { names: string[]; values: unknown[] } {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  return {
+    names: given.map(([name]) => name),
+    values: given.map(([name, value]) => (jsonNames.includes(name) ? JSON.stringify(value) : value)),
+  };
+}
+
+export async function insertFlow(
+  trx: Queryable,
+  { accountId, brandId }: BrandScope,
+  values: FlowValues & Pick<FlowRow, 'name'>,
+): Promise<FlowRow> {
+  const given = assigned(values);
+  const { rows } = await trx.query<FlowRow>(
+    `insert into flows (account_id, brand_id, ${given.names.join(', ')})
+     values ($1, $2, ${given.names.map((_, index) => `$${index + 3}`).join(', ')}) returning ${FLOW_COLUMNS}`,
+    [accountId, brandId, ...given.values],
+  );
+  return rows[0] as FlowRow;
+}
+
+/** Changes a locked flow. */
+export async function updateFlow(trx: Queryable, id: number, values: FlowValues): Promise<FlowRow> {
+  const given = assigned(values);
+  const set = given.names.map((name, index) => `${name} = $${index + 2}, `).join('');
+  const { rows } = await trx.query<FlowRow>(
+    `update flows set ${set} updated_at = now() where id = $1 returning ${FLOW_COLUMNS}`,
+    [id, ...given.values],
+  );
+  return rows[0] as FlowRow;
+}
+
+export interface FlowFilters {
+  status?: FlowStatus | undefined;
+  name?: string | undefined;
+  created_after?: string | undefined;
+  created_before?: string | undefined;
+}
+
+/** Counts the flows of a brand that are not archived, and keeps others from adding some until the transaction ends. */
+export async function countFlows(trx: Queryable, { accountId, brandId }: BrandScope): Promise<number> {
+  await trx.query('select 1 from brands where id = $1 and account_id = $2 for no key update', [
+    brandId,
+    accountId,
+  ]);
+  const { rows } = await trx.query<{ count: number }>(
+    `select count(*) from flows where account_id = $1 and brand_id = $2 and status <> 'archived'`,
+    [accountId, brandId],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** Bytes of the steps on one page of a list. */
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+
+/** Newest first; without archived ones, unless they are asked for. A page ends early before its steps become too large. */
+export async function findFlows(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  filters: FlowFilters,
+  page: Page,
+): Promise<{ rows: FlowRow[]; count: RowCount }> {
+  const values: unknown[] = [accountId, brandId];
+  const given = [
+    ['status =', filters.status],
+    ['name =', filters.name],
+    ['created_at >', filters.created_after],
+    ['created_at <', filters.created_before],
+  ] as const;
+  const conditions = given.flatMap(([test, value]) =>
+    value === undefined ? [] : [`and f.${test} $${values.push(value)}`],
+  );
+  if (filters.status === undefined) conditions.push(`and f.status <> 'archived'`);
+  const source = `flows f where f.account_id = $1 and f.brand_id = $2 ${conditions.join(' ')}`;
+  const below = page.after === null ? '' : `and f.id < ${page.after}`;
+  const [{ rows }, count] = await Promise.all([
+    db.query<FlowRow & { asked: number }>(
+      `select ${FLOW_COLUMNS}, asked from (
+         select id as listed, sum(bytes) over (order by id desc) - bytes as bytes_before, count(*) over () as asked from (
+           select f.id, f.steps_bytes as bytes from ${source} ${below}
+           order by f.id desc limit ${page.limit} offset ${page.offset}) page) l
+       join flows on id = l.listed
+       where l.bytes_before < ${MAX_PAGE_BYTES} order by id desc`,
+      values,
+    ),
+    countRows(db, source, values),
+  ]);
+  const last = rows.at(-1);
+  const isCut = last !== undefined && rows.length < last.asked;
+  return { rows, count: isCut ? { ...count, continueAfter: last.id } : count };
+}

@@ -1,0 +1,29 @@
+import { invalid } from '../../errors.ts';
+import type { TemplateOwners } from '../templates/service.ts';
+import { type CheckDeps, makePins, requireActivator } from './checks.ts';
+import { contentBytes, CONTENTS_TOO_LARGE, findStepTemplates, MAX_CONTENT_BYTES } from './content.ts';
+import { isLive, lockFlow } from './model.ts';
+import { repinFlow } from './transitions.ts';
+
+/** Pins a flow again when the template of one of its steps changes. */
+export function createFlowTemplates(deps: CheckDeps): TemplateOwners {
+  return {
+    async changeOfFlow(trx, tenant, flowId, outside, change) {
+      // Locked before the template, as by changes of the flow.
+      const row = await lockFlow(trx, flowId);
+      const template = await change();
+      if (!row || !template) return template;
+      const templates = await findStepTemplates(trx, tenant, row.steps);
+      const bytes = [...templates.values()].reduce((sum, each) => sum + contentBytes(each), 0);
+      if (bytes > MAX_CONTENT_BYTES) throw invalid({ body: [`the flow ${CONTENTS_TOO_LARGE}`] });
+      if (!isLive(row)) return template;
+      const account = await requireActivator(trx, tenant);
+      const pins = await makePins(trx, deps, tenant, row, outside, {
+        account,
+        move: false,
+      });
+      await repinFlow(trx, row, pins);
+      return template;
+    },
+  };
+}

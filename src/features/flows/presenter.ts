@@ -1,0 +1,99 @@
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { presentTemplate, presentTemplateSummary } from '../templates/service.ts';
+import { findListedTemplates, findStepTemplates, type ListedTemplate, sendingSteps } from './content.ts';
+import type { FlowRow } from './model.ts';
+import type { Flow, FlowStep, FlowSummary } from './schema.ts';
+import type { Step } from './steps.ts';
+
+type Templates = ReadonlyMap<number, ListedTemplate>;
+
+/** Steps with their contents, so that a client can change them and send them back. */
+function presentSteps(steps: readonly Step[], templates: Templates): FlowStep[] {
+  return steps.map((step): FlowStep => {
+    switch (step.type) {
+      case 'email': {
+        const template = templates.get(step.template_id);
+        if (!template) return step;
+        const { subject, preheader, body, from_name, from_email, reply_to } = template;
+        return { ...step, subject, preheader, body, from_name, from_email, reply_to };
+      }
+      case 'sms': {
+        const template = templates.get(step.template_id);
+        return template ? { ...step, body: template.body } : step;
+      }
+      case 'condition':
+      case 'wait_for_event':
+        return {
+          ...step,
+          filters: [...((step.filters ?? []) as NonNullable<FlowStep['filters']>)],
+          yes: presentSteps(step.yes, templates),
+          no: presentSteps(step.no, templates),
+        };
+      case 'split':
+        return {
+          ...step,
+          branches: step.branches.map((branch) => ({
+            weight: branch.weight,
+            steps: presentSteps(branch.steps, templates),
+          })),
+        };
+      default:
+        return step as FlowStep;
+    }
+  });
+}
+
+function presentTrigger(row: FlowRow): FlowSummary['trigger'] {
+  return {
+    event: row.trigger_event,
+    segment_id: row.segment_id,
+    contact_list_id: row.contact_list_id,
+    data: row.trigger_data as FlowSummary['trigger']['data'],
+  };
+}
+
+function present(row: FlowRow, templates: Templates): Omit<FlowSummary, 'templates'> {
+  return {
+    id: row.id,
+    account_id: row.account_id,
+    status: row.status,
+    approval_state: row.approval_state,
+    name: row.name,
+    goal: row.goal,
+    trigger: presentTrigger(row),
+    steps: presentSteps(row.steps, templates),
+    sent_count: row.sent_count,
+    stop: row.stop,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}
+
+/**
+ * Presents flows of one brand in a list, without the designs of their templates.
+ * @returns in their order; fewer if the contents of all are too large for a page
+ */
+export async function presentFlows(
+  db: Queryable,
+  scope: BrandScope,
+  rows: readonly FlowRow[],
+): Promise<FlowSummary[]> {
+  const { templates, fitting } = await findListedTemplates(db, scope, rows);
+  return rows.slice(0, fitting).map((row) => ({
+    ...present(row, templates),
+    templates: ownOf(row, templates).map(presentTemplateSummary),
+  }));
+}
+
+/** The templates of a flow in the order of its steps. */
+function ownOf<T extends ListedTemplate>(row: FlowRow, templates: ReadonlyMap<number, T>): T[] {
+  return sendingSteps(row.steps).flatMap((step) => templates.get(step.template_id) ?? []);
+}
+
+/** Presents a flow with its contents. */
+export async function presentFlow(db: Queryable, row: FlowRow): Promise<Flow> {
+  const scope: BrandScope = { accountId: row.account_id, brandId: row.brand_id };
+  const templates = await findStepTemplates(db, scope, row.steps);
+  return { ...present(row, templates), templates: ownOf(row, templates).map(presentTemplate) };
+}

@@ -1,0 +1,70 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { Config } from '../../config.ts';
+import type { ContentEngine } from '../../delivery/contents/content.ts';
+import type { Database } from '../../platform/db/database.ts';
+import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
+import type { Waker } from '../../platform/db/wake.ts';
+import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
+import type { RouteDefinition } from '../../platform/http/route.ts';
+import type { Keyring } from '../../platform/secrets/keyring.ts';
+import { createBrandOf, type TemplateOwners } from '../templates/service.ts';
+import type { CheckDeps } from './checks.ts';
+import { ENTRIES_CHANNEL } from './entry/entries.ts';
+import { createEntryRoutes } from './entry/routes.ts';
+import { createDefinitionRoutes, type FlowRouteParts } from './flow-routes.ts';
+import { getFlow } from './manage.ts';
+import { createFlowTemplates } from './own-templates.ts';
+import { presentFlow } from './presenter.ts';
+import { createReportRoutes } from './report-routes.ts';
+import { createRunRoutes } from './runs-routes.ts';
+import { createSimulateRoutes } from './simulate-routes.ts';
+
+/** What the routes of flows are built from. Each file of routes declares the part that it needs. */
+export interface FlowDeps {
+  config: Config;
+  database: Database;
+  heavyReads: HeavyReads;
+  recordingPool: pg.Pool;
+  log: Logger;
+  keyring: Keyring;
+  waker: Waker;
+  contents: ContentEngine;
+}
+
+function partsOf({ config, database, keyring, waker, contents }: FlowDeps): FlowRouteParts {
+  const { pool } = database;
+  const publicUrl = config.PUBLIC_URL?.replace(/\/+$/, '') ?? null;
+  const deps: CheckDeps = {
+    pool,
+    templates: { pool, contents, brandOf: createBrandOf(pool, keyring, publicUrl) },
+    mailDomain: config.MAIL_DOMAIN,
+    publicUrl,
+    approvalTiers: config.APPROVAL_TIERS,
+  };
+  return {
+    ...{ pool, deps, templates: deps.templates, requestOf: idempotentRequest },
+    present: presentFlow,
+    load: (tenant, id) => getFlow(pool, tenant, id),
+    wake: () => {
+      waker.wake('outbox');
+      waker.wake(ENTRIES_CHANNEL);
+    },
+  };
+}
+
+/** Pins flows again when templates of theirs change. */
+export function createTemplateOwners(deps: FlowDeps): TemplateOwners {
+  return createFlowTemplates(partsOf(deps).deps);
+}
+
+/** `/v1/my/flows` and `/v1/my/flow_runs`: each file of routes adds its line. */
+export function createFlowRoutes(deps: FlowDeps): RouteDefinition[] {
+  return [
+    ...createDefinitionRoutes(partsOf(deps)),
+    ...createEntryRoutes(deps),
+    ...createReportRoutes(deps),
+    ...createRunRoutes(deps),
+    ...createSimulateRoutes(deps),
+  ];
+}

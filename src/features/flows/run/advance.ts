@@ -1,0 +1,301 @@
+/** The transaction of a run. */
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { FlowRunAdvance, FlowRunStep } from '../../../../workflows/flows/contract.ts';
+import { AppError } from '../../../errors.ts';
+import { isStatementTimeout } from '../../../platform/db/heavy-reads.ts';
+import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
+import type { Waker } from '../../../platform/db/wake.ts';
+import type { TrackedEventConsumer } from '../../contact-events/service.ts';
+import { type FlowVersion, FlowVersionMissingError, type FlowVersionReader } from '../versions.ts';
+import { countEnds, endRuns, type RunEnd } from './ends.ts';
+import { advanceSteps, type Halt, type RunRecord } from './interpreter.ts';
+import { type LoadedRun, lockRun, type WaitsFor } from './load.ts';
+import { NewerRecordError, readRecord } from './record.ts';
+import { type FlowSender, lockFrequency } from './send.ts';
+import { activeState, endedState } from './sentence.ts';
+import { type Arrival, GOAL_STEP, readArrivals } from './waits.ts';
+import { awaitsEvents, createRunWorld, type Effects, sendsMessages } from './world.ts';
+
+export interface AdvanceDeps {
+  pool: pg.Pool;
+  versions: FlowVersionReader;
+  send: FlowSender;
+  /** What acts on the events that runs track. */
+  consumers: readonly TrackedEventConsumer[];
+  waker: Pick<Waker, 'wake'>;
+  log: Logger;
+  /** After so many milliseconds, a transaction does no further step; for tests. */
+  stepsMs?: number;
+}
+
+/** After the time at which a run goes on, its workflow has as long to do so. Then the reconciler looks for it. */
+const LATE_MS = 600_000;
+/** The same for a run that has something to do at once. A webhook is tried for 37 minutes. */
+const BUSY_MS = 3_600_000;
+/** The same for a run that is held. The resume starts its workflow. */
+const HELD_MS = 31 * 86_400_000;
+
+/** Where a run is left by a transaction. */
+interface Place {
+  record: RunRecord;
+  waitsFor: WaitsFor | null;
+  due: Date | null;
+  engineExpectedBy: Date;
+}
+
+/**
+ * A run that cannot go on now tries again after a time between these, and in between after as long as it is late already.
+ */
+const MIN_RETRY_MS = 15_000;
+const MAX_RETRY_MS = 600_000;
+
+const later = (time: Date, ms: number) => new Date(time.getTime() + ms);
+
+function placeOf(record: RunRecord, asOf: Date, isHeld = false): Place {
+  const { wait } = record;
+  if (isHeld) return { record, waitsFor: 'resume', due: null, engineExpectedBy: later(asOf, HELD_MS) };
+  if (wait === null) return { record, waitsFor: null, due: null, engineExpectedBy: later(asOf, BUSY_MS) };
+  if (wait.for === 'webhook') {
+    return { record, waitsFor: 'webhook', due: null, engineExpectedBy: later(asOf, BUSY_MS) };
+  }
+  const due = new Date(wait.until);
+  return { record, waitsFor: wait.for, due, engineExpectedBy: later(due, LATE_MS) };
+}
+
+const isSameTime = (one: Date | null, other: Date | null) => one?.getTime() === other?.getTime();
+
+/** A transaction that finds nothing to do changes nothing. */
+function isUnchanged(run: LoadedRun, before: RunRecord, place: Place, effects: Effects | null): boolean {
+  return (
+    run.waits_for === place.waitsFor &&
+    isSameTime(run.due_at, place.due) &&
+    isSameTime(run.engine_expected_by, place.engineExpectedBy) &&
+    JSON.stringify(before) === JSON.stringify(place.record) &&
+    (effects === null || effects.judged.length + effects.ended.length === 0)
+  );
+}
+
+/** Ends waits, and forgets events that were judged. Those of the goal stay. */
+async function forgetWaits(trx: Queryable, { id }: LoadedRun, { judged, ended }: Effects): Promise<void> {
+  if (judged.length + ended.length === 0) return;
+  await trx.query({
+    name: 'forget_flow_waits',
+    text: `
+      with ended as (delete from flow_waits where run_id = $1 and step_id = any($2))
+      delete from flow_arrivals
+      where run_id = $1 and step_id <> ${GOAL_STEP} and (event_id = any($3) or step_id = any($2))`,
+    values: [id, ended, judged],
+  });
+}
+
+/** Stores where an active run is. */
+async function leave(
+  trx: Queryable,
+  { id }: LoadedRun,
+  { record, waitsFor, due, engineExpectedBy }: Place,
+): Promise<void> {
+  await trx.query({
+    name: 'leave_flow_run',
+    text: `update flow_runs set record = $2, step_id = $3, waits_for = $4, due_at = $5, engine_expected_by = $6,
+             held_at = case $4 when 'resume' then coalesce(held_at, now()) end, updated_at = now()
+           where id = $1`,
+    values: [id, JSON.stringify(record), record.stepId, waitsFor, due, engineExpectedBy],
+  });
+}
+
+/** Ends a run at one of its steps. */
+async function finish(
+  trx: Queryable,
+  run: LoadedRun,
+  version: FlowVersion,
+  { record, state, reason }: Halt & { halt: 'end' },
+  asOf: Date,
+): Promise<void> {
+  await trx.query({
+    name: 'finish_flow_run',
+    text: `update flow_runs set state = $2, reason = $3, record = $4, step_id = null, waits_for = null, due_at = null,
+             engine_expected_by = null, ended_at = $5, updated_at = now()
+           where id = $1`,
+    values: [run.id, state, reason, JSON.stringify(record), asOf],
+  });
+  if (awaitsEvents(version)) {
+    await trx.query({
+      name: 'end_flow_waits',
+      text: `with waits as (delete from flow_waits where run_id = $1) delete from flow_arrivals where run_id = $1`,
+      values: [run.id],
+    });
+  }
+  await countEnds(trx, [run], { state, reason });
+}
+
+/** Why an active run ends without another step; null: it does not. */
+function endOf(run: LoadedRun, arrivals: readonly Arrival[]): RunEnd | null {
+  if (!run.contact_exists) return { state: 'exited', reason: 'contact_deleted' };
+  if (run.flow_status === 'archived') return { state: 'canceled', reason: 'archived' };
+  if (arrivals.some(({ stepId }) => stepId === GOAL_STEP)) return { state: 'exited', reason: 'goal' };
+  return null;
+}
+
+/** Whether the step of a run is due by time. An event that arrives while the flow is paused waits for the resume. */
+function isDue({ wait }: RunRecord, asOf: Date): boolean {
+  return wait === null || wait.for === 'webhook' || new Date(wait.until) <= asOf;
+}
+
+/**
+ * Whether a run stays before its step because its flow is paused. The flow is read once more under a lock, so that the
+ * resume, which looks for the runs that are held, either finds this one or is seen here.
+ */
+async function isHeld(trx: Queryable, run: LoadedRun): Promise<boolean> {
+  if (run.flow_status === 'active') return false;
+  const { rows } = await trx.query<{ status: string }>('select status from flows where id = $1 for share', [
+    run.flow_id,
+  ]);
+  return rows[0]?.status !== 'active';
+}
+
+function stepOf(
+  halt: Exclude<Halt, { halt: 'end' }>,
+  place: Place,
+  version: FlowVersion,
+  asOf: Date,
+): FlowRunAdvance {
+  const state = activeState(place.waitsFor, place.record, version.steps, asOf);
+  switch (halt.halt) {
+    case 'again':
+      return { state, next: 'again' };
+    case 'call':
+      return { state, next: 'call', stepId: halt.stepId };
+    case 'wait':
+      return { state, next: 'wait', until: place.due?.toISOString() ?? null };
+  }
+}
+
+interface Advancing extends Omit<AdvanceDeps, 'pool'> {
+  trx: Queryable;
+  asOf: Date;
+  afterCommit: (() => void)[];
+  /** Called with the time since which the run has something to do. */
+  lateSince: (time: Date) => void;
+}
+
+async function hold({ trx, asOf }: Advancing, run: LoadedRun, record: RunRecord, version: FlowVersion) {
+  const place = placeOf(record, asOf, true);
+  if (!isUnchanged(run, record, place, null)) await leave(trx, run, place);
+  return stepOf({ halt: 'wait', record }, place, version, asOf);
+}
+
+/** Does the steps of a locked run that is active. */
+async function doSteps(
+  deps: Advancing,
+  run: LoadedRun,
+  record: RunRecord,
+  version: FlowVersion,
+  arrivals: readonly Arrival[],
+): Promise<FlowRunAdvance> {
+  const { trx, asOf, waker } = deps;
+  const { world, effects } = createRunWorld({
+    ...deps,
+    ...{ run, version, record, arrivals },
+    wakeSenders: (backlog) => waker.wake('send', [backlog]),
+  });
+  const halt = await advanceSteps(version.steps, record, world);
+  await effects.writePath();
+  if (halt.halt === 'end') {
+    await finish(trx, run, version, halt, asOf);
+    return { next: 'done', state: endedState(halt, halt.record.steps) };
+  }
+  const place = placeOf(halt.record, asOf);
+  if (!isUnchanged(run, record, place, effects)) {
+    await forgetWaits(trx, run, effects);
+    await leave(trx, run, place);
+  }
+  return stepOf(halt, place, version, asOf);
+}
+
+const gone: FlowRunAdvance = {
+  next: 'done',
+  state: endedState({ state: 'canceled', reason: 'deleted' }, 0),
+};
+
+async function advanceIn(deps: Advancing, runId: number): Promise<FlowRunStep> {
+  const { trx, asOf, versions } = deps;
+  const run = await lockRun(trx, runId);
+  if (!run) return gone;
+  deps.lateSince(run.due_at ?? run.updated_at);
+  if (run.state !== 'active') {
+    return { next: 'done', state: endedState({ state: run.state, reason: run.reason }, 0) };
+  }
+  const version = await versions(run.version_id, trx);
+  // No lock: an event that arrives from now on wakes the run again.
+  const arrivals = awaitsEvents(version) ? await readArrivals(trx, run.id) : [];
+  const record = readRecord(run.record);
+  const end = endOf(run, arrivals);
+  if (end) {
+    await endRuns(trx, [run.id], end, { asOf, priority: null });
+    return { next: 'done', state: endedState(end, record.steps) };
+  }
+  if (run.flow_status !== 'active') {
+    if (!isDue(record, asOf)) {
+      return stepOf({ halt: 'wait', record }, placeOf(record, asOf), version, asOf);
+    }
+    if (await isHeld(trx, run)) return hold(deps, run, record, version);
+  }
+  if (run.capped && isDue(record, asOf) && sendsMessages(version)) await lockFrequency(trx, run.contact_id);
+  return doSteps(deps, run, record, version, arrivals);
+}
+
+/** Ends a run whose step can never be done: neither its version nor the filters in it change. */
+async function endBroken({ pool, log }: AdvanceDeps, runId: number, asOf: Date, error: unknown) {
+  log.warn({ err: error, flow_run_id: runId }, 'a run of a flow ends, as its step cannot be done');
+  const end = { state: 'exited', reason: 'error' } as const;
+  await inTransaction(pool, (trx) => endRuns(trx, [runId], end, { asOf, priority: null }));
+  return { next: 'done' as const, state: endedState(end, 0) };
+}
+
+/** Puts off a run of which nothing was done. @param sentence why, for an operator */
+function putOff(lateSince: Date, asOf: Date, sentence: string): FlowRunStep {
+  const lateMs = asOf.getTime() - lateSince.getTime();
+  const until = later(asOf, Math.min(MAX_RETRY_MS, Math.max(MIN_RETRY_MS, lateMs)));
+  return { next: 'later', until: until.toISOString(), sentence };
+}
+
+/** Whether a run can never go on. */
+function isFinal(error: unknown): boolean {
+  if (error instanceof FlowVersionMissingError) return true;
+  // Filters that cannot be evaluated, such as those that have become too many.
+  return error instanceof AppError && error.code === 'validation_error';
+}
+
+/** Why a run cannot go on now, for an operator; null: for no reason that is known. */
+function reasonToWait(error: unknown): string | null {
+  if (isStatementTimeout(error)) return 'tries again soon, because its step or its filters took too long';
+  if (error instanceof NewerRecordError)
+    return 'waits for a worker of the newer version that stored its place';
+  return null;
+}
+
+/**
+ * Does the steps of a run that are due, up to the next wait, outside call or end, in one transaction. A second call at the
+ * same time waits for the row, and then finds nothing to do.
+ * @param asOf the workflow's time
+ * @returns `later` if a statement took too long, or a later version of the service has the run: nothing was done
+ */
+export async function advanceRun(deps: AdvanceDeps, runId: number, asOf: Date): Promise<FlowRunStep> {
+  const afterCommit: (() => void)[] = [];
+  let since = asOf;
+  const lateSince = (time: Date) => void (since = time);
+  try {
+    const step = await inTransaction(deps.pool, (trx) =>
+      advanceIn({ ...deps, trx, asOf, afterCommit, lateSince }, runId),
+    );
+    for (const then of afterCommit) then();
+    return step;
+  } catch (error) {
+    if (isFinal(error)) return endBroken(deps, runId, asOf, error);
+    const reason = reasonToWait(error);
+    if (reason === null) throw error;
+    deps.log.warn({ err: error, flow_run_id: runId }, 'a run of a flow is put off');
+    return putOff(since, asOf, reason);
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * Changes of all runs of a flow: its resume, its end, and moves to another version. A loop in the worker makes them in
+ * pages by run id. Each page is one transaction with the cursor, so that a crash repeats no more than a page.
+ */
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { inTransaction, isConnectionError, type Queryable } from '../../../platform/db/queryable.ts';
+import type { Waker } from '../../../platform/db/wake.ts';
+import { appendToOutbox } from '../../../platform/outbox/append.ts';
+import { repeat, type Repeating } from '../../../platform/processes/repeat.ts';
+import type { FlowVersionReader } from '../versions.ts';
+import { flowRunWake, type RunOfFlow } from '../workflow.ts';
+import { endRuns } from './ends.ts';
+import { movePage, type RunOfPage } from './moves.ts';
+
+const PAUSE_MS = 1_000;
+/** Runs that a page looks at. */
+const PAGE = 500;
+/** A change whose page failed waits for as long, then for twice as long after each failure in a row. */
+const RETRY_MS = 10_000;
+const MAX_RETRY_MS = 3_600_000;
+
+interface ChangeRow {
+  id: number;
+  flow_id: number;
+  change: 'resume' | 'exit_overdue' | 'archive' | 'move';
+  cursor: number;
+  up_to: number;
+  data: { version_id?: number } | null;
+  failures: number;
+  created_at: Date;
+}
+
+export interface FlowChangesDeps {
+  pool: pg.Pool;
+  versions: FlowVersionReader;
+  waker: Pick<Waker, 'wake'>;
+  log: Logger;
+  /** Runs that a page looks at; for tests. */
+  pageRuns?: number;
+}
+
+/**
+ * The oldest change of a flow comes first, but nothing keeps back the end of its runs. Changes of different flows take
+ * turns.
+ */
+async function takeChange(trx: Queryable, asOf: Date): Promise<ChangeRow | null> {
+  const { rows } = await trx.query<ChangeRow>(
+    `select id, flow_id, change, cursor, up_to, data, failures, created_at from flow_changes c
+     where c.due_at <= $1
+       and (c.change = 'archive'
+         or not exists (select 1 from flow_changes o where o.flow_id = c.flow_id and o.id < c.id))
+     order by c.due_at, c.id limit 1 for update skip locked`,
+    [asOf],
+  );
+  return rows[0] ?? null;
+}
+
+/** Locks the next runs that are active. Their workflows may wait for them until the page is committed. */
+async function nextRuns(trx: Queryable, change: ChangeRow, limit: number): Promise<RunOfPage[]> {
+  const { rows } = await trx.query<RunOfPage>(
+    `select r.id, r.account_id as "accountId", r.brand_id as "brandId", r.flow_id, r.contact_id, r.cause,
+       r.version_id, r.step_id, r.record, r.test, r.due_at, coalesce(r.waits_for = 'resume', false) as held, r.held_at,
+       r.waits_for = 'event' and exists (select 1 from flow_arrivals a where a.run_id = r.id) as arrived
+     from flow_runs r where r.flow_id = $1 and r.id > $2 and r.id <= $3 and r.state = 'active'
+     order by r.id limit $4 for no key update of r`,
+    [change.flow_id, change.cursor, change.up_to, limit],
+  );
+  return rows;
+}
+
+async function wakeRuns(trx: Queryable, runs: readonly RunOfFlow[]): Promise<void> {
+  const wakes = runs.map(({ id, accountId, brandId, flow_id, contact_id, cause }) =>
+    flowRunWake({ id, accountId, brandId, flow_id, contact_id, cause }),
+  );
+  await appendToOutbox(trx, wakes, 2);
+}
+
+/** Changes the runs of a page. */
+async function changeRuns(
+  trx: Queryable,
+  { versions }: FlowChangesDeps,
+  { change, data, created_at: since }: ChangeRow,
+  runs: readonly RunOfPage[],
+  asOf: Date,
+): Promise<void> {
+  if (runs.length === 0) return;
+  const idsOf = (some: readonly RunOfPage[]) => some.map(({ id }) => id);
+  switch (change) {
+    case 'resume':
+      return wakeRuns(
+        trx,
+        runs.filter(({ held, arrived }) => held || arrived),
+      );
+    case 'exit_overdue': {
+      // A run may be held by a later pause.
+      const isOverdue = ({ held, held_at: heldAt, due_at: due }: RunOfPage) =>
+        held ? heldAt === null || heldAt <= since : due !== null && due <= since;
+      const overdue = idsOf(runs.filter(isOverdue));
+      await endRuns(trx, overdue, { state: 'exited', reason: 'overdue' }, { asOf, priority: 2 });
+      return wakeRuns(
+        trx,
+        runs.filter((run) => !isOverdue(run) && (run.held || run.arrived)),
+      );
+    }
+    case 'archive':
+      await endRuns(trx, idsOf(runs), { state: 'canceled', reason: 'archived' }, { asOf, priority: 2 });
+      return;
+    case 'move': {
+      if (data?.version_id === undefined) return;
+      const to = await versions(data.version_id, trx);
+      return wakeRuns(trx, await movePage(trx, runs, versions, { to, since, asOf }));
+    }
+  }
+}
+
+/** Stores how far the change is. It goes behind those of other flows. */
+async function advanceChange(trx: Queryable, id: number, last: RunOfPage | null, asOf: Date): Promise<void> {
+  if (last === null) await trx.query('delete from flow_changes where id = $1', [id]);
+  else {
+    await trx.query('update flow_changes set cursor = $2, due_at = $3, failures = 0 where id = $1', [
+      ...[id, last.id, asOf],
+    ]);
+  }
+}
+
+async function postpone(pool: pg.Pool, { id, failures }: ChangeRow, asOf: Date): Promise<void> {
+  const waitMs = Math.min(RETRY_MS * 2 ** Math.min(failures, 10), MAX_RETRY_MS);
+  await pool.query('update flow_changes set due_at = $2, failures = failures + 1 where id = $1', [
+    id,
+    new Date(asOf.getTime() + waitMs),
+  ]);
+}
+
+/**
+ * Makes one page of a change. Several processes may do so at once. A page that fails is logged and tried again later.
+ * @returns whether there was something to do
+ */
+export async function changePage(deps: FlowChangesDeps, asOf: Date): Promise<boolean> {
+  const { pool, waker, log, pageRuns = PAGE } = deps;
+  const taken: { change?: ChangeRow } = {};
+  try {
+    await inTransaction(pool, async (trx) => {
+      const change = await takeChange(trx, asOf);
+      if (!change) return;
+      taken.change = change;
+      const runs = await nextRuns(trx, change, pageRuns);
+      await changeRuns(trx, deps, change, runs, asOf);
+      await advanceChange(trx, change.id, runs.length < pageRuns ? null : (runs.at(-1) ?? null), asOf);
+    });
+  } catch (error) {
+    const { change } = taken;
+    if (!change || isConnectionError(error)) throw error;
+    await postpone(pool, change, asOf);
+    const fields = { flow_id: change.flow_id, change: change.change };
+    log.warn({ err: error, ...fields }, 'changing the runs of a flow failed: trying again later');
+  }
+  if (taken.change) waker.wake('outbox');
+  return taken.change !== undefined;
+}
+
+/** Makes changes of all runs of flows. Any number of processes may run this. */
+export function startFlowChanges(deps: FlowChangesDeps): Repeating {
+  return repeat(async () => ((await changePage(deps, new Date())) ? 0 : PAUSE_MS), {
+    log: deps.log,
+    name: 'changing runs of flows',
+  });
+}

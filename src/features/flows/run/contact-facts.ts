@@ -1,0 +1,96 @@
+/** What a run reads of its contact. The transaction of a run and the simulation share it. */
+import { createHash } from 'node:crypto';
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import { jsonTime, valueAt } from '../../segments/service.ts';
+import { type FlowFacts, flowMatches } from '../filters.ts';
+import type { World } from './interpreter.ts';
+import { contactTimezone } from './times.ts';
+
+/**
+ * Where a contact is in the range from 0 to 100 for a split. It depends on nothing else, so that a contact takes the same
+ * branch in each of its runs.
+ */
+export function percentileOf(flowId: number, contactId: number, stepId: number): number {
+  const hash = createHash('sha256').update(`${flowId}/${contactId}/${stepId}`).digest();
+  return (100 * hash.readUIntBE(0, 6)) / 2 ** 48;
+}
+
+/** The columns of a contact that are times. */
+const timeColumns = [
+  'email_opt_in_at',
+  'email_opt_out_at',
+  'phone_opt_in_at',
+  'phone_opt_out_at',
+  'created_at',
+  'updated_at',
+  'last_interacted_at',
+] as const;
+
+interface ContactTimes extends Record<(typeof timeColumns)[number], Date | null> {
+  data: Record<string, unknown>;
+  country_code: string | null;
+  brand_timezone: string | null;
+}
+
+async function readContact(db: Queryable, brandId: number, contactId: number): Promise<ContactTimes | null> {
+  const { rows } = await db.query<ContactTimes>({
+    name: 'flow_contact_times',
+    text: `select c.data, c.country_code, c.email_opt_in_at, c.email_opt_out_at, c.phone_opt_in_at, c.phone_opt_out_at,
+        c.created_at, c.updated_at, a.last_interacted_at, b.timezone as brand_timezone
+      from contacts c join brands b on b.id = c.brand_id left join contact_activity a on a.contact_id = c.id
+      where c.brand_id = $1 and c.id = $2`,
+    values: [brandId, contactId],
+  });
+  return rows[0] ?? null;
+}
+
+/**
+ * Reads a field that holds a time.
+ * @param field `data.<path>`, or the name of a column
+ * @returns null: it is missing, or no time as filters understand it
+ */
+function timeIn(contact: ContactTimes, field: string): Date | null {
+  const [first, ...names] = field.split('.');
+  if (first === 'data' && names.length > 0) return jsonTime(valueAt(contact.data, names));
+  const column = timeColumns.find((name) => name === field);
+  return column === undefined ? null : contact[column];
+}
+
+/** What is read for a contact, and for which run. */
+export interface FactsOfContact extends Omit<FlowFacts, 'received'> {
+  flowId: number;
+}
+
+/**
+ * The part of a run's world that only reads. The contact is read again each time, because steps of the run change it.
+ * @param facts asked for each time
+ */
+export function createContactFacts(
+  db: Queryable,
+  facts: () => FactsOfContact,
+): Pick<World, 'matches' | 'timeOf' | 'timezone' | 'percentile'> {
+  async function contactNow(): Promise<ContactTimes | null> {
+    const { brandId, contactId, changes } = facts();
+    const contact = await readContact(db, brandId, contactId);
+    return contact && { ...contact, data: { ...contact.data, ...changes?.data } };
+  }
+
+  return {
+    matches: (filters, received) =>
+      flowMatches(db, { ...facts(), received: received?.data ?? null }, filters),
+    async timeOf(field) {
+      const contact = await contactNow();
+      return contact && timeIn(contact, field);
+    },
+    async timezone() {
+      const contact = await contactNow();
+      if (!contact) return 'UTC';
+      const { data, country_code: countryCode } = contact;
+      return contactTimezone({ timezone: data.timezone, countryCode }, contact.brand_timezone);
+    },
+    percentile(stepId) {
+      const { flowId, contactId } = facts();
+      return percentileOf(flowId, contactId, stepId);
+    },
+  };
+}

@@ -1,0 +1,69 @@
+/** What the transaction of a run reads first: the run, its flow and its contact, in one statement. */
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import type { FlowStatus } from '../model.ts';
+import type { QuietHours } from './quiet-hours.ts';
+
+/** The event that started a run, as `flow_runs.event` stores it. */
+export interface CauseEvent {
+  id: number;
+  name: string;
+  data: Readonly<Record<string, unknown>> | null;
+  /** ISO 8601. */
+  created_at: string;
+}
+
+/** What an active run waits for; null: it has a step to do. */
+export type WaitsFor = 'time' | 'event' | 'webhook' | 'quiet_hours' | 'resume';
+
+export type RunStateName = 'active' | 'completed' | 'exited' | 'canceled';
+
+/** A row of `flow_runs` with what its steps need of its flow, brand and contact. */
+export interface LoadedRun {
+  id: number;
+  account_id: number;
+  brand_id: number;
+  flow_id: number;
+  version_id: number;
+  contact_id: number;
+  cause: string;
+  event: CauseEvent | null;
+  test: boolean;
+  chain_depth: number;
+  state: RunStateName;
+  reason: string | null;
+  /** See `readRecord`. */
+  record: unknown;
+  moved: boolean;
+  waits_for: WaitsFor | null;
+  due_at: Date | null;
+  engine_expected_by: Date | null;
+  updated_at: Date;
+  flow_status: FlowStatus;
+  quiet_hours: QuietHours | null;
+  /** The brand limits how many messages a contact gets. */
+  capped: boolean;
+  contact_exists: boolean;
+}
+
+/** Statements of a run's transaction that take longer are ended: the run tries again later, and others go first. */
+const STATEMENT_MS = 5_000;
+
+/**
+ * Reads and locks a run, and limits the statements that follow. Events that arrive for it do not wait for the lock.
+ * @returns null if there is none
+ */
+export async function lockRun(trx: Queryable, runId: number): Promise<LoadedRun | null> {
+  const { rows } = await trx.query<LoadedRun>({
+    name: 'lock_flow_run',
+    text: `
+      select r.id, r.account_id, r.brand_id, r.flow_id, r.version_id, r.contact_id, r.cause, r.event, r.test,
+        r.chain_depth, r.state, r.reason, r.record, r.moved, r.waits_for, r.due_at, r.engine_expected_by, r.updated_at,
+        set_config('statement_timeout', '${STATEMENT_MS}', true), f.status as flow_status, b.quiet_hours, b.frequency_cap is not null as capped,
+        c.id is not null as contact_exists
+      from flow_runs r join flows f on f.id = r.flow_id join brands b on b.id = r.brand_id
+      left join contacts c on c.id = r.contact_id and c.brand_id = r.brand_id
+      where r.id = $1 for no key update of r`,
+    values: [runId],
+  });
+  return rows[0] ?? null;
+}

@@ -1,0 +1,144 @@
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import { lockBrands, lockContacts } from '../../contact-events/service.ts';
+import type { FlowVersion, FlowVersionReader } from '../versions.ts';
+import type { RunOfFlow } from '../workflow.ts';
+import { endRuns } from './ends.ts';
+import { findStep } from './interpreter.ts';
+import { GOAL_STEP, registerGoals, registerWaits } from './waits.ts';
+
+/** A run of a page, which is active. */
+export interface RunOfPage extends RunOfFlow {
+  version_id: number;
+  step_id: number | null;
+  record: unknown;
+  test: boolean;
+  /** It is held, or an event has arrived for it while the flow was paused. */
+  held: boolean;
+  held_at: Date | null;
+  arrived: boolean;
+  due_at: Date | null;
+}
+
+/** Whether a run can go on in another version: it has not begun, or its step is there and of the same type. */
+function survives(run: RunOfPage, from: FlowVersion, to: FlowVersion): boolean {
+  if (run.step_id === null) return true;
+  const step = findStep(to.steps, run.step_id);
+  return step !== null && step.type === findStep(from.steps, run.step_id)?.type;
+}
+
+/** Whether a run waits for another event in the other version than in its own. */
+function waitsForOther(run: RunOfPage, from: FlowVersion, to: FlowVersion): boolean {
+  if (run.step_id === null) return false;
+  const [before, after] = [findStep(from.steps, run.step_id), findStep(to.steps, run.step_id)];
+  return (
+    before?.type === 'wait_for_event' &&
+    after?.type === 'wait_for_event' &&
+    before.event_name !== after.event_name
+  );
+}
+
+/** What a move does with the runs of a page. */
+interface Move {
+  to: FlowVersion;
+  /** When the client asked for it: events from then on count for what is new in the version. */
+  since: Date;
+  asOf: Date;
+}
+
+/** Ends runs that had reached their goal before the move. @returns the others */
+async function endReached(trx: Queryable, runs: readonly RunOfPage[], asOf: Date): Promise<RunOfPage[]> {
+  const { rows } = await trx.query<{ run_id: number }>(
+    `select distinct run_id from flow_arrivals where run_id = any($1) and step_id = ${GOAL_STEP}`,
+    [runs.map(({ id }) => id)],
+  );
+  const reached = new Set(rows.map((row) => row.run_id));
+  await endRuns(trx, [...reached], { state: 'exited', reason: 'goal' }, { asOf, priority: 2 });
+  return runs.filter(({ id }) => !reached.has(id));
+}
+
+/** Gives runs another goal. @returns those that have reached it already */
+async function changeGoals(
+  trx: Queryable,
+  runs: readonly RunOfPage[],
+  { to: { goal }, since }: Move,
+): Promise<Set<number>> {
+  if (runs.length === 0) return new Set();
+  await trx.query(`delete from flow_waits where run_id = any($1) and step_id = ${GOAL_STEP}`, [
+    runs.map(({ id }) => id),
+  ]);
+  if (goal === null) return new Set();
+  return registerGoals(
+    trx,
+    runs.map(({ id, brandId, contact_id: contactId, test }) => {
+      return { ...{ id, brandId, contactId, test, goal }, since, causeId: null };
+    }),
+  );
+}
+
+/**
+ * Lets runs wait for the other event of their step. Each begins its wait when it next advances, as of the change: events
+ * from then on count.
+ */
+async function changeWaits(trx: Queryable, runs: readonly RunOfPage[], { to, since }: Move): Promise<void> {
+  if (runs.length === 0) return;
+  await trx.query(
+    `update flow_runs set record = jsonb_set(record, '{arrivedAt}', to_jsonb($2::text)) where id = any($1)`,
+    [runs.map(({ id }) => id), since.toISOString()],
+  );
+  await trx.query(
+    `delete from flow_arrivals a using flow_runs r where r.id = any($1) and a.run_id = r.id and a.step_id = r.step_id`,
+    [runs.map(({ id }) => id)],
+  );
+  await registerWaits(
+    trx,
+    runs.flatMap(({ id, brandId, contact_id: contactId, test, step_id: stepId }) => {
+      const step = stepId === null ? null : findStep(to.steps, stepId);
+      if (stepId === null || step?.type !== 'wait_for_event') return [];
+      return {
+        ...{ id, brandId, contactId, test, stepId, since },
+        eventName: step.event_name,
+        causeId: null,
+      };
+    }),
+  );
+}
+
+/** Takes the locks of the contacts of runs: until the end of the transaction, no event of theirs arrives. */
+async function lockEvents(trx: Queryable, runs: readonly RunOfPage[]): Promise<void> {
+  if (runs.length === 0) return;
+  await lockBrands(trx, [...new Set(runs.map(({ brandId }) => brandId))]);
+  await lockContacts(trx, [...new Set(runs.map((run) => run.contact_id))], 'exclusive');
+}
+
+/**
+ * Moves locked runs to a version, if their steps survive. Waits go on as they began, unless the event is another one.
+ * @returns the runs to wake
+ */
+export async function movePage(
+  trx: Queryable,
+  runs: readonly RunOfPage[],
+  versions: FlowVersionReader,
+  move: Move,
+): Promise<RunOfPage[]> {
+  const { to, asOf } = move;
+  const moving: { run: RunOfPage; from: FlowVersion }[] = [];
+  for (const run of runs) {
+    if (run.version_id === to.id) continue;
+    const from = await versions(run.version_id, trx);
+    if (survives(run, from, to)) moving.push({ run, from });
+  }
+  const otherGoal = moving.filter(({ from }) => from.goal !== to.goal).map(({ run }) => run);
+  const otherEvent = moving.filter(({ run, from }) => waitsForOther(run, from, to)).map(({ run }) => run);
+  await lockEvents(trx, [...new Set([...otherGoal, ...otherEvent])]);
+  const goOn = new Set(await endReached(trx, otherGoal, asOf));
+  const ended = new Set(otherGoal.filter((run) => !goOn.has(run)));
+  const moved = moving.map(({ run }) => run).filter((run) => !ended.has(run));
+  await trx.query(
+    'update flow_runs set version_id = $2, moved = true, updated_at = now() where id = any($1)',
+    [moved.map(({ id }) => id), to.id],
+  );
+  const reached = await changeGoals(trx, [...goOn], move);
+  const otherWait = otherEvent.filter((run) => !ended.has(run));
+  await changeWaits(trx, otherWait, move);
+  return moved.filter((run) => reached.has(run.id) || otherWait.includes(run));
+}

@@ -1,0 +1,61 @@
+/** What flows clear of a contact that was deleted. */
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import { endRuns } from './ends.ts';
+
+/** A contact that was deleted, as `RemovedContact` of contacts gives it. */
+interface DeletedContact {
+  contactId: number;
+}
+
+/** SQL: clears what runs and their webhook steps have got of the contact. */
+const clearSql = `
+  with run as materialized (
+    select id from flow_runs where contact_id = $1 and state <> 'active' and event is not null
+    order by id limit $2 for no key update
+  ), cleared as (
+    update flow_runs r set event = null, updated_at = now() from run where r.id = run.id
+  )
+  select id from run`;
+
+const clearAnswersSql = `
+  with step as materialized (
+    select s.run_id, s.step_id, s.iteration
+    from flow_runs r join flow_run_steps s on s.run_id = r.id
+    where r.contact_id = $1 and s.type = 'webhook' and s.detail->'body' is not null
+    order by s.run_id, s.step_id limit $2 for update of s
+  )
+  update flow_run_steps s set detail = s.detail - 'body'
+  from step where s.run_id = step.run_id and s.step_id = step.step_id and s.iteration = step.iteration`;
+
+/** SQL: events that arrived while a run ended. */
+const clearArrivalsSql = `
+  delete from flow_arrivals where ctid = any (array(
+    select a.ctid from flow_runs r join flow_arrivals a on a.run_id = r.id
+    where r.contact_id = $1 and r.state <> 'active' limit $2 for update of a))`;
+
+/**
+ * Ends a page of the runs of a deleted contact, and clears the events and answers that they have kept.
+ * @param limit rows at most in each of its statements
+ * @returns whether there may be more
+ */
+export async function forgetContactInFlows(
+  trx: Queryable,
+  { contactId }: DeletedContact,
+  limit: number,
+): Promise<boolean> {
+  const active = await trx.query<{ id: number }>(
+    `select id from flow_runs where contact_id = $1 and state = 'active' order by id limit $2`,
+    [contactId, limit],
+  );
+  const end = { state: 'exited', reason: 'contact_deleted' } as const;
+  await endRuns(
+    trx,
+    active.rows.map(({ id }) => id),
+    end,
+    { asOf: new Date(), priority: 2 },
+  );
+  const cleared = await trx.query(clearSql, [contactId, limit]);
+  const answers = await trx.query(clearAnswersSql, [contactId, limit]);
+  const arrivals = await trx.query(clearArrivalsSql, [contactId, limit]);
+  return [active, cleared, answers, arrivals].some(({ rowCount }) => (rowCount ?? 0) >= limit);
+}

@@ -1,0 +1,40 @@
+/** What the workflow of a run and the API do with runs. */
+import type { FlowRunStep } from '../../../../workflows/flows/contract.ts';
+import { inTransaction } from '../../../platform/db/queryable.ts';
+import { type AdvanceDeps, advanceRun } from './advance.ts';
+import { createAdvanceTurns } from './advance-turns.ts';
+import { createCallTurns } from './call-turns.ts';
+import { endRuns } from './ends.ts';
+import { callWebhook, type WebhookStepDeps } from './webhook-step.ts';
+
+export interface FlowRuns {
+  /** One transaction: does the steps that are due, when it is the turn of the account. */
+  advance(runId: number, asOf: Date, accountId: number): Promise<FlowRunStep>;
+  /**
+   * Makes the request of a webhook step.
+   * @throws WebhookStepRetryError if it has failed and is to be made again
+   * @throws CallWaitsError if it must wait for others
+   */
+  callWebhook(runId: number, stepId: number, asOf: Date): Promise<void>;
+  /** Ends the run if it is active, on behalf of an operator. */
+  cancel(runId: number, asOf: Date): Promise<void>;
+}
+
+export function createFlowRuns(deps: AdvanceDeps & Omit<WebhookStepDeps, 'turns'>): FlowRuns {
+  const turns = createAdvanceTurns();
+  const callDeps = { ...deps, turns: createCallTurns() };
+  return {
+    async advance(runId, asOf, accountId) {
+      const turn = await turns.run(accountId, () => advanceRun(deps, runId, asOf));
+      if ('done' in turn) return turn.done;
+      const until = new Date(asOf.getTime() + turn.laterMs).toISOString();
+      return { next: 'later', until, sentence: 'waits for its turn, because runs of the account take long' };
+    },
+    callWebhook: (runId, stepId, asOf) => callWebhook(callDeps, runId, stepId, asOf),
+    async cancel(runId, asOf) {
+      const end = { state: 'canceled', reason: 'canceled' } as const;
+      await inTransaction(deps.pool, (trx) => endRuns(trx, [runId], end, { asOf, priority: null }));
+      deps.log.info({ run_id: runId }, 'an operator canceled a run of a flow');
+    },
+  };
+}

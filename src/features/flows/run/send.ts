@@ -1,0 +1,307 @@
+/** The steps of a flow that send: they write a message, unless the contact must not get it. */
+import { backlogName, DEFAULT_PROVIDER } from '../../../delivery/backlog.ts';
+import { type FrequencyCap, reachedCapSql } from '../../../delivery/frequency-cap.ts';
+import { isLimitRefusal } from '../../../delivery/limits/admission.ts';
+import { acceptRules, type LimitSettings } from '../../../delivery/limits/authority.ts';
+import { type Channel, messageClasses } from '../../../delivery/message.ts';
+import { endedSql } from '../../../delivery/suppressions.ts';
+import { requireTestCapacity, testEvents, testOutcome } from '../../../delivery/test-messages.ts';
+import { hasUnapplied, unappliedOptOutsSql } from '../../../delivery/unapplied-opt-outs.ts';
+import {
+  type Addition,
+  MESSAGE_ID_SEQUENCE,
+  type NewRenderedMessage,
+  type TrackingDefaults,
+  writeMessages,
+} from '../../../delivery/write-messages.ts';
+import { AppError } from '../../../errors.ts';
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import type { Keyring } from '../../../platform/secrets/keyring.ts';
+import { countForFlow } from '../counts.ts';
+import type { EmailStep, SmsStep } from '../steps.ts';
+import type { StepResult } from './interpreter.ts';
+import { createSenderOf, type SenderOf } from './sender.ts';
+
+export { quietUntil, type QuietHours } from './quiet-hours.ts';
+
+/** What a send reads of its run, by the columns of `flow_runs`. */
+export interface SendingRun {
+  id: number;
+  account_id: number;
+  brand_id: number;
+  flow_id: number;
+  contact_id: number;
+  /** The run writes test messages, which no provider gets. */
+  test: boolean;
+}
+
+export interface FlowSenderDeps {
+  /** The setting MAIL_DOMAIN. */
+  mailDomain: string;
+  tracking: TrackingDefaults;
+  limits: LimitSettings;
+  /** The setting SUPPRESS_PLUS_ADDRESSES. */
+  plusAddresses: boolean;
+  /** Recognizes opt-outs that are known by their HMAC alone. */
+  keyring: Pick<Keyring, 'subkey' | 'accepted'>;
+}
+
+export interface SendOptions {
+  /** The time at which the run advances. */
+  asOf: Date;
+  /** Called with the backlog of a message that was queued: wake `send` with it after the commit. */
+  onQueued: (backlog: string) => void;
+}
+
+type SendStep = EmailStep | SmsStep;
+
+/**
+ * Writes the message of a step for the run's contact.
+ * @param trx the run's transaction
+ * @returns `sent` with the message's id; `skipped` with `detail.reason` `no_address` or `frequency_cap`; `failed` with
+ *   `detail.reason`: `sender_not_verified`, `content_rejected`, or the code of the limit that refused the message, such as
+ *   `sandbox_limit_reached`; or `exit` with `unsubscribed`, `suppressed` or `contact_deleted`: the run ends
+ */
+export type FlowSender = (
+  trx: Queryable,
+  run: SendingRun,
+  step: SendStep,
+  options: SendOptions,
+) => Promise<StepResult | { exit: string }>;
+
+/** What is read before a message is written. */
+interface Facts {
+  messageId: number;
+  /** Null: the contact is gone. */
+  contactId: number | null;
+  address: string | null;
+  key: string | null;
+  subscribed: boolean;
+  suppressed: boolean;
+  /** HMACs of opt-outs of the brand that contacts may not have yet. */
+  unapplied: Buffer[] | null;
+  cap: FrequencyCap | null;
+  templateId: number | null;
+  /** Null: the step has no content. */
+  versionId: number | null;
+  versionBytes: number;
+  fromName: string | null;
+  fromEmail: string | null;
+  replyTo: string | null;
+}
+
+const suppressedSql = (match: string) => `exists (
+      select 1 from suppressions s where s.account_id = $1 and ${match} and not ${endedSql('s')})`;
+
+const factsSql = `
+  select nextval('${MESSAGE_ID_SEQUENCE}') as "messageId", k.id as "contactId", k.address, k.key, k.subscribed,
+    ${suppressedSql('s.address_key = k.key')}
+      or $7 and ${suppressedSql('s.untagged_key = address_without_tag(k.key)')} as suppressed,
+    ${unappliedOptOutsSql('b.id', '$6')} as unapplied, b.frequency_cap as cap,
+    f.template_id as "templateId", v.id as "versionId",
+    coalesce(octet_length(v.html), 0) + coalesce(octet_length(v.text), 0) as "versionBytes",
+    v.from_name as "fromName", v.from_email as "fromEmail", v.reply_to as "replyTo"
+  from brands b
+  left join lateral (
+    select c.id, case $6 when 'email' then c.email else c.phone end as address,
+      case $6 when 'email' then c.email_key else c.phone end as key,
+      case $6 when 'email' then c.email_subscribed else c.phone_subscribed end as subscribed
+    from contacts c where c.id = $3 and c.brand_id = b.id) k on true
+  left join flow_contents f on f.flow_id = $4 and f.step_id = $5
+  left join template_versions v on v.id = f.version_id and v.channel = $6
+  where b.id = $2`;
+
+async function readFacts(
+  trx: Queryable,
+  run: SendingRun,
+  { id: stepId, type: channel }: SendStep,
+  plusAddresses: boolean,
+): Promise<Facts> {
+  const { rows } = await trx.query<Facts>({
+    name: 'facts_of_flow_send',
+    text: factsSql,
+    values: [
+      ...[run.account_id, run.brand_id, run.contact_id, run.flow_id, stepId, channel],
+      plusAddresses && channel === 'email',
+    ],
+  });
+  if (!rows[0]) throw new Error(`no brand ${run.brand_id}`);
+  return rows[0];
+}
+
+const capSql = `
+  select ${reachedCapSql({
+    ...{ brandId: '$1', keys: 'c.email_key, c.phone', asOf: '$3::timestamptz' },
+    ...{ count: '$4::int', perSeconds: '$5::int' },
+  })} as reached
+  from contacts c where c.id = $2`;
+
+/**
+ * Lets the runs of a contact that count messages wait for each other, until the end of the transaction. A run that may
+ * send takes this lock before all others but its row, so that no two runs wait for each other crosswise.
+ */
+export async function lockFrequency(trx: Queryable, contactId: number): Promise<void> {
+  await trx.query(`select pg_advisory_xact_lock(hashtextextended('frequency ' || $1::bigint, 0))`, [
+    contactId,
+  ]);
+}
+
+/** Whether the contact has had enough messages. The lock lets each of two runs see the other's message. */
+async function hasReachedCap(
+  trx: Queryable,
+  { brand_id, contact_id }: SendingRun,
+  cap: FrequencyCap,
+  asOf: Date,
+): Promise<boolean> {
+  // The run has it already, unless the brand has just been given the cap.
+  await lockFrequency(trx, contact_id);
+  const { rows } = await trx.query<{ reached: boolean }>({
+    name: 'frequency_cap_reached',
+    text: capSql,
+    values: [brand_id, contact_id, asOf, cap.count, cap.per_seconds],
+  });
+  return rows[0]?.reached === true;
+}
+
+/** Counts the message for its step. */
+const counted: Addition = {
+  name: 'flow_counts',
+  fields: {},
+  follow: `flow_accepted as (
+    insert into flow_count_changes (flow_id, step_id, name, change)
+    select flow_id, flow_step_id, 'accepted', 1 from accepted where not test
+  )`,
+};
+
+/** Why a message was not written, for the path of the run. */
+const notWritten = (outcome: 'skipped' | 'failed', reason: string): StepResult => ({
+  outcome,
+  detail: { reason },
+});
+
+/** Who must not get the message ends the run; who only cannot get it stays in the flow. */
+function judge(
+  { keyring, plusAddresses }: FlowSenderDeps,
+  { brand_id: brandId }: SendingRun,
+  channel: Channel,
+  facts: Facts,
+): StepResult | { exit: string } | null {
+  const { contactId, address, key, subscribed, suppressed, unapplied } = facts;
+  if (contactId === null) return { exit: 'contact_deleted' };
+  if (address === null || key === null) return notWritten('skipped', 'no_address');
+  if (!subscribed) return { exit: 'unsubscribed' };
+  const recipient = { brandId, channel, address, plusAddresses: plusAddresses && channel === 'email' };
+  if (unapplied && hasUnapplied(keyring, recipient, unapplied)) return { exit: 'unsubscribed' };
+  if (suppressed) return { exit: 'suppressed' };
+  return facts.versionId === null ? notWritten('failed', 'content_rejected') : null;
+}
+
+type Sender = NonNullable<Awaited<ReturnType<SenderOf>>>;
+
+function messageOf(run: SendingRun, step: SendStep, facts: Facts, sender: Sender): NewRenderedMessage {
+  const { type: channel } = step;
+  const message: NewRenderedMessage = {
+    id: facts.messageId,
+    account_id: run.account_id,
+    brand_id: run.brand_id,
+    channel,
+    status: 'queued',
+    test: run.test,
+    to_address: facts.address ?? '',
+    to_key: facts.key ?? '',
+    reply_to: channel === 'email' ? facts.replyTo : null,
+    template_id: facts.templateId,
+    content_version_id: facts.versionId,
+    version_bytes: facts.versionBytes,
+    flow_run_id: run.id,
+    flow_step_id: step.id,
+    contact_id: facts.contactId,
+    ...sender,
+  };
+  return run.test ? { ...message, ...testOutcome(message) } : message;
+}
+
+async function write(
+  trx: Queryable,
+  { limits, tracking }: FlowSenderDeps,
+  { flow_id }: SendingRun,
+  message: NewRenderedMessage,
+) {
+  const source = { class: messageClasses.flow, flow_id };
+  const additions = message.test ? [counted, testEvents] : [counted];
+  const written = await writeMessages(trx, [message], {
+    ...{ source, limits, tracking, additions },
+    rendered: true,
+  });
+  const row = written.get(message.id);
+  if (!row) throw new Error(`message ${message.id} was not written`);
+  return row;
+}
+
+/**
+ * Writes a message that a limit may refuse: the refusal must not undo what the run has done before.
+ * @returns the code of the limit that refused it
+ */
+async function writeIfAllowed(
+  trx: Queryable,
+  deps: FlowSenderDeps,
+  run: SendingRun,
+  message: NewRenderedMessage,
+): Promise<Awaited<ReturnType<typeof write>> | { refused: string }> {
+  if (!acceptRules.some((rule) => rule.takes(message) > 0)) return write(trx, deps, run, message);
+  await trx.query('savepoint flow_message');
+  try {
+    return await write(trx, deps, run, message);
+  } catch (error) {
+    if (!(error instanceof AppError) || !isLimitRefusal(error)) throw error;
+    await trx.query('rollback to savepoint flow_message');
+    return { refused: error.code };
+  }
+}
+
+async function mayTest(trx: Queryable, accountId: number): Promise<boolean> {
+  try {
+    await requireTestCapacity(trx, accountId, () => Promise.resolve(false));
+    return true;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'rate_limited') return false;
+    throw error;
+  }
+}
+
+export function createFlowSender(deps: FlowSenderDeps): FlowSender {
+  const senderOf = createSenderOf(deps.mailDomain);
+
+  async function send(
+    trx: Queryable,
+    run: SendingRun,
+    step: SendStep,
+    { asOf, onQueued }: SendOptions,
+  ): Promise<StepResult | { exit: string }> {
+    const { type: channel } = step;
+    const facts = await readFacts(trx, run, step, deps.plusAddresses);
+    const judged = judge(deps, run, channel, facts);
+    if (judged) return judged;
+    if (facts.cap && (await hasReachedCap(trx, run, facts.cap, asOf))) {
+      return notWritten('skipped', 'frequency_cap');
+    }
+    const sender = await senderOf(trx, run, channel, facts);
+    if (!sender) return notWritten('failed', 'sender_not_verified');
+    if (run.test && !(await mayTest(trx, run.account_id))) return notWritten('failed', 'rate_limited');
+    const written = await writeIfAllowed(trx, deps, run, messageOf(run, step, facts, sender));
+    if ('refused' in written) return notWritten('failed', written.refused);
+    const { account_id: accountId, test } = run;
+    const providerId = written.provider_id ?? DEFAULT_PROVIDER;
+    if (!test) onQueued(backlogName({ channel, class: messageClasses.flow, accountId, providerId }));
+    return { outcome: 'sent', messageId: facts.messageId };
+  }
+
+  return async (trx, run, step, options) => {
+    const result = await send(trx, run, step, options);
+    if (!run.test && 'outcome' in result && result.outcome !== 'sent') {
+      const name = `${result.outcome as 'skipped' | 'failed'}:${String(result.detail?.reason)}` as const;
+      await countForFlow(trx, [{ flowId: run.flow_id, stepId: step.id, name, n: 1 }]);
+    }
+    return result;
+  };
+}

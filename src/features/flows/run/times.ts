@@ -1,0 +1,128 @@
+/** Local times of waits and quiet hours. Zones are IANA names; everything is computed from Intl's data of them. */
+import { LRUCache } from 'lru-cache';
+import { countryZones } from '../../../delivery/country-zones.ts';
+import type { FieldTime, LocalTime } from '../steps.ts';
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+/** Days to look at for a weekday: this one may have passed, and so may the same day of the next week by a skipped day. */
+const MAX_DAYS = 15;
+/** Contacts name their zones themselves, so that there may be any number of names. */
+const formats = new LRUCache<string, { format: Intl.DateTimeFormat | null }>({ max: 1_000 });
+
+function formatOf(timezone: string): Intl.DateTimeFormat | null {
+  const known = formats.get(timezone);
+  if (known) return known.format;
+  let format: Intl.DateTimeFormat | null = null;
+  try {
+    format = new Intl.DateTimeFormat('en-US', {
+      timeZone: timezone,
+      calendar: 'iso8601',
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    });
+  } catch {
+    // No such zone.
+  }
+  formats.set(timezone, { format });
+  return format;
+}
+
+export function isTimezone(name: string): boolean {
+  return name.length <= 64 && formatOf(name) !== null;
+}
+
+/** What the clocks of a zone show, as the milliseconds of a clock in UTC that shows the same; without fractions. */
+function shownAt(time: Date, timezone: string): number {
+  const format = formatOf(timezone);
+  if (!format) throw new RangeError('the time zone is unknown');
+  const shown: Partial<Record<Intl.DateTimeFormatPartTypes, number>> = {};
+  for (const { type, value } of format.formatToParts(time)) shown[type] = Number(value);
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = shown;
+  return Date.UTC(year, month - 1, day, hour, minute, second);
+}
+
+/** How far the clocks of a zone are ahead of UTC, in milliseconds. */
+function offsetAt(time: number, timezone: string): number {
+  const whole = Math.floor(time / 1_000) * 1_000;
+  return shownAt(new Date(whole), timezone) - whole;
+}
+
+/** What a zone's clocks show. */
+export interface Clock {
+  /** Since midnight. */
+  minutes: number;
+  /** 1 is Monday, 7 is Sunday. */
+  weekday: number;
+}
+
+export function clockAt(time: Date, timezone: string): Clock {
+  const shown = new Date(shownAt(time, timezone));
+  return { minutes: 60 * shown.getUTCHours() + shown.getUTCMinutes(), weekday: shown.getUTCDay() || 7 };
+}
+
+/** The first moment at which clocks show a time; if they skip it, the moment at which they do. */
+function firstMoment(shown: number, timezone: string): number {
+  const offsets = [offsetAt(shown - DAY, timezone), offsetAt(shown + DAY, timezone)] as const;
+  const moments = offsets.map((offset) => shown - offset);
+  const valid = moments.filter((moment) => moment + offsetAt(moment, timezone) === shown);
+  if (valid.length > 0) return Math.min(...valid);
+  // The clocks are changed between these two moments.
+  let [before, after] = [Math.min(...moments), Math.max(...moments)];
+  while (after - before > 1_000) {
+    const middle = Math.floor((before + after) / 2_000) * 1_000;
+    if (offsetAt(middle, timezone) === offsets[0]) before = middle;
+    else after = middle;
+  }
+  return after;
+}
+
+/** Minutes since midnight of `HH:MM`. */
+export function minutesOf(time: string): number {
+  const [hours, minutes] = time.split(':').map(Number);
+  return 60 * (hours ?? 0) + (minutes ?? 0);
+}
+
+/**
+ * The next moment at which the clocks of a zone show a time, on any or certain days. A time that the clocks skip is the
+ * next minute that they show; of a time that they show twice, it is the first.
+ * @returns a later moment than `after`
+ */
+export function nextLocalTime(
+  after: Date,
+  { time, weekdays }: Pick<LocalTime, 'time' | 'weekdays'>,
+  timezone: string,
+): Date {
+  const midnight = Math.floor(shownAt(after, timezone) / DAY) * DAY;
+  // From yesterday on: a time before midnight that the clocks skip may come today.
+  for (let day = -1; day <= MAX_DAYS; day += 1) {
+    const date = midnight + day * DAY;
+    const weekday = new Date(date).getUTCDay() || 7;
+    if (weekdays && weekdays.length > 0 && !weekdays.includes(weekday)) continue;
+    const moment = firstMoment(date + minutesOf(time) * MINUTE, timezone);
+    if (moment > after.getTime()) return new Date(moment);
+  }
+  throw new RangeError('the local time never comes');
+}
+
+export const isLocalTime = (until: LocalTime | FieldTime): until is LocalTime => 'time' in until;
+
+/**
+ * The time zone of a contact: its own `data.timezone`, else that of its country, else that of the brand, else UTC.
+ * @param contact `timezone` may be anything that the contact's data has there
+ */
+export function contactTimezone(
+  contact: { timezone: unknown; countryCode: string | null },
+  brandTimezone: string | null,
+): string {
+  const ofCountry = contact.countryCode === null ? null : countryZones.get(contact.countryCode.toUpperCase());
+  for (const name of [contact.timezone, ofCountry, brandTimezone]) {
+    if (typeof name === 'string' && isTimezone(name)) return name;
+  }
+  return 'UTC';
+}

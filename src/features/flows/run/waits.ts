@@ -1,0 +1,207 @@
+/**
+ * Events that runs wait for. A run registers what it waits for under the exclusive lock of its contact's events, and in
+ * the same transaction looks for events that were written before. Whoever writes events holds that lock shared and lets
+ * them arrive in its transaction. So each event is either found or arrives, and never both.
+ */
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import { appendToOutbox } from '../../../platform/outbox/append.ts';
+import { flowRunWake, type RunOfFlow } from '../workflow.ts';
+import type { ArrivedEvent } from './interpreter.ts';
+
+/** The step id under which runs wait for the goal of their flow. */
+export const GOAL_STEP = 0;
+
+/** An event that is being written, as runs see it. */
+interface ArrivingEvent {
+  id: number;
+  brandId: number;
+  contactId: number;
+  name: string;
+  data: Readonly<Record<string, unknown>>;
+  createdAt: Date;
+  /** Test events arrive for test runs only, and others for other runs only. */
+  test: boolean;
+}
+
+/** SQL: stores the events for the runs that wait for them. Several events for one run are one row of the result. */
+const arriveSql = `
+  with event as (
+    select * from jsonb_to_recordset($1::jsonb) as e (
+      id bigint, brand_id bigint, contact_id bigint, name text, data jsonb, created_at timestamptz, test boolean)
+  ), arrived as (
+    insert into flow_arrivals (run_id, step_id, event_id, data, occurred_at)
+    select w.run_id, w.step_id, e.id, e.data, e.created_at
+    from event e
+    join flow_waits w on w.contact_id = e.contact_id and w.event_name = e.name and w.brand_id = e.brand_id
+    join flow_runs r on r.id = w.run_id and r.test = e.test and r.state = 'active'
+    order by w.run_id, w.step_id, e.id
+    on conflict do nothing
+    returning run_id, event_id
+  )
+  select r.id, r.account_id as "accountId", r.brand_id as "brandId", r.flow_id, r.contact_id, r.cause,
+    max(a.event_id) as event_id
+  from arrived a join flow_runs r on r.id = a.run_id group by r.id order by r.id`;
+
+/**
+ * Lets events arrive for the runs that wait for them, and wakes each of these runs once.
+ * @param trx the transaction that has written the events. It holds the shared locks of their contacts, see `lockContacts`
+ * @returns how many runs are woken: if any, wake `outbox` after the commit
+ */
+export async function arrive(trx: Queryable, events: readonly ArrivingEvent[]): Promise<number> {
+  if (events.length === 0) return 0;
+  const input = events.map(({ brandId, contactId, createdAt, id, name, data, test }) => ({
+    ...{ id, name, data, test },
+    brand_id: brandId,
+    contact_id: contactId,
+    created_at: createdAt,
+  }));
+  const { rows } = await trx.query<RunOfFlow & { event_id: number }>({
+    name: 'flow_arrivals',
+    text: arriveSql,
+    values: [JSON.stringify(input)],
+  });
+  await appendToOutbox(
+    trx,
+    rows.map(({ event_id: eventId, ...run }) => flowRunWake(run, eventId)),
+    1,
+  );
+  return rows.length;
+}
+
+/** A wait of one run for events of its contact. */
+interface NewWait {
+  runId: number;
+  stepId: number;
+  brandId: number;
+  contactId: number;
+  eventName: string;
+  test: boolean;
+  /** Events that were written before count if they are from this time or later. */
+  since: Date;
+  /** The event that caused the entry, which does not count; null: there is none. */
+  causeId: number | null;
+  /** Whether events count that the path of the run has: they ended a wait of it, or a step of it tracked them. */
+  again: boolean;
+}
+
+/** Earlier events that one wait looks at, the earliest first. */
+const MAX_EARLIER = 1_000;
+
+/**
+ * Makes a run wait for events.
+ * @param trx holds the exclusive lock of the contact, see `lockContacts`, and took it with a statement before this
+ * @returns the events that were written before and count, the earliest first
+ */
+export async function awaitEvents(trx: Queryable, wait: NewWait): Promise<ArrivedEvent[]> {
+  const { runId, stepId, brandId, contactId, eventName, test, since, causeId, again } = wait;
+  const { rows } = await trx.query<ArrivedEvent>({
+    name: 'await_flow_events',
+    text: `
+      with registered as (
+        insert into flow_waits (run_id, step_id, brand_id, contact_id, event_name) values ($1, $2, $3, $4, $5)
+        on conflict (run_id, step_id) do update set event_name = excluded.event_name
+      ), earlier as (
+        delete from flow_arrivals where run_id = $1 and step_id = $2)
+      select e.id, coalesce(e.data, '{}') as data, e.created_at as "occurredAt"
+      from event_names n join contact_events e on e.name_id = n.id
+      where n.brand_id = $3 and n.name = $5 and e.contact_id = $4 and e.test = $6 and e.created_at >= $7
+        and e.id is distinct from $8
+        and ($9 or not exists (select 1 from flow_run_steps s where s.run_id = $1 and s.event_id = e.id))
+      order by e.created_at, e.id limit ${MAX_EARLIER}`,
+    values: [runId, stepId, brandId, contactId, eventName, test, since, causeId, again],
+  });
+  return rows;
+}
+
+/** An event that arrived for a wait of a run. */
+export interface Arrival extends ArrivedEvent {
+  stepId: number;
+}
+
+/** Reads the events that have arrived for a run and were not judged yet, the earliest first. */
+export async function readArrivals(trx: Queryable, runId: number): Promise<Arrival[]> {
+  const { rows } = await trx.query<Arrival>({
+    name: 'read_flow_arrivals',
+    text: `select step_id as "stepId", event_id as id, coalesce(data, '{}') as data, occurred_at as "occurredAt"
+           from flow_arrivals where run_id = $1 order by occurred_at, event_id`,
+    values: [runId],
+  });
+  return rows;
+}
+
+/** A wait that is not registered by the run itself. */
+interface WaitOfRun {
+  /** Of the run. */
+  id: number;
+  stepId: number;
+  brandId: number;
+  contactId: number;
+  test: boolean;
+  eventName: string;
+  /** Events that were written before count if they are from this time or later. */
+  since: Date;
+  /** The event that caused the entry, which does not count. */
+  causeId: number | null;
+}
+
+/** SQL: registers waits, and stores the earliest event of each that was written before as arrived. */
+const registerSql = `
+  with run as materialized (
+    select * from jsonb_to_recordset($1::jsonb) as r (
+      id bigint, step_id integer, brand_id bigint, contact_id bigint, event_name text, test boolean, since timestamptz,
+      cause_id bigint)
+  ), registered as (
+    insert into flow_waits (run_id, step_id, brand_id, contact_id, event_name)
+    select id, step_id, brand_id, contact_id, event_name from run order by id
+    on conflict (run_id, step_id) do update set event_name = excluded.event_name
+  )
+  insert into flow_arrivals (run_id, step_id, event_id, data, occurred_at)
+  select r.id, r.step_id, e.id, case when r.step_id <> ${GOAL_STEP} then e.data end, e.created_at
+  from run r join event_names n on n.brand_id = r.brand_id and n.name = r.event_name
+  cross join lateral (
+    select e.id, e.created_at, e.data from contact_events e
+    where e.contact_id = r.contact_id and e.name_id = n.id and e.test = r.test and e.created_at >= r.since
+      and e.id is distinct from r.cause_id
+    order by e.created_at, e.id limit 1) e
+  on conflict do nothing
+  returning run_id`;
+
+/**
+ * Makes runs wait for events.
+ * @param trx holds the exclusive locks of the contacts, see `lockContacts`, and has inserted the runs
+ * @returns the ids of the runs whose event was written before
+ */
+export async function registerWaits(trx: Queryable, waits: readonly WaitOfRun[]): Promise<Set<number>> {
+  if (waits.length === 0) return new Set();
+  const input = waits.map(({ id, stepId, brandId, contactId, eventName, test, since, causeId }) => ({
+    ...{ id, test, since },
+    step_id: stepId,
+    brand_id: brandId,
+    contact_id: contactId,
+    event_name: eventName,
+    cause_id: causeId,
+  }));
+  const { rows } = await trx.query<{ run_id: number }>({
+    name: 'register_flow_waits',
+    text: registerSql,
+    values: [JSON.stringify(input)],
+  });
+  return new Set(rows.map((row) => row.run_id));
+}
+
+/** A run that begins, with the goal of its flow. */
+export interface RunWithGoal extends Omit<WaitOfRun, 'stepId' | 'eventName'> {
+  goal: string;
+}
+
+/**
+ * Makes runs wait for their goals. One that reached its goal already ends when it next advances.
+ * @param trx as for {@link registerWaits}
+ * @returns the ids of the runs that have
+ */
+export function registerGoals(trx: Queryable, runs: readonly RunWithGoal[]): Promise<Set<number>> {
+  return registerWaits(
+    trx,
+    runs.map(({ goal, ...run }) => ({ ...run, stepId: GOAL_STEP, eventName: goal })),
+  );
+}

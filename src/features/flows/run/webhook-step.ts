@@ -1,0 +1,234 @@
+/** The request of a webhook step, which is made outside of any transaction. */
+import { createHmac } from 'node:crypto';
+import type pg from 'pg';
+import type { Egress } from '../../../platform/egress/client.ts';
+import type { EgressReason } from '../../../platform/egress/problem.ts';
+import type { EgressResult } from '../../../platform/egress/exchange.ts';
+import type { Keyring, Subkey } from '../../../platform/secrets/keyring.ts';
+import { keyOfSecret, signatureHeaders } from '../../webhooks/service.ts';
+import type { WebhookStep } from '../steps.ts';
+import type { FlowVersionReader } from '../versions.ts';
+import type { CallTurns } from './call-turns.ts';
+import { findStep } from './interpreter.ts';
+import type { CauseEvent } from './load.ts';
+
+/** After a failed attempt the next one comes so much later. Without an entry, the step has failed. */
+const RETRY_MS = [60_000, 330_000, 1_800_000] as const;
+const DEADLINE_MS = 10_000;
+const RESPONSE_BYTES = 64 * 1024;
+/** A longer JSON body is not kept. */
+const MAX_BODY_BYTES = 8 * 1024;
+
+/** The request has failed and is to be made again. The message has no data of the contact. */
+export class WebhookStepRetryError extends Error {
+  readonly delayMs: number;
+
+  constructor(reason: string, delayMs: number) {
+    super(reason);
+    this.delayMs = delayMs;
+  }
+}
+
+/** What a webhook step leaves: `step.<id>.status` and `step.<id>.body.<path>` in filters. */
+interface Answer {
+  outcome: 'done' | 'failed';
+  detail: { status: number | null; body: unknown; error?: string };
+}
+
+/** These will not be different at the next attempt. */
+const finalReasons = new Set<EgressReason>([
+  'invalid_url',
+  'scheme',
+  'credentials',
+  'port',
+  'invalid_request',
+]);
+/** Answers of the 4xx class that ask for another attempt. */
+const temporaryStatuses = new Set([408, 425, 429]);
+
+const secretOf = ({ key }: Subkey, accountId: number, flowId: number): string => {
+  const mac = createHmac('sha256', key).update(`flow/${accountId}/${flowId}`).digest('base64');
+  return `whsec_${mac}`;
+};
+
+/**
+ * The secret that signs the requests of a flow's webhook steps. It is derived from APP_SECRET, so that nothing is stored.
+ */
+export function flowWebhookSecret(
+  keyring: Pick<Keyring, 'subkey'>,
+  { accountId, flowId }: { accountId: number; flowId: number },
+): string {
+  return secretOf(keyring.subkey('flow-webhooks'), accountId, flowId);
+}
+
+interface CallingRun {
+  id: number;
+  account_id: number;
+  flow_id: number;
+  version_id: number;
+  contact_id: number;
+  event: CauseEvent | null;
+  test: boolean;
+  /** Attempts that have failed. */
+  call_failures: number;
+}
+
+/** Reads a run that is at the step and has no answer of it. @returns null: there is nothing to call */
+async function readCallingRun(pool: pg.Pool, runId: number, stepId: number): Promise<CallingRun | null> {
+  const { rows } = await pool.query<CallingRun>({
+    name: 'read_calling_flow_run',
+    text: `
+      select r.id, r.account_id, r.flow_id, r.version_id, r.contact_id, r.event, r.test, r.call_failures
+      from flow_runs r join flows f on f.id = r.flow_id
+      where r.id = $1 and r.state = 'active' and r.step_id = $2 and r.waits_for = 'webhook' and f.status = 'active'
+        and exists (select 1 from contacts c where c.id = r.contact_id)
+        and not exists (select 1 from flow_run_steps s where s.run_id = r.id and s.step_id = $2)`,
+    values: [runId, stepId],
+  });
+  return rows[0] ?? null;
+}
+
+/** The body of a step without one of its own. */
+function defaultBody(run: CallingRun, stepId: number) {
+  const { id, flow_id: flowId, contact_id: contactId, event, test } = run;
+  return {
+    flow_id: flowId,
+    run_id: id,
+    step_id: stepId,
+    contact_id: contactId,
+    event: event && { id: event.id, name: event.name, data: event.data },
+    test,
+  };
+}
+
+function bodyOf(step: WebhookStep, run: CallingRun): string {
+  if (step.method === 'GET') return '';
+  return JSON.stringify(step.body === undefined ? defaultBody(run, step.id) : step.body);
+}
+
+function headersOf(
+  step: WebhookStep,
+  run: CallingRun,
+  keyring: Keyring,
+  body: string,
+): Record<string, string> {
+  const keys = keyring
+    .accepted('flow-webhooks')
+    .map((subkey) => keyOfSecret(secretOf(subkey, run.account_id, run.flow_id)));
+  return {
+    ...(body === '' ? {} : { 'content-type': 'application/json' }),
+    ...step.headers,
+    'carillon-flow-id': String(run.flow_id),
+    'carillon-run-id': String(run.id),
+    'carillon-step-id': String(step.id),
+    'carillon-contact-id': String(run.contact_id),
+    ...signatureHeaders(keys, `flow_${run.id}_${step.id}_0`, new Date(), body),
+  };
+}
+
+/** What PostgreSQL's JSON cannot have: NUL, and halves of surrogate pairs. */
+const UNKEEPABLE = /\\u(?:0000|d[89a-f])/;
+
+/** The JSON of a response; null: it has none, or too much. */
+function jsonOf(body: Buffer, truncated: boolean): unknown {
+  if (truncated || body.length === 0 || body.length > MAX_BODY_BYTES) return null;
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    return UNKEEPABLE.test(JSON.stringify(value)) ? null : value;
+  } catch {
+    return null;
+  }
+}
+
+/** @returns the answer, and whether another attempt cannot change it */
+function answerOf(result: EgressResult): { answer: Answer; isFinal: boolean } {
+  if (!result.ok) {
+    const { reason, message, statusCode } = result;
+    const error = `${reason}: ${message}`.slice(0, 200);
+    const answer: Answer = { outcome: 'failed', detail: { status: statusCode, body: null, error } };
+    return { answer, isFinal: finalReasons.has(reason) };
+  }
+  const { statusCode: status, body, truncated } = result;
+  const detail = { status, body: jsonOf(body, truncated) };
+  if (status >= 200 && status < 300) return { answer: { outcome: 'done', detail }, isFinal: true };
+  const answer: Answer = { outcome: 'failed', detail: { ...detail, error: `status ${status}` } };
+  return { answer, isFinal: status >= 400 && status < 500 && !temporaryStatuses.has(status) };
+}
+
+/** Keeps the answer for the next transaction of the run, if the run is still at the step. */
+async function storeAnswer(
+  pool: pg.Pool,
+  run: CallingRun,
+  stepId: number,
+  answer: Answer,
+  asOf: Date,
+): Promise<void> {
+  await pool.query(
+    `with run as (
+       update flow_runs set call_failures = 0 where id = $1 and state = 'active' and step_id = $2
+       returning id, flow_id
+     )
+     insert into flow_run_steps (run_id, flow_id, step_id, n, type, outcome, detail, entered_at)
+     select id, flow_id, $2, 0, 'webhook', $3, $4, $5 from run
+     on conflict do nothing`,
+    [run.id, stepId, answer.outcome, JSON.stringify(answer.detail), asOf],
+  );
+}
+
+/** Counts an attempt that has failed, so that a pause or a restart does not begin the attempts again. */
+async function countFailure(pool: pg.Pool, { id }: CallingRun, stepId: number): Promise<void> {
+  await pool.query(
+    `update flow_runs set call_failures = call_failures + 1 where id = $1 and state = 'active' and step_id = $2`,
+    [id, stepId],
+  );
+}
+
+export interface WebhookStepDeps {
+  pool: pg.Pool;
+  versions: FlowVersionReader;
+  egress: Egress;
+  keyring: Keyring;
+  turns: CallTurns;
+}
+
+function request({ egress, keyring }: WebhookStepDeps, run: CallingRun, step: WebhookStep) {
+  const body = bodyOf(step, run);
+  return egress.request({
+    url: step.url,
+    method: step.method,
+    headers: headersOf(step, run, keyring, body),
+    ...(body === '' ? {} : { body }),
+    timeoutMs: DEADLINE_MS,
+    maxResponseBytes: RESPONSE_BYTES,
+    // Its `webhook-id` is the same.
+    repeatable: true,
+  });
+}
+
+/**
+ * Makes the request of a webhook step and stores its answer. Nothing is requested if the run has left the step, or its
+ * flow is paused. A request that a crash interrupted is made again under the same `webhook-id`.
+ * @throws WebhookStepRetryError if the request has failed and is to be made again
+ * @throws CallWaitsError if it was not made, because too many are under way
+ */
+export async function callWebhook(
+  deps: WebhookStepDeps,
+  runId: number,
+  stepId: number,
+  asOf: Date,
+): Promise<void> {
+  const { pool, versions, turns } = deps;
+  const run = await readCallingRun(pool, runId, stepId);
+  if (!run) return;
+  const step = findStep((await versions(run.version_id)).steps, stepId);
+  if (step?.type !== 'webhook') return;
+  const host = URL.parse(step.url)?.host ?? '';
+  const result = await turns.run(run.account_id, host, () => request(deps, run, step));
+  const { answer, isFinal } = answerOf(result);
+  const retryMs = RETRY_MS[run.call_failures];
+  if (!isFinal && retryMs !== undefined) {
+    await countFailure(pool, run, stepId);
+    throw new WebhookStepRetryError(answer.detail.error ?? 'the request has failed', retryMs);
+  }
+  await storeAnswer(pool, run, stepId, answer, asOf);
+}

@@ -1,0 +1,208 @@
+/** The world of a run: what its steps read and do inside the transaction of the run. */
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import { lockContacts, type TrackedEventConsumer } from '../../contact-events/service.ts';
+import { readStepFacts } from '../filters.ts';
+import { allSteps, type Step, type WaitForEventStep } from '../steps.ts';
+import type { FlowVersion } from '../versions.ts';
+import { createContactFacts } from './contact-facts.ts';
+import { createContactSteps } from './contact-steps.ts';
+import type { ArrivedEvent, RunRecord, StepResult, World } from './interpreter.ts';
+import type { LoadedRun } from './load.ts';
+import { type PathRow, writePath } from './path.ts';
+import { type FlowSender, quietUntil } from './send.ts';
+import { type Arrival, awaitEvents } from './waits.ts';
+
+export interface WorldDeps {
+  trx: Queryable;
+  run: LoadedRun;
+  version: FlowVersion;
+  record: RunRecord;
+  asOf: Date;
+  /** Events that have arrived for the run. */
+  arrivals: readonly Arrival[];
+  send: FlowSender;
+  consumers: readonly TrackedEventConsumer[];
+  afterCommit: (() => void)[];
+  /** Called with the backlog of a message that was queued, after the commit. */
+  wakeSenders: (backlog: string) => void;
+  /** After so long, the transaction does no further step; 2,000 by default. */
+  stepsMs?: number;
+}
+
+/** After so long, a transaction does no further step: others have their turn. */
+const MAX_STEPS_MS = 2_000;
+
+/** What the steps of one transaction leave to be written with the run. */
+export interface Effects {
+  /** Events that were judged and did not match: they are not judged again. */
+  judged: number[];
+  /** Waits that ended. */
+  ended: number[];
+  /** A step took locks for which events of the contact or the brand wait. */
+  holdsLocks: boolean;
+  /** Writes the steps that were done since the last call. */
+  writePath(): Promise<void>;
+}
+
+/** Whether runs of a version may wait for events. */
+export function awaitsEvents({ goal, steps }: FlowVersion): boolean {
+  return goal !== null || allSteps(steps).some(({ type }) => type === 'wait_for_event');
+}
+
+/** Whether runs of a version may send messages. */
+export function sendsMessages({ steps }: FlowVersion): boolean {
+  return allSteps(steps).some(({ type }) => type === 'email' || type === 'sms');
+}
+
+type Acts = Pick<World, 'send' | 'trackEvent' | 'updateContact' | 'changeList'>;
+
+function actsOf(deps: WorldDeps, effects: Effects): Acts {
+  const { trx, run, asOf, consumers, afterCommit, send, wakeSenders } = deps;
+  const steps = createContactSteps({ trx, asOf, consumers, afterCommit }, run);
+  return {
+    ...steps,
+    trackEvent(step) {
+      effects.holdsLocks = true;
+      return steps.trackEvent(step);
+    },
+    send: (step) =>
+      send(trx, run, step, {
+        asOf,
+        onQueued: (backlog) => void afterCommit.push(() => wakeSenders(backlog)),
+      }),
+  };
+}
+
+/** A run that moved to another version may come to a step again. The step has its effect once. */
+async function wasDone({ trx, run }: WorldDeps, stepId: number): Promise<boolean> {
+  if (!run.moved) return false;
+  const { rowCount } = await trx.query('select 1 from flow_run_steps where run_id = $1 and step_id = $2', [
+    run.id,
+    stepId,
+  ]);
+  return (rowCount ?? 0) > 0;
+}
+
+function onceOnly(deps: WorldDeps, acts: Acts): Acts {
+  const repeated: StepResult = { outcome: 'skipped', detail: { reason: 'already_done' } };
+  return {
+    send: async (step) => ((await wasDone(deps, step.id)) ? repeated : acts.send(step)),
+    trackEvent: async (step) => ((await wasDone(deps, step.id)) ? repeated : acts.trackEvent(step)),
+    updateContact: async (step) => ((await wasDone(deps, step.id)) ? repeated : acts.updateContact(step)),
+    changeList: async (step) => ((await wasDone(deps, step.id)) ? repeated : acts.changeList(step)),
+  };
+}
+
+/** From when events count that were written before the wait begins. */
+async function countsSince(
+  { trx, run, record, asOf }: WorldDeps,
+  { id: stepId, include_since: since }: WaitForEventStep,
+): Promise<Date> {
+  // Those that are written while the run comes to its wait, which an earlier transaction or a move to another version may
+  // have brought it to.
+  const cameBefore = record.stepId === stepId && (record.wait === null || record.wait.for === 'event');
+  if (since === undefined) return cameBefore ? new Date(record.arrivedAt) : asOf;
+  const entered = new Date(run.event?.created_at ?? record.enteredAt);
+  if (since === 'entry') return entered;
+  const { rows } = await trx.query<{ left_at: Date | null }>(
+    'select max(left_at) as left_at from flow_run_steps where run_id = $1 and step_id = $2',
+    [run.id, since.step],
+  );
+  return rows[0]?.left_at ?? asOf;
+}
+
+function waitsOf(deps: WorldDeps, effects: Effects): Pick<World, 'awaitEvent' | 'arrivals' | 'endAwait'> {
+  const { trx, run } = deps;
+  const judge = (step: WaitForEventStep): ArrivedEvent[] => {
+    const own = deps.arrivals.filter(({ stepId }) => stepId === step.id);
+    effects.judged.push(...own.map(({ id }) => id));
+    return own;
+  };
+  return {
+    async awaitEvent(step) {
+      // Events of an earlier version of the step do not count for this one.
+      judge(step);
+      await effects.writePath();
+      // As late as can be, and nothing but this step follows: events of the contact wait for it.
+      effects.holdsLocks = true;
+      await lockContacts(trx, [run.contact_id], 'exclusive');
+      return awaitEvents(trx, {
+        runId: run.id,
+        stepId: step.id,
+        brandId: run.brand_id,
+        contactId: run.contact_id,
+        eventName: step.event_name,
+        test: run.test,
+        since: await countsSince(deps, step),
+        causeId: run.event?.id ?? null,
+        again: step.include_since !== undefined,
+      });
+    },
+    arrivals: (step) => Promise.resolve(judge(step)),
+    endAwait(step) {
+      effects.ended.push(step.id);
+      return Promise.resolve();
+    },
+  };
+}
+
+/** The answer of a webhook step: its request was made outside of the transaction. */
+async function answerOf({ trx, run }: WorldDeps, stepId: number): Promise<StepResult | null> {
+  const { rows } = await trx.query<{ outcome: string; detail: Record<string, unknown> | null }>(
+    `select outcome, detail from flow_run_steps where run_id = $1 and step_id = $2 order by iteration desc limit 1`,
+    [run.id, stepId],
+  );
+  const row = rows[0];
+  return row ? { outcome: row.outcome, ...(row.detail && { detail: row.detail }) } : null;
+}
+
+function factsOf(deps: WorldDeps, effects: Effects) {
+  const { trx, run, version, asOf } = deps;
+  const facts = createContactFacts(trx, () => ({
+    flowId: run.flow_id,
+    brandId: run.brand_id,
+    contactId: run.contact_id,
+    asOf,
+    trigger: run.event && (run.event.data ?? {}),
+    steps: async (ids) => {
+      await effects.writePath();
+      return readStepFacts(trx, run.id, ids);
+    },
+  }));
+  return {
+    ...facts,
+    async mustExit() {
+      if (version.exitFilters.length === 0) return null;
+      return (await facts.matches(version.exitFilters)) ? 'exit_filters' : null;
+    },
+    quietUntil: async () => (run.quiet_hours ? quietUntil(run, await facts.timezone(), asOf) : null),
+  };
+}
+
+/** Creates the world of a run, which is locked. @returns it, and what is to be written after its steps */
+export function createRunWorld(deps: WorldDeps): { world: World; effects: Effects } {
+  const { trx, run, asOf, stepsMs = MAX_STEPS_MS } = deps;
+  const path: PathRow[] = [];
+  const effects: Effects = {
+    judged: [],
+    ended: [],
+    holdsLocks: false,
+    writePath: () => writePath(trx, run, path.splice(0)),
+  };
+  const began = performance.now();
+  let isBegun = false;
+  const world: World = {
+    asOf,
+    ...factsOf(deps, effects),
+    ...onceOnly(deps, actsOf(deps, effects)),
+    ...waitsOf(deps, effects),
+    answer: (stepId) => answerOf(deps, stepId),
+    record(step: Step, place, arrived, result) {
+      isBegun = true;
+      path.push({ step, place, arrived, left: asOf, result });
+      return Promise.resolve();
+    },
+    mustCommit: () => effects.holdsLocks || (isBegun && performance.now() - began > stepsMs),
+  };
+  return { world, effects };
+}

@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { messageStatuses } from '../../delivery/message.ts';
+import { filterTime } from '../../platform/db/filter-time.ts';
+import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
+
+const when = z.iso.datetime();
+
+export const runStates = ['active', 'completed', 'exited', 'canceled'] as const;
+const waitReasons = ['time', 'event', 'webhook', 'quiet_hours', 'resume'] as const;
+const runCauses = ['event', 'list', 'segment', 'request'] as const;
+
+export const runParams = z.strictObject({ id: idParam });
+
+const stepId = z
+  .string()
+  .regex(/^[1-9][0-9]{0,8}$/, 'must be the id of a step')
+  .transform(Number);
+const contactId = z
+  .string()
+  .regex(/^[1-9][0-9]{0,14}$/, `must be an id, at most ${MAX_ID}`)
+  .transform(Number);
+
+export const listRunsQuery = z.strictObject({
+  ...pageQuery,
+  contact_id: contactId.optional().meta({ description: 'Runs of this contact.' }),
+  state: z.enum(runStates).optional(),
+  step_id: stepId.optional().meta({ description: 'Active runs that are at this step.' }),
+  created_after: filterTime.optional(),
+  created_before: filterTime.optional(),
+});
+export type ListRunsQuery = z.output<typeof listRunsQuery>;
+
+const runFields = {
+  id: z.int(),
+  flow_id: z.int(),
+  contact_id: z.int(),
+  state: z.enum(runStates),
+  reason: z
+    .string()
+    .nullable()
+    .meta({
+      description:
+        'Why it ended: `end`, the reason of an exit step, `goal`, `exit_filters`, `unsubscribed`, `suppressed`, ' +
+        '`contact_deleted`, `archived`, `canceled`, `overdue` and others; null while it is active.',
+    }),
+  step_id: z
+    .int()
+    .nullable()
+    .meta({ description: 'The step that an active run is at; null: before the first.' }),
+  waits_for: z.enum(waitReasons).nullable().meta({
+    description: 'What an active run waits for; `resume`: the flow is paused. Null: its next step is due.',
+  }),
+  due_at: when
+    .nullable()
+    .meta({ description: 'When it goes on if nothing else happens; null: not by time.' }),
+  cause: z.enum(runCauses).meta({ description: 'What let the contact enter.' }),
+  test: z.boolean().meta({ description: 'A test event caused it: its messages are test messages.' }),
+  created_at: when,
+  updated_at: when,
+  ended_at: when.nullable(),
+};
+
+export const runSummary = z.object(runFields).meta({ id: 'FlowRunSummary' });
+export type RunSummary = z.input<typeof runSummary>;
+
+const pathStep = z.object({
+  step_id: z.int(),
+  type: z.string(),
+  outcome: z
+    .string()
+    .nullable()
+    .meta({
+      description:
+        'What the step did or decided: `sent`, `skipped`, `failed`, `refused`, `yes`, `no`, `timeout`, `branch 1`, `done` ' +
+        'and others.',
+    }),
+  detail: z.record(z.string(), z.unknown()).nullable().meta({
+    description: 'More of it, such as `reason`, or `status` and `body` of the answer of a webhook.',
+  }),
+  message: z
+    .object({
+      id: z.int(),
+      status: z.enum(messageStatuses),
+      failure: z.object({ code: z.string(), message: z.string() }).nullable(),
+    })
+    .nullable()
+    .meta({ description: 'The message that the step wrote, as it is now.' }),
+  event_id: z.int().nullable().meta({ description: 'The event that arrived, or that the step tracked.' }),
+  entered_at: when,
+  left_at: when.nullable(),
+});
+export type PathStep = z.input<typeof pathStep>;
+
+export const runSchema = z
+  .object({
+    ...runFields,
+    event: z
+      .object({ id: z.int(), name: z.string() })
+      .nullable()
+      .meta({ description: 'The event that let the contact enter.' }),
+    path: z.array(pathStep).meta({ description: 'The steps that were done, in their order.' }),
+  })
+  .meta({ id: 'FlowRun' });
+export type FlowRun = z.input<typeof runSchema>;

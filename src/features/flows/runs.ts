@@ -1,0 +1,169 @@
+/** The runs of flows, as clients see and cancel them. */
+import type { MessageStatus } from '../../delivery/message.ts';
+import { AppError, notFound } from '../../errors.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { refuseTestKey } from './checks.ts';
+import { endRuns } from './run/ends.ts';
+import type { CauseEvent, RunStateName, WaitsFor } from './run/load.ts';
+import type { FlowRun, ListRunsQuery, PathStep, RunSummary } from './runs-schema.ts';
+
+/** A flow has at most 200 steps; a run that moved to other versions may have done more. */
+const MAX_PATH = 1_000;
+
+interface RunRow {
+  id: number;
+  flow_id: number;
+  contact_id: number;
+  state: RunStateName;
+  reason: string | null;
+  step_id: number | null;
+  waits_for: WaitsFor | null;
+  due_at: Date | null;
+  cause: string;
+  test: boolean;
+  created_at: Date;
+  updated_at: Date;
+  ended_at: Date | null;
+}
+
+const COLUMNS = `r.id, r.flow_id, r.contact_id, r.state, r.reason, r.step_id, r.waits_for, r.due_at, r.cause, r.test,
+  r.created_at, r.updated_at, r.ended_at`;
+
+/** By the first letter of `flow_runs.cause`. */
+const causes: Readonly<Record<string, RunSummary['cause']>> = {
+  e: 'event',
+  t: 'event',
+  l: 'list',
+  s: 'segment',
+};
+
+const iso = (time: Date | null) => time?.toISOString() ?? null;
+
+function presentRun(row: RunRow): RunSummary {
+  return {
+    id: row.id,
+    flow_id: row.flow_id,
+    contact_id: row.contact_id,
+    state: row.state,
+    reason: row.reason,
+    step_id: row.step_id,
+    waits_for: row.waits_for,
+    due_at: iso(row.due_at),
+    cause: causes[row.cause.charAt(0)] ?? 'request',
+    test: row.test,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+    ended_at: iso(row.ended_at),
+  };
+}
+
+/** @throws AppError not_found */
+async function requireFlow(db: Queryable, { accountId, brandId }: BrandScope, id: number): Promise<void> {
+  const { rowCount } = await db.query(
+    'select 1 from flows where id = $1 and account_id = $2 and brand_id = $3',
+    [id, accountId, brandId],
+  );
+  if (!rowCount) throw notFound('flow');
+}
+
+/** Finds a page of the runs of a flow, newest first. @throws AppError not_found */
+export async function listRuns(
+  db: Queryable,
+  scope: BrandScope,
+  flowId: number,
+  { contact_id, state, step_id, created_after, created_before }: ListRunsQuery,
+  page: Page,
+): Promise<{ runs: RunSummary[]; count: RowCount }> {
+  await requireFlow(db, scope, flowId);
+  const values: unknown[] = [flowId];
+  const given = [
+    ['contact_id =', contact_id],
+    ['state =', state],
+    ['step_id =', step_id],
+    ['created_at >', created_after],
+    ['created_at <', created_before],
+  ] as const;
+  const conditions = given.flatMap(([test, value]) =>
+    value === undefined ? [] : [`and r.${test} $${values.push(value)}`],
+  );
+  // Written out, so that the index of active runs serves.
+  if (step_id !== undefined) conditions.push(`and r.state = 'active'`);
+  const source = `flow_runs r where r.flow_id = $1 ${conditions.join(' ')}`;
+  const below = page.after === null ? '' : `and r.id < ${page.after}`;
+  const { rows } = await db.query<RunRow>(
+    `select ${COLUMNS} from ${source} ${below} order by r.id desc limit ${page.limit} offset ${page.offset}`,
+    values,
+  );
+  return { runs: rows.map(presentRun), count: await countRows(db, source, values) };
+}
+
+interface PathRow {
+  step_id: number;
+  type: string;
+  outcome: string | null;
+  detail: Record<string, unknown> | null;
+  event_id: number | null;
+  message_id: number | null;
+  status: MessageStatus | null;
+  failure: { code: string; message: string } | null;
+  entered_at: Date;
+  left_at: Date | null;
+}
+
+const presentStep = (row: PathRow): PathStep => ({
+  step_id: row.step_id,
+  type: row.type,
+  outcome: row.outcome,
+  detail: row.detail,
+  message:
+    row.message_id === null || row.status === null
+      ? null
+      : { id: row.message_id, status: row.status, failure: row.failure },
+  event_id: row.event_id,
+  entered_at: row.entered_at.toISOString(),
+  left_at: iso(row.left_at),
+});
+
+/** The steps that were done. The answer of a webhook step belongs to the path once the run has left the step. */
+async function readPath(db: Queryable, runId: number): Promise<PathStep[]> {
+  const { rows } = await db.query<PathRow>(
+    `select s.step_id, s.type, s.outcome, s.detail, s.event_id, s.message_id, m.status, m.failure, s.entered_at,
+       s.left_at
+     from flow_run_steps s left join messages m on m.id = s.message_id
+     where s.run_id = $1 and s.left_at is not null order by s.n limit ${MAX_PATH}`,
+    [runId],
+  );
+  return rows.map(presentStep);
+}
+
+/** @throws AppError not_found */
+export async function getRun(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  id: number,
+): Promise<FlowRun> {
+  const { rows } = await db.query<RunRow & { event: CauseEvent | null }>(
+    `select ${COLUMNS}, r.event from flow_runs r where r.id = $1 and r.account_id = $2 and r.brand_id = $3`,
+    [id, accountId, brandId],
+  );
+  const row = rows[0];
+  if (!row) throw notFound('flow run');
+  const event = row.event && { id: row.event.id, name: row.event.name };
+  return { ...presentRun(row), event, path: await readPath(db, id) };
+}
+
+/**
+ * Ends a run. Its messages that are queued are sent. Wake `outbox` after the commit.
+ * @throws AppError not_found, forbidden, invalid_transition if it has ended
+ */
+export async function cancelRun(trx: Queryable, tenant: Tenant, id: number): Promise<FlowRun> {
+  const { test } = await getRun(trx, tenant, id);
+  if (!test) refuseTestKey(tenant, 'a test key cannot cancel a live run');
+  const end = { state: 'canceled', reason: 'canceled' } as const;
+  const ended = await endRuns(trx, [id], end, { asOf: new Date(), priority: 1 });
+  if (ended === 0) throw new AppError('invalid_transition', 'the run has ended');
+  return getRun(trx, tenant, id);
+}

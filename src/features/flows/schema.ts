@@ -1,0 +1,277 @@
+import { z } from 'zod';
+import { oneLine } from '../../one-line.ts';
+import { filterTime } from '../../platform/db/filter-time.ts';
+import { idParam, MAX_ID, wholeListQuery } from '../../platform/db/paging.ts';
+import { eventName } from '../contact-events/schema.ts';
+import { templateResource, templateSummary } from '../templates/schema.ts';
+import { flowFilterProblems } from './filters.ts';
+import { approvalStates, flowStatuses, stopReasons } from './model.ts';
+import { readSteps, MAX_LEVELS, MAX_STEPS } from './read-steps.ts';
+import { stepTypes } from './step-shapes.ts';
+
+const MAX_NAME = 255;
+const MAX_FILTERS = 50;
+/** Bytes of the filters of a trigger as JSON. */
+const MAX_FILTER_BYTES = 65_536;
+/** Ten years. */
+const MAX_REENTRY_SECONDS = 315_360_000;
+
+const when = z.iso.datetime();
+const id = z.int().min(1).max(MAX_ID);
+const nullableText = z.string().nullable();
+const jsonObject = z.record(z.string(), z.unknown());
+
+/** A filter as it is answered: as the client wrote it. */
+const filterSchema = z.object({ name: z.string(), predicate: z.string(), value: z.unknown().optional() });
+
+/** A step as it is answered. Which fields it has depends on its type. */
+const stepSchema = z
+  .object({
+    type: z.enum(stepTypes),
+    id: z.int(),
+    template_id: z.int().optional().meta({ description: 'The template of an email or sms step.' }),
+    subject: nullableText.optional(),
+    preheader: nullableText.optional(),
+    body: z.unknown().optional().meta({
+      description: 'The content of an email or sms step; the JSON that a webhook step sends.',
+    }),
+    from_name: nullableText.optional(),
+    from_email: nullableText.optional(),
+    reply_to: nullableText.optional(),
+    duration: z.int().optional().meta({ description: 'Seconds.' }),
+    until: jsonObject.optional(),
+    filters: z.array(filterSchema).optional(),
+    event_name: z.string().optional(),
+    include_since: z.union([z.literal('entry'), z.object({ step: z.int() })]).optional(),
+    forward_event_data: z.boolean().optional(),
+    data: jsonObject.optional(),
+    list_id: z.int().optional(),
+    url: z.string().optional(),
+    method: z.string().optional(),
+    headers: jsonObject.optional(),
+    reason: z.string().optional(),
+    get yes() {
+      return z.array(stepSchema).optional();
+    },
+    get no() {
+      return z.array(stepSchema).optional();
+    },
+    get branches() {
+      return z.array(z.object({ weight: z.int(), steps: z.array(stepSchema) })).optional();
+    },
+  })
+  .meta({ id: 'FlowStep' });
+export type FlowStep = z.input<typeof stepSchema>;
+
+const reentry = z.union([z.enum(['once', 'every_time']), z.object({ after_seconds: z.int() })]);
+
+const triggerSchema = z.object({
+  event: nullableText,
+  segment_id: z.int().nullable(),
+  contact_list_id: z.int().nullable(),
+  data: z.object({
+    filters: z.array(filterSchema).optional(),
+    exit_filters: z.array(filterSchema).optional(),
+    reentry: reentry.optional(),
+  }),
+});
+
+const summaryFields = {
+  id: z.int(),
+  account_id: z.int(),
+  status: z.enum(flowStatuses),
+  approval_state: z.enum(approvalStates),
+  name: z.string(),
+  goal: nullableText.meta({ description: 'The name of the event that ends a run.' }),
+  trigger: triggerSchema,
+  steps: z.array(stepSchema),
+  sent_count: z.int().min(0).meta({ description: 'Messages that a provider accepted. It never falls.' }),
+  stop: z
+    .object({
+      reason: z.enum(stopReasons),
+      rate: z.number().nullable(),
+      threshold: z.number().nullable(),
+      at: when,
+    })
+    .nullable()
+    .meta({ description: 'Why the service paused the flow.' }),
+  created_at: when,
+  updated_at: when,
+};
+
+const TEMPLATES = 'The template of each email and sms step, in the order of the steps.';
+
+/** A flow in a list: its templates are without designs. */
+export const flowSummary = z
+  .object({ ...summaryFields, templates: z.array(templateSummary).meta({ description: TEMPLATES }) })
+  .meta({ id: 'FlowSummary' });
+export type FlowSummary = z.input<typeof flowSummary>;
+
+export const flowSchema = z
+  .object({
+    ...summaryFields,
+    templates: z.array(templateResource).meta({ description: TEMPLATES }),
+  })
+  .meta({ id: 'Flow' });
+export type Flow = z.input<typeof flowSchema>;
+
+/** Checks filters of a trigger. They may name the event of the trigger, but no steps. */
+const triggerFilters = z
+  .array(z.unknown())
+  .max(MAX_FILTERS)
+  .superRefine((given, context) => {
+    for (const { path, message } of flowFilterProblems(given, { steps: new Map(), received: false })) {
+      context.addIssue({ code: 'custom', path: [...path], message });
+    }
+    if (Buffer.byteLength(JSON.stringify(given)) > MAX_FILTER_BYTES) {
+      context.addIssue({ code: 'custom', message: `must have at most ${MAX_FILTER_BYTES} bytes as JSON` });
+    }
+  });
+
+const triggerBody = z
+  .strictObject({
+    event: eventName.nullish().meta({ description: 'Contacts enter when this event is tracked for them.' }),
+    contact_list_id: id.nullish().meta({ description: 'Contacts enter when they are added to this list.' }),
+    segment_id: id.nullish().meta({ description: 'Contacts enter when they begin to match this segment.' }),
+    data: z
+      .strictObject({
+        filters: triggerFilters.optional().meta({ description: 'Who may enter: all of them must hold.' }),
+        exit_filters: triggerFilters
+          .optional()
+          .meta({ description: 'A run ends before its next step when all of them hold.' }),
+        reentry: z
+          .union(
+            [
+              z.enum(['once', 'every_time']),
+              z.strictObject({ after_seconds: z.int().min(1).max(MAX_REENTRY_SECONDS) }),
+            ],
+            {
+              error: ({ input }) =>
+                typeof input === 'object' && input !== null
+                  ? undefined
+                  : 'must be once, every_time, or an object with after_seconds',
+            },
+          )
+          .optional()
+          .meta({
+            description:
+              'Whether a contact who was in the flow may enter again; `once` by default. `every_time` is for events.',
+          }),
+      })
+      .nullish()
+      .meta({ description: 'Replaces what was stored.' }),
+  })
+  .superRefine((trigger, context) => {
+    const given = (['event', 'contact_list_id', 'segment_id'] as const).filter(
+      (field) => (trigger[field] ?? null) !== null,
+    );
+    for (const field of given.slice(1)) {
+      const message = `must be left out: a flow has one trigger, and ${given[0]} is given`;
+      context.addIssue({ code: 'custom', path: [field], message });
+    }
+  });
+export type TriggerBody = z.output<typeof triggerBody>;
+
+const steps = z
+  .unknown()
+  .transform((given, context) => {
+    const read = readSteps(given);
+    for (const [path, messages] of Object.entries(read.errors)) {
+      for (const message of messages) {
+        const rest = path.slice('steps'.length);
+        context.addIssue({ code: 'custom', path: rest === '' ? [] : [rest], message });
+      }
+    }
+    return read.steps;
+  })
+  .meta({
+    type: 'array',
+    maxItems: MAX_STEPS,
+    items: {
+      type: 'object',
+      required: ['type'],
+      properties: {
+        type: { enum: stepTypes },
+        id: { type: 'integer', description: 'Of a step that the flow has; left out: a new step.' },
+      },
+    },
+    description:
+      `What a run does, in order: at most ${MAX_STEPS} steps in all and ${MAX_LEVELS} levels of branches. The guide to ` +
+      'flows describes each type. Errors name the path, such as `steps[2].yes[0].duration`.',
+    examples: [
+      [
+        { type: 'email', subject: 'Welcome', body: 'Hi {{ contact.first_name }}' },
+        { type: 'wait', duration: 86_400 },
+      ],
+    ],
+  });
+
+const name = oneLine(MAX_NAME).min(1);
+const goal = eventName.nullish().meta({ description: 'The name of an event that ends a run.' });
+
+export const createFlowBody = z.strictObject({
+  name,
+  goal,
+  trigger: triggerBody.optional(),
+  steps: steps.optional(),
+  status: z
+    .enum(['draft', 'active'])
+    .default('draft')
+    .meta({ description: '`active` activates the flow, as `POST /flows/{id}/activate` does.' }),
+});
+export type CreateFlowBody = z.output<typeof createFlowBody>;
+
+/** A field left out stays as it is. */
+export const changeFlowBody = z.strictObject({
+  name: name.optional(),
+  goal,
+  trigger: triggerBody.optional().meta({
+    description:
+      'A field left out stays as it is. One of `event`, `contact_list_id` and `segment_id` replaces the others.',
+  }),
+  steps: steps.optional(),
+  status: z.enum(flowStatuses).optional().meta({
+    description:
+      '`active` activates a draft or resumes a paused flow, `paused` pauses it, `archived` archives it; `draft` cannot be set.',
+  }),
+  apply_to: z.enum(['new', 'waiting']).default('new').meta({
+    description:
+      'Who follows changed steps: contacts who enter from now on, or also runs under way whose present step still exists.',
+  }),
+});
+export type ChangeFlowBody = z.output<typeof changeFlowBody>;
+
+export const activateFlowBody = z.strictObject({
+  enter_existing: z.boolean().default(false).meta({
+    description: 'Whether contacts who are in the list or segment of the trigger already enter, too.',
+  }),
+});
+export type ActivateFlowBody = z.output<typeof activateFlowBody>;
+
+export const resumeFlowBody = z.strictObject({
+  overdue: z.enum(['run', 'exit']).default('run').meta({
+    description: 'What becomes of runs whose step was due while the flow was paused: they go on, or end.',
+  }),
+});
+export type ResumeFlowBody = z.output<typeof resumeFlowBody>;
+
+export const duplicateFlowBody = z.strictObject({
+  name: name.optional().meta({ description: 'By default the name of the flow, with "(copy)".' }),
+});
+export type DuplicateFlowBody = z.output<typeof duplicateFlowBody>;
+
+/** A client may send a flow back as it received it. */
+export const flowReadOnlyFields = [
+  ...['id', 'account_id', 'approval_state', 'sent_count', 'stop', 'created_at', 'updated_at', 'templates'],
+];
+
+export const flowParams = z.strictObject({ id: idParam });
+
+export const listFlowsQuery = z.strictObject({
+  ...wholeListQuery,
+  status: z.enum(flowStatuses).optional().meta({ description: 'Left out: all but the archived ones.' }),
+  name: z.string().max(MAX_NAME).optional().meta({ description: 'Only flows of exactly this name.' }),
+  created_after: filterTime.optional(),
+  created_before: filterTime.optional(),
+});
+export type ListFlowsQuery = z.output<typeof listFlowsQuery>;

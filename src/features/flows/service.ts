@@ -1,0 +1,10 @@
+/** Flows, for other features and roles. */
+export {
+  decideFlow,
+  listFlowsForOperator,
+  type OperatorFlow,
+  type OperatorFlowView,
+  showFlowForOperator,
+} from './approvals.ts';
+export { findFlow, findFlowById, type FlowRow, type FlowStop } from './model.ts';
+export { archiveFlow, pauseFlow, resumeFlow } from './transitions.ts';

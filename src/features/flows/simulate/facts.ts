@@ -1,0 +1,69 @@
+import { endedSql } from '../../../delivery/suppressions.ts';
+import type { Queryable } from '../../../platform/db/queryable.ts';
+import { createContactFacts, percentileOf } from '../run/contact-facts.ts';
+import { quietUntil, type QuietHours } from '../run/send.ts';
+import type { ContactFactsAt, Moment } from './course.ts';
+
+/** What decides whether a contact gets messages. */
+interface Reachable {
+  quiet_hours: QuietHours | null;
+  email: string | null;
+  phone: string | null;
+  email_subscribed: boolean;
+  phone_subscribed: boolean;
+  email_suppressed: boolean;
+  phone_suppressed: boolean;
+}
+
+const suppressedSql = (key: string) => `exists (
+  select 1 from suppressions s where s.account_id = c.account_id and s.address_key = ${key} and not ${endedSql('s')})`;
+
+async function readReachable(db: Queryable, brandId: number, contactId: number): Promise<Reachable | null> {
+  const { rows } = await db.query<Reachable>(
+    `select b.quiet_hours, c.email, c.phone, c.email_subscribed, c.phone_subscribed,
+       ${suppressedSql('c.email_key')} as email_suppressed, ${suppressedSql('c.phone')} as phone_suppressed
+     from contacts c join brands b on b.id = c.brand_id where c.brand_id = $1 and c.id = $2`,
+    [brandId, contactId],
+  );
+  return rows[0] ?? null;
+}
+
+/** Why a contact would not get a message; null: it would. */
+function refusal(contact: Reachable, channel: 'email' | 'phone'): { exit: string } | { skip: string } | null {
+  if (contact[channel] === null) return { skip: 'no_address' };
+  if (!contact[`${channel}_subscribed`]) return { exit: 'unsubscribed' };
+  return contact[`${channel}_suppressed`] ? { exit: 'suppressed' } : null;
+}
+
+/**
+ * Reads a contact for a simulation: what it is now, with what the simulated run has changed.
+ * @returns null if the brand has no such contact
+ */
+export async function readSimulationFacts(
+  db: Queryable,
+  of: {
+    flowId: number;
+    brandId: number;
+    contactId: number;
+    trigger: Readonly<Record<string, unknown>> | null;
+  },
+): Promise<ContactFactsAt | null> {
+  const contact = await readReachable(db, of.brandId, of.contactId);
+  if (!contact) return null;
+  const at = ({ asOf, changes, steps }: Moment) =>
+    createContactFacts(db, () => ({ ...of, asOf, changes, steps: () => Promise.resolve(steps) }));
+  return {
+    percentile: (stepId) => percentileOf(of.flowId, of.contactId, stepId),
+    matches: (moment, filters, received) => at(moment).matches(filters, received),
+    timeOf: (moment, field) => at(moment).timeOf(field),
+    timezone: (moment) => at(moment).timezone(),
+    async quietUntil(moment) {
+      return contact.quiet_hours ? quietUntil(contact, await at(moment).timezone(), moment.asOf) : null;
+    },
+    async send({ type }) {
+      const refused = refusal(contact, type === 'email' ? 'email' : 'phone');
+      if (!refused) return { outcome: 'sent' };
+      return 'exit' in refused ? refused : { outcome: 'skipped', detail: { reason: refused.skip } };
+    },
+  };
+}

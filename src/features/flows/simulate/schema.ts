@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { idParam, MAX_ID } from '../../../platform/db/paging.ts';
+import { eventData, MAX_DATA_BYTES, MAX_DATA_LEVELS } from '../../contact-events/schema.ts';
+import { MAX_SIMULATED_STEPS, MAX_SIMULATED_YEARS } from './course.ts';
+
+/** A flow has at most so many steps. */
+const MAX_ANSWERS = 200;
+/** A year and a day, like the longest wait. */
+const MAX_SECONDS = 31_622_400;
+const MAX_YEARS_AWAY = 10;
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
+}
+
+/** The answer of a webhook is bounded like the data of an event. */
+function checkJson(value: unknown, context: z.RefinementCtx): void {
+  if (value === undefined) return;
+  if (isDeeper(value, MAX_DATA_LEVELS)) {
+    context.addIssue({ code: 'custom', message: `must not be nested deeper than ${MAX_DATA_LEVELS} levels` });
+  } else if (Buffer.byteLength(JSON.stringify(value)) > MAX_DATA_BYTES) {
+    context.addIssue({ code: 'custom', message: 'must have at most 32 KB of JSON' });
+  }
+}
+
+const seconds = z.int().min(0).max(MAX_SECONDS);
+const when = z.iso.datetime();
+
+const answer = z.union([
+  z.enum(['yes', 'no']),
+  z.strictObject({
+    after_seconds: seconds.optional(),
+    data: eventData.optional(),
+    status: z.int().min(100).max(599).optional(),
+    body: z.unknown().superRefine(checkJson).optional(),
+    opened: z.boolean().optional(),
+    clicked: z.boolean().optional(),
+  }),
+]);
+
+const at = z.iso
+  .datetime({ offset: true })
+  .max(64)
+  .refine((text) => Math.abs(new Date(text).getTime() - Date.now()) < MAX_YEARS_AWAY * 31_622_400_000, {
+    message: `must be within ${MAX_YEARS_AWAY} years of now`,
+  });
+
+export const simulateParams = z.object({ id: idParam });
+
+export const simulateBody = z
+  .strictObject({
+    // Checked after the flow was found.
+    contact_id: z
+      .int()
+      .min(1)
+      .max(MAX_ID)
+      .optional()
+      .meta({ description: 'Required: a contact of the brand.' }),
+    event_data: eventData.optional().meta({ description: 'The `data` of the event that starts the run.' }),
+    at: at.optional().meta({ description: 'When the contact enters; now by default.' }),
+    answers: z
+      .strictObject({
+        steps: z
+          .record(z.string(), answer)
+          .refine(
+            (given) => Object.keys(given).length <= MAX_ANSWERS,
+            `must have at most ${MAX_ANSWERS} names`,
+          )
+          .optional()
+          .meta({
+            description:
+              'By the id of a step. `condition` and `wait_for_event`: `"yes"` or `"no"`. `wait_for_event` also: the event ' +
+              'that arrives, as `{"after_seconds": 3600, "data": {…}}`. `webhook`: its answer, as `{"status": 200, ' +
+              '"body": {…}}`. `email`: `{"opened": true, "clicked": true}`, at once.',
+          }),
+        goal: z
+          .strictObject({ after_seconds: seconds })
+          .optional()
+          .meta({ description: 'When the contact reaches the goal of the flow, after the entry.' }),
+      })
+      .optional(),
+  })
+  .meta({
+    id: 'SimulateFlow',
+    examples: [{ contact_id: 7, event_data: { plan: 'pro' }, answers: { steps: { '3': 'yes' } } }],
+  });
+export type SimulateBody = z.output<typeof simulateBody>;
+
+const simulatedStep = z.object({
+  step_id: z.int(),
+  type: z.string(),
+  entered_at: when.meta({ description: 'When the run comes to the step.' }),
+  left_at: when.meta({ description: 'When it goes on.' }),
+  outcome: z.string(),
+  detail: z.record(z.string(), z.unknown()).nullable(),
+});
+
+export const simulationSchema = z
+  .object({
+    passes_filters: z
+      .boolean()
+      .meta({ description: 'Whether the filters of the trigger hold. If not, the contact would not enter.' }),
+    path: z.array(simulatedStep).max(MAX_SIMULATED_STEPS),
+    ends: z.object({
+      state: z.enum(['active', 'completed', 'exited']).meta({
+        description: `\`active\`: a wait ends more than ${MAX_SIMULATED_YEARS} years after the entry.`,
+      }),
+      reason: z.string(),
+      at: when,
+    }),
+  })
+  .meta({ id: 'FlowSimulation' });
+export type FlowSimulation = z.output<typeof simulationSchema>;

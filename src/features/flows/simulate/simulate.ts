@@ -1,0 +1,81 @@
+import { invalid, notFound, type ValidationErrors } from '../../../errors.ts';
+import type { Tenant } from '../../../platform/auth/tenant.ts';
+import type { HeavyReads } from '../../../platform/db/heavy-reads.ts';
+import { findFlow } from '../model.ts';
+import { allSteps, type Step } from '../steps.ts';
+import { type Answer, type Answers, simulateRun } from './course.ts';
+import { readSimulationFacts } from './facts.ts';
+import type { FlowSimulation, SimulateBody } from './schema.ts';
+
+/** The fields of an answer, by the type of the step. Those with `yes` and `no` take these, too. */
+const answerFields: Partial<Record<Step['type'], readonly string[]>> = {
+  condition: [],
+  wait_for_event: ['after_seconds', 'data'],
+  webhook: ['status', 'body'],
+  email: ['opened', 'clicked'],
+};
+const branching: readonly Step['type'][] = ['condition', 'wait_for_event'];
+
+/** @returns what is wrong with an answer; null: nothing */
+function problemOf(step: Step | undefined, answer: Answer): string | null {
+  if (!step) return 'names a step that the flow does not have';
+  const fields = answerFields[step.type];
+  if (!fields) return `names a step of type ${step.type}, which has no answer`;
+  if (typeof answer === 'string') {
+    return branching.includes(step.type) ? null : `must be an object with ${fields.join(' and ')}`;
+  }
+  const unknown = Object.keys(answer).find((name) => !fields.includes(name));
+  if (unknown === undefined && fields.length > 0) return null;
+  const allowed = fields.length > 0 ? `an object with ${fields.join(' and ')}` : null;
+  const words = branching.includes(step.type) ? '"yes" or "no"' : null;
+  return `must be ${[words, allowed].filter((each) => each !== null).join(', or ')} for a step of type ${step.type}`;
+}
+
+/** @throws AppError validation_error */
+function readAnswers(
+  given: SimulateBody['answers'],
+  flow: { steps: readonly Step[]; goal: string | null },
+): Answers {
+  const byId = new Map(allSteps(flow.steps).map((step) => [String(step.id), step]));
+  const errors: ValidationErrors = {};
+  const steps = new Map<number, Answer>();
+  for (const [id, answer] of Object.entries(given?.steps ?? {})) {
+    const problem = problemOf(byId.get(id), answer);
+    if (problem === null) steps.set(Number(id), answer);
+    else errors[`answers.steps.${id}`] = [problem];
+  }
+  if (given?.goal && flow.goal === null) errors['answers.goal'] = ['must be left out: the flow has no goal'];
+  if (Object.keys(errors).length > 0) throw invalid(errors);
+  return { steps, goalAfterSeconds: given?.goal?.after_seconds ?? null };
+}
+
+/**
+ * Follows the run that a contact would take through the present steps of a flow. Nothing is written or sent.
+ * @throws AppError not_found; validation_error; rate_limited or unavailable if its conditions take too long
+ */
+export function simulateFlow(
+  reads: HeavyReads,
+  tenant: Tenant,
+  flowId: number,
+  body: SimulateBody,
+): Promise<FlowSimulation> {
+  const { brandId } = tenant;
+  return reads.run(tenant.accountId, async (db) => {
+    const flow = await findFlow(db, tenant, flowId);
+    if (!flow) throw notFound('flow');
+    const { contact_id: contactId } = body;
+    if (contactId === undefined) throw invalid({ contact_id: ['is required'] });
+    const answers = readAnswers(body.answers, flow);
+    const at = body.at === undefined ? new Date() : new Date(body.at);
+    const trigger = body.event_data ?? null;
+    const of = { flowId, brandId, contactId, trigger };
+    const facts = await readSimulationFacts(db, of);
+    if (!facts) throw invalid({ contact_id: ['is no contact of the brand'] });
+    const { filters = [], exit_filters: exitFilters = [] } = flow.trigger_data;
+    const entry = { asOf: at, changes: { data: {}, lists: new Map(), events: [] }, steps: new Map() };
+    const passes = filters.length === 0 || (await facts.matches(entry, filters));
+    const simulated = { steps: flow.steps, exitFilters, goal: flow.goal };
+    const course = await simulateRun(simulated, facts, { at, answers, eventData: trigger ?? {} });
+    return { passes_filters: passes, ...course };
+  });
+}

@@ -1,0 +1,303 @@
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { appendToOutbox } from '../../platform/outbox/append.ts';
+import { lockBrands } from '../contact-events/service.ts';
+import { rememberMembers } from './entry/members.ts';
+import {
+  type ApprovalState,
+  FLOW_COLUMNS,
+  type FlowRow,
+  type FlowStatus,
+  type FlowStop,
+  lockFlow,
+  type PendingFlow,
+  type PinnedContent,
+} from './model.ts';
+import { flowAudienceWake } from './workflow.ts';
+
+/** What can be done to a flow. `docs/flows.md` has the same table. */
+export type FlowAction =
+  'activate' | 'pause' | 'resume' | 'archive' | 'approve' | 'reject' | 'change' | 'enter';
+
+interface Allowed {
+  statuses: readonly FlowStatus[];
+  approvals?: readonly ApprovalState[];
+}
+
+/** In which states each action is allowed. The database's row decides, under its lock. */
+export const allowedActions: Readonly<Record<FlowAction, Allowed>> = {
+  // A paused flow is checked and pinned again, and resumed.
+  activate: { statuses: ['draft', 'paused'] },
+  pause: { statuses: ['active'] },
+  resume: { statuses: ['paused'] },
+  archive: { statuses: ['draft', 'active', 'paused'] },
+  approve: { statuses: ['active', 'paused'], approvals: ['pending', 'rejected'] },
+  reject: { statuses: ['active', 'paused'], approvals: ['pending'] },
+  change: { statuses: ['draft', 'active', 'paused'] },
+  enter: { statuses: ['active'], approvals: ['not_required', 'approved'] },
+};
+
+/** Whether an action is allowed in the state of a flow. */
+export function isAllowed(
+  action: FlowAction,
+  { status, approval_state }: Pick<FlowRow, 'status' | 'approval_state'>,
+): boolean {
+  const { statuses, approvals } = allowedActions[action];
+  return statuses.includes(status) && (approvals?.includes(approval_state) ?? true);
+}
+
+/** A flow by its id. */
+type Flow = Pick<FlowRow, 'id'>;
+
+interface At {
+  /** The time of the change; now if left out. */
+  asOf?: Date;
+}
+
+/** Everything about a flow that activation fixes. */
+export interface FlowPins extends PendingFlow {
+  contents: readonly PinnedContent[];
+  /** Whether an operator must approve flows of the account. */
+  needsApproval: boolean;
+}
+
+/** Locks a flow. @returns the row; null if the action is not allowed */
+async function begin(trx: Queryable, id: number, action: FlowAction): Promise<FlowRow | null> {
+  const row = await lockFlow(trx, id);
+  return row && isAllowed(action, row) ? row : null;
+}
+
+/** Changes a locked row, and wakes the workflow of its audience when the transaction commits. @param set reads `$2` and up */
+async function changeLocked(
+  trx: Queryable,
+  id: number,
+  set: string,
+  values: unknown[] = [],
+): Promise<FlowRow> {
+  const { rows } = await trx.query<FlowRow>(
+    `update flows set ${set}, updated_at = now() where id = $1 returning ${FLOW_COLUMNS}`,
+    [id, ...values],
+  );
+  const row = rows[0] as FlowRow;
+  const { account_id: accountId, brand_id: brandId, name } = row;
+  if (row.segment_id !== null) await appendToOutbox(trx, flowAudienceWake({ id, accountId, brandId, name }));
+  return row;
+}
+
+/** By then, the audience workflow of a flow with a segment must have had a step. */
+const expected = `engine_expected_by = case when segment_id is null then null else now() + interval '2 minutes' end`;
+
+/** Asks for a change of all present runs of a flow, which a loop makes in pages. */
+async function changeRuns(
+  trx: Queryable,
+  { id }: Flow,
+  change: 'resume' | 'exit_overdue' | 'archive' | 'move',
+  data: Record<string, unknown> | null = null,
+): Promise<void> {
+  await trx.query(
+    `insert into flow_changes (account_id, brand_id, flow_id, change, up_to, data)
+     select f.account_id, f.brand_id, f.id, $2, newest.id, $3
+     from flows f cross join lateral (
+       select r.id from flow_runs r where r.flow_id = f.id order by r.id desc limit 1) newest
+     where f.id = $1`,
+    [id, change, data && JSON.stringify(data)],
+  );
+}
+
+/** Changes a locked flow that takes contacts from now on. Those who match its segment already do not enter. */
+async function openLocked(trx: Queryable, id: number, set: string, values: unknown[]): Promise<FlowRow> {
+  const row = await changeLocked(trx, id, set, values);
+  await rememberMembers(trx, row);
+  return row;
+}
+
+/** Puts the contents and the version in force. */
+async function applyPins(trx: Queryable, { id }: Flow, pins: PendingFlow): Promise<void> {
+  await trx.query(
+    `insert into flow_contents (flow_id, step_id, template_id, version_id)
+     select $1, c.step_id, c.template_id, c.version_id
+     from jsonb_to_recordset($2::jsonb) as c (step_id integer, template_id bigint, version_id bigint)
+     on conflict (flow_id, step_id) do update
+     set template_id = excluded.template_id, version_id = excluded.version_id`,
+    [id, JSON.stringify(pins.contents)],
+  );
+  if (pins.move) await changeRuns(trx, { id }, 'move', { version_id: pins.version_id });
+}
+
+/** Whether an operator has approved what is pinned: the same steps with the same contents for the same trigger. */
+async function isApproved(trx: Queryable, row: FlowRow, pins: FlowPins): Promise<boolean> {
+  if (row.approval_state !== 'approved' || row.version_id !== pins.version_id) return false;
+  const { rows } = await trx.query<Pick<PinnedContent, 'step_id' | 'version_id'>>(
+    'select step_id, version_id from flow_contents where flow_id = $1',
+    [row.id],
+  );
+  const approved = new Map(rows.map((content) => [content.step_id, content.version_id]));
+  return pins.contents.every((content) => approved.get(content.step_id) === content.version_id);
+}
+
+/** Pins a locked flow: at once, or when an operator approves it. @returns how `set` continues, from `$2` */
+async function pin(
+  trx: Queryable,
+  row: FlowRow,
+  pins: FlowPins,
+): Promise<{ set: string; values: [ApprovalState, number | null, string | null] }> {
+  const set = 'approval_state = $2, version_id = $3, pending = $4';
+  if (pins.needsApproval && !(await isApproved(trx, row, pins))) {
+    const { version_id, contents, move } = pins;
+    // A move that waits for approval is not forgotten by the next change.
+    const pending: PendingFlow = { version_id, contents, move: move || row.pending?.move === true };
+    return { set, values: ['pending', row.version_id, JSON.stringify(pending)] };
+  }
+  await applyPins(trx, row, pins);
+  return { set, values: [pins.needsApproval ? 'approved' : 'not_required', pins.version_id, null] };
+}
+
+/**
+ * Lets events of a brand be looked at from now on. The first flow of a brand waits for events that are being written, and
+ * holds up others: call it in a short transaction before the one that activates.
+ */
+export async function openBrand(trx: Queryable, brandId: number): Promise<void> {
+  const { rows } = await trx.query('select 1 from flow_brands where brand_id = $1', [brandId]);
+  if (rows.length > 0) return;
+  await lockBrands(trx, [brandId], 'exclusive');
+  await trx.query('insert into flow_brands (brand_id) values ($1) on conflict do nothing', [brandId]);
+}
+
+/**
+ * Activates a draft, or a paused flow with what it contains now. Contacts enter once it is approved, where that is
+ * needed. Wake `outbox` after the commit, also for the functions below.
+ * @param trx the caller's transaction
+ * @returns null if the flow is neither a draft nor paused
+ */
+export async function activateFlow(
+  trx: Queryable,
+  { id, brand_id: brandId }: Pick<FlowRow, 'id' | 'brand_id'>,
+  pins: FlowPins,
+  { asOf = new Date() }: At = {},
+): Promise<FlowRow | null> {
+  await openBrand(trx, brandId);
+  const row = await begin(trx, id, 'activate');
+  if (!row) return null;
+  const { set, values } = await pin(trx, row, pins);
+  if (row.status === 'paused') await changeRuns(trx, row, 'resume');
+  return openLocked(
+    trx,
+    id,
+    `${set}, status = 'active', activated_at = $5, counted_from = $5, audience_seen_at = null, paused_at = null,
+     stop = null, ${expected}`,
+    [...values, asOf],
+  );
+}
+
+/**
+ * Pins what was changed of an active or paused flow: the version that new runs follow, and the contents of all runs.
+ * @param row the locked row
+ */
+export async function repinFlow(trx: Queryable, row: FlowRow, pins: FlowPins): Promise<FlowRow> {
+  const { set, values } = await pin(trx, row, pins);
+  const needed = `status = 'active' and segment_id is not null`;
+  const expected = `case when ${needed} then now() + interval '2 minutes' end`;
+  const changed = await changeLocked(trx, row.id, `${set}, engine_expected_by = ${expected}`, values);
+  // Its trigger is another one.
+  if (changed.audience_seen_at === null) await rememberMembers(trx, changed);
+  return changed;
+}
+
+/**
+ * Pauses a flow: nobody enters, and runs whose next step is due stay before it. Messages that are queued are sent.
+ * @param options.stop why the service pauses it; left out: a client or an operator does
+ * @returns null if it is not active
+ */
+export async function pauseFlow(
+  trx: Queryable,
+  { id }: Flow,
+  { stop = null, asOf = new Date() }: At & { stop?: FlowStop | null } = {},
+): Promise<FlowRow | null> {
+  const row = await begin(trx, id, 'pause');
+  if (!row) return null;
+  return changeLocked(trx, id, `status = 'paused', paused_at = $2, stop = $3, engine_expected_by = null`, [
+    asOf,
+    stop && JSON.stringify(stop),
+  ]);
+}
+
+/**
+ * Resumes a paused flow. Its rates for the stop thresholds are counted from now on. Entries are not caught up. One that
+ * was rejected asks for approval again.
+ * @param options.overdue what becomes of runs whose step was due while the flow was paused; `run` by default
+ * @returns null if it is not paused
+ */
+export async function resumeFlow(
+  trx: Queryable,
+  { id }: Flow,
+  { overdue = 'run', asOf = new Date() }: At & { overdue?: 'run' | 'exit' } = {},
+): Promise<FlowRow | null> {
+  const row = await begin(trx, id, 'resume');
+  if (!row) return null;
+  await changeRuns(trx, row, overdue === 'exit' ? 'exit_overdue' : 'resume');
+  return openLocked(
+    trx,
+    id,
+    `status = 'active', paused_at = null, stop = null, counted_from = $2, audience_seen_at = null,
+     approval_state = case approval_state when 'rejected' then 'pending' else approval_state end, ${expected}`,
+    [asOf],
+  );
+}
+
+/** Archives a flow for ever. A loop ends its runs. @returns null if it is archived */
+export async function archiveFlow(
+  trx: Queryable,
+  { id }: Flow,
+  { asOf = new Date() }: At = {},
+): Promise<FlowRow | null> {
+  const row = await begin(trx, id, 'archive');
+  if (!row) return null;
+  await changeRuns(trx, row, 'archive');
+  return changeLocked(
+    trx,
+    id,
+    `status = 'archived', archived_at = $2, paused_at = null, pending = null, engine_expected_by = null`,
+    [asOf],
+  );
+}
+
+/**
+ * Approves what waits for it in a flow, or was rejected.
+ * @param check looks at the locked row, and throws if it is not what was approved
+ * @returns null if there is nothing to approve
+ */
+export async function approveFlow(
+  trx: Queryable,
+  { id }: Flow,
+  check: (row: FlowRow) => Promise<void> = () => Promise.resolve(),
+): Promise<FlowRow | null> {
+  const row = await begin(trx, id, 'approve');
+  if (!row) return null;
+  await check(row);
+  if (row.pending) await applyPins(trx, row, row.pending);
+  return openLocked(
+    trx,
+    id,
+    `approval_state = 'approved', version_id = coalesce($2, version_id), pending = null, audience_seen_at = null,
+     stop = case stop->>'reason' when 'rejected' then null else stop end,
+     engine_expected_by = case when status = 'active' and segment_id is not null then now() + interval '2 minutes' end`,
+    [row.pending?.version_id ?? null],
+  );
+}
+
+/** Rejects a flow that waits for approval, which pauses it. @returns null if it does not wait for approval */
+export async function rejectFlow(
+  trx: Queryable,
+  { id }: Flow,
+  { asOf = new Date() }: At = {},
+): Promise<FlowRow | null> {
+  const row = await begin(trx, id, 'reject');
+  if (!row) return null;
+  const stop: FlowStop = { reason: 'rejected', rate: null, threshold: null, at: asOf.toISOString() };
+  return changeLocked(
+    trx,
+    id,
+    `status = 'paused', paused_at = coalesce(paused_at, $2), approval_state = 'rejected', stop = $3,
+     engine_expected_by = null`,
+    [asOf, JSON.stringify(stop)],
+  );
+}

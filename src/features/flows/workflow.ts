@@ -1,0 +1,85 @@
+import {
+  flowAudienceSignals,
+  flowAudienceType,
+  flowAudienceWorkflowId,
+  flowRunSignals,
+  flowRunType,
+  flowRunWorkflowId,
+  type FlowAudienceInput,
+  type FlowRunInput,
+} from '../../../workflows/flows/contract.ts';
+import { type RowOfWorkflow, workflowsOfTable } from '../../platform/outbox/expected-workflows.ts';
+import type { OutboxEntry, WorkflowStart } from '../../platform/temporal/contract.ts';
+
+/** A run that needs its workflow. */
+export interface RunOfFlow extends RowOfWorkflow {
+  flow_id: number;
+  contact_id: number;
+  cause: string;
+}
+
+/** An active flow whose segment is compared with the contacts of the brand. */
+export interface FlowWithAudience extends RowOfWorkflow {
+  name: string;
+}
+
+/** The names of flows may be long; a summary is one short line. */
+const MAX_NAME = 80;
+
+/** Describes the workflow `flow-run/<flow>/<contact>/<cause>`, so that it can be started from the row alone. */
+export function flowRunStart(row: RunOfFlow): WorkflowStart {
+  const { id, accountId, brandId, flow_id: flowId, contact_id: contactId, cause } = row;
+  const input: FlowRunInput = { schema: 1, runId: id, accountId };
+  return {
+    workflowType: flowRunType,
+    workflowId: flowRunWorkflowId(flowId, contactId, cause),
+    input: [input],
+    searchAttributes: { AccountId: accountId, BrandId: brandId, FlowId: flowId, ContactId: contactId },
+    summary: `Run ${id} of flow ${flowId} by contact ${contactId}`,
+    details: `Run ${id}: contact ${contactId} goes through flow ${flowId} (account ${accountId}, brand ${brandId}). The signal \`cancel\` ends it, like the request of the API.`,
+  };
+}
+
+/**
+ * Signals the workflow that its row changed, or that an event arrived. Starts the workflow if it is not running.
+ * @param eventId the event that arrived
+ */
+export function flowRunWake(row: RunOfFlow, eventId?: number): OutboxEntry {
+  const signalInput = eventId === undefined ? [] : [eventId];
+  return { kind: 'signal_with_start', ...flowRunStart(row), signal: flowRunSignals.wake, signalInput };
+}
+
+/** Describes the workflow `flow-audience/<id>`, so that it can be started from the row alone. */
+export function flowAudienceStart({ id, accountId, brandId, name }: FlowWithAudience): WorkflowStart {
+  const input: FlowAudienceInput = { schema: 1, flowId: id, accountId };
+  return {
+    workflowType: flowAudienceType,
+    workflowId: flowAudienceWorkflowId(id),
+    input: [input],
+    searchAttributes: { AccountId: accountId, BrandId: brandId, FlowId: id },
+    summary: `Audience of flow ${id} '${name.slice(0, MAX_NAME)}'`,
+    details: `Flow ${id} (account ${accountId}, brand ${brandId}): finds contacts who begin to match its segment, for as long as it is active.`,
+  };
+}
+
+/** Signals the workflow of the audience that its flow changed. Starts the workflow if it is not running. */
+export function flowAudienceWake(flow: FlowWithAudience): OutboxEntry {
+  return { kind: 'signal_with_start', ...flowAudienceStart(flow), signal: flowAudienceSignals.wake };
+}
+
+/** A run needs its workflow until it has ended. */
+export const flowRunSource = workflowsOfTable<RunOfFlow>({
+  name: 'flow run',
+  table: 'flow_runs',
+  columns: ['flow_id', 'contact_id', 'cause'],
+  needed: `state = 'active'`,
+  start: flowRunStart,
+});
+
+/** A flow with a segment needs the workflow `flow-audience/<id>` while it is active. */
+export const flowAudienceSource = workflowsOfTable<FlowWithAudience>({
+  name: 'flow audience',
+  table: 'flows',
+  columns: ['name'],
+  start: flowAudienceStart,
+});

@@ -1,0 +1,125 @@
+/** Stores the steps of a request: gives ids to new ones, checks what they name, and writes their contents. */
+import { invalid, Problems } from '../../errors.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import {
+  contentBytes,
+  CONTENTS_TOO_LARGE,
+  findStepTemplates,
+  hideOtherTemplates,
+  MAX_CONTENT_BYTES,
+  writeStepContent,
+} from './content.ts';
+import type { FlowRow } from './model.ts';
+import { fieldPath } from './paths.ts';
+import { type InputStep, inputsOf } from './read-steps.ts';
+import { addForeignReferences } from './references.ts';
+import { allSteps, type Step, type StepType } from './steps.ts';
+
+/** Bytes of the steps of a flow as JSON, without the contents of emails and SMS. */
+const MAX_BYTES = 256 * 1024;
+
+interface Written {
+  steps: Step[];
+  next_step_id: number;
+}
+
+/** What is stored of each step of a request. */
+interface Placed {
+  id: number;
+  templateId: number | null;
+}
+
+type Placement = ReadonlyMap<InputStep, Placed>;
+
+function storeBranches(step: InputStep, placement: Placement): object {
+  switch (step.type) {
+    case 'condition':
+    case 'wait_for_event':
+      return { yes: storeAll(step.yes, placement), no: storeAll(step.no, placement) };
+    case 'split':
+      return {
+        branches: step.branches.map(({ weight, steps }) => ({ weight, steps: storeAll(steps, placement) })),
+      };
+    default:
+      return {};
+  }
+}
+
+/** Steps as they are stored, see `steps.ts`. Their shapes were checked, and fields that are left out are absent. */
+function storeAll(steps: readonly InputStep[], placement: Placement): Step[] {
+  return steps.map((step) => {
+    const { id, templateId } = placement.get(step) as Placed;
+    if (step.type === 'email' || step.type === 'sms') {
+      return { type: step.type, id, template_id: templateId as number };
+    }
+    const fields = Object.entries(step).filter(([, value]) => value !== undefined);
+    return { ...Object.fromEntries(fields), id, ...storeBranches(step, placement) } as Step;
+  });
+}
+
+/** @param known the types of the flow's steps by id; null: a new flow, which takes the ids that the client gives */
+function addUnknownIds(
+  problems: Problems,
+  inputs: readonly { step: InputStep; path: string }[],
+  known: ReadonlyMap<number, StepType> | null,
+): void {
+  if (!known) return;
+  for (const { step, path } of inputs) {
+    if (step.id === undefined) continue;
+    const type = known.get(step.id);
+    if (type === step.type) continue;
+    const message = type
+      ? `is the id of a step of type ${type}; leave it out for a new step`
+      : 'is not the id of a step of this flow; leave it out for a new step';
+    problems.add({ [fieldPath(path, 'id')]: [message] });
+  }
+}
+
+/**
+ * Writes the steps of a request into a locked flow. The caller stores what it returns.
+ * @param isNew whether the request creates the flow
+ * @throws AppError validation_error that names everything that is wrong by its path
+ */
+export async function writeSteps(
+  trx: Queryable,
+  scope: BrandScope,
+  row: Pick<FlowRow, 'id' | 'steps' | 'next_step_id'>,
+  given: readonly InputStep[],
+  { isNew }: { isNew: boolean },
+): Promise<Written> {
+  const problems = new Problems();
+  const inputs = inputsOf(given);
+  const present = new Map(allSteps(row.steps).map((step) => [step.id, step]));
+  const types = new Map([...present].map(([id, { type }]) => [id, type]));
+  addUnknownIds(problems, inputs, isNew ? null : types);
+  await addForeignReferences(trx, scope, inputs, problems);
+  problems.throwIfAny();
+  const templates = await findStepTemplates(trx, scope, row.steps);
+  let next = Math.max(row.next_step_id, 1 + Math.max(0, ...inputs.map(({ step }) => step.id ?? 0)));
+  const placement = new Map<InputStep, Placed>();
+  let bytes = 0;
+  for (const { step, path } of inputs) {
+    const id = step.id ?? next++;
+    let templateId: number | null = null;
+    if (step.type === 'email' || step.type === 'sms') {
+      const before = present.get(id);
+      const own = before && 'template_id' in before ? (templates.get(before.template_id) ?? null) : null;
+      const content = { flowId: row.id, stepId: id, path, input: step, own };
+      const template = await writeStepContent(trx, scope, content, problems);
+      if (template) bytes += contentBytes(template);
+      // Further copies are not made.
+      if (bytes > MAX_CONTENT_BYTES) throw invalid({ steps: [CONTENTS_TOO_LARGE] });
+      templateId = template?.id ?? null;
+    }
+    placement.set(step, { id, templateId });
+  }
+  problems.throwIfAny();
+  const steps = storeAll(given, placement);
+  if (Buffer.byteLength(JSON.stringify(steps)) > MAX_BYTES) {
+    problems.add({ steps: ['must have at most 256 KB of JSON, without the contents of emails and SMS'] });
+  }
+  problems.throwIfAny();
+  if (!isNew) await hideOtherTemplates(trx, row, steps);
+  return { steps, next_step_id: next };
+}

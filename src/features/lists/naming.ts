@@ -1,0 +1,62 @@
+/** Which campaigns and flows need a list or a segment, so that it cannot be deleted. */
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+
+/** What is named. */
+export type NamedKind = 'list' | 'segment';
+
+const triggerColumn = { list: 'contact_list_id', segment: 'segment_id' } as const;
+
+async function namesOf(db: Queryable, sql: string, values: unknown[]): Promise<string[]> {
+  const { rows } = await db.query<{ name: string }>(sql, values);
+  return rows.map((row) => row.name);
+}
+
+/** The names of campaigns that wait for their time and are for this list or segment, or exclude it. At most ten. */
+export function campaignsNaming(
+  db: Queryable,
+  { brandId }: Pick<BrandScope, 'brandId'>,
+  kind: NamedKind,
+  id: number,
+): Promise<string[]> {
+  return namesOf(
+    db,
+    `select c.name from campaigns c
+     where c.brand_id = $1 and c.phase = 'waiting' and c.removed_at is null
+       and (c.${triggerColumn[kind]} = $2 or c.trigger_data -> 'exclude_${kind}_ids' @> to_jsonb($2::bigint))
+     order by c.id limit 10`,
+    [brandId, id],
+  );
+}
+
+/** Filters, at any depth, that name the thing; and steps that add to a list or remove from it. */
+const path = {
+  list: '$.** ? (@.name == "list" && @.value == $id || (@.type == "add_to_list" || @.type == "remove_from_list") && @.list_id == $id)',
+  segment: '$.** ? (@.name == "segment" && @.value == $id)',
+} as const;
+
+/**
+ * The names of active and paused flows that need this list or segment: contacts of it enter them, or a filter or a step of
+ * theirs names it, also one of an earlier version that runs follow. At most ten.
+ */
+export function flowsNaming(
+  db: Queryable,
+  { brandId }: Pick<BrandScope, 'brandId'>,
+  kind: NamedKind,
+  id: number,
+): Promise<string[]> {
+  return namesOf(
+    db,
+    `select f.name from flows f
+     where f.brand_id = $1 and f.status in ('active', 'paused')
+       and (f.${triggerColumn[kind]} = $2
+         or jsonb_path_exists(jsonb_build_array(f.trigger_data, f.steps), $3, $4)
+         or exists (
+           select 1 from flow_versions v
+           where v.flow_id = f.id and jsonb_path_exists(jsonb_build_array(v.exit_filters, v.steps), $3, $4)
+             and (v.id = f.version_id
+               or exists (select 1 from flow_runs r where r.flow_id = f.id and r.state = 'active' and r.version_id = v.id))))
+     order by f.id limit 10`,
+    [brandId, id, path[kind], JSON.stringify({ id })],
+  );
+}

@@ -1,0 +1,153 @@
+import type pg from 'pg';
+import type { LimitSettings } from '../../delivery/limits/authority.ts';
+import { messageClasses } from '../../delivery/message.ts';
+import {
+  fitInto,
+  lockMonths,
+  readPurses,
+  RESERVED,
+  type Reserved,
+  UNPRICED,
+} from '../../delivery/reserve.ts';
+import { testEvents, testOutcome } from '../../delivery/test-messages.ts';
+import {
+  type Addition,
+  type TrackingDefaults,
+  writeMessages,
+  type WrittenMessage,
+} from '../../delivery/write-messages.ts';
+import { AppError } from '../../errors.ts';
+import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import type { MessageDraft } from './draft.ts';
+import { findKept, idempotencyKeys } from './kept-keys.ts';
+import type { Payers } from './payers.ts';
+
+export interface Submission {
+  draft: MessageDraft;
+  idempotencyKey: string | null;
+  fingerprint: Buffer | null;
+}
+
+export interface Row extends Submission {
+  id: number;
+}
+
+/** What became of a group. Messages that are neither written nor refused are those whose keys were taken before. */
+interface GroupWritten {
+  written: Map<number, WrittenMessage>;
+  refused: Map<Row, AppError>;
+}
+
+/** Writes the messages of a group, all or none of those that it does not refuse. */
+export type WriteGroup = (rows: Row[]) => Promise<GroupWritten>;
+
+interface WriteDeps {
+  pool: pg.Pool;
+  limits: LimitSettings;
+  tracking: TrackingDefaults;
+}
+
+function write(
+  client: Queryable,
+  rows: readonly Row[],
+  { limits, tracking }: WriteDeps,
+  additions: readonly Addition[],
+  reservedOf: (row: Row) => Reserved | null = () => null,
+): Promise<Map<number, WrittenMessage>> {
+  const messages = rows.map((row) => ({
+    ...row.draft,
+    ...(row.draft.test ? testOutcome(row.draft) : {}),
+    ...reservedOf(row),
+    id: row.id,
+    idempotency_key: row.idempotencyKey,
+    fingerprint: row.fingerprint?.toString('base64'),
+  }));
+  const needed = [
+    ...(rows.some((row) => row.idempotencyKey !== null) ? [idempotencyKeys] : []),
+    ...(rows.some((row) => row.draft.test) ? [testEvents] : []),
+    ...additions,
+  ];
+  const source = { class: messageClasses.transactional };
+  return writeMessages(client, messages, { source, limits, tracking, additions: needed });
+}
+
+/** Writes messages by one statement, which fails if one of them costs something: see `isUnreserved`. */
+export function createUnpaidWriter(deps: WriteDeps): WriteGroup {
+  return async (rows) => ({ written: await write(deps.pool, rows, deps, [UNPRICED]), refused: new Map() });
+}
+
+/** How long a refusal is repeated without a look at the database. */
+const KNOWN_MS = 1_000;
+const MAX_KNOWN = 10_000;
+
+/** Messages for which accounts had no money within the last second. */
+export class KnownRefusals {
+  readonly #byName = new Map<string, { error: AppError; until: number }>();
+
+  static #nameOf({ account_id, channel, to_key, segments }: MessageDraft): string {
+    // Numbers with the same beginning are in the same country, and cost the same.
+    return channel === 'email' ? `${account_id}` : `${account_id}/${to_key.slice(0, 8)}/${segments ?? 1}`;
+  }
+
+  find(draft: MessageDraft): AppError | null {
+    const known = draft.test ? undefined : this.#byName.get(KnownRefusals.#nameOf(draft));
+    return known && performance.now() < known.until ? known.error : null;
+  }
+
+  add(draft: MessageDraft, error: AppError): void {
+    if (error.code === 'validation_error') return;
+    const name = KnownRefusals.#nameOf(draft);
+    this.#byName.delete(name);
+    this.#byName.set(name, { error, until: performance.now() + KNOWN_MS });
+    const [oldest] = this.#byName.keys();
+    if (this.#byName.size > MAX_KNOWN && oldest !== undefined) this.#byName.delete(oldest);
+  }
+}
+
+interface PaidDeps extends WriteDeps {
+  payers: Payers;
+  known: KnownRefusals;
+}
+
+/** Reserves what messages cost. @returns those that their accounts can pay, with what they reserve, and all others */
+async function reserve(trx: Queryable, rows: readonly Row[], { limits, payers, known }: PaidDeps) {
+  const asking = rows.map((row) => ({ ...row.draft, id: row.id, row }));
+  const decisions = fitInto(asking, await readPurses(trx, asking, limits));
+  const reserved = new Map<Row, Reserved | null>();
+  const refused = new Map<Row, AppError>();
+  for (const [{ row }, decision] of decisions) {
+    if (decision instanceof AppError) {
+      refused.set(row, decision);
+      known.add(row.draft, decision);
+    } else {
+      reserved.set(row, decision);
+      // A text without a price may be to a country whose price is 0: its account still pays.
+      if (decision === null && row.draft.channel === 'email') payers.forget(row.draft);
+    }
+  }
+  return { reserved, refused };
+}
+
+/**
+ * Writes messages that cost something, each with its reservation. Their accounts' months are locked first, so what they
+ * have left does not change until the commit; then come the keys, because a message that repeats another costs nothing.
+ */
+export function createPaidWriter(deps: PaidDeps): WriteGroup {
+  return (rows) =>
+    inTransaction(deps.pool, async (trx) => {
+      await lockMonths(
+        trx,
+        rows.map(({ draft }) => draft.account_id),
+      );
+      const kept = await findKept(trx, rows);
+      const { reserved, refused } = await reserve(
+        trx,
+        rows.filter((row) => !kept.has(row)),
+        deps,
+      );
+      if (reserved.size === 0) return { written: new Map(), refused };
+      const fitting = [...reserved.keys()];
+      const written = await write(trx, fitting, deps, [RESERVED], (row) => reserved.get(row) ?? null);
+      return { written, refused };
+    });
+}

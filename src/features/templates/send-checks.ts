@@ -1,0 +1,47 @@
+/** What must be right about a content before a campaign or flow sends it. */
+import { MAX_SMS_SEGMENTS, smsSegments } from '../../delivery/contents/sms-text.ts';
+import type { Channel } from '../../delivery/message.ts';
+import type { Problems } from '../../errors.ts';
+import type { Brand } from '../brands/schema.ts';
+import type { Pinned } from './pin.ts';
+
+/**
+ * Adds what is wrong with a content that was pinned.
+ * @param field the name of a template's field in the request
+ */
+export function addContentProblems(
+  problems: Problems,
+  pinned: Pinned,
+  field: (name: string) => string,
+): void {
+  for (const { field: name, message } of pinned.problems) problems.add({ [field(name)]: [message] });
+  const { version } = pinned;
+  if (version?.channel === 'email' && !version.subject?.trim()) {
+    problems.add({ [field('subject')]: ['is required'] });
+  }
+  if (version?.channel !== 'sms') return;
+  const segments = smsSegments(version.text ?? '');
+  if (segments > MAX_SMS_SEGMENTS) {
+    const message = `needs ${segments} segments; the maximum is ${MAX_SMS_SEGMENTS}`;
+    problems.add({ [field('body')]: [message] });
+  }
+}
+
+/**
+ * Adds what the footer of an email lacks: the postal address of the brand, and an address for the unsubscribe link.
+ * @param what is sent, such as `campaigns`
+ */
+export function addFooterProblems(
+  problems: Problems,
+  channel: Channel,
+  { brand, publicUrl }: { brand: Pick<Brand, 'physical_address'>; publicUrl: string | null },
+  what: string,
+): void {
+  if (channel !== 'email') return;
+  if (!brand.physical_address?.trim()) {
+    problems.add({ 'brand.physical_address': [`is required to send ${what}; set it with PUT /brand`] });
+  }
+  if (publicUrl === null) {
+    problems.add({ unsubscribe_url: ['is empty: the operator of the service has to set PUBLIC_URL'] });
+  }
+}

@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import { invalid } from '../../errors.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { requireLists } from '../lists/service.ts';
+import { compileFilters } from '../segments/service.ts';
+import type { AudienceBody, AudienceKind } from './schema.ts';
+
+/** An audience as it is stored: its kind and its distinct ids, ascending. */
+export interface Audience {
+  kind: AudienceKind;
+  /** The id of the list or segment if it is one. */
+  ids: number[];
+}
+
+/** Ids that an error names. */
+const MAX_NAMED = 100;
+/** How long a conclusive result is used again. */
+export const REUSED = `interval '30 days'`;
+
+const distinct = (ids: readonly number[]) => [...new Set(ids)].sort((one, other) => one - other);
+
+/** @param body names exactly one audience */
+export function audienceOf(body: AudienceBody): Audience {
+  if (body.contact_channel_ids) {
+    return { kind: 'contact_channel_ids', ids: distinct(body.contact_channel_ids) };
+  }
+  if (body.contact_ids) return { kind: 'contact_ids', ids: distinct(body.contact_ids) };
+  if (body.list_id !== undefined) return { kind: 'list_id', ids: [body.list_id] };
+  return { kind: 'segment_id', ids: [body.segment_id as number] };
+}
+
+/** Equal for equal audiences only. */
+export function digestOf({ kind, ids }: Audience): Buffer {
+  return createHash('sha256')
+    .update(`${kind}:${ids.join(',')}`)
+    .digest();
+}
+
+function refuseIds(field: string, ids: readonly number[], what: string): void {
+  if (ids.length === 0) return;
+  const more = ids.length > MAX_NAMED ? ` and ${ids.length - MAX_NAMED} more` : '';
+  throw invalid({
+    [field]: [`contains ids that are not ${what}: ${ids.slice(0, MAX_NAMED).join(', ')}${more}`],
+  });
+}
+
+/** An email channel has twice the id of its contact, a phone channel one more. */
+const contactIdOf = (channelId: number) => Math.floor(channelId / 2);
+const isPhone = (channelId: number) => channelId % 2 === 1;
+
+/** Contacts of the brand among these, with whether they have an email address. */
+async function findEmails(
+  db: Queryable,
+  { brandId }: Pick<BrandScope, 'brandId'>,
+  ids: readonly number[],
+): Promise<Map<number, boolean>> {
+  const { rows } = await db.query<{ id: number; has_email: boolean }>(
+    'select id, email is not null as has_email from contacts where brand_id = $1 and id = any($2)',
+    [brandId, ids],
+  );
+  return new Map(rows.map(({ id, has_email: hasEmail }) => [id, hasEmail]));
+}
+
+/**
+ * Checks that the brand has what an audience names.
+ * @returns the filters of the segment, to be kept with the operation; null for other kinds
+ * @throws AppError validation_error
+ */
+export async function requireKnown(
+  db: Queryable,
+  scope: BrandScope,
+  { kind, ids }: Audience,
+): Promise<unknown[] | null> {
+  if (kind === 'list_id') {
+    await requireLists(db, scope.brandId, ids, { field: kind });
+  } else if (kind === 'segment_id') {
+    const { rows } = await db.query<{ filters: unknown[] }>(
+      'select filters from segments where brand_id = $1 and id = $2',
+      [scope.brandId, ids[0]],
+    );
+    if (!rows[0]) throw invalid({ segment_id: ['is not a segment of the brand'] });
+    return rows[0].filters;
+  } else if (kind === 'contact_ids') {
+    const found = await findEmails(db, scope, ids);
+    const unknown = ids.filter((id) => !found.has(id));
+    refuseIds(kind, unknown, 'contacts of the brand');
+  } else {
+    const found = await findEmails(db, scope, ids.map(contactIdOf));
+    const wrong = ids.filter((id) => isPhone(id) || found.get(contactIdOf(id)) !== true);
+    refuseIds(kind, wrong, 'email channels of the brand');
+  }
+  return null;
+}
+
+/** The contacts that are candidates. */
+export interface CandidateSource {
+  /** SQL that follows `from`, with the condition: contacts as `c`. The brand is `$1`. */
+  sql: string;
+  /** Bound to the parameters from `$2` on. */
+  values: unknown[];
+}
+
+/**
+ * @param filters those of the segment
+ * @param asOf the end of the periods that filters name
+ */
+export async function candidatesOf(
+  db: Queryable,
+  { brandId }: Pick<BrandScope, 'brandId'>,
+  { kind, ids }: Audience,
+  filters: readonly unknown[] | null,
+  asOf: Date,
+): Promise<CandidateSource> {
+  const condition = 'c.brand_id = $1 and c.email is not null';
+  if (kind === 'list_id') {
+    return {
+      sql: `list_members m join contacts c on c.id = m.contact_id where m.list_id = $2 and ${condition}`,
+      values: ids,
+    };
+  }
+  if (kind === 'segment_id') {
+    const { sql, values } = await compileFilters(db, { brandId, asOf }, filters ?? [], 2);
+    return { sql: `contacts c where ${condition} and ${sql}`, values };
+  }
+  const contactIds = kind === 'contact_ids' ? ids : ids.map(contactIdOf);
+  return { sql: `contacts c where ${condition} and c.id = any($2::bigint[])`, values: [contactIds] };
+}
+
+/** SQL: joins the result of contact `c` that is used again, as `v`. @param asOf SQL: until when it must be young enough */
+export const reusableJoin = (asOf: string): string =>
+  `left join contact_verdicts v on v.contact_id = c.id and v.email_key = c.email_key and v.reusable
+     and v.checked_at > ${asOf} - ${REUSED}`;
+
+export interface CandidateCount {
+  candidates: number;
+  reusable: number;
+  /** 0: there are no candidates. */
+  maxContactId: number;
+}
+
+/** Counts candidates, and those whose result would be used again. */
+export async function countCandidates(
+  db: Queryable,
+  { brandId }: Pick<BrandScope, 'brandId'>,
+  source: CandidateSource,
+  asOf: Date,
+): Promise<CandidateCount> {
+  const time = `$${source.values.length + 2}::timestamptz`;
+  const { rows } = await db.query<CandidateCount>(
+    `select count(*) as candidates, count(v.contact_id) as reusable, coalesce(max(c.id), 0) as "maxContactId"
+     from (select c.id, c.email_key from ${source.sql}) c ${reusableJoin(time)}`,
+    [brandId, ...source.values, asOf],
+  );
+  return rows[0] as CandidateCount;
+}

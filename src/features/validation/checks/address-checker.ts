@@ -1,0 +1,293 @@
+import { parseEmailAddress, type EmailAddress } from '../../../delivery/addresses/email.ts';
+import type { DomainFacts } from './domain-facts.ts';
+import type { DomainLookups } from './domain-lookups.ts';
+import { isDisposable, isRole, meantDomain } from './local-checks.ts';
+import type { MailboxFinding, MailboxProbe } from './mailbox-probe.ts';
+import type { OutsideFinding, OutsideValidator } from './outside-validator.ts';
+import { decisiveReason, verdictOfReason, type Reason, type Verdict } from './verdict.ts';
+
+/** An address to check. */
+export interface AddressCandidate {
+  /** Returned with the result. */
+  id: string;
+  email: string;
+  /**
+   * What the brand's own history says: `bounced`, a recent hard bounce, which decides at once; `active`, a delivery,
+   * open or click within 90 days, which saves the probe and the outside validator; null, nothing.
+   */
+  history?: 'bounced' | 'active' | null;
+  /** Whether this is the second check, ten minutes after the first one was greylisted. */
+  retry?: boolean;
+}
+
+/** One finding each; null if it was not looked at. Stored with the item as it is. */
+export interface AddressChecks {
+  syntax: boolean;
+  domain: 'exists' | 'missing' | 'timeout' | null;
+  mail_server: 'mx' | 'address' | 'null_mx' | 'none' | null;
+  disposable: boolean | null;
+  role: boolean | null;
+  history: 'bounced' | 'active' | null;
+  /** What the domain's mail server says. */
+  mailbox: MailboxFinding | null;
+  /** What the outside validator says. */
+  outside: Verdict | null;
+}
+
+export interface CheckedAddress {
+  id: string;
+  verdict: Verdict;
+  reason: Reason;
+  checks: AddressChecks;
+  /** The address that was probably meant; null if none is near. */
+  suggestion: string | null;
+  /** For `greylisted` at the first check: when to check once more, with `retry`. */
+  retryAt?: Date;
+}
+
+export interface CheckOptions {
+  /** Accounts take turns. */
+  accountId: string;
+  /** Look-ups without an answer are remembered for this operation only, over several calls. */
+  operationId: string;
+  /** Whether an operator has enabled the outside validator for the account. */
+  outsideValidator?: boolean;
+  /** Ends the iteration with the signal's reason. */
+  signal?: AbortSignal;
+}
+
+/** Checks addresses. One per process: its limits and caches cover all accounts and operations. */
+export interface AddressChecker {
+  /**
+   * Yields each candidate's result once, as soon as it is known, in no particular order. With the probe, a page may
+   * take many minutes, because mail servers are asked slowly.
+   * @param candidates at most 1,000
+   * @throws the signal's reason
+   */
+  check(candidates: readonly AddressCandidate[], options: CheckOptions): AsyncIterable<CheckedAddress>;
+  /** Forgets what is remembered for one operation, so that its next call asks again. */
+  forget(operationId: string): void;
+  /** Closes connections to mail servers. */
+  close(): void;
+}
+
+export interface CheckerParts {
+  lookups: DomainLookups;
+  /** Null: mail servers are not asked. */
+  probe: MailboxProbe | null;
+  /** Null: there is none. */
+  outside: OutsideValidator | null;
+  /** In milliseconds. */
+  now: () => number;
+}
+
+const MAX_CANDIDATES = 1_000;
+const GREYLISTED_RETRY_MS = 600_000;
+
+const mailboxReasons: Record<MailboxFinding, Reason> = {
+  accepted: 'mailbox_accepted',
+  missing: 'mailbox_missing',
+  full: 'mailbox_full',
+  catch_all: 'catch_all',
+  greylisted: 'greylisted',
+  timeout: 'timeout',
+  refused: 'probe_refused',
+  not_checked: 'mailbox_not_checked',
+};
+
+const domainReasons: Record<Exclude<DomainFacts['kind'], 'accepts_mail'>, Reason> = {
+  no_domain: 'no_domain',
+  null_mx: 'null_mx',
+  no_mail_server: 'no_mail_server',
+  timeout: 'timeout',
+};
+
+/** What has been found about one address. */
+interface Findings {
+  checks: AddressChecks;
+  reasons: Set<Reason>;
+  outsideSuggestion: string | null;
+}
+
+function begin(candidate: AddressCandidate): Findings {
+  const checks: AddressChecks = {
+    syntax: true,
+    domain: null,
+    mail_server: null,
+    disposable: null,
+    role: null,
+    history: candidate.history ?? null,
+    mailbox: null,
+    outside: null,
+  };
+  return { checks, reasons: new Set(), outsideSuggestion: null };
+}
+
+function recordDomain({ checks, reasons }: Findings, facts: DomainFacts): void {
+  checks.domain = facts.kind === 'no_domain' ? 'missing' : facts.kind === 'timeout' ? 'timeout' : 'exists';
+  if (facts.kind === 'accepts_mail') checks.mail_server = facts.via;
+  else if (facts.kind === 'null_mx') checks.mail_server = 'null_mx';
+  else if (facts.kind === 'no_mail_server') checks.mail_server = 'none';
+  if (facts.kind !== 'accepts_mail') reasons.add(domainReasons[facts.kind]);
+}
+
+function recordOutside(findings: Findings, outside: OutsideFinding): void {
+  findings.checks.outside = outside.verdict;
+  for (const reason of outside.reasons) findings.reasons.add(reason);
+  findings.outsideSuggestion = outside.suggestion;
+}
+
+function recordLists({ checks, reasons }: Findings, { local, domain }: EmailAddress): void {
+  checks.disposable = isDisposable(domain);
+  checks.role = isRole(local);
+  if (checks.disposable) reasons.add('disposable');
+  if (checks.role) reasons.add('role');
+}
+
+/** Suggests an address for one that is not known to work. */
+function suggestionFor(
+  parsed: EmailAddress,
+  verdict: Verdict,
+  outsideSuggestion: string | null,
+): string | null {
+  if (verdict === 'deliverable') return null;
+  const domain = meantDomain(parsed.domain, verdict === 'undeliverable');
+  if (domain !== null) return `${parsed.local}@${domain}`;
+  const outside = outsideSuggestion === null ? null : parseEmailAddress(outsideSuggestion);
+  return outside === null || 'error' in outside || outside.key === parsed.key ? null : outside.address;
+}
+
+class Checker implements AddressChecker {
+  readonly #parts: CheckerParts;
+
+  constructor(parts: CheckerParts) {
+    this.#parts = parts;
+  }
+
+  async *check(
+    candidates: readonly AddressCandidate[],
+    options: CheckOptions,
+  ): AsyncGenerator<CheckedAddress, void, undefined> {
+    if (candidates.length > MAX_CANDIDATES) throw new RangeError(`more than ${MAX_CANDIDATES} candidates`);
+    options.signal?.throwIfAborted();
+    // Also ends what is under way if the consumer leaves the loop.
+    const ended = new AbortController();
+    const signal = options.signal ? AbortSignal.any([options.signal, ended.signal]) : ended.signal;
+    try {
+      yield* asTheyEnd(
+        candidates.map((candidate) => this.#check(candidate, { ...options, signal })),
+        signal,
+      );
+    } finally {
+      ended.abort();
+    }
+  }
+
+  forget(operationId: string): void {
+    this.#parts.lookups.forget(operationId);
+  }
+
+  close(): void {
+    this.#parts.probe?.close();
+  }
+
+  async #check(candidate: AddressCandidate, options: CheckOptions): Promise<CheckedAddress> {
+    const findings = begin(candidate);
+    const parsed = parseEmailAddress(candidate.email);
+    if ('error' in parsed) {
+      findings.checks.syntax = false;
+      findings.reasons.add('syntax');
+      return this.#conclude(candidate, findings, null);
+    }
+    recordLists(findings, parsed);
+    if (candidate.history === 'bounced') findings.reasons.add('recent_bounce');
+    else await this.#checkDomain(parsed, candidate, options, findings);
+    return this.#conclude(candidate, findings, parsed);
+  }
+
+  async #checkDomain(
+    parsed: EmailAddress,
+    candidate: AddressCandidate,
+    options: CheckOptions,
+    findings: Findings,
+  ): Promise<void> {
+    const facts = await this.#parts.lookups.find(parsed.domain, options);
+    recordDomain(findings, facts);
+    if (candidate.history === 'active') findings.reasons.add('recent_activity');
+    // More would not change the verdict of a disposable address that has a mail server.
+    else if (facts.kind === 'accepts_mail' && !findings.checks.disposable) {
+      await this.#checkMailbox(parsed, facts, options, findings);
+    }
+  }
+
+  /** Asks the outside validator if the account has it, else the mail server if the probe is on. */
+  async #checkMailbox(
+    parsed: EmailAddress,
+    { hosts }: DomainFacts & { kind: 'accepts_mail' },
+    { accountId, outsideValidator, signal }: CheckOptions,
+    findings: Findings,
+  ): Promise<void> {
+    const { outside, probe } = this.#parts;
+    const given = outside && outsideValidator ? await outside.check(parsed.address, accountId, signal) : null;
+    if (given) return recordOutside(findings, given);
+    if (!probe) return;
+    const question = { recipient: parsed, hosts, accountId, ...(signal ? { signal } : {}) };
+    findings.checks.mailbox = await probe.ask(question);
+    findings.reasons.add(mailboxReasons[findings.checks.mailbox]);
+  }
+
+  #conclude(
+    { id, retry = false }: AddressCandidate,
+    { checks, reasons, outsideSuggestion }: Findings,
+    parsed: EmailAddress | null,
+  ): CheckedAddress {
+    const reason = decisiveReason(reasons);
+    const verdict = verdictOfReason[reason];
+    const suggestion = parsed && suggestionFor(parsed, verdict, outsideSuggestion);
+    const again = checks.mailbox === 'greylisted' && reason === 'greylisted' && !retry;
+    const retryAt = again ? { retryAt: new Date(this.#parts.now() + GREYLISTED_RETRY_MS) } : {};
+    return { id, verdict, reason, checks, suggestion, ...retryAt };
+  }
+}
+
+/** Yields the results of promises as they end. @throws the first error, or the signal's reason */
+async function* asTheyEnd<T>(
+  work: readonly Promise<T>[],
+  signal: AbortSignal,
+): AsyncGenerator<T, void, undefined> {
+  const ended: T[] = [];
+  const failures: unknown[] = [];
+  let wake = (): void => undefined;
+  const fail = (error: unknown): void => {
+    failures.push(error);
+    wake();
+  };
+  const onAbort = (): void => fail(signal.reason);
+  signal.addEventListener('abort', onAbort);
+  for (const each of work) {
+    each.then((result) => {
+      ended.push(result);
+      wake();
+    }, fail);
+  }
+  try {
+    for (let left = work.length; left > 0;) {
+      if (failures.length > 0) throw failures[0];
+      // Nothing may be awaited between this check and the wait: what ends meanwhile would not be noticed.
+      if (ended.length === 0) {
+        await new Promise<void>((resolve) => (wake = resolve));
+        continue;
+      }
+      const batch = ended.splice(0);
+      left -= batch.length;
+      yield* batch;
+    }
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Puts the checks of a process together. */
+export function createAddressChecker(parts: CheckerParts): AddressChecker {
+  return new Checker(parts);
+}

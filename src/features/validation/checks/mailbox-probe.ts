@@ -1,0 +1,311 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { shakeHands } from '../../../delivery/smtp/handshake.ts';
+import type { MailHost } from './domain-facts.ts';
+import {
+  judgeFailure,
+  openProbeSession,
+  type ProbeSession,
+  type ProbeTimeouts,
+  type Recipient,
+  type RecipientAnswer,
+} from './probe-session.ts';
+import { createSpacing, type Spacing } from './spacing.ts';
+import { createTurns, FairQueue } from './turns.ts';
+
+const DEFAULT_TIMEOUTS: ProbeTimeouts = { connectMs: 10_000, replyMs: 20_000 };
+/** Connections to all mail servers, and those on behalf of one account. */
+const MAX_SESSIONS = 50;
+const MAX_SESSIONS_PER_ACCOUNT = 10;
+/** Of one connection. */
+const MAX_RECIPIENTS = 20;
+const MAX_SESSION_MS = 120_000;
+/** The connection is closed meanwhile if the next question has to wait for longer. */
+const MAX_IDLE_MS = 5_000;
+/** A recipient that waits for longer is not asked for, though its question was withdrawn and put again meanwhile. */
+const MAX_WAIT_MS = 600_000;
+/** Mail hosts of a domain to try until one answers. */
+const MAX_HOSTS = 2;
+/** After so many failures in a row, the server is left alone for a while. */
+const MAX_FAILURES = 3;
+const FAILURE_MS = 600_000;
+const CATCH_ALL_MS = 3_600_000;
+const MAX_REMEMBERED = 20_000;
+
+export interface Clock {
+  /** In milliseconds. */
+  now(): number;
+  delay(ms: number): Promise<void>;
+}
+
+export interface ProbeDeps {
+  /** The name in EHLO: this machine's name. */
+  clientName: string;
+  /** Recipients to ask each operator of mail servers for in a minute, by all accounts in this process. */
+  perMinute: number;
+  isReachable: (address: string) => boolean;
+  /** Returns the addresses of a mail host. */
+  addressesOf: (host: string, accountId: string) => Promise<string[]>;
+  clock: Clock;
+  timeouts?: ProbeTimeouts;
+  /** Opens a connection to an address and port 25. */
+  connect?: typeof shakeHands;
+}
+
+export interface ProbeQuestion {
+  recipient: Recipient;
+  /** The mail hosts of its domain, most preferred first. */
+  hosts: readonly MailHost[];
+  accountId: string;
+  signal?: AbortSignal;
+}
+
+/** What a probe has found about a mailbox. */
+export type MailboxFinding =
+  'accepted' | 'missing' | 'full' | 'catch_all' | 'greylisted' | 'timeout' | 'refused' | 'not_checked';
+
+/** Asks mail servers whether they have a mailbox. */
+export interface MailboxProbe {
+  /**
+   * `not_checked` if the turn comes too late.
+   * @throws the signal's reason, or an Error after `close`
+   */
+  ask(question: ProbeQuestion): Promise<MailboxFinding>;
+  close(): void;
+}
+
+interface Job extends ProbeQuestion {
+  host: string;
+  /** When its recipient was first asked for. */
+  since: number;
+  resolve: (finding: MailboxFinding) => void;
+  reject: (error: unknown) => void;
+}
+
+/** All questions to one address. It has one connection at a time. */
+interface Lane {
+  address: string;
+  /** Names that lead here. As long as the lane works, their questions come here, so that a host has one connection. */
+  hosts: Set<string>;
+  jobs: FairQueue<Job>;
+  session: ProbeSession | null;
+}
+
+/**
+ * A local part that no mailbox of the domain has. It is the same each time: a server that greylists accepts only an
+ * address that it has seen before.
+ */
+function unusedLocal(clientName: string, domain: string): string {
+  const digest = createHash('sha256').update(`${clientName} ${domain}`).digest();
+  return Array.from(digest.subarray(0, 20), (byte) => String.fromCharCode(97 + (byte % 26))).join('');
+}
+
+const findings: Record<Exclude<RecipientAnswer, 'accepted'>, MailboxFinding> = {
+  missing: 'missing',
+  full: 'full',
+  greylisted: 'greylisted',
+  refused: 'refused',
+  blocked: 'refused',
+  timeout: 'timeout',
+  unsupported: 'not_checked',
+};
+
+function closed(): Error {
+  return new Error('the probe is closed');
+}
+
+class Prober implements MailboxProbe {
+  readonly #deps: Required<ProbeDeps>;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #laneOfHost = new Map<string, Lane>();
+  readonly #sessions = createTurns({ places: MAX_SESSIONS, perAccount: MAX_SESSIONS_PER_ACCOUNT });
+  readonly #spacing: Spacing;
+  /** Per domain. */
+  readonly #catchAll: LRUCache<string, boolean>;
+  /** Failed connections in a row, per address. */
+  readonly #failures: LRUCache<string, { count: number; finding: MailboxFinding }>;
+  /** Since when recipients without an answer wait, per account and address. */
+  readonly #waiting: LRUCache<string, number>;
+  #closed = false;
+
+  constructor(deps: Required<ProbeDeps>) {
+    this.#deps = deps;
+    this.#spacing = createSpacing(deps.perMinute, deps.clock.now);
+    const settings = { max: MAX_REMEMBERED, perf: { now: deps.clock.now }, ttlResolution: 0 };
+    this.#catchAll = new LRUCache({ ...settings, ttl: CATCH_ALL_MS });
+    this.#failures = new LRUCache({ ...settings, ttl: FAILURE_MS });
+    this.#waiting = new LRUCache({ ...settings, ttl: MAX_WAIT_MS });
+  }
+
+  async ask(question: ProbeQuestion): Promise<MailboxFinding> {
+    const key = `${question.accountId} ${question.recipient.address}`;
+    const since = this.#waiting.get(key) ?? this.#deps.clock.now();
+    this.#waiting.set(key, since);
+    const finding = await this.#askHosts(question, since);
+    this.#waiting.delete(key);
+    return finding;
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const lane of this.#lanes.values()) lane.session?.destroy();
+  }
+
+  async #askHosts(question: ProbeQuestion, since: number): Promise<MailboxFinding> {
+    // Every recipient of such a domain is accepted.
+    if (this.#catchAll.get(question.recipient.domain)) return 'catch_all';
+    for (const { name, addresses } of question.hosts.slice(0, MAX_HOSTS)) {
+      const known = addresses.length > 0 ? addresses : await this.#deps.addressesOf(name, question.accountId);
+      const lane = this.#laneTo(name, known);
+      if (lane === null) continue;
+      const finding = await this.#enqueue(lane, { ...question, host: name, since });
+      if (finding !== 'timeout') return finding;
+    }
+    return 'timeout';
+  }
+
+  #laneTo(host: string, addresses: readonly string[]): Lane | null {
+    const active = this.#laneOfHost.get(host);
+    if (active) return active;
+    const address = addresses.find(this.#deps.isReachable);
+    if (address === undefined) return null;
+    const lane = this.#lanes.get(address) ?? {
+      address,
+      hosts: new Set<string>(),
+      jobs: new FairQueue<Job>(),
+      session: null,
+    };
+    lane.hosts.add(host);
+    this.#laneOfHost.set(host, lane);
+    return lane;
+  }
+
+  #enqueue(lane: Lane, question: Omit<Job, 'resolve' | 'reject'>): Promise<MailboxFinding> {
+    return new Promise((resolve, reject) => {
+      lane.jobs.push(question.accountId, { ...question, resolve, reject });
+      if (this.#lanes.has(lane.address)) return;
+      this.#lanes.set(lane.address, lane);
+      void this.#work(lane);
+    });
+  }
+
+  async #work(lane: Lane): Promise<void> {
+    for (let account = lane.jobs.next; account !== undefined; account = lane.jobs.next) {
+      await this.#sessions.run(account, () => this.#serve(lane));
+    }
+    this.#lanes.delete(lane.address);
+    for (const host of lane.hosts) this.#laneOfHost.delete(host);
+  }
+
+  /** Answers questions over one connection, until it has been used enough. */
+  async #serve(lane: Lane): Promise<void> {
+    const endsAt = this.#deps.clock.now() + MAX_SESSION_MS;
+    let asked = 0;
+    for (let job = lane.jobs.shift(); job !== undefined; job = lane.jobs.shift()) {
+      const stop = this.#stopOf(job);
+      if (stop !== null) {
+        job.reject(stop);
+        continue;
+      }
+      const known = this.#withoutAsking(lane, job);
+      if (known === null) await this.#inquire(lane, job).then(job.resolve, job.reject);
+      else job.resolve(known);
+      asked += known === null ? 1 : 0;
+      if (asked >= MAX_RECIPIENTS || this.#deps.clock.now() > endsAt) break;
+      if (known === null && lane.session === null) break;
+    }
+    await lane.session?.quit();
+    lane.session = null;
+  }
+
+  #stopOf({ signal }: Job): unknown {
+    return this.#closed ? closed() : signal?.aborted ? signal.reason : null;
+  }
+
+  #withoutAsking(lane: Lane, { since, recipient }: Job): MailboxFinding | null {
+    if (this.#deps.clock.now() - since > MAX_WAIT_MS) return 'not_checked';
+    if (this.#catchAll.get(recipient.domain)) return 'catch_all';
+    const failures = this.#failures.get(lane.address);
+    return failures && failures.count >= MAX_FAILURES ? failures.finding : null;
+  }
+
+  async #inquire(lane: Lane, { recipient, host }: Job): Promise<MailboxFinding> {
+    const answer = await this.#askServer(lane, host, recipient);
+    const isGreylisted = answer === 'greylisted' && lane.session !== null;
+    if (answer !== 'accepted' && !isGreylisted) return findings[answer];
+    const { domain } = recipient;
+    const other = this.#catchAll.has(domain) ? null : await this.#askForUnused(lane, host, domain);
+    const acceptsAll = this.#catchAll.get(domain);
+    if (acceptsAll === true) return 'catch_all';
+    if (isGreylisted) return 'greylisted';
+    if (acceptsAll === false) return 'accepted';
+    // Without this answer, the first one means nothing.
+    return other === null || other === 'accepted' || other === 'full' ? 'refused' : findings[other];
+  }
+
+  /** Finds out whether the domain accepts everything; if the recipient is greylisted, for the retry of both. */
+  async #askForUnused(lane: Lane, host: string, domain: string): Promise<RecipientAnswer> {
+    const address = `${unusedLocal(this.#deps.clientName, domain)}@${domain}`;
+    const answer = await this.#askServer(lane, host, { address, domain, smtpUtf8: false });
+    if (answer === 'accepted' || answer === 'missing' || answer === 'refused') {
+      this.#catchAll.set(domain, answer === 'accepted');
+    }
+    return answer;
+  }
+
+  async #askServer(lane: Lane, host: string, recipient: Recipient): Promise<RecipientAnswer> {
+    await this.#takeTurn(lane, host);
+    const isReused = lane.session !== null;
+    const answer = await this.#askOnce(lane, recipient);
+    // The server may have closed the connection after the recipient before.
+    return answer === 'timeout' && isReused ? this.#askOnce(lane, recipient) : answer;
+  }
+
+  async #askOnce(lane: Lane, recipient: Recipient): Promise<RecipientAnswer> {
+    if (this.#closed) throw closed();
+    if (lane.session === null) {
+      try {
+        lane.session = await this.#open(lane.address);
+        this.#failures.delete(lane.address);
+      } catch (error) {
+        return this.#countFailure(lane.address, judgeFailure(error));
+      }
+    }
+    const answer = await lane.session.ask(recipient);
+    if (this.#closed) throw closed();
+    if (!lane.session.open) lane.session = null;
+    return answer;
+  }
+
+  /** Waits until the server may be asked once more. */
+  async #takeTurn(lane: Lane, host: string): Promise<void> {
+    const waitMs = this.#spacing.reserve(host, lane.address);
+    if (waitMs > MAX_IDLE_MS) {
+      await lane.session?.quit();
+      lane.session = null;
+    }
+    if (waitMs > 0) await this.#deps.clock.delay(waitMs);
+  }
+
+  #open(address: string): Promise<ProbeSession> {
+    const { clientName, timeouts, connect } = this.#deps;
+    return openProbeSession(address, { clientName, timeouts, connect });
+  }
+
+  /** Only failures to connect count: what the server says about recipients depends on who asked for which. */
+  #countFailure(address: string, answer: RecipientAnswer): RecipientAnswer {
+    const finding = answer === 'accepted' ? 'timeout' : findings[answer];
+    const count = (this.#failures.get(address)?.count ?? 0) + 1;
+    this.#failures.set(address, { count, finding });
+    return answer;
+  }
+}
+
+/** Creates the probe of a process: its limits cover all accounts. */
+export function createMailboxProbe(deps: ProbeDeps): MailboxProbe {
+  return new Prober({
+    timeouts: DEFAULT_TIMEOUTS,
+    connect: shakeHands,
+    ...deps,
+  });
+}

@@ -1,0 +1,106 @@
+import { csvRecord } from '../../platform/csv/writer.ts';
+import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { RemovalStep } from '../contacts/service.ts';
+import type { Verdict } from './checks/verdict.ts';
+import type { Item } from './schema.ts';
+
+interface ItemRow {
+  id: number;
+  contact_id: number;
+  email: string | null;
+  verdict: Verdict | null;
+  reason: string | null;
+  checks: Record<string, unknown> | null;
+  suggestion: string | null;
+  charged: boolean;
+  checked_at: Date | null;
+}
+
+const COLUMNS =
+  'i.id, i.contact_id, i.email, i.verdict, i.reason, i.checks, i.suggestion, i.charged, i.checked_at';
+/** Items that are read at once for a file. */
+const FILE_PAGE = 1_000;
+
+/** The id of the email channel of a contact. */
+const channelId = (contactId: number) => contactId * 2;
+
+const present = (row: ItemRow): Item => ({
+  id: row.id,
+  contact_id: row.contact_id,
+  contact_channel_id: channelId(row.contact_id),
+  email: row.email,
+  verdict: row.verdict,
+  reason: row.reason,
+  checks: row.checks,
+  suggestion: row.suggestion,
+  charged: row.charged,
+  checked_at: row.checked_at?.toISOString() ?? null,
+});
+
+/** Lists the items of an operation, newest first. */
+export async function listItems(
+  db: Queryable,
+  operationId: number,
+  verdict: Verdict | undefined,
+  page: Page,
+): Promise<{ items: Item[]; count: RowCount }> {
+  const values: unknown[] = [operationId];
+  const filter = verdict === undefined ? '' : ` and i.verdict = $${values.push(verdict)}`;
+  const source = `validation_items i where i.operation_id = $1${filter}`;
+  const below = page.after === null ? '' : `and i.id < ${page.after}`;
+  const { rows } = await db.query<ItemRow>(
+    `select ${COLUMNS} from ${source} ${below} order by i.id desc limit ${page.limit} offset ${page.offset}`,
+    values,
+  );
+  return { items: rows.map(present), count: await countRows(db, source, values) };
+}
+
+const HEADER = [
+  ...['id', 'contact_id', 'contact_channel_id', 'email', 'verdict', 'reason', 'suggestion', 'charged'],
+  'checked_at',
+];
+
+const recordOf = (row: ItemRow) =>
+  csvRecord([
+    String(row.id),
+    String(row.contact_id),
+    String(channelId(row.contact_id)),
+    row.email,
+    row.verdict,
+    row.reason,
+    row.suggestion,
+    String(row.charged),
+    row.checked_at?.toISOString() ?? null,
+  ]);
+
+/** The items as a CSV file, in pieces, oldest first. */
+export async function* itemsCsv(
+  db: Queryable,
+  operationId: number,
+  verdict: Verdict | undefined,
+): AsyncGenerator<string, void> {
+  yield csvRecord(HEADER);
+  for (let after = 0; ;) {
+    const { rows } = await db.query<ItemRow>(
+      `select ${COLUMNS} from validation_items i
+       where i.operation_id = $1 and i.id > $2 and ($3::text is null or i.verdict = $3) order by i.id limit $4`,
+      [operationId, after, verdict ?? null, FILE_PAGE],
+    );
+    if (rows.length > 0) yield rows.map(recordOf).join('');
+    const last = rows.at(-1);
+    if (!last || rows.length < FILE_PAGE) return;
+    after = last.id;
+  }
+}
+
+/** Clears a page of the addresses that operations have kept of a deleted contact. @returns whether there may be more */
+export const forgetValidatedContact: RemovalStep = async (trx, { contactId }, limit) => {
+  const { rowCount } = await trx.query(
+    `update validation_items set email = null, email_key = null, suggestion = null
+     where id = any(array(
+       select id from validation_items where contact_id = $1 and email is not null order by id limit $2 for update))`,
+    [contactId, limit],
+  );
+  return (rowCount ?? 0) === limit;
+};

@@ -1,0 +1,224 @@
+import type { BrandScope } from '../../platform/db/model.ts';
+import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import type { Verdict } from './checks/verdict.ts';
+import type { Audience, CandidateCount } from './audience.ts';
+import { type AudienceKind, type OperationStatus, SHOWN_IDS } from './schema.ts';
+
+/** How many items have each verdict. */
+export type VerdictCounts = Record<Verdict, number>;
+
+/** A row of `validation_operations`, without the filters and the ids that are not shown. */
+export interface OperationRow {
+  id: number;
+  account_id: number;
+  brand_id: number;
+  test: boolean;
+  audience_kind: AudienceKind;
+  shown_ids: number[];
+  ids_count: number;
+  status: OperationStatus;
+  as_of: Date;
+  max_contact_id: number;
+  cursor_id: number;
+  snapshot_complete: boolean;
+  candidate_count: number;
+  chargeable_count: number;
+  taken_count: number;
+  taken_chargeable_count: number;
+  /** Null until the operation has ended. */
+  deliverable_count: number | null;
+  undeliverable_count: number | null;
+  risky_count: number | null;
+  unknown_count: number | null;
+  run: number;
+  price_millicents: number;
+  /** `YYYY-MM-DD`; null: it reserved nothing. */
+  price_month: string | null;
+  reserved_millicents: number;
+  charged_count: number;
+  created_at: Date;
+  finished_at: Date | null;
+  items_removed_at: Date | null;
+}
+
+const COLUMNS = `o.id, o.account_id, o.brand_id, o.test, o.audience_kind, o.audience_ids[1:${SHOWN_IDS}] as shown_ids,
+  cardinality(o.audience_ids) as ids_count, o.status, o.as_of, o.max_contact_id, o.cursor_id, o.snapshot_complete,
+  o.candidate_count, o.chargeable_count, o.taken_count, o.taken_chargeable_count, o.deliverable_count,
+  o.undeliverable_count, o.risky_count, o.unknown_count, o.run, o.price_millicents, o.price_month::text,
+  o.reserved_millicents, o.charged_count, o.created_at, o.finished_at, o.items_removed_at`;
+
+/** The workflow shows itself at least this often. */
+export const GRACE = `interval '2 minutes'`;
+
+/** Starts of one account wait here for each other until they commit, as does the beginning of its operations. */
+export async function lockAccount(trx: Queryable, accountId: number): Promise<void> {
+  await trx.query(`select pg_advisory_xact_lock(hashtextextended('validations ' || $1::text, 0))`, [
+    accountId,
+  ]);
+}
+
+export interface NewOperation {
+  audience: Audience;
+  digest: Buffer;
+  filters: readonly unknown[] | null;
+  idempotencyKey: string | null;
+  test: boolean;
+  asOf: Date;
+  counted: CandidateCount;
+  priceMillicents: number;
+}
+
+/** Inserts an operation that waits, with what it reserves. */
+export async function insertOperation(
+  trx: Queryable,
+  { accountId, brandId }: BrandScope,
+  { audience, digest, filters, idempotencyKey, test, asOf, counted, priceMillicents }: NewOperation,
+): Promise<OperationRow> {
+  const chargeable = test ? 0 : counted.candidates - counted.reusable;
+  const reserved = chargeable * priceMillicents;
+  const { rows } = await trx.query<OperationRow>(
+    `insert into validation_operations as o (account_id, brand_id, test, idempotency_key, audience_kind, audience_ids,
+       audience_digest, filters, as_of, max_contact_id, candidate_count, chargeable_count, price_millicents,
+       reserved_millicents, price_month, engine_expected_by)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+       case when $14::bigint > 0 then current_month() end, now() + ${GRACE})
+     returning ${COLUMNS}`,
+    [
+      accountId,
+      brandId,
+      test,
+      idempotencyKey,
+      audience.kind,
+      audience.ids,
+      digest,
+      filters === null ? null : JSON.stringify(filters),
+      asOf,
+      counted.maxContactId,
+      counted.candidates,
+      chargeable,
+      priceMillicents,
+      reserved,
+    ],
+  );
+  return rows[0] as OperationRow;
+}
+
+/** @returns null if the brand has no such operation */
+export async function findOperation(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  id: number,
+): Promise<OperationRow | null> {
+  const { rows } = await db.query<OperationRow>(
+    `select ${COLUMNS} from validation_operations o where o.account_id = $1 and o.brand_id = $2 and o.id = $3`,
+    [accountId, brandId, id],
+  );
+  return rows[0] ?? null;
+}
+
+/** Reads any operation, for its workflow. @param lock keeps others from changing it until the commit */
+export async function readOperation(
+  db: Queryable,
+  id: number,
+  { lock = false } = {},
+): Promise<OperationRow | null> {
+  const { rows } = await db.query<OperationRow>(
+    `select ${COLUMNS} from validation_operations o where o.id = $1 ${lock ? 'for update' : ''}`,
+    [id],
+  );
+  return rows[0] ?? null;
+}
+
+/** The operation that has an idempotency key, and whether it is for this audience. */
+export async function findByKey(
+  db: Queryable,
+  { brandId }: BrandScope,
+  { key, test, digest }: { key: string; test: boolean; digest: Buffer },
+): Promise<(OperationRow & { same: boolean }) | null> {
+  const { rows } = await db.query<OperationRow & { same: boolean }>(
+    `select ${COLUMNS}, o.audience_digest = $4 as same from validation_operations o
+     where o.brand_id = $1 and o.test = $2 and o.idempotency_key = $3`,
+    [brandId, test, key, digest],
+  );
+  return rows[0] ?? null;
+}
+
+/** Counts the operations of the account that have not ended, and those of the brand that are for the same audience. */
+export async function countUnfinished(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  { test, digest }: { test: boolean; digest: Buffer },
+): Promise<{ all: number; same: number }> {
+  const { rows } = await db.query<{ all: number; same: number }>(
+    `select count(*) as all, count(*) filter (where brand_id = $2 and audience_digest = $4) as same
+     from validation_operations where account_id = $1 and test = $3 and status in ('pending', 'running')`,
+    [accountId, brandId, test, digest],
+  );
+  return rows[0] ?? { all: 0, same: 0 };
+}
+
+/** Newest first. */
+export async function findOperations(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  status: OperationStatus | undefined,
+  page: Page,
+): Promise<{ rows: OperationRow[]; count: RowCount }> {
+  const source = `validation_operations o where o.account_id = $1 and o.brand_id = $2
+    and ($3::text is null or o.status = $3)`;
+  const values = [accountId, brandId, status ?? null];
+  const below = page.after === null ? '' : `and o.id < ${page.after}`;
+  const { rows } = await db.query<OperationRow>(
+    `select ${COLUMNS} from ${source} ${below} order by o.id desc limit ${page.limit} offset ${page.offset}`,
+    values,
+  );
+  return { rows, count: await countRows(db, source, values) };
+}
+
+const noCounts: VerdictCounts = { deliverable: 0, undeliverable: 0, risky: 0, unknown: 0 };
+
+/** Counts the items of operations by their verdicts. */
+export async function countItems(db: Queryable, ids: readonly number[]): Promise<Map<number, VerdictCounts>> {
+  const found = new Map(ids.map((id) => [id, { ...noCounts }]));
+  if (ids.length === 0) return found;
+  const { rows } = await db.query<{ operation_id: number; verdict: Verdict; count: number }>(
+    `select operation_id, verdict, count(*) as count from validation_items
+     where operation_id = any($1) and verdict is not null group by 1, 2`,
+    [ids],
+  );
+  for (const { operation_id: id, verdict, count } of rows) {
+    const counts = found.get(id);
+    if (counts) counts[verdict] = count;
+  }
+  return found;
+}
+
+/** Starts a failed operation once more: it waits again, with a new reservation. @param row locked */
+export async function resumeRow(
+  trx: Queryable,
+  { id, run }: OperationRow,
+  reservedMillicents: number,
+): Promise<OperationRow> {
+  const { rows } = await trx.query<OperationRow>(
+    `update validation_operations o set status = 'pending', run = $2, reserved_millicents = $3,
+       price_month = case when $3::bigint > 0 then current_month() end, finished_at = null,
+       deliverable_count = null, undeliverable_count = null, risky_count = null, unknown_count = null,
+       engine_expected_by = now() + ${GRACE}
+     where o.id = $1 and o.status = 'failed' returning ${COLUMNS}`,
+    [id, run + 1, reservedMillicents],
+  );
+  return rows[0] as OperationRow;
+}
+
+/** How many candidates without a result may still be charged. */
+export async function uncheckedChargeable(
+  db: Queryable,
+  { id, snapshot_complete: complete, chargeable_count: planned, taken_chargeable_count: taken }: OperationRow,
+): Promise<number> {
+  const { rows } = await db.query<{ count: number }>(
+    'select count(*) as count from validation_items where operation_id = $1 and chargeable and verdict is not null',
+    [id],
+  );
+  return (complete ? taken : planned) - (rows[0]?.count ?? 0);
+}

@@ -1,0 +1,111 @@
+import type pg from 'pg';
+import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import { type Audience, candidatesOf, reusableJoin } from './audience.ts';
+import { type OperationRow, readOperation } from './model.ts';
+
+/** Contacts that one page looks at. */
+const PAGE = 10_000;
+const MIN_PAGE = 100;
+
+interface Pinned {
+  ids: number[];
+  filters: unknown[] | null;
+}
+
+async function readAudience(
+  trx: Queryable,
+  row: OperationRow,
+): Promise<{ audience: Audience; filters: unknown[] | null }> {
+  const { rows } = await trx.query<Pinned>(
+    'select audience_ids as ids, filters from validation_operations where id = $1',
+    [row.id],
+  );
+  const { ids, filters } = rows[0] as Pinned;
+  return { audience: { kind: row.audience_kind, ids }, filters };
+}
+
+/** The last contact that a page looks at; null: it looks at all that are left. */
+async function endOfPage(
+  trx: Queryable,
+  { brand_id: brandId, cursor_id: cursor, max_contact_id: highest }: OperationRow,
+  { kind, ids }: Audience,
+  size: number,
+): Promise<number | null> {
+  // Other audiences have 10,000 contacts at most, or a list of their own.
+  if (kind === 'contact_ids' || kind === 'contact_channel_ids') return null;
+  const source =
+    kind === 'list_id'
+      ? 'select contact_id as id from list_members where list_id = $1'
+      : 'select id from contacts where brand_id = $1';
+  const column = kind === 'list_id' ? 'contact_id' : 'id';
+  const { rows } = await trx.query<{ last: number | null; count: number }>(
+    `select max(id) as last, count(*) as count
+     from (${source} and ${column} > $2 and ${column} <= $3 order by ${column} limit $4) page`,
+    [kind === 'list_id' ? ids[0] : brandId, cursor, highest, size],
+  );
+  const { last, count } = rows[0] as (typeof rows)[number];
+  return count < size ? null : last;
+}
+
+/** Inserts the candidates of a page: no more in all than were counted at the start. */
+async function takeCandidates(
+  trx: Queryable,
+  row: OperationRow,
+  { audience, filters }: { audience: Audience; filters: unknown[] | null },
+  upTo: number,
+): Promise<{ taken: number; chargeable: number }> {
+  const source = await candidatesOf(trx, { brandId: row.brand_id }, audience, filters, row.as_of);
+  const first = source.values.length + 2;
+  const { rows } = await trx.query<{ taken: number; chargeable: number }>(
+    `with candidates as (
+       select c.id, c.email, c.email_key, v.contact_id is null as is_new
+       from (select c.id, c.email, c.email_key from ${source.sql} and c.id > $${first} and c.id <= $${first + 1}
+         order by c.id limit $${first + 2}) c
+       ${reusableJoin(`$${first + 3}::timestamptz`)}
+     ), taken as (
+       insert into validation_items (operation_id, contact_id, email, email_key, chargeable)
+       select $${first + 4}, id, email, email_key,
+         is_new and row_number() over (partition by is_new order by id) <= $${first + 5}::bigint
+       from candidates order by id
+       returning chargeable
+     )
+     select count(*) as taken, count(*) filter (where chargeable) as chargeable from taken`,
+    [
+      row.brand_id,
+      ...source.values,
+      row.cursor_id,
+      upTo,
+      row.candidate_count - row.taken_count,
+      row.as_of,
+      row.id,
+      row.chargeable_count - row.taken_chargeable_count,
+    ],
+  );
+  return rows[0] as (typeof rows)[number];
+}
+
+/**
+ * Takes a page of the candidates of a running operation: contacts up to the highest id at the start, in the order of
+ * their ids, at most as many as were counted. Items beyond those that were reserved for are free.
+ * @param attempt which try it is: later ones look at fewer contacts
+ * @returns whether there may be more
+ */
+export function collectPage(pool: pg.Pool, operationId: number, attempt: number): Promise<boolean> {
+  const size = Math.max(MIN_PAGE, Math.floor(PAGE / 4 ** (attempt - 1)));
+  return inTransaction(pool, async (trx) => {
+    const row = await readOperation(trx, operationId, { lock: true });
+    if (row?.status !== 'running' || row.snapshot_complete) return false;
+    const of = await readAudience(trx, row);
+    const last = await endOfPage(trx, row, of.audience, size);
+    const { taken, chargeable } = await takeCandidates(trx, row, of, last ?? row.max_contact_id);
+    const isComplete = last === null || row.taken_count + taken >= row.candidate_count;
+    await trx.query(
+      `update validation_operations set cursor_id = $2, taken_count = taken_count + $3,
+         taken_chargeable_count = taken_chargeable_count + $4, snapshot_complete = $5,
+         candidate_count = case when $5 then taken_count + $3 else candidate_count end
+       where id = $1`,
+      [operationId, last ?? row.max_contact_id, taken, chargeable, isComplete],
+    );
+    return !isComplete;
+  });
+}

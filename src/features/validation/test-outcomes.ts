@@ -1,0 +1,22 @@
+import { type Reason, type Verdict, verdictOfReason } from './checks/verdict.ts';
+
+/** Words in the local part of an address, beside the reasons themselves, that give an outcome with a test key. */
+const words: Record<string, Reason> = {
+  deliverable: 'mailbox_accepted',
+  undeliverable: 'mailbox_missing',
+  bounced: 'mailbox_missing',
+  failed: 'no_mail_server',
+  risky: 'catch_all',
+  unknown: 'mailbox_not_checked',
+};
+
+/**
+ * The result of an address with a test key: by its local part, without what follows a plus sign. Addresses that name no
+ * outcome are deliverable.
+ */
+export function testOutcome(email: string): { verdict: Verdict; reason: Reason } {
+  const [local = ''] = email.toLowerCase().split(/[@+]/, 1);
+  const named = Object.hasOwn(verdictOfReason, local) ? (local as Reason) : null;
+  const reason = named ?? (Object.hasOwn(words, local) ? words[local] : undefined) ?? 'mailbox_accepted';
+  return { verdict: verdictOfReason[reason], reason };
+}

@@ -1,0 +1,46 @@
+/** Mails to the owners of an account about its money. */
+import type { OwnerNotice } from '../system-mail/service.ts';
+
+const CLOSING = 'See the balance and the limits in your account, or ask your operator.';
+
+/** @param part percent of the cap */
+export function spendCapNotice(part: 80 | 100, capCents: number, currency: string): OwnerNotice {
+  const cap = `${(capCents / 100).toFixed(2)} ${currency}`;
+  if (part === 80) {
+    return {
+      subject: 'Your account has used 80 % of its monthly spend cap',
+      paragraphs: [`This month, your account has spent more than 80 % of its cap of ${cap}.`, CLOSING],
+    };
+  }
+  return {
+    subject: 'Your account has reached its monthly spend cap',
+    paragraphs: [
+      `This month, your account has reached its spend cap of ${cap}. What costs something is refused or waits until the ` +
+        'cap is raised or a new month begins.',
+      CLOSING,
+    ],
+  };
+}
+
+export const noFundsNotice: OwnerNotice = {
+  subject: 'Your account has no funds left',
+  paragraphs: [
+    'The balance of your account does not pay for another message. What costs something is refused or waits until the ' +
+      'wallet is filled.',
+    CLOSING,
+  ],
+};
+
+/** @param reason a code, such as `card_declined` */
+export function topUpsOffNotice(reason: string): OwnerNotice {
+  const disputed = reason === 'disputed';
+  return {
+    subject: 'Automatic top-ups of your account are off',
+    paragraphs: [
+      disputed
+        ? 'A payment to the wallet of your account was disputed, so that it no longer fills itself.'
+        : `Three payments in a row to the wallet of your account have failed (${reason}), so that it no longer fills itself.`,
+      'Ask your operator to turn automatic top-ups on when the payment method works.',
+    ],
+  };
+}

@@ -1,0 +1,114 @@
+import type pg from 'pg';
+import { paysSql } from '../../delivery/prices.ts';
+import { balanceSql, MILLICENTS_PER_CENT } from '../../delivery/wallet.ts';
+import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import { mailOwners, type OwnerNotice } from '../system-mail/service.ts';
+import { noFundsNotice, spendCapNotice } from './letters.ts';
+
+/** SQL over `a`: the least that anything costs which costs something. With less, nothing can be paid for. */
+const LEAST_PRICE = `(select min(p.millicents) from prices p where p.tier = a.tier and p.millicents > 0)`;
+
+/**
+ * SQL: accounts by what they have spent of their cap this month, as the spend cap counts it: messages, validations, and
+ * what validations under way have reserved.
+ */
+const SPENDING = `
+  select a.id as account_id, a.spend_cap_monthly_cents as cap_cents,
+    case when spent + ${LEAST_PRICE} > cap then 100 else 80 end as part
+  from accounts a
+  cross join lateral (select a.spend_cap_monthly_cents::bigint * ${MILLICENTS_PER_CENT} as cap) c
+  cross join lateral (
+    select coalesce((select m.spent_millicents + m.validation_millicents from account_months m
+        where m.account_id = a.id and m.month = current_month()), 0)
+      + coalesce((select sum(v.reserved_millicents) from validation_operations v
+        where v.account_id = a.id and v.reserved_millicents > 0 and v.price_month = current_month()), 0) as spent) s
+  where a.spend_cap_monthly_cents > 0 and ${paysSql('a')} and spent > 0
+    and (spent >= 0.8 * cap or spent + ${LEAST_PRICE} > cap)`;
+
+interface Spending {
+  account_id: number;
+  cap_cents: number;
+  part: 80 | 100;
+}
+
+/** Notes mails of a month. @returns whether the last of them was not noted before */
+async function noteMonth(trx: Queryable, accountId: number, notices: readonly string[]): Promise<boolean> {
+  const { rows } = await trx.query<{ notice: string }>(
+    `insert into money_notices as n (account_id, notice, month)
+     select $1, each, current_month() from unnest($2::text[]) as each
+     on conflict (account_id, notice) do update set month = excluded.month, created_at = now()
+       where n.month is distinct from excluded.month
+     returning notice`,
+    [accountId, notices],
+  );
+  return rows.some(({ notice }) => notice === notices.at(-1));
+}
+
+/** @returns whether the owners got a mail */
+async function notifyOfSpending(trx: Queryable, found: Spending, mail: Mail): Promise<boolean> {
+  // An account that passes both at once gets one mail.
+  const notices = found.part === 100 ? ['spend_cap_80', 'spend_cap_100'] : ['spend_cap_80'];
+  if (!(await noteMonth(trx, found.account_id, notices))) return false;
+  await mailOwners(
+    trx,
+    found.account_id,
+    mail.from,
+    spendCapNotice(found.part, found.cap_cents, mail.currency),
+  );
+  return true;
+}
+
+/** SQL: whether an account that pays has had funds and has none left. */
+const HAS_NO_FUNDS = `exists (select from wallets w where w.account_id = a.id) and ${paysSql('a')}
+  and ${balanceSql('a')} < ${LEAST_PRICE}`;
+
+async function noteNoFunds(trx: Queryable, accountId: number): Promise<boolean> {
+  const { rowCount } = await trx.query(
+    `insert into money_notices (account_id, notice) values ($1, 'no_funds') on conflict do nothing`,
+    [accountId],
+  );
+  return rowCount === 1;
+}
+
+/** How mails to owners are sent. */
+export interface Mail {
+  /** The sender. */
+  from: string;
+  /** ISO 4217. */
+  currency: string;
+}
+
+/**
+ * Mails the owners of accounts that have used 80 % or all of their monthly spend cap, once each in a month, and of those
+ * that have run out of funds, once until they have funds again. Several workers may do so at once.
+ * @returns how many accounts got mail
+ */
+export async function notifyOwners(pool: pg.Pool, mail: Mail): Promise<number> {
+  await pool.query(
+    `delete from money_notices n using accounts a
+     where n.notice = 'no_funds' and a.id = n.account_id and not (${HAS_NO_FUNDS})`,
+  );
+  const { rows: spending } = await pool.query<Spending>(
+    `select * from (${SPENDING}) s where not exists (
+       select from money_notices n where n.account_id = s.account_id and n.month = current_month()
+         and n.notice = 'spend_cap_' || s.part)`,
+  );
+  const { rows: withoutFunds } = await pool.query<{ account_id: number }>(
+    `select a.id as account_id from accounts a where ${HAS_NO_FUNDS} and not exists (
+       select from money_notices n where n.account_id = a.id and n.notice = 'no_funds')`,
+  );
+  let notified = 0;
+  for (const found of spending) {
+    if (await inTransaction(pool, (trx) => notifyOfSpending(trx, found, mail))) notified += 1;
+  }
+  const notice: OwnerNotice = noFundsNotice;
+  for (const { account_id: accountId } of withoutFunds) {
+    const isNew = await inTransaction(pool, async (trx) => {
+      if (!(await noteNoFunds(trx, accountId))) return false;
+      await mailOwners(trx, accountId, mail.from, notice);
+      return true;
+    });
+    if (isNew) notified += 1;
+  }
+  return notified;
+}

@@ -1,0 +1,66 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
+import type { Waker } from '../../platform/db/wake.ts';
+import { appendToOutbox } from '../../platform/outbox/append.ts';
+import type { PaymentReport, PaymentService } from './payments/port.ts';
+import { takeDispute, takePayment, type TakenPayment } from './settle.ts';
+import { topUpWake } from './workflow.ts';
+
+export interface NotificationDeps {
+  pool: pg.Pool;
+  payments: PaymentService | null;
+  /** The sender of mail to the owners. */
+  from: string;
+  waker: Pick<Waker, 'wake'>;
+  log: Logger;
+}
+
+/** Takes what a payment service reports. */
+export interface NotificationTaking {
+  /**
+   * Resolves when everything is committed. Taking a report again changes nothing.
+   * @param report from a notification whose signature was right
+   */
+  take(report: PaymentReport): Promise<void>;
+}
+
+export function createNotificationTaking(deps: NotificationDeps): NotificationTaking {
+  const { pool, payments, from, waker, log } = deps;
+
+  /** @param work takes the report, and says for which top-up it was */
+  async function commit(
+    facts: Record<string, string>,
+    work: (trx: Queryable) => Promise<TakenPayment>,
+  ): Promise<TakenPayment> {
+    const done = await inTransaction(pool, async (trx) => {
+      const { taken, topUp } = await work(trx);
+      if (topUp && topUp.status === 'pending') await appendToOutbox(trx, topUpWake(topUp.id));
+      return { taken, topUp };
+    });
+    const { taken, topUp } = done;
+    const all = { ...facts, topup_id: topUp?.id, account_id: topUp?.account_id, taken };
+    if (taken === 'differs') log.error(all, 'a payment is not what its top-up asked for: not credited');
+    else log.info(all, 'payment notification taken');
+    if (topUp) waker.wake('outbox');
+    if (taken === 'credited') waker.wake('send');
+    return done;
+  }
+
+  const takePaid = (payment: Parameters<typeof takePayment>[1]) =>
+    commit({ payment_id: payment.id }, (trx) => takePayment(trx, payment, from));
+
+  return {
+    async take(report) {
+      if (report.kind === 'other') return;
+      if (report.kind === 'payment') return void (await takePaid(report.payment));
+      const facts = { payment_id: report.paymentId, dispute_id: report.disputeId, kind: report.kind };
+      const { taken } = await commit(facts, (trx) => takeDispute(trx, report, from));
+      if (taken !== 'foreign' || !payments) return;
+      // The dispute names a payment only: it may be one whose notification never came.
+      const payment = await payments.retrieve(report.paymentId);
+      if (payment?.status !== 'succeeded' || (await takePaid(payment)).topUp === null) return;
+      await commit(facts, (trx) => takeDispute(trx, report, from));
+    },
+  };
+}

@@ -1,0 +1,180 @@
+/**
+ * What becomes of payments. The activities of a top-up and the notifications of the payment service both come here, in
+ * any order and more than once: the row of the top-up is locked, and a payment is credited once.
+ */
+import { addWalletEntry, MILLICENTS_PER_CENT } from '../../delivery/wallet.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { logOperatorChange } from '../accounts/service.ts';
+import { mailOwners } from '../system-mail/service.ts';
+import { releaseHeldMessages } from './bookings.ts';
+import { topUpsOffNotice } from './letters.ts';
+import type { Payment, PaymentReport } from './payments/port.ts';
+
+/** Failed top-ups in a row after which a wallet no longer fills itself. */
+export const MAX_FAILURES = 3;
+/** Who changed a setting, in the log of the account. */
+const SERVICE = 'carillon';
+
+export interface TopUpRow {
+  id: number;
+  key: string;
+  account_id: number;
+  amount_cents: number;
+  currency: string;
+  customer: string;
+  payment_method: string;
+  status: 'pending' | 'succeeded' | 'failed';
+  asked_at: Date | null;
+  payment_id: string | null;
+}
+
+/** Locks a top-up. @param by SQL over `$1` */
+async function lockTopUp(trx: Queryable, by: string, value: unknown): Promise<TopUpRow | undefined> {
+  const { rows } = await trx.query<TopUpRow>(
+    `select id, key, account_id, amount_cents, currency, customer, payment_method, status, asked_at, payment_id
+     from topups where ${by} for update`,
+    [value],
+  );
+  return rows[0];
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Locks the top-up that a payment is for; undefined: the payment is not Carillon's. */
+async function lockTopUpOf(
+  trx: Queryable,
+  { id, key }: Pick<Payment, 'id' | 'key'>,
+): Promise<TopUpRow | undefined> {
+  const known = await lockTopUp(trx, 'payment_id = $1', id);
+  if (known || key === null || !UUID.test(key)) return known;
+  return lockTopUp(trx, 'key = $1::uuid', key);
+}
+
+/** Why a top-up failed. */
+export interface TopUpFailure {
+  /** A code, of the payment service or ours. */
+  failure: string;
+  /** Whether it is one of the failures in a row that turn top-ups off: the payer's bank or the service refused it. */
+  counted: boolean;
+}
+
+/**
+ * Ends a pending top-up without a payment; one that has ended stays as it is.
+ * @param from the sender of mail to the owners
+ */
+export async function failTopUp(
+  trx: Queryable,
+  topUpId: number,
+  { failure, counted }: TopUpFailure,
+  from: string,
+): Promise<void> {
+  const { rows } = await trx.query<{ account_id: number }>(
+    `update topups set status = 'failed', failure = $2, finished_at = now(), engine_expected_by = null
+     where id = $1 and status = 'pending' returning account_id`,
+    [topUpId, failure],
+  );
+  const accountId = rows[0]?.account_id;
+  if (accountId === undefined || !counted) return;
+  const { rows: settings } = await trx.query<{ failures: number }>(
+    'update topup_settings set failures = failures + 1 where account_id = $1 returning failures',
+    [accountId],
+  );
+  if ((settings[0]?.failures ?? 0) >= MAX_FAILURES) await turnOff(trx, accountId, failure, from);
+}
+
+async function turnOff(trx: Queryable, accountId: number, reason: string, from: string): Promise<void> {
+  const { rowCount } = await trx.query(
+    'update accounts set auto_topup = false, updated_at = now() where id = $1 and auto_topup',
+    [accountId],
+  );
+  if (rowCount === 0) return;
+  const changes = { auto_topup: { from: true, to: false }, reason };
+  await logOperatorChange(trx, { accountId, actor: SERVICE, action: 'top-ups off', changes });
+  await mailOwners(trx, accountId, from, topUpsOffNotice(reason));
+}
+
+/** What taking a payment did. `differs`: money came that the top-up did not ask for, and an operator must look. */
+export type Taken = 'credited' | 'failed' | 'pending' | 'unchanged' | 'foreign' | 'differs';
+
+export interface TakenPayment {
+  taken: Taken;
+  topUp: TopUpRow | null;
+}
+
+async function credit(trx: Queryable, topUp: TopUpRow, payment: Payment): Promise<void> {
+  await trx.query(
+    `update topups set status = 'succeeded', payment_id = $2, failure = null, finished_at = now(),
+       engine_expected_by = null where id = $1`,
+    [topUp.id, payment.id],
+  );
+  await trx.query('update topup_settings set failures = 0 where account_id = $1', [topUp.account_id]);
+  await addWalletEntry(trx, {
+    accountId: topUp.account_id,
+    kind: 'top_up',
+    millicents: topUp.amount_cents * MILLICENTS_PER_CENT,
+    cause: `payment/${payment.id}`,
+    reference: payment.id,
+  });
+  await releaseHeldMessages(trx, topUp.account_id);
+}
+
+async function takeSucceeded(
+  trx: Queryable,
+  topUp: TopUpRow,
+  payment: Payment,
+  from: string,
+): Promise<Taken> {
+  // Whatever the row says, a payment that has not been credited is: it may succeed after the top-up was given up.
+  if (topUp.status === 'succeeded') return topUp.payment_id === payment.id ? 'unchanged' : 'differs';
+  if (payment.amountCents !== topUp.amount_cents || payment.currency !== topUp.currency) {
+    await failTopUp(trx, topUp.id, { failure: 'amount_differs', counted: true }, from);
+    return 'differs';
+  }
+  await credit(trx, topUp, payment);
+  return 'credited';
+}
+
+/**
+ * Takes what is known of a payment: credits one that succeeded, once, if amount and currency are those of its top-up.
+ * @param trx the caller's transaction
+ * @param from the sender of mail to the owners
+ */
+export async function takePayment(trx: Queryable, payment: Payment, from: string): Promise<TakenPayment> {
+  const topUp = await lockTopUpOf(trx, payment);
+  if (!topUp) return { taken: 'foreign', topUp: null };
+  if (payment.status === 'succeeded') {
+    return { taken: await takeSucceeded(trx, topUp, payment, from), topUp };
+  }
+  if (topUp.status !== 'pending') return { taken: 'unchanged', topUp };
+  await trx.query('update topups set payment_id = $2 where id = $1', [topUp.id, payment.id]);
+  if (payment.status === 'pending') return { taken: 'pending', topUp };
+  await failTopUp(trx, topUp.id, { failure: payment.failure ?? 'failed', counted: true }, from);
+  return { taken: 'failed', topUp };
+}
+
+type Dispute = Extract<PaymentReport, { disputeId: string }>;
+
+/**
+ * Debits what a bank took back, or credits it when the dispute was won, once each. A wallet whose payment was disputed no
+ * longer fills itself.
+ * @param trx the caller's transaction
+ * @param from the sender of mail to the owners
+ */
+export async function takeDispute(trx: Queryable, dispute: Dispute, from: string): Promise<TakenPayment> {
+  const topUp = await lockTopUp(trx, 'payment_id = $1', dispute.paymentId);
+  if (!topUp) return { taken: 'foreign', topUp: null };
+  if (dispute.currency !== topUp.currency) return { taken: 'differs', topUp };
+  const lost = dispute.kind === 'disputed';
+  const millicents = dispute.amountCents * MILLICENTS_PER_CENT;
+  const entry = await addWalletEntry(trx, {
+    accountId: topUp.account_id,
+    kind: lost ? 'dispute' : 'refund',
+    millicents: lost ? -millicents : millicents,
+    cause: `${lost ? 'dispute' : 'dispute-won'}/${dispute.disputeId}`,
+    reference: dispute.disputeId,
+  });
+  if (entry === null) return { taken: 'unchanged', topUp };
+  if (lost) await turnOff(trx, topUp.account_id, 'disputed', from);
+  else await releaseHeldMessages(trx, topUp.account_id);
+  return { taken: 'credited', topUp };
+}

@@ -1,0 +1,137 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { inTransaction } from '../../platform/db/queryable.ts';
+import type { TopUpStep } from '../../../workflows/topups/contract.ts';
+import type { Payment, PaymentOutcome, PaymentService } from './payments/port.ts';
+import { failTopUp, takePayment, type TopUpFailure, type TopUpRow } from './settle.ts';
+
+const HOUR_MS = 3_600_000;
+/** After so long, the service has a payment, or it will never have it. */
+const LOOK_UP_MS = 24 * HOUR_MS;
+/** How often a payment is looked at that the service has not decided, and for how long. */
+const POLL_MS = 24 * HOUR_MS;
+const MAX_PAYING_MS = 30 * 24 * HOUR_MS;
+/** When the workflow must have been active, if it waits for nothing longer. */
+const EXPECTED_MS = HOUR_MS;
+
+export interface TopUpRunDeps {
+  pool: pg.Pool;
+  /** null: none is set up any more. */
+  payments: PaymentService | null;
+  /** The sender of mail to the owners. */
+  from: string;
+  log: Logger;
+}
+
+/** The steps of the workflow `topup/<id>`. */
+export interface TopUpRun {
+  request(topUpId: number, asOf: Date): Promise<TopUpStep>;
+  look(topUpId: number, asOf: Date, force: boolean): Promise<TopUpStep>;
+  giveUp(topUpId: number): Promise<TopUpStep>;
+}
+
+const final: TopUpStep = { state: 'final', lookAt: '' };
+const COLUMNS =
+  'id, key, account_id, amount_cents, currency, customer, payment_method, status, asked_at, payment_id';
+
+async function findTopUp(pool: pg.Pool, topUpId: number): Promise<TopUpRow | undefined> {
+  const { rows } = await pool.query<TopUpRow>(`select ${COLUMNS} from topups where id = $1`, [topUpId]);
+  return rows[0];
+}
+
+async function waitFor(
+  pool: pg.Pool,
+  topUpId: number,
+  state: TopUpStep['state'],
+  lookAt: Date,
+): Promise<TopUpStep> {
+  const expectedBy = new Date(lookAt.getTime() + EXPECTED_MS);
+  await pool.query(`update topups set engine_expected_by = $2 where id = $1 and status = 'pending'`, [
+    topUpId,
+    expectedBy,
+  ]);
+  return { state, lookAt: lookAt.toISOString() };
+}
+
+/** Where the top-up is, by its row. Notes when the workflow is expected next. */
+async function stepOf(pool: pg.Pool, topUpId: number, asOf: Date): Promise<TopUpStep> {
+  const row = await findTopUp(pool, topUpId);
+  if (row?.status !== 'pending') return final;
+  if (row.asked_at === null) return waitFor(pool, topUpId, 'not_sent', asOf);
+  if (row.payment_id !== null) return waitFor(pool, topUpId, 'paying', new Date(asOf.getTime() + POLL_MS));
+  return waitFor(pool, topUpId, 'unknown', new Date(row.asked_at.getTime() + LOOK_UP_MS));
+}
+
+const fail = ({ pool, from }: TopUpRunDeps, topUpId: number, failure: TopUpFailure) =>
+  inTransaction(pool, (trx) => failTopUp(trx, topUpId, failure, from));
+
+async function take({ pool, from, log }: TopUpRunDeps, payment: Payment): Promise<void> {
+  const { taken, topUp } = await inTransaction(pool, (trx) => takePayment(trx, payment, from));
+  const facts = { topup_id: topUp?.id, account_id: topUp?.account_id, payment_id: payment.id };
+  if (taken === 'differs') log.error(facts, 'a payment is not what its top-up asked for: not credited');
+  else log.info({ ...facts, taken }, 'payment taken');
+}
+
+/** Marks the request as sent, before it leaves. @returns undefined if it was, or the top-up has ended */
+async function claim(pool: pg.Pool, topUpId: number, asOf: Date): Promise<TopUpRow | undefined> {
+  const { rows } = await pool.query<TopUpRow>(
+    `update topups set asked_at = $2 where id = $1 and status = 'pending' and asked_at is null returning ${COLUMNS}`,
+    [topUpId, asOf],
+  );
+  return rows[0];
+}
+
+async function takeOutcome(deps: TopUpRunDeps, topUp: TopUpRow, outcome: PaymentOutcome): Promise<void> {
+  if (outcome.kind === 'payment') return take(deps, outcome.payment);
+  const { id: topUpId, account_id } = topUp;
+  const { kind, failure } = outcome;
+  deps.log.warn({ topup_id: topUpId, account_id, kind, failure }, 'no payment');
+  if (kind === 'refused') return fail(deps, topUpId, { failure, counted: true });
+  // Kept for operators. A notification may have come first, and the row is then final.
+  await deps.pool.query(
+    `update topups set failure = $2, asked_at = case when $3 then null else asked_at end
+     where id = $1 and status = 'pending' and payment_id is null`,
+    [topUpId, failure, kind === 'not_sent'],
+  );
+}
+
+/** Asks the service what became of a payment, and ends a top-up that has waited for one too long. */
+async function lookUp(deps: TopUpRunDeps, row: TopUpRow, askedAt: Date, asOf: Date): Promise<void> {
+  const { payments } = deps;
+  if (!payments) throw new Error('no payment service is set up, and a top-up has no outcome');
+  const payment =
+    row.payment_id === null ? await payments.find(row, askedAt) : await payments.retrieve(row.payment_id);
+  if (payment) await take(deps, payment);
+  if (payment !== null && payment.status !== 'pending') return;
+  const waitMs = payment === null ? LOOK_UP_MS : MAX_PAYING_MS;
+  if (asOf.getTime() - askedAt.getTime() < waitMs) return;
+  await fail(deps, row.id, { failure: 'no_payment', counted: false });
+}
+
+export function createTopUpRun(deps: TopUpRunDeps): TopUpRun {
+  const { pool, payments } = deps;
+  return {
+    async request(topUpId, asOf) {
+      const row = payments && (await claim(pool, topUpId, asOf));
+      if (!row) return stepOf(pool, topUpId, asOf);
+      const { key, amount_cents: amountCents, currency, customer, payment_method: paymentMethod } = row;
+      const outcome = await payments.pay({ key, amountCents, currency, customer, paymentMethod });
+      await takeOutcome(deps, row, outcome);
+      return stepOf(pool, topUpId, asOf);
+    },
+
+    async look(topUpId, asOf, force) {
+      const row = await findTopUp(pool, topUpId);
+      if (row?.status === 'pending' && row.asked_at !== null) {
+        const isDue = row.payment_id !== null || asOf.getTime() - row.asked_at.getTime() >= LOOK_UP_MS;
+        if (isDue || force) await lookUp(deps, row, row.asked_at, asOf);
+      }
+      return stepOf(pool, topUpId, asOf);
+    },
+
+    async giveUp(topUpId) {
+      await fail(deps, topUpId, { failure: 'unavailable', counted: false });
+      return final;
+    },
+  };
+}

@@ -1,0 +1,25 @@
+/**
+ * The process that bundles the workflows' code: it sends the bundle to its parent and ends. A bundler needs 160 MB, which
+ * a worker would keep for as long as it runs.
+ */
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode } from '@temporalio/worker';
+
+function ignore(): void {
+  // Drops the line: the progress of bundling is of no use to an operator.
+}
+
+// Nobody waits for the bundle any more.
+process.once('disconnect', () => process.exit(1));
+const bundle = await bundleWorkflowCode({
+  workflowsPath: fileURLToPath(new URL('../../../workflows/index.ts', import.meta.url)),
+  logger: {
+    log: ignore,
+    trace: ignore,
+    debug: ignore,
+    info: ignore,
+    warn: console.warn,
+    error: console.error,
+  },
+});
+process.send?.(bundle, () => process.exit(0));

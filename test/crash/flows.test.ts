@@ -1,0 +1,183 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  askThroughOutages,
+  crashSteps,
+  type CrashedRun,
+  ORDER,
+  readRuns,
+  START,
+  WAIT_SECONDS,
+  WHOLE_PATH,
+} from '../support/crash/flow-crash.ts';
+import { scale } from '../support/crash/scale.ts';
+import { fractionOf } from '../support/crash/send-and-kill.ts';
+import { type CrashStage, openCrashStage } from '../support/crash/stage.ts';
+import { eventually } from '../support/eventually.ts';
+
+const { runs: count, kills } = scale.flows;
+const LIMIT_MS = 900_000;
+const STEP_LIMIT_MS = 240_000;
+/** Requests under way at once. */
+const PARALLEL = 4;
+/** Messages of a killed sender of which it is not known whether the server has them: two batches for each connection. */
+const MAX_UNKNOWN_PER_KILL = 400;
+
+let stage: CrashStage;
+beforeAll(async () => {
+  stage = await openCrashStage({ settings: { PUBLIC_URL: 'https://carillon.crash.test' } });
+}, 180_000);
+afterAll(async () => {
+  await stage.close();
+}, 60_000);
+afterEach(() => stage.requireNoDeaths());
+
+async function within<T>(what: string, step: Promise<T>): Promise<T> {
+  const late = delay(STEP_LIMIT_MS, undefined, { ref: false }).then(() => {
+    throw new Error(`${what} takes more than ${STEP_LIMIT_MS / 1_000} s:\n${stage.lastLines()}`);
+  });
+  return Promise.race([step, late]);
+}
+
+const addressOf = (seed: number, n: number) => `flow${seed}-${n}@example.com`;
+
+type Order = 'at once' | 'some time' | 'never';
+const orderOf = (n: number): Order => (['at once', 'some time', 'never'] as const)[n % 3] as Order;
+const isPro = (n: number) => n % 2 === 0;
+
+const track = (event: string, email: string) =>
+  askThroughOutages(stage, {
+    path: '/events',
+    body: { event, contact_email: email },
+  });
+
+async function makeFlow(seed: number): Promise<{ flowId: number; listId: number }> {
+  await stage.database.pool.query(`update brands set physical_address = '1 Main St' where account_id = $1`, [
+    stage.accountId,
+  ]);
+  const { id: listId } = await askThroughOutages<{ id: number }>(stage, {
+    path: '/lists',
+    body: { name: `Through ${seed}` },
+  });
+  const { id: flowId } = await askThroughOutages<{ id: number }>(stage, {
+    path: '/flows',
+    body: {
+      name: `Crash ${seed}`,
+      trigger: { event: `${START}_${seed}` },
+      steps: crashSteps(listId, stage.receiver.url(`/flow${seed}`, '127.0.0.1')),
+    },
+  });
+  await askThroughOutages(stage, { path: `/flows/${flowId}/activate` });
+  return { flowId, listId };
+}
+
+/** Entries are spread over the time in which parts are killed. */
+const PAUSE_MS = (kills * 4_000 * PARALLEL) / count;
+
+/** Lets contacts enter one after another, while parts are killed. Some of them order. */
+async function enterAll(seed: number): Promise<void> {
+  let next = 0;
+  const orders: Promise<unknown>[] = [];
+  const orderLater = async (n: number) => {
+    await delay(2_000 * WAIT_SECONDS * fractionOf(seed, `order ${n}`));
+    await track(ORDER, addressOf(seed, n));
+  };
+  const work = async () => {
+    while (next < count) {
+      const n = next++;
+      const email = addressOf(seed, n);
+      const data = isPro(n) ? { plan: 'pro' } : {};
+      await askThroughOutages(stage, { path: '/contacts', body: { email, data } });
+      await track(`${START}_${seed}`, email);
+      if (orderOf(n) === 'at once') await track(ORDER, email);
+      if (orderOf(n) === 'some time') orders.push(orderLater(n));
+      await delay(PAUSE_MS);
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, work));
+  await Promise.all(orders);
+}
+
+interface Disturbed {
+  senderKills: number;
+}
+
+/** Kills one part after the other, at moments that the seed decides. Once the engine loses its database. */
+async function disturb(seed: number): Promise<Disturbed> {
+  const [first, second] = stage.senders;
+  const parts = { worker: stage.worker, first, engine: stage.engine, postgres: stage.postgres, second };
+  const names = Object.keys(parts) as (keyof typeof parts)[];
+  let senderKills = 0;
+  for (let n = 0; n < kills; n += 1) {
+    await delay(1_000 + 3_000 * fractionOf(seed, `moment ${n}`));
+    const name = names[(n + seed) % names.length] as keyof typeof parts;
+    senderKills += name === 'postgres' ? 2 : name === 'first' || name === 'second' ? 1 : 0;
+    await within(`the kill of ${name}`, parts[name].kill());
+    const isLastOfEngine = name === 'engine' && n + names.length >= kills;
+    if (isLastOfEngine) await stage.engine.forget();
+    await delay(300 * fractionOf(seed, `down ${n}`));
+    await within(`the start of ${name}`, parts[name].start());
+  }
+  return { senderKills };
+}
+
+const branchOf = ({ subjects }: CrashedRun, letter: string) =>
+  subjects.filter((subject) => subject.startsWith(`${letter} `));
+
+/** What a run must have done, whatever was killed. */
+function expectWhole(run: CrashedRun, seed: number): void {
+  const n = Number(run.email.slice(`flow${seed}-`.length, run.email.indexOf('@')));
+  expect(run).toMatchObject({ state: 'completed', stage: 'welcomed', isListed: true, done: 1 });
+  expect(run.types).toEqual(WHOLE_PATH);
+  expect(run.places).toEqual(WHOLE_PATH.map((_, place) => place));
+  expect(run.subjects).toHaveLength(4);
+  expect(run.subjects[0]).toBe('A');
+  expect(branchOf(run, 'B')).toEqual([isPro(n) ? 'B pro' : 'B free']);
+  const ordered = branchOf(run, 'C');
+  expect(ordered).toHaveLength(1);
+  if (orderOf(n) === 'at once') expect(ordered).toEqual(['C ordered']);
+  if (orderOf(n) === 'never') expect(ordered).toEqual(['C waited']);
+  expect(branchOf(run, 'D')).toHaveLength(1);
+}
+
+describe.each(scale.seeds)(
+  'runs of a flow whose processes are killed at random moments (seed %i)',
+  (seed) => {
+    it(
+      'take their whole path, each effect once, and never both branches',
+      async () => {
+        const { flowId, listId } = await makeFlow(seed);
+        const [, { senderKills }] = await Promise.all([enterAll(seed), disturb(seed)]);
+        const runs = await eventually(async () => {
+          const found = await readRuns(stage, flowId, listId);
+          expect(found.filter(({ state }) => state === 'active')).toHaveLength(0);
+          expect(found).toHaveLength(count);
+          expect(found.flatMap(({ statuses }) => statuses)).not.toContain('queued');
+          return found;
+        }, LIMIT_MS / 2);
+        expect(new Set(runs.map(({ email }) => email)).size).toBe(count);
+        for (const run of runs) expectWhole(run, seed);
+
+        const arrived = stage.sink.arrivals
+          .filter(({ to }) => to.startsWith(`flow${seed}-`))
+          .map(({ to, subject }) => `${to} ${subject}`);
+        const statusOf = new Map<string, string | undefined>(
+          runs.flatMap(({ email, subjects, statuses }) =>
+            subjects.map((subject, n) => [`${email} ${subject}`, statuses[n]] as const),
+          ),
+        );
+        const reached = new Set<string>(arrived);
+        expect(reached.size).toBe(arrived.length);
+        const of = (status: string) => [...statusOf].flatMap(([key, each]) => (each === status ? key : []));
+        expect(of('sent').filter((key) => !reached.has(key))).toEqual([]);
+        expect(arrived.filter((key) => !['sent', 'unknown'].includes(statusOf.get(key) ?? ''))).toEqual([]);
+        expect(of('sent').length + of('unknown').length).toBe(statusOf.size);
+        expect(of('unknown').length).toBeLessThanOrEqual(senderKills * MAX_UNKNOWN_PER_KILL);
+
+        const requests = stage.receiver.requests.filter(({ url }) => url === `/flow${seed}`);
+        expect(new Set(requests.map(({ headers }) => headers['webhook-id'])).size).toBe(count);
+      },
+      LIMIT_MS,
+    );
+  },
+);

@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type pg from 'pg';
+import { type Accepted, createAcceptor } from '../../../src/features/messages/accept.ts';
+import type { MessageDraft } from '../../../src/features/messages/draft.ts';
+import type { Submission } from '../../../src/features/messages/write-group.ts';
+import { openDatabase } from '../../../src/platform/db/database.ts';
+import { fingerprintOf } from '../../../src/platform/db/idempotency.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { credit, insertPayer, monthsOf, setPrice } from '../../support/money.ts';
+import type { QueuedAccount } from '../../support/queued.ts';
+import { TEST_LIMITS } from '../../support/sending.ts';
+
+const PRICE = 100;
+const tracking = { publicUrl: null, keyId: '00000000' };
+
+let test: TestDatabase;
+/** The statements of the acceptor, by their names. */
+let statements: string[];
+let accept: (submission: Submission) => Promise<Accepted>;
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  await setPrice(test.database, PRICE);
+  await setPrice(test.database, 700, { country: 'DE' });
+  await setPrice(test.database, 900, { country: 'US' });
+});
+afterAll(() => test.drop());
+beforeEach(() => {
+  statements = [];
+  accept = acceptorOf(test.database.pool);
+});
+
+function acceptorOf(pool: pg.Pool) {
+  const query = (statement: string | pg.QueryConfig, values?: unknown[]) => {
+    statements.push(typeof statement === 'string' ? statement : (statement.name ?? statement.text));
+    return pool.query(statement as string, values);
+  };
+  const counted = new Proxy(pool, {
+    get: (target, name) => (name === 'query' ? query : (Reflect.get(target, name) as unknown)),
+  });
+  return createAcceptor({ pool: counted, limits: TEST_LIMITS, tracking, onQueued: () => undefined });
+}
+
+function submission(
+  account: QueuedAccount,
+  more: Partial<MessageDraft> = {},
+  key: string | null = null,
+): Submission {
+  const draft: MessageDraft = {
+    account_id: account.accountId,
+    brand_id: account.brandId,
+    channel: 'email',
+    status: 'queued',
+    test: false,
+    to_address: 'ada@example.com',
+    to_key: 'ada@example.com',
+    from_address: 'shop@example.com',
+    subject: 'Hello',
+    text: 'Hello',
+    ...more,
+  };
+  return { draft, idempotencyKey: key, fingerprint: key === null ? null : fingerprintOf(draft) };
+}
+
+const text = (account: QueuedAccount, to: string, segments = 1) =>
+  submission(account, { channel: 'sms', to_address: to, to_key: to, segments, subject: null });
+
+async function outcomeOf(given: Submission, by = accept): Promise<string> {
+  try {
+    return (await by(given)).replayed ? 'replayed' : 'accepted';
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+}
+
+/** Submits one after the other. */
+async function outcomes(given: Submission[], by = accept): Promise<string[]> {
+  const found: string[] = [];
+  for (const each of given) found.push(await outcomeOf(each, by));
+  return found;
+}
+
+const times = <T>(count: number, make: (index: number) => T) =>
+  Array.from({ length: count }, (_, n) => make(n));
+
+async function written({ accountId }: QueuedAccount): Promise<number> {
+  const { rows } = await test.database.pool.query<{ count: number }>(
+    `select count(*)::int as count from messages m join send_queue q on q.message_id = m.id
+     where m.account_id = $1`,
+    [accountId],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+it('accepts what the wallet pays for, and writes nothing of what it does not', async () => {
+  const account = await insertPayer(test.database, { funds: 2 * PRICE + 50, free: 1 });
+  expect(await outcomes(times(5, (n) => submission(account, {}, `funds-${n}`)))).toEqual([
+    'accepted',
+    'accepted',
+    'accepted',
+    'insufficient_funds',
+    'insufficient_funds',
+  ]);
+  expect(await written(account)).toBe(3);
+  expect(await monthsOf(test.database, account)).toEqual({ emails: 3, free: 1, texts: 0, spent: 2 * PRICE });
+  // A refused request keeps no key: it is accepted once there are funds.
+  await credit(test.database, account, PRICE);
+  expect(await outcomeOf(submission(account, {}, 'funds-4'))).toBe('accepted');
+});
+
+it('refuses what is beyond the spend cap before it looks at the wallet', async () => {
+  const account = await insertPayer(test.database, { funds: 10, capCents: 0 });
+  expect(await outcomeOf(submission(account))).toBe('spend_cap_reached');
+  expect(await monthsOf(test.database, account)).toEqual({ emails: 0, free: 0, texts: 0, spent: 0 });
+});
+
+it('accepts emails of the monthly allowance whatever the cap and the wallet have left', async () => {
+  const account = await insertPayer(test.database, { capCents: 0, free: 2 });
+  expect(await outcomes(times(3, (n) => submission(account, {}, `free-${n}`)))).toEqual([
+    'accepted',
+    'accepted',
+    'spend_cap_reached',
+  ]);
+  expect(await monthsOf(test.database, account)).toEqual({ emails: 2, free: 2, texts: 0, spent: 0 });
+});
+
+it('charges a text by its segments and its country, and refuses a country without a price', async () => {
+  const account = await insertPayer(test.database, { funds: 10_000 });
+  expect(await outcomes([text(account, '+4915112345678', 3), text(account, '+33612345678')])).toEqual([
+    'accepted',
+    'validation_error',
+  ]);
+  expect(await monthsOf(test.database, account)).toEqual({ emails: 0, free: 0, texts: 3, spent: 2_100 });
+});
+
+it('accepts each message of a group that still fits, in the order of their ids', async () => {
+  const account = await insertPayer(test.database, { funds: 1_000 });
+  // Its account is known to pay after the first message.
+  await accept(submission(account));
+  await accept(text(account, '+4915112345678'));
+  const group = [
+    text(account, '+4915112345678'),
+    submission(account),
+    text(account, '+4915112345678'),
+    submission(account),
+  ];
+  expect(await Promise.all(group.map((each) => outcomeOf(each)))).toEqual([
+    'insufficient_funds',
+    'accepted',
+    'insufficient_funds',
+    'accepted',
+  ]);
+  expect((await monthsOf(test.database, account)).spent).toBe(1_000);
+});
+
+it('charges a repeated request once', async () => {
+  const account = await insertPayer(test.database, { funds: 2 * PRICE });
+  const same = submission(account, {}, 'same');
+  expect(await outcomes([same, same])).toEqual(['accepted', 'replayed']);
+  expect(await Promise.all(times(8, () => outcomeOf(same)))).toEqual(times(8, () => 'replayed'));
+  expect((await monthsOf(test.database, account)).spent).toBe(PRICE);
+});
+
+it('charges nothing for test messages, and nothing to accounts that are comped', async () => {
+  const comped = await insertPayer(test.database);
+  await test.database.pool.query('update accounts set comped = true where id = $1', [comped.accountId]);
+  const account = await insertPayer(test.database);
+  expect(await outcomes([submission(comped), submission(account, { test: true })])).toEqual([
+    'accepted',
+    'accepted',
+  ]);
+  const { rows } = await test.database.pool.query('select 1 from account_months where account_id = any($1)', [
+    [comped.accountId, account.accountId],
+  ]);
+  expect(rows).toEqual([]);
+});
+
+it('writes the messages of accounts without prices by one statement, whoever else pays', async () => {
+  const payer = await insertPayer(test.database, { funds: 100 * PRICE });
+  const others = await Promise.all(times(20, () => insertPayer(test.database)));
+  await test.database.pool.query(`update accounts set tier = 'free' where id = any($1)`, [
+    others.map(({ accountId }) => accountId),
+  ]);
+  await accept(submission(payer));
+  statements = [];
+  const group = [submission(payer), ...others.map((each) => submission(each))];
+  await Promise.all(group.map((each) => accept(each)));
+  expect(statements.filter((name) => name.startsWith('write_messages'))).toHaveLength(1);
+  expect(statements.filter((name) => name !== 'allocate_messages_id_seq')).toHaveLength(1);
+  expect((await monthsOf(test.database, payer)).spent).toBe(2 * PRICE);
+});
+
+it('writes texts to a country whose price is zero without a second look at the messages of others', async () => {
+  await setPrice(test.database, 0, { country: 'FR' });
+  const payer = await insertPayer(test.database, { funds: 100 * PRICE });
+  const other = await insertPayer(test.database);
+  await test.database.pool.query(`update accounts set tier = 'free' where id = $1`, [other.accountId]);
+  await accept(text(payer, '+33612345678'));
+  await accept(text(payer, '+33612345678'));
+  statements = [];
+  await Promise.all([accept(text(payer, '+33612345678')), accept(submission(other))]);
+  expect(statements).not.toContain('find_payers');
+  expect(statements.filter((name) => name.startsWith('write_messages'))).toHaveLength(1);
+  expect((await monthsOf(test.database, payer)).spent).toBe(0);
+});
+
+it('never passes the cap by one cent, however many clients ask at once', async () => {
+  const account = await insertPayer(test.database, { funds: 1_000_000, capCents: 4, free: 7 });
+  const databases = times(4, () => openDatabase({ url: test.url, poolMax: 4 }));
+  const acceptors = databases.map(({ pool }) => acceptorOf(pool));
+  const clients = times(32, async (client) => {
+    const by = acceptors[client % acceptors.length] as typeof accept;
+    return outcomes(
+      times(4, (n) => submission(account, {}, `client-${client}-${n}`)),
+      by,
+    );
+  });
+  const found = (await Promise.all(clients)).flat();
+  for (const database of databases) await database.close();
+  // 4 cents are 40 emails, and 7 cost nothing.
+  expect(found.filter((outcome) => outcome === 'accepted')).toHaveLength(47);
+  expect(found.filter((outcome) => outcome === 'spend_cap_reached')).toHaveLength(128 - 47);
+  expect(await monthsOf(test.database, account)).toEqual({ emails: 47, free: 7, texts: 0, spent: 4_000 });
+  expect(await written(account)).toBe(47);
+});

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import pino from 'pino';
+import { startFlowEntries } from '../../../../src/features/flows/entry/loop.ts';
+import { createWaker } from '../../../../src/platform/db/wake.ts';
+import { appendToOutbox } from '../../../../src/platform/outbox/append.ts';
+import { claimBulkEntries, claimEntries } from '../../../../src/platform/outbox/claims.ts';
+import { startTestApi, type TestApi } from '../../../support/api.ts';
+import { insertContacts } from '../../../support/contacts.ts';
+import { countsOf, entriesOf, insertActiveFlow, runsOf } from '../../../support/flow-entries.ts';
+import { until } from '../../../workflows/until.ts';
+
+const EVENTS = 600;
+const BATCH = 100;
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi({ env: { RATE_LIMIT_PER_KEY: '10000' } });
+});
+afterAll(() => api.close());
+
+const pool = () => api.database.pool;
+
+it('a burst of events begins all runs, and requests to the engine that come later overtake their starts', async () => {
+  const log = pino({ level: 'silent' });
+  const contacts = await insertContacts(pool(), api, EVENTS);
+  const flowId = await insertActiveFlow(pool(), api, { event: 'ordered', goal: 'paid' });
+  const waker = createWaker({ url: api.database.url });
+  const loops = [1, 2].map(() => startFlowEntries({ pool: pool(), waker, log }));
+  try {
+    const batches = Array.from({ length: EVENTS / BATCH }, (_, n) =>
+      contacts.slice(n * BATCH, (n + 1) * BATCH),
+    );
+    const responses = await Promise.all(
+      batches.map((ids) =>
+        api.request('POST', '/v1/my/events/batch', {
+          body: { events: ids.map((id) => ({ event: 'ordered', contact_id: id })) },
+        }),
+      ),
+    );
+    expect(responses.map(({ status }) => status)).toEqual(batches.map(() => 200));
+    expect((await api.request('GET', '/v1/my/account')).status).toBe(200);
+    await until(async () => (await runsOf(pool(), flowId)).length === EVENTS);
+  } finally {
+    await Promise.all(loops.map((loop) => loop.stop()));
+    await waker.close();
+  }
+  expect(await entriesOf(pool(), flowId)).toEqual([]);
+  expect(await countsOf(pool(), flowId)).toEqual({ entered: EVENTS });
+  const runs = await runsOf(pool(), flowId);
+  expect(new Set(runs.map((run) => run.contact_id))).toEqual(new Set(contacts));
+
+  await appendToOutbox(pool(), { kind: 'start', workflowType: 'campaign', workflowId: 'campaign/1' });
+  const first = await claimEntries(pool(), 64, 60);
+  expect(first.map(({ entry }) => entry?.workflowId)).toEqual(['campaign/1']);
+  const claimed = [...(await claimBulkEntries(pool(), 64, 60)), ...(await claimBulkEntries(pool(), 64, 60))];
+  expect(claimed).toHaveLength(32);
+  const { rows } = await pool().query<{ workflow_id: string }>(
+    'select workflow_id from outbox where priority = 2',
+  );
+  expect(rows.map((row) => row.workflow_id).sort()).toEqual(
+    runs.map((run) => `flow-run/${flowId}/${run.contact_id}/${run.cause}`).sort(),
+  );
+});

@@ -1,0 +1,80 @@
+import type { ArrivedEvent, StepResult, World } from '../../../../src/features/flows/run/interpreter.ts';
+
+/** What a test says of the world of a run. */
+export interface Script {
+  asOf: string;
+  /** When events occurred: those that arrive for the wait, in order. */
+  arrivals?: readonly string[];
+  /** When events occurred that were written before the wait began and count. */
+  earlier?: readonly string[];
+  /** Events of these places do not pass the filters. */
+  refused?: readonly number[];
+  matches?: boolean;
+  answers?: StepResult | null;
+  quietUntil?: string | null;
+  send?: StepResult | { exit: string };
+  time?: string | null;
+  timezone?: string;
+  mustExit?: string | null;
+  percentile?: number;
+}
+
+export interface ScriptedWorld extends World {
+  /** What was recorded: `1 done`. */
+  path: string[];
+  /** What was called: `send 1`. */
+  calls: string[];
+}
+
+const date = (text: string | null | undefined) => (text ? new Date(text) : null);
+
+function events(times: readonly string[] = []): ArrivedEvent[] {
+  return times.map((time, n) => ({ id: n + 1, data: { n }, occurredAt: new Date(time) }));
+}
+
+/** A world in which everything is as the script says. */
+export function scriptedWorld(script: Script): ScriptedWorld {
+  const path: string[] = [];
+  const calls: string[] = [];
+  const acted =
+    (name: string) =>
+    (step: { id: number }): Promise<StepResult> => {
+      calls.push(`${name} ${step.id}`);
+      return Promise.resolve({ outcome: 'done' });
+    };
+  return {
+    path,
+    calls,
+    asOf: new Date(script.asOf),
+    mustExit: () => Promise.resolve(script.mustExit ?? null),
+    percentile: () => script.percentile ?? 0,
+    matches: (_filters, received) =>
+      Promise.resolve(
+        received ? !script.refused?.includes(received.data.n as number) : (script.matches ?? true),
+      ),
+    timeOf: () => Promise.resolve(date(script.time)),
+    timezone: () => Promise.resolve(script.timezone ?? 'UTC'),
+    quietUntil: () => Promise.resolve(date(script.quietUntil)),
+    send: (step) => {
+      calls.push(`send ${step.id}`);
+      return Promise.resolve(script.send ?? { outcome: 'sent' });
+    },
+    trackEvent: acted('event'),
+    updateContact: acted('update'),
+    changeList: acted('list'),
+    awaitEvent: (step) => {
+      calls.push(`await ${step.id}`);
+      return Promise.resolve(events(script.earlier));
+    },
+    arrivals: () => Promise.resolve(events(script.arrivals)),
+    endAwait: (step) => {
+      calls.push(`end ${step.id}`);
+      return Promise.resolve();
+    },
+    answer: () => Promise.resolve(script.answers ?? null),
+    record: (step, _place, _arrived, { outcome }) => {
+      path.push(`${step.id} ${outcome}`);
+      return Promise.resolve();
+    },
+  };
+}

@@ -1,0 +1,262 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { recordOptOut } from '../../../../src/delivery/opt-outs.ts';
+import { keepUnapplied } from '../../../../src/delivery/unapplied-opt-outs.ts';
+import { optOutHashes } from '../../../../src/delivery/opt-outs.ts';
+import { foldFlowCounts, readFlowCounts } from '../../../../src/features/flows/counts.ts';
+import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
+import { insertVerifiedDomain } from '../../../support/domains.ts';
+import {
+  send,
+  type TestContact,
+  type TestContent,
+  testFlowSender,
+  writeContact,
+  writeFlow,
+  writeRun,
+} from '../../../support/flow-sends.ts';
+import { insertAccount, type QueuedAccount } from '../../../support/queued.ts';
+import { testKeyring } from '../../../support/webhooks.ts';
+
+let test: TestDatabase;
+let account: QueuedAccount;
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+});
+afterAll(() => test.drop());
+beforeEach(async () => {
+  account = await insertAccount(test.database);
+});
+
+const query = async (sql: string, values: unknown[] = []) =>
+  (await test.database.pool.query<Record<string, unknown>>(sql, values)).rows;
+
+async function stage(content: TestContent = {}, contact: TestContact = {}, run: { test?: boolean } = {}) {
+  const { flowId, steps } = await writeFlow(test.database, account, [content]);
+  const contactId = await writeContact(test.database, account, contact);
+  return {
+    flowId,
+    step: steps[0],
+    contactId,
+    run: await writeRun(test.database, account, flowId, contactId, run),
+  };
+}
+
+async function sendOne(
+  content?: TestContent,
+  contact?: TestContact,
+  options: { test?: boolean; plusAddresses?: boolean; sandboxCap?: number } = {},
+) {
+  const staged = await stage(content, contact, { test: options.test ?? false });
+  return { ...staged, ...(await send(test.database, testFlowSender(options), staged.run, staged.step)) };
+}
+
+const countsOf = async (flowId: number) => {
+  while (await foldFlowCounts(test.database.pool));
+  const counts = await readFlowCounts(test.database.pool, flowId, { from: null, to: null });
+  return Object.fromEntries(counts.map(({ stepId, name, count }) => [`${stepId} ${name}`, count]));
+};
+
+describe('a step that sends', () => {
+  it('queues a message of its class with run, step, contact and version, and stores no content', async () => {
+    const { result, messageId, queued, run, contactId } = await sendOne();
+    expect(result).toEqual({ outcome: 'sent', messageId });
+    const [message] = await query('select * from messages where id = $1', [messageId]);
+    expect(message).toMatchObject({
+      ...{ class: 1, status: 'queued', flow_id: run.flow_id, flow_run_id: run.id, flow_step_id: 1 },
+      ...{ contact_id: contactId, to_address: 'ada@example.com', test: false },
+      from_address: `sandbox-${account.accountId}@mail.test`,
+    });
+    expect(message?.content_version_id).toBeGreaterThan(0);
+    expect(await query('select 1 from message_contents where message_id = $1', [messageId])).toEqual([]);
+    const [row] = await query('select class, content_bytes from send_queue where message_id = $1', [
+      messageId,
+    ]);
+    expect(row).toMatchObject({ class: 1 });
+    expect(Number(row?.content_bytes)).toBeGreaterThan(10);
+    expect(queued).toEqual([`email/1/${account.accountId}`]);
+    expect(await countsOf(run.flow_id)).toEqual({ '1 accepted': 1 });
+  });
+
+  it('pins the tracking of an email from a domain', async () => {
+    const domainId = await insertVerifiedDomain(test.database, account, 'shop.test');
+    const { messageId } = await sendOne({ fromEmail: 'hi@shop.test', fromName: 'The "Shop"' });
+    const [message] = await query('select from_address, tracking from messages where id = $1', [messageId]);
+    expect(message).toMatchObject({
+      from_address: '"The \\"Shop\\"" <hi@shop.test>',
+      tracking: { opens: true, clicks: true, host: 'https://app.test' },
+    });
+    expect(await query('select domain_id from send_queue where message_id = $1', [messageId])).toEqual([
+      { domain_id: domainId },
+    ]);
+  });
+
+  it('keeps the domain of a sender that has lost its verification, so that the message is held', async () => {
+    const domainId = await insertVerifiedDomain(test.database, account, 'lost.test');
+    await query(`update domains set status = 'failed', lost_at = now() where id = $1`, [domainId]);
+    const { messageId } = await sendOne({ fromEmail: 'hi@lost.test' });
+    expect(await query('select domain_id from send_queue where message_id = $1', [messageId])).toEqual([
+      { domain_id: domainId },
+    ]);
+  });
+
+  it('fails without a message if the content names a sender that is none', async () => {
+    const { result, run } = await sendOne({ fromEmail: 'hi@other.test' });
+    expect(result).toEqual({ outcome: 'failed', detail: { reason: 'sender_not_verified' } });
+    expect(await countsOf(run.flow_id)).toEqual({ '1 failed:sender_not_verified': 1 });
+  });
+
+  it('sends an SMS as the sender of the brand', async () => {
+    await query(
+      `insert into sms_senders (account_id, brand_id, sender, takes_replies) values ($1, $2, $3, true)`,
+      [...[account.accountId, account.brandId, `+4930${account.accountId}`]],
+    );
+    const { messageId, queued } = await sendOne({ channel: 'sms' }, { email: null, phone: '+4915112345678' });
+    const [message] = await query(
+      'select channel, to_address, from_address, tracking from messages where id = $1',
+      [messageId],
+    );
+    expect(message).toEqual({
+      ...{ channel: 'sms', to_address: '+4915112345678', from_address: `+4930${account.accountId}` },
+      tracking: null,
+    });
+    expect(queued).toEqual([`sms/1/${account.accountId}`]);
+  });
+});
+
+describe('consent', () => {
+  it.each([
+    ['has unsubscribed', { subscribed: false }, { exit: 'unsubscribed' }],
+    ['has no address', { email: null }, { outcome: 'skipped', detail: { reason: 'no_address' } }],
+  ])('writes no message to a contact who %s', async (_, contact, expected) => {
+    const { result } = await sendOne({}, contact);
+    expect(result).toEqual(expected);
+    expect(await query('select 1 from messages where brand_id = $1', [account.brandId])).toEqual([]);
+  });
+
+  it('ends the run of a contact who was deleted', async () => {
+    const staged = await stage();
+    await query('delete from contacts where id = $1', [staged.contactId]);
+    const { result } = await send(test.database, testFlowSender(), staged.run, staged.step);
+    expect(result).toEqual({ exit: 'contact_deleted' });
+  });
+
+  it.each([
+    ['ada@example.com', 'ada@example.com', false, true],
+    ['ada@example.com', 'ada+news@example.com', false, false],
+    ['ada@example.com', 'ada+news@example.com', true, true],
+  ])('with %s suppressed, %s (plus addresses: %s) is suppressed: %s', async (suppressed, email, plus, is) => {
+    await query(
+      `insert into suppressions (account_id, address_key, email, reason) values ($1, $2, $2, 'hard_bounce')`,
+      [account.accountId, suppressed],
+    );
+    const { result } = await sendOne({}, { email }, { plusAddresses: plus });
+    expect('exit' in result ? result.exit : null).toBe(is ? 'suppressed' : null);
+  });
+
+  it('knows an opt-out that the contact does not have yet', async () => {
+    const { accountId, brandId } = account;
+    const address = { brandId, channel: 'email', address: 'ada@example.com' } as const;
+    const { pool } = test.database;
+    await recordOptOut(pool, testKeyring, { ...address, accountId, source: 'one_click', messageId: null });
+    const [hash = Buffer.alloc(0)] = optOutHashes(testKeyring, address);
+    await keepUnapplied(pool, address, hash);
+    expect((await sendOne()).result).toEqual({ exit: 'unsubscribed' });
+  });
+});
+
+describe('limits', () => {
+  it('goes on after a message that the sandbox refuses, with what the run did before', async () => {
+    const staged = await stage();
+    const sender = testFlowSender({ sandboxCap: 1 });
+    await query('update accounts set sandbox_monthly_cap = 1 where id = $1', [account.accountId]);
+    expect((await send(test.database, sender, staged.run, staged.step)).result).toMatchObject({
+      outcome: 'sent',
+    });
+    const { result } = await send(test.database, sender, staged.run, staged.step);
+    expect(result).toEqual({ outcome: 'failed', detail: { reason: 'sandbox_limit_reached' } });
+    expect(await countsOf(staged.flowId)).toEqual({ '1 accepted': 1, '1 failed:sandbox_limit_reached': 1 });
+    expect(await query('select used from sandbox_usage where account_id = $1', [account.accountId])).toEqual([
+      { used: 1 },
+    ]);
+  });
+
+  it('skips a contact who has had as many messages as the brand allows, until the time has passed', async () => {
+    await query(`update brands set frequency_cap = '{"count": 2, "per_seconds": 3600}' where id = $1`, [
+      account.brandId,
+    ]);
+    const staged = await stage();
+    const sender = testFlowSender();
+    const at = (seconds: number) => new Date(Date.now() + seconds * 1_000);
+    const outcomes: unknown[] = [];
+    for (const asOf of [at(0), at(0), at(0), at(3_500), at(3_700)]) {
+      outcomes.push((await send(test.database, sender, staged.run, staged.step, asOf)).result);
+    }
+    expect(outcomes).toMatchObject([
+      { outcome: 'sent' },
+      { outcome: 'sent' },
+      { outcome: 'skipped', detail: { reason: 'frequency_cap' } },
+      { outcome: 'skipped' },
+      { outcome: 'sent' },
+    ]);
+    expect(await countsOf(staged.flowId)).toEqual({ '1 accepted': 3, '1 skipped:frequency_cap': 2 });
+  });
+
+  it('counts only messages of campaigns and flows that were sent or wait', async () => {
+    await query(`update brands set frequency_cap = '{"count": 1, "per_seconds": 3600}' where id = $1`, [
+      account.brandId,
+    ]);
+    const staged = await stage();
+    const others = [
+      [0, 'sent', false],
+      [2, 'skipped', false],
+      [1, 'failed', false],
+      [1, 'delivered', true],
+    ] as const;
+    for (const [priority, status, isTest] of others) {
+      await query(
+        `insert into messages (account_id, brand_id, channel, class, status, test, to_address, to_key, sent_at)
+         values ($1, $2, 'email', $3, $4, $5, 'ada@example.com', 'ada@example.com',
+           case when $4 in ('sent', 'delivered') then now() end)`,
+        [account.accountId, account.brandId, priority, status, isTest],
+      );
+    }
+    expect((await send(test.database, testFlowSender(), staged.run, staged.step)).result).toMatchObject({
+      outcome: 'sent',
+    });
+  });
+
+  it('lets one of two runs that come at once send the last message that the cap allows', async () => {
+    await query(`update brands set frequency_cap = '{"count": 1, "per_seconds": 3600}' where id = $1`, [
+      account.brandId,
+    ]);
+    const { flowId, steps } = await writeFlow(test.database, account);
+    const contactId = await writeContact(test.database, account);
+    const runs = await Promise.all(
+      Array.from({ length: 8 }, () => writeRun(test.database, account, flowId, contactId)),
+    );
+    const sender = testFlowSender();
+    const sent = await Promise.all(runs.map((run) => send(test.database, sender, run, steps[0])));
+    expect(sent.filter(({ messageId }) => messageId > 0)).toHaveLength(1);
+  });
+});
+
+describe('runs of test events', () => {
+  it('write test messages, which no sender sees, and count nothing', async () => {
+    const { messageId, queued, run, result } = await sendOne({}, {}, { test: true });
+    expect(result).toMatchObject({ outcome: 'sent' });
+    expect(queued).toEqual([]);
+    expect(await query('select status, test, flow_run_id from messages where id = $1', [messageId])).toEqual([
+      { status: 'delivered', test: true, flow_run_id: run.id },
+    ]);
+    expect(await query('select 1 from send_queue where message_id = $1', [messageId])).toEqual([]);
+    expect(await countsOf(run.flow_id)).toEqual({});
+  });
+
+  it('use no sends of the sandbox', async () => {
+    await sendOne({}, {}, { test: true });
+    expect(await query('select used from sandbox_usage where account_id = $1', [account.accountId])).toEqual(
+      [],
+    );
+  });
+});

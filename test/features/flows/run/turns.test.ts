@@ -1,0 +1,96 @@
+import { describe, expect, it } from '@jest/globals';
+import { createAdvanceTurns } from '../../../../src/features/flows/run/advance-turns.ts';
+import { CallWaitsError, createCallTurns } from '../../../../src/features/flows/run/call-turns.ts';
+
+/** A clock that the test moves, and work that ends when the test says so. */
+function createStage() {
+  let time = 0;
+  const ends = new Map<string, () => void>();
+  const begun: string[] = [];
+  return {
+    now: () => time,
+    pass: (ms: number) => void (time += ms),
+    begun,
+    work: (name: string) => () => {
+      begun.push(name);
+      return new Promise<string>((resolve) => ends.set(name, () => resolve(name)));
+    },
+    async end(name: string) {
+      ends.get(name)?.();
+      // Those who waited begin in the microtasks that follow.
+      await new Promise(setImmediate);
+    },
+  };
+}
+
+describe('the turns of transactions of runs', () => {
+  it('leaves half of the slots to other accounts', async () => {
+    const { now, begun, work, end } = createStage();
+    const turns = createAdvanceTurns(now);
+    const a = [1, 2, 3, 4, 5].map((n) => turns.run(1, work(`a${n}`)));
+    const b = turns.run(2, work('b1'));
+    await new Promise(setImmediate);
+    expect(begun).toEqual(['a1', 'a2', 'a3', 'a4', 'b1']);
+    await end('a1');
+    expect(begun).toContain('a5');
+    for (const name of ['a2', 'a3', 'a4', 'a5', 'b1']) await end(name);
+    expect(await Promise.all([...a, b])).toHaveLength(6);
+  });
+
+  it('sends runs of a slow account away, one behind the other, and takes those of others', async () => {
+    const { now, pass, begun, work, end } = createStage();
+    const turns = createAdvanceTurns(now);
+    const slow = [1, 2, 3, 4].map((n) => turns.run(1, work(`a${n}`)));
+    pass(20_000);
+    const waits = await Promise.all([5, 6, 7].map((n) => turns.run(1, work(`a${n}`))));
+    expect(waits).toEqual([{ laterMs: 5_000 }, { laterMs: 10_000 }, { laterMs: 15_000 }]);
+    const others = [2, 3, 4].map((account) => turns.run(account, work(`b${account}`)));
+    await new Promise(setImmediate);
+    expect(begun.slice(4)).toEqual(['b2', 'b3', 'b4']);
+    for (const name of begun) await end(name);
+    expect(await Promise.all([...slow, ...others])).toHaveLength(7);
+    expect(await turns.run(1, () => Promise.resolve('done'))).toEqual({ done: 'done' });
+  });
+
+  it('gives a free slot to the account with the fewest transactions', async () => {
+    const { now, begun, work, end } = createStage();
+    const turns = createAdvanceTurns(now);
+    const all = [1, 2].flatMap((account) =>
+      [1, 2, 3, 4].map((n) => turns.run(account, work(`${account}-${n}`))),
+    );
+    all.push(turns.run(1, work('1-5')), turns.run(3, work('3-1')));
+    await new Promise(setImmediate);
+    await end('2-1');
+    expect(begun.at(-1)).toBe('3-1');
+    for (const name of [...begun, '1-5']) await end(name);
+    for (const name of [...begun, '1-5']) await end(name);
+    expect(await Promise.all(all)).toHaveLength(10);
+  });
+
+  it('ends the turn of work that fails', async () => {
+    const turns = createAdvanceTurns(() => 0);
+    for (let n = 0; n < 20; n += 1) {
+      await expect(turns.run(1, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    }
+  });
+});
+
+describe('the turns of webhook requests', () => {
+  it('are 20 for an account and 50 for a host, and others come back one behind the other', async () => {
+    const { now, work, begun } = createStage();
+    const turns = createCallTurns(now);
+    const run = (accountId: number, host: string) => turns.run(accountId, host, work('request'));
+    const delayOf = async (accountId: number, host: string) => {
+      const error: unknown = await run(accountId, host).catch((reason: unknown) => reason);
+      return error instanceof CallWaitsError ? error.delayMs : null;
+    };
+    for (let n = 0; n < 20; n += 1) void run(1, `host-${n}`);
+    expect([await delayOf(1, 'a'), await delayOf(1, 'a')]).toEqual([1_000, 1_000]);
+    for (let n = 0; n < 50; n += 1) void run(100 + n, 'shared');
+    expect(await delayOf(7, 'shared')).toBe(1_000);
+    for (let n = 0; n < 100; n += 1) await delayOf(1, 'a');
+    expect(await delayOf(1, 'a')).toBeGreaterThan(5_000);
+    void run(7, 'other');
+    expect(begun).toHaveLength(71);
+  });
+});

@@ -1,0 +1,339 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { parseEmailAddress } from '../../../../src/delivery/addresses/email.ts';
+import { shakeHands } from '../../../../src/delivery/smtp/handshake.ts';
+import {
+  createMailboxProbe,
+  type MailboxFinding,
+  type ProbeDeps,
+} from '../../../../src/features/validation/checks/mailbox-probe.ts';
+import { createAddressPolicy } from '../../../../src/platform/egress/addresses.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { startMailHost, type MailHost, type MailHostBehaviour } from '../../../support/smtp/mail-host.ts';
+
+const UNKNOWN = '550 5.1.1 No such user';
+const FIRST = '93.184.216.1';
+const SECOND = '93.184.217.2';
+/** For servers that never reply. */
+const SHORT = { connectMs: 10_000, replyMs: 500 };
+
+let servers: MailHost[];
+/** Ports of servers on loopback by the public address that they stand for. */
+let ports: Map<string, number>;
+let contacted: string[];
+let now: number;
+beforeEach(() => {
+  servers = [];
+  ports = new Map();
+  contacted = [];
+  now = 1_000_000;
+});
+afterEach(() => Promise.all(servers.map((server) => server.close())));
+
+async function serve(behaviour: MailHostBehaviour, address = FIRST): Promise<MailHost> {
+  const server = await startMailHost(behaviour);
+  servers.push(server);
+  ports.set(address, server.port);
+  return server;
+}
+
+/** A server that has only these mailboxes. */
+const having = (...locals: string[]): MailHostBehaviour => ({
+  rcpt: (address) => (locals.includes(address.split('@', 1)[0] ?? '') ? '250 Ok' : UNKNOWN),
+});
+
+function prober(options: Partial<ProbeDeps> = {}) {
+  return createMailboxProbe({
+    clientName: 'probe.carillon.test',
+    perMinute: 60,
+    isReachable: createAddressPolicy([]).isReachable,
+    addressesOf: () => Promise.resolve([]),
+    clock: {
+      now: () => now,
+      delay: (ms) => {
+        now += ms;
+        return Promise.resolve();
+      },
+    },
+    connect: (target) => {
+      contacted.push(`${target.host}:${target.port}`);
+      const port = ports.get(target.host) ?? 1;
+      return shakeHands({ ...target, host: '127.0.0.1', port });
+    },
+    timeouts: { connectMs: 10_000, replyMs: 10_000 },
+    ...options,
+  });
+}
+
+type Prober = ReturnType<typeof prober>;
+interface Where {
+  addresses?: string[];
+  host?: string;
+  accountId?: string;
+  signal?: AbortSignal;
+}
+
+function ask(probe: Prober, email: string, where: Where = {}): Promise<MailboxFinding> {
+  const { addresses = [FIRST], host = 'mx.acme.com', ...rest } = where;
+  const recipient = parseEmailAddress(email);
+  if ('error' in recipient) throw new Error(recipient.error);
+  return probe.ask({ recipient, hosts: [{ name: host, addresses }], accountId: '1', ...rest });
+}
+
+describe('a probe', () => {
+  it('asks for the recipient and for one that does not exist, and sends no message', async () => {
+    const server = await serve(having('ann'));
+    expect(await ask(prober(), 'ann@acme.com')).toBe('accepted');
+    const unused = server.recipients[1]?.split('@')[0] ?? '';
+    expect(unused).toMatch(/^[a-z]{20}$/);
+    const transaction = (local: string) => ['MAIL FROM:<>', `RCPT TO:<${local}@acme.com>`, 'RSET'];
+    const expected = ['EHLO probe.carillon.test', ...transaction('ann'), ...transaction(unused), 'QUIT'];
+    await eventually(() => expect(server.commands).toEqual(expected));
+    expect(contacted).toEqual([`${FIRST}:25`]);
+  });
+
+  it.each<[string, string, MailboxFinding]>([
+    ['an unknown user', UNKNOWN, 'missing'],
+    ['a code in the text', '550 sorry, no mailbox here by that name. (#5.1.1)', 'missing'],
+    ['a disabled mailbox', '550 5.2.1 Mailbox disabled', 'missing'],
+    ["Microsoft's reply", '550 5.4.1 Recipient address rejected: Access denied. AS(201806281)', 'missing'],
+    ['a full mailbox', '552 5.2.2 Over quota', 'full'],
+    ['a mailbox that is full for now', '452 4.2.2 Mailbox full', 'full'],
+    ['greylisting', '450 4.7.1 Greylisted, try again later', 'greylisted'],
+    ['a bare 550', '550 Rejected', 'refused'],
+    ['a block list', '550 5.7.1 Listed by zen.spamhaus.org', 'refused'],
+    ['a block list with the code of a recipient', '550 5.1.1 Blocked by our policy', 'refused'],
+    ['a rate', '550 5.2.1 Receiving mail at too high a rate', 'refused'],
+    ['252', '252 Cannot verify, but try', 'not_checked'],
+    ['a lost connection', 'drop', 'timeout'],
+    ['no SMTP', 'HTTP/1.1 400 Bad Request', 'refused'],
+  ])('judges %s in reply to RCPT', async (_what, reply, finding) => {
+    await serve({ rcpt: () => reply });
+    expect(await ask(prober(), 'ann@acme.com')).toBe(finding);
+  });
+
+  it.each<[string, MailHostBehaviour, MailboxFinding]>([
+    ['a refusing banner', { banner: '554 5.7.1 No' }, 'refused'],
+    ['a busy server', { banner: '421 4.3.2 Try later' }, 'greylisted'],
+    ['a refused null sender', { mail: '550 5.7.1 No null sender' }, 'refused'],
+    ['a hanging banner', { banner: 'hang' }, 'timeout'],
+    ['a hanging recipient', { rcpt: () => 'hang' }, 'timeout'],
+  ])('judges %s', async (_what, behaviour, finding) => {
+    await serve(behaviour);
+    expect(await ask(prober({ timeouts: SHORT }), 'ann@acme.com')).toBe(finding);
+  });
+
+  it('reads at most 64 KiB of a reply that never ends', async () => {
+    let written = 0;
+    await serve({
+      rcpt: () => (socket) => {
+        const more = (): void => {
+          if (socket.destroyed) return;
+          written += 10_000;
+          socket.write(`${'250-endless\r\n'.repeat(769)}`, () => setImmediate(more));
+        };
+        more();
+      },
+    });
+    expect(await ask(prober(), 'ann@acme.com')).toBe('refused');
+    expect(written).toBeLessThan(50_000_000);
+  });
+
+  it('gives a reply that comes byte by byte no more time', async () => {
+    await serve({
+      banner: (socket) => {
+        const timer = setInterval(() => socket.write('2'), 50);
+        socket.on('close', () => clearInterval(timer));
+      },
+    });
+    expect(await ask(prober({ timeouts: SHORT }), 'ann@acme.com')).toBe('timeout');
+  });
+
+  it('finds that a domain accepts everything, and asks no more for it', async () => {
+    const server = await serve({});
+    const probe = prober();
+    expect(await ask(probe, 'ann@acme.com')).toBe('catch_all');
+    expect(await ask(probe, 'ben@acme.com')).toBe('catch_all');
+    expect(server.recipients).toEqual(['ann@acme.com', expect.not.stringContaining('ben')]);
+  });
+
+  it('concludes nothing if the recipient that does not exist is greylisted', async () => {
+    await serve({ rcpt: (address) => (address.startsWith('ann') ? '250 Ok' : '451 4.7.1 Later') });
+    expect(await ask(prober(), 'ann@acme.com')).toBe('greylisted');
+  });
+
+  it('passes a server that greylists each recipient by asking for both once more', async () => {
+    await serve({
+      rcpt: (address, nth) =>
+        nth === 1 ? '450 4.7.1 Later' : address.startsWith('ann') ? '250 Ok' : UNKNOWN,
+    });
+    expect(await ask(prober(), 'ann@acme.com')).toBe('greylisted');
+    // Another worker asks for the same address.
+    expect(await ask(prober(), 'ann@acme.com')).toBe('accepted');
+  });
+
+  it('does not send an address that needs SMTPUTF8 to a server without it', async () => {
+    const server = await serve({});
+    expect(await ask(prober(), 'jörg@acme.com')).toBe('not_checked');
+    expect(server.recipients).toEqual([]);
+  });
+});
+
+describe('mail hosts', () => {
+  it('are never contacted at private addresses', async () => {
+    const server = await serve({}, '127.0.0.1');
+    ports.set('10.0.0.1', server.port);
+    for (const addresses of [['127.0.0.1'], ['10.0.0.1', '::1'], ['169.254.169.254']]) {
+      expect(await ask(prober(), 'ann@acme.com', { addresses })).toBe('timeout');
+    }
+    expect(contacted).toEqual([]);
+    expect(server.connections).toBe(0);
+  });
+
+  it('are tried in order until one answers', async () => {
+    const server = await serve(having('ann'), SECOND);
+    const recipient = { address: 'ann@acme.com', domain: 'acme.com', smtpUtf8: false };
+    const hosts = [
+      { name: 'mx1.acme.com', addresses: [FIRST] },
+      { name: 'mx2.acme.com', addresses: [] },
+      { name: 'mx3.acme.com', addresses: [FIRST] },
+    ];
+    const probe = prober({ addressesOf: (name) => Promise.resolve(name === 'mx2.acme.com' ? [SECOND] : []) });
+    expect(await probe.ask({ recipient, hosts, accountId: '1' })).toBe('accepted');
+    expect(contacted).toEqual([`${FIRST}:25`, `${SECOND}:25`]);
+    expect(server.connections).toBe(1);
+  });
+
+  it('are left alone for ten minutes after three failed connections', async () => {
+    await serve({ banner: '554 5.7.1 No' });
+    const probe = prober();
+    const findings = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => ask(probe, `n${index}@acme.com`)),
+    );
+    expect(findings).toEqual(findings.map(() => 'refused'));
+    expect(contacted).toHaveLength(3);
+    now += 600_001;
+    await ask(probe, 'late@acme.com');
+    expect(contacted).toHaveLength(4);
+  });
+
+  it('may close the connection after a recipient', async () => {
+    const server = await serve({ ...having(), rset: (socket) => void socket.end('250 Ok\r\n') });
+    const probe = prober();
+    const asked = ['ann@acme.com', 'ben@acme.com', 'cat@acme.com'].map((name) => ask(probe, name));
+    expect(await Promise.all(asked)).toEqual(['missing', 'missing', 'missing']);
+    expect(server.connections).toBe(3);
+  });
+
+  it('answer other domains although one domain is refused', async () => {
+    const server = await serve({
+      rcpt: (address) => (address.endsWith('@evil.com') ? '550 5.7.1 Relaying denied' : UNKNOWN),
+    });
+    const probe = prober();
+    for (let n = 0; n < 10; n += 1) await ask(probe, `n${n}@evil.com`, { accountId: '2' });
+    expect(await ask(probe, 'ann@acme.com')).toBe('missing');
+    expect(server.recipients).toHaveLength(11);
+  });
+});
+
+describe('limits', () => {
+  it('allow one connection per host, which asks for several recipients', async () => {
+    const server = await serve(having());
+    const probe = prober();
+    const names = Array.from({ length: 30 }, (_, index) => `n${index}@acme.com`);
+    await Promise.all(names.map((name) => ask(probe, name)));
+    expect(server.mostAtOnce).toBe(1);
+    expect(server.connections).toBe(2);
+    expect(server.recipients).toEqual(names);
+  });
+
+  it('allow one connection to an address that has many names', async () => {
+    const server = await serve(having());
+    const probe = prober();
+    const asked = Array.from({ length: 10 }, (_, index) =>
+      ask(probe, `ann@d${index}.com`, { host: `mx.d${index}.com` }),
+    );
+    await Promise.all(asked);
+    expect(server.mostAtOnce).toBe(1);
+  });
+
+  it('space what one operator is asked for, over its hosts and all accounts', async () => {
+    const times: number[] = [];
+    const note = { rcpt: () => (times.push(now), UNKNOWN) };
+    await serve(note, FIRST);
+    await serve(note, SECOND);
+    const probe = prober({ perMinute: 60 });
+    const asked = Array.from({ length: 10 }, (_, index) => {
+      const odd = index % 2 === 1;
+      const host = odd ? 'mx1.big.net' : 'mx2.big.net';
+      const accountId = String(index);
+      return ask(probe, `n${index}@acme.com`, { host, accountId, addresses: [odd ? FIRST : SECOND] });
+    });
+    await Promise.all(asked);
+    expect(times).toHaveLength(10);
+    expect(Math.max(...times) - 1_000_000).toBeGreaterThanOrEqual(9_000);
+  });
+
+  it('space what one network is asked for under many names', async () => {
+    const times: number[] = [];
+    const addresses = Array.from({ length: 20 }, (_, index) => `93.184.216.${index + 1}`);
+    const server = await serve({ rcpt: () => (times.push(now), UNKNOWN) });
+    for (const address of addresses) ports.set(address, server.port);
+    const probe = prober({ perMinute: 60 });
+    const asked = addresses.map((address, index) =>
+      ask(probe, `ann@d${index}.com`, { host: `mx.d${index}.com`, addresses: [address] }),
+    );
+    await Promise.all(asked);
+    expect(times).toHaveLength(20);
+    expect(Math.max(...times) - 1_000_000).toBeGreaterThanOrEqual(19 * 250);
+  });
+
+  it('let accounts take turns at a host', async () => {
+    const server = await serve(having());
+    const probe = prober();
+    const many = Array.from({ length: 10 }, (_, index) => ask(probe, `a${index}@acme.com`));
+    await Promise.all([...many, ask(probe, 'b0@acme.com', { accountId: '2' })]);
+    expect(server.recipients.indexOf('b0@acme.com')).toBeLessThanOrEqual(2);
+  });
+
+  it('count the time that a recipient waits through questions that were withdrawn', async () => {
+    const server = await serve(having());
+    const probe = prober();
+    const withdrawn = { signal: AbortSignal.abort(new Error('the turn is over')) };
+    for (const waited of [300_000, 300_001]) {
+      await expect(ask(probe, 'ann@acme.com', withdrawn)).rejects.toThrow('the turn is over');
+      now += waited;
+    }
+    expect(await ask(probe, 'ann@acme.com')).toBe('not_checked');
+    expect(server.recipients).toEqual([]);
+    expect(await ask(probe, 'ann@acme.com')).toBe('missing');
+  });
+
+  it('do not let a recipient wait for more than ten minutes', async () => {
+    const server = await serve(having());
+    const probe = prober({ perMinute: 1 });
+    const findings = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => ask(probe, `n${index}@acme.com`)),
+    );
+    expect(findings.filter((finding) => finding === 'missing').length).toBeLessThanOrEqual(12);
+    expect(findings.at(-1)).toBe('not_checked');
+    expect(server.recipients.length).toBeLessThanOrEqual(12);
+  });
+
+  it('do not ask for recipients of a canceled operation', async () => {
+    const server = await serve(having());
+    const signal = AbortSignal.abort(new Error('canceled'));
+    await expect(ask(prober(), 'ann@acme.com', { signal })).rejects.toThrow('canceled');
+    expect(server.recipients).toEqual([]);
+  });
+
+  it('conclude nothing from a probe that is closed meanwhile', async () => {
+    const server = await serve({ rcpt: () => 'hang' });
+    const probe = prober();
+    const asked = [ask(probe, 'ann@acme.com'), ask(probe, 'ben@acme.com')];
+    while (server.recipients.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    probe.close();
+    const ended = await Promise.allSettled([...asked, ask(probe, 'cat@acme.com')]);
+    const reason: unknown = expect.objectContaining({ message: 'the probe is closed' });
+    expect(ended).toEqual(ended.map(() => ({ status: 'rejected', reason })));
+  });
+});

@@ -1,0 +1,134 @@
+/** A flow with a step of nearly every type, and what became of its runs. */
+import { createHash } from 'node:crypto';
+import type { CrashStage } from './stage.ts';
+
+export const START = 'crash_start';
+export const ORDER = 'crash_order';
+export const DONE = 'crash_done';
+/** How long a run waits for {@link ORDER}. */
+export const WAIT_SECONDS = 4;
+
+interface Asked {
+  method?: string;
+  path: string;
+  body?: object;
+}
+
+/**
+ * Asks the API as a careful client does, who repeats a request, with its idempotency key, while the
+ * service is unavailable.
+ * @throws Error for a 4xx, or if there is no answer for `limitMs`
+ */
+export async function askThroughOutages<T>(
+  { apiPort, apiKey }: Pick<CrashStage, 'apiPort' | 'apiKey'>,
+  { method = 'POST', path, body }: Asked,
+  limitMs = 120_000,
+): Promise<T> {
+  const end = Date.now() + limitMs;
+  const key = createHash('sha256')
+    .update(`${path} ${JSON.stringify(body)}`)
+    .digest('hex');
+  for (;;) {
+    const answer = await fetch(`http://127.0.0.1:${apiPort}/v1/my${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        'content-type': 'application/json',
+        'idempotency-key': key,
+      },
+      signal: AbortSignal.timeout(30_000),
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    }).catch(() => null);
+    if (answer?.ok) return (await answer.json()) as T;
+    if (answer && answer.status < 500) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    if (Date.now() > end) throw new Error(`${path}: no answer for ${limitMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+const email = (subject: string) => ({ type: 'email', subject, body: `<p>${subject}</p>` });
+
+/** The steps of the flow. Each mail is named by its subject. */
+export function crashSteps(listId: number, webhookUrl: string) {
+  return [
+    email('A'),
+    { type: 'wait', duration: 1 },
+    { type: 'update_contact', data: { stage: 'welcomed' } },
+    {
+      type: 'condition',
+      filters: [{ name: 'data.plan', predicate: 'eq', value: 'pro' }],
+      yes: [email('B pro')],
+      no: [email('B free')],
+    },
+    { type: 'webhook', url: webhookUrl, method: 'POST', body: { from: 'flow' } },
+    {
+      type: 'wait_for_event',
+      event_name: ORDER,
+      duration: WAIT_SECONDS,
+      include_since: 'entry',
+      yes: [email('C ordered')],
+      no: [email('C waited')],
+    },
+    {
+      type: 'split',
+      branches: [
+        { weight: 50, steps: [email('D one')] },
+        { weight: 50, steps: [email('D two')] },
+      ],
+    },
+    { type: 'add_to_list', list_id: listId },
+    { type: 'event', event_name: DONE, forward_event_data: true },
+  ];
+}
+
+/** The types of a whole path through {@link crashSteps}. */
+export const WHOLE_PATH = [
+  ...['email', 'wait', 'update_contact', 'condition', 'email', 'webhook', 'wait_for_event', 'email', 'split'],
+  ...['email', 'add_to_list', 'event'],
+];
+
+/** A run with what it has done, by the rows. */
+export interface CrashedRun {
+  email: string;
+  state: string;
+  reason: string | null;
+  /** In the order of the path. */
+  types: string[];
+  outcomes: (string | null)[];
+  places: number[];
+  /** Of its messages, in the order of their ids. */
+  subjects: string[];
+  statuses: string[];
+  /** How often the last event was tracked. */
+  done: number;
+  stage: string | null;
+  isListed: boolean;
+}
+
+/** Reads all runs of a flow. The subject of a message is that of its step. */
+export async function readRuns(
+  { database: { pool } }: CrashStage,
+  flowId: number,
+  listId: number,
+): Promise<CrashedRun[]> {
+  const { rows } = await pool.query<CrashedRun>(
+    `select c.email, r.state, r.reason, s.types, s.outcomes, s.places,
+       coalesce(m.subjects, '{}') as subjects, coalesce(m.statuses, '{}') as statuses,
+       (select count(*)::int from contact_events e join event_names n on n.id = e.name_id
+        where e.contact_id = c.id and n.name = $3) as done,
+       c.data ->> 'stage' as stage,
+       exists (select 1 from list_members l where l.list_id = $2 and l.contact_id = c.id) as "isListed"
+     from flow_runs r join contacts c on c.id = r.contact_id
+     left join lateral (
+       select array_agg(type order by n) as types, array_agg(outcome order by n) as outcomes,
+         array_agg(n order by n) as places
+       from flow_run_steps where run_id = r.id) s on true
+     left join lateral (
+       select array_agg(t.subject order by m.id) as subjects, array_agg(m.status order by m.id) as statuses
+       from messages m join templates t on t.flow_id = r.flow_id and t.action_id = m.flow_step_id
+       where m.flow_run_id = r.id) m on true
+     where r.flow_id = $1 order by r.id`,
+    [flowId, listId, DONE],
+  );
+  return rows;
+}

@@ -1,0 +1,103 @@
+/** The run of one contact through a flow, and the audience of a flow. This file imports nothing. */
+export const flowRunType = 'flowRun';
+export const flowAudienceType = 'flowAudience';
+
+export interface FlowRunInput {
+  schema: 1;
+  runId: number;
+  accountId: number;
+  /** Given if the run continues as new before a long wait, so that its history begins with the wait. */
+  asleep?: { until: string | null; state: FlowRunState };
+}
+
+export interface FlowAudienceInput {
+  schema: 1;
+  flowId: number;
+  accountId: number;
+}
+
+export function flowRunWorkflowId(flowId: number, contactId: number, cause: string): string {
+  return `flow-run/${flowId}/${contactId}/${cause}`;
+}
+
+export function flowAudienceWorkflowId(flowId: number): string {
+  return `flow-audience/${flowId}`;
+}
+
+export const flowRunSignals = {
+  /** From Carillon: read the row again. An event that arrived gives its id, for the history only. */
+  wake: 'wake',
+  /** From an operator: end the run, like `POST /flow_runs/{id}/cancel`. */
+  cancel: 'cancel',
+} as const;
+
+export const flowAudienceSignals = { wake: 'wake' } as const;
+
+export const flowRunQueries = { state: 'state' } as const;
+
+/** What a run does and waits for, as the query and the current details show it. No personal data. */
+export interface FlowRunState {
+  state: 'active' | 'completed' | 'exited' | 'canceled';
+  /** Why it ended; null while it is active. */
+  reason: string | null;
+  /** A sentence, such as `waits until Tuesday 09:00 for order_placed, then step 4`. */
+  sentence: string;
+  stepId: number | null;
+  /** How many steps were done. */
+  steps: number;
+}
+
+/** What a transaction of the run has done, and what follows. */
+export type FlowRunAdvance = { state: FlowRunState } & (
+  | {
+      /** Wait for a signal, or until `until` in ISO 8601; null: only for a signal. */
+      next: 'wait';
+      until: string | null;
+    }
+  | { /** Further steps are due at once: the transaction did as many as fit. */ next: 'again' }
+  | {
+      /** Make the request of the webhook step, then advance. */
+      next: 'call';
+      stepId: number;
+    }
+  | { next: 'done' }
+);
+
+export type FlowRunStep =
+  | FlowRunAdvance
+  | {
+      /** Nothing was done: ask again at `until`, in ISO 8601. `sentence` says why, for an operator. */
+      next: 'later';
+      until: string;
+      sentence: string;
+    };
+
+/** `asOf` is the workflow's time at the call, in ISO 8601. */
+export interface FlowRunActivities {
+  /**
+   * One transaction: does the steps that are due, up to the next wait or outside call.
+   * @param accountId whose runs share the worker with those of other accounts
+   */
+  advanceRun(runId: number, asOf: string, accountId: number): Promise<FlowRunStep>;
+  /**
+   * Makes the request of the webhook step and stores its answer, unless that was done before. It fails, and is retried,
+   * while the endpoint fails; the last attempt stores the failure as the answer.
+   */
+  callWebhook(runId: number, stepId: number, asOf: string): Promise<void>;
+  /** Ends the run on behalf of an operator, if it is active. */
+  cancelRun(runId: number, asOf: string): Promise<void>;
+}
+
+export interface FlowAudienceStep {
+  /** `done`: the flow needs no audience any more. */
+  next: 'wait' | 'again' | 'done';
+  /** When the contacts are compared again, in ISO 8601. */
+  until: string | null;
+  /** For an operator: what was found. */
+  sentence: string;
+}
+
+export interface FlowAudienceActivities {
+  /** Finds contacts who began to match the segment of the flow, for up to `stayMs`. */
+  matchAudience(flowId: number, asOf: string, stayMs: number): Promise<FlowAudienceStep>;
+}

@@ -1,0 +1,171 @@
+import {
+  CancellationScope,
+  condition,
+  continueAsNew,
+  defineQuery,
+  defineSignal,
+  proxyActivities,
+  proxyLocalActivities,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from '@temporalio/workflow';
+import {
+  flowRunQueries,
+  flowRunSignals,
+  type FlowRunActivities,
+  type FlowRunAdvance,
+  type FlowRunInput,
+  type FlowRunState,
+} from './contract.ts';
+import { describeFlowRun } from './details.ts';
+
+/** One short transaction each, without a trip to the engine. Retried for as long as the database is unavailable. */
+const { advanceRun, cancelRun } = proxyLocalActivities<FlowRunActivities>({
+  startToCloseTimeout: '1 minute',
+  localRetryThreshold: '10s',
+  retry: { initialInterval: '500ms', maximumInterval: '1 minute' },
+});
+
+/**
+ * The activity says when the next attempt comes, and stores the failure of its last attempt. The row counts attempts, so
+ * that a run whose request waited for so long begins another activity and no other attempts.
+ */
+const { callWebhook } = proxyActivities<FlowRunActivities>({
+  taskQueue: 'calls',
+  startToCloseTimeout: '30s',
+  scheduleToCloseTimeout: '2 hours',
+  retry: { initialInterval: '1 minute', backoffCoefficient: 5.5, maximumInterval: '30 minutes' },
+});
+
+const wake = defineSignal<[eventId?: number]>(flowRunSignals.wake);
+const cancel = defineSignal(flowRunSignals.cancel);
+const stateQuery = defineQuery<FlowRunState | null>(flowRunQueries.state);
+
+/** Before a longer wait the run continues as new: what sleeps for long has a history of a few events. */
+const LONG_WAIT_MS = 3_600_000;
+/** The row is read again at least this often, although every change of it is signaled. */
+const MAX_WAIT_MS = 366 * 86_400_000;
+/** The same for a run that waits for a signal only. */
+const MAX_HOLD_MS = 30 * 86_400_000;
+
+/** The request of a webhook step. */
+interface Call {
+  stepId: number;
+  done: boolean;
+  scope: CancellationScope;
+}
+
+interface Run {
+  runId: number;
+  accountId: number;
+  state: FlowRunState | null;
+  /** A signal has arrived since the last look at the row. */
+  woken: boolean;
+  /** An operator wants to end the run. */
+  canceled: boolean;
+  call: Call | null;
+}
+
+const now = () => new Date().toISOString();
+
+function show(run: Run, state: FlowRunState): void {
+  run.state = state;
+  setCurrentDetails(describeFlowRun(state));
+}
+
+function startRun({ runId, accountId }: FlowRunInput): Run {
+  const run: Run = { runId, accountId, state: null, woken: false, canceled: false, call: null };
+  setHandler(wake, () => void (run.woken = true));
+  setHandler(cancel, () => void (run.canceled = true));
+  setHandler(stateQuery, () => run.state);
+  return run;
+}
+
+const isWoken = (run: Run) => run.woken || run.canceled;
+
+/** What is shown of a run that was not looked at yet. */
+const unseen: FlowRunState = { state: 'active', reason: null, sentence: '', stepId: null, steps: 0 };
+
+async function advance(run: Run): Promise<FlowRunAdvance> {
+  if (run.canceled) {
+    run.canceled = false;
+    await cancelRun(run.runId, now());
+  }
+  // Before the row is read: a signal that arrives meanwhile is about something newer.
+  run.woken = false;
+  const step = await advanceRun(run.runId, now(), run.accountId);
+  if (step.next === 'later') {
+    const { until, sentence } = step;
+    const state = { ...(run.state ?? unseen), sentence };
+    show(run, state);
+    return { next: 'wait', until, state };
+  }
+  if (step.next !== 'call') endCall(run);
+  show(run, step.state);
+  return step;
+}
+
+function endCall(run: Run): void {
+  run.call?.scope.cancel();
+  run.call = null;
+}
+
+function startCall(run: Run, stepId: number): Call {
+  const call: Call = { stepId, done: false, scope: new CancellationScope() };
+  void call.scope
+    .run(() => callWebhook(run.runId, stepId, now()))
+    // Whether it was canceled or took too long: the row says what follows.
+    .catch(() => undefined)
+    .finally(() => (call.done = true));
+  return call;
+}
+
+/** Makes the request, or goes on waiting for it if a signal has interrupted that. */
+async function makeCall(run: Run, stepId: number): Promise<void> {
+  if (run.call === null || run.call.done || run.call.stepId !== stepId) {
+    endCall(run);
+    run.call = startCall(run, stepId);
+  }
+  const { call } = run;
+  // The activity ends by itself within two hours.
+  await condition(() => call.done || isWoken(run));
+}
+
+function waitMsOf(until: string | null): number {
+  return until === null ? MAX_HOLD_MS : Math.max(1, Math.min(MAX_WAIT_MS, Date.parse(until) - Date.now()));
+}
+
+async function sleep(run: Run, until: string | null, sentence: string): Promise<void> {
+  await condition(() => isWoken(run), waitMsOf(until), { summary: sentence });
+}
+
+/**
+ * The clock of one run: its row says where it is. Each step reads the row again, so that a second workflow, a repeated
+ * signal or a lost one does no harm.
+ */
+export async function flowRun(input: FlowRunInput): Promise<void> {
+  const { asleep, ...fresh } = input;
+  const run = startRun(input);
+  if (asleep) {
+    show(run, asleep.state);
+    await sleep(run, asleep.until, asleep.state.sentence);
+  }
+  for (;;) {
+    const step = await advance(run);
+    if (step.next === 'done') return;
+    if (step.next === 'call') {
+      await makeCall(run, step.stepId);
+      continue;
+    }
+    const until = step.next === 'wait' ? step.until : null;
+    const isLong = step.next === 'wait' && waitMsOf(until) > LONG_WAIT_MS;
+    // Signals that have arrived are handled first: the next history does not have them.
+    if ((isLong || workflowInfo().continueAsNewSuggested) && !isWoken(run)) {
+      await continueAsNew<typeof flowRun>(
+        isLong ? { ...fresh, asleep: { until, state: step.state } } : fresh,
+      );
+    }
+    if (step.next === 'wait') await sleep(run, until, step.state.sentence);
+  }
+}
