@@ -181,6 +181,20 @@ describe('the workflow of a validation', () => {
     expect(states.length).toBeLessThan(6);
   }, 60_000);
 
+  it('looks again if the operation resumed while the step that saw its end was running', async () => {
+    let steps = 0;
+    const step = async (id: number): Promise<ValidationState> => {
+      steps += 1;
+      const phase = steps === 2 ? 'checking' : 'done';
+      if (steps === 1) {
+        await env.client.workflow.getHandle(validationWorkflowId(id)).signal(validationSignals.wake);
+      }
+      return { phase, retryAt: null, candidateCount: 1, checkedCount: 0 };
+    };
+    await withWorkers(async () => (await start(78)).result(), step);
+    expect(states.map(({ phase }) => phase)).toEqual(['done', 'checking', 'done']);
+  }, 60_000);
+
   it('continues as new before its history is long, with its state in the query', async () => {
     let done = 0;
     const state = (phase: ValidationState['phase']): ValidationState => ({

@@ -59,7 +59,8 @@ export async function runValidation(input: RunValidationInput): Promise<void> {
     woken = false;
     state = await advanceValidation(operationId, new Date().toISOString());
     setCurrentDetails(describeValidation(operationId, state));
-    if (state.phase === 'done') return;
+    // A signal that arrived meanwhile may be that of an operation that resumes: the step may not have seen it.
+    if (state.phase === 'done' && !woken) return;
     const wait = waitOf(state);
     if (wait) await condition(() => woken, wait.ms, { summary: wait.summary });
     if (step >= MAX_STEPS || workflowInfo().continueAsNewSuggested) {
