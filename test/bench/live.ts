@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { credit, setPrice } from '../support/money.ts';
 import { startCountingServer } from '../support/smtp/counting-server.ts';
 import { startSubscriber } from './https-subscriber.ts';
 import { type LoadOptions, loadHttp } from './http-load.ts';
@@ -16,6 +17,8 @@ export interface LiveBenchOptions {
   seconds: number;
   /** Requests a second of the steady part. */
   rate: number;
+  /** Measures full load a second time, with prices, a spend cap and a wallet. */
+  paid: boolean;
 }
 
 const CONNECTIONS = 32;
@@ -43,6 +46,22 @@ async function empty({ database }: Stage): Promise<void> {
     `truncate messages, message_contents, message_events, send_queue, handovers, idempotency_keys, allowance_buckets,
        webhooks, webhook_queue, webhook_deliveries, webhook_attempts, events restart identity cascade`,
   );
+}
+
+/** Gives the account's tier a price for each email, and the account a spend cap and funds that last. */
+async function makePay({ database, accountId }: Stage): Promise<void> {
+  await database.pool.query('delete from account_months');
+  await setPrice(database, 10);
+  await credit(database, { accountId }, 1_000_000_000_000);
+  await database.pool.query(
+    'update accounts set spend_cap_monthly_cents = 1000000000, monthly_email_allowance = 0 where id = $1',
+    [accountId],
+  );
+}
+
+async function makeFree({ database, accountId }: Stage): Promise<void> {
+  await database.pool.query('delete from prices');
+  await database.pool.query('update accounts set spend_cap_monthly_cents = null where id = $1', [accountId]);
 }
 
 function request(stage: Stage, body: (n: number) => string): Omit<LoadOptions, 'seconds'> {
@@ -188,10 +207,21 @@ async function steady(stage: Stage, rate: number, seconds: number) {
   }
 }
 
+async function paidLoad(stage: Stage, seconds: number) {
+  await makePay(stage);
+  const paid = await fullLoad(stage, seconds, false);
+  const { rows } = await stage.database.pool.query<{ emails: number }>(
+    'select coalesce(sum(email_units), 0)::int as emails from account_months',
+  );
+  await makeFree(stage);
+  return { ...paid, emails_charged: rows[0]?.emails ?? 0 };
+}
+
 async function oneRun(stage: Stage, options: LiveBenchOptions) {
   const full = await fullLoad(stage, options.seconds, false);
+  const paid = options.paid ? { paid: await paidLoad(stage, options.seconds) } : {};
   const withWebhook = await fullLoad(stage, options.seconds, true);
-  return { full, with_webhook: withWebhook, steady: await steady(stage, options.rate, options.seconds) };
+  return { full, ...paid, with_webhook: withWebhook, steady: await steady(stage, options.rate, options.seconds) };
 }
 
 /** `npm run bench -- live`: API and sender at once, from POST to the SMTP server and to a webhook endpoint. */
@@ -203,6 +233,7 @@ export async function benchLive(options: LiveBenchOptions) {
   return {
     medians: {
       sent_per_second: of((run) => run.full.sent_per_second),
+      ...(options.paid ? { sent_per_second_paid: of((run) => run.paid?.sent_per_second ?? 0) } : {}),
       sent_per_second_with_webhook: of((run) => run.with_webhook.sent_per_second),
       reported_per_second: of((run) => run.with_webhook.reported_per_second ?? 0),
       steady_p50_ms: of((run) => run.steady.p50_ms),

@@ -168,6 +168,7 @@ program
   .option('--runs <n>', 'runs, whose medians are printed', Number, 3)
   .option('--seconds <n>', 'seconds of each measurement', Number, 15)
   .option('--rate <n>', 'requests a second of the steady measurement', Number, 500)
+  .option('--paid', 'full load once more with a price, a spend cap and a wallet', false)
   .action(printing('live', benchLive));
 
 program

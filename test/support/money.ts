@@ -40,7 +40,7 @@ let credits = 0;
 /** Adds an entry to the wallet. @param millicents negative: a debit */
 export async function credit(
   { pool }: Pool,
-  { accountId }: QueuedAccount,
+  { accountId }: Pick<QueuedAccount, 'accountId'>,
   millicents: number,
 ): Promise<void> {
   await pool.query(
