@@ -67,6 +67,19 @@ export async function emptyWallets(db: Queryable): Promise<void> {
   await db.query('alter table wallet_entries enable trigger wallet_entries_kept');
 }
 
+/** Inserts contacts with these addresses. @returns their ids, in this order */
+export async function addContacts(
+  { database, accountId, brandId }: TestApi,
+  emails: readonly string[],
+): Promise<number[]> {
+  const { rows } = await database.pool.query<{ id: number }>(
+    `insert into contacts (account_id, brand_id, email, email_key, email_subscribed, email_created_at, email_updated_at)
+     select $1, $2, e, lower(e), true, now(), now() from unnest($3::text[]) e returning id`,
+    [accountId, brandId, emails],
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** All items, oldest first. */
 export async function itemsOf(api: TestApi, id: number): Promise<Item[]> {
   const { list } = await api.request('GET', `${PATH}/${id}/items?limit=200`);

@@ -1,4 +1,5 @@
 import { csvRecord } from '../../platform/csv/writer.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { RemovalStep } from '../contacts/service.ts';
@@ -94,13 +95,27 @@ export async function* itemsCsv(
   }
 }
 
+/**
+ * Waits until no page of candidates that began before the contact was deleted is still being taken: it would insert the
+ * address after {@link forgetValidatedContact} has looked. Later pages do not find the contact.
+ */
+async function waitForPages(trx: Queryable, { accountId, brandId }: BrandScope): Promise<void> {
+  // A page locks the row of its operation before it reads contacts, and until it commits.
+  await trx.query(
+    `select 1 from validation_operations
+     where account_id = $1 and brand_id = $2 and status = 'running' and not snapshot_complete order by id for key share`,
+    [accountId, brandId],
+  );
+}
+
 /** Clears a page of the addresses that operations have kept of a deleted contact. @returns whether there may be more */
-export const forgetValidatedContact: RemovalStep = async (trx, { contactId }, limit) => {
+export const forgetValidatedContact: RemovalStep = async (trx, contact, limit) => {
+  await waitForPages(trx, contact);
   const { rowCount } = await trx.query(
     `update validation_items set email = null, email_key = null, suggestion = null
      where id = any(array(
        select id from validation_items where contact_id = $1 and email is not null order by id limit $2 for update))`,
-    [contactId, limit],
+    [contact.contactId, limit],
   );
   return (rowCount ?? 0) === limit;
 };

@@ -86,7 +86,8 @@ async function takeCandidates(
 
 /**
  * Takes a page of the candidates of a running operation: contacts up to the highest id at the start, in the order of
- * their ids, at most as many as were counted. Items beyond those that were reserved for are free.
+ * their ids, at most as many as were counted. Items beyond those that were reserved for are free. The removal of a contact
+ * waits for the lock of the operation, so lock it before contacts are read.
  * @param attempt which try it is: later ones look at fewer contacts
  * @returns whether there may be more
  */

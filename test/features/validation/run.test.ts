@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
-import { clearPage } from '../../../src/features/contacts/removal-work.ts';
 import { advanceValidation, type ValidationRunDeps } from '../../../src/features/validation/run.ts';
 import type { Item, Operation, Quote } from '../../../src/features/validation/schema.ts';
-import { forgetValidatedContact } from '../../../src/features/validation/service.ts';
 import { endOperation } from '../../../src/features/validation/settle.ts';
 import { collectPage } from '../../../src/features/validation/snapshot.ts';
 import { upkeep } from '../../../src/features/upkeep.ts';
@@ -12,6 +10,7 @@ import { startTestApi, type TestApi } from '../../support/api.ts';
 import { insertContacts } from '../../support/contacts.ts';
 import { startDnsServer, type TestDnsServer } from '../../support/dns/server.ts';
 import {
+  addContacts as insert,
   attendance,
   emptyWallets,
   giveFunds,
@@ -51,15 +50,7 @@ const pool = () => api.database.pool;
 const query = (text: string, values: unknown[] = []) => pool().query(text, values);
 const operationOf = async (id: number) => (await api.request<Operation>('GET', `${PATH}/${id}`)).body;
 
-/** Contacts with these addresses, in the order of their ids. */
-async function addContacts(emails: string[]): Promise<number[]> {
-  const { rows } = await pool().query<{ id: number }>(
-    `insert into contacts (account_id, brand_id, email, email_key, email_subscribed, email_created_at, email_updated_at)
-     select $1, $2, e, lower(e), true, now(), now() from unnest($3::text[]) e returning id`,
-    [api.accountId, api.brandId, emails],
-  );
-  return rows.map(({ id }) => id);
-}
+const addContacts = (emails: string[]) => insert(api, emails);
 
 async function balance(): Promise<number> {
   const { body } = await api.request<Quote>('POST', `${PATH}/quote`, { body: { contact_ids: [] } });
@@ -302,31 +293,6 @@ describe('the settlement of a validation', () => {
     const { items = 0, entries, millicents } = rows[0] ?? {};
     expect(charged).toBe(items * 0.4);
     expect([entries, millicents ?? 0]).toEqual([items > 0 ? 1 : 0, items * PRICE]);
-  });
-});
-
-describe('the contact of an item', () => {
-  it('takes the address with it when it is deleted, and what was not checked becomes unknown', async () => {
-    const ids = await addContacts(['a@gone.test', 'b@gnail.com', 'c@gone.test']);
-    const { body } = await startValidation(api, { contact_ids: ids });
-    await advanceValidation(deps, body.id, new Date(), attendance);
-    await advanceValidation(deps, body.id, new Date(), attendance);
-    const remove = async (id: number | undefined) => {
-      expect((await api.request('DELETE', `/v1/my/contacts/${id}`)).status).toBe(200);
-      const asOf = new Date(Date.now() + 1_000);
-      const log = pino({ level: 'silent' });
-      while (await clearPage(pool(), { asOf, further: [forgetValidatedContact], log }));
-    };
-    await remove(ids[2]);
-    await runToEnd(deps, body.id);
-    await remove(ids[0]);
-    const items = await itemsOf(api, body.id);
-    expect(items.map(({ email, verdict }) => [email, verdict])).toEqual([
-      [null, 'undeliverable'],
-      ['b@gnail.com', 'undeliverable'],
-      [null, 'unknown'],
-    ]);
-    expect((await operationOf(body.id)).charged_cents).toBe(0.8);
   });
 });
 
