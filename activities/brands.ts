@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import { countAi } from '../src/delivery/usage.ts';
 import { runScrape } from '../src/features/brands/scrape/finish.ts';
-import { endScrape, takeNextScrape } from '../src/features/brands/scrape/model.ts';
+import { endScrape, findUnfinished, takeNextScrape } from '../src/features/brands/scrape/model.ts';
 import { createPageReaders } from '../src/features/brands/scrape/page/reader.ts';
 import { createWebsiteScraper } from '../src/features/brands/scrape/website/scrape.ts';
 import { createToneFinder, type ToneFinder } from '../src/features/brands/scrape/website/tone.ts';
@@ -19,6 +19,8 @@ import { createTurns } from './turns.ts';
 
 /** Websites that one process reads at the same time. They mostly wait for servers. */
 const MAX_AT_ONCE = 8;
+/** The other accounts have the rest. */
+const MAX_PER_ACCOUNT = 4;
 /** Of requests to the AI endpoint. */
 const USER_AGENT = 'Carillon/1';
 /** The operator has chosen the AI endpoint, so it may be anywhere. */
@@ -52,7 +54,7 @@ function toneFinder({ config, database, resolver, log }: BrandActivityDependenci
 export function createBrandActivities(deps: BrandActivityDependencies): ScrapeActivities {
   const { config, database, keyring, resolver, stopping, ca } = deps;
   const { pool } = database;
-  const inTurn = createTurns(MAX_AT_ONCE, stopping);
+  const inTurn = createTurns(MAX_AT_ONCE, stopping, MAX_PER_ACCOUNT);
   const options = { resolver, allow: config.EGRESS_ALLOW, userAgent: `${ROBOT}/1` };
   const run = {
     pool,
@@ -70,7 +72,11 @@ export function createBrandActivities(deps: BrandActivityDependencies): ScrapeAc
   };
   return {
     nextBrandScrape: (brandId) => takeNextScrape(pool, brandId),
-    runBrandScrape: (scrapeId) => inTurn((turn) => runScrape(run, scrapeId, turn.stopping)),
+    async runBrandScrape(scrapeId) {
+      const scrape = await findUnfinished(pool, scrapeId);
+      if (!scrape) return;
+      await inTurn((turn) => runScrape(run, scrapeId, turn.stopping), scrape.account_id);
+    },
     async failBrandScrape(scrapeId) {
       await endScrape(pool, scrapeId, { error: 'timeout' });
     },

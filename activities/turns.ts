@@ -1,4 +1,5 @@
 import { cancellationSignal, Context, heartbeat } from '@temporalio/activity';
+import { createTurns as createAccountTurns } from '../src/platform/processes/turns.ts';
 
 const HEARTBEAT_MS = 5_000;
 
@@ -12,30 +13,17 @@ export interface Turn {
   attempt: number;
 }
 
-/** Lets a few callers in at a time, the others in the order in which they came. */
-function createQueue(maxAtOnce: number) {
-  const waiting: (() => void)[] = [];
-  let free = maxAtOnce;
-  return async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else free += 1;
-    }
-  };
-}
-
 /**
  * Runs long activities, a few at a time. They send heartbeats also while they wait for their turn.
  * @param stopping aborted when the process is about to stop
+ * @param maxPerAccount at most so many of one account, if the work says whose it is
  */
-export function createTurns(maxAtOnce: number, stopping: AbortSignal) {
-  const inTurn = createQueue(maxAtOnce);
-  return async function attended<T>(work: (turn: Turn) => Promise<T>): Promise<T> {
+export function createTurns(maxAtOnce: number, stopping: AbortSignal, maxPerAccount = maxAtOnce) {
+  const turns = createAccountTurns({ places: maxAtOnce, perAccount: maxPerAccount });
+  return async function attended<T>(
+    work: (turn: Turn) => Promise<T>,
+    accountId: number | null = null,
+  ): Promise<T> {
     const turn: Turn = {
       progress: () => heartbeat(),
       stopping: AbortSignal.any([stopping, cancellationSignal()]),
@@ -43,7 +31,7 @@ export function createTurns(maxAtOnce: number, stopping: AbortSignal) {
     };
     const timer = setInterval(() => heartbeat(), HEARTBEAT_MS);
     try {
-      return await inTurn(() => work(turn));
+      return await turns.run(String(accountId), () => work(turn));
     } finally {
       clearInterval(timer);
     }

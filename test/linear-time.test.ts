@@ -33,6 +33,7 @@ import { textFromHtml } from '../src/delivery/mime/text-from-html.ts';
 import { trackHtml } from '../src/delivery/mime/tracked-html.ts';
 import { countSegments } from '../src/delivery/sms-segments.ts';
 import { scanData, stuffDots } from '../src/delivery/smtp/message-data.ts';
+import { isAllowed, readRobots } from '../src/features/brands/scrape/page/robots.ts';
 import { describeClient, findUtm } from '../src/features/contact-events/enrichment.ts';
 import { malformedHeaderErrors, malformedTagErrors } from '../src/features/messages/headers-and-tags.ts';
 import { numberOf, timeOf } from '../src/features/segments/json-values.ts';
@@ -189,6 +190,11 @@ const functions: Record<string, [limit: number, run: (text: string) => unknown]>
   // A number before the text, because results are cached.
   describeClient: [500, (text) => describeClient(`${(described += 1)} ${text}`.slice(0, text.length))],
   'findUtm of a query': [2_048, (text) => findUtm({}, { referrer: `https://a.co/?utm_source=${text}` })],
+  readRobots: [512 * KB, (text) => readRobots(`User-agent: *\n${text}`, 'x')],
+  'isAllowed by robots.txt': [
+    1_000,
+    (text) => isAllowed([{ allow: true, pattern: text.slice(1) }], `https://a.co/${text}`),
+  ],
   parseReturnPath: [1_000, (text) => parseReturnPath([Buffer.alloc(32)], `b-${text}`)],
   classifyBounce: [64 * KB, (text) => classifyBounce({ code: 550, enhanced: null, text, stage: 'report' })],
   'classifyBounce of a temporary refusal': [

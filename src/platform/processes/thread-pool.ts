@@ -16,11 +16,13 @@ export class ThreadLostError extends Error {}
 export interface ThreadPool<Job, Reply> {
   /**
    * Gives a job to a thread. Jobs wait in order if all threads are busy.
+   * @param signal ends the job: one that waits is not begun, and the thread of one at work is ended
    * @throws ThreadUnavailableError
    * @throws ThreadTimeoutError
    * @throws ThreadLostError
+   * @throws the reason of `signal`
    */
-  run(job: Job): Promise<Reply>;
+  run(job: Job, signal?: AbortSignal): Promise<Reply>;
   /** Ends the threads. What is still waiting is rejected. */
   close(): Promise<void>;
 }
@@ -48,6 +50,8 @@ class Thread<Job, Reply> {
   #worker: Worker | null = null;
   #ready = false;
   #current: Waiting<Job, Reply> | null = null;
+  /** Whether the thread has got the current job. */
+  #given = false;
   #timer: NodeJS.Timeout | undefined;
   readonly #options: ThreadPoolOptions<Job>;
   readonly #onFree: () => void;
@@ -66,6 +70,15 @@ class Thread<Job, Reply> {
     this.#worker ??= this.#start();
     this.#worker.ref();
     if (this.#ready) this.#give(waiting.job);
+  }
+
+  /** Ends the job if it is the current one, with its thread unless that has yet to start. */
+  abort(waiting: Waiting<Job, Reply>, reason: Error): void {
+    if (this.#current !== waiting) return;
+    if (this.#given) return this.#end(reason);
+    this.#free()?.reject(reason);
+    this.#worker?.unref();
+    this.#onFree();
   }
 
   async close(): Promise<void> {
@@ -99,16 +112,21 @@ class Thread<Job, Reply> {
   }
 
   #give(job: Job): void {
+    this.#given = true;
     this.#worker?.postMessage(job);
     const limitMs = this.#options.limitMs(job);
     let steps = 0;
     this.#timer = setInterval(() => {
       steps += 1;
       if (steps < STEPS) return;
-      const worker = this.#worker;
-      this.#lose(new ThreadTimeoutError(`it takes longer than ${limitMs} ms`));
-      void worker?.terminate();
+      this.#end(new ThreadTimeoutError(`it takes longer than ${limitMs} ms`));
     }, limitMs / STEPS);
+  }
+
+  #end(error: Error): void {
+    const worker = this.#worker;
+    this.#lose(error);
+    void worker?.terminate();
   }
 
   #finish(reply: Reply): void {
@@ -130,6 +148,7 @@ class Thread<Job, Reply> {
     clearInterval(this.#timer);
     const current = this.#current;
     this.#current = null;
+    this.#given = false;
     return current;
   }
 }
@@ -143,11 +162,25 @@ export function createThreadPool<Job, Reply>(options: ThreadPoolOptions<Job>): T
   };
   const threads = Array.from({ length: options.threads }, () => new Thread<Job, Reply>(options, startNext));
   return {
-    run: (job) =>
-      new Promise((resolve, reject) => {
-        waiting.push({ job, resolve, reject });
-        startNext();
-      }),
+    async run(job, signal) {
+      signal?.throwIfAborted();
+      const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+      const entry = { job, resolve, reject };
+      const abort = () => {
+        const place = waiting.indexOf(entry);
+        if (place >= 0) waiting.splice(place, 1);
+        for (const thread of threads) thread.abort(entry, signal?.reason as Error);
+        reject(signal?.reason as Error);
+      };
+      signal?.addEventListener('abort', abort, { once: true });
+      waiting.push(entry);
+      startNext();
+      try {
+        return await promise;
+      } finally {
+        signal?.removeEventListener('abort', abort);
+      }
+    },
     async close() {
       for (const { reject } of waiting.splice(0)) {
         reject(new ThreadUnavailableError('the process is stopping'));

@@ -42,10 +42,11 @@ beforeEach(() => {
   sites.contentTypes = {};
 });
 
+const stuckPageThread = new URL('../../support/stuck-page-thread.ts', import.meta.url);
 const readers = createPageReaders({ limitMs: 60_000 });
 /** Keeps the threads for the whole file. */
-const held = readers.open();
 const never = new AbortController().signal;
+const held = readers.open({ accountId: 1, deadline: never, signal: never });
 
 function scrape(url: string, limits = { ...WEBSITE_LIMITS, totalMs: 60_000 }): Promise<ScrapeOutcome> {
   const scraper = createWebsiteScraper({ egress, readers, tone: null, limits });
@@ -271,6 +272,15 @@ describe('requests', () => {
     expect(sites.requests).toEqual(['GET broken.test/robots.txt']);
   });
 
+  it('follow no redirect to an address of more than 2,000 characters', async () => {
+    sites.handlers['long-url.test'] = site((response) => {
+      response.statusCode = 302;
+      response.setHeader('location', `/${'x'.repeat(2_000)}`).end();
+    });
+    expect(await scrape(sites.url('long-url.test'))).toEqual({ error: 'unreachable' });
+    expect(pathsOf('long-url.test')).toEqual(['GET long-url.test/']);
+  });
+
   it('never lead to an address that is not permitted, whatever pages and redirects say', async () => {
     const targets = [
       trap.url('trap.test'),
@@ -375,6 +385,51 @@ describe('a page beyond the limits', () => {
   ])('that is huge and %s is read all the same', async (_form, body) => {
     sites.handlers['huge.test'] = site((response) => void response.end(HEAD + body));
     expect(await scrape(sites.url('huge.test'))).toMatchObject({ values: { company_name: 'Endless Ltd' } });
+  });
+
+  it('whose robots.txt is huge and full of wildcards is read with its thousand rules', async () => {
+    const rules = `Disallow: /${'*a'.repeat(200)}b\n`.repeat(1_300);
+    const robots = `User-agent: *\nDisallow: /secret\n${rules}`;
+    const sheets = Array.from(
+      { length: 10 },
+      (_, n) => `<link rel="stylesheet" href="/${'a'.repeat(1_900)}${n}">`,
+    );
+    const asked: string[] = [];
+    sites.handlers['rules.test'] = ({ url = '' }, response) => {
+      asked.push(url.slice(0, 11));
+      if (url === '/robots.txt') return void response.end(robots);
+      response.setHeader('content-type', url === '/' ? 'text/html' : 'text/css');
+      response.end(
+        url === '/' ? `${sheets.join('')}<link rel="icon" href="/secret">${HEAD}` : 'p{color:red}',
+      );
+    };
+    expect(await scrape(sites.url('rules.test'))).toMatchObject({ values: { company_name: 'Endless Ltd' } });
+    expect(asked).toEqual(['/robots.txt', '/', ...sheets.map(() => `/${'a'.repeat(10)}`)]);
+  });
+
+  it('whose reading does not end is a timeout', async () => {
+    const stuck = createPageReaders({ limitMs: 600_000, entry: stuckPageThread });
+    const scraper = createWebsiteScraper({
+      ...{ egress, readers: stuck, tone: null },
+      limits: { ...WEBSITE_LIMITS, totalMs: 2_000 },
+    });
+    sites.handlers['stuck.test'] = (_request, response) => void response.end('stuck');
+    const outcome = await scraper.scrape({ url: sites.url('stuck.test'), accountId: 1 }, never);
+    expect(outcome).toEqual({ error: 'timeout' });
+    expect(pathsOf('stuck.test')).toEqual([]);
+    await stuck.close();
+  });
+
+  it('whose stylesheets do not arrive is read without them, before its time is over', async () => {
+    sites.handlers['slow-sheets.test'] = ({ url }, response) => {
+      if (url === '/robots.txt') response.writeHead(404).end();
+      if (url !== '/') return;
+      response.setHeader('content-type', 'text/html');
+      response.end(`<link rel="stylesheet" href="/1"><link rel="stylesheet" href="/2">${HEAD}`);
+    };
+    const limits = { ...WEBSITE_LIMITS, totalMs: 12_000 };
+    const page = await scrape(sites.url('slow-sheets.test'), limits);
+    expect(page).toMatchObject({ values: { company_name: 'Endless Ltd' } });
   });
 
   it('that takes a thread too long finds nothing, and harms no other', async () => {

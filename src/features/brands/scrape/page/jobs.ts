@@ -4,6 +4,7 @@ import type { Identity } from './identity.ts';
 import type { LogoImage } from './logo-image.ts';
 import type { LogoCandidate } from './logos.ts';
 import type { Look } from './look.ts';
+import type { RobotsRule } from './robots.ts';
 
 /** Something that was fetched. */
 export interface Source extends Encoded {
@@ -11,8 +12,10 @@ export interface Source extends Encoded {
 }
 
 export interface Jobs {
-  /** Whether robots.txt lets a user agent fetch an address of its own origin. */
-  robots: { job: { text: Uint8Array; robotsUrl: string; url: string; agent: string }; reply: boolean };
+  /** The rules of a robots.txt for a user agent. */
+  robots: { job: { text: Uint8Array; agent: string }; reply: RobotsRule[] };
+  /** Whether rules let an address of their origin be fetched. */
+  allowed: { job: { rules: RobotsRule[]; url: string }; reply: boolean };
   /** Addresses of the stylesheets of a page, in their order. */
   sheets: { job: { page: Source }; reply: string[] };
   /** Addresses that a stylesheet imports. */

@@ -3,7 +3,6 @@
  * `reader.ts`).
  */
 import { parentPort } from 'node:worker_threads';
-import robotsParser from 'robots-parser';
 import { readPage } from './document.ts';
 import { decodeCss, decodeHtml } from './encoding.ts';
 import { findIdentity } from './identity.ts';
@@ -11,12 +10,10 @@ import type { Jobs, PageFindings, ThreadJob, ThreadReply } from './jobs.ts';
 import { findLook } from './look.ts';
 import { bytesOfData, type LogoImage, readInlineLogo, readLogo } from './logo-image.ts';
 import { findLogos } from './logos.ts';
+import { isAllowed, readRobots } from './robots.ts';
 import { findSheets, sheetsIn } from './sheets.ts';
 import { readOrganization } from './structured-data.ts';
 import { importsOf } from './stylesheets.ts';
-
-/** Its types describe a default export, but it is a CommonJS module. */
-const parseRobots = robotsParser as unknown as (typeof robotsParser)['default'];
 
 function findOnPage({ page: source, sheets }: Jobs['page']['job']): PageFindings {
   const page = readPage(decodeHtml(source), source.url);
@@ -35,10 +32,10 @@ function findLogo({ logo, color }: Jobs['logo']['job']): Promise<LogoImage | nul
 
 function work(job: ThreadJob): unknown {
   switch (job.name) {
-    case 'robots': {
-      const text = new TextDecoder().decode(job.text);
-      return parseRobots(job.robotsUrl, text).isAllowed(job.url, job.agent) ?? true;
-    }
+    case 'robots':
+      return readRobots(new TextDecoder().decode(job.text), job.agent);
+    case 'allowed':
+      return isAllowed(job.rules, job.url);
     case 'sheets':
       return findSheets(readPage(decodeHtml(job.page), job.page.url));
     case 'imports':

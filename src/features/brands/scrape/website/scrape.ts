@@ -15,6 +15,8 @@ const MAX_SHEETS = 10;
 const MAX_IMPORT_DEPTH = 4;
 /** So that one slow server costs neither the other stylesheets nor the logo. */
 const PART_MS = 8_000;
+/** The share of the time that stylesheets leave for reading the page with them. */
+const READING_SHARE = 1 / 3;
 const DEFAULT_TEXT_COLOR = '#000000';
 
 /** Found values, within the limits of the brand's fields. */
@@ -47,6 +49,8 @@ export interface WebsiteScraper {
 interface Visit {
   website: Website;
   reader: PageReader;
+  /** Time that is kept for reading the page. */
+  readingMs: number;
 }
 
 const HTML_TYPE = /^(?:text\/html|application\/xhtml\+xml)\b/i;
@@ -57,20 +61,21 @@ function isHtml({ bytes, contentType }: Source): boolean {
   return HTML_START.test(Buffer.from(bytes.subarray(0, 500)).toString('utf8'));
 }
 
-/** Fetches the stylesheets of a page and those that they import, ten in all. None is fetched twice. */
-async function fetchSheets({ website, reader }: Visit, page: Source): Promise<FetchedSheet[]> {
+/** Fetches the stylesheets of a page and those that they import, ten in all, while there is time. None is fetched twice. */
+async function fetchSheets({ website, reader, readingMs }: Visit, page: Source): Promise<FetchedSheet[]> {
   const seen = new Set<string>();
 
   async function fetchAll(addresses: readonly string[], depth: number): Promise<FetchedSheet[]> {
     const fetched: FetchedSheet[] = [];
     for (const address of addresses) {
-      if (seen.size >= MAX_SHEETS) break;
+      const leftMs = website.timeLeftMs() - readingMs;
+      if (seen.size >= MAX_SHEETS || leftMs <= 0) break;
       if (seen.has(address)) continue;
       seen.add(address);
       const sheet = await website.fetch(address, {
         maxBytes: MAX_SHEET_BYTES,
         accept: 'text/css,*/*;q=0.1',
-        maxMs: PART_MS,
+        maxMs: Math.min(PART_MS, leftMs),
       });
       if ('fault' in sheet || /html/i.test(sheet.contentType ?? '')) continue;
       const imports = depth < MAX_IMPORT_DEPTH ? await reader.read('imports', { sheet }) : null;
@@ -86,6 +91,7 @@ async function fetchSheets({ website, reader }: Visit, page: Source): Promise<Fe
 async function findLogo({ website, reader }: Visit, findings: PageFindings): Promise<LogoImage | null> {
   const color = findings.text_color ?? DEFAULT_TEXT_COLOR;
   for (const candidate of findings.logos) {
+    if (website.timeLeftMs() <= 0) break;
     let source: { bytes: Uint8Array } | Exclude<typeof candidate, { url: string }>;
     if ('url' in candidate) {
       const accept = 'image/png,image/svg+xml,image/jpeg,image/webp,image/gif;q=0.9,image/*;q=0.5';
@@ -124,11 +130,10 @@ export function createWebsiteScraper(deps: WebsiteScraperDeps): WebsiteScraper {
 
   async function visit(
     { url, accountId }: { url: string; accountId: number },
-    reader: PageReader,
-    signal: AbortSignal,
+    at: Visit,
+    { deadline, signal }: { deadline: AbortSignal; signal: AbortSignal },
   ): Promise<ScrapeOutcome> {
-    const website = openWebsite({ egress, reader, limits, signal });
-    const at = { website, reader };
+    const { website, reader } = at;
     const page = await website.fetch(url, {
       maxBytes: MAX_PAGE_BYTES,
       accept: 'text/html,application/xhtml+xml;q=0.9',
@@ -136,7 +141,7 @@ export function createWebsiteScraper(deps: WebsiteScraperDeps): WebsiteScraper {
     if ('fault' in page) return { error: page.fault };
     if (!isHtml(page)) return { error: 'not_html' };
     const findings = await reader.read('page', { page, sheets: await fetchSheets(at, page) });
-    if (!findings) return { error: 'nothing_found' };
+    if (!findings) return { error: deadline.aborted ? 'timeout' : 'nothing_found' };
     const logo = await findLogo(at, findings);
     const { logos: _logos, ...values } = findings;
     const { company_name: name, company_description: description, example_copy: copy } = values;
@@ -150,9 +155,12 @@ export function createWebsiteScraper(deps: WebsiteScraperDeps): WebsiteScraper {
 
   return {
     async scrape(target, signal) {
-      const reader = readers.open();
+      const { totalMs } = limits;
+      const ends = { deadline: AbortSignal.timeout(totalMs), signal };
+      const reader = readers.open({ accountId: target.accountId, ...ends });
       try {
-        return await visit(target, reader, signal);
+        const website = openWebsite({ egress, reader, limits, ...ends });
+        return await visit(target, { website, reader, readingMs: totalMs * READING_SHARE }, ends);
       } finally {
         await reader.close();
       }

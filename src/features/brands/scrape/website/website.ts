@@ -3,6 +3,8 @@ import type { Egress } from '../../../../platform/egress/client.ts';
 import type { EgressFailure, EgressResponse } from '../../../../platform/egress/exchange.ts';
 import type { Source } from '../page/jobs.ts';
 import type { PageReader } from '../page/reader.ts';
+import type { RobotsRule } from '../page/robots.ts';
+import { webAddress } from '../page/texts.ts';
 import { ACCEPT_ENCODING, decodeBody } from './body.ts';
 
 /** The name by which robots.txt files know us. */
@@ -36,6 +38,8 @@ export interface FetchOptions {
 }
 
 export interface Website {
+  /** Milliseconds until the time of the scrape is over; below 0 afterwards. */
+  timeLeftMs(): number;
   /** Fetches an address. A body that is too long gives its beginning. Never throws for what the website does. */
   fetch(url: string, options: FetchOptions): Promise<Fetched>;
 }
@@ -44,6 +48,8 @@ export interface WebsiteDeps {
   egress: Egress;
   reader: PageReader;
   limits: WebsiteLimits;
+  /** Aborted after the `totalMs` of the limits. */
+  deadline: AbortSignal;
   signal: AbortSignal;
 }
 
@@ -51,7 +57,9 @@ export interface WebsiteDeps {
  * What a robots.txt says. A site without one allows everything; one whose robots.txt cannot be fetched allows nothing
  * (RFC 9309, section 2.3.1).
  */
-type Robots = { text: Buffer; url: string } | 'everything' | FetchFault;
+type Robots = readonly RobotsRule[] | FetchFault;
+
+const EVERYTHING: Robots = [];
 
 const EMPTY = Buffer.alloc(0);
 
@@ -90,39 +98,54 @@ function createAsk({ egress, limits, signal }: WebsiteDeps): Ask {
   };
 }
 
-/** Reads robots.txt. It may lead elsewhere; what is found there counts for the origin that was asked. */
-async function readRobots(ask: Ask, origin: string, until: number): Promise<Robots> {
-  const first = `${origin}/robots.txt`;
-  let url: string | null = first;
+/** Fetches robots.txt. It may lead elsewhere; what is found there counts for the origin that was asked. */
+async function fetchRobots(ask: Ask, origin: string, until: number): Promise<Buffer | FetchFault | null> {
+  let url: string | null = `${origin}/robots.txt`;
   for (let hop = 0; url !== null && hop <= MAX_REDIRECTS; hop += 1) {
     const answer = await ask(url, { maxBytes: MAX_ROBOTS_BYTES, accept: 'text/plain,*/*;q=0.1', until });
     if ('fault' in answer) return answer.fault;
     if (answer.response.statusCode >= 500) return 'robots';
-    if (isSuccess(answer.response)) return { text: answer.body, url: first };
+    if (isSuccess(answer.response)) return answer.body;
     url = nextOf(answer.response, url);
   }
-  return 'everything';
+  return null;
+}
+
+/** Asks the robots.txt of each origin once. @returns why an address may not be fetched; null if it may be */
+function createRobots({ reader, deadline }: WebsiteDeps, ask: Ask) {
+  const byOrigin = new Map<string, Promise<Robots>>();
+  /** What a thread did not read is not known to be allowed. */
+  const unread = () => (deadline.aborted ? 'timeout' : 'robots');
+
+  async function read(origin: string, until: number): Promise<Robots> {
+    const text = await fetchRobots(ask, origin, until);
+    if (text === null) return EVERYTHING;
+    if (typeof text === 'string') return text;
+    return (await reader.read('robots', { text, agent: ROBOT })) ?? unread();
+  }
+
+  return async function robotsFault(url: string, until: number): Promise<FetchFault | null> {
+    const { origin } = new URL(url);
+    const soon = Math.min(until, performance.now() + ROBOTS_MS);
+    const known = byOrigin.get(origin) ?? read(origin, soon);
+    byOrigin.set(origin, known);
+    const rules = await known;
+    if (typeof rules === 'string') return rules;
+    if (rules.length === 0) return null;
+    const allowed = await reader.read('allowed', { rules: [...rules], url });
+    if (allowed === null) return unread();
+    return allowed ? null : 'robots';
+  };
 }
 
 export function openWebsite(deps: WebsiteDeps): Website {
-  const { reader, limits } = deps;
+  const { limits } = deps;
   const endsAt = performance.now() + limits.totalMs;
   const ask = createAsk(deps);
-  const robotsByOrigin = new Map<string, Promise<Robots>>();
-
-  async function robotsFault(url: string, until: number): Promise<FetchFault | null> {
-    const { origin } = new URL(url);
-    const soon = Math.min(until, performance.now() + ROBOTS_MS);
-    const known = robotsByOrigin.get(origin) ?? readRobots(ask, origin, soon);
-    robotsByOrigin.set(origin, known);
-    const robots = await known;
-    if (robots === 'everything') return null;
-    if (typeof robots === 'string') return robots;
-    const job = { text: robots.text, robotsUrl: robots.url, url, agent: ROBOT };
-    return (await reader.read('robots', job)) === true ? null : 'robots';
-  }
+  const robotsFault = createRobots(deps, ask);
 
   return {
+    timeLeftMs: () => endsAt - performance.now(),
     async fetch(first, { maxBytes, accept, maxMs = limits.totalMs }) {
       const until = Math.min(endsAt, performance.now() + maxMs);
       let url: string | null = first;
@@ -155,10 +178,8 @@ function headerOf({ headers }: EgressResponse, name: string): string | null {
   return (Array.isArray(value) ? value[0] : value) ?? null;
 }
 
-/** Where a redirect leads; null for any other response. */
+/** Where a redirect leads; null for any other response, or if that cannot be the address of a page. */
 function nextOf(response: EgressResponse, url: string): string | null {
   if (!REDIRECTS.has(response.statusCode)) return null;
-  const next = URL.parse(headerOf(response, 'location') ?? '', url);
-  if (next) next.hash = '';
-  return next?.href ?? null;
+  return webAddress(headerOf(response, 'location') ?? '', url);
 }

@@ -1,7 +1,11 @@
 /** Work of many accounts on a limited number of places. */
 export interface Turns {
-  /** Runs the work when the account's turn has come. */
-  run<T>(accountId: string, work: () => Promise<T>): Promise<T>;
+  /**
+   * Runs the work when the account's turn has come.
+   * @param signal ends the wait; work that has begun goes on
+   * @throws the reason of `signal`
+   */
+  run<T>(accountId: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
 interface Job {
@@ -52,15 +56,25 @@ export function createTurns({ places, perAccount }: { places: number; perAccount
     fill();
   };
   return {
-    run(accountId, work) {
+    async run(accountId, work, signal) {
+      signal?.throwIfAborted();
       const queue = queues.get(accountId) ?? { accountId, jobs: [], running: 0 };
       queues.set(accountId, queue);
       return new Promise((resolve, reject) => {
-        const begin = (): void =>
+        const leave = (): void => {
+          queue.jobs.splice(queue.jobs.indexOf(job), 1);
+          if (queue.running === 0 && queue.jobs.length === 0) queues.delete(accountId);
+          reject(signal?.reason as Error);
+        };
+        const begin = (): void => {
+          signal?.removeEventListener('abort', leave);
           void work()
             .then(resolve, reject)
             .finally(() => end(queue));
-        queue.jobs.push({ begin });
+        };
+        const job = { begin };
+        signal?.addEventListener('abort', leave, { once: true });
+        queue.jobs.push(job);
         fill();
       });
     },
