@@ -46,6 +46,7 @@ import * as usage from './0051_usage.ts';
 import * as validation from './0052_validation.ts';
 import * as scrape from './0053_scrape.ts';
 import * as flowBounds from './0055_flow_bounds.ts';
+import * as scrapesOfAccount from './0056_scrapes_of_account.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -97,4 +98,5 @@ export const migrations = [
   validation,
   scrape,
   flowBounds,
+  scrapesOfAccount,
 ];

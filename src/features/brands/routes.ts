@@ -82,7 +82,7 @@ function scrapeRoute(parts: ScrapeParts): RouteDefinition {
       'social links, example copy and tone. Poll `GET /brand` until `scrape.status` is `completed` or `failed`. Fields ' +
       'that are empty, or that an earlier scrape filled, get what is found; `overwrite` also replaces what was edited ' +
       'before the scrape began. A newer scrape replaces one that runs. If the account has no brand yet, one is created. ' +
-      'A brand may be scraped ten times an hour.',
+      'A brand may be scraped ten times an hour, and all brands of an account thirty times.',
     auth: 'account',
     idempotency: 'own',
     body: scrapeBody,

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { runScrape } from '../../../src/features/brands/scrape/finish.ts';
+import { startScrape } from '../../../src/features/brands/scrape/start.ts';
 import type { WebsiteScraper } from '../../../src/features/brands/scrape/website/scrape.ts';
 import { createToneFinder } from '../../../src/features/brands/scrape/website/tone.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createResolver } from '../../../src/platform/dns/resolver.ts';
 import { createEgress } from '../../../src/platform/egress/client.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
@@ -135,6 +137,39 @@ describe('POST /v1/my/brand/scrape', () => {
     );
     expect((await post('public.test')).status).toBe(202);
     expect((await post('public.test')).status).toBe(429);
+  });
+
+  it('lets an account scrape thirty times an hour, for all its brands together', async () => {
+    const { rows } = await query(`insert into brands (account_id) values ($1) returning id`, [api.accountId]);
+    const second = (rows[0] as { id: number }).id;
+    await query(
+      `insert into brand_scrapes (account_id, brand_id, url, overwrite, before, status, started_at)
+       select $1, $2, 'https://public.test/', false, '{}', 'completed', clock_timestamp() - interval '1 minute' * (59 - n)
+       from generate_series(1, 29) as n`,
+      [api.accountId, second],
+    );
+    expect((await post('public.test')).status).toBe(202);
+    const refused = await post('public.test');
+    expect([refused.status, refused.body]).toMatchObject([
+      429,
+      { code: 'rate_limited', message: 'an account may scrape websites 30 times an hour' },
+    ]);
+    const seconds = Number(refused.headers.get('retry-after'));
+    expect(seconds).toBeGreaterThan(0);
+    expect(seconds).toBeLessThanOrEqual(120);
+    const other = { token: api.other.apiKey, body: { url: 'public.test' } };
+    expect((await api.request('POST', PATH, other)).status).toBe(202);
+    await query('delete from brand_scrapes where brand_id = $1', [api.brandId]);
+    const begin = (brandId: number) =>
+      inTransaction(api.database.pool, (trx) =>
+        startScrape(trx, { accountId: api.accountId, brandId }, { url: 'https://a.test/', overwrite: false }),
+      );
+    const atOnce = await Promise.allSettled([api.brandId, second, api.brandId, second].map(begin));
+    expect(atOnce.map(({ status }) => status).sort()).toEqual([
+      'fulfilled',
+      ...['rejected', 'rejected', 'rejected'],
+    ]);
+    await query('delete from brands where id = $1', [second]);
   });
 
   it('creates the brand of an account that has none', async () => {

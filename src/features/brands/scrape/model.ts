@@ -79,17 +79,21 @@ export async function lockBrand(
   return rows[0] ?? null;
 }
 
-/** Seconds until the brand may be scraped again; null if it may be now. */
+/** Scrapes of one account wait here for each other until they commit, so that all of them are counted. */
+export async function lockScrapes(trx: Queryable, accountId: number): Promise<void> {
+  await trx.query(`select pg_advisory_xact_lock(hashtextextended('scrapes ' || $1::text, 0))`, [accountId]);
+}
+
+/** Seconds until another scrape of the brand or account may begin; null if one may now. */
 export async function secondsUntilAllowed(
   trx: Queryable,
-  brandId: number,
-  perHour: number,
+  { owner, id, perHour }: { owner: 'brand' | 'account'; id: number; perHour: number },
 ): Promise<number | null> {
   const { rows } = await trx.query<{ seconds: number }>(
     `select greatest(1, ceil(extract(epoch from started_at + interval '1 hour' - clock_timestamp())))::int as seconds
-     from brand_scrapes where brand_id = $1 and started_at > clock_timestamp() - interval '1 hour'
+     from brand_scrapes where ${owner}_id = $1 and started_at > clock_timestamp() - interval '1 hour'
      order by id desc offset $2 limit 1`,
-    [brandId, perHour - 1],
+    [id, perHour - 1],
   );
   return rows[0]?.seconds ?? null;
 }

@@ -6,10 +6,12 @@ import type { Egress } from '../../../platform/egress/client.ts';
 import type { RefusalReason } from '../../../platform/egress/problem.ts';
 import { appendToOutbox } from '../../../platform/outbox/append.ts';
 import { scrapedFields } from './fields.ts';
-import { insertScrape, lockBrand, secondsUntilAllowed } from './model.ts';
+import { insertScrape, lockBrand, lockScrapes, secondsUntilAllowed } from './model.ts';
 import { scrapeWake } from './workflow.ts';
 
-const SCRAPES_PER_HOUR = 10;
+const PER_BRAND = 10;
+/** Of all its brands together. */
+const PER_ACCOUNT = 30;
 
 /** Messages that depend on the text of the address only. All others get one message, which says nothing of networks. */
 const MESSAGES: Partial<Record<RefusalReason, string>> = {
@@ -36,25 +38,36 @@ export async function requireWebsite(egress: Egress, given: string): Promise<str
   return url.href;
 }
 
+/** @throws AppError rate_limited */
+async function requireFew(trx: Queryable, { accountId, brandId }: BrandScope): Promise<void> {
+  const limits = [
+    { owner: 'brand', id: brandId, perHour: PER_BRAND, rule: 'a brand may be scraped' },
+    { owner: 'account', id: accountId, perHour: PER_ACCOUNT, rule: 'an account may scrape websites' },
+  ] as const;
+  for (const { rule, ...limit } of limits) {
+    const seconds = await secondsUntilAllowed(trx, limit);
+    if (seconds === null) continue;
+    throw new AppError('rate_limited', `${rule} ${limit.perHour} times an hour`, {
+      headers: { 'Retry-After': String(seconds) },
+    });
+  }
+}
+
 /**
  * Starts a scrape, which replaces one that runs. Wake `outbox` after the commit.
  * @param url from {@link requireWebsite}
  * @returns the id of the scrape
- * @throws AppError rate_limited after ten in an hour; not_found
+ * @throws AppError rate_limited after 10 of the brand, or 30 of the account, in an hour; not_found
  */
 export async function startScrape(
   trx: Queryable,
   scope: BrandScope,
   { url, overwrite }: { url: string; overwrite: boolean },
 ): Promise<number> {
+  await lockScrapes(trx, scope.accountId);
   const brand = await lockBrand(trx, scope);
   if (!brand) throw notFound('brand');
-  const seconds = await secondsUntilAllowed(trx, scope.brandId, SCRAPES_PER_HOUR);
-  if (seconds !== null) {
-    throw new AppError('rate_limited', `a brand may be scraped ${SCRAPES_PER_HOUR} times an hour`, {
-      headers: { 'Retry-After': String(seconds) },
-    });
-  }
+  await requireFew(trx, scope);
   const before = Object.fromEntries(scrapedFields.map((field) => [field, brand[field]]));
   const id = await insertScrape(trx, scope, { url, overwrite, before });
   await appendToOutbox(trx, scrapeWake({ id, ...scope }));
