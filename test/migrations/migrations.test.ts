@@ -70,4 +70,39 @@ describe('migrations', () => {
     expect((await rows()).map((row) => row.id)).toEqual([1, 2, 3]);
     await migrate(test.url, upkeep.partitions);
   });
+
+  it('count the results of validations under way, and keep the counts of those that have ended', async () => {
+    const { pool } = test.database;
+    await migrate(test.url, upkeep.partitions);
+    await rollback(test.url, '0055_flow_bounds');
+    await pool.query(
+      `with a as (insert into accounts (name, tier) values ('Acme', 'trusted') returning id),
+       b as (insert into brands (account_id) select id from a returning id, account_id),
+       o as (insert into validation_operations (account_id, brand_id, status, audience_kind, audience_ids,
+           audience_digest, max_contact_id, candidate_count, chargeable_count, charged_count, deliverable_count)
+         select account_id, b.id, status, 'contact_ids', '{}', '', 9, 4, 4, charged, deliverable from b,
+           (values ('running', 0, null), ('completed', 7, 7)) v (status, charged, deliverable) returning id, status)
+       insert into validation_items (operation_id, contact_id, chargeable, charged, verdict)
+       select o.id, n, n > 1, n = 2, case n when 1 then 'risky' when 2 then 'deliverable' when 3 then 'unknown' end
+       from o, generate_series(1, 4) n where o.status = 'running' or n = 2`,
+    );
+    await migrate(test.url, upkeep.partitions);
+    const { rows } = await pool.query(
+      `select status, deliverable_count as deliverable, undeliverable_count as undeliverable, risky_count as risky,
+         unknown_count as unknown, priced_count as priced, checked_chargeable_count as chargeable
+       from validation_operations order by id`,
+    );
+    expect(rows).toEqual([
+      { status: 'running', deliverable: 1, undeliverable: 0, risky: 1, unknown: 1, priced: 1, chargeable: 2 },
+      {
+        status: 'completed',
+        deliverable: 7,
+        undeliverable: 0,
+        risky: 0,
+        unknown: 0,
+        priced: 7,
+        chargeable: 1,
+      },
+    ]);
+  });
 });

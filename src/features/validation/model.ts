@@ -1,12 +1,8 @@
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import type { Verdict } from './checks/verdict.ts';
 import type { Audience, CandidateCount } from './audience.ts';
 import { type AudienceKind, type OperationStatus, SHOWN_IDS } from './schema.ts';
-
-/** How many items have each verdict. */
-export type VerdictCounts = Record<Verdict, number>;
 
 /** A row of `validation_operations`, without the filters and the ids that are not shown. */
 export interface OperationRow {
@@ -26,11 +22,14 @@ export interface OperationRow {
   chargeable_count: number;
   taken_count: number;
   taken_chargeable_count: number;
-  /** Null until the operation has ended. */
-  deliverable_count: number | null;
-  undeliverable_count: number | null;
-  risky_count: number | null;
-  unknown_count: number | null;
+  deliverable_count: number;
+  undeliverable_count: number;
+  risky_count: number;
+  unknown_count: number;
+  /** Items whose result costs the price. */
+  priced_count: number;
+  /** Items with a result, of those that were reserved for. */
+  checked_chargeable_count: number;
   run: number;
   price_millicents: number;
   /** `YYYY-MM-DD`; null: it reserved nothing. */
@@ -45,8 +44,8 @@ export interface OperationRow {
 const COLUMNS = `o.id, o.account_id, o.brand_id, o.test, o.audience_kind, o.audience_ids[1:${SHOWN_IDS}] as shown_ids,
   cardinality(o.audience_ids) as ids_count, o.status, o.as_of, o.max_contact_id, o.cursor_id, o.snapshot_complete,
   o.candidate_count, o.chargeable_count, o.taken_count, o.taken_chargeable_count, o.deliverable_count,
-  o.undeliverable_count, o.risky_count, o.unknown_count, o.run, o.price_millicents, o.price_month::text,
-  o.reserved_millicents, o.charged_count, o.created_at, o.finished_at, o.items_removed_at`;
+  o.undeliverable_count, o.risky_count, o.unknown_count, o.priced_count, o.checked_chargeable_count, o.run,
+  o.price_millicents, o.price_month::text, o.reserved_millicents, o.charged_count, o.created_at, o.finished_at, o.items_removed_at`;
 
 /** The workflow shows itself at least this often. */
 export const GRACE = `interval '2 minutes'`;
@@ -176,24 +175,6 @@ export async function findOperations(
   return { rows, count: await countRows(db, source, values) };
 }
 
-const noCounts: VerdictCounts = { deliverable: 0, undeliverable: 0, risky: 0, unknown: 0 };
-
-/** Counts the items of operations by their verdicts. */
-export async function countItems(db: Queryable, ids: readonly number[]): Promise<Map<number, VerdictCounts>> {
-  const found = new Map(ids.map((id) => [id, { ...noCounts }]));
-  if (ids.length === 0) return found;
-  const { rows } = await db.query<{ operation_id: number; verdict: Verdict; count: number }>(
-    `select operation_id, verdict, count(*) as count from validation_items
-     where operation_id = any($1) and verdict is not null group by 1, 2`,
-    [ids],
-  );
-  for (const { operation_id: id, verdict, count } of rows) {
-    const counts = found.get(id);
-    if (counts) counts[verdict] = count;
-  }
-  return found;
-}
-
 /** Starts a failed operation once more: it waits again, with a new reservation. @param row locked */
 export async function resumeRow(
   trx: Queryable,
@@ -203,7 +184,6 @@ export async function resumeRow(
   const { rows } = await trx.query<OperationRow>(
     `update validation_operations o set status = 'pending', run = $2, reserved_millicents = $3,
        price_month = case when $3::bigint > 0 then current_month() end, finished_at = null,
-       deliverable_count = null, undeliverable_count = null, risky_count = null, unknown_count = null,
        engine_expected_by = now() + ${GRACE}
      where o.id = $1 and o.status = 'failed' returning ${COLUMNS}`,
     [id, run + 1, reservedMillicents],
@@ -212,13 +192,7 @@ export async function resumeRow(
 }
 
 /** How many candidates without a result may still be charged. */
-export async function uncheckedChargeable(
-  db: Queryable,
-  { id, snapshot_complete: complete, chargeable_count: planned, taken_chargeable_count: taken }: OperationRow,
-): Promise<number> {
-  const { rows } = await db.query<{ count: number }>(
-    'select count(*) as count from validation_items where operation_id = $1 and chargeable and verdict is not null',
-    [id],
-  );
-  return (complete ? taken : planned) - (rows[0]?.count ?? 0);
+export function uncheckedChargeable(row: OperationRow): number {
+  const reservable = row.snapshot_complete ? row.taken_chargeable_count : row.chargeable_count;
+  return reservable - row.checked_chargeable_count;
 }

@@ -1,28 +1,28 @@
 import { MILLICENTS_PER_CENT } from '../../delivery/wallet.ts';
-import type { OperationRow, VerdictCounts } from './model.ts';
+import type { OperationRow } from './model.ts';
 import type { Operation } from './schema.ts';
 
 /** Exact, with up to three decimals. */
 export const centsOf = (millicents: number): number => millicents / MILLICENTS_PER_CENT;
 
-/** The counts that an operation has kept at its end; null: its items must be counted. */
-export function keptCounts(row: OperationRow): VerdictCounts | null {
-  const { deliverable_count: deliverable, undeliverable_count: undeliverable } = row;
-  const { risky_count: risky, unknown_count: unknown } = row;
-  if (deliverable === null || undeliverable === null || risky === null || unknown === null) return null;
-  return { deliverable, undeliverable, risky, unknown };
-}
+/** How many items have a result. */
+export const checkedCount = (row: OperationRow): number =>
+  row.deliverable_count + row.undeliverable_count + row.risky_count + row.unknown_count;
 
-export function presentOperation(row: OperationRow, counts: VerdictCounts): Operation {
-  const checked = counts.deliverable + counts.undeliverable + counts.risky + counts.unknown;
+export function presentOperation(row: OperationRow): Operation {
   const { price_millicents: price } = row;
   return {
     id: row.id,
     status: row.status,
     audience: { kind: row.audience_kind, ids: row.shown_ids, ids_count: row.ids_count },
     candidate_count: row.candidate_count,
-    remaining_count: row.candidate_count - checked,
-    counts,
+    remaining_count: row.candidate_count - checkedCount(row),
+    counts: {
+      deliverable: row.deliverable_count,
+      undeliverable: row.undeliverable_count,
+      risky: row.risky_count,
+      unknown: row.unknown_count,
+    },
     unit_price_cents: centsOf(price),
     maximum_charge_cents: centsOf(row.chargeable_count * price),
     charged_cents: centsOf(row.charged_count * price),

@@ -24,9 +24,12 @@ export interface Postponed {
   retryAt: Date;
 }
 
-/** SQL: locks the operation if it runs: the transaction that ends it waits, and later pages find nothing. */
+/**
+ * SQL: locks the operation if it runs: the transaction that ends it waits, and later pages find nothing. A trigger counts
+ * the results in this row, so a shared lock would let two pages wait for each other.
+ */
 const RUNNING = `running as materialized (
-  select id from validation_operations where id = $1 and status = 'running' for share)`;
+  select id from validation_operations where id = $1 and status = 'running' for no key update)`;
 
 const RESULTS = `results as materialized (
   select * from unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::timestamptz[],

@@ -5,7 +5,7 @@ import { inTransaction, isConnectionError } from '../../platform/db/queryable.ts
 import type { AddressChecker } from './checks/address-checker.ts';
 import { GRACE, lockAccount, type OperationRow, readOperation } from './model.ts';
 import { checkPage, type PageOptions } from './page.ts';
-import { keptCounts } from './presenter.ts';
+import { checkedCount } from './presenter.ts';
 import { endOperation } from './settle.ts';
 import { collectPage } from './snapshot.ts';
 
@@ -145,16 +145,6 @@ async function failIfHopeless({ deps, id, attendance }: Turn, error: unknown): P
   await inTransaction(deps.pool, (trx) => endOperation(trx, id, 'failed'));
 }
 
-async function countChecked(pool: pg.Pool, row: OperationRow): Promise<number> {
-  const kept = keptCounts(row);
-  if (kept) return kept.deliverable + kept.undeliverable + kept.risky + kept.unknown;
-  const { rows } = await pool.query<{ count: number }>(
-    'select count(*) as count from validation_items where operation_id = $1 and verdict is not null',
-    [row.id],
-  );
-  return rows[0]?.count ?? 0;
-}
-
 /**
  * Does the next piece of an operation, as its row says: begins, takes candidates, checks pages, or ends and settles.
  * @param asOf items that are due by then are checked once more
@@ -192,6 +182,6 @@ export async function advanceValidation(
     phase: isFinal(after) ? 'done' : done.phase,
     retryAt: done.retryAt?.toISOString() ?? null,
     candidateCount: after.candidate_count,
-    checkedCount: await countChecked(deps.pool, after),
+    checkedCount: checkedCount(after),
   };
 }

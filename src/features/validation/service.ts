@@ -18,7 +18,6 @@ import {
 } from './audience.ts';
 import { fundingOf, priceOf, requireFunds } from './funds.ts';
 import {
-  countItems,
   countUnfinished,
   findByKey,
   findOperation,
@@ -30,7 +29,7 @@ import {
   resumeRow,
   uncheckedChargeable,
 } from './model.ts';
-import { centsOf, keptCounts, presentOperation } from './presenter.ts';
+import { centsOf, presentOperation } from './presenter.ts';
 import type { AudienceBody, Operation, OperationStatus, Quote } from './schema.ts';
 import { endOperation } from './settle.ts';
 import { validationStart, validationWake } from './workflow.ts';
@@ -133,7 +132,7 @@ async function resume(trx: Queryable, id: number): Promise<OperationRow> {
   const row = (await readOperation(trx, id, { lock: true })) as OperationRow;
   const finishedAt = row.finished_at?.getTime() ?? 0;
   if (row.status !== 'failed' || finishedAt < Date.now() - RESUMABLE_MS) return row;
-  const millicents = (await uncheckedChargeable(trx, row)) * row.price_millicents;
+  const millicents = uncheckedChargeable(row) * row.price_millicents;
   await requireFunds(trx, row.account_id, millicents);
   const resumed = await resumeRow(trx, row, millicents);
   await appendToOutbox(trx, validationWake(workflowOf(resumed)));
@@ -224,20 +223,6 @@ async function startOrRepeat(deps: ValidationDeps, request: StartRequest): Promi
   );
 }
 
-async function present(db: Queryable, rows: readonly OperationRow[]): Promise<Operation[]> {
-  const counted = await countItems(
-    db,
-    rows.filter((row) => keptCounts(row) === null).map(({ id }) => id),
-  );
-  const none = { deliverable: 0, undeliverable: 0, risky: 0, unknown: 0 };
-  return rows.map((row) => presentOperation(row, keptCounts(row) ?? counted.get(row.id) ?? none));
-}
-
-async function presentOne(db: Queryable, row: OperationRow): Promise<Operation> {
-  const [operation] = await present(db, [row]);
-  return operation as Operation;
-}
-
 /**
  * Starts a validation, or returns the one that has the key; one that failed resumes. Wake `outbox` afterwards.
  * @param key lives as long as the operation
@@ -254,7 +239,7 @@ export async function startValidation(
   const request = { tenant, audience, digest: digestOf(audience), key, test };
   await requireCapability(deps.pool, tenant, 'validation');
   const { row, replayed } = await startOrRepeat(deps, request);
-  return { operation: await presentOne(deps.pool, row), replayed };
+  return { operation: presentOperation(row), replayed };
 }
 
 /** @throws AppError not_found if the brand has no such operation */
@@ -266,7 +251,7 @@ export async function requireOperation(db: Queryable, tenant: BrandScope, id: nu
 
 /** @throws AppError not_found */
 export async function getOperation(db: Queryable, tenant: BrandScope, id: number): Promise<Operation> {
-  return presentOne(db, await requireOperation(db, tenant, id));
+  return presentOperation(await requireOperation(db, tenant, id));
 }
 
 /** Lists the operations of a brand, newest first. */
@@ -277,7 +262,7 @@ export async function listOperations(
   page: Page,
 ): Promise<{ operations: Operation[]; count: RowCount }> {
   const { rows, count } = await findOperations(db, tenant, status, page);
-  return { operations: await present(db, rows), count };
+  return { operations: rows.map(presentOperation), count };
 }
 
 /**
@@ -293,5 +278,5 @@ export async function cancelOperation(trx: Queryable, tenant: BrandScope, id: nu
     throw new AppError('invalid_transition', `the validation has ended: it is ${status}`);
   }
   await appendToOutbox(trx, validationWake(workflowOf(canceled)));
-  return presentOne(trx, canceled);
+  return presentOperation(canceled);
 }

@@ -20,6 +20,7 @@ import {
   startValidation,
   validationDeps,
 } from '../../support/validation.ts';
+import { countWaiting } from '../../support/waiting.ts';
 
 let api: TestApi;
 let dns: TestDnsServer;
@@ -48,14 +49,6 @@ async function clearRemoved(): Promise<void> {
   const log = pino({ level: 'silent' });
   while (await clearPage(pool(), { asOf, further: [forgetValidatedContact], log }));
 }
-
-/** Statements of this database that wait for another transaction. */
-const countWaiting = async () =>
-  (
-    await pool().query<{ count: number }>(
-      `select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    )
-  ).rows[0]?.count;
 
 describe('the contact of an item', () => {
   it('takes the address with it when it is deleted, and what was not checked becomes unknown', async () => {
@@ -96,11 +89,11 @@ describe('a contact that is deleted while its operation takes candidates', () =>
         [body.id, last],
       );
       const page = collectPage(pool(), body.id, 1);
-      await eventually(async () => expect(await countWaiting()).toBe(1));
+      await eventually(async () => expect(await countWaiting(pool())).toBe(1));
       expect((await api.request('DELETE', `/v1/my/contacts/${first}`)).status).toBe(200);
       const state = { isCleared: false };
       const clearing = clearRemoved().then(() => (state.isCleared = true));
-      await eventually(async () => expect(state.isCleared || (await countWaiting()) === 2).toBe(true));
+      await eventually(async () => expect(state.isCleared || (await countWaiting(pool())) === 2).toBe(true));
       await other.query('rollback');
       await Promise.all([page, clearing]);
     });

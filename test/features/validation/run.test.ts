@@ -2,10 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import pino from 'pino';
 import { advanceValidation, type ValidationRunDeps } from '../../../src/features/validation/run.ts';
 import type { Item, Operation, Quote } from '../../../src/features/validation/schema.ts';
-import { endOperation } from '../../../src/features/validation/settle.ts';
 import { collectPage } from '../../../src/features/validation/snapshot.ts';
 import { upkeep } from '../../../src/features/upkeep.ts';
-import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { insertContacts } from '../../support/contacts.ts';
 import { startDnsServer, type TestDnsServer } from '../../support/dns/server.ts';
@@ -268,31 +266,6 @@ describe('a validation', () => {
       remaining_count: 1,
     });
     expect(await balance()).toBe(1_000);
-  });
-});
-
-describe('the settlement of a validation', () => {
-  it('happens once, whoever ends the operation at the same time', async () => {
-    const ids = await insertContacts(pool(), api, 600);
-    await query(`update contacts set email = replace(email, 'example.com', 'gone.test')`);
-    const { body } = await startValidation(api, { contact_ids: ids });
-    await advanceValidation(deps, body.id, new Date(), attendance);
-    await advanceValidation(deps, body.id, new Date(), attendance);
-    const work = [
-      ...Array.from({ length: 3 }, () => runToEnd(deps, body.id)),
-      ...Array.from({ length: 3 }, () => api.request('POST', `${PATH}/${body.id}/cancel`)),
-      inTransaction(pool(), (trx) => endOperation(trx, body.id, 'failed')),
-    ];
-    await Promise.all(work);
-    const { charged_cents: charged, status } = await operationOf(body.id);
-    expect(['completed', 'canceled', 'failed']).toContain(status);
-    const { rows } = await pool().query<{ items: number; entries: number; millicents: number | null }>(
-      `select (select count(*) from validation_items where charged) as items, count(*) as entries,
-         -sum(millicents)::bigint as millicents from wallet_entries where kind = 'validation'`,
-    );
-    const { items = 0, entries, millicents } = rows[0] ?? {};
-    expect(charged).toBe(items * 0.4);
-    expect([entries, millicents ?? 0]).toEqual([items > 0 ? 1 : 0, items * PRICE]);
   });
 });
 
