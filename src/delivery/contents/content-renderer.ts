@@ -8,7 +8,7 @@ import {
   RenderError,
   type RenderedContent,
 } from './content.ts';
-import { FilterLimitError, type Mode } from './filters.ts';
+import type { Mode } from './filters.ts';
 import {
   countFilters,
   parsePieces,
@@ -19,6 +19,7 @@ import {
   type Slot,
   slotText,
 } from './outputs.ts';
+import { TextLimitError } from './values.ts';
 
 /** A content with more filters is rendered in a thread. */
 const MAX_FILTERS = 100;
@@ -51,7 +52,7 @@ function rendering<Result>(run: () => Result): Result | null {
     return run();
   } catch (error) {
     if (error instanceof ReadLimitError) return null;
-    throw error instanceof FilterLimitError ? new RenderError(error.message) : error;
+    throw error instanceof TextLimitError ? new RenderError(error.message) : error;
   }
 }
 

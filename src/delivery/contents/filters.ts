@@ -4,7 +4,7 @@
  */
 import { formatDate } from './dates.ts';
 import { isAllowedUrl } from './urls.ts';
-import { escapeHtml, escapeOnce, stripHtml, textOf, withoutControls } from './values.ts';
+import { bounded, escapeHtml, escapeOnce, stripHtml, textOf, withoutControls } from './values.ts';
 
 /** What a text is part of: HTML, where values are escaped, plain text, or a header of one line. */
 export type Mode = 'html' | 'text' | 'header';
@@ -14,16 +14,6 @@ export interface Filter {
   run(value: unknown, args: readonly unknown[], mode: Mode): unknown;
   /** In HTML, it returns HTML: if it is the last one, its result is not escaped. */
   returnsHtml?: true;
-}
-
-/** The longest text that a filter may make. */
-const MAX_TEXT = 2 * 1024 * 1024;
-
-/** A filter would make a text that is too long. */
-export class FilterLimitError extends Error {}
-
-function bounded(length: number): void {
-  if (length > MAX_TEXT) throw new FilterLimitError('a text grew too long');
 }
 
 function checked(text: string): string {

@@ -2,7 +2,16 @@
  * The Liquid library, closed: no files, partials or layouts, own properties only, and limits of length, time and
  * memory. It runs in threads only (see `engine.ts`).
  */
-import { CaptureTag, type Context, Drop, Liquid, LiquidError, type Template } from 'liquidjs';
+import {
+  CaptureTag,
+  Context,
+  Drop,
+  type Emitter,
+  Liquid,
+  LiquidError,
+  type Template,
+  toValueSync,
+} from 'liquidjs';
 import { MAX_RENDERED, RenderError, RenderTimeoutError } from './content.ts';
 import { createFilters, type Filter, type Mode } from './filters.ts';
 import { escapeHtml, headerValue, textOf, withoutControls } from './values.ts';
@@ -45,17 +54,39 @@ class CapturedText extends Drop {
 
 const plain = (value: unknown) => (value instanceof Drop ? value.valueOf() : value);
 
+const tooLong = () => new RenderError('the content is longer than 2 MB');
+
+/**
+ * Collects what is rendered, up to the longest content: a thread that makes a much longer text may end the whole
+ * process for lack of memory before a limit of time is reached.
+ */
+class BoundedEmitter implements Emitter {
+  buffer = '';
+
+  write(value: unknown): void {
+    this.buffer += textOf(plain(value));
+    if (this.buffer.length > MAX_RENDERED) throw tooLong();
+  }
+}
+
 class CaptureEscapedTag extends CaptureTag {
   override *render(context: Context): Generator<unknown, void, string> {
-    const text = yield this.liquid.renderer.renderTemplates(this.templates, context);
+    const text = yield this.liquid.renderer.renderTemplates(this.templates, context, new BoundedEmitter());
+    context.memoryLimit.use(text.length);
     context.bottom()[this.variable] = new CapturedText(text);
   }
 }
 
+function boundedTextOf(value: unknown): string {
+  const text = textOf(plain(value));
+  if (text.length > MAX_RENDERED) throw tooLong();
+  return text;
+}
+
 function escaperOf(mode: Mode): (value: unknown) => string {
-  if (mode === 'text') return (value) => withoutControls(textOf(plain(value)));
-  if (mode === 'header') return (value) => headerValue(textOf(plain(value)));
-  return (value) => (value instanceof CapturedText ? value.text : escapeHtml(textOf(plain(value))));
+  if (mode === 'text') return (value) => withoutControls(boundedTextOf(value));
+  if (mode === 'header') return (value) => headerValue(boundedTextOf(value));
+  return (value) => (value instanceof CapturedText ? value.text : escapeHtml(boundedTextOf(value)));
 }
 
 function handlerOf(filter: Filter, mode: Mode) {
@@ -152,18 +183,18 @@ export function parseLiquid(text: string, mode: Mode): ParsedLiquid {
  * @throws RenderTimeoutError if it takes too long; RenderError if it makes too much, or a filter fails
  */
 export function renderLiquid({ templates, mode }: ParsedLiquid, scope: object): string {
-  let text: string;
+  const liquid = liquids[mode];
+  const context = new Context(scope, liquid.options, { sync: true }, { liquid });
   const startedAt = performance.now();
   try {
-    text = liquids[mode].renderSync(templates, scope) as string;
+    return toValueSync(liquid.renderer.renderTemplates(templates, context, new BoundedEmitter())) as string;
   } catch (error) {
+    if (LiquidError.is(error) && error.originalError instanceof RenderError) throw error.originalError;
     const message = (error as Error).message.slice(0, 300);
     // The library's error for its time limit has no code.
     if (performance.now() - startedAt >= RENDER_MS) throw new RenderTimeoutError(message, { cause: error });
     throw new RenderError(message, { cause: error });
   }
-  if (text.length > MAX_RENDERED) throw new RenderError('the content is longer than 2 MB');
-  return text;
 }
 
 /** The paths that a template reads from its values: all but what it assigns itself. Each has at least one name. */

@@ -1,8 +1,31 @@
 /** How a value of a template becomes text, and text becomes a part of HTML or of a header. */
 
 const MAX_DEPTH = 5;
+/** The longest text that a filter or a list may make. */
+const MAX_TEXT = 2 * 1024 * 1024;
 
-/** The text of a value. Objects have none, so that no template shows what it does not name. */
+/** A text would be too long. */
+export class TextLimitError extends Error {}
+
+/** @throws TextLimitError for a text of so many characters */
+export function bounded(length: number): void {
+  if (length > MAX_TEXT) throw new TextLimitError('a text grew too long');
+}
+
+/** A list may name one long text often, so that the whole is longer than all that was counted. */
+function textOfList(values: readonly unknown[], depth: number): string {
+  let text = '';
+  for (const value of values) {
+    text += textOf(value, depth);
+    bounded(text.length);
+  }
+  return text;
+}
+
+/**
+ * The text of a value. Objects have none, so that no template shows what it does not name.
+ * @throws TextLimitError for a list whose text would be too long
+ */
 export function textOf(value: unknown, depth = 0): string {
   switch (typeof value) {
     case 'string':
@@ -18,7 +41,7 @@ export function textOf(value: unknown, depth = 0): string {
   }
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : value.toISOString();
   if (!Array.isArray(value) || depth >= MAX_DEPTH) return '';
-  return value.map((each) => textOf(each, depth + 1)).join('');
+  return textOfList(value, depth + 1);
 }
 
 const entities: Record<string, string> = {

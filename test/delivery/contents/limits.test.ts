@@ -47,6 +47,10 @@ describe('a content', () => {
       'lists that grow',
       `{% assign s = "a,a" | split: "," %}${'{% assign s = s | concat: s %}'.repeat(60)}{{ s | size }}`,
     ],
+    [
+      'a list that names a long text often',
+      `{% assign s = "0123456789" %}${'{% assign s = s | append: s %}'.repeat(17)}{% assign l = s | split: "!" %}${'{% assign l = l | concat: l %}'.repeat(8)}{{ l | strip_html }}`,
+    ],
     ['a long result', '{% for a in (1..9999) %}' + 'x'.repeat(1_000) + '{% endfor %}'],
     [
       'filters in a loop',
