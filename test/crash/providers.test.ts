@@ -65,11 +65,12 @@ async function sendAndKill(prefix: string, afterRestart?: () => Promise<unknown>
     });
   const runs = [start(keys.keyed, 'keyed'), start(keys.unkeyed, 'unkeyed')];
   const kills = async () => {
-    await taken(before + Math.ceil(count * 0.3));
-    await killAndRestart(stage.senders[0]);
-    await afterRestart?.();
-    await taken(before + Math.ceil(count * 0.9));
-    await killAndRestart(stage.senders[1]);
+    // Often enough that each provider has messages of a killed sender.
+    for (const [n, share] of [0.2, 0.5, 0.8, 1.1, 1.4].entries()) {
+      await taken(before + Math.ceil(count * share));
+      await killAndRestart(stage.senders[n % 2] as Role);
+      if (n === 0) await afterRestart?.();
+    }
   };
   await Promise.all([kills(), ...runs.map(({ done }) => done)]);
 }
