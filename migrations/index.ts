@@ -48,6 +48,7 @@ import * as scrape from './0053_scrape.ts';
 import * as flowBounds from './0055_flow_bounds.ts';
 import * as scrapesOfAccount from './0056_scrapes_of_account.ts';
 import * as validationCounts from './0057_validation_counts.ts';
+import * as unknownCharges from './0058_unknown_charges.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -101,4 +102,5 @@ export const migrations = [
   flowBounds,
   scrapesOfAccount,
   validationCounts,
+  unknownCharges,
 ];

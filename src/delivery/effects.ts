@@ -16,7 +16,10 @@ export interface Charges {
    * Those that give back their places return everything without it.
    */
   kept?: string;
-  /** SQL: messages that were unknown, and are now known to have failed. They return what was remembered. */
+  /**
+   * SQL: messages that were unknown, and are now known to have failed. They return what was remembered. The statement must
+   * have locked them when it evaluates this.
+   */
   cleared?: string;
 }
 
@@ -31,10 +34,12 @@ const returnedSql = (unsent: string, kept: string | undefined): string => `
           else ${kept === undefined ? 'null' : `(select least(k.keep, r.price_units) from (${kept}) k where k.message_id = r.message_id)`} end as keep) k
       where k.keep < r.price_units or k.keep = 0`;
 
-/** SQL: removes the remembered charges of messages that have failed after all. */
-const clearedSql = (cleared: string): string => `, cleared as (
-    delete from unknown_charges where message_id = any(${cleared})
-    returning account_id, channel, null::timestamptz, month, millicents, units
+/**
+ * SQL: removes the remembered charges of messages that have failed after all. The function also sees what was committed
+ * while the statement waited for the messages: the reaper may just have taken their sender for dead.
+ */
+const clearedSql = (cleared: string): string => `, cleared as materialized (
+    select account_id, channel, null::timestamptz, month, millicents, units from take_unknown_charges(${cleared})
   )`;
 
 /** SQL: remembers what messages without a known outcome are charged, of the rows `removed` of the queue. */

@@ -18,12 +18,15 @@ const allowanceBuckets = batchTask(
 
 const UNKNOWN_CHARGE_DAYS = 1;
 
-/** Forgets what unknown messages were charged once their months are posted. */
+/**
+ * Forgets what unknown messages were charged once they are known to have been sent. Others may still prove not to be sent,
+ * also after their month was posted; those that were removed may not.
+ */
 const unknownCharges = batchTask(
   'unknown_charges',
   `delete from unknown_charges where message_id = any (array(
-     select u.message_id from unknown_charges u join account_months s using (account_id, month)
-     where s.posted_at < $1 limit $2))`,
+     select u.message_id from unknown_charges u left join messages m on m.id = u.message_id
+     where m.id is null or m.sent_at < $1 and m.unsent_at is null limit $2))`,
   (_deps, asOf) => daysBefore(asOf, UNKNOWN_CHARGE_DAYS),
 );
 

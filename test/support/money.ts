@@ -81,9 +81,9 @@ export async function wrongMonths({ pool }: Pool, price: number): Promise<unknow
          + (select coalesce(sum(price_units), 0)::int from campaign_blocks b where b.account_id = s.account_id) as open) o
      cross join lateral (
        select count(*)::int as charged from messages m
-       where m.account_id = s.account_id and not m.test
-         and (m.sent_at is not null or m.status = 'unknown' and not exists (
-           select from send_queue q where q.message_id = m.id and q.price_units > 0))) c
+       where m.account_id = s.account_id and not m.test and m.unsent_at is null
+         and (m.sent_at is not null or m.unknown_at is not null)
+         and not exists (select from send_queue q where q.message_id = m.id and q.price_units > 0)) c
      cross join lateral (
        select count(*)::int as unpaid from campaign_blocks b
        where b.account_id = s.account_id and b.closed_at is not null and (b.price_units <> 0 or b.price_month is not null)) u

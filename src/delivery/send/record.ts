@@ -95,17 +95,21 @@ const segmentsSql = `coalesce((b.price_list -> i."messageId"::text ->> 1)::small
 /**
  * SQL: queue rows of campaign messages that are tried again. They take over the place that their block has reserved.
  * Their lifetime begins with the first attempt. They reserve their price when they are claimed; the block returns its own.
+ * Those that were charged as unknown, because the reaper has taken their sender for dead, reserve nothing more. The reaper
+ * locks blocks, too: once they are locked here, what it has charged is committed.
  */
-const enqueuedSql = `, enqueued as (
+const enqueuedSql = (priced: boolean): string => `, enqueued as (
     insert into send_queue (message_id, account_id, channel, class, due_at, queued_at, attempt_count, connection_losses,
-      domain_id, provider_id, content_bytes, campaign_id, reserved_bucket, price_units, price_country)
+      domain_id, provider_id, content_bytes, campaign_id, reserved_bucket, price_month, price_millicents, price_units, price_country)
     select i."messageId", b.account_id, b.channel, ${messageClasses.campaign}, now() + make_interval(secs => i."delaySeconds"),
       now(), i.attempt - case when i.losses > 0 then 1 else 0 end, coalesce(i.losses, 0), b.domain_id, b.provider_id,
       coalesce(i.bytes, 0), b.campaign_id, b.reserved_bucket,
-      case b.channel when 'sms' then ${segmentsSql} end,
+      case when p.charged then current_month() end, case when p.charged then 0 end,
+      case when p.charged then 0 when b.channel = 'sms' then ${segmentsSql} end,
       case b.channel when 'sms' then (select phone_country(m.to_key) from messages m where m.id = i."messageId") end
     from input i join campaign_blocks b on b.campaign_id = i."campaignId" and b.n = i.block
-    where i.queue = 'enqueue'
+    cross join lateral (select ${priced ? `has_unknown_charge(i."messageId")` : 'false'} as charged offset 0) p
+    where i.queue = 'enqueue'${priced ? ' and (select count(*) from changed_blocks) >= 0' : ''}
     on conflict (message_id) do nothing
   )`;
 
@@ -163,10 +167,11 @@ interface RecordShape {
 
 const withoutMoney = (table: Limits): Limits => table.filter(({ refusal }) => !refusal);
 
-/** What the messages are charged that leave the queue. */
+/** What the messages are charged that leave the queue, or have left it as unknown. */
 const charges: Charges = {
   unknown: `array(select "messageId" from input where status = 'unknown')`,
   kept: 'select "messageId" as message_id, keep from input where keep is not null',
+  cleared: 'array(select id from updated where unsent_at = updated_at)',
 };
 
 /** SQL: removes queue rows, and returns what their messages do not use. */
@@ -198,14 +203,6 @@ const recordSql = (
   ), intents as (
     delete from handovers h using unnest($2::bigint[], $3::bigint[]) as e (owner, seq)
     where h.owner = e.owner and h.seq = e.seq ${forCampaigns ? 'returning h.owner, h.seq' : ''}
-  )${leavingSql(table, priced)}, requeued as (
-    update send_queue q set owner = null,
-      due_at = case when i.queue in ('retry', 'postpone') then now() + make_interval(secs => i."delaySeconds")
-        else q.due_at end,
-      attempt_count = case i.queue when 'retry' then greatest(q.attempt_count, i.attempt) else q.attempt_count end
-    from input i
-    where i.queue <> 'delete' and q.message_id = any($6) and q.message_id = i."messageId"
-      and q.owner = i.owner and q.claim_epoch = i.epoch
   ), updated as (
     update messages m set
       status = i.status,
@@ -225,8 +222,16 @@ const recordSql = (
         ${guardSql} end
       and (m.sent_at is null or i.status = 'delivered')
     returning m.*, i.published${forFlows ? ', was.*' : ''}
+  )${leavingSql(table, priced)}, requeued as (
+    update send_queue q set owner = null,
+      due_at = case when i.queue in ('retry', 'postpone') then now() + make_interval(secs => i."delaySeconds")
+        else q.due_at end,
+      attempt_count = case i.queue when 'retry' then greatest(q.attempt_count, i.attempt) else q.attempt_count end
+    from input i
+    where i.queue <> 'delete' and q.message_id = any($6) and q.message_id = i."messageId"
+      and q.owner = i.owner and q.claim_epoch = i.epoch
   ), events as (${messageEventsSql}
-  )${forFlows ? countFlowMessagesSql('updated') : ''}${forCampaigns ? enqueuedSql + blocksSql(priced) : ''}${suppressionCtes(addressReportsSql)}${forContacts ? contactSql : ''}${countOutcomesSql(
+  )${forFlows ? countFlowMessagesSql('updated') : ''}${forCampaigns ? blocksSql(priced) + enqueuedSql(priced) : ''}${suppressionCtes(addressReportsSql)}${forContacts ? contactSql : ''}${countOutcomesSql(
     forContacts ? { ...counted, after: CONTACT_COUNTS } : counted,
   )}, new_events as materialized (
     select gen_random_uuid() as id, e.*

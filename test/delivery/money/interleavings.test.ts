@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { cancelCampaignMessages } from '../../../src/delivery/campaign-blocks.ts';
+import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/campaign-blocks.ts';
 import { cancelMessages } from '../../../src/delivery/cancel.ts';
 import { releaseCtes, releaseHeldPage } from '../../../src/delivery/limits/release-held.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
@@ -69,8 +69,13 @@ const outcomes: readonly HandOverOutcome[] = [
 /** What happens to an account; numbers choose among what there is. */
 type Step =
   | { do: 'accept' | 'queue' | 'cancel' | 'credit' | 'cap'; n: number }
-  | { do: 'claim' | 'block'; n: number; outcome: number; then: 'send' | 'release' | 'die' | 'repeat' }
-  | { do: 'stop' | 'release' | 'month' };
+  | {
+      do: 'claim' | 'block';
+      n: number;
+      outcome: number;
+      then: 'send' | 'release' | 'die' | 'late' | 'repeat';
+    }
+  | { do: 'stop' | 'release' | 'resend' | 'month' };
 
 const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
@@ -95,7 +100,9 @@ const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
       'repeat' as const,
     ),
   }),
-  fc.record({ do: fc.constantFrom('stop' as const, 'release' as const, 'month' as const) }),
+  fc.record({
+    do: fc.constantFrom('stop' as const, 'release' as const, 'resend' as const, 'month' as const),
+  }),
 );
 
 const draftOf = ({ accountId, brandId }: QueuedAccount) => ({
@@ -164,8 +171,9 @@ async function useClaims(
     const messages = block
       ? await intendBlock(pool, request, block)
       : await (intends[priority] as typeof intendFlows)(pool, request);
-    if (step.then === 'die') await inTransaction(pool, (trx) => recoverDeadSender(trx, OWNER));
-    else await record(claims, messages, own, step);
+    const isTakenForDead = step.then === 'die' || step.then === 'late';
+    if (isTakenForDead) await inTransaction(pool, (trx) => recoverDeadSender(trx, OWNER));
+    if (step.then !== 'die') await record(claims, messages, own, step);
   }
   if (block) await endBlockClaim(pool, OWNER, block);
   else await releaseClaims(pool, OWNER, claims);
@@ -257,6 +265,8 @@ async function take(account: QueuedAccount, campaignId: number, step: Step): Pro
     case 'release':
       await query(`with ${releaseCtes('$1::bigint')} select 1`, accountId);
       return void (await releaseHeldPage(pool, TEST_LIMITS));
+    case 'resend':
+      return void (await inTransaction(pool, (trx) => requeueUnknown(trx, campaignId, 5)));
     case 'month':
       return endMonth();
   }
@@ -324,7 +334,8 @@ it('stays equal if everything happens at once', async () => {
   const steps = fc.sample(stepArbitrary, { numRuns: 150, seed: 14 });
   const lanes = Array.from({ length: 6 }, (_, lane) =>
     steps.filter(
-      (step, n) => n % 6 === lane && step.do !== 'stop' && !('then' in step && step.then === 'die'),
+      (step, n) =>
+        n % 6 === lane && step.do !== 'stop' && !('then' in step && ['die', 'late'].includes(step.then)),
     ),
   );
   await Promise.all(

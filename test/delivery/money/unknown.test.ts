@@ -1,0 +1,304 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
+import { requeueUnknown } from '../../../src/delivery/campaign-blocks.ts';
+import { recordFacts } from '../../../src/delivery/facts.ts';
+import { messageClasses } from '../../../src/delivery/message.ts';
+import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
+import type { BatchMessage } from '../../../src/delivery/send/batch.ts';
+import { intendBlock } from '../../../src/delivery/send/block-batch.ts';
+import { intendRetries } from '../../../src/delivery/send/campaign-batch.ts';
+import { claimBlock } from '../../../src/delivery/send/claim-blocks.ts';
+import { type Claim, claimBacklog } from '../../../src/delivery/send/claim.ts';
+import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
+import { intendFlows } from '../../../src/delivery/send/flow-batch.ts';
+import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/outcomes.ts';
+import { createBatchRecording } from '../../../src/delivery/send/record.ts';
+import { deliveryUpkeep } from '../../../src/delivery/upkeep.ts';
+import { postMonths } from '../../../src/features/wallet/months.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import type { HousekeepingTask } from '../../../src/platform/housekeeping/task.ts';
+import { writeCampaign } from '../../support/campaigns.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { testEvents } from '../../support/events.ts';
+import { eventually } from '../../support/eventually.ts';
+import { insertPayer, monthsOf, setPrice, wrongMonths } from '../../support/money.ts';
+import { insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
+import { TEST_LIMITS } from '../../support/sending.ts';
+import { testKeyring } from '../../support/webhooks.ts';
+
+const PRICE = 100;
+const OWNER = 95;
+const DAY_MS = 86_400_000;
+const NOTHING = { emails: 0, free: 0, texts: 0, spent: 0 };
+
+let test: TestDatabase;
+let account: QueuedAccount;
+let seq = 0;
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  await insertSender(test.database, OWNER);
+  await setPrice(test.database, PRICE);
+});
+afterAll(() => test.drop());
+beforeEach(async () => {
+  account = await insertPayer(test.database, { funds: 100 * PRICE });
+});
+// The recount looks at all accounts: a fault must fail its own test only.
+afterEach(() => query('delete from account_months'));
+
+const query = <Row extends object>(text: string, ...values: unknown[]) =>
+  test.database.pool.query<Row>(text, values).then(({ rows }) => rows);
+
+const accepted: HandOverOutcome = {
+  kind: 'accepted',
+  providerMessageId: null,
+  response: '250',
+  delivered: false,
+};
+const refused: HandOverOutcome = { kind: 'refused', code: 'rejected', response: '554 no' };
+const bounced: HandOverOutcome = {
+  kind: 'bounced',
+  bounce: { type: 'soft', subtype: 'mailbox_full', diagnostic: 'full' },
+  response: '552',
+};
+const deferred: HandOverOutcome = { kind: 'deferred', response: '450 later' };
+const unknown: HandOverOutcome = { kind: 'unknown', reason: 'the connection was lost' };
+
+/** Messages under an intent. */
+interface Intended {
+  messages: BatchMessage[];
+  /** Records the same outcome for all of them, as often as it is called. */
+  record(outcome: HandOverOutcome): Promise<unknown>;
+}
+
+async function intend(claims: readonly Claim[], priority: number): Promise<Intended> {
+  const { pool } = test.database;
+  const request = { owner: OWNER, seq: ++seq, provider: 'smtp', claims, keyring: testKeyring };
+  const block = claims[0]?.block;
+  const intending = priority === messageClasses.flow ? intendFlows : intendRetries;
+  const messages = block ? await intendBlock(pool, request, block) : await intending(pool, request);
+  const record = (outcome: HandOverOutcome) => {
+    const outcomes = messages.map(() => outcome);
+    const records = outcomeRecords('smtp', messages, outcomes);
+    const batch = block
+      ? { block, outcomes: recordsOfBlock(records, messages, outcomes) }
+      : { outcomes: records };
+    return createBatchRecording({ pool, events: testEvents })([{ owner: OWNER, seq: request.seq, ...batch }]);
+  };
+  return { messages, record };
+}
+
+async function claimQueue(priority: number): Promise<Intended> {
+  await query(
+    'update send_queue set due_at = now() where account_id = $1 and owner is null',
+    account.accountId,
+  );
+  const claims = await claimBacklog(
+    test.database.pool,
+    { channel: 'email', class: priority, accountId: account.accountId, owner: OWNER, quantum: 50 },
+    TEST_LIMITS,
+  );
+  return intend(claims, priority);
+}
+
+/** Four messages of a flow, handed over. */
+async function flowMessages(): Promise<Intended> {
+  await queueEmails(test.database, account, 4, { source: { class: messageClasses.flow, flow_id: 1 } });
+  return claimQueue(messageClasses.flow);
+}
+
+let campaignId = 0;
+
+/** Four recipients of a campaign's block, handed over. */
+async function recipients(): Promise<Intended> {
+  const options = { recipients: 4, blockSize: 4, prefix: `u${++seq}-` };
+  ({ campaignId } = await writeCampaign(test.database, account, options));
+  const request = { channel: 'email' as const, accountId: account.accountId, providerId: 0, owner: OWNER };
+  const { claims } = await claimBlock(test.database.pool, { ...request, messages: 100 }, TEST_LIMITS);
+  return intend(claims, messageClasses.campaign);
+}
+
+const recover = () => inTransaction(test.database.pool, (trx) => recoverDeadSender(trx, OWNER));
+const resend = () => inTransaction(test.database.pool, (trx) => requeueUnknown(trx, campaignId, 100));
+const spent = async () => (await monthsOf(test.database, account)).spent;
+const noFaults = async () => expect(await wrongMonths(test.database, PRICE)).toEqual([]);
+
+describe.each([
+  ['of a flow', flowMessages],
+  ['of a block', recipients],
+])('the charge of a message %s whose sender was taken for dead', (_of, handOver) => {
+  it.each([
+    ['refused', refused],
+    ['bounced', bounced],
+  ])('returns once if the sender then records it as %s', async (_outcome, outcome) => {
+    const { record } = await handOver();
+    await recover();
+    expect(await spent()).toBe(4 * PRICE);
+    await noFaults();
+    await record(outcome);
+    expect(await monthsOf(test.database, account)).toEqual(NOTHING);
+    // The reply to the record may be lost, and the reaper may look again.
+    await record(outcome);
+    await recover();
+    expect(await monthsOf(test.database, account)).toEqual(NOTHING);
+    expect(await query('select 1 from unknown_charges where account_id = $1', account.accountId)).toEqual([]);
+    await noFaults();
+  });
+
+  it('stays if the sender then records it as accepted, whatever it records after that', async () => {
+    const { record } = await handOver();
+    await recover();
+    await record(accepted);
+    await record(refused);
+    expect(await spent()).toBe(4 * PRICE);
+    await noFaults();
+  });
+
+  it('returns if the sender records it as refused while the reaper recovers it', async () => {
+    const { messages, record } = await handOver();
+    let recording: Promise<unknown> = Promise.resolve();
+    await inTransaction(test.database.pool, async (trx) => {
+      await trx.query('select 1 from messages where id = $1 for no key update', [messages[0]?.messageId]);
+      recording = record(refused);
+      await eventually(async () => {
+        expect(
+          await query(
+            `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+          ),
+        ).toHaveLength(1);
+      });
+      await recoverDeadSender(trx, OWNER);
+    });
+    await recording;
+    expect(await monthsOf(test.database, account)).toEqual(NOTHING);
+    await noFaults();
+  });
+});
+
+describe('the charge of a recipient who is tried again', () => {
+  it('is the only one if the sender that was taken for dead records that the attempt was deferred', async () => {
+    const { record } = await recipients();
+    await recover();
+    await record(deferred);
+    await record(deferred);
+    await noFaults();
+    const again = await claimQueue(messageClasses.campaign);
+    expect(again.messages).toHaveLength(4);
+    await again.record(accepted);
+    expect(await spent()).toBe(4 * PRICE);
+    await noFaults();
+  });
+
+  it('is the only one if that sender lost its connection with one message', async () => {
+    const { record } = await recipients();
+    await recover();
+    await record({ kind: 'lost', reason: 'reset' });
+    const again = await claimQueue(messageClasses.campaign);
+    await again.record(accepted);
+    expect(await spent()).toBe(4 * PRICE);
+    await noFaults();
+  });
+
+  it.each([
+    ['refused', refused, 0],
+    ['unknown once more', unknown, 4],
+    ['accepted', accepted, 4],
+  ])('of whom an attempt was unknown is right if the next is %s', async (_outcome, outcome, charged) => {
+    const { record } = await recipients();
+    await record(unknown);
+    await resend();
+    const again = await claimQueue(messageClasses.campaign);
+    await again.record(outcome);
+    await again.record(outcome);
+    expect(await spent()).toBe(charged * PRICE);
+    await noFaults();
+  });
+});
+
+describe('an unknown message of a month that is posted', () => {
+  const run = (task: HousekeepingTask, asOf: Date) =>
+    task.run(
+      {
+        config: {} as never,
+        database: test.database,
+        log: pino({ level: 'silent' }),
+        partitions: [],
+        processWork: [],
+      },
+      asOf,
+      () => undefined,
+    );
+
+  /** Moves what was charged to the month before the last, posts it, and lets housekeeping run for days after. */
+  async function post(): Promise<void> {
+    const earlier = `(current_month() - interval '2 months')::date`;
+    await query(`update account_months set month = ${earlier} where account_id = $1`, account.accountId);
+    await query(`update unknown_charges set month = ${earlier} where account_id = $1`, account.accountId);
+    await run(postMonths, new Date());
+    for (const task of (deliveryUpkeep.tasks ?? []).filter(({ name }) => name === 'unknown_charges')) {
+      await run(task, new Date(Date.now() + 3 * DAY_MS));
+    }
+  }
+
+  const balance = async () => {
+    const [row] = await query<{ entries: number; open: number }>(
+      `select entries_millicents as entries,
+         coalesce((select sum(spent_millicents) from account_months
+           where account_id = $1 and posted_at is null), 0)::int as open
+       from wallets where account_id = $1`,
+      account.accountId,
+    );
+    return { ...row, entries: (row?.entries ?? 0) - 100 * PRICE };
+  };
+
+  const report = ({ messages }: Intended, type: 'failed' | 'delivered') =>
+    inTransaction(test.database.pool, (trx) =>
+      recordFacts(
+        trx,
+        messages.map(({ messageId }) => ({
+          ...{
+            accountId: account.accountId,
+            messageId,
+            type,
+            occurredAt: new Date(),
+            providerMessageId: null,
+          },
+          source: { kind: 'mail' as const },
+          ...{ response: null, bounce: null, suppresses: false },
+          failure: type === 'failed' ? { code: 'rejected' as const, message: 'no' } : null,
+        })),
+        testEvents,
+      ),
+    );
+
+  it('returns its charge in the current month, once, if a report shows that it was not sent', async () => {
+    const intended = await flowMessages();
+    await intended.record(unknown);
+    await post();
+    await report(intended, 'failed');
+    await report(intended, 'failed');
+    expect(await balance()).toEqual({ entries: -4 * PRICE, open: -4 * PRICE });
+    await noFaults();
+  });
+
+  it('returns its charge in the current month, once, if its sender records that it was refused', async () => {
+    const intended = await flowMessages();
+    await recover();
+    await post();
+    await intended.record(refused);
+    await intended.record(refused);
+    expect(await balance()).toEqual({ entries: -4 * PRICE, open: -4 * PRICE });
+    await noFaults();
+  });
+
+  it('stays charged there if it was delivered, and its charge is no longer remembered', async () => {
+    const intended = await flowMessages();
+    await intended.record(unknown);
+    await report(intended, 'delivered');
+    await post();
+    expect(await balance()).toEqual({ entries: -4 * PRICE, open: 0 });
+    expect(await query('select 1 from unknown_charges where account_id = $1', account.accountId)).toEqual([]);
+    await noFaults();
+  });
+});
