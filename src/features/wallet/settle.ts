@@ -50,6 +50,11 @@ async function lockTopUpOf(
   return lockTopUp(trx, 'key = $1::uuid', key);
 }
 
+/** Locks the account as changes of its settings do: before the settings of its top-ups, and before its wallet. */
+async function lockAccount(trx: Queryable, accountId: number): Promise<void> {
+  await trx.query('select from accounts where id = $1 for no key update', [accountId]);
+}
+
 /** Why a top-up failed. */
 export interface TopUpFailure {
   /** A code, of the payment service or ours. */
@@ -75,6 +80,7 @@ export async function failTopUp(
   );
   const accountId = rows[0]?.account_id;
   if (accountId === undefined || !counted) return;
+  await lockAccount(trx, accountId);
   const { rows: settings } = await trx.query<{ failures: number }>(
     'update topup_settings set failures = failures + 1 where account_id = $1 returning failures',
     [accountId],
@@ -165,6 +171,7 @@ export async function takeDispute(trx: Queryable, dispute: Dispute, from: string
   if (!topUp) return { taken: 'foreign', topUp: null };
   if (dispute.currency !== topUp.currency) return { taken: 'differs', topUp };
   const lost = dispute.kind === 'disputed';
+  if (lost) await lockAccount(trx, topUp.account_id);
   const millicents = dispute.amountCents * MILLICENTS_PER_CENT;
   const entry = await addWalletEntry(trx, {
     accountId: topUp.account_id,

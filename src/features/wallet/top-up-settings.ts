@@ -22,11 +22,12 @@ interface SettingsRow {
   payment_method: string | null;
 }
 
+/** Locks the account so that entries of its wallet, which name it, do not wait: their writers may have locked its settings. */
 async function lockSettings(trx: Queryable, accountId: number): Promise<SettingsRow> {
   const { rows } = await trx.query<SettingsRow>(
     `select a.auto_topup as enabled, s.amount_cents, s.below_cents, s.customer, s.payment_method
      from accounts a left join topup_settings s on s.account_id = a.id
-     where a.id = $1 and a.kind = 'customer' for update of a`,
+     where a.id = $1 and a.kind = 'customer' for no key update of a`,
     [accountId],
   );
   if (!rows[0]) throw notFound('account');

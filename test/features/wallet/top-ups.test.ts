@@ -2,9 +2,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import pino from 'pino';
 import { listOperatorChanges, setAccount } from '../../../src/features/accounts/service.ts';
 import { createTopUpRun, setTopUps, type TopUpRun } from '../../../src/features/wallet/service.ts';
+import { failTopUp, takeDispute, takePayment } from '../../../src/features/wallet/settle.ts';
 import { startDueTopUps } from '../../../src/features/wallet/top-ups.ts';
-import { inTransaction } from '../../../src/platform/db/queryable.ts';
+import { inTransaction, type Queryable } from '../../../src/platform/db/queryable.ts';
 import { createTestTenant, startTestApi, type TestApi, type TestTenant } from '../../support/api.ts';
+import { eventually } from '../../support/eventually.ts';
 import {
   type FakeIntent,
   type FakeStripe,
@@ -280,6 +282,80 @@ describe('a top-up', () => {
     );
     await run.request(await start(), new Date());
     expect(await isOn()).toBe(true);
+  });
+});
+
+describe('changing the settings of top-ups', () => {
+  const FROM = 'Carillon <system@mail.test>';
+
+  const waiting = (count: number) =>
+    eventually(async () => {
+      const { length } = await query(
+        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      );
+      expect(length).toBe(count);
+    });
+
+  /** Runs each on a connection of its own, in this order; all wait in the middle, for one row that is locked. */
+  async function together(lock: string, works: ((trx: Queryable) => Promise<unknown>)[]): Promise<void> {
+    const { pool } = api.database;
+    const running: Promise<unknown>[] = [];
+    await inTransaction(pool, async (trx) => {
+      await trx.query(lock, [tenant.accountId]);
+      for (const work of works) {
+        running.push(inTransaction(pool, work));
+        await waiting(running.length);
+      }
+    });
+    await Promise.all(running);
+  }
+
+  const change = (trx: Queryable) => setTopUps(trx, tenant.accountId, { amountCents: 3_000 }, 'ann');
+  const lockSettings = 'select 1 from topup_settings where account_id = $1 for update';
+
+  it('does not deadlock with a third failure', async () => {
+    const id = await start();
+    await query('update topup_settings set failures = 2 where account_id = $1', [tenant.accountId]);
+    await together(lockSettings, [
+      (trx) => failTopUp(trx, id, { failure: 'card_declined', counted: true }, FROM),
+      change,
+    ]);
+    expect(await isOn()).toBe(false);
+  });
+
+  const succeeded = async (id: number) => {
+    const [row] = await query<Row>('select key from topups where id = $1', [id]);
+    const payment = {
+      id: `pi_locks_${id}`,
+      key: row?.key ?? null,
+      status: 'succeeded' as const,
+      failure: null,
+    };
+    return { ...payment, amountCents: 2_500, currency: 'EUR' };
+  };
+
+  it('does not deadlock with a payment', async () => {
+    const payment = await succeeded(await start());
+    await together(lockSettings, [(trx) => takePayment(trx, payment, FROM), change]);
+    expect((await wallet()).sum).toBe(2_500_000);
+  });
+
+  it('does not deadlock with a payment and a dispute of an earlier one', async () => {
+    const earlier = await succeeded(await start());
+    await inTransaction(api.database.pool, (trx) => takePayment(trx, earlier, FROM));
+    await query(
+      `insert into wallet_entries (account_id, kind, millicents, cause) values ($1, 'debit', -2500000, 'spent')`,
+      [tenant.accountId],
+    );
+    const payment = await succeeded(await start());
+    const dispute = { kind: 'disputed' as const, disputeId: 'dp_locks', paymentId: earlier.id };
+    await together(lockSettings, [
+      (trx) => takePayment(trx, payment, FROM),
+      change,
+      (trx) => takeDispute(trx, { ...dispute, amountCents: 2_500, currency: 'EUR' }, FROM),
+    ]);
+    expect((await wallet()).sum).toBe(-2_500_000 + 2_500_000);
+    expect(await isOn()).toBe(false);
   });
 });
 
