@@ -49,6 +49,7 @@ import * as flowBounds from './0055_flow_bounds.ts';
 import * as scrapesOfAccount from './0056_scrapes_of_account.ts';
 import * as validationCounts from './0057_validation_counts.ts';
 import * as unknownCharges from './0058_unknown_charges.ts';
+import * as validationQuotes from './0059_validation_quotes.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -103,4 +104,5 @@ export const migrations = [
   scrapesOfAccount,
   validationCounts,
   unknownCharges,
+  validationQuotes,
 ];

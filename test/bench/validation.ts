@@ -41,8 +41,8 @@ async function fill({ database, accountId, brandId }: Stage, options: Validation
     [ALL, contacts, CHECKED, candidates],
   );
   await client.query(
-    `insert into contact_verdicts (contact_id, email_key, verdict, reusable, checked_at)
-     select id, email_key, 'undeliverable', true, now() from contacts where id > $1 and id % 2 = 0`,
+    `insert into contact_verdicts (contact_id, brand_id, email_key, verdict, reusable, checked_at)
+     select id, brand_id, email_key, 'undeliverable', true, now() from contacts where id > $1 and id % 2 = 0`,
     [candidates],
   );
   await client.query('vacuum (analyze) contacts');

@@ -42,16 +42,16 @@ async function readItems(
   row: OperationRow,
   { after, dueBy }: { after: number; dueBy: Date | null },
 ): Promise<PageItem[]> {
-  const due = dueBy === null ? 'i.retry_at is null' : 'i.retry_at <= $5';
+  const due = dueBy === null ? 'i.retry_at is null' : 'i.retry_at <= $6';
   const { rows } = await pool.query<PageItem>(
     `select i.id, i.email, i.email_key, i.chargeable, i.retry_at is not null as retry,
        v.verdict, v.reason, v.checks, v.suggestion, v.checked_at
      from (select * from validation_items i
        where i.operation_id = $1 and i.verdict is null and i.id > $2 and ${due} order by i.id limit $3) i
-     left join contact_verdicts v on v.contact_id = i.contact_id and v.email_key = i.email_key and v.reusable
-       and v.checked_at > $4::timestamptz - ${REUSED}
+     left join contact_verdicts v on v.brand_id = $5 and v.contact_id = i.contact_id and v.email_key = i.email_key
+       and v.reusable and v.checked_at > $4::timestamptz - ${REUSED}
      order by i.id`,
-    [row.id, after, PAGE_ITEMS, row.as_of, ...(dueBy === null ? [] : [dueBy])],
+    [row.id, after, PAGE_ITEMS, row.as_of, row.brand_id, ...(dueBy === null ? [] : [dueBy])],
   );
   return rows;
 }

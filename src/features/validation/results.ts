@@ -54,11 +54,11 @@ const CONTACTS = `found as materialized (
   where c.brand_id = $11 and c.id = any(array(select contact_id from found)) order by c.id for no key update
 ), kept as (
   insert into contact_verdicts as v
-    (contact_id, email_key, verdict, reason, checks, suggestion, reusable, checked_at)
-  select f.contact_id, f.email_key, f.verdict, f.reason, f.checks::jsonb, f.suggestion, f.reusable, f.checked_at
+    (contact_id, brand_id, email_key, verdict, reason, checks, suggestion, reusable, checked_at)
+  select f.contact_id, $11, f.email_key, f.verdict, f.reason, f.checks::jsonb, f.suggestion, f.reusable, f.checked_at
   from found f join locked l on l.id = f.contact_id and l.email_key = f.email_key where f.is_new
   order by f.contact_id
-  on conflict (contact_id) do update set email_key = excluded.email_key, verdict = excluded.verdict,
+  on conflict (contact_id) do update set brand_id = excluded.brand_id, email_key = excluded.email_key, verdict = excluded.verdict,
     reason = excluded.reason, checks = excluded.checks, suggestion = excluded.suggestion,
     reusable = excluded.reusable, checked_at = excluded.checked_at
   where v.checked_at <= excluded.checked_at or v.email_key <> excluded.email_key

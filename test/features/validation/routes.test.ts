@@ -116,8 +116,8 @@ describe('POST /validation_operations/quote', () => {
     const ids = await contacts(10);
     await query(`update contacts set email = null, email_key = null where id = $1`, [ids[0]]);
     await query(
-      `insert into contact_verdicts (contact_id, email_key, verdict, reusable, checked_at)
-       select id, email_key, 'undeliverable', true, now() - case id when $1 then interval '31 days' else interval '29 days' end
+      `insert into contact_verdicts (contact_id, brand_id, email_key, verdict, reusable, checked_at)
+       select id, brand_id, email_key, 'undeliverable', true, now() - case id when $1 then interval '31 days' else interval '29 days' end
        from contacts where id = any($2)`,
       [ids[1], ids.slice(1, 4)],
     );
