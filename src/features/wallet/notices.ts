@@ -62,9 +62,22 @@ async function notifyOfSpending(trx: Queryable, found: Spending, mail: Mail): Pr
 const HAS_NO_FUNDS = `exists (select from wallets w where w.account_id = a.id) and ${paysSql('a')}
   and ${balanceSql('a')} < ${LEAST_PRICE}`;
 
+/** SQL: an interval. However often a wallet is filled, its owners get no more than one mail about its funds in this time. */
+const NO_FUNDS_PAUSE = `interval '1 day'`;
+
+/**
+ * SQL over an earlier notice `n` of missing funds: whether it still stands. What months give back may bring a balance above
+ * zero for a moment, again and again. So only an entry that fills the wallet ends it.
+ */
+const STANDS = `(n.created_at > now() - ${NO_FUNDS_PAUSE} or not exists (
+    select from wallet_entries e where e.account_id = n.account_id and e.millicents > 0 and e.kind <> 'usage'
+      and e.created_at > n.created_at))`;
+
+/** Notes the mail about missing funds. @returns whether no earlier one stands */
 async function noteNoFunds(trx: Queryable, accountId: number): Promise<boolean> {
   const { rowCount } = await trx.query(
-    `insert into money_notices (account_id, notice) values ($1, 'no_funds') on conflict do nothing`,
+    `insert into money_notices as n (account_id, notice) values ($1, 'no_funds')
+     on conflict (account_id, notice) do update set created_at = now() where not ${STANDS}`,
     [accountId],
   );
   return rowCount === 1;
@@ -80,14 +93,10 @@ export interface Mail {
 
 /**
  * Mails the owners of accounts that have used 80 % or all of their monthly spend cap, once each in a month, and of those
- * that have run out of funds, once until they have funds again. Several workers may do so at once.
+ * that have run out of funds, once until their wallet is filled, and at most once a day. Several workers may do so at once.
  * @returns how many accounts got mail
  */
 export async function notifyOwners(pool: pg.Pool, mail: Mail): Promise<number> {
-  await pool.query(
-    `delete from money_notices n using accounts a
-     where n.notice = 'no_funds' and a.id = n.account_id and not (${HAS_NO_FUNDS})`,
-  );
   const { rows: spending } = await pool.query<Spending>(
     `select * from (${SPENDING}) s where not exists (
        select from money_notices n where n.account_id = s.account_id and n.month = current_month()
@@ -95,7 +104,7 @@ export async function notifyOwners(pool: pg.Pool, mail: Mail): Promise<number> {
   );
   const { rows: withoutFunds } = await pool.query<{ account_id: number }>(
     `select a.id as account_id from accounts a where ${HAS_NO_FUNDS} and not exists (
-       select from money_notices n where n.account_id = a.id and n.notice = 'no_funds')`,
+       select from money_notices n where n.account_id = a.id and n.notice = 'no_funds' and ${STANDS})`,
   );
   let notified = 0;
   for (const found of spending) {

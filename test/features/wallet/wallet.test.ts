@@ -326,7 +326,15 @@ describe('mails to the owners', () => {
     );
   });
 
-  it('come once when funds run out, until they return', async () => {
+  const NO_FUNDS = 'Your account has no funds left';
+  const DAY = `interval '1 day'`;
+  /** Lets a day pass since the last mail. */
+  const passADay = () =>
+    query(`update money_notices set created_at = created_at - ${DAY} where account_id = $1`, [
+      tenant.accountId,
+    ]);
+
+  it('come once when funds run out, and again if they do after the wallet was filled', async () => {
     await setPrices(api.database.pool, 'free', 100);
     await notify();
     expect(await mails()).toEqual([]);
@@ -335,12 +343,33 @@ describe('mails to the owners', () => {
     await spend(month(), 950);
     await Promise.all([notify(), notify()]);
     await notify();
-    expect(await mails()).toEqual(['Your account has no funds left']);
+    expect(await mails()).toEqual([NO_FUNDS]);
     await credit(1_000, 'b');
     await notify();
     await credit(1_000, 'c', 'debit');
     await notify();
-    expect(await mails()).toHaveLength(2);
+    expect(await mails()).toHaveLength(1);
+    await passADay();
+    await Promise.all([notify(), notify()]);
+    await notify();
+    expect(await mails()).toEqual([NO_FUNDS, NO_FUNDS]);
+  });
+
+  it('are not repeated while the balance changes around zero without a credit', async () => {
+    await setPrices(api.database.pool, 'free', 100);
+    await query(
+      `insert into wallet_entries (account_id, kind, millicents, cause, created_at)
+       values ($1, 'credit', 1000, 'long ago', now() - 9 * ${DAY})`,
+      [tenant.accountId],
+    );
+    for (let day = 0; day < 3; day += 1) {
+      await spend(month(), 950);
+      await notify();
+      await spend(month(), 850);
+      await notify();
+      await passADay();
+    }
+    expect(await mails()).toEqual([NO_FUNDS]);
   });
 });
 
