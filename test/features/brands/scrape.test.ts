@@ -13,6 +13,7 @@ import { createEgress } from '../../../src/platform/egress/client.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { startDnsServer, type TestDnsServer } from '../../support/dns/server.ts';
 import { startReceiver } from '../../support/https-receiver.ts';
+import { eventually } from '../../support/eventually.ts';
 import { createTestScrapes, scrapeSettings, type TestScrapes } from '../../support/scrapes.ts';
 import { startWebsites, type Websites } from '../../support/websites.ts';
 
@@ -67,6 +68,15 @@ const brand = async () => (await api.request('GET', '/v1/my/brand')).body;
 const post = (url: string, more: object = {}, headers = {}) =>
   api.request('POST', PATH, { body: { url, ...more }, headers });
 const run = () => scrapes.runNext(api.brandId);
+
+/** Whether each advisory lock of a transaction is granted. */
+async function advisoryLocks(): Promise<boolean[]> {
+  const { rows } = await query(
+    `select granted from pg_locks join pg_database d on d.oid = database
+     where locktype = 'advisory' and datname = current_database() and mode = 'ExclusiveLock' order by granted`,
+  );
+  return rows.map((row) => (row as { granted: boolean }).granted);
+}
 
 function createSignal() {
   let give = () => undefined as void;
@@ -160,15 +170,28 @@ describe('POST /v1/my/brand/scrape', () => {
     const other = { token: api.other.apiKey, body: { url: 'public.test' } };
     expect((await api.request('POST', PATH, other)).status).toBe(202);
     await query('delete from brand_scrapes where brand_id = $1', [api.brandId]);
-    const begin = (brandId: number) =>
-      inTransaction(api.database.pool, (trx) =>
-        startScrape(trx, { accountId: api.accountId, brandId }, { url: 'https://a.test/', overwrite: false }),
-      );
-    const atOnce = await Promise.allSettled([api.brandId, second, api.brandId, second].map(begin));
-    expect(atOnce.map(({ status }) => status).sort()).toEqual([
-      'fulfilled',
-      ...['rejected', 'rejected', 'rejected'],
-    ]);
+    const hold = createSignal();
+    const begin = (brandId: number, before: Promise<void>) =>
+      inTransaction(api.database.pool, async (trx) => {
+        await startScrape(
+          trx,
+          { accountId: api.accountId, brandId },
+          { url: 'https://a.test/', overwrite: false },
+        );
+        await before;
+      });
+    const first = begin(api.brandId, hold.given);
+    try {
+      await eventually(async () => expect(await advisoryLocks()).toEqual([true]), 5_000);
+      const next = begin(second, Promise.resolve());
+      next.catch(() => undefined);
+      await eventually(async () => expect(await advisoryLocks()).toEqual([false, true]), 5_000);
+      hold.give();
+      await expect(next).rejects.toMatchObject({ code: 'rate_limited' });
+    } finally {
+      hold.give();
+      await first;
+    }
     await query('delete from brands where id = $1', [second]);
   });
 
