@@ -3,6 +3,42 @@ import type pg from 'pg';
 import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { eventually } from './eventually.ts';
 
+/** Waits until so many connections to the database of the pool wait for locks. */
+export async function waitForLocks(pool: pg.Pool, count: () => number): Promise<void> {
+  await eventually(async () => {
+    const { rowCount } = await pool.query(
+      `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    expect(rowCount).toBe(count());
+  });
+}
+
+/**
+ * Starts pieces of work while one row is locked: each when the one before waits for a lock, or is done. Then unlocks the row.
+ * @param lock a statement that locks the row, with `values`
+ * @param works each takes a connection of its own
+ * @throws the first error of a work, such as a deadlock
+ */
+export async function runBehindLock(
+  pool: pg.Pool,
+  { lock, values }: Pick<LockedRow, 'lock' | 'values'>,
+  works: readonly (() => Promise<unknown>)[],
+): Promise<void> {
+  const running: Promise<unknown>[] = [];
+  let done = 0;
+  await inTransaction(pool, async (client) => {
+    await client.query(lock, values);
+    for (const work of works) {
+      const started = work();
+      running.push(started);
+      const count = () => (done += 1);
+      started.then(count, count);
+      await waitForLocks(pool, () => running.length - done);
+    }
+  });
+  await Promise.all(running);
+}
+
 interface LockedRow {
   /** The statement that locks the row which `work` should lock first. */
   lock: string;
@@ -25,12 +61,7 @@ export async function countUnlockedRows(
   const { counts, done } = await inTransaction(pool, async (client) => {
     await client.query(lock, values);
     const working = work();
-    await eventually(async () => {
-      const { rowCount } = await pool.query(
-        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      expect(rowCount).toBe(1);
-    });
+    await waitForLocks(pool, () => 1);
     const unlocked: (number | null)[] = [];
     for (const statement of probes) unlocked.push((await client.query(`${statement} skip locked`)).rowCount);
     return { counts: unlocked, done: working };

@@ -10,10 +10,13 @@ const PAGE = 2_000;
 /** When to look again at messages that a release left held: they were locked, or a limit had no room for them. */
 const RECHECK = `interval '10 seconds'`;
 
-/** SQL: locks the held backlogs of an account in the order that all statements keep. */
-const lockCte = (accountId: string): string => `
+/**
+ * SQL: locks the held backlogs of an account in the order that all statements keep.
+ * @param after SQL: a condition that is true, and known only when rows are locked that have to be locked first
+ */
+const lockCte = (accountId: string, after = 'true'): string => `
   held_backlog as (
-    select channel, class, provider_id from held_backlogs where account_id = ${accountId}
+    select channel, class, provider_id from held_backlogs where account_id = ${accountId} and ${after}
     order by channel, class, provider_id for update
   )`;
 
@@ -28,19 +31,25 @@ export const endReleaseCtes = (accountId: string): string => `${lockCte(accountI
       and h.provider_id = l.provider_id
   )`;
 
+/** SQL: locks the held blocks of an account in the order that all statements keep. */
+const heldBlocksSql = (accountId: string): string => `
+    select campaign_id, n from campaign_blocks
+    where account_id = ${accountId} and hold_reason is not null and owner is null and closed_at is null
+    order by campaign_id, n for update`;
+
 /**
  * SQL: expressions of a `with` clause that make senders look at the held backlogs of an account now. Add them to the
  * statement that resumes the account or raises one of its limits. Senders then release the messages in pages, as far as
  * the limits allow.
+ *
+ * Blocks are locked before backlogs. Otherwise there is a deadlock with a recorder that has locked a block and waits for
+ * the month of the account, and a claim that has locked the month and waits for the backlog.
  * @param accountId SQL: the id of the account
+ * @param locked what to do about blocks that are locked: transactions that have locked the wallet must not wait for them
  */
-export const releaseCtes = (
-  accountId: string,
-): string => `${lockCte(accountId)}, held_blocks as materialized (
-    select campaign_id, n from campaign_blocks
-    where account_id = ${accountId} and hold_reason is not null and owner is null and closed_at is null
-    order by campaign_id, n for update
-  ), released_blocks as (
+export const releaseCtes = (accountId: string, locked: 'wait' | 'skip' = 'wait'): string => `
+  held_blocks as materialized (${heldBlocksSql(accountId)}${locked === 'skip' ? ' skip locked' : ''}
+  ), ${lockCte(accountId, '(select count(*) from held_blocks) >= 0')}, released_blocks as (
     update campaign_blocks b set due_at = now(), hold_reason = null
     from held_blocks h where b.campaign_id = h.campaign_id and b.n = h.n
   ), release as (
@@ -48,6 +57,14 @@ export const releaseCtes = (
     from held_backlog l where h.account_id = ${accountId} and h.channel = l.channel and h.class = l.class
       and h.provider_id = l.provider_id
   )`;
+
+/**
+ * Locks the held blocks of an account, for a transaction that locks its wallet next and then releases what is held: a
+ * claim that waits for the wallet has locked the month, and a recorder that has locked a block may wait for the month.
+ */
+export async function lockHeldBlocks(trx: Queryable, accountId: number): Promise<void> {
+  await trx.query({ name: 'lock_held_blocks', text: heldBlocksSql('$1'), values: [accountId] });
+}
 
 interface HeldBacklog extends Backlog {
   /** How many more messages may be released; null or 0: to be decided. */

@@ -1,6 +1,11 @@
 /** What operators do with wallets. */
-import { releaseCtes } from '../../delivery/limits/release-held.ts';
-import { addWalletEntry, balanceSql, MILLICENTS_PER_CENT } from '../../delivery/wallet.ts';
+import { lockHeldBlocks, releaseCtes } from '../../delivery/limits/release-held.ts';
+import {
+  addWalletEntry,
+  balanceSql,
+  MILLICENTS_PER_CENT,
+  type NewWalletEntry,
+} from '../../delivery/wallet.ts';
 import { AppError, notFound } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { logOperatorChange } from '../accounts/service.ts';
@@ -59,9 +64,18 @@ export async function showWallet(db: Queryable, accountId: number): Promise<Wall
   };
 }
 
-/** Makes senders look at once which messages of an account may go now that it has more funds. */
-export async function releaseHeldMessages(trx: Queryable, accountId: number): Promise<void> {
-  await trx.query(`with ${releaseCtes('$1')} select 1`, [accountId]);
+/**
+ * Adds an entry that fills a wallet, and makes senders look at once which of the held messages may go now.
+ * @returns as `addWalletEntry`
+ */
+export async function fillWallet(trx: Queryable, entry: NewWalletEntry): Promise<number | null> {
+  await lockHeldBlocks(trx, entry.accountId);
+  const entryId = await addWalletEntry(trx, entry);
+  if (entryId !== null) {
+    // Blocks that were held since are locked only if a recorder has them, and are looked at again minutes later.
+    await trx.query(`with ${releaseCtes('$1', 'skip')} select 1`, [entry.accountId]);
+  }
+  return entryId;
 }
 
 export interface Booking {
@@ -84,12 +98,12 @@ export async function book(trx: Queryable, booking: Booking, actor: string): Pro
   await requireCustomer(trx, accountId);
   const signed = kind === 'credit' ? millicents : -millicents;
   const cause = `reference/${reference}`;
-  const entryId = await addWalletEntry(trx, { accountId, kind, millicents: signed, cause, reference });
+  const add = kind === 'credit' ? fillWallet : addWalletEntry;
+  const entryId = await add(trx, { accountId, kind, millicents: signed, cause, reference });
   if (entryId === null) {
     throw new AppError('conflict', `the reference ${reference} was used before in account ${accountId}`);
   }
   const changes = { entry_id: entryId, amount_cents: signed / MILLICENTS_PER_CENT, reference };
   await logOperatorChange(trx, { accountId, actor, action: `wallet ${kind}`, changes });
-  if (kind === 'credit') await releaseHeldMessages(trx, accountId);
   return showWallet(trx, accountId);
 }

@@ -6,7 +6,7 @@ import { addWalletEntry, MILLICENTS_PER_CENT } from '../../delivery/wallet.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { logOperatorChange } from '../accounts/service.ts';
 import { mailOwners } from '../system-mail/service.ts';
-import { releaseHeldMessages } from './bookings.ts';
+import { fillWallet } from './bookings.ts';
 import { topUpsOffNotice } from './letters.ts';
 import type { Payment, PaymentReport } from './payments/port.ts';
 
@@ -114,14 +114,13 @@ async function credit(trx: Queryable, topUp: TopUpRow, payment: Payment): Promis
     [topUp.id, payment.id],
   );
   await trx.query('update topup_settings set failures = 0 where account_id = $1', [topUp.account_id]);
-  await addWalletEntry(trx, {
+  await fillWallet(trx, {
     accountId: topUp.account_id,
     kind: 'top_up',
     millicents: topUp.amount_cents * MILLICENTS_PER_CENT,
     cause: `payment/${payment.id}`,
     reference: payment.id,
   });
-  await releaseHeldMessages(trx, topUp.account_id);
 }
 
 async function takeSucceeded(
@@ -173,7 +172,7 @@ export async function takeDispute(trx: Queryable, dispute: Dispute, from: string
   const lost = dispute.kind === 'disputed';
   if (lost) await lockAccount(trx, topUp.account_id);
   const millicents = dispute.amountCents * MILLICENTS_PER_CENT;
-  const entry = await addWalletEntry(trx, {
+  const entry = await (lost ? addWalletEntry : fillWallet)(trx, {
     accountId: topUp.account_id,
     kind: lost ? 'dispute' : 'refund',
     millicents: lost ? -millicents : millicents,
@@ -182,6 +181,5 @@ export async function takeDispute(trx: Queryable, dispute: Dispute, from: string
   });
   if (entry === null) return { taken: 'unchanged', topUp };
   if (lost) await turnOff(trx, topUp.account_id, 'disputed', from);
-  else await releaseHeldMessages(trx, topUp.account_id);
   return { taken: 'credited', topUp };
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/campaign-blocks.ts';
-import { messageClasses } from '../../../src/delivery/message.ts';
+import { type Channel, type MessageClass, messageClasses } from '../../../src/delivery/message.ts';
 import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
 import { intendBlock } from '../../../src/delivery/send/block-batch.ts';
 import { endBlockClaim } from '../../../src/delivery/send/blocks.ts';
@@ -11,12 +11,15 @@ import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/outcomes.ts';
 import { createBatchRecording } from '../../../src/delivery/send/record.ts';
 import { releaseUnpaid, whyUnpaid } from '../../../src/delivery/unpaid-blocks.ts';
+import { setAccount } from '../../../src/features/accounts/service.ts';
+import { book } from '../../../src/features/wallet/service.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { blocksOf, writeCampaign, type WrittenCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';
+import { runBehindLock } from '../../support/lock-order.ts';
 import { credit, insertPayer, monthsOf, setPrice, wrongMonths } from '../../support/money.ts';
-import { insertSender, type QueuedAccount } from '../../support/queued.ts';
+import { insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
 import { testKeyring } from '../../support/webhooks.ts';
 
@@ -58,7 +61,8 @@ const claim = async (messages = 1_000): Promise<Claim[]> => {
   return (await claimBlock(test.database.pool, request, TEST_LIMITS)).claims;
 };
 
-async function send(claims: readonly Claim[], outcomeOf: (n: number) => HandOverOutcome): Promise<void> {
+/** Writes the intent of claims. @returns what records their outcomes */
+async function intend(claims: readonly Claim[], outcomeOf: (n: number) => HandOverOutcome) {
   const request = { owner: OWNER, seq: ++seq, provider: 'smtp', claims, keyring: testKeyring };
   const block = claims[0]?.block;
   const messages = block
@@ -73,9 +77,13 @@ async function send(claims: readonly Claim[], outcomeOf: (n: number) => HandOver
       ...(block ? { block, outcomes: recordsOfBlock(records, leaving, outcomes) } : { outcomes: records }),
     },
   ];
-  const record = createBatchRecording({ pool: test.database.pool, events: testEvents });
-  await record(batches);
-  await record(batches);
+  return () => createBatchRecording({ pool: test.database.pool, events: testEvents })(batches);
+}
+
+async function send(claims: readonly Claim[], outcomeOf: (n: number) => HandOverOutcome): Promise<void> {
+  const record = await intend(claims, outcomeOf);
+  await record();
+  await record();
 }
 
 const end = async (claims: readonly Claim[]) => {
@@ -83,18 +91,20 @@ const end = async (claims: readonly Claim[]) => {
   if (block) await endBlockClaim(test.database.pool, OWNER, block);
 };
 
-const claimRetries = (channel: 'email' | 'sms' = 'email') =>
+const claimQueue = (priority: MessageClass, channel: Channel = 'email') =>
   claimBacklog(
     test.database.pool,
     {
       channel,
-      class: messageClasses.campaign,
+      class: priority,
       accountId: account.accountId,
       owner: OWNER,
       quantum: 50,
     },
     TEST_LIMITS,
   );
+
+const claimRetries = (channel?: Channel) => claimQueue(messageClasses.campaign, channel);
 
 const accepted: HandOverOutcome = {
   kind: 'accepted',
@@ -210,6 +220,45 @@ it('returns what a canceled campaign has reserved', async () => {
   await inTransaction(test.database.pool, (trx) => cancelCampaignMessages(trx, campaign.campaignId, 1_000));
   expect(await months()).toEqual({ emails: 5, free: 3, texts: 0, spent: 2 * PRICE });
   await noFaults();
+});
+
+describe('a release of held blocks, while a claim and a record of the account run', () => {
+  const raiseCap = () => setAccount(test.database.pool, account.accountId, { spendCapMonthlyCents: 100 });
+  const fill = () => {
+    const booking = { accountId: account.accountId, kind: 'credit' as const, millicents: PRICE };
+    return inTransaction(test.database.pool, (trx) => book(trx, { ...booking, reference: 'invoice' }, 'ann'));
+  };
+
+  it.each([
+    ['a credit', fill],
+    ['a raised cap', raiseCap],
+  ])('does not deadlock after %s', async (_what, release) => {
+    const { accountId } = account;
+    const claims = await claim();
+    await send(claims.slice(0, 4), () => ({ kind: 'deferred', response: '450 later' }));
+    await end(claims);
+    await query('update send_queue set due_at = now() where account_id = $1', accountId);
+    const refused: HandOverOutcome = { kind: 'refused', code: 'rejected', response: '554 no' };
+    const record = await intend(await claimRetries(), () => refused);
+    await query(
+      `update campaign_blocks set hold_reason = 'wallet', due_at = now() + interval '1 hour' where campaign_id = $1`,
+      campaign.campaignId,
+    );
+    // The cap holds messages of a flow: those that are claimed first have made the row of their backlog.
+    await query('update accounts set spend_cap_monthly_cents = 0 where id = $1', accountId);
+    const claimHeld = async () => {
+      await queueEmails(test.database, account, 2, { source: { class: messageClasses.flow, flow_id: 1 } });
+      return claimQueue(messageClasses.flow);
+    };
+    expect(await claimHeld()).toEqual([]);
+    // The claim waits for the month first, and the record, which has the block, waits behind it.
+    const lock = 'select 1 from account_months where account_id = $1 for update';
+    await runBehindLock(test.database.pool, { lock, values: [accountId] }, [claimHeld, record, release]);
+    const due =
+      'select 1 from campaign_blocks where account_id = $1 and hold_reason is null and due_at <= now()';
+    expect(await query(due, accountId)).toHaveLength(2);
+    await noFaults();
+  });
 });
 
 describe('texts', () => {

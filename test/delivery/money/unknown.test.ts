@@ -20,7 +20,7 @@ import type { HousekeepingTask } from '../../../src/platform/housekeeping/task.t
 import { writeCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';
-import { eventually } from '../../support/eventually.ts';
+import { waitForLocks } from '../../support/lock-order.ts';
 import { insertPayer, monthsOf, setPrice, wrongMonths } from '../../support/money.ts';
 import { insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
@@ -161,13 +161,7 @@ describe.each([
     await inTransaction(test.database.pool, async (trx) => {
       await trx.query('select 1 from messages where id = $1 for no key update', [messages[0]?.messageId]);
       recording = record(refused);
-      await eventually(async () => {
-        expect(
-          await query(
-            `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-          ),
-        ).toHaveLength(1);
-      });
+      await waitForLocks(test.database.pool, () => 1);
       await recoverDeadSender(trx, OWNER);
     });
     await recording;

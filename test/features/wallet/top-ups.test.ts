@@ -6,7 +6,6 @@ import { failTopUp, takeDispute, takePayment } from '../../../src/features/walle
 import { startDueTopUps } from '../../../src/features/wallet/top-ups.ts';
 import { inTransaction, type Queryable } from '../../../src/platform/db/queryable.ts';
 import { createTestTenant, startTestApi, type TestApi, type TestTenant } from '../../support/api.ts';
-import { eventually } from '../../support/eventually.ts';
 import {
   type FakeIntent,
   type FakeStripe,
@@ -15,6 +14,7 @@ import {
   STRIPE_KEY,
   WEBHOOK_SECRET,
 } from '../../support/fake-stripe.ts';
+import { runBehindLock } from '../../support/lock-order.ts';
 import { ownerMails, walletOf } from './money.ts';
 
 const HOUR_MS = 3_600_000;
@@ -288,38 +288,20 @@ describe('a top-up', () => {
 describe('changing the settings of top-ups', () => {
   const FROM = 'Carillon <system@mail.test>';
 
-  const waiting = (count: number) =>
-    eventually(async () => {
-      const { length } = await query(
-        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      );
-      expect(length).toBe(count);
-    });
-
-  /** Runs each on a connection of its own, in this order; all wait in the middle, for one row that is locked. */
-  async function together(lock: string, works: ((trx: Queryable) => Promise<unknown>)[]): Promise<void> {
-    const { pool } = api.database;
-    const running: Promise<unknown>[] = [];
-    await inTransaction(pool, async (trx) => {
-      await trx.query(lock, [tenant.accountId]);
-      for (const work of works) {
-        running.push(inTransaction(pool, work));
-        await waiting(running.length);
-      }
-    });
-    await Promise.all(running);
-  }
+  /** Runs each on a connection of its own; all wait for the settings in the middle. */
+  const together = (works: ((trx: Queryable) => Promise<unknown>)[]) =>
+    runBehindLock(
+      api.database.pool,
+      { lock: 'select 1 from topup_settings where account_id = $1 for update', values: [tenant.accountId] },
+      works.map((work) => () => inTransaction(api.database.pool, work)),
+    );
 
   const change = (trx: Queryable) => setTopUps(trx, tenant.accountId, { amountCents: 3_000 }, 'ann');
-  const lockSettings = 'select 1 from topup_settings where account_id = $1 for update';
 
   it('does not deadlock with a third failure', async () => {
     const id = await start();
     await query('update topup_settings set failures = 2 where account_id = $1', [tenant.accountId]);
-    await together(lockSettings, [
-      (trx) => failTopUp(trx, id, { failure: 'card_declined', counted: true }, FROM),
-      change,
-    ]);
+    await together([(trx) => failTopUp(trx, id, { failure: 'card_declined', counted: true }, FROM), change]);
     expect(await isOn()).toBe(false);
   });
 
@@ -336,7 +318,7 @@ describe('changing the settings of top-ups', () => {
 
   it('does not deadlock with a payment', async () => {
     const payment = await succeeded(await start());
-    await together(lockSettings, [(trx) => takePayment(trx, payment, FROM), change]);
+    await together([(trx) => takePayment(trx, payment, FROM), change]);
     expect((await wallet()).sum).toBe(2_500_000);
   });
 
@@ -349,7 +331,7 @@ describe('changing the settings of top-ups', () => {
     );
     const payment = await succeeded(await start());
     const dispute = { kind: 'disputed' as const, disputeId: 'dp_locks', paymentId: earlier.id };
-    await together(lockSettings, [
+    await together([
       (trx) => takePayment(trx, payment, FROM),
       change,
       (trx) => takeDispute(trx, { ...dispute, amountCents: 2_500, currency: 'EUR' }, FROM),
