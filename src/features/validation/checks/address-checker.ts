@@ -185,6 +185,7 @@ class Checker implements AddressChecker {
 
   forget(operationId: string): void {
     this.#parts.lookups.forget(operationId);
+    this.#parts.probe?.forget(operationId);
   }
 
   close(): void {
@@ -224,14 +225,14 @@ class Checker implements AddressChecker {
   async #checkMailbox(
     parsed: EmailAddress,
     { hosts }: DomainFacts & { kind: 'accepts_mail' },
-    { accountId, outsideValidator, signal }: CheckOptions,
+    { accountId, operationId, outsideValidator, signal }: CheckOptions,
     findings: Findings,
   ): Promise<void> {
     const { outside, probe } = this.#parts;
     const given = outside && outsideValidator ? await outside.check(parsed.address, accountId, signal) : null;
     if (given) return recordOutside(findings, given);
     if (!probe) return;
-    const question = { recipient: parsed, hosts, accountId, ...(signal ? { signal } : {}) };
+    const question = { recipient: parsed, hosts, accountId, operationId, ...(signal ? { signal } : {}) };
     findings.checks.mailbox = await probe.ask(question);
     findings.reasons.add(mailboxReasons[findings.checks.mailbox]);
   }

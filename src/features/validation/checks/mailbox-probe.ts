@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { shakeHands } from '../../../delivery/smtp/handshake.ts';
 import type { MailHost } from './domain-facts.ts';
+import { createPatience, type Patience } from './patience.ts';
 import {
   judgeFailure,
   openProbeSession,
@@ -13,7 +14,7 @@ import {
 import { createSpacing, type Spacing } from './spacing.ts';
 import { createTurns, FairQueue } from '../../../platform/processes/turns.ts';
 
-const DEFAULT_TIMEOUTS: ProbeTimeouts = { connectMs: 10_000, replyMs: 20_000 };
+const DEFAULT_TIMEOUTS: ProbeTimeouts = { connectMs: 10_000, replyMs: 20_000, recipientMs: 40_000 };
 /** Connections to all mail servers, and those on behalf of one account. */
 const MAX_SESSIONS = 50;
 const MAX_SESSIONS_PER_ACCOUNT = 10;
@@ -22,7 +23,10 @@ const MAX_RECIPIENTS = 20;
 const MAX_SESSION_MS = 120_000;
 /** The connection is closed meanwhile if the next question has to wait for longer. */
 const MAX_IDLE_MS = 5_000;
-/** A recipient that waits for longer is not asked for, though its question was withdrawn and put again meanwhile. */
+/**
+ * A recipient that waits for longer is not asked for, though its question was withdrawn and put again meanwhile. A page of
+ * an operation puts its questions again every two minutes, so that this is the end also if no connection becomes free.
+ */
 const MAX_WAIT_MS = 600_000;
 /** Mail hosts of a domain to try until one answers. */
 const MAX_HOSTS = 2;
@@ -57,6 +61,7 @@ export interface ProbeQuestion {
   /** The mail hosts of its domain, most preferred first. */
   hosts: readonly MailHost[];
   accountId: string;
+  operationId: string;
   signal?: AbortSignal;
 }
 
@@ -71,6 +76,8 @@ export interface MailboxProbe {
    * @throws the signal's reason, or an Error after `close`
    */
   ask(question: ProbeQuestion): Promise<MailboxFinding>;
+  /** Forgets which mail servers an operation asks no more. */
+  forget(operationId: string): void;
   close(): void;
 }
 
@@ -120,6 +127,7 @@ class Prober implements MailboxProbe {
   readonly #laneOfHost = new Map<string, Lane>();
   readonly #sessions = createTurns({ places: MAX_SESSIONS, perAccount: MAX_SESSIONS_PER_ACCOUNT });
   readonly #spacing: Spacing;
+  readonly #patience: Patience;
   /** Per domain. */
   readonly #catchAll: LRUCache<string, boolean>;
   /** Failed connections in a row, per address. */
@@ -131,19 +139,25 @@ class Prober implements MailboxProbe {
   constructor(deps: Required<ProbeDeps>) {
     this.#deps = deps;
     this.#spacing = createSpacing(deps.perMinute, deps.clock.now);
+    this.#patience = createPatience(deps.clock.now);
     const settings = { max: MAX_REMEMBERED, perf: { now: deps.clock.now }, ttlResolution: 0 };
     this.#catchAll = new LRUCache({ ...settings, ttl: CATCH_ALL_MS });
     this.#failures = new LRUCache({ ...settings, ttl: FAILURE_MS });
-    this.#waiting = new LRUCache({ ...settings, ttl: MAX_WAIT_MS });
+    this.#waiting = new LRUCache({ ...settings, ttl: 2 * MAX_WAIT_MS });
   }
 
   async ask(question: ProbeQuestion): Promise<MailboxFinding> {
     const key = `${question.accountId} ${question.recipient.address}`;
     const since = this.#waiting.get(key) ?? this.#deps.clock.now();
     this.#waiting.set(key, since);
-    const finding = await this.#askHosts(question, since);
+    const isLate = this.#deps.clock.now() - since > MAX_WAIT_MS;
+    const finding = isLate ? 'not_checked' : await this.#askHosts(question, since);
     this.#waiting.delete(key);
     return finding;
+  }
+
+  forget(operationId: string): void {
+    this.#patience.forget(operationId);
   }
 
   close(): void {
@@ -222,14 +236,22 @@ class Prober implements MailboxProbe {
     return this.#closed ? closed() : signal?.aborted ? signal.reason : null;
   }
 
-  #withoutAsking(lane: Lane, { since, recipient }: Job): MailboxFinding | null {
+  #withoutAsking(lane: Lane, job: Job): MailboxFinding | null {
+    const { since, recipient } = job;
     if (this.#deps.clock.now() - since > MAX_WAIT_MS) return 'not_checked';
     if (this.#catchAll.get(recipient.domain)) return 'catch_all';
+    if (this.#patience.isOver({ ...job, address: lane.address })) return 'timeout';
     const failures = this.#failures.get(lane.address);
     return failures && failures.count >= MAX_FAILURES ? failures.finding : null;
   }
 
-  async #inquire(lane: Lane, { recipient, host }: Job): Promise<MailboxFinding> {
+  async #inquire(lane: Lane, job: Job): Promise<MailboxFinding> {
+    const finding = await this.#findOut(lane, job);
+    this.#patience.record({ ...job, address: lane.address }, finding !== 'timeout');
+    return finding;
+  }
+
+  async #findOut(lane: Lane, { recipient, host }: Job): Promise<MailboxFinding> {
     const answer = await this.#askServer(lane, host, recipient);
     const isGreylisted = answer === 'greylisted' && lane.session !== null;
     if (answer !== 'accepted' && !isGreylisted) return findings[answer];

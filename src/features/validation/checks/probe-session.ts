@@ -37,6 +37,8 @@ export interface ProbeTimeouts {
   connectMs: number;
   /** For each reply; one that comes in pieces has no more time. */
   replyMs: number;
+  /** For all replies about one recipient. */
+  recipientMs: number;
 }
 
 const SMTP_PORT = 25;
@@ -108,27 +110,40 @@ export async function openProbeSession(
   const dialogue = new Dialogue(timeouts.replyMs);
   dialogue.use(wire);
   wire.listen(dialogue);
-  return sessionOf(wire, dialogue, offer);
+  return sessionOf(wire, dialogue, offer, timeouts.recipientMs);
 }
 
-function sessionOf(wire: Wire, dialogue: Dialogue, offer: SmtpCapabilities): ProbeSession {
+function sessionOf(
+  wire: Wire,
+  dialogue: Dialogue,
+  offer: SmtpCapabilities,
+  recipientMs: number,
+): ProbeSession {
   let open = true;
   const end = (): void => {
     open = false;
     wire.end(new SmtpConnectionError('idle', 'the probe has ended'));
   };
+  const ask = async (recipient: Recipient): Promise<RecipientAnswer> => {
+    let answer: RecipientAnswer;
+    try {
+      answer = await askRecipient(dialogue, offer, recipient);
+    } catch (error) {
+      end();
+      return judgeFailure(error);
+    }
+    const reset = await dialogue.ask('idle', 'RSET').catch(() => null);
+    if (reset?.code !== 250) end();
+    return answer;
+  };
   return {
     async ask(recipient) {
-      let answer: RecipientAnswer;
+      const timer = setTimeout(end, recipientMs);
       try {
-        answer = await askRecipient(dialogue, offer, recipient);
-      } catch (error) {
-        end();
-        return judgeFailure(error);
+        return await ask(recipient);
+      } finally {
+        clearTimeout(timer);
       }
-      const reset = await dialogue.ask('idle', 'RSET').catch(() => null);
-      if (reset?.code !== 250) end();
-      return answer;
     },
     get open() {
       return open;

@@ -14,7 +14,7 @@ const UNKNOWN = '550 5.1.1 No such user';
 const FIRST = '93.184.216.1';
 const SECOND = '93.184.217.2';
 /** For servers that never reply. */
-const SHORT = { connectMs: 10_000, replyMs: 500 };
+const SHORT = { connectMs: 10_000, replyMs: 500, recipientMs: 10_000 };
 
 let servers: MailHost[];
 /** Ports of servers on loopback by the public address that they stand for. */
@@ -59,7 +59,7 @@ function prober(options: Partial<ProbeDeps> = {}) {
       const port = ports.get(target.host) ?? 1;
       return shakeHands({ ...target, host: '127.0.0.1', port });
     },
-    timeouts: { connectMs: 10_000, replyMs: 10_000 },
+    timeouts: { connectMs: 10_000, replyMs: 10_000, recipientMs: 10_000 },
     ...options,
   });
 }
@@ -69,6 +69,7 @@ interface Where {
   addresses?: string[];
   host?: string;
   accountId?: string;
+  operationId?: string;
   signal?: AbortSignal;
 }
 
@@ -76,7 +77,13 @@ function ask(probe: Prober, email: string, where: Where = {}): Promise<MailboxFi
   const { addresses = [FIRST], host = 'mx.acme.com', ...rest } = where;
   const recipient = parseEmailAddress(email);
   if ('error' in recipient) throw new Error(recipient.error);
-  return probe.ask({ recipient, hosts: [{ name: host, addresses }], accountId: '1', ...rest });
+  return probe.ask({
+    recipient,
+    hosts: [{ name: host, addresses }],
+    accountId: '1',
+    operationId: '1',
+    ...rest,
+  });
 }
 
 describe('a probe', () => {
@@ -198,7 +205,7 @@ describe('mail hosts', () => {
       { name: 'mx3.acme.com', addresses: [FIRST] },
     ];
     const probe = prober({ addressesOf: (name) => Promise.resolve(name === 'mx2.acme.com' ? [SECOND] : []) });
-    expect(await probe.ask({ recipient, hosts, accountId: '1' })).toBe('accepted');
+    expect(await probe.ask({ recipient, hosts, accountId: '1', operationId: '1' })).toBe('accepted');
     expect(contacted).toEqual([`${FIRST}:25`, `${SECOND}:25`]);
     expect(server.connections).toBe(1);
   });
@@ -306,6 +313,72 @@ describe('limits', () => {
     expect(await ask(probe, 'ann@acme.com')).toBe('not_checked');
     expect(server.recipients).toEqual([]);
     expect(await ask(probe, 'ann@acme.com')).toBe('missing');
+  });
+
+  it('leave connections to other accounts while one account waits for tarpits', async () => {
+    const tarpit = await serve({ rcpt: () => 'hang' });
+    await serve(having(), SECOND);
+    const addresses = Array.from({ length: 60 }, (_, index) => `93.184.216.${index + 1}`);
+    for (const address of addresses) ports.set(address, tarpit.port);
+    const timeouts = { connectMs: 60_000, replyMs: 60_000, recipientMs: 60_000 };
+    const probe = prober({ timeouts });
+    const slow = addresses.map((address, index) =>
+      ask(probe, `ann@d${index}.com`, { host: `mx.d${index}.com`, addresses: [address] }).catch(
+        () => 'closed',
+      ),
+    );
+    await eventually(() => expect(tarpit.recipients).toHaveLength(10));
+    const other = { host: 'mx.other.com', addresses: [SECOND], accountId: '2', operationId: '2' };
+    expect(await ask(probe, 'ann@other.com', other)).toBe('missing');
+    expect(tarpit.mostAtOnce).toBe(10);
+    probe.close();
+    expect(new Set(await Promise.all(slow))).toEqual(new Set(['closed']));
+  });
+
+  it('end the wait of a recipient after ten minutes although no connection has become free', async () => {
+    const server = await serve({ rcpt: () => 'hang' });
+    const timeouts = { connectMs: 60_000, replyMs: 60_000, recipientMs: 60_000 };
+    const probe = prober({ timeouts });
+    const busy = ask(probe, 'ann@acme.com').catch(() => 'closed');
+    await eventually(() => expect(server.recipients).toHaveLength(1));
+    const withdrawn = { signal: AbortSignal.abort(new Error('the turn is over')) };
+    const first = ask(probe, 'ben@acme.com', withdrawn).catch(() => 'closed');
+    now += 600_001;
+    expect(await ask(probe, 'ben@acme.com')).toBe('not_checked');
+    probe.close();
+    expect(await Promise.all([busy, first])).toEqual(['closed', 'closed']);
+  });
+
+  it('bound the time for all replies about a recipient', async () => {
+    await serve({ rcpt: () => 'hang' });
+    const timeouts = { connectMs: 60_000, replyMs: 60_000, recipientMs: 200 };
+    expect(await ask(prober({ timeouts }), 'ann@acme.com')).toBe('timeout');
+  });
+
+  it('let an operation ask a mail server no more after five recipients without an answer', async () => {
+    const server = await serve({ rcpt: (address) => (address.startsWith('slow') ? 'drop' : UNKNOWN) });
+    const probe = prober();
+    const findings = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => ask(probe, `slow${index}@acme.com`)),
+    );
+    expect(findings).toEqual(findings.map(() => 'timeout'));
+    expect(server.recipients).toHaveLength(5);
+    // Neither under another name of the same address, nor at another address of the same operator.
+    expect(await ask(probe, 'ann@other.com', { host: 'mx.other.com' })).toBe('timeout');
+    expect(await ask(probe, 'ann@acme.com', { host: 'mx2.acme.com', addresses: [SECOND] })).toBe('timeout');
+    expect(server.recipients).toHaveLength(5);
+    expect(await ask(probe, 'ann@acme.com', { operationId: '2' })).toBe('missing');
+    probe.forget('1');
+    expect(await ask(probe, 'ann@acme.com')).toBe('missing');
+  });
+
+  it('forget earlier recipients without an answer when the server answers', async () => {
+    const server = await serve({ rcpt: (address) => (address.startsWith('slow') ? 'drop' : UNKNOWN) });
+    const probe = prober();
+    for (const name of ['slow0', 'slow1', 'slow2', 'slow3', 'ann', 'slow4', 'slow5', 'ben']) {
+      await ask(probe, `${name}@acme.com`);
+    }
+    expect(server.recipients.at(-1)).toBe('ben@acme.com');
   });
 
   it('do not let a recipient wait for more than ten minutes', async () => {
