@@ -4,7 +4,7 @@
  */
 import { emailPriceSql, monthlyEmailsSql, paysSql } from '../prices.ts';
 import { MILLICENTS_PER_CENT } from '../wallet.ts';
-import type { Setting } from './limit.ts';
+import type { Quota, Setting } from './limit.ts';
 
 /** No bound on a number of messages. */
 const NONE = 2_147_483_647;
@@ -57,21 +57,22 @@ export const moneyFigures = (amounts: { limit: string; used: string }, setting: 
 export const textPriceSql = (name: string): string =>
   `coalesce((${name}.sms_prices ->> q.price_country)::bigint, ${name}.least_text, 0) * coalesce(q.price_units, 1)`;
 
-/** SQL over `q` and figures: what a message of the queue takes: a place among emails, or the price of a text. */
-export const costSql = (name: string): string =>
-  `case when q.channel = 'email' then 1 else ${textPriceSql(name)} end`;
+/**
+ * The quota of a limit with {@link moneyFigures}: an email takes a place, and a text its price. Messages that POST /messages
+ * or an earlier claim has reserved for take nothing more.
+ * @param name of the limit
+ */
+export const moneyQuota = (name: string): Quota => ({
+  counts: 'q.price_month is null',
+  cost: `case when q.channel = 'email' then 1 else ${textPriceSql(name)} end`,
+  remaining: `case when ${name}.remaining is null then null when q.channel = 'email' then ${name}.emails
+      else ${name}.remaining end`,
+  room: (channel) => `case ${channel} when 'email' then ${name}.emails else ${name}.texts end`,
+});
 
-/** SQL over `q` and figures: how much messages of its channel may take; null: no bound. */
-export const placesSql = (name: string): string =>
-  `case when ${name}.remaining is null then null when q.channel = 'email' then ${name}.emails
-      else ${name}.remaining end`;
-
-/** SQL over figures: how many messages of a channel go, about. @param channel SQL */
-export const roomOfSql = (name: string, channel: string): string =>
-  `case ${channel} when 'email' then ${name}.emails else ${name}.texts end`;
-
-/** SQL over `q`: whether a claim reserves for it. POST /messages has done so for transactional messages. */
-export const unpaidSql = 'q.price_month is null';
+/** SQL over the figures of a limit: whether it lets no message go that costs something. */
+export const reachedSql = (name: string): string =>
+  `(${name}.emails <= 0 or ${name}.email_price = 0 and ${name}.texts <= 0)`;
 
 /** The columns of the queue that the decision reads. */
 export const moneyColumns = ['channel', 'price_month', 'price_country', 'price_units'] as const;

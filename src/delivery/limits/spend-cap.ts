@@ -1,16 +1,6 @@
 import { MESSAGE_LIFETIME, MESSAGE_LIFETIME_HOURS } from '../message.ts';
 import type { Limit } from './limit.ts';
-import {
-  capSql,
-  costSql,
-  moneyColumns,
-  moneyFigures,
-  NEXT_MONTH,
-  placesSql,
-  roomOfSql,
-  spentSql,
-  unpaidSql,
-} from './money.ts';
+import { capSql, moneyColumns, moneyFigures, moneyQuota, NEXT_MONTH, reachedSql, spentSql } from './money.ts';
 import { monthlyEmailSettings } from '../prices.ts';
 
 /**
@@ -23,19 +13,14 @@ export const spendCap = {
   settings: monthlyEmailSettings,
   figures: (setting) => moneyFigures({ limit: capSql, used: spentSql }, setting),
   queueColumns: moneyColumns,
-  quota: {
-    counts: unpaidSql,
-    cost: costSql('spend_cap'),
-    remaining: placesSql('spend_cap'),
-    room: (channel) => roomOfSql('spend_cap', channel),
-  },
+  quota: moneyQuota('spend_cap'),
   // Validations and messages that end unsent return some of the cap within the month, and release nothing.
   claim: { effect: 'hold', until: NEXT_MONTH, recheck: `interval '5 minutes'` },
   refusal: { code: 'spend_cap_reached', message: 'the spend cap of this month is reached' },
   status: {
     reason: 'spend_cap_reached',
     state: 'limited',
-    reached: '(spend_cap.emails <= 0 or spend_cap.email_price = 0 and spend_cap.texts <= 0)',
+    reached: reachedSql('spend_cap'),
     remediation: 'The monthly spend cap is reached; raise it, or wait for the next month (UTC).',
   },
 } as const satisfies Limit;

@@ -2,16 +2,7 @@ import { MESSAGE_LIFETIME, MESSAGE_LIFETIME_HOURS } from '../message.ts';
 import { monthlyEmailSettings } from '../prices.ts';
 import { balanceSql } from '../wallet.ts';
 import type { Limit } from './limit.ts';
-import {
-  costSql,
-  moneyColumns,
-  moneyFigures,
-  placesSql,
-  raiseMonthsSql,
-  roomOfSql,
-  textPriceSql,
-  unpaidSql,
-} from './money.ts';
+import { moneyColumns, moneyFigures, moneyQuota, raiseMonthsSql, reachedSql, textPriceSql } from './money.ts';
 
 /** SQL over a taken row `q`: what it costs. Emails of the allowance go first. */
 const priceSql = `case when q.channel = 'email'
@@ -28,12 +19,7 @@ export const wallet = {
   settings: monthlyEmailSettings,
   figures: (setting) => moneyFigures({ limit: balanceSql('a'), used: '0::bigint' }, setting),
   queueColumns: moneyColumns,
-  quota: {
-    counts: unpaidSql,
-    cost: costSql('wallet'),
-    remaining: placesSql('wallet'),
-    room: (channel) => roomOfSql('wallet', channel),
-  },
+  quota: moneyQuota('wallet'),
   // A credit releases the messages at once; the interval is for a release that was lost, and for a new month.
   claim: { effect: 'hold', until: null, recheck: `interval '5 minutes'` },
   refusal: { code: 'insufficient_funds', message: "the account's funds do not cover the message" },
@@ -113,7 +99,7 @@ export const wallet = {
   status: {
     reason: 'insufficient_funds',
     state: 'limited',
-    reached: '(wallet.emails <= 0 or wallet.email_price = 0 and wallet.texts <= 0)',
+    reached: reachedSql('wallet'),
     remediation: "The account's funds do not cover further messages; add funds to the wallet.",
   },
 } as const satisfies Limit;

@@ -17,10 +17,12 @@ import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/outco
 import { createBatchRecording } from '../../../src/delivery/send/record.ts';
 import { balanceSql } from '../../../src/delivery/wallet.ts';
 import { createAcceptor } from '../../../src/features/messages/accept.ts';
+import { postMonths } from '../../../src/features/wallet/months.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { writeCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';
+import { runTask } from '../../support/housekeeping.ts';
 import { credit, insertPayer, setPrice, wrongMonths } from '../../support/money.ts';
 import { insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
@@ -208,19 +210,13 @@ async function claimSome(
   return useClaims(claims, priority, step);
 }
 
-/** Ends the month; the one before is posted. Months are locked in the order of their key, as always. */
+/** Ends the month, and posts the one before it, which ended a month ago. */
 async function endMonth(): Promise<void> {
-  await query(`update test_clock set month = (month + interval '1 month')::date`);
-  await query(
-    `with due as materialized (
-       select account_id, month from account_months
-       where posted_at is null and month < current_month() - interval '1 month' order by account_id, month for update
-     ), posted as (
-       update account_months m set posted_at = now() from due where m.account_id = due.account_id and m.month = due.month
-       returning m.account_id, m.month, m.spent_millicents)
-     insert into wallet_entries (account_id, kind, millicents, cause, month)
-     select account_id, 'usage', -spent_millicents, 'usage/' || month, month from posted where spent_millicents <> 0`,
+  const { rows } = await test.database.pool.query<{ begins: Date }>(
+    `update test_clock set month = (month + interval '1 month')::date
+     returning month::timestamp at time zone 'utc' as begins`,
   );
+  await runTask(test.database, postMonths, rows[0]?.begins ?? new Date());
 }
 
 async function take(account: QueuedAccount, campaignId: number, step: Step): Promise<void> {

@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import pino from 'pino';
 import { requeueUnknown } from '../../../src/delivery/campaign-blocks.ts';
 import { recordFacts } from '../../../src/delivery/facts.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
@@ -20,6 +19,7 @@ import type { HousekeepingTask } from '../../../src/platform/housekeeping/task.t
 import { writeCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';
+import { runTask } from '../../support/housekeeping.ts';
 import { waitForLocks } from '../../support/lock-order.ts';
 import { insertPayer, monthsOf, setPrice, wrongMonths } from '../../support/money.ts';
 import { insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
@@ -211,18 +211,7 @@ describe('the charge of a recipient who is tried again', () => {
 });
 
 describe('an unknown message of a month that is posted', () => {
-  const run = (task: HousekeepingTask, asOf: Date) =>
-    task.run(
-      {
-        config: {} as never,
-        database: test.database,
-        log: pino({ level: 'silent' }),
-        partitions: [],
-        processWork: [],
-      },
-      asOf,
-      () => undefined,
-    );
+  const run = (task: HousekeepingTask, asOf: Date) => runTask(test.database, task, asOf);
 
   /** Moves what was charged to the month before the last, posts it, and lets housekeeping run for days after. */
   async function post(): Promise<void> {

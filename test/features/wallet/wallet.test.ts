@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import pino from 'pino';
 import { emailPriceSql, paysSql, smsPriceSql } from '../../../src/delivery/prices.ts';
 import { addWalletEntry, balanceSql } from '../../../src/delivery/wallet.ts';
 import { listOperatorChanges, setAccount } from '../../../src/features/accounts/service.ts';
@@ -10,6 +9,7 @@ import { book, listPrices, setPrice, showWallet } from '../../../src/features/wa
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import type { HousekeepingTask } from '../../../src/platform/housekeeping/task.ts';
 import { createTestTenant, startTestApi, type TestApi, type TestTenant } from '../../support/api.ts';
+import { runTask } from '../../support/housekeeping.ts';
 import { ownerMails, setPrices, walletOf } from './money.ts';
 
 let api: TestApi;
@@ -34,18 +34,7 @@ const credit = (millicents: number, reference: string, kind: 'credit' | 'debit' 
     book(trx, { accountId: tenant.accountId, kind, millicents, reference }, 'ann'),
   );
 
-const run = (task: HousekeepingTask, asOf: string) =>
-  task.run(
-    {
-      config: api.config,
-      database: api.database,
-      log: pino({ level: 'silent' }),
-      partitions: [],
-      processWork: [],
-    },
-    new Date(asOf),
-    () => undefined,
-  );
+const run = (task: HousekeepingTask, asOf: string) => runTask(api.database, task, new Date(asOf));
 
 const spend = (month: string, millicents: number) =>
   query(
