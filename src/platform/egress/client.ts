@@ -115,6 +115,7 @@ async function send(parts: Parts, request: EgressRequest): Promise<EgressResult>
     ...why,
     statusCode: null,
     sent: false,
+    receivedBytes: 0,
     durationMs: Math.round(performance.now() - startedAt),
   });
   const target = targetOf(parts, request.url);
@@ -188,14 +189,20 @@ async function followRedirects(parts: Parts, request: EgressRequest): Promise<Eg
   for (let redirects = 0; ; redirects += 1) {
     const leftMs = timeoutMs - (performance.now() - startedAt);
     if (leftMs <= 0) {
-      return { ...problem('timeout'), statusCode: null, sent: true, durationMs: timeoutMs };
+      return { ...problem('timeout'), statusCode: null, sent: true, receivedBytes: 0, durationMs: timeoutMs };
     }
     const result = await send(parts, { ...request, url, headers, timeoutMs: leftMs });
     const durationMs = Math.round(performance.now() - startedAt);
     const next = follows ? nextUrl(result, url) : null;
     if (!next) return { ...result, durationMs };
     if (redirects === maxRedirects) {
-      return { ...problem('redirects'), statusCode: result.statusCode, sent: true, durationMs };
+      return {
+        ...problem('redirects'),
+        statusCode: result.statusCode,
+        sent: true,
+        receivedBytes: 0,
+        durationMs,
+      };
     }
     headers = headersFor(headers, url, next);
     url = next.href;

@@ -21,6 +21,8 @@ export interface EgressFailure extends EgressProblem {
   statusCode: number | null;
   /** Whether the server may have received the request: it had a connection. */
   sent: boolean;
+  /** How much of a response's body arrived. */
+  receivedBytes: number;
   durationMs: number;
 }
 
@@ -120,6 +122,7 @@ class Reader implements Dispatcher.DispatchHandler {
       ...why,
       statusCode: this.#statusCode,
       sent: this.#connected,
+      receivedBytes: this.#bytes,
       durationMs: this.#durationMs(),
     });
     this.#controller?.abort(new Ended());

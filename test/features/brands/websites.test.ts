@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { cleanSvg } from '../../../src/features/brands/scrape/page/svg-text.ts';
 import { createPageReaders } from '../../../src/features/brands/scrape/page/reader.ts';
 import {
   createWebsiteScraper,
@@ -236,6 +237,33 @@ describe('the logo', () => {
   });
 });
 
+describe('an SVG that would take too much', () => {
+  const drawn = (svg: string) => held.read('logo', { logo: { svg }, color: '#000000' });
+  const circle = '<circle cx="5" cy="5" r="4"/>';
+
+  it.each([
+    ['dashes', '<path d="M0 0L9 9" stroke="red" stroke-dasharray="0.0001"/>'],
+    ['dashes in a style', '<path d="M0 0L9 9" style="stroke:red;stroke-dasharray:0.0001"/>'],
+    ['dashes in a sheet', '<style>path{stroke:red;stroke-dasharray:0.0001}</style><path d="M0 0L9 9"/>'],
+    [
+      'long paths, drawn again and again',
+      `<path id="a" d="M0 0${'l1 1'.repeat(100_000)}"/>${'<use href="#a"/>'.repeat(100)}`,
+    ],
+  ])('for its %s is no logo', (_what, parts) => {
+    expect(cleanSvg(`<svg viewBox="0 0 10 10">${circle}${parts}</svg>`)).toBeNull();
+  });
+
+  it('of memory is no logo, and the next one is drawn', async () => {
+    const masks = Array.from(
+      { length: 300 },
+      (_, n) => `<mask id="m${n}"><rect width="100" height="100" fill="#fff" mask="url(#m${n + 1})"/></mask>`,
+    );
+    const nested = `<svg viewBox="0 0 100 100">${masks.join('')}<rect width="9" height="9" mask="url(#m0)"/></svg>`;
+    expect(await drawn(nested)).toBeNull();
+    expect(await drawn(`<svg viewBox="0 0 10 10">${circle}</svg>`)).toMatchObject({ extension: 'png' });
+  });
+});
+
 describe('requests', () => {
   it('are made for the page, ten stylesheets and the logo, once each', async () => {
     await found('many-sheets.test');
@@ -352,6 +380,24 @@ describe('a page beyond the limits', () => {
     sites.handlers['slow.test'] = site((response) => void response.write(HEAD));
     const outcome = await scrape(sites.url('slow.test'), { ...WEBSITE_LIMITS, totalMs: 1_000 });
     expect(outcome).toEqual({ error: 'timeout' });
+  });
+
+  it('whose parts break off has no more bytes in all than another', async () => {
+    const asked: string[] = [];
+    sites.handlers['broken-off.test'] = ({ url = '' }, response) => {
+      asked.push(url);
+      if (url === '/robots.txt') return void response.writeHead(404).end();
+      const isPage = url === '/';
+      response.setHeader('content-type', isPage ? 'text/html' : 'text/css');
+      if (isPage)
+        return void response.end(`<link rel="stylesheet" href="/1"><link rel="stylesheet" href="/2">${HEAD}`);
+      response.writeHead(200, { 'content-length': '900000' });
+      response.write(Buffer.alloc(800_000, 0x20), () => response.destroy());
+    };
+    const limits = { ...WEBSITE_LIMITS, totalMs: 60_000, totalBytes: 900_000 };
+    await scrape(sites.url('broken-off.test'), limits);
+    // The first takes 800 kB, and the second the rest.
+    expect(asked).toEqual(['/robots.txt', '/', '/1', '/2']);
   });
 
   it('that unpacks to 300 MB is unpacked up to 2 MB', async () => {

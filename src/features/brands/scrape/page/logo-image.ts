@@ -4,6 +4,7 @@ import { initWasm, Resvg } from '@resvg/resvg-wasm';
 import { fileTypeFromBuffer } from 'file-type';
 import { imageSize } from 'image-size';
 import { cleanSvg } from './svg-text.ts';
+import { withMemoryLimit } from './wasm-memory.ts';
 
 export const MAX_LOGO_BYTES = 1024 * 1024;
 /** Pixels of the longer side. */
@@ -11,6 +12,9 @@ const MAX_SIDE = 4_096;
 const MIN_SIDE = 16;
 /** Of an image that is drawn: enough for a logo of 300 pixels on a sharp screen. */
 const DRAWN_SIDE = 600;
+
+/** Memory of the program that draws. It keeps what it once took. */
+const MAX_DRAWING_MB = 128;
 
 /** Formats that mail programs show, and the file names that stand for them. */
 const FORMATS: Readonly<Record<string, string>> = {
@@ -28,34 +32,47 @@ export interface LogoImage {
 
 let ready: Promise<void> | undefined;
 
+async function loadDrawing(): Promise<void> {
+  const program = await readFile(new URL(import.meta.resolve('@resvg/resvg-wasm/index_bg.wasm')));
+  await initWasm(withMemoryLimit(program, MAX_DRAWING_MB));
+}
+
 /** Loads the program that draws. It runs in a sandbox of WebAssembly and can load nothing itself. */
 function prepareDrawing(): Promise<void> {
-  ready ??= readFile(new URL(import.meta.resolve('@resvg/resvg-wasm/index_bg.wasm'))).then(initWasm);
+  ready ??= loadDrawing();
   return ready;
 }
 
+/** The program that draws has stopped in the middle, such as for lack of memory. This thread can use it no more. */
+export class DrawingBrokenError extends Error {}
+
 /** Draws an SVG from {@link cleanSvg}. @param color that of parts whose color is `currentColor` */
-async function draw(svg: string, color: string): Promise<LogoImage | null> {
-  await prepareDrawing();
+function draw(svg: string, color: string): LogoImage | null {
   const colored = svg.replace('<svg', `<svg color="${color}"`);
   const measured = new Resvg(colored);
   const { width, height } = measured;
   measured.free();
   if (!(width > 0) || !(height > 0)) return null;
   const fitTo = { mode: width >= height ? 'width' : 'height', value: DRAWN_SIDE } as const;
-  const image = new Resvg(colored, { fitTo }).render();
-  const pixels = image.pixels;
-  for (let n = 3; n < pixels.length; n += 4) {
-    if (pixels[n] !== 0) return { bytes: image.asPng(), extension: 'png' };
-  }
-  return null;
+  const drawing = new Resvg(colored, { fitTo });
+  const image = drawing.render();
+  const isVisible = image.pixels.some((value, n) => n % 4 === 3 && value !== 0);
+  const logo = isVisible ? { bytes: image.asPng(), extension: 'png' } : null;
+  image.free();
+  drawing.free();
+  return logo;
 }
 
+/** @throws DrawingBrokenError */
 async function drawOrNull(text: string, color: string): Promise<LogoImage | null> {
   const svg = cleanSvg(text);
+  if (svg === null) return null;
+  await prepareDrawing();
   try {
-    return svg === null ? null : await draw(svg, color);
-  } catch {
+    return draw(svg, color);
+  } catch (error) {
+    // The program reports an SVG that it cannot read as an Error; all others come from WebAssembly itself.
+    if (error instanceof Error && error.name !== 'Error') throw new DrawingBrokenError(error.message);
     return null;
   }
 }
@@ -69,6 +86,7 @@ function isSvg(start: string): boolean {
 /**
  * Checks the bytes of an image.
  * @returns a PNG, JPEG, GIF or WebP of at most 1 MB and 4,096 pixels a side; null if the image cannot be one
+ * @throws DrawingBrokenError
  */
 export async function readLogo(bytes: Uint8Array, color: string): Promise<LogoImage | null> {
   if (bytes.length === 0 || bytes.length > MAX_LOGO_BYTES) return null;

@@ -8,7 +8,7 @@ import { decodeCss, decodeHtml } from './encoding.ts';
 import { findIdentity } from './identity.ts';
 import type { Jobs, PageFindings, ThreadJob, ThreadReply } from './jobs.ts';
 import { findLook } from './look.ts';
-import { bytesOfData, type LogoImage, readInlineLogo, readLogo } from './logo-image.ts';
+import { bytesOfData, DrawingBrokenError, type LogoImage, readInlineLogo, readLogo } from './logo-image.ts';
 import { findLogos } from './logos.ts';
 import { isAllowed, readRobots } from './robots.ts';
 import { findSheets, sheetsIn } from './sheets.ts';
@@ -52,6 +52,8 @@ async function reply(job: ThreadJob): Promise<void> {
   try {
     answer = { value: await work(job) };
   } catch (error) {
+    // Another thread does the next job.
+    if (error instanceof DrawingBrokenError) process.exit(1);
     answer = { failure: (error as Error).message };
   }
   parentPort?.postMessage(answer);

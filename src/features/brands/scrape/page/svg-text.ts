@@ -10,6 +10,8 @@ const MAX_DEPTH = 40;
 const MAX_CHARACTERS = 500_000;
 /** Elements that `<use>` draws again, in all. */
 const MAX_REUSED = 4_000;
+/** Their characters, in all: a path may have very many points. */
+const MAX_REUSED_CHARACTERS = 1_000_000;
 
 /** Elements by their names in lower case, as the parser of HTML gives them. */
 const ELEMENTS = new Map(
@@ -29,7 +31,7 @@ const ATTRIBUTES = new Map(
     ...['fx', 'fy', 'width', 'height', 'viewBox', 'preserveAspectRatio', 'transform', 'href', 'xlink:href'],
     ...['fill', 'fill-opacity', 'fill-rule', 'clip-rule', 'clip-path', 'mask', 'opacity', 'color', 'display'],
     ...['stroke', 'stroke-width', 'stroke-opacity', 'stroke-linecap', 'stroke-linejoin', 'stroke-miterlimit'],
-    ...['stroke-dasharray', 'stroke-dashoffset', 'visibility', 'offset', 'stop-color', 'stop-opacity'],
+    ...['visibility', 'offset', 'stop-color', 'stop-opacity'],
     ...[
       'gradientUnits',
       'gradientTransform',
@@ -43,6 +45,9 @@ const ATTRIBUTES = new Map(
 
 /** A reference to anything but a part of the same image, or a rule that loads something. */
 const FOREIGN = /url\(\s*["']?\s*(?!["'#])|@import|@font-face|\\/i;
+
+/** A short dash makes millions of parts of a line. */
+const DASHES = /stroke-dasharray/i;
 
 class NotDrawableError extends Error {}
 
@@ -59,12 +64,17 @@ function isSafe(name: string, value: string): boolean {
   return name === 'd' || name === 'points' || !FOREIGN.test(value);
 }
 
+function hasDashes(name: string, value: string): boolean {
+  if (DASHES.test(name)) return value.trim().toLowerCase() !== 'none';
+  return name.toLowerCase() === 'style' && DASHES.test(value);
+}
+
 class Writer {
   #text = '';
   #elements = 0;
   readonly #reused: string[] = [];
   /** Elements in each element with an id, and whether `<use>` is among them. */
-  readonly #sizes = new Map<string, { size: number; reuses: boolean }>();
+  readonly #sizes = new Map<string, { size: number; characters: number; reuses: boolean }>();
 
   get text(): string {
     return this.#text;
@@ -80,8 +90,9 @@ class Writer {
     const name = ELEMENTS.get(element.name);
     if (name === undefined && !GROUPS.has(element.name)) return;
     if (depth > MAX_DEPTH || (this.#elements += 1) > MAX_ELEMENTS) throw new NotDrawableError();
-    const [before, reusedBefore] = [this.#elements, this.#reused.length];
+    const [before, reusedBefore, start] = [this.#elements, this.#reused.length, this.#text.length];
     const attributes = Object.entries(element.attribs).map(([given, value]) => {
+      if (hasDashes(given, value)) throw new NotDrawableError();
       const known = ATTRIBUTES.get(given.toLowerCase());
       return known && isSafe(known, value) ? ` ${known}="${escape(value)}"` : '';
     });
@@ -93,7 +104,8 @@ class Writer {
     const { id } = element.attribs;
     if (id === undefined) return;
     const size = this.#elements - before + 1;
-    this.#sizes.set(`#${id}`, { size, reuses: this.#reused.length > reusedBefore });
+    const characters = this.#text.length - start;
+    this.#sizes.set(`#${id}`, { size, characters, reuses: this.#reused.length > reusedBefore });
   }
 
   #addChildren(element: Element, depth: number): void {
@@ -102,15 +114,20 @@ class Writer {
 
   #addStyle({ children }: Element): void {
     const css = children.map((child) => (isText(child) ? child.data : '')).join('');
+    if (DASHES.test(css)) throw new NotDrawableError();
     if (!FOREIGN.test(css)) this.#add(escape(css));
   }
 
   /** Elements that are drawn again may grow with each level of `<use>`, so there is only one level. */
   requireFew(): void {
-    let total = 0;
+    let [elements, total] = [0, 0];
     for (const target of this.#reused) {
-      const { size, reuses } = this.#sizes.get(target) ?? { size: 0, reuses: false };
-      if (reuses || (total += size) > MAX_REUSED) throw new NotDrawableError();
+      const known = this.#sizes.get(target);
+      if (!known) continue;
+      elements += known.size;
+      total += known.characters;
+      if (known.reuses || elements > MAX_REUSED || total > MAX_REUSED_CHARACTERS)
+        throw new NotDrawableError();
     }
   }
 }

@@ -90,7 +90,10 @@ function createAsk({ egress, limits, signal }: WebsiteDeps): Ask {
       ...{ url, method: 'GET', headers, timeoutMs, maxResponseBytes, signal, web: true },
     });
     signal.throwIfAborted();
-    if (!result.ok) return { fault: faultOf(result) };
+    if (!result.ok) {
+      bytesLeft -= result.receivedBytes;
+      return { fault: faultOf(result) };
+    }
     const encoding = headerOf(result, 'content-encoding');
     const body = isSuccess(result) ? await decodeBody(result.body, encoding, maxResponseBytes) : EMPTY;
     bytesLeft -= Math.max(result.body.length, body?.length ?? 0);
