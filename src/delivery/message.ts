@@ -64,6 +64,7 @@ export const skipCodes = [
   'no_address',
   'duplicate_address',
   'frequency_cap',
+  'no_price',
 ] as const;
 
 export type SkipCode = (typeof skipCodes)[number];

@@ -24,6 +24,13 @@ export const smsPriceSql = (account: string, number: string): string =>
         where p.tier = ${account}.tier and p.kind = 'sms' and p.country = phone_country(${number}))
       else 0 end`;
 
+/**
+ * SQL: whether SMS of an account to a number are not sent, because its tier has SMS prices, but none for the country.
+ * @param number SQL: the recipient in E.164 form
+ */
+export const hasNoPriceSql = (account: string, number: string): string =>
+  `(not ${account}.comped and ${account}.kind = 'customer' and ${smsPriceSql(account, number)} is null)`;
+
 /** SQL: the price of a segment of an SMS to the most expensive country; 0: none was set. */
 export const highestSmsPriceSql = (account: string): string =>
   `coalesce((select max(p.millicents) from prices p where p.tier = ${account}.tier and p.kind = 'sms'), 0)`;

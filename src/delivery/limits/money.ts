@@ -53,9 +53,16 @@ export const moneyFigures = (amounts: { limit: string; used: string }, setting: 
         select jsonb_object_agg(p.country, p.millicents) as sms_prices, min(p.millicents) as least_text
         from prices p where pays and p.tier = a.tier and p.kind = 'sms') t on true) f`;
 
-/** SQL over `q` and figures: the price of a text. */
+/** The country of texts to several, as a block of a campaign has them. */
+export const SEVERAL_COUNTRIES = '*';
+
+/**
+ * SQL over `q` and figures: the price of a text. One to a country without a price costs nothing: it is skipped at the
+ * hand-over.
+ */
 export const textPriceSql = (name: string): string =>
-  `coalesce((${name}.sms_prices ->> q.price_country)::bigint, ${name}.least_text, 0) * coalesce(q.price_units, 1)`;
+  `coalesce(case when q.price_country = '${SEVERAL_COUNTRIES}' then ${name}.least_text
+      else (${name}.sms_prices ->> q.price_country)::bigint end, 0) * coalesce(q.price_units, 1)`;
 
 /**
  * The quota of a limit with {@link moneyFigures}: an email takes a place, and a text its price. Messages that POST /messages

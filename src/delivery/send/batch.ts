@@ -54,7 +54,7 @@ export interface BatchMessage {
  * skipped.
  */
 export type CampaignRefusal =
-  'campaign_stopped' | Extract<SkipCode, 'unsubscribed' | 'contact_deleted' | 'no_address'>;
+  'campaign_stopped' | Extract<SkipCode, 'unsubscribed' | 'contact_deleted' | 'no_address' | 'no_price'>;
 
 /** What a campaign's message has besides. */
 export interface CampaignPart {

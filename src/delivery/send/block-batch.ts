@@ -12,6 +12,7 @@ import {
   MAX_VALUE,
   withoutOptedOut,
 } from './campaign-batch.ts';
+import { noPriceCase } from './checked-sql.ts';
 
 /** Texts of a contact that most contents name. They are columns of the result; JSON for each message costs more. */
 const texts = ['first_name', 'last_name', 'email', 'phone', 'country_code', 'source'] as const;
@@ -59,7 +60,7 @@ const blockSql = `
         case when m.status <> 'queued' or m.campaign_id is distinct from q.campaign_id
           or m.id not between q.first_id and q.last_id then 'gone'${campaignCases(
             `p.status = 'active' and v.id is not null`,
-          )}
+          )}${noPriceCase(`(q.price_list -> m.id::text ->> 0)::bigint`)}
           else ${verdictSql(table, true)} end as verdict,
         ${textsSql}, ${contactValuesSql('v.further')} as further
       from claimed q cross join locked a left join campaign p on true

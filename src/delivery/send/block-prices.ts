@@ -17,7 +17,8 @@ const textsSql = `
     join template_versions v on v.id = c.version_ids[b.variant + 1] where c.id = $2
   ), priced as (
     select m.id, version.segments, version.segments
-      * coalesce((wallet.sms_prices ->> phone_country(m.to_key))::bigint, wallet.least_text) as millicents
+      -- Without a price, the text is skipped at the hand-over.
+      * coalesce((wallet.sms_prices ->> phone_country(m.to_key))::bigint, 0) as millicents
     from messages m cross join version cross join wallet
     where m.id = any($1) and m.id between $6 and $7
   )

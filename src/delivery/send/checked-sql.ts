@@ -1,4 +1,5 @@
 /** SQL: parts of the statements that check a batch of queue rows with recipients and write its intent, see `batch.ts`. */
+import { hasNoPriceSql } from '../prices.ts';
 import { unappliedOptOutsSql } from '../unapplied-opt-outs.ts';
 
 /** CTEs: the rows that this process has claimed, and then the locks of their accounts. */
@@ -44,6 +45,18 @@ export const unappliedSql = (where: string): string => `unapplied as materialize
 export const unappliedOf = (where: string): string => `(
       select hashes from unapplied u
       where u.brand_id = checked.brand_id and u.channel = checked.channel and checked.${where}) as unapplied`;
+
+/**
+ * SQL: a case of a text `m` of the account `a` to a country without a price. One that has reserved a price is sent at it,
+ * and so is one that was charged before, which reserves no segments.
+ * @param reserved SQL: what the text has reserved, in millicents; null: nothing
+ */
+export const noPriceCase = (reserved: string): string => `
+        when m.channel = 'sms' and coalesce(${reserved}, 0) = 0 and ${hasNoPriceSql('a', 'm.to_key')} then 'no_price'`;
+
+/** SQL: what the text of the queue row `q` has reserved; one that was charged before counts as paid. */
+export const reservedByRowSql =
+  'case when q.price_month is not null and q.price_units = 0 then 1 else q.price_millicents end';
 
 /** CTE: the intent for those that may be handed over. */
 export const intentSql = `intent as (

@@ -5,6 +5,7 @@ import { ROLLING_PERIOD } from '../limits/allowance.ts';
 import { furtherCtes, limits, type Limits, type LimitSettings, settingIn } from '../limits/authority.ts';
 import { decidedSql, figuresCtes, heldSql, queueColumnsSql } from '../limits/claim-decision.ts';
 import type { Limit } from '../limits/limit.ts';
+import { SEVERAL_COUNTRIES } from '../limits/money.ts';
 import { spendCap } from '../limits/spend-cap.ts';
 import { wallet } from '../limits/wallet.ts';
 import { type Channel, messageClasses } from '../message.ts';
@@ -56,7 +57,7 @@ const blockColumns: Readonly<Record<string, string>> = {
   class: `${messageClasses.campaign}::smallint as class`,
   reserved_bucket: `case when ${PLACES_COUNT} then b.reserved_bucket end as reserved_bucket`,
   // Its recipients may have different ones.
-  price_country: 'null::text as price_country',
+  price_country: `'${SEVERAL_COUNTRIES}' as price_country`,
   price_units: 'null::int as price_units',
 };
 

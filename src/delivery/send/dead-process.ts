@@ -4,6 +4,7 @@ import { unknownChargesSql } from '../effects.ts';
 import { countFlowMessagesSql, messageBeforeSql } from '../flow-counts.ts';
 import { captureCtes, furtherCtes } from '../limits/authority.ts';
 import { messageClasses, openStatuses, statusList } from '../message.ts';
+import { segmentsNowSql } from '../rendered-segments.ts';
 import { countUsageSql } from '../usage.ts';
 
 const { transactional } = messageClasses;
@@ -31,7 +32,7 @@ const endIntentsSql = `with ended_intents as (
      ), marked as (
        update messages m set status = 'unknown', hold = null, updated_at = now(),
          attempt_count = greatest(m.attempt_count, i.attempt), provider = coalesce(i.provider, m.provider),
-         unknown_at = coalesce(m.unknown_at, now())
+         unknown_at = coalesce(m.unknown_at, now()), segments = ${segmentsNowSql(`'unknown'`, 'null::smallint')}
        from intents i join owned using (message_id) ${messageBeforeSql('i.message_id')}
        where m.id = i.message_id and m.status in (${statusList(openStatuses)})
        returning m.*, i.attempt, i.report_seconds, i.block_n, was.*

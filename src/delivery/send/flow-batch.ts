@@ -15,7 +15,9 @@ import {
   intentSql,
   messageColumns,
   messagesSql,
+  noPriceCase,
   recipientSql,
+  reservedByRowSql,
   rowColumns,
   unappliedOf,
   unappliedSql,
@@ -38,7 +40,7 @@ export const runEventSql = (runId: string): string => `(
 const flowsSql = `
     with ${claimedSql}, checked as materialized (
       select m.*, ${rowColumns}, q.attempt_count + 1 as attempt,
-        case ${recipientCases('m.flow_run_id is not null')} else ${verdictSql()} end as verdict,
+        case ${recipientCases('m.flow_run_id is not null')}${noPriceCase(reservedByRowSql)} else ${verdictSql()} end as verdict,
         ${uncertainSql} as uncertain, ${contactSql} as contact, ${runEventSql('m.flow_run_id')} as event
       from ${messagesSql}
       ${recipientSql('m.content_version_id')}

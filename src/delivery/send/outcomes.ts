@@ -58,6 +58,8 @@ export interface OutcomeRecord {
   priced: boolean;
   /** How many emails or segments it is charged, if not all that it has reserved. Not with `giveBack`. */
   keep: number | null;
+  /** Of an SMS that was accepted: how many segments its text took. */
+  segments?: number;
   /** The recipient may be a contact of the brand. */
   hasContacts: boolean;
   /** The version that the message was rendered from; null: it has contents of its own, or is not known. */
@@ -171,8 +173,14 @@ export function outcomeRecord(
     ...record,
     response: record.response === null ? null : clipText(record.response),
     keep: keptOf(message, record, outcome),
+    ...segmentsOf(message, outcome),
   };
 }
+
+const segmentsOf = ({ channel }: BatchMessage, outcome: HandOverOutcome): Pick<OutcomeRecord, 'segments'> =>
+  channel === 'sms' && outcome.kind === 'accepted' && outcome.segments !== undefined
+    ? { segments: outcome.segments }
+    : {};
 
 /** A text may be shorter than its template allows. A bounce at the hand-over costs nothing. */
 function keptOf(
@@ -246,8 +254,15 @@ export function outcomeRecords(
   return [...refused, ...recorded];
 }
 
+const skipRefusals: readonly BatchMessage['verdict'][] = [
+  'unsubscribed',
+  'contact_deleted',
+  'no_address',
+  'no_price',
+] satisfies CampaignRefusal[];
+
 const isSkip = (refusal: BatchMessage['verdict']): refusal is Exclude<CampaignRefusal, 'campaign_stopped'> =>
-  refusal === 'unsubscribed' || refusal === 'contact_deleted' || refusal === 'no_address';
+  skipRefusals.includes(refusal);
 
 const skipTexts: Record<SkipCode, string> = {
   unsubscribed: 'the contact has unsubscribed',
@@ -256,6 +271,7 @@ const skipTexts: Record<SkipCode, string> = {
   no_address: 'the contact has no address',
   duplicate_address: 'another recipient of the campaign has the address',
   frequency_cap: 'the contact has received enough messages',
+  no_price: 'SMS to the country of the number have no price',
 };
 
 function skipped(message: BatchMessage, record: OutcomeRecord, code: SkipCode): OutcomeRecord {

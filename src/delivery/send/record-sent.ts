@@ -67,8 +67,8 @@ const isPlainlySent = (outcome: OutcomeRecord) =>
   outcome.queue === 'delete' &&
   outcome.message.class === messageClasses.campaign &&
   !outcome.giveBack &&
-  // Each text has a price of its own.
-  !(outcome.priced && outcome.message.channel === 'sms') &&
+  // Each text has segments and a price of its own.
+  outcome.message.channel === 'email' &&
   !outcome.suppress &&
   outcome.failure === null &&
   outcome.bounce === null;

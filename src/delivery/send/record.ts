@@ -14,6 +14,7 @@ import { countFlowMessagesSql, messageBeforeSql } from '../flow-counts.ts';
 import { limits, type Limits } from '../limits/authority.ts';
 import { messageClasses, messageStatuses, statesBefore, statusList } from '../message.ts';
 import { blocksOfSql, changedBlocksSql, isDividedSql, unknownOfBlocksSql } from '../campaign-blocks.ts';
+import { lateSegmentsSql, segmentsNowSql } from '../rendered-segments.ts';
 import { suppressionCtes } from '../suppressions.ts';
 import type { BlockClaim } from './blocks.ts';
 import type { OutcomeRecord } from './outcomes.ts';
@@ -185,21 +186,30 @@ const furtherColumns = (forCampaigns: boolean, priced: boolean): string =>
     forCampaigns ? ', "campaignId" bigint, block int, losses smallint, bytes int, "versionId" bigint' : '',
   ].join('');
 
+/** SQL: what a statement has besides for texts that are rendered when they are sent. */
+const textsSql = ({ forCampaigns, forFlows }: RecordShape) =>
+  forCampaigns || forFlows
+    ? {
+        columns: ', segments smallint',
+        assignments: `, segments = ${segmentsNowSql('i.status', 'i.segments')}`,
+        ctes: lateSegmentsSql,
+      }
+    : { columns: '', assignments: '', ctes: '' };
+
 /**
  * SQL: everything that follows from outcomes, in one statement and so in one transaction. Outcomes are facts keyed by
  * message and attempt: they are recorded whichever process owns the queue row by now, and recording them twice changes
  * nothing. Queue rows are looked up by their keys, as in a claim.
  */
-const recordSql = (
-  publication: Publication,
-  table: Limits,
-  { forContacts, forCampaigns = false, forFlows = false, priced = false }: RecordShape,
-): string => `
+const recordSql = (publication: Publication, table: Limits, shape: RecordShape): string => {
+  const { forContacts, forCampaigns = false, forFlows = false, priced = false } = shape;
+  const texts = textsSql(shape);
+  return `
   with input as (
     select * from json_to_recordset($1) as i (
       "messageId" bigint, attempt smallint, epoch int, status text, events text[], queue text, "delaySeconds" int,
       provider text, "providerMessageId" text, response text, failure jsonb, bounce jsonb,
-      suppress boolean, "accountId" bigint, "addressKey" text, channel text, owner bigint, published json${furtherColumns(forCampaigns, priced)})
+      suppress boolean, "accountId" bigint, "addressKey" text, channel text, owner bigint, published json${furtherColumns(forCampaigns, priced)}${texts.columns})
   ), intents as (
     delete from handovers h using unnest($2::bigint[], $3::bigint[]) as e (owner, seq)
     where h.owner = e.owner and h.seq = e.seq ${forCampaigns ? 'returning h.owner, h.seq' : ''}
@@ -216,13 +226,13 @@ const recordSql = (
       response = case when i.status in ('sent', 'delivered') and m.sent_attempt is null then i.response
         else m.response end,
       failure = i.failure, bounce = coalesce(i.bounce, m.bounce), hold = null, updated_at = now(), ${chargeChangesSql}
-      ${forContacts ? setContactSql : ''}${forCampaigns ? ', content_version_id = coalesce(i."versionId", m.content_version_id)' : ''}
+      ${forContacts ? setContactSql : ''}${texts.assignments}${forCampaigns ? ', content_version_id = coalesce(i."versionId", m.content_version_id)' : ''}
     from input i${forFlows ? ` ${messageBeforeSql('i."messageId"')}` : ''}
     where m.id = i."messageId" and case i.status
         ${guardSql} end
       and (m.sent_at is null or i.status = 'delivered')
     returning m.*, i.published${forFlows ? ', was.*' : ''}
-  )${leavingSql(table, priced)}, requeued as (
+  )${texts.ctes}${leavingSql(table, priced)}, requeued as (
     update send_queue q set owner = null,
       due_at = case when i.queue in ('retry', 'postpone') then now() + make_interval(secs => i."delaySeconds")
         else q.due_at end,
@@ -239,6 +249,7 @@ const recordSql = (
     where not u.test and (e.type <> '${emailEvents.sent.type}' or ${sentNowSql}) and ${publication.interest('u.brand_id')}
   ), ${publication.ctes}
   select ${publication.counts} as counts`;
+};
 
 /** One row of the statement's input. Absent fields are read as null: most are, and each would be parsed many times. */
 function inputRow(outcome: OutcomeRecord, owner: number, block: BlockClaim | undefined) {

@@ -65,7 +65,7 @@ export const flowReportSchema = z
             accepted_count: count.meta({ description: 'Messages that the step has written.' }),
             not_accepted: byReason.meta({
               description:
-                'Runs that the step wrote no message for, by reason: `no_address`, `frequency_cap`, `sandbox_limit_reached`.',
+                'Runs that the step wrote no message for, by reason: `no_address`, `no_price`, `frequency_cap`, `sandbox_limit_reached`.',
             }),
             ...results,
             rates,

@@ -4,6 +4,7 @@ import { type FrequencyCap, reachedCapSql } from '../../../delivery/frequency-ca
 import { isLimitRefusal } from '../../../delivery/limits/admission.ts';
 import { acceptRules, type LimitSettings } from '../../../delivery/limits/authority.ts';
 import { type Channel, messageClasses } from '../../../delivery/message.ts';
+import { hasNoPriceSql } from '../../../delivery/prices.ts';
 import { endedSql } from '../../../delivery/suppressions.ts';
 import { requireTestCapacity, testEvents, testOutcome } from '../../../delivery/test-messages.ts';
 import { hasUnapplied, unappliedOptOutsSql } from '../../../delivery/unapplied-opt-outs.ts';
@@ -58,7 +59,7 @@ type SendStep = EmailStep | SmsStep;
 /**
  * Writes the message of a step for the run's contact.
  * @param trx the run's transaction
- * @returns `sent` with the message's id; `skipped` with `detail.reason` `no_address` or `frequency_cap`; `failed` with
+ * @returns `sent` with the message's id; `skipped` with `detail.reason` `no_address`, `no_price` or `frequency_cap`; `failed` with
  *   `detail.reason`: `sender_not_verified`, `content_rejected`, or the code of the limit that refused the message, such as
  *   `sandbox_limit_reached`; or `exit` with `unsubscribed`, `suppressed` or `contact_deleted`: the run ends
  */
@@ -78,6 +79,8 @@ interface Facts {
   key: string | null;
   subscribed: boolean;
   suppressed: boolean;
+  /** It is a text to a country without a price. */
+  hasNoPrice: boolean;
   /** HMACs of opt-outs of the brand that contacts may not have yet. */
   unapplied: Buffer[] | null;
   cap: FrequencyCap | null;
@@ -97,11 +100,12 @@ const factsSql = `
   select nextval('${MESSAGE_ID_SEQUENCE}') as "messageId", k.id as "contactId", k.address, k.key, k.subscribed,
     ${suppressedSql('s.address_key = k.key')}
       or $7 and ${suppressedSql('s.untagged_key = address_without_tag(k.key)')} as suppressed,
+    $6 = 'sms' and ${hasNoPriceSql('a', 'k.key')} as "hasNoPrice",
     ${unappliedOptOutsSql('b.id', '$6')} as unapplied, b.frequency_cap as cap,
     f.template_id as "templateId", v.id as "versionId",
     coalesce(octet_length(v.html), 0) + coalesce(octet_length(v.text), 0) as "versionBytes",
     v.from_name as "fromName", v.from_email as "fromEmail", v.reply_to as "replyTo"
-  from brands b
+  from brands b join accounts a on a.id = b.account_id
   left join lateral (
     select c.id, case $6 when 'email' then c.email else c.phone end as address,
       case $6 when 'email' then c.email_key else c.phone end as key,
@@ -182,17 +186,18 @@ const notWritten = (outcome: 'skipped' | 'failed', reason: string): StepResult =
 /** Who must not get the message ends the run; who only cannot get it stays in the flow. */
 function judge(
   { keyring, plusAddresses }: FlowSenderDeps,
-  { brand_id: brandId }: SendingRun,
+  { brand_id: brandId, test }: SendingRun,
   channel: Channel,
   facts: Facts,
 ): StepResult | { exit: string } | null {
-  const { contactId, address, key, subscribed, suppressed, unapplied } = facts;
+  const { contactId, address, key, subscribed, suppressed, hasNoPrice, unapplied } = facts;
   if (contactId === null) return { exit: 'contact_deleted' };
   if (address === null || key === null) return notWritten('skipped', 'no_address');
   if (!subscribed) return { exit: 'unsubscribed' };
   const recipient = { brandId, channel, address, plusAddresses: plusAddresses && channel === 'email' };
   if (unapplied && hasUnapplied(keyring, recipient, unapplied)) return { exit: 'unsubscribed' };
   if (suppressed) return { exit: 'suppressed' };
+  if (hasNoPrice && !test) return notWritten('skipped', 'no_price');
   return facts.versionId === null ? notWritten('failed', 'content_rejected') : null;
 }
 

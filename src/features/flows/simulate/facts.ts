@@ -1,3 +1,4 @@
+import { hasNoPriceSql } from '../../../delivery/prices.ts';
 import { endedSql } from '../../../delivery/suppressions.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import { createContactFacts, percentileOf } from '../run/contact-facts.ts';
@@ -13,6 +14,7 @@ interface Reachable {
   phone_subscribed: boolean;
   email_suppressed: boolean;
   phone_suppressed: boolean;
+  phone_has_no_price: boolean;
 }
 
 const suppressedSql = (key: string) => `exists (
@@ -21,8 +23,9 @@ const suppressedSql = (key: string) => `exists (
 async function readReachable(db: Queryable, brandId: number, contactId: number): Promise<Reachable | null> {
   const { rows } = await db.query<Reachable>(
     `select b.quiet_hours, c.email, c.phone, c.email_subscribed, c.phone_subscribed,
-       ${suppressedSql('c.email_key')} as email_suppressed, ${suppressedSql('c.phone')} as phone_suppressed
-     from contacts c join brands b on b.id = c.brand_id where c.brand_id = $1 and c.id = $2`,
+       ${suppressedSql('c.email_key')} as email_suppressed, ${suppressedSql('c.phone')} as phone_suppressed,
+       ${hasNoPriceSql('a', 'c.phone')} as phone_has_no_price
+     from contacts c join brands b on b.id = c.brand_id join accounts a on a.id = b.account_id where c.brand_id = $1 and c.id = $2`,
     [brandId, contactId],
   );
   return rows[0] ?? null;
@@ -32,7 +35,8 @@ async function readReachable(db: Queryable, brandId: number, contactId: number):
 function refusal(contact: Reachable, channel: 'email' | 'phone'): { exit: string } | { skip: string } | null {
   if (contact[channel] === null) return { skip: 'no_address' };
   if (!contact[`${channel}_subscribed`]) return { exit: 'unsubscribed' };
-  return contact[`${channel}_suppressed`] ? { exit: 'suppressed' } : null;
+  if (contact[`${channel}_suppressed`]) return { exit: 'suppressed' };
+  return channel === 'phone' && contact.phone_has_no_price ? { skip: 'no_price' } : null;
 }
 
 /**
