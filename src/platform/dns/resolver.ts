@@ -48,7 +48,7 @@ export interface Resolver {
   /** Returns MX records. Follows CNAME records. @throws ResolveError */
   resolveMx(name: string, options?: { timeoutMs?: number }): Promise<MxRecord[]>;
   /** Returns the target of a CNAME record. @throws ResolveError */
-  resolveCname(name: string): Promise<string[]>;
+  resolveCname(name: string, options?: { timeoutMs?: number }): Promise<string[]>;
   /** Has the signature of `dns.lookup`, for clients that accept one. */
   lookup: net.LookupFunction;
 }
@@ -182,8 +182,8 @@ export function createResolver(
     resolveTxt: (name) =>
       records(name, async (client, at) => (await client.resolveTxt(at)).map((strings) => strings.join(''))),
     resolveMx: (name, options) => records(name, (client, at) => client.resolveMx(at), options?.timeoutMs),
-    resolveCname: (name) =>
-      withDeadline(name, recordTimeoutMs, servers, async (client) =>
+    resolveCname: (name, options) =>
+      withDeadline(name, options?.timeoutMs ?? recordTimeoutMs, servers, async (client) =>
         listOf(await answerOf(name, client.resolveCname(name))),
       ),
     lookup: servers.length > 0 ? lookupWith(resolveAddresses) : dns.lookup,

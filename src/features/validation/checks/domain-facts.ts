@@ -69,7 +69,7 @@ export async function lookUpDomain(domain: string, asked: Asked): Promise<Domain
   } catch (error) {
     if (!(error instanceof ResolveError)) throw error;
     if (error.code === 'unavailable') return { kind: 'timeout' };
-    if (error.noSuchName) return missing(domain, asked.resolver);
+    if (error.noSuchName) return missing(domain, asked.resolver, leftMs());
     return concealed(domain, await hostsOf([domain], 'address', asked, leftMs));
   }
   const hosts = records.toSorted((one, other) => one.priority - other.priority).map(hostName);
@@ -82,9 +82,9 @@ export async function lookUpDomain(domain: string, asked: Asked): Promise<Domain
  * A domain may be an alias of a name that does not exist. It exists itself then. Otherwise tenants could explore the
  * operator's own network by an alias, and the two reasons.
  */
-async function missing(domain: string, resolver: Resolver): Promise<DomainFacts> {
+async function missing(domain: string, resolver: Resolver, timeoutMs: number): Promise<DomainFacts> {
   try {
-    const aliases = await resolver.resolveCname(domain);
+    const aliases = await resolver.resolveCname(domain, { timeoutMs });
     return { kind: aliases.length > 0 ? 'no_mail_server' : 'no_domain' };
   } catch (error) {
     if (!(error instanceof ResolveError)) throw error;

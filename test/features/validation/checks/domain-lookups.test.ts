@@ -111,6 +111,15 @@ describe('a look-up', () => {
     expect(found).toEqual(found.map(() => ({ kind: 'no_mail_server' })));
   });
 
+  it('does not wait longer for what an alias says', async () => {
+    // MX: there is no such name. CNAME: no answer.
+    const answer = () => (dns.questions.at(-1)?.startsWith('CNAME') ? 'silent' : undefined);
+    Object.defineProperty(dns.zone, 'alias.com', { get: answer, enumerable: true });
+    expect(await lookups(DEAD_MS).find('alias.com', question)).toEqual({ kind: 'timeout' });
+    // In the time of a look-up of its own, it would be asked for twice.
+    expect(dns.questions.filter((question) => question === 'CNAME alias.com')).toHaveLength(1);
+  });
+
   it('ends after its time', async () => {
     dns.zone = silent(['dead.com']);
     expect(await lookups(DEAD_MS).find('dead.com', question)).toEqual({ kind: 'timeout' });
