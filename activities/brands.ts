@@ -55,7 +55,7 @@ export function createBrandActivities(deps: BrandActivityDependencies): ScrapeAc
   const { config, database, keyring, resolver, stopping, ca } = deps;
   const { pool } = database;
   const inTurn = createTurns(MAX_AT_ONCE, stopping, MAX_PER_ACCOUNT);
-  const options = { resolver, allow: config.EGRESS_ALLOW, userAgent: `${ROBOT}/1` };
+  const options = { resolver, allow: config.SCRAPE_ALLOW, userAgent: `${ROBOT}/1` };
   const run = {
     pool,
     scraper: createWebsiteScraper({

@@ -131,6 +131,8 @@ const settings = z.object({
     }, 'must be like kickbox://KEY@api.kickbox.com')
     .optional(),
   EGRESS_ALLOW: networks,
+  /** Private ranges whose websites may be scraped. EGRESS_ALLOW is not for these: tenants see what a page says. */
+  SCRAPE_ALLOW: networks,
   /** Seconds between the attempts of a webhook delivery, separated by commas. */
   WEBHOOK_RETRY_SCHEDULE: z
     .string()

@@ -23,6 +23,7 @@ Settings (environment variables; docs/operations.md has the rest):
   CARILLON_CACHE       folder of downloaded tools (~/.cache/carillon)
   DNS_SERVERS          name servers to use instead of the system's
   EGRESS_ALLOW         private networks that outbound requests may reach
+  SCRAPE_ALLOW         private networks whose websites may be scraped
   LOG_LEVEL            trace, debug, info, warn, error, fatal or silent (info)
   LOG_FORMAT           pretty, json, or auto: pretty on a terminal, JSON elsewhere (auto)
 

@@ -49,6 +49,8 @@ export interface FeatureDeps {
   keyring: Keyring;
   /** For requests to addresses that clients name. */
   egress: Egress;
+  /** For websites that clients want scraped. */
+  websites: Egress;
   /** Compiles and renders templates in threads. */
   contents: ContentEngine;
   tokens: SessionTokens;

@@ -90,12 +90,10 @@ function createShared({ config, database, log }: ApiServerDeps, started: Started
   );
   const heavyReads = openHeavyReads(database.url);
   started.push(() => heavyReads.close());
-  const egress = createEgress({
-    resolver: createResolver(config.DNS_SERVERS),
-    allow: config.EGRESS_ALLOW,
-    userAgent: USER_AGENT,
-  });
-  started.push(() => egress.close());
+  const resolver = createResolver(config.DNS_SERVERS);
+  const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: USER_AGENT });
+  const websites = createEgress({ resolver, allow: config.SCRAPE_ALLOW, userAgent: USER_AGENT });
+  for (const each of [egress, websites]) started.push(() => each.close());
   const contents = createContentEngine({ threads: CONTENT_THREADS });
   started.push(() => contents.close());
   const events = createEventPublisher(eventConsumers);
@@ -109,6 +107,7 @@ function createShared({ config, database, log }: ApiServerDeps, started: Started
     log,
     keyring,
     egress,
+    websites,
     contents,
     tokens,
     rateLimiter,

@@ -19,7 +19,7 @@ let worker: Role;
 beforeAll(async () => {
   const home = join(folder, 'home');
   await mkdir(home);
-  const local = { EGRESS_ALLOW: '127.0.0.1', CARILLON_HOME: home };
+  const local = { SCRAPE_ALLOW: '127.0.0.1', CARILLON_HOME: home };
   const { address, namespace } = await useEngine();
   [api, sites] = await Promise.all([startTestApi({ env: local }), startWebsites()]);
   guard = createGuard();

@@ -12,7 +12,7 @@ import type { TestApi } from './api.ts';
 import { testKeyring } from './webhooks.ts';
 
 /** Settings by which a test API and its scrapes reach websites on loopback, whose names a test's DNS server knows. */
-export const scrapeSettings = (dnsServer: string) => ({ EGRESS_ALLOW: '127.0.0.1', DNS_SERVERS: dnsServer });
+export const scrapeSettings = (dnsServer: string) => ({ SCRAPE_ALLOW: '127.0.0.1', DNS_SERVERS: dnsServer });
 
 export interface TestScrapes {
   deps: ScrapeRunDeps;
@@ -27,7 +27,7 @@ export function createTestScrapes(
   { tone = null, quotaBytes = 10_000_000 }: { tone?: ToneFinder | null; quotaBytes?: number } = {},
 ): TestScrapes {
   const resolver = createResolver(config.DNS_SERVERS);
-  const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: 'Carillon-Brand/1' });
+  const egress = createEgress({ resolver, allow: config.SCRAPE_ALLOW, userAgent: 'Carillon-Brand/1' });
   const readers = createPageReaders({ limitMs: 60_000 });
   const deps = {
     pool,

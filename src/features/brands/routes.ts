@@ -29,7 +29,7 @@ import { type BrandService, createBrandPresenter, createBrandService } from './s
 export interface BrandRouteDeps {
   database: Database;
   keyring: Keyring;
-  egress: Egress;
+  websites: Egress;
   waker: Waker;
 }
 
@@ -39,7 +39,7 @@ const SCRAPE_PATH = '/v1/my/brand/scrape';
 interface ScrapeParts {
   pool: pg.Pool;
   brands: BrandService;
-  egress: Egress;
+  websites: Egress;
   waker: Waker;
 }
 
@@ -47,11 +47,11 @@ type ScrapeInput = RouteInput<unknown, unknown, ScrapeBody, AccountTenant>;
 
 /** Looks the address up first, outside the transaction. A replay does not need it. */
 async function scrape(parts: ScrapeParts, input: ScrapeInput): Promise<JsonResult> {
-  const { pool, brands, egress, waker } = parts;
+  const { pool, brands, websites, waker } = parts;
   const { tenant, body } = input;
   const early = idempotentRequest(input, `POST ${SCRAPE_PATH}`);
   const isReplay = early !== null && (await findOutcome(pool, early)) !== null;
-  const url = isReplay ? body.url : await requireWebsite(egress, body.url);
+  const url = isReplay ? body.url : await requireWebsite(websites, body.url);
   const scope = { accountId: tenant.accountId, brandId: await brands.ensure(tenant) };
   const request = idempotentRequest({ ...input, tenant: { ...tenant, ...scope } }, `POST ${SCRAPE_PATH}`);
   return withIdempotency(
@@ -95,7 +95,7 @@ function scrapeRoute(parts: ScrapeParts): RouteDefinition {
 export function createBrandRoutes({
   database: { pool },
   keyring,
-  egress,
+  websites,
   waker,
 }: BrandRouteDeps): RouteDefinition[] {
   const images = createImageReferences(pool, createSignedIds(keyring));
@@ -132,6 +132,6 @@ export function createBrandRoutes({
         return { status: 200, body: presentBrand(await brands.put(tenant, body), publicUrl) };
       },
     }),
-    scrapeRoute({ pool, brands, egress, waker }),
+    scrapeRoute({ pool, brands, websites, waker }),
   ];
 }

@@ -17,7 +17,7 @@ const FORWARDED_HEADERS = new Set(['user-agent', 'content-type']);
 
 export interface EgressOptions {
   resolver: Resolver;
-  /** EGRESS_ALLOW: private ranges that may be reached, even over plain HTTP. */
+  /** Private ranges that may be reached, even over plain HTTP: EGRESS_ALLOW, or SCRAPE_ALLOW for scrapes. */
   allow: readonly string[];
   userAgent: string;
   /** Certificates (PEM) to trust instead of the system's, for tests. */
@@ -43,8 +43,8 @@ export interface EgressRequest {
   /** How many redirects of a GET or HEAD to follow, at most 5; none by default. Each URL is checked like the first. */
   maxRedirects?: number;
   /**
-   * For pages of the web: plain HTTP is allowed, and only the ports 80 and 443. Addresses in EGRESS_ALLOW may have
-   * other ports.
+   * For pages of the web: plain HTTP is allowed, and only the ports 80 and 443. Addresses in `allow` may have other
+   * ports.
    */
   web?: boolean;
   signal?: AbortSignal;

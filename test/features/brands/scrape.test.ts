@@ -106,6 +106,19 @@ describe('POST /v1/my/brand/scrape', () => {
     expect((await brand()).scrape).toBeNull();
   });
 
+  it('refuses private addresses that only EGRESS_ALLOW names, because that is for webhooks', async () => {
+    const env = { EGRESS_ALLOW: '127.0.0.0/8', DNS_SERVERS: dns.address };
+    const strict = await startTestApi({ env });
+    for (const url of [sites.url('inline.test'), 'http://127.0.0.1/', 'inline.test']) {
+      const answer = await strict.request('POST', PATH, { body: { url } });
+      expect([answer.status, answer.body.validation_errors]).toEqual([
+        422,
+        { url: ['must be the address of a public website on port 80 or 443'] },
+      ]);
+    }
+    await strict.close();
+  });
+
   it('answers 202, completes a bare domain, and asks the engine for one workflow of the brand', async () => {
     const answer = await post('public.test');
     expect([answer.status, answer.body]).toEqual([202, { status: 'scraping', url: 'https://public.test/' }]);

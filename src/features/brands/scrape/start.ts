@@ -28,12 +28,12 @@ const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
  * @returns the address without its fragment
  * @throws AppError validation_error unless it is that of a public website
  */
-export async function requireWebsite(egress: Egress, given: string): Promise<string> {
+export async function requireWebsite(websites: Egress, given: string): Promise<string> {
   const text = given.trim();
   const url = URL.parse(SCHEME.test(text) ? text : `https://${text}`);
   if (!url) throw invalid({ url: ['is not a valid URL'] });
   url.hash = '';
-  const verdict = await egress.checkUrl(url.href, { web: true });
+  const verdict = await websites.checkUrl(url.href, { web: true });
   if (!verdict.ok) throw invalid({ url: [MESSAGES[verdict.reason] ?? NOT_PUBLIC] });
   return url.href;
 }
