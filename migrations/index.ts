@@ -50,6 +50,7 @@ import * as scrapesOfAccount from './0056_scrapes_of_account.ts';
 import * as validationCounts from './0057_validation_counts.ts';
 import * as unknownCharges from './0058_unknown_charges.ts';
 import * as validationQuotes from './0059_validation_quotes.ts';
+import * as queuedAgain from './0060_queued_again.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -105,4 +106,5 @@ export const migrations = [
   validationCounts,
   unknownCharges,
   validationQuotes,
+  queuedAgain,
 ];

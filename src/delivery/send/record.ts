@@ -39,6 +39,12 @@ const guardSql = messageStatuses
   .join('\n        ');
 
 /**
+ * SQL: an attempt that is to be repeated does not change a message whose queue row is gone, because the sender of the attempt
+ * was taken for dead: nothing would send it. It stays unknown, and may be sent again by request.
+ */
+const STAYS_UNKNOWN = `and (i.queue not in ('retry', 'postpone') or m.status <> 'unknown' or has_queue_row(m.id))`;
+
+/**
  * SQL: reports about addresses. A hard bounce counts whatever state the message is in, but not if a late report has
  * shown that an earlier attempt was accepted. A soft bounce counts once: only the first record of an outcome changes the
  * message.
@@ -231,6 +237,7 @@ const recordSql = (publication: Publication, table: Limits, shape: RecordShape):
     where m.id = i."messageId" and case i.status
         ${guardSql} end
       and (m.sent_at is null or i.status = 'delivered')
+      ${STAYS_UNKNOWN}
     returning m.*, i.published${forFlows ? ', was.*' : ''}
   )${texts.ctes}${leavingSql(table, priced)}, requeued as (
     update send_queue q set owner = null,

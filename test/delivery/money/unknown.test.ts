@@ -170,6 +170,45 @@ describe.each([
   });
 });
 
+describe('a message of a flow whose sender was taken for dead, and that has left the queue', () => {
+  const states = async () =>
+    (
+      await query<{ status: string }>(
+        `select m.status from messages m left join send_queue q on q.message_id = m.id
+         where m.account_id = $1 and q.message_id is null`,
+        account.accountId,
+      )
+    ).map(({ status }) => status);
+  const stayUnknown = async () => {
+    expect(await states()).toEqual(Array.from({ length: 4 }, () => 'unknown'));
+    expect(await spent()).toBe(4 * PRICE);
+    await noFaults();
+  };
+
+  it.each<[string, HandOverOutcome]>([
+    ['was deferred', deferred],
+    ['lost its connection', { kind: 'lost', reason: 'reset' }],
+  ])('stays unknown if the sender records that the attempt %s', async (_how, outcome) => {
+    const { record } = await flowMessages();
+    await recover();
+    await record(outcome);
+    await stayUnknown();
+  });
+
+  it('stays unknown if the sender records that while the reaper recovers it', async () => {
+    const { messages, record } = await flowMessages();
+    let recording: Promise<unknown> = Promise.resolve();
+    await inTransaction(test.database.pool, async (trx) => {
+      await trx.query('select 1 from messages where id = $1 for no key update', [messages[0]?.messageId]);
+      recording = record(deferred);
+      await waitForLocks(test.database.pool, () => 1);
+      await recoverDeadSender(trx, OWNER);
+    });
+    await recording;
+    await stayUnknown();
+  });
+});
+
 describe('the charge of a recipient who is tried again', () => {
   it('is the only one if the sender that was taken for dead records that the attempt was deferred', async () => {
     const { record } = await recipients();
