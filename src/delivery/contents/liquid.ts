@@ -14,6 +14,7 @@ import {
 } from 'liquidjs';
 import { MAX_RENDERED, RenderError, RenderTimeoutError } from './content.ts';
 import { createFilters, type Filter, type Mode } from './filters.ts';
+import { withLimits } from './list-limits.ts';
 import { escapeHtml, headerValue, textOf, withoutControls } from './values.ts';
 
 /** The longest template. A body has at most 2 MB, and a design of 512 KB may grow eightfold. */
@@ -22,8 +23,8 @@ export const MAX_TEMPLATE = 4 * 1024 * 1024;
 const MAX_PIECES = 8_000;
 /** How long one message may render. */
 const RENDER_MS = 1_000;
-/** Characters and elements that the filters of one rendering may make. */
-const MAX_MEMORY = 16 * 1024 * 1024;
+/** Characters and elements that the filters and ranges of one rendering may make. */
+const MAX_MEMORY = 4 * 1024 * 1024;
 
 /** They read other templates. */
 const REMOVED_TAGS = ['include', 'render', 'layout', 'block'];
@@ -118,6 +119,10 @@ function createLiquid(mode: Mode): Liquid {
   });
   for (const tag of REMOVED_TAGS) delete liquid.tags[tag];
   for (const filter of REMOVED_FILTERS) liquid.unregisterFilter(filter);
+  for (const [name, filter] of Object.entries(liquid.filters)) {
+    const { handler, raw } = typeof filter === 'function' ? { handler: filter, raw: false } : filter;
+    liquid.registerFilter(name, { handler: withLimits(handler), raw: raw === true });
+  }
   liquid.registerTag('capture', CaptureEscapedTag);
   for (const [name, filter] of Object.entries(createFilters())) {
     const raw = mode === 'html' && filter.returnsHtml === true;

@@ -1,0 +1,48 @@
+/**
+ * Limits of the lists and objects of a template. A list may name one long text, or another list, many times. V8 ends
+ * the whole process if one allocation, such as for the text of such a list, exceeds the memory of a thread by far.
+ */
+import { Drop, type FilterImplOptions } from 'liquidjs';
+import { bounded } from './values.ts';
+
+/** What an element weighs, in characters, in addition to its own text and its depth. */
+const ELEMENT = 8;
+
+type FilterHandler = Extract<FilterImplOptions, (...args: never[]) => unknown>;
+type FilterThis = ThisParameterType<FilterHandler>;
+
+/**
+ * Adds up a list or an object as if everything that is named more than once were copied. The depth counts too, because
+ * `json` may indent.
+ * @returns `weight` plus that of the value, in characters
+ * @throws TextLimitError if that is more than the longest text
+ */
+function weigh(value: unknown, weight: number, depth: number): number {
+  const plain = value instanceof Drop ? value.valueOf() : value;
+  let sum = weight + ELEMENT + depth;
+  if (typeof plain === 'string') sum += plain.length;
+  bounded(sum);
+  if (Array.isArray(plain)) {
+    for (const each of plain) sum = weigh(each, sum, depth + 1);
+  } else if (typeof plain === 'object' && plain !== null && !(plain instanceof Drop)) {
+    for (const [key, each] of Object.entries(plain)) sum = weigh(each, sum + key.length, depth + 1);
+  }
+  return sum;
+}
+
+/** @throws TextLimitError for a text, a list or an object that is too large */
+function checkSize(value: unknown): void {
+  if (typeof value === 'string') bounded(value.length);
+  else if (typeof value === 'object' && value !== null) weigh(value, 0, 0);
+}
+
+/** The filter, which takes and makes nothing that is too large. It throws `TextLimitError` otherwise. */
+export function withLimits(filter: FilterHandler): FilterHandler {
+  return function* limited(this: FilterThis, value: unknown, ...args: unknown[]): Generator<unknown> {
+    checkSize(value);
+    for (const arg of args) checkSize(arg);
+    const made = (yield filter.call(this, value, ...args)) as unknown;
+    checkSize(made);
+    return made;
+  };
+}
