@@ -82,6 +82,7 @@ try {
     DATABASE_URL: test.url,
     APP_SECRET: TEST_SECRET,
     EGRESS_ALLOW: '127.0.0.0/8',
+    SCRAPE_ALLOW: '127.0.0.0/8',
     DNS_SERVERS: dns.address,
     MAIL_DOMAIN: 'mail.test',
     STRIPE_API_URL: stripe.baseUrl,
