@@ -7,6 +7,7 @@ import pino from 'pino';
 import { createCampaignActivities } from '../../activities/campaigns.ts';
 import { loadConfig } from '../../src/config.ts';
 import { campaignCounts } from '../../src/delivery/campaign-counts.ts';
+import { claimBlock } from '../../src/delivery/send/claim-blocks.ts';
 import type { CampaignRow } from '../../src/features/campaigns/model.ts';
 import { readCampaign } from '../../src/features/campaigns/run/page.ts';
 import { cancelCampaign } from '../../src/features/campaigns/transitions.ts';
@@ -21,11 +22,14 @@ import {
   recipientsOf,
   sendDueBlocks,
 } from '../support/campaign-runs.ts';
+import { blocksOf } from '../support/campaigns.ts';
 import { insertContacts } from '../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { sharedWorkflowBundle } from '../support/engine.ts';
 import { testEvents } from '../support/events.ts';
-import { insertAccount, type QueuedAccount } from '../support/queued.ts';
+import { credit, insertPayer, monthsOf, setPrice } from '../support/money.ts';
+import { insertAccount, insertSender, type QueuedAccount } from '../support/queued.ts';
+import { TEST_LIMITS } from '../support/sending.ts';
 import { testsThatNeed } from '../support/tests-that-need.ts';
 import { createTimeSkippingEnvironment } from '../support/time-skipping.ts';
 import { until } from './until.ts';
@@ -114,6 +118,15 @@ afterAll(async () => {
   await env.teardown();
   await db.drop();
 });
+
+let senders = 70;
+
+/** Inserts the process of a sender that claims blocks. @returns its id */
+async function registerSender(): Promise<number> {
+  const id = ++senders;
+  await insertSender(db.database, id);
+  return id;
+}
 
 /** Waits for the end of the workflow and of the sender. */
 async function finish({
@@ -284,4 +297,51 @@ describe('the workflow of a campaign', () => {
       canceled: 10,
     });
   }, 180_000);
+
+  it.each<[string, { funds: number; capCents: number | null }, string, string]>([
+    ['the funds of its account end', { funds: 4_000, capCents: null }, 'wallet', 'insufficient_funds'],
+    [
+      'the spend cap of its account is reached',
+      { funds: 20_000, capCents: 4 },
+      'spend_cap',
+      'spend_cap_reached',
+    ],
+  ])(
+    'pauses when %s, and goes on after a resume',
+    async (_what, money, held, reason) => {
+      const { pool } = db.database;
+      await setPrice(db.database, 1_000);
+      account = await insertPayer(db.database, money);
+      await insertContacts(pool, account, 10);
+      const owner = await registerSender();
+      maySend = () => false;
+      const campaign = await begin();
+      const { id } = campaign;
+      await until(async () => (await rowOf(id)).phase === 'sending');
+      const claim = async () => {
+        const blocks = { channel: 'email', accountId: account.accountId, providerId: 0 } as const;
+        return (await claimBlock(pool, { ...blocks, owner, messages: 100 }, TEST_LIMITS)).claims.length;
+      };
+      // The engine's time is ahead of the database's.
+      await query('update campaign_blocks set due_at = now() where campaign_id = $1', [id]);
+      expect(await claim()).toBe(4);
+      expect(await claim()).toBe(0);
+      await until(async () => (await rowOf(id)).status === 'paused');
+      expect(await rowOf(id)).toMatchObject({ stop: { reason, rate: null, threshold: null } });
+      const reasons = async () => (await blocksOf(db.database, id)).map(({ hold_reason }) => hold_reason);
+      expect(await reasons()).toContain(held);
+      await credit(db.database, account, 20_000);
+      await query('update accounts set spend_cap_monthly_cents = null where id = $1', [account.accountId]);
+      await campaign.handle.signal('resume');
+      await until(async () => (await rowOf(id)).status === 'active');
+      expect(await rowOf(id)).toMatchObject({ stop: null });
+      expect(await reasons()).not.toContain(held);
+      expect(await claim()).toBe(6);
+      expect(await monthsOf(db.database, account)).toMatchObject({ emails: 10, spent: 10_000 });
+      maySend = () => true;
+      await finish(campaign);
+      expect(await rowOf(id)).toMatchObject({ outcome: 'completed', stop: null });
+    },
+    180_000,
+  );
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { recordFacts } from '../../../src/delivery/facts.ts';
+import { releaseCtes, releaseHeldPage } from '../../../src/delivery/limits/release-held.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
 import type { BatchMessage } from '../../../src/delivery/send/batch.ts';
@@ -319,5 +320,46 @@ describe('a text of several segments', () => {
     await record(intended, () => took(2));
     expect(await messagesOf()).toMatchObject([{ status: 'delivered', segments: 2 }]);
     await expectCharged(2);
+  });
+});
+
+describe('a text of a flow that cannot be paid', () => {
+  const holds = () =>
+    query<{ status: string; reason: string | null }>(
+      `select status, hold ->> 'reason' as reason from messages where account_id = $1 order by id`,
+      account.accountId,
+    );
+
+  it.each([
+    ['wallet', 'the funds do not cover its segments'],
+    ['spend_cap', 'the spend cap does not cover its segments'],
+  ])('waits for the %s while %s, and is charged once when they do', async (reason) => {
+    // 2,000 millicents pay for two segments.
+    if (reason === 'wallet') await credit(test.database, account, 2_000 - 100 * PRICE);
+    else await query('update accounts set spend_cap_monthly_cents = 2 where id = $1', account.accountId);
+    await flowTo(german());
+    expect(await claimQueued('flow')).toEqual([]);
+    expect(await holds()).toEqual([{ status: 'held', reason }]);
+    await expectCharged(0);
+    await credit(test.database, account, 1_000);
+    await query('update accounts set spend_cap_monthly_cents = null where id = $1', account.accountId);
+    await query(`with ${releaseCtes('$1::bigint')} select 1`, account.accountId);
+    expect(await releaseHeldPage(test.database.pool, TEST_LIMITS)).toMatchObject({ released: 1 });
+    await record(await intend(await claimQueued('flow'), 'flow'), () => took(3));
+    expect(await messagesOf()).toMatchObject([{ status: 'sent', segments: 3 }]);
+    await expectCharged(3);
+  });
+
+  it('fails once it has waited for 72 hours, and costs nothing', async () => {
+    await credit(test.database, account, -100 * PRICE);
+    await flowTo(german());
+    expect(await claimQueued('flow')).toEqual([]);
+    await query(
+      `update send_queue set queued_at = now() - interval '73 hours', due_at = now() where account_id = $1`,
+      account.accountId,
+    );
+    await record(await intend(await claimQueued('flow'), 'flow'), () => took(3));
+    expect(await messagesOf()).toMatchObject([{ status: 'failed', code: 'insufficient_funds' }]);
+    await expectCharged(0);
   });
 });
