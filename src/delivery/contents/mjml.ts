@@ -1,7 +1,9 @@
 /** MJML to HTML, without includes, configuration files and fonts from elsewhere. */
 import mjmlCore from 'mjml-core';
+import parse from 'mjml-parser-xml';
 import presetCore from 'mjml-preset-core';
 import type { MjmlNode } from './design-mjml.ts';
+import { growsTooLarge } from './mjml-limits.ts';
 
 export interface MjmlResult {
   html: string;
@@ -19,6 +21,12 @@ const options = {
   minify: false,
   beautify: false,
   fonts: {},
+};
+
+const parserOptions = {
+  components: Object.fromEntries(presetCore.components.map((each) => [each.componentName, each])),
+  keepComments: false,
+  ignoreIncludes: true,
 };
 
 /** Whitespace counts in these. */
@@ -43,7 +51,9 @@ function withoutIndentation(html: string): string {
 export async function mjmlToHtml(mjml: string | MjmlNode): Promise<MjmlResult> {
   try {
     const validationLevel = typeof mjml === 'string' ? 'soft' : 'skip';
-    const { html, errors } = await mjmlCore.default(mjml, { ...options, validationLevel });
+    const tree = typeof mjml === 'string' ? parse<MjmlNode>(mjml, parserOptions) : mjml;
+    if (growsTooLarge(tree)) throw new Error('long attributes are copied into too many elements');
+    const { html, errors } = await mjmlCore.default(tree, { ...options, validationLevel });
     const warnings = errors.map(({ line, message, tagName }) => ({
       line,
       message: `${tagName}: ${message}`,

@@ -1,22 +1,30 @@
 /**
- * Contents that ask for so much memory at once that V8 would end the whole process, not only the thread. Each is
- * rendered in a process of its own, so that one that fails fails only its test.
+ * Contents that ask for so much memory at once that V8 would end the whole process, not only the thread. Each has a
+ * process of its own, so that one that fails fails only its test.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
+import type { Alone } from './content-alone.ts';
 
-const PROGRAM = new URL('./render-alone.ts', import.meta.url);
+const PROGRAM = new URL('./content-alone.ts', import.meta.url);
 
-/** @returns the exit status, and the name of the error or the text that was rendered */
-async function renderAlone(template: string, variables: object = {}): Promise<unknown> {
+/** @returns the exit status, and the name of the error, a problem, or the text that was rendered */
+async function workAlone(input: Alone): Promise<unknown> {
   const child = spawn(process.execPath, [PROGRAM.pathname], { stdio: ['pipe', 'pipe', 'ignore'] });
   const exited = once(child, 'exit');
-  child.stdin.end(JSON.stringify({ template, variables }));
+  child.stdin.end(JSON.stringify(input));
   const [output, [status]] = await Promise.all([text(child.stdout), exited]);
   return { status, output };
 }
+
+const renderAlone = (template: string, variables: object = {}) => workAlone({ template, variables });
+
+const section = (inside: string) => `<mj-section><mj-column>${inside}</mj-column></mj-section>`;
+const mjml = (head: string, body: string) =>
+  `<mjml><mj-head>${head}</mj-head><mj-body>${body}</mj-body></mjml>`;
+const attributes = (inside: string) => `<mj-attributes>${inside}</mj-attributes>`;
 
 const LONG_LIST = `{% assign s = "0123456789" %}${'{% assign s = s | append: s %}'.repeat(16)}{% assign l = s | split: "!" %}${'{% assign l = l | concat: l %}'.repeat(9)}`;
 const EMPTY = '{% assign e = "" | split: "," %}';
@@ -41,5 +49,43 @@ describe('a process survives', () => {
     const template = '{% assign names = products | map: "name" | sort %}{{ names | join: ", " }}';
     const products = ['pen', 'ink'].map((name) => ({ name }));
     expect(await renderAlone(template, { products })).toEqual({ status: 0, output: 'ink, pen' });
+  });
+
+  it.each([
+    [
+      'an attribute of all elements',
+      mjml(
+        attributes(`<mj-all css-class="${'x'.repeat(200_000)}" />`),
+        section('<mj-text>x</mj-text>'.repeat(2_000)),
+      ),
+    ],
+    [
+      'an attribute of a class',
+      mjml(
+        attributes(`<mj-class name="z" font-family="${'x'.repeat(400_000)}" />`),
+        section('<mj-text mj-class="z">x</mj-text>'.repeat(1_000)),
+      ),
+    ],
+    [
+      'an attribute of an element for those in it',
+      mjml(
+        '',
+        section(
+          `<mj-navbar base-url="${'x'.repeat(100_000)}">${'<mj-navbar-link href="x">x</mj-navbar-link>'.repeat(5_000)}</mj-navbar>`,
+        ),
+      ),
+    ],
+  ])('MJML with %s', async (_what, text) => {
+    expect(await workAlone({ mjml: text })).toEqual({
+      status: 0,
+      output: 'long attributes are copied into too many elements',
+    });
+  });
+
+  it('MJML with long images, of which nothing is copied', async () => {
+    const image = `<mj-image src="https://example.com/${'x'.repeat(100_000)}" />`;
+    const sections = section(`${image}<mj-text>x</mj-text>`).repeat(10);
+    const head = attributes('<mj-all font-family="Arial, sans-serif" />');
+    expect(await workAlone({ mjml: mjml(head, sections) })).toEqual({ status: 0, output: '' });
   });
 });

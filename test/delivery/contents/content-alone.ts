@@ -1,0 +1,28 @@
+/** Renders or compiles the template that it reads from its input, and writes the text, a problem or the name of the error. */
+import { json } from 'node:stream/consumers';
+import { RenderError } from '../../../src/delivery/contents/content.ts';
+import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
+import { valuesOf, withBody } from './sources.ts';
+
+/** What the process works on. */
+export type Alone = { template: string; variables: object } | { mjml: string };
+
+const input = (await json(process.stdin)) as Alone;
+const engine = createContentEngine({ threads: 1, compileMs: 60_000 });
+
+async function work(): Promise<string> {
+  if ('mjml' in input) {
+    const { problems } = await engine.compile(withBody(input.mjml), 1);
+    return problems.map(({ message }) => message).join();
+  }
+  const content = { id: null, accountId: 1, subject: null, html: null, text: input.template };
+  const { text } = await engine.render(content, valuesOf(input.variables as Record<string, unknown>));
+  return text ?? '';
+}
+
+try {
+  process.stdout.write(await work());
+} catch (error) {
+  process.stdout.write(error instanceof RenderError ? 'RenderError' : String(error));
+}
+await engine.close();
