@@ -75,10 +75,8 @@ class Thread<Job, Reply> {
   /** Ends the job if it is the current one, with its thread unless that has yet to start. */
   abort(waiting: Waiting<Job, Reply>, reason: Error): void {
     if (this.#current !== waiting) return;
-    if (this.#given) return this.#end(reason);
-    this.#free()?.reject(reason);
-    this.#worker?.unref();
-    this.#onFree();
+    if (this.#given) this.#end(reason);
+    else this.#refuse(reason);
   }
 
   async close(): Promise<void> {
@@ -113,7 +111,13 @@ class Thread<Job, Reply> {
 
   #give(job: Job): void {
     this.#given = true;
-    this.#worker?.postMessage(job);
+    try {
+      this.#worker?.postMessage(job);
+    } catch (error) {
+      // It cannot be copied, such as lists that are nested too deeply.
+      this.#refuse(new ThreadLostError((error as Error).message));
+      return;
+    }
     const limitMs = this.#options.limitMs(job);
     let steps = 0;
     this.#timer = setInterval(() => {
@@ -121,6 +125,13 @@ class Thread<Job, Reply> {
       if (steps < STEPS) return;
       this.#end(new ThreadTimeoutError(`it takes longer than ${limitMs} ms`));
     }, limitMs / STEPS);
+  }
+
+  /** Rejects the current job, which the thread has not got. */
+  #refuse(error: Error): void {
+    this.#free()?.reject(error);
+    this.#worker?.unref();
+    this.#onFree();
   }
 
   #end(error: Error): void {

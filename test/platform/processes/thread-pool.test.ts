@@ -1,6 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ThreadJob, ThreadReply } from '../../../src/features/brands/scrape/page/jobs.ts';
-import { createThreadPool, type ThreadPool } from '../../../src/platform/processes/thread-pool.ts';
+import {
+  createThreadPool,
+  ThreadLostError,
+  type ThreadPool,
+} from '../../../src/platform/processes/thread-pool.ts';
 
 const entry = new URL('../../support/stuck-page-thread.ts', import.meta.url);
 const job = (text: string): ThreadJob => ({ name: 'robots', text: Buffer.from(text), agent: 'x' });
@@ -52,6 +56,18 @@ describe('a job with a signal', () => {
     blocking.abort(new Error('enough'));
     await expect(blocked).rejects.toThrow('enough');
     // A job that had been begun after all would never let this one begin.
+    expect(await pool.run(job('next'))).toEqual({ value: [] });
+  });
+});
+
+describe('a job that cannot be copied to a thread', () => {
+  it('is refused, whether its thread has started or not, and harms no other job', async () => {
+    open(1);
+    const bad = { ...job('x'), agent: (() => 'x') as unknown as string };
+    const [refused, next] = [pool.run(bad), pool.run(job('next'))];
+    await expect(refused).rejects.toBeInstanceOf(ThreadLostError);
+    expect(await next).toEqual({ value: [] });
+    await expect(pool.run(bad)).rejects.toBeInstanceOf(ThreadLostError);
     expect(await pool.run(job('next'))).toEqual({ value: [] });
   });
 });
