@@ -221,7 +221,12 @@ async function oneRun(stage: Stage, options: LiveBenchOptions) {
   const full = await fullLoad(stage, options.seconds, false);
   const paid = options.paid ? { paid: await paidLoad(stage, options.seconds) } : {};
   const withWebhook = await fullLoad(stage, options.seconds, true);
-  return { full, ...paid, with_webhook: withWebhook, steady: await steady(stage, options.rate, options.seconds) };
+  return {
+    full,
+    ...paid,
+    with_webhook: withWebhook,
+    steady: await steady(stage, options.rate, options.seconds),
+  };
 }
 
 /** `npm run bench -- live`: API and sender at once, from POST to the SMTP server and to a webhook endpoint. */
