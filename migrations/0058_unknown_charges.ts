@@ -1,4 +1,4 @@
-/** Charges of messages without a known outcome: they are given back whoever finds that the messages were not sent, and when. */
+/** Charges of messages without a known outcome: given back, however late, once something shows that they were not sent. */
 export const name = '0058_unknown_charges';
 
 export const up = `

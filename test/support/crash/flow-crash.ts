@@ -123,10 +123,10 @@ export async function readRuns(
        select array_agg(type order by n) as types, array_agg(outcome order by n) as outcomes,
          array_agg(n order by n) as places
        from flow_run_steps where run_id = r.id) s on true
-     left join lateral (
-       select array_agg(t.subject order by m.id) as subjects, array_agg(m.status order by m.id) as statuses
-       from messages m join templates t on t.flow_id = r.flow_id and t.action_id = m.flow_step_id
-       where m.flow_run_id = r.id) m on true
+     left join (
+       select m.flow_run_id, array_agg(t.subject order by m.id) as subjects, array_agg(m.status order by m.id) as statuses
+       from messages m join templates t on t.flow_id = m.flow_id and t.action_id = m.flow_step_id
+       where m.flow_id = $1 group by 1) m on m.flow_run_id = r.id
      where r.flow_id = $1 order by r.id`,
     [flowId, listId, DONE],
   );
