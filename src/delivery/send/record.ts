@@ -302,6 +302,16 @@ const shapes = {
   record_priced_outcomes_of_both: { forContacts: true, forCampaigns: true, forFlows: true, priced: true },
 } as const satisfies Record<string, RecordShape>;
 
+/**
+ * Whether an outcome may change what the message has reserved. Most do not: a message that was sent keeps its charge, so the
+ * shorter statement removes its queue row.
+ */
+function changesCharge({ priced, status, queue, giveBack, keep, message }: OutcomeRecord): boolean {
+  if (!priced) return false;
+  const isSent = (status === 'sent' || status === 'delivered') && queue === 'delete' && !giveBack;
+  return !(isSent && keep === null && message.class === messageClasses.transactional);
+}
+
 /** The statement's texts, made once. */
 type RecordStatements = Readonly<Record<keyof typeof shapes, string>>;
 
@@ -316,7 +326,7 @@ function statementFor(
   });
   const ofCampaigns = outcomes.some(({ message }) => message.class === messageClasses.campaign);
   const ofFlows = outcomes.some(({ message }) => message.class === messageClasses.flow);
-  if (outcomes.some(({ priced }) => priced)) {
+  if (outcomes.some(changesCharge)) {
     return named(ofFlows || ofCampaigns ? 'record_priced_outcomes_of_both' : 'record_priced_outcomes');
   }
   if (ofFlows) return named(ofCampaigns ? 'record_outcomes_of_both' : 'record_outcomes_of_flows');
