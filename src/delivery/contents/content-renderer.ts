@@ -1,9 +1,9 @@
 /** Renders contents without tags on the caller's thread. */
 import {
+  checkRenderedLength,
   type ContentValues,
   type DividedContent,
   type DividedText,
-  MAX_RENDERED,
   type Renderable,
   RenderError,
   type RenderedContent,
@@ -75,7 +75,7 @@ function divided({ constants, slots }: Pieces, mode: Mode): DividedText {
         return slots.map((slot) => {
           const text = slotText(slot, values, mode, limit);
           length += text.length;
-          if (length > MAX_RENDERED) throw new RenderError('the content is longer than 2 MB');
+          checkRenderedLength(length);
           return text;
         });
       }),

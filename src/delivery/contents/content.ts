@@ -138,10 +138,15 @@ export interface DividedContent {
 }
 
 /** The longest HTML or text that is rendered, in UTF-16 units. */
-export const MAX_RENDERED = 2 * 1024 * 1024;
+const MAX_RENDERED = 2 * 1024 * 1024;
 
 /** A content that could not be rendered for one message: it took too long, or the result is too long. */
 export class RenderError extends Error {}
+
+/** @throws RenderError for a result of so many UTF-16 units */
+export function checkRenderedLength(length: number): void {
+  if (length > MAX_RENDERED) throw new RenderError('the content is longer than 2 MB');
+}
 
 /** A message took too long or too much memory, because of what it contains or because the machine is busy. */
 export class RenderTimeoutError extends RenderError {}

@@ -12,7 +12,7 @@ import {
   type Template,
   toValueSync,
 } from 'liquidjs';
-import { MAX_RENDERED, RenderError, RenderTimeoutError } from './content.ts';
+import { checkRenderedLength, RenderError, RenderTimeoutError } from './content.ts';
 import { createFilters, type Filter, type Mode } from './filters.ts';
 import { withLimits } from './list-limits.ts';
 import { escapeHtml, headerValue, textOf, withoutControls } from './values.ts';
@@ -55,8 +55,6 @@ class CapturedText extends Drop {
 
 const plain = (value: unknown) => (value instanceof Drop ? value.valueOf() : value);
 
-const tooLong = () => new RenderError('the content is longer than 2 MB');
-
 /**
  * Collects what is rendered, up to the longest content: a thread that makes a much longer text may end the whole
  * process for lack of memory before a limit of time is reached.
@@ -66,7 +64,7 @@ class BoundedEmitter implements Emitter {
 
   write(value: unknown): void {
     this.buffer += textOf(plain(value));
-    if (this.buffer.length > MAX_RENDERED) throw tooLong();
+    checkRenderedLength(this.buffer.length);
   }
 }
 
@@ -80,7 +78,7 @@ class CaptureEscapedTag extends CaptureTag {
 
 function boundedTextOf(value: unknown): string {
   const text = textOf(plain(value));
-  if (text.length > MAX_RENDERED) throw tooLong();
+  checkRenderedLength(text.length);
   return text;
 }
 

@@ -2,7 +2,7 @@
  * Renders contents that only have outputs (`{{ … }}`, no tags) on the caller's thread, in linear time: parsed once into
  * constants and slots. Its results are those of the Liquid library, which renders all other contents in a thread.
  */
-import { type ContentValues, MAX_RENDERED, RenderError } from './content.ts';
+import { checkRenderedLength, type ContentValues } from './content.ts';
 import { createFilters, type Filter, type Mode } from './filters.ts';
 import { scanHtml } from './html-scan.ts';
 import { isServiceName } from './names.ts';
@@ -382,7 +382,7 @@ export function renderPieces(
   let text = constants[0] ?? '';
   for (const [n, slot] of slots.entries()) {
     text += slotText(slot, values, mode, limit) + (constants[n + 1] ?? '');
-    if (text.length > MAX_RENDERED) throw new RenderError('the content is longer than 2 MB');
+    checkRenderedLength(text.length);
   }
   // As a whole: an empty value may stand between two line breaks.
   if (mode === 'header') return headerText(text);
