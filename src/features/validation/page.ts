@@ -182,8 +182,8 @@ export interface PageOptions {
 }
 
 /**
- * Checks a page of the items of an operation, and writes what was found to the items alone. Nothing that others may have
- * written meanwhile changes.
+ * Checks a page of the items of an operation, and writes what was found to the items alone. Nothing changes that others may
+ * have written since the page was read.
  * @returns the last item of the page; null if it was the last page
  */
 export async function checkPage(

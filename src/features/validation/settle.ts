@@ -5,8 +5,8 @@ import type { OperationStatus } from './schema.ts';
 
 /**
  * Ends an operation and settles it: charges the results that are not charged yet, and ends the reservation. The row is
- * locked first, then the month and the wallet; pages of results lock the row, too, so that none is written meanwhile. They
- * keep its counts: the items, of which there may be a million, are not read.
+ * locked first, then the month and the wallet; pages of results lock the row, too, so none is written until it is settled.
+ * They keep its counts: the items, of which there may be a million, are not read.
  * @param trx inside a transaction
  * @returns the operation as it is now; null if it had ended before, or does not exist
  */

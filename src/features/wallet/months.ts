@@ -5,7 +5,7 @@ const BATCH = 500;
 
 /**
  * SQL: writes the usage entries of months that ended seven days before `$1`. A month is locked first, so that what is given
- * back meanwhile is in its entry; afterwards the month never changes.
+ * back until then is in its entry; afterwards the month never changes.
  */
 const POST = `
   with due as materialized (

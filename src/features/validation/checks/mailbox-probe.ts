@@ -21,11 +21,11 @@ const MAX_SESSIONS_PER_ACCOUNT = 10;
 /** Of one connection. */
 const MAX_RECIPIENTS = 20;
 const MAX_SESSION_MS = 120_000;
-/** The connection is closed meanwhile if the next question has to wait for longer. */
+/** A connection is closed if its next question has to wait for longer. */
 const MAX_IDLE_MS = 5_000;
 /**
- * A recipient that waits for longer is not asked for, though its question was withdrawn and put again meanwhile. A page of
- * an operation puts its questions again every two minutes, so that this is the end also if no connection becomes free.
+ * The server is not asked about a recipient that has waited for longer. A page of an operation withdraws its questions and
+ * puts them again every two minutes; the wait counts from the first time, so it ends even if no connection becomes free.
  */
 const MAX_WAIT_MS = 600_000;
 /** Mail hosts of a domain to try until one answers. */
