@@ -120,6 +120,22 @@ async function sortOut(rows: readonly Row[], { pool, admission }: GroupDeps) {
 }
 
 /**
+ * The errors of messages that their accounts cannot pay. An earlier limit than money may refuse them, too; then it
+ * decides, as for accounts that pay nothing.
+ */
+async function firstRefusals(
+  refused: Map<Row, AppError>,
+  { admission }: GroupDeps,
+): Promise<Map<Row, AppError>> {
+  const drafts = [...refused.keys()].map(({ draft }) => draft);
+  admission.suspect(drafts);
+  // The messages that fit are committed already: a failure here must not fail them.
+  const earlier = await admission.refuse(drafts).catch(() => new Map<MessageDraft, AppError>());
+  admission.forget(drafts);
+  return new Map([...refused].map(([row, error]) => [row, earlier.get(row.draft) ?? error]));
+}
+
+/**
  * Writes a group in one statement. If a limit refuses it, leaves out what does not fit and writes the others, again in
  * one statement. If it fails because of one of the messages, retries in parts.
  */
@@ -130,7 +146,7 @@ async function acceptGroup(rows: Row[], deps: GroupDeps, looks = 0): Promise<Res
     if (fitting.length > 0) {
       const group = await deps.writeGroup(fitting);
       ({ written } = group);
-      for (const [{ draft }, error] of group.refused) refusals.set(draft, error);
+      for (const [{ draft }, error] of await firstRefusals(group.refused, deps)) refusals.set(draft, error);
     }
   } catch (error) {
     deps.admission.forget(fitting.map((row) => row.draft));
