@@ -45,7 +45,7 @@ const clearedSql = (cleared: string): string => `, cleared as materialized (
 /** SQL: remembers what messages without a known outcome are charged, of the rows `removed` of the queue. */
 export const unknownChargesSql = (unknown: string): string => `, unknown_kept as (
     insert into unknown_charges (message_id, account_id, channel, month, millicents, units)
-    select message_id, account_id, channel, price_month, price_millicents, price_units
+    select message_id, account_id, channel, price_month, coalesce(price_millicents, 0), price_units
     from removed where message_id = any(${unknown}) and price_month is not null and price_units > 0
     on conflict do nothing
   )`;

@@ -56,13 +56,10 @@ export const moneyFigures = (amounts: { limit: string; used: string }, setting: 
 /** The country of texts to several, as a block of a campaign has them. */
 export const SEVERAL_COUNTRIES = '*';
 
-/**
- * SQL over `q` and figures: the price of a text. One to a country without a price costs nothing: it is skipped at the
- * hand-over.
- */
+/** SQL over `q` and figures: the price of a text; null: its country has none, and the text is skipped at the hand-over. */
 export const textPriceSql = (name: string): string =>
-  `coalesce(case when q.price_country = '${SEVERAL_COUNTRIES}' then ${name}.least_text
-      else (${name}.sms_prices ->> q.price_country)::bigint end, 0) * coalesce(q.price_units, 1)`;
+  `case when q.price_country = '${SEVERAL_COUNTRIES}' then ${name}.least_text
+      else (${name}.sms_prices ->> q.price_country)::bigint end * coalesce(q.price_units, 1)`;
 
 /**
  * The quota of a limit with {@link moneyFigures}: an email takes a place, and a text its price. Messages that POST /messages
@@ -71,7 +68,7 @@ export const textPriceSql = (name: string): string =>
  */
 export const moneyQuota = (name: string): Quota => ({
   counts: 'q.price_month is null',
-  cost: `case when q.channel = 'email' then 1 else ${textPriceSql(name)} end`,
+  cost: `case when q.channel = 'email' then 1 else coalesce(${textPriceSql(name)}, 0) end`,
   remaining: `case when ${name}.remaining is null then null when q.channel = 'email' then ${name}.emails
       else ${name}.remaining end`,
   room: (channel) => `case ${channel} when 'email' then ${name}.emails else ${name}.texts end`,

@@ -4,7 +4,7 @@ import { balanceSql } from '../wallet.ts';
 import type { Limit } from './limit.ts';
 import { moneyColumns, moneyFigures, moneyQuota, raiseMonthsSql, reachedSql, textPriceSql } from './money.ts';
 
-/** SQL over a taken row `q`: what it costs. Emails of the allowance go first. */
+/** SQL over a taken row `q`: what it costs; null: a text without a price. Emails of the allowance go first. */
 const priceSql = `case when q.channel = 'email'
           then case when q.wallet_place <= wallet.free then 0 else wallet.email_price end
           else ${textPriceSql('wallet')} end`;
@@ -60,7 +60,8 @@ export const wallet = {
         sql: `
         ${raiseMonthsSql(`
           select ${accountId}, current_month(), coalesce(sum(units) filter (where channel = 'email'), 0),
-            count(*) filter (where free), coalesce(sum(units) filter (where channel = 'sms'), 0), sum(millicents)
+            count(*) filter (where free), coalesce(sum(units) filter (where channel = 'sms'), 0),
+            coalesce(sum(millicents), 0)
           from wallet_priced having count(*) > 0`)}`,
       },
     ],

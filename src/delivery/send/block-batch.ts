@@ -28,6 +28,12 @@ const textsSql = texts
   .map((name) => `case when v.${name} then left(k.${name}, ${MAX_VALUE}) end as ${name}`)
   .join(', ');
 
+/** What a text of the block `q` has reserved. */
+const reservedInBlock = {
+  millicents: '(q.price_list -> m.id::text ->> 0)::bigint',
+  none: `q.price_list -> m.id::text -> 0 = 'null'::jsonb`,
+};
+
 /** The content of these messages is never stored. */
 const table: Limits = (limits as Limits).filter(({ name }) => name !== 'content_missing');
 
@@ -60,7 +66,7 @@ const blockSql = `
         case when m.status <> 'queued' or m.campaign_id is distinct from q.campaign_id
           or m.id not between q.first_id and q.last_id then 'gone'${campaignCases(
             `p.status = 'active' and v.id is not null`,
-          )}${noPriceCase(`(q.price_list -> m.id::text ->> 0)::bigint`)}
+          )}${noPriceCase(reservedInBlock)}
           else ${verdictSql(table, true)} end as verdict,
         ${textsSql}, ${contactValuesSql('v.further')} as further
       from claimed q cross join locked a left join campaign p on true

@@ -5,8 +5,11 @@ import { furtherCtes, type LimitSettings, settingIn } from '../limits/authority.
 import { figuresCtes } from '../limits/claim-decision.ts';
 import { raiseMonthsSql } from '../limits/money.ts';
 
-/** The prices of texts by message: millicents, and the segments that the template may take. */
-export type TextPrices = Record<number, readonly [number, number]>;
+/**
+ * The prices of texts by message: millicents (null: the country has no price, so the text is skipped at the hand-over, even
+ * if it has one by then), and the segments that the template may take.
+ */
+export type TextPrices = Record<number, readonly [number | null, number]>;
 
 const textsSql = `
   with account as materialized (
@@ -16,14 +19,13 @@ const textsSql = `
     from campaigns c join campaign_blocks b on b.campaign_id = c.id and b.n = $3
     join template_versions v on v.id = c.version_ids[b.variant + 1] where c.id = $2
   ), priced as (
-    select m.id, version.segments, version.segments
-      -- Without a price, the text is skipped at the hand-over.
-      * coalesce((wallet.sms_prices ->> phone_country(m.to_key))::bigint, 0) as millicents
+    select m.id, version.segments,
+      version.segments * (wallet.sms_prices ->> phone_country(m.to_key))::bigint as millicents
     from messages m cross join version cross join wallet
     where m.id = any($1) and m.id between $6 and $7
   )
   select id, segments, millicents from (
-    select *, sum(millicents) over (order by id) as total from priced) p cross join wallet cross join spend_cap
+    select *, coalesce(sum(millicents) over (order by id), 0) as total from priced) p cross join wallet cross join spend_cap
   where total <= greatest(0, least(wallet.remaining, spend_cap.remaining)) order by id`;
 
 /**
@@ -37,7 +39,7 @@ export async function priceTexts(
   settings: LimitSettings,
   ids: readonly number[],
 ): Promise<TextPrices> {
-  const { rows } = await trx.query<{ id: number; segments: number; millicents: number }>({
+  const { rows } = await trx.query<{ id: number; segments: number; millicents: number | null }>({
     name: 'price_texts',
     text: textsSql,
     values: [ids, campaignId, n, accountId, JSON.stringify(settings), ids[0], ids.at(-1)],

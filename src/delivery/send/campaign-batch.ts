@@ -11,7 +11,7 @@ import {
   messagesSql,
   noPriceCase,
   recipientSql,
-  reservedByRowSql,
+  reservedByRow,
   rowColumns,
   unappliedOf,
   unappliedSql,
@@ -94,7 +94,7 @@ const retriesSql = `
         select distinct campaign_id from claimed where campaign_id is not null and (select count(*) from locked) > 0)`)}
     ), checked as materialized (
       select m.*, ${rowColumns}, m.attempt_count + 1 as attempt, p.name as campaign_name, v.id as version_id,
-        case${campaignCases(`p.status = 'active' or p.phase = 'done' and ${uncertainSql}`)}${noPriceCase(reservedByRowSql)}
+        case${campaignCases(`p.status = 'active' or p.phase = 'done' and ${uncertainSql}`)}${noPriceCase(reservedByRow)}
           else ${verdictSql()} end as verdict,
         ${uncertainSql} as uncertain, ${contactSql} as contact
       from ${messagesSql}

@@ -46,17 +46,27 @@ export const unappliedOf = (where: string): string => `(
       select hashes from unapplied u
       where u.brand_id = checked.brand_id and u.channel = checked.channel and checked.${where}) as unapplied`;
 
-/**
- * SQL: a case of a text `m` of the account `a` to a country without a price. One that has reserved a price is sent at it,
- * and so is one that was charged before, which reserves no segments.
- * @param reserved SQL: what the text has reserved, in millicents; null: nothing
- */
-export const noPriceCase = (reserved: string): string => `
-        when m.channel = 'sms' and coalesce(${reserved}, 0) = 0 and ${hasNoPriceSql('a', 'm.to_key')} then 'no_price'`;
+/** What a text has reserved of its account's money. */
+interface ReservedPrice {
+  /** SQL: millicents; null: nothing. One that was charged before counts as paid. */
+  millicents: string;
+  /** SQL: whether its country had no price when the text was claimed. */
+  none: string;
+}
 
-/** SQL: what the text of the queue row `q` has reserved; one that was charged before counts as paid. */
-export const reservedByRowSql =
-  'case when q.price_month is not null and q.price_units = 0 then 1 else q.price_millicents end';
+/**
+ * SQL: a case of a text `m` of the account `a` to a country without a price. One that has reserved a price is sent at it.
+ * One that was claimed without a price is not sent if there is one by now: it would cost nothing.
+ */
+export const noPriceCase = ({ millicents, none }: ReservedPrice): string => `
+        when m.channel = 'sms' and ((${none}) or coalesce(${millicents}, 0) = 0 and ${hasNoPriceSql('a', 'm.to_key')})
+          then 'no_price'`;
+
+/** What the text of the queue row `q` has reserved. One that was charged before reserves no segments. */
+export const reservedByRow: ReservedPrice = {
+  millicents: 'case when q.price_month is not null and q.price_units = 0 then 1 else q.price_millicents end',
+  none: 'q.price_month is not null and q.price_millicents is null',
+};
 
 /** CTE: the intent for those that may be handed over. */
 export const intentSql = `intent as (

@@ -17,7 +17,7 @@ import {
   messagesSql,
   noPriceCase,
   recipientSql,
-  reservedByRowSql,
+  reservedByRow,
   rowColumns,
   unappliedOf,
   unappliedSql,
@@ -40,7 +40,7 @@ export const runEventSql = (runId: string): string => `(
 const flowsSql = `
     with ${claimedSql}, checked as materialized (
       select m.*, ${rowColumns}, q.attempt_count + 1 as attempt,
-        case ${recipientCases('m.flow_run_id is not null')}${noPriceCase(reservedByRowSql)} else ${verdictSql()} end as verdict,
+        case ${recipientCases('m.flow_run_id is not null')}${noPriceCase(reservedByRow)} else ${verdictSql()} end as verdict,
         ${uncertainSql} as uncertain, ${contactSql} as contact, ${runEventSql('m.flow_run_id')} as event
       from ${messagesSql}
       ${recipientSql('m.content_version_id')}

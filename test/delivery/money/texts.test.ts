@@ -236,6 +236,66 @@ describe('a text to a country without a price', () => {
     await expectCharged(2);
   });
 
+  it('is skipped in a campaign if it gets a price only once it is claimed', async () => {
+    await campaignTo([american(), german()]);
+    const claims = await claimTexts();
+    await setPrice(test.database, PRICE, { country: 'US' });
+    await record(await intend(claims, 'campaign'), () => took(1));
+    expect(await messagesOf()).toMatchObject([
+      { status: 'skipped', code: 'no_price' },
+      { status: 'sent', segments: 1 },
+    ]);
+    await expectCharged(1);
+  });
+
+  it('is skipped in a flow if it gets a price only once it is claimed', async () => {
+    await flowTo(german());
+    await setPrice(test.database, PRICE, { country: 'FR' });
+    await query(`delete from prices where country = 'DE'`);
+    const claims = await claimQueued('flow');
+    expect(claims).toHaveLength(1);
+    await setPrice(test.database, PRICE, { country: 'DE' });
+    await record(await intend(claims, 'flow'), () => took(1));
+    expect(await messagesOf()).toMatchObject([{ status: 'skipped', code: 'no_price' }]);
+    await expectCharged(0);
+  });
+
+  it('is sent for nothing if its price was zero when it was claimed', async () => {
+    await query('update prices set millicents = 0');
+    await setPrice(test.database, PRICE, { country: 'FR' });
+    await campaignTo([german()]);
+    const ofBlock = await claimTexts();
+    await flowTo(german());
+    const ofFlow = await claimQueued('flow');
+    await setPrice(test.database, PRICE, { country: 'DE' });
+    await record(await intend(ofBlock, 'campaign'), () => took(2));
+    await record(await intend(ofFlow, 'flow'), () => took(2));
+    expect(await messagesOf()).toMatchObject(Array(2).fill({ status: 'sent', segments: 2 }));
+    expect(await monthsOf(test.database, account)).toMatchObject({ texts: 4, spent: 0 });
+  });
+
+  it('of which an attempt may have been sent stays unknown if its price is removed', async () => {
+    await campaignTo([german()]);
+    await record(await intend(await claimTexts(), 'campaign'), () => ({
+      kind: 'deferred',
+      response: 'later',
+    }));
+    const [message] = await query<{ id: number }>(
+      'select id from messages where account_id = $1',
+      account.accountId,
+    );
+    await query(
+      `insert into message_events (message_id, attempt, type, data) values ($1, 1, 'unknown', '{}')`,
+      message?.id,
+    );
+    await setPrice(test.database, PRICE, { country: 'FR' });
+    await query(`delete from prices where country = 'DE'`);
+    await query('update send_queue set due_at = now() where account_id = $1', account.accountId);
+    await record(await intend(await claimQueued('campaign'), 'campaign'), () => took(1));
+    expect(await messagesOf()).toMatchObject([{ status: 'unknown', code: 'no_price' }]);
+    expect(await monthsOf(test.database, account)).toMatchObject({ spent: 0 });
+  });
+
   it('is sent by accounts that pay nothing', async () => {
     await query('update accounts set comped = true where id = $1', account.accountId);
     await campaignTo([american()]);
