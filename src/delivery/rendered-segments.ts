@@ -21,14 +21,8 @@ const reservedSql = `coalesce(
 export const segmentsNowSql = (status: string, rendered: string): string =>
   `coalesce(m.segments, ${rendered}, case when ${status} = 'unknown' and m.channel = 'sms' then ${reservedSql} end)`;
 
-/**
- * SQL: the segments of messages in `input` that `updated` leaves as they are: a report of the message has come before the
- * outcome, and has counted one segment.
- */
-export const lateSegmentsSql = `, late_segments as (
-    update messages m set segments = i.segments from input i
-    where m.id = i."messageId" and i.segments is not null and m.segments is null
-      and m.id <> all(array(select id from updated))
+/** SQL: writes segments of messages of which a report has come before the outcome, and has counted one segment. */
+const countLateSql = (late: string): string => `, late_segments as (${late}
     returning m.*
   ), late_usage as (
     insert into usage_changes (account_id, month, sms_used)
@@ -37,3 +31,14 @@ export const lateSegmentsSql = `, late_segments as (
     where segments > 1 and not test and unsent_at is null and coalesce(unknown_at, sent_at) is not null
     group by 1, 2
   )`;
+
+/** SQL: the segments of messages in `input` that `updated` leaves as they are: a report of the message has come before. */
+export const lateSegmentsSql = countLateSql(`
+    update messages m set segments = i.segments from input i
+    where m.id = i."messageId" and i.segments is not null and m.segments is null
+      and m.id <> all(array(select id from updated))`);
+
+/** SQL: the segments of messages in `reported`, of which no outcome will come. They are charged what they have reserved. */
+export const reportedSegmentsSql = countLateSql(`
+    update messages m set segments = ${reservedSql} from reported r
+    where m.id = r.id and m.channel = 'sms' and m.segments is null`);

@@ -4,14 +4,14 @@ import { unknownChargesSql } from '../effects.ts';
 import { countFlowMessagesSql, messageBeforeSql } from '../flow-counts.ts';
 import { captureCtes, furtherCtes } from '../limits/authority.ts';
 import { messageClasses, openStatuses, statusList } from '../message.ts';
-import { segmentsNowSql } from '../rendered-segments.ts';
+import { reportedSegmentsSql, segmentsNowSql } from '../rendered-segments.ts';
 import { countUsageSql } from '../usage.ts';
 
 const { transactional } = messageClasses;
 
-/** SQL over the block `b`: its messages that are unknown now. @param sum SQL over the messages `k` */
+/** SQL over the block `b`: its messages that are charged now. @param sum SQL over the messages `k` */
 const takenOfBlock = (sum: string): string =>
-  `(select ${sum} from marked k where k.campaign_id = b.campaign_id and k.block_n = b.n)`;
+  `(select ${sum} from charged k where k.campaign_id = b.campaign_id and k.block_n = b.n)`;
 
 /** SQL: ends the intents of the process $1. Their messages are `unknown`. */
 const endIntentsSql = `with ended_intents as (
@@ -36,7 +36,14 @@ const endIntentsSql = `with ended_intents as (
        from intents i join owned using (message_id) ${messageBeforeSql('i.message_id')}
        where m.id = i.message_id and m.status in (${statusList(openStatuses)})
        returning m.*, i.attempt, i.report_seconds, i.block_n, was.*
-     )${countFlowMessagesSql('marked')}${countUsageSql('marked', 'false')}, events as (
+     ), reported as materialized (
+       -- Their outcomes would have taken their charges from the block.
+       select m.id, i.campaign_id, i.block_n from intents i join owned using (message_id) join messages m on m.id = i.message_id
+       where i.block_n is not null and m.sent_at is not null and m.unsent_at is null
+         and m.status not in (${statusList(openStatuses)})
+     ), charged as (
+       select id, campaign_id, block_n from marked where block_n is not null union all select * from reported
+     )${reportedSegmentsSql}${countFlowMessagesSql('marked')}${countUsageSql('marked', 'false')}, events as (
        insert into message_events (message_id, attempt, type, data)
        select id, attempt, 'unknown', jsonb_build_object(
          'provider', provider, 'reason', 'the sender died before the outcome was known') from marked
@@ -45,7 +52,7 @@ const endIntentsSql = `with ended_intents as (
        delete from send_queue
        where owner = $1 and message_id = any(array(select id from marked where class <> ${transactional})) returning *
      )${unknownChargesSql('array(select message_id from removed)')}${furtherCtes(captureCtes('removed'))}${changedBlocksSql(
-       `select campaign_id, block_n from marked where block_n is not null
+       `select campaign_id, block_n from charged
          union all ${blocksOfSql('select campaign_id, id from marked where campaign_id is not null and block_n is null')}`,
        {
          places: takenOfBlock('count(*)::int'),
@@ -65,7 +72,8 @@ const endIntentsSql = `with ended_intents as (
  * the queue unchanged. Messages of its intents may have been sent: they become `unknown`. Of these, transactional ones
  * are handed over again, with the same bytes, because a duplicate is better than a lost password reset; campaign and
  * flow messages are not. If the provider sends reports, they wait for one first. The intent's provider is recorded,
- * because only reports of a message's providers are believed.
+ * because only reports of a message's providers are believed. A report may have come before: the message stays as it is, and
+ * only its block is charged.
  *
  * Only messages whose queue rows or blocks the process still owns are changed. The others of its intents were given back before
  * they were handed over, because the reply to the intent's commit was lost; another sender may be sending them now.

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { cancelCampaignMessages } from '../../../src/delivery/campaign-blocks.ts';
 import { recordFacts } from '../../../src/delivery/facts.ts';
 import { releaseCtes, releaseHeldPage } from '../../../src/delivery/limits/release-held.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
@@ -152,6 +153,22 @@ async function record(
 const took = (segments: number): HandOverOutcome => ({
   ...{ kind: 'accepted', providerMessageId: null, response: 'ok', delivered: false, segments },
 });
+
+/** Records that a provider has delivered messages. */
+async function reportDelivered(messages: readonly BatchMessage[]): Promise<void> {
+  const facts = messages.map(({ messageId, accountId }) => ({
+    ...{ accountId, messageId, type: 'delivered' as const, occurredAt: new Date(), providerMessageId: null },
+    source: { kind: 'callback' as const, provider: PROVIDER },
+    ...{ response: null, bounce: null, failure: null, suppresses: false },
+  }));
+  await inTransaction(test.database.pool, (trx) => recordFacts(trx, facts, testEvents));
+}
+
+/** Ends a campaign: its blocks return what they have reserved. */
+async function cancel({ campaignId }: WrittenCampaign): Promise<void> {
+  await query(`update campaigns set status = 'completed' where id = $1`, campaignId);
+  await inTransaction(test.database.pool, (trx) => cancelCampaignMessages(trx, campaignId, 100));
+}
 
 const messagesOf = () =>
   query<{ to: string; status: string; code: string | null; segments: number | null }>(
@@ -365,21 +382,26 @@ describe('a text of several segments', () => {
   it('is used by its segments if a report comes before the outcome', async () => {
     await campaignTo([german()]);
     const intended = await intend(await claimTexts(), 'campaign');
-    const facts = leavingOf(intended).map(({ messageId, accountId }) => ({
-      ...{
-        accountId,
-        messageId,
-        type: 'delivered' as const,
-        occurredAt: new Date(),
-        providerMessageId: null,
-      },
-      source: { kind: 'callback' as const, provider: PROVIDER },
-      ...{ response: null, bounce: null, failure: null, suppresses: false },
-    }));
-    await inTransaction(test.database.pool, (trx) => recordFacts(trx, facts, testEvents));
+    await reportDelivered(leavingOf(intended));
     await record(intended, () => took(2));
     expect(await messagesOf()).toMatchObject([{ status: 'delivered', segments: 2 }]);
     await expectCharged(2);
+  });
+
+  it('is charged what it has reserved if a report comes, and its sender then dies', async () => {
+    const campaign = await campaignTo([german(), german()]);
+    const intended = await intend(await claimTexts(), 'campaign');
+    await reportDelivered(leavingOf(intended).slice(0, 1));
+    await inTransaction(test.database.pool, (trx) => recoverDeadSender(trx, OWNER));
+    expect(await messagesOf()).toMatchObject([
+      { status: 'delivered', segments: 3 },
+      { status: 'unknown', segments: 3 },
+    ]);
+    await expectCharged(6);
+    // The sender was alive after all.
+    await record(intended, () => took(3));
+    await cancel(campaign);
+    await expectCharged(6);
   });
 });
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { requeueUnknown } from '../../../src/delivery/campaign-blocks.ts';
+import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/campaign-blocks.ts';
 import { recordFacts } from '../../../src/delivery/facts.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
@@ -122,7 +122,35 @@ async function recipients(): Promise<Intended> {
 const recover = () => inTransaction(test.database.pool, (trx) => recoverDeadSender(trx, OWNER));
 const resend = () => inTransaction(test.database.pool, (trx) => requeueUnknown(trx, campaignId, 100));
 const spent = async () => (await monthsOf(test.database, account)).spent;
+const cancel = async () => {
+  await query(`update campaigns set status = 'completed' where id = $1`, campaignId);
+  // The first page has the retries, and the next ones the blocks.
+  for (let page = 0; page < 3; page += 1) {
+    await inTransaction(test.database.pool, (trx) => cancelCampaignMessages(trx, campaignId, 100));
+  }
+};
 const noFaults = async () => expect(await wrongMonths(test.database, PRICE)).toEqual([]);
+
+/** Records that a report of the messages has come. */
+const report = ({ messages }: Pick<Intended, 'messages'>, type: 'failed' | 'delivered') =>
+  inTransaction(test.database.pool, (trx) =>
+    recordFacts(
+      trx,
+      messages.map(({ messageId }) => ({
+        ...{
+          accountId: account.accountId,
+          messageId,
+          type,
+          occurredAt: new Date(),
+          providerMessageId: null,
+        },
+        source: { kind: 'mail' as const },
+        ...{ response: null, bounce: null, suppresses: false },
+        failure: type === 'failed' ? { code: 'rejected' as const, message: 'no' } : null,
+      })),
+      testEvents,
+    ),
+  );
 
 describe.each([
   ['of a flow', flowMessages],
@@ -169,6 +197,25 @@ describe.each([
     await noFaults();
   });
 });
+
+it.each([
+  ['is never heard of again', null],
+  ['then records it as accepted', accepted],
+  ['then records it as deferred', deferred],
+])(
+  'the charge of a delivered recipient stays if its sender dies before the record and %s',
+  async (_how, late) => {
+    const { messages, record } = await recipients();
+    await report({ messages: messages.slice(0, 2) }, 'delivered');
+    await recover();
+    expect(await spent()).toBe(4 * PRICE);
+    await noFaults();
+    if (late) await record(late);
+    await cancel();
+    expect(await spent()).toBe(4 * PRICE);
+    await noFaults();
+  },
+);
 
 describe('a message of a flow whose sender was taken for dead, and that has left the queue', () => {
   const states = async () =>
@@ -273,26 +320,6 @@ describe('an unknown message of a month that is posted', () => {
     );
     return { ...row, entries: (row?.entries ?? 0) - 100 * PRICE };
   };
-
-  const report = ({ messages }: Intended, type: 'failed' | 'delivered') =>
-    inTransaction(test.database.pool, (trx) =>
-      recordFacts(
-        trx,
-        messages.map(({ messageId }) => ({
-          ...{
-            accountId: account.accountId,
-            messageId,
-            type,
-            occurredAt: new Date(),
-            providerMessageId: null,
-          },
-          source: { kind: 'mail' as const },
-          ...{ response: null, bounce: null, suppresses: false },
-          failure: type === 'failed' ? { code: 'rejected' as const, message: 'no' } : null,
-        })),
-        testEvents,
-      ),
-    );
 
   it('returns its charge in the current month, once, if a report shows that it was not sent', async () => {
     const intended = await flowMessages();
