@@ -49,6 +49,17 @@ async function killAndRestart(sender: Role): Promise<void> {
   await sender.start();
 }
 
+/** Kills each sender once while every request of both services is without a response. */
+async function killInMidRequest(): Promise<void> {
+  const before = services.map((service) => service.taken.length);
+  const release = services.map((service) => service.hold());
+  await eventually(() => {
+    for (const [n, { taken }] of services.entries()) expect(taken.length).toBeGreaterThan(before[n] ?? 0);
+  });
+  for (const sender of stage.senders) await killAndRestart(sender);
+  for (const each of release) each();
+}
+
 /** Sends through both providers, and kills one sender after the other meanwhile. */
 async function sendAndKill(prefix: string, afterRestart?: () => Promise<unknown>): Promise<void> {
   const before = keyed.taken.length + unkeyed.taken.length;
@@ -65,11 +76,11 @@ async function sendAndKill(prefix: string, afterRestart?: () => Promise<unknown>
     });
   const runs = [start(keys.keyed, 'keyed'), start(keys.unkeyed, 'unkeyed')];
   const kills = async () => {
-    // Often enough that each provider has messages of a killed sender.
     for (const [n, share] of [0.2, 0.5, 0.8, 1.1, 1.4].entries()) {
       await taken(before + Math.ceil(count * share));
       await killAndRestart(stage.senders[n % 2] as Role);
       if (n === 0) await afterRestart?.();
+      if (n === 0) await killInMidRequest();
     }
   };
   await Promise.all([kills(), ...runs.map(({ done }) => done)]);

@@ -27,6 +27,8 @@ export interface CrashService {
   taken: Taken[];
   /** Called with each request before its response. */
   onTaken: (() => void) | null;
+  /** The service answers no request until the returned function is called. */
+  hold(): () => void;
   /** From now on the service reports that messages are delivered, also those that it has already. */
   startReports(): void;
   close(): Promise<void>;
@@ -99,6 +101,7 @@ export async function startCrashService(
     provider.id,
   ]);
   let reports = false;
+  let answering: Promise<unknown> = Promise.resolve();
   let reporting = Promise.resolve();
   const reportTaken = (reference: string) => {
     reporting = reporting.then(() => report(stage, provider, reference));
@@ -108,6 +111,11 @@ export async function startCrashService(
     provider,
     taken: [],
     onTaken: null,
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<undefined>();
+      answering = promise;
+      return () => resolve(undefined);
+    },
     startReports() {
       reports = true;
       for (const { reference } of service.taken) reportTaken(reference);
@@ -123,6 +131,7 @@ export async function startCrashService(
     service.onTaken?.();
     if (reports) reportTaken(message.reference);
     await delay(REPLY_MS);
+    await answering;
     response
       .writeHead(200, { 'content-type': 'application/json' })
       .end(JSON.stringify(reply(message.reference)));
