@@ -81,7 +81,7 @@ const settings = z.object({
   TRUSTED_PROXIES: networks,
   PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
   DATABASE_URL: z.string().optional(),
-  /** Leads past a transaction pooler, for connections that keep a session: locks, LISTEN, migrations. */
+  /** Leads past a transaction pooler, for connections that keep a session or have settings of their own. */
   DATABASE_DIRECT_URL: z.string().optional(),
   DATABASE_POOL: z.coerce.number().int().min(2).max(200).optional(),
   POSTGRES_PORT: port.default(54329),

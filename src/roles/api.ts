@@ -11,7 +11,7 @@ import { createAuthenticate } from '../platform/auth/authenticate.ts';
 import { createKeyLookup } from '../platform/auth/key-lookup.ts';
 import { createKeyUsage } from '../platform/auth/key-usage.ts';
 import { createSessionTokens } from '../platform/auth/session-token.ts';
-import { type Database, requireConnections, openDatabase } from '../platform/db/database.ts';
+import { type Database, directUrlOf, requireConnections, openDatabase } from '../platform/db/database.ts';
 import { CONNECTIONS as HEAVY_READ_CONNECTIONS, openHeavyReads } from '../platform/db/heavy-reads.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
 import { createWaker } from '../platform/db/wake.ts';
@@ -68,8 +68,9 @@ async function stopAll(started: Started): Promise<void> {
 function createShared({ config, database, log }: ApiServerDeps, started: Started) {
   const { APP_SECRET } = requireSettings(config, 'APP_SECRET');
   const { pool } = database;
+  const urls = { url: database.url, directUrl: config.DATABASE_DIRECT_URL };
   const recording = openDatabase({
-    url: database.url,
+    url: directUrlOf(urls),
     poolMax: RECORDING_POOL,
     applicationName: 'carillon api',
     keyedPlans: true,
@@ -79,7 +80,7 @@ function createShared({ config, database, log }: ApiServerDeps, started: Started
   const tokens = createSessionTokens(keyring);
   const usage = createKeyUsage(pool, log);
   started.push(() => usage.stop());
-  const waker = createWaker({ url: database.url, directUrl: config.DATABASE_DIRECT_URL });
+  const waker = createWaker(urls);
   started.push(() => waker.close());
   const fleet = createFleetShare(pool, log);
   started.push(async () => fleet.stop());
@@ -88,7 +89,7 @@ function createShared({ config, database, log }: ApiServerDeps, started: Started
     createTokenBuckets(),
     createRateLeases(pool),
   );
-  const heavyReads = openHeavyReads(database.url);
+  const heavyReads = openHeavyReads(urls);
   started.push(() => heavyReads.close());
   const resolver = createResolver(config.DNS_SERVERS);
   const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: USER_AGENT });

@@ -194,7 +194,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const events = createEventPublisher(eventConsumers);
   const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: TRACKING_USER_AGENT });
   const tracking = startTracking({ pool: database.pool, egress, keyring, events, waker, log });
-  const heavyReads = openHeavyReads(options.url);
+  const heavyReads = openHeavyReads(options);
   const checker = openAddressChecker({ config, resolver, egress });
   const workers = startWorkers({
     config,

@@ -133,7 +133,7 @@ async function calibrate({ database: { pool }, brandId }: Stage) {
 }
 
 async function explain({ database, accountId, brandId }: Stage): Promise<void> {
-  const reads = openHeavyReads(database.url);
+  const reads = openHeavyReads(database);
   for (const [name, filters] of Object.entries(segments)) {
     const { sql, values } = await compileFilters(database.pool, { brandId, asOf: new Date() }, filters, 2);
     const { rows } = await reads.run(accountId, async (client) => {

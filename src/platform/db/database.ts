@@ -26,7 +26,10 @@ export interface Database {
 
 export interface DatabaseOptions {
   url: string;
-  /** For connections that keep a session, which a transaction pooler at `url` cannot serve; by default `url`. */
+  /**
+   * Leads past a transaction pooler at `url`, for connections that keep a session or have settings of their own; by
+   * default `url`.
+   */
   directUrl?: string | undefined;
   /** The maximum number of connections. */
   poolMax?: number;
@@ -74,9 +77,14 @@ export function connectionSettings(options: DatabaseOptions): pg.ClientConfig {
   };
 }
 
+/** @returns the URL for connections that a transaction pooler cannot serve: it ignores settings, and swaps sessions */
+export function directUrlOf({ url, directUrl }: Pick<DatabaseOptions, 'url' | 'directUrl'>): string {
+  return directUrl ?? url;
+}
+
 /** Returns the settings of a connection that keeps a session: an advisory lock of the session, or LISTEN. */
 export function sessionSettings(options: DatabaseOptions): pg.ClientConfig {
-  return connectionSettings({ ...options, url: options.directUrl ?? options.url });
+  return connectionSettings({ ...options, url: directUrlOf(options) });
 }
 
 /** Opens a pool. The first connection is made by the first query. */

@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts';
-import { openDatabase } from './database.ts';
+import { type DatabaseOptions, directUrlOf, openDatabase } from './database.ts';
 import { onClient, type Queryable } from './queryable.ts';
 
 /** Connections for statements that read many rows. They take nothing from the pool of the other requests. */
@@ -153,10 +153,10 @@ export async function withDeadline<T>(
   }
 }
 
-/** Opens the connections for heavy reads. The first one is made by the first read. */
-export function openHeavyReads(url: string): HeavyReads {
+/** Opens the connections for heavy reads, past a pooler. The first one is made by the first read. */
+export function openHeavyReads(options: Pick<DatabaseOptions, 'url' | 'directUrl'>): HeavyReads {
   const database = openDatabase({
-    url,
+    url: directUrlOf(options),
     poolMax: CONNECTIONS,
     applicationName: 'carillon heavy reads',
     statementTimeoutMs: HEAVY_READ_MS,

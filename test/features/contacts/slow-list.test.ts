@@ -19,7 +19,7 @@ async function created(path: string, body: unknown): Promise<number> {
 
 beforeAll(async () => {
   api = await startTestApi();
-  heavyReads = openHeavyReads(api.database.url);
+  heavyReads = openHeavyReads(api.database);
   listId = await created('/v1/my/lists', { name: 'News' });
   const filters = [{ name: 'email', predicate: 'present' }];
   segmentId = await created('/v1/my/segments', { name: 'Everyone', filters });

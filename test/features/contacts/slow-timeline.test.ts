@@ -10,7 +10,7 @@ let heavyReads: HeavyReads;
 let contactId: number;
 beforeAll(async () => {
   api = await startTestApi();
-  heavyReads = openHeavyReads(api.database.url);
+  heavyReads = openHeavyReads(api.database);
   const created = await api.request('POST', '/v1/my/contacts', { body: { email: 'ada@example.test' } });
   contactId = Number(created.body.id);
   await api.request('POST', '/v1/my/events', { body: { event: 'visited', contact_id: contactId } });

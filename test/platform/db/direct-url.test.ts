@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { openHeavyReads } from '../../../src/platform/db/heavy-reads.ts';
 import { createWaker } from '../../../src/platform/db/wake.ts';
 import { registerProcess } from '../../../src/platform/processes/process.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -30,4 +31,12 @@ it('listens and notifies past the pooler', async () => {
   });
   await one.close();
   await other.close();
+});
+
+it('keeps the limits of heavy reads past the pooler, which would ignore them', async () => {
+  const reads = openHeavyReads({ url: POOLER, directUrl: test.url });
+  const settings = `select current_setting('statement_timeout') as limit, current_setting('work_mem') as memory`;
+  const { rows } = await reads.run(1, (client) => client.query(settings));
+  expect(rows).toEqual([{ limit: '5s', memory: '64MB' }]);
+  await reads.close();
 });
