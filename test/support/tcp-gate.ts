@@ -1,16 +1,25 @@
 import { once } from 'node:events';
 import net, { type AddressInfo, type Socket } from 'node:net';
 
-/** A TCP proxy in front of a server, with which a test makes the server unavailable. */
+/** Where a gate leads. */
+interface Target {
+  host: string;
+  port: number;
+}
+
+/** A TCP proxy in front of a server, with which a test makes the server unavailable, or puts another in its place. */
 export interface TcpGate {
   port: number;
+  /** Leads new connections to another server. */
+  leadTo(target: Target): void;
   /** Ends all connections, and every new one at once. */
   shut(): void;
   open(): void;
   close(): Promise<void>;
 }
 
-export async function startTcpGate(target: { host: string; port: number }): Promise<TcpGate> {
+export async function startTcpGate(first: Target): Promise<TcpGate> {
+  let target = first;
   const sockets = new Set<Socket>();
   let isOpen = true;
   const keep = (socket: Socket) => {
@@ -34,6 +43,7 @@ export async function startTcpGate(target: { host: string; port: number }): Prom
   };
   return {
     port: (server.address() as AddressInfo).port,
+    leadTo: (other) => void (target = other),
     shut,
     open: () => void (isOpen = true),
     async close() {

@@ -173,7 +173,8 @@ async function launch(
     lines.on('line', (line) => {
       options.onLog?.(line);
       if (/FATAL|PANIC/.test(line)) problems.push(line.replace(/^.*?(FATAL|PANIC):\s*/, ''));
-      if (line.includes('ready to accept connections')) done(true);
+      // A standby accepts only reads.
+      if (/ready to accept (read-only )?connections/.test(line)) done(true);
     });
     lines.once('close', () => done(false));
   });

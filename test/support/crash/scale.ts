@@ -9,6 +9,8 @@ interface Scale {
   engineDownMs: number;
   /** Database backends killed in place, one after another, while messages are sent. */
   backends: { messages: number; kills: number; everyMs: number };
+  /** Messages sent during a fail-over, and how long no database answers. */
+  failOver: { messages: number; downMs: number };
   /** Imports one after another, and the kills of the worker and the database during each. */
   imports: { rows: number; kills: number; runs: number };
   /** Recipients of a campaign, and the kills while it is sent. */
@@ -38,6 +40,7 @@ export const scale: Scale = full
       providers: { messages: 600, waits: true },
       engineDownMs: 60_000,
       backends: fullKills,
+      failOver: { messages: 6_000, downMs: 20_000 },
       imports: { rows: 500_000, kills: 12, runs: 5 },
       campaigns: { recipients: 20_000, kills: 15 },
       validation: { candidates: 20_000, kills: 5 },
@@ -52,6 +55,7 @@ export const scale: Scale = full
       providers: { messages: 60, waits: false },
       engineDownMs: 8_000,
       backends: shortKills,
+      failOver: { messages: 1_000, downMs: 7_000 },
       imports: { rows: 20_000, kills: 2, runs: 1 },
       campaigns: { recipients: 5_000, kills: 5 },
       validation: { candidates: 3_000, kills: 2 },

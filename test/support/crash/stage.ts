@@ -21,6 +21,7 @@ import { toolCache } from '../tools.ts';
 import { killCluster, readCopy } from './cluster.ts';
 import { type MailSink, startMailSink } from './mail-sink.ts';
 import { createRole, type Role } from './role.ts';
+import { startDatabaseWithStandby } from './standby.ts';
 
 /** A server that can be killed and restarted with the same data and port. */
 interface Restartable {
@@ -64,7 +65,14 @@ const CONNECTIONS_PER_SENDER = 4;
 /** In seconds: the first retries follow soon, and the schedule outlasts every test. */
 const webhookRetrySchedule = [1, 2, ...Array.from({ length: 40 }, () => 5)].join(',');
 
-async function startDatabase(folder: string, guard: Guard) {
+/** The database of a stage. Its address stays the same when it is killed and started again. */
+export interface StageDatabase {
+  readonly url: string;
+  readonly restartable: CrashStage['postgres'];
+  stop(): Promise<void>;
+}
+
+async function startDatabase(folder: string, guard: Guard): Promise<StageDatabase> {
   const options = { folder, guard, sharedBuffersMb: 128 };
   let server: PostgresServer = await startPostgres({ ...options, port: 0 });
   const { port } = server;
@@ -127,6 +135,8 @@ interface CrashStageOptions {
   furtherSenders?: number;
   /** How long the SMTP server takes for each mail. */
   smtpReplyMs?: number;
+  /** Whether a synchronous standby takes over when the database is killed and started. */
+  standby?: boolean;
   /** Of all roles, beside those that each stage has. */
   settings?: Record<string, string>;
 }
@@ -155,10 +165,13 @@ async function build(
   guard: Guard,
   closing: (() => Promise<unknown>)[],
   close: () => Promise<void>,
-  { furtherSenders = 0, smtpReplyMs = SMTP_REPLY_MS, settings = {} }: CrashStageOptions,
+  { furtherSenders = 0, smtpReplyMs = SMTP_REPLY_MS, standby = false, settings = {} }: CrashStageOptions,
 ): Promise<CrashStage> {
   await mkdir(join(folder, 'home'));
-  const postgres = await startDatabase(join(folder, 'postgres'), guard);
+  const postgres = await (standby ? startDatabaseWithStandby : startDatabase)(
+    join(folder, 'postgres'),
+    guard,
+  );
   closing.push(postgres.stop);
   const engine = await startWorkflowEngine(join(folder, 'temporal'), guard);
   closing.push(engine.stop);

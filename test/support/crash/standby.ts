@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process';
+import { appendFile, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { upkeep } from '../../../src/features/upkeep.ts';
+import type { Guard } from '../../../src/local/machine/guard.ts';
+import { startPostgres } from '../../../src/local/postgres/server.ts';
+import { migrate } from '../../../src/platform/db/migrate.ts';
+import { eventually } from '../eventually.ts';
+import { startTcpGate } from '../tcp-gate.ts';
+import { killCluster, readCopy } from './cluster.ts';
+import type { StageDatabase } from './stage.ts';
+
+const run = promisify(execFile);
+const STANDBY = 'standby';
+const FOLLOW_LIMIT_MS = 30_000;
+
+async function query<T extends pg.QueryResultRow>(url: string, sql: string): Promise<T[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<T>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Copies the data of a server that is stopped, as the data of its standby. */
+async function copyAsStandby(primary: string, standby: string, url: URL): Promise<void> {
+  await mkdir(standby, { mode: 0o755 });
+  await run('cp', ['-a', join(primary, 'data'), join(primary, 'password'), standby]);
+  const { port, username, password } = url;
+  const connection = `host=127.0.0.1 port=${port} user=${username} password=${password} application_name=${STANDBY}`;
+  await appendFile(join(standby, 'data', 'postgresql.auto.conf'), `primary_conninfo = '${connection}'\n`);
+  await writeFile(join(standby, 'data', 'standby.signal'), '');
+}
+
+/** From now on, the primary reports a commit only once the standby has it on disk. */
+async function waitForStandby(url: string): Promise<void> {
+  await query(url, `alter system set synchronous_standby_names = '${STANDBY}'`);
+  await query(url, 'select pg_reload_conf()');
+  await eventually(async () => {
+    const [row] = await query<{ state: string }>(url, 'select sync_state as state from pg_stat_replication');
+    if (row?.state !== 'sync') throw new Error(`the standby is ${row?.state ?? 'not connected'}`);
+  }, FOLLOW_LIMIT_MS);
+}
+
+/**
+ * Starts a primary with a synchronous standby, behind one address. `restartable.kill` kills the primary for good, and
+ * `restartable.start` promotes the standby, to which the address leads then.
+ */
+export async function startDatabaseWithStandby(folder: string, guard: Guard): Promise<StageDatabase> {
+  const options = { guard, sharedBuffersMb: 128 };
+  const folders = { primary: folder, standby: `${folder}-standby` };
+  const empty = await startPostgres({ ...options, folder: folders.primary, port: 0 });
+  const { port } = empty;
+  await migrate(empty.url(), upkeep.partitions);
+  await empty.stop();
+  await copyAsStandby(folders.primary, folders.standby, new URL(empty.url()));
+  const primary = await startPostgres({ ...options, folder: folders.primary, port });
+  const standby = await startPostgres({ ...options, folder: folders.standby, port: 0 });
+  await waitForStandby(primary.url());
+  const gate = await startTcpGate({ host: '127.0.0.1', port });
+  const url = new URL(primary.url());
+  url.port = String(gate.port);
+  return {
+    url: url.href,
+    async stop() {
+      await gate.close();
+      await Promise.all([primary.stop(), standby.stop()]);
+    },
+    restartable: {
+      async kill() {
+        gate.shut();
+        await killCluster(primary.pid);
+      },
+      async start() {
+        await query(standby.url(), 'select pg_promote()');
+        gate.leadTo({ host: '127.0.0.1', port: standby.port });
+        gate.open();
+      },
+      readCopy: (read) => readCopy(folders.primary, guard, read),
+    },
+  };
+}
