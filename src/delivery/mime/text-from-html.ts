@@ -1,14 +1,21 @@
 import { compile } from 'html-to-text';
+import { indentingFormatters } from './text-indents.ts';
 
 /** Layout tables are nested. Deeper recursion would overflow the stack. */
 const maxDepth = 200;
 /** The parser's time grows with the square of the depth. This many tags take less than half a second in any order. */
 const maxTags = 20_000;
+/** Each line of a preformatted text is indented by each list and quote that it is in. */
+const maxPreformattedLines = 100_000;
 
 const convert = compile({
   wordwrap: false,
   limits: { maxDepth },
+  formatters: indentingFormatters,
   selectors: [
+    { selector: 'blockquote', format: 'boundedQuote' },
+    { selector: 'ul', format: 'boundedList' },
+    { selector: 'ol', format: 'boundedOrderedList' },
     { selector: 'head', format: 'skip' },
     { selector: 'img', format: 'skip' },
     { selector: 'tr', format: 'block', options: { leadingLineBreaks: 1, trailingLineBreaks: 1 } },
@@ -26,10 +33,14 @@ const convert = compile({
 
 /**
  * Generates the text alternative of an HTML message. Links are kept; images and hidden preheaders are left out.
- * @returns an empty string if there is no text, or if there are more than 20,000 tags, which would delay other mail
+ * @returns an empty string if there is no text, or if there are more than 20,000 tags or 100,000 preformatted lines, which
+ *   would delay other mail
  */
 export function textFromHtml(html: string): string {
-  return hasMoreTagsThan(maxTags, html) ? '' : withoutEmptyRows(convert(html));
+  const isTooLong =
+    hasMoreThan(maxTags, /<\/?[a-z]/gi, html) ||
+    (/<pre\b/i.test(html) && hasMoreThan(maxPreformattedLines, /\n/g, html));
+  return isTooLong ? '' : withoutEmptyRows(convert(html));
 }
 
 /** Removes the blank lines that cells of layout tables leave. */
@@ -41,8 +52,8 @@ function withoutEmptyRows(text: string): string {
     .trim();
 }
 
-function hasMoreTagsThan(limit: number, html: string): boolean {
-  const tag = /<\/?[a-z]/gi;
-  for (let count = 0; count <= limit; count += 1) if (!tag.test(html)) return false;
+/** @param pattern with the flag `g` */
+function hasMoreThan(limit: number, pattern: RegExp, text: string): boolean {
+  for (let count = 0; count <= limit; count += 1) if (!pattern.test(text)) return false;
   return true;
 }

@@ -28,6 +28,32 @@ describe('text generated from HTML', () => {
     expect(textFromHtml(`x${'</p>'.repeat(20_001)}`)).toBe('');
   });
 
+  it.each([
+    ['quotes', '<blockquote>', '> '],
+    ['lists', '<ul><li>', ' * '],
+  ])('indents the lines of at most ten %s inside each other', (_what, tag, prefix) => {
+    const html = (depth: number) => `${tag.repeat(depth)}<pre>${'x\n'.repeat(1_000)}`;
+    expect(textFromHtml(tag + 'x')).toBe(`${prefix}x`.trim());
+    expect(textFromHtml(html(90)).length).toBeLessThanOrEqual(textFromHtml(html(10)).length + 200);
+  });
+
+  it('is empty above 100,000 preformatted lines', () => {
+    expect(textFromHtml(`<pre>${'x\n'.repeat(100_000)}`)).not.toBe('');
+    expect(textFromHtml(`<pre>${'x\n'.repeat(100_001)}`)).toBe('');
+    expect(textFromHtml(`<p>${'x\n'.repeat(100_001)}`)).not.toBe('');
+  });
+
+  it.each([
+    ['<ol type="i" start="3"><li>x<li>y</ol>', 'iii. x\n iv.  y'],
+    ['<ol type="I" start="4000"><li>x</ol>', '4000. x'],
+    ['<ol start="-1"><li>x<li>y</ol>', '-1. x\n 0.  y'],
+    ['<ol start="1e300"><li>x</ol>', '1. x'],
+    [`<ol start="${'9'.repeat(100)}"><li>x</ol>`, '1. x'],
+    ['<ol start="many"><li>x</ol>', '1. x'],
+  ])('numbers %s', (html, text) => {
+    expect(textFromHtml(html)).toBe(text);
+  });
+
   it('takes less than 3 s of processor time for any order of 20,000 tags', () => {
     const before = process.cpuUsage();
     for (const html of ['<div>'.repeat(20_000), '<div>'.repeat(10_000) + '</p>'.repeat(10_000)])
