@@ -3,7 +3,7 @@ import mjmlCore from 'mjml-core';
 import parse from 'mjml-parser-xml';
 import presetCore from 'mjml-preset-core';
 import type { MjmlNode } from './design-mjml.ts';
-import { growsTooLarge } from './mjml-limits.ts';
+import { faultOfSize } from './mjml-limits.ts';
 
 export interface MjmlResult {
   html: string;
@@ -52,7 +52,8 @@ export async function mjmlToHtml(mjml: string | MjmlNode): Promise<MjmlResult> {
   try {
     const validationLevel = typeof mjml === 'string' ? 'soft' : 'skip';
     const tree = typeof mjml === 'string' ? parse<MjmlNode>(mjml, parserOptions) : mjml;
-    if (growsTooLarge(tree)) throw new Error('long attributes are copied into too many elements');
+    const fault = faultOfSize(tree);
+    if (fault !== null) throw new Error(fault);
     const { html, errors } = await mjmlCore.default(tree, { ...options, validationLevel });
     const warnings = errors.map(({ line, message, tagName }) => ({
       line,

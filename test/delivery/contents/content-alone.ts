@@ -2,17 +2,24 @@
 import { json } from 'node:stream/consumers';
 import { RenderError } from '../../../src/delivery/contents/content.ts';
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
-import { valuesOf, withBody } from './sources.ts';
+import { brand, valuesOf, withBody, withDesign } from './sources.ts';
 
 /** What the process works on. */
-export type Alone = { template: string; variables: object } | { mjml: string };
+export type Alone =
+  | { template: string; variables: object }
+  | { mjml: string }
+  | { design: unknown; links: { url: string; icon: string; title: string }[] };
 
 const input = (await json(process.stdin)) as Alone;
 const engine = createContentEngine({ threads: 1, compileMs: 60_000 });
 
 async function work(): Promise<string> {
-  if ('mjml' in input) {
-    const { problems } = await engine.compile(withBody(input.mjml), 1);
+  if (!('template' in input)) {
+    const source =
+      'mjml' in input
+        ? withBody(input.mjml)
+        : withDesign(input.design, { brand: { ...brand, links: input.links } });
+    const { problems } = await engine.compile(source, 1);
     return problems.map(({ message }) => message).join();
   }
   const content = { id: null, accountId: 1, subject: null, html: null, text: input.template };

@@ -82,6 +82,31 @@ describe('a process survives', () => {
     });
   });
 
+  it.each([
+    [
+      'a carousel of many images',
+      section(`<mj-carousel>${'<mj-carousel-image src="x" />'.repeat(15_000)}</mj-carousel>`),
+      'there are more than 10,000 elements',
+    ],
+    [
+      'a carousel of more images than its styles allow',
+      section(`<mj-carousel>${'<mj-carousel-image src="x" />'.repeat(9_000)}</mj-carousel>`),
+      'carousels have more than 100 images',
+    ],
+  ])('MJML with %s', async (_what, body, problem) => {
+    expect(await workAlone({ mjml: mjml('', body) })).toEqual({ status: 0, output: problem });
+  });
+
+  it("a design that repeats its brand's long links", async () => {
+    const sections = Array.from({ length: 100 }, () => ({ type: 'social', props: {} }));
+    const url = `https://x.example/${"'".repeat(1_980)}`;
+    const links = Array.from({ length: 50 }, () => ({ url, icon: '', title: '' }));
+    expect(await workAlone({ design: { sections }, links })).toEqual({
+      status: 0,
+      output: 'the content is longer than 4 MB',
+    });
+  });
+
   it('MJML with long images, of which nothing is copied', async () => {
     const image = `<mj-image src="https://example.com/${'x'.repeat(100_000)}" />`;
     const sections = section(`${image}<mj-text>x</mj-text>`).repeat(10);
