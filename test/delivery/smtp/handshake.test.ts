@@ -128,7 +128,7 @@ describe('a handshake', () => {
           .then(() => peer.raw('250-One\r\n250-Tw')),
     ],
   ])('fails if the %s does not come within the time-out', async (stage, script) => {
-    const error = await failure((peer) => script(peer).then(() => peer.gone()), { replyTimeoutMs: 30 });
+    const error = await failure((peer) => script(peer).then(() => peer.gone()), { replyTimeoutMs: 1_000 });
     expect(error).toMatchObject({ stage, message: 'reply timed out' });
   });
 
@@ -141,7 +141,7 @@ describe('a handshake', () => {
           await new Promise((resolve) => setTimeout(resolve, 5));
         }
       },
-      { replyTimeoutMs: 200 },
+      { replyTimeoutMs: 1_000 },
     );
     expect(error).toMatchObject({ stage: 'banner', message: 'reply timed out' });
   });
@@ -311,7 +311,7 @@ describe('TLS', () => {
         }
         await peer.gone();
       },
-      { security, connectTimeoutMs: 50 },
+      { security, connectTimeoutMs: 1_000 },
     );
     expect(silent).toMatchObject({ stage, message: 'connection timed out' });
     const closing = await failure(

@@ -234,7 +234,7 @@ function reachable(port: number): Promise<boolean> {
 }
 
 async function until(ready: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 30_000;
   while (!(await ready())) {
     if (Date.now() > deadline) throw new Error('smtp-sink does not listen');
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -195,10 +195,10 @@ describe('POST /v1/my/brand/scrape', () => {
       });
     const first = begin(api.brandId, hold.given);
     try {
-      await eventually(async () => expect(await advisoryLocks()).toEqual([true]), 5_000);
+      await eventually(async () => expect(await advisoryLocks()).toEqual([true]));
       const next = begin(second, Promise.resolve());
       next.catch(() => undefined);
-      await eventually(async () => expect(await advisoryLocks()).toEqual([false, true]), 5_000);
+      await eventually(async () => expect(await advisoryLocks()).toEqual([false, true]));
       hold.give();
       await expect(next).rejects.toMatchObject({ code: 'rate_limited' });
     } finally {

@@ -1,3 +1,4 @@
+import type { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createResolver } from '../../../src/platform/dns/resolver.ts';
 import { createEgress, type Egress, type EgressRequest } from '../../../src/platform/egress/client.ts';
@@ -30,9 +31,13 @@ async function open(answer: RawAnswer): Promise<(request?: Partial<EgressRequest
 describe('a pooled connection that the server closes when it is used', () => {
   /** Opens connections that the server closes on their second request. It responds to the first request on each. */
   async function openStale(connections: number) {
+    const waiting: TLSSocket[] = [];
+    let opened = 0;
     const post = await open((socket, { nth }) => {
-      if (nth > 1) socket.destroy();
-      else setTimeout(() => socket.write(OK), 50);
+      if (nth > 1) return void socket.destroy();
+      waiting.push(socket);
+      opened += 1;
+      if (opened >= connections) for (const each of waiting.splice(0)) each.write(OK);
     });
     await Promise.all(Array.from({ length: connections }, () => post()));
     expect(server.connections).toBe(connections);

@@ -127,8 +127,8 @@ describe('redirects', () => {
     const { answer } = receiver;
     // Each response alone is within the deadline, both together are not.
     receiver.answer = (request, response) =>
-      void setTimeout(() => void answer(request, response), request.url === '/0' ? 500 : 700);
-    expect(await get({ timeoutMs: 1_000 })).toMatchObject({ ok: false, reason: 'timeout' });
+      void setTimeout(() => void answer(request, response), request.url === '/0' ? 1_500 : 3_000);
+    expect(await get({ timeoutMs: 4_000 })).toMatchObject({ ok: false, reason: 'timeout' });
     expect(receiver.requests).toHaveLength(2);
   });
 });

@@ -32,7 +32,7 @@ afterEach(async () => {
 /** Waits until `count` requests have arrived. @returns their pending responses */
 async function send(bytes: string, count: number): Promise<ServerResponse[]> {
   client.write(bytes);
-  await eventually(() => expect(exchanges).toHaveLength(count), 2_000);
+  await eventually(() => expect(exchanges).toHaveLength(count));
   return exchanges.map(({ response }) => response);
 }
 
@@ -46,7 +46,7 @@ async function sendNonsense(): Promise<void> {
   const socket = exchanges[0]?.request.socket;
   const length = (socket?.bytesRead ?? 0) + nonsense.length;
   client.write(nonsense);
-  await eventually(() => expect(socket?.bytesRead).toBe(length), 2_000);
+  await eventually(() => expect(socket?.bytesRead).toBe(length));
 }
 
 describe('garbage on a connection', () => {

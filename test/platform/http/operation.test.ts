@@ -3,6 +3,7 @@ import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { createLogger } from '../../../src/log.ts';
+import { eventually } from '../../support/eventually.ts';
 import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
 import { until } from '../../support/programs.ts';
 import { createSlowRoute, probeRoutes } from '../../support/probe-routes.ts';
@@ -131,8 +132,7 @@ describe('stopping', () => {
     const running = get('/v1/my/probe/slow');
     await slow.started;
     const stopped = api.close();
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    await expect(fetch(`${api.baseUrl}/healthz`)).rejects.toThrow();
+    await eventually(() => expect(fetch(`${api.baseUrl}/healthz`)).rejects.toThrow());
     slow.release();
     expect(await running).toEqual({ status: 200, connection: 'close' });
     await stopped;

@@ -55,7 +55,7 @@ function logged(): [number, string, string | undefined][] {
 describe('workers that cannot run', () => {
   it('warn of each reason once, even if the engine has no part in it', async () => {
     keepFailing(['no bundle', 'no bundle', 'no file', 'no bundle']);
-    await eventually(() => expect(logged()).toHaveLength(4), 15_000);
+    await eventually(() => expect(logged()).toHaveLength(4), 50_000);
     expect(logged()).toEqual([
       [warn, UNAVAILABLE, 'no bundle'],
       [debug, UNAVAILABLE, 'no bundle'],
@@ -66,7 +66,7 @@ describe('workers that cannot run', () => {
 
   it('log what a person must change, and the error itself at debug level', async () => {
     keepFailing(['first', 'second'], { TEMPORAL_NAMESPACE: 'elsewhere' });
-    await eventually(() => expect(logged()).toHaveLength(2), 15_000);
+    await eventually(() => expect(logged()).toHaveLength(2), 50_000);
     const errors = lines.filter(({ level }) => level === error).map(({ msg }) => msg);
     expect(errors).toEqual([expect.stringMatching(/cannot be used: it has no namespace elsewhere/)]);
     expect(logged().map(([level]) => level)).toEqual([debug, debug]);
