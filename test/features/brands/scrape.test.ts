@@ -374,4 +374,54 @@ describe('the tone', () => {
     await telling.close();
     await endpoint.close();
   });
+
+  describe('of an endpoint', () => {
+    const texts = { name: 'Anvils', description: 'Anvils of all sizes. '.repeat(10), copy: [] };
+
+    /** An endpoint that refuses a request and answers the next, each after a while. */
+    async function slowEndpoint(afterMs: number) {
+      const endpoint = await startReceiver({ plain: true });
+      const statuses = [400, 200];
+      endpoint.answer = (_request, response) => {
+        setTimeout(() => {
+          response.writeHead(statuses.shift() ?? 500, { 'content-type': 'application/json' });
+          response.end(JSON.stringify({ choices: [{ message: { content: 'Warm.' } }] }));
+        }, afterMs);
+      };
+      const find = (timeoutMs: number, signal = new AbortController().signal) =>
+        createToneFinder({
+          egress: createEgress({
+            resolver: createResolver([]),
+            allow: ['0.0.0.0/0'],
+            userAgent: 'Carillon/1',
+          }),
+          endpoint: { url: endpoint.url('/v1/', '127.0.0.1'), key: undefined, model: 'small' },
+          count: () => Promise.resolve(),
+          log: pino({ level: 'silent' }),
+          timeoutMs,
+        }).find(texts, api.accountId, signal);
+      return { endpoint, find };
+    }
+
+    it('is found if both requests together are in time', async () => {
+      const { endpoint, find } = await slowEndpoint(0);
+      expect(await find(20_000)).toBe('Warm.');
+      await endpoint.close();
+    });
+
+    it('is not waited for if only each request alone is in time', async () => {
+      const { endpoint, find } = await slowEndpoint(600);
+      expect(await find(1_000)).toBeNull();
+      await endpoint.close();
+    });
+
+    it('is no longer waited for once the scrape is canceled', async () => {
+      const { endpoint, find } = await slowEndpoint(0);
+      const cancel = new AbortController();
+      // It never answers.
+      endpoint.answer = () => cancel.abort();
+      expect(await find(600_000, cancel.signal)).toBeNull();
+      await endpoint.close();
+    });
+  });
 });

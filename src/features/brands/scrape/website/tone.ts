@@ -26,6 +26,8 @@ export interface ToneOptions {
   /** Called after each answer of the endpoint, which costs the operator money. */
   count: (accountId: number) => Promise<void>;
   log: Logger;
+  /** Of all requests for one tone together. */
+  timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 20_000;
@@ -53,7 +55,13 @@ function contentOf(body: Buffer): string | null {
 }
 
 /** Uses an endpoint like `POST /chat/completions` of OpenAI (https://platform.openai.com/docs/api-reference/chat). */
-export function createToneFinder({ egress, endpoint, count, log }: ToneOptions): ToneFinder {
+export function createToneFinder({
+  egress,
+  endpoint,
+  count,
+  log,
+  timeoutMs = TIMEOUT_MS,
+}: ToneOptions): ToneFinder {
   const url = `${endpoint.url.replace(/\/+$/, '')}/chat/completions`;
   const headers = {
     'content-type': 'application/json',
@@ -65,10 +73,12 @@ export function createToneFinder({ egress, endpoint, count, log }: ToneOptions):
       { role: 'system', content: INSTRUCTION },
       { role: 'user', content: JSON.stringify(texts) },
     ];
+    const endsAt = performance.now() + timeoutMs;
     let result = null;
     for (const limit of LIMIT_NAMES) {
       const body = JSON.stringify({ model: endpoint.model, messages, [limit]: MAX_TOKENS });
-      result = await egress.request({ url, method: 'POST', headers, body, timeoutMs: TIMEOUT_MS, signal });
+      const leftMs = Math.max(1, endsAt - performance.now());
+      result = await egress.request({ url, method: 'POST', headers, body, timeoutMs: leftMs, signal });
       if (!result.ok || result.statusCode !== 400) break;
     }
     return result;
