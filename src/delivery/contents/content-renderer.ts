@@ -68,9 +68,8 @@ function divided({ constants, slots }: Pieces, mode: Mode): DividedText {
   return {
     parts: constants,
     outputs: slots.map(sourceOf),
-    render: (values) =>
+    render: (values, limit = new ReadLimit()) =>
       rendering(() => {
-        const limit = new ReadLimit();
         let length = 0;
         return slots.map((slot) => {
           const text = slotText(slot, values, mode, limit);
@@ -83,8 +82,11 @@ function divided({ constants, slots }: Pieces, mode: Mode): DividedText {
 }
 
 export interface ContentRenderer {
-  /** @returns null if the message has to be rendered in a thread */
-  render(content: Renderable, values: ContentValues): RenderedContent | null;
+  /**
+   * @param limit what the messages of a batch may read together
+   * @returns null if the message has to be rendered in a thread
+   */
+  render(content: Renderable, values: ContentValues, limit?: ReadLimit): RenderedContent | null;
   canRender(content: Renderable): boolean;
   divide(content: Renderable): DividedContent | null;
 }
@@ -101,10 +103,9 @@ export function createContentRenderer(): ContentRenderer {
 
   return {
     canRender: (content) => find(content).parsed !== null,
-    render(content, values) {
+    render(content, values, limit = new ReadLimit()) {
       const { parsed } = find(content);
       if (!parsed) return null;
-      const limit = new ReadLimit();
       const text = (field: Field) => {
         const pieces = parsed[field];
         return pieces && renderPieces(pieces, values, MODES[field], limit);

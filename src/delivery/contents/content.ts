@@ -1,5 +1,6 @@
 /** What templates are made of, what a send pins of them, and what a message becomes. */
 import type { Design } from './design.ts';
+import type { ReadLimit } from './outputs.ts';
 
 export type Channel = 'email' | 'sms';
 
@@ -124,10 +125,11 @@ export interface DividedText {
   outputs: readonly string[];
   /**
    * Evaluates the outputs, escaped as `render` does it.
+   * @param limit what the messages of a batch may read together; left out: the message has one of its own
    * @returns null if the values are so large that the message has to be rendered as a whole, in a thread
    * @throws RenderError
    */
-  render(values: ContentValues): string[] | null;
+  render(values: ContentValues, limit?: ReadLimit): string[] | null;
 }
 
 /** A content without tags. Its parts with its outputs between them are what `render` returns. */

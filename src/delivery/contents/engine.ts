@@ -20,6 +20,7 @@ import {
   RenderTimeoutError,
 } from './content.ts';
 import { createContentRenderer } from './content-renderer.ts';
+import { ReadLimit } from './outputs.ts';
 import type { CompileJob, CompileReply } from './compile-thread.ts';
 import type { RenderJob, RenderReply } from './render-thread.ts';
 
@@ -195,9 +196,13 @@ export function createContentEngine(options: ContentEngineOptions): ContentEngin
     return reply;
   }
 
-  function renderHere(content: Renderable, values: ContentValues): RenderedContent | RenderError | null {
+  function renderHere(
+    content: Renderable,
+    values: ContentValues,
+    limit: ReadLimit,
+  ): RenderedContent | RenderError | null {
     try {
-      return renderer.render(content, values);
+      return renderer.render(content, values, limit);
     } catch (error) {
       if (error instanceof RenderError) return error;
       throw error;
@@ -212,7 +217,9 @@ export function createContentEngine(options: ContentEngineOptions): ContentEngin
       const first = values[0];
       if (first === undefined) return [];
       if (!renderer.canRender(content)) return renderInThread(content, values);
-      const results = values.map((each) => renderHere(content, each));
+      // Together, so that the event loop is not held for as long as each of them may take.
+      const limit = new ReadLimit();
+      const results = values.map((each) => renderHere(content, each, limit));
       const left = values.filter((_, n) => results[n] === null);
       if (left.length === 0) return results as (RenderedContent | RenderError)[];
       return renderInThread(content, left).then((rest) =>

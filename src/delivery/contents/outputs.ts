@@ -14,7 +14,7 @@ const MAX_LENGTH = 256 * 1024;
 const MAX_SLOTS = 500;
 const MAX_FILTERS = 20;
 const MAX_ARGS = 10;
-/** Characters and elements that the filters and outputs of one message may read on the caller's thread. */
+/** Characters and elements that the filters and outputs of one batch may read on the caller's thread. */
 const MAX_READ = 512 * 1024;
 const MAX_DEPTH = 5;
 
@@ -29,17 +29,17 @@ interface Output {
   isHtml: boolean;
 }
 
-/** A message needs more than the caller's thread may spend on it. */
+/** A message needs more than the caller's thread may spend on it, or has left to spend. */
 export class ReadLimitError extends Error {}
 
-/** Counts what the filters and outputs of one message read. */
+/** Counts what the filters and outputs of one message or batch read. */
 export class ReadLimit {
   #left = MAX_READ;
 
   /** @throws ReadLimitError */
   use(amount: number): void {
+    if (amount > this.#left) throw new ReadLimitError('the values are too large for this thread');
     this.#left -= amount;
-    if (this.#left < 0) throw new ReadLimitError('the values are too large for this thread');
   }
 }
 

@@ -6,6 +6,7 @@ import { type EmailAddress, parseEmailAddress } from '../addresses/email.ts';
 import { messageReference } from '../addresses/reference.ts';
 import { isHeavy } from '../content-weight.ts';
 import { NotRenderedError, RenderError, type RenderedContent } from '../contents/content.ts';
+import { ReadLimit } from '../contents/outputs.ts';
 import { MAX_SMS_SEGMENTS } from '../contents/sms-text.ts';
 import { headerText } from '../contents/values.ts';
 import type { SendingDomain } from '../dkim/domain-signers.ts';
@@ -86,15 +87,22 @@ function addressesOf(message: BatchMessage, deps: Pick<ComposeDeps, 'readSender'
 function createFastComposer(deps: ComposeDeps, contents: ContentSources) {
   const { links } = deps;
   const skeletonOf = createSkeletons({ ...deps, engine: contents.engine });
-  /** @returns null if the message has to be composed as a whole */
-  return ({ message, values, headers, sending }: Addressed, group: VersionGroup): Composed | null => {
+  /**
+   * @param limit what the messages of the group may read together
+   * @returns null if the message has to be composed as a whole
+   */
+  return (
+    { message, values, headers, sending }: Addressed,
+    group: VersionGroup,
+    limit: ReadLimit,
+  ): Composed | null => {
     const divided = skeletonOf(message, group);
     if (!divided) return null;
     const { from, to, replyTo } = addressesOf(message, deps);
     const { skeleton } = divided;
-    const subject = renderSubject(divided.subject, values);
-    const html = divided.html.render(values);
-    const text = divided.text.render(values);
+    const subject = renderSubject(divided.subject, values, limit);
+    const html = divided.html.render(values, limit);
+    const text = divided.text.render(values, limit);
     if (subject === null || !html || !text) return null;
     const reference = messageReference(deps.referenceKey, message);
     const recipient: SkeletonRecipient = {
@@ -174,12 +182,13 @@ export function createRenderedComposer(
     const composed = new Map<BatchMessage, Promise<OutgoingEmail | Error>>();
     const whole: Addressed[] = [];
     const places: BatchMessage[] = [];
+    const limit = new ReadLimit();
     for (const message of messages) {
       try {
         const found = sendingDomainOf(message, deps);
         const sending = found instanceof Promise ? await found : found;
         const addressed = { ...renderingOf(message, group, contents.pages), sending };
-        const fast = composeFast(addressed, group);
+        const fast = composeFast(addressed, group, limit);
         if (fast) composed.set(message, Promise.resolve(fast).catch(asError));
         else {
           whole.push(addressed);

@@ -1,6 +1,7 @@
 /** Finds the skeleton of the messages of a version: everything about them that is the same for all recipients. */
 import { LRUCache } from 'lru-cache';
 import type { ContentEngine, ContentValues, DividedContent, DividedText } from '../contents/content.ts';
+import type { ReadLimit } from '../contents/outputs.ts';
 import { headerText } from '../contents/values.ts';
 import { createSkeleton, type Skeleton } from '../mime/skeleton.ts';
 import { type ComposeDeps, valid } from './compose.ts';
@@ -27,9 +28,13 @@ export const feedbackIdOf = ({ brandId, campaign, flow }: Rendering['message']):
   flow ? `${flow.id}:${brandId}:flow:carillon` : `${campaign?.id ?? 0}:${brandId}:campaign:carillon`;
 
 /** @returns null if the message has to be rendered as a whole */
-export function renderSubject(subject: DividedText | null, values: ContentValues): string | null {
+export function renderSubject(
+  subject: DividedText | null,
+  values: ContentValues,
+  limit: ReadLimit,
+): string | null {
   if (!subject) return '';
-  const outputs = subject.render(values);
+  const outputs = subject.render(values, limit);
   if (!outputs) return null;
   return headerText(subject.parts.map((part, n) => part + (outputs[n] ?? '')).join(''));
 }

@@ -8,6 +8,7 @@ import {
   RenderTimeoutError,
 } from '../../../src/delivery/contents/content.ts';
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';
+import { ReadLimit } from '../../../src/delivery/contents/outputs.ts';
 import { sms, valuesOf, withBody } from './sources.ts';
 
 const engine = createContentEngine({ threads: 1, compileMs: 2_000 });
@@ -139,6 +140,27 @@ describe('the thread of the caller', () => {
     ],
   ])('leaves %s to a thread', (_what, text, value) => {
     expect(isInThread(text, value)).toBe(true);
+  });
+
+  it('leaves what a batch reads beyond the limit of one message to a thread', async () => {
+    const batch = Array.from({ length: 50 }, () => valuesOf({ v: '/'.repeat(60_000) }));
+    const content = { ...drafted('{{ v }}'), html: '<p>{{ v | truncate: 1, "" }}</p>' };
+    expect(engine.renderBatch(content, batch.slice(0, 3))).not.toBeInstanceOf(Promise);
+    const rendering = engine.renderBatch(content, batch);
+    expect(rendering).toBeInstanceOf(Promise);
+    const results = await rendering;
+    expect(results.map((result) => (result instanceof RenderError ? result : result.html))).toEqual(
+      batch.map(() => '<p>/</p>'),
+    );
+  });
+
+  it('leaves a message to a thread if the others of its group have read the limit', () => {
+    const divided = engine.divide({ ...drafted('x'), html: '<p>{{ v }}</p>' });
+    const [limit, values] = [new ReadLimit(), valuesOf({ v: '/'.repeat(60_000) })];
+    const results = Array.from({ length: 50 }, () => divided?.html?.render(values, limit) ?? null);
+    expect(results[0]).not.toBeNull();
+    expect(results.at(-1)).toBeNull();
+    expect(divided?.html?.render(values)).not.toBeNull();
   });
 
   it('leaves only the messages with large values to a thread', async () => {
