@@ -121,10 +121,10 @@ describe('attachLane', () => {
     const client = new Client({ connection, interceptors: { workflow: [{ signal }] } });
     const { attachLane, detachAll } = activities();
     const attached = mockEnvironment(client).run(attachLane, first);
-    await until(() => tries > 1, 15_000);
+    await until(() => tries > 1, 40_000);
     detachAll();
     await expect(attached).rejects.toMatchObject({ type: 'detached' });
-  }, 20_000);
+  }, 60_000);
 
   it('does not change the loop while the database is unavailable', async () => {
     await recordLaneMode(db.database.pool, first, 'paused');

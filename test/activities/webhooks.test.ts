@@ -63,7 +63,7 @@ it('ends the wait for the next retry when its process is about to stop', async (
   const progress = await environmentOf(asOf).run(deliverDueRetries, id, asOf.toISOString());
   expect(progress).toEqual({ attempted: 0, delivered: 0 });
   expect(performance.now() - startedAt).toBeGreaterThan(150);
-}, 30_000);
+}, 60_000);
 
 it('reports its attempts in its heartbeats', async () => {
   const enough = new AbortController();
@@ -84,7 +84,7 @@ it('reports its attempts in its heartbeats', async () => {
   });
   await environment.run(deliverDueRetries, id, asOf.toISOString());
   expect(heard).toEqual([{ attempted: 1, delivered: 0 }]);
-}, 30_000);
+}, 60_000);
 
 describe('the time of an attempt', () => {
   /** @returns when the attempt was made, by its record, and how many milliseconds later the next is due */

@@ -139,7 +139,7 @@ describe.each(seeds)('an engine that loses all its data during webhook retries (
     await eventually(async () => {
       const { rows } = await database.pool.query('select failing_since, recovery_armed from webhooks');
       expect(rows).toEqual([{ failing_since: null, recovery_armed: false }]);
-    }, 30_000);
+    }, 60_000);
   }, 200_000);
 });
 

@@ -29,8 +29,8 @@ afterEach(async () => {
     const { rows } = await stage.database.pool.query('select failing_since, recovery_armed from webhooks');
     const calm = { failing_since: null, recovery_armed: false };
     expect(rows).toEqual([calm, calm]);
-  }, 30_000);
-}, 40_000);
+  }, 60_000);
+}, 60_000);
 
 /** Checks what Carillon guarantees whichever process was killed. */
 function expectGuarantees(findings: EventFindings): void {

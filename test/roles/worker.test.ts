@@ -85,7 +85,7 @@ describe('worker and sender', () => {
     await own.stop();
     await own.forget();
     await own.start();
-    await until(prepared, 20_000);
+    await until(prepared, 40_000);
     await until(laneReports, 30_000);
     const handle = engine.client.workflow.getHandle(laneWorkflowId('send', 1));
     expect(await handle.query('state')).toMatchObject({ mode: 'paused', report: { mode: 'paused' } });
@@ -99,7 +99,7 @@ describe('worker and sender', () => {
         return (await engine.client.workflow.getHandle(found.workflowId).result()) as object;
       }
       return false;
-    }, 30_000);
+    }, 60_000);
     expect(result).toMatchObject({ idempotency_keys: { rows: 0 } });
     expect(JSON.stringify(result)).not.toContain('"error":');
   }, 60_000);

@@ -97,7 +97,7 @@ describe('a lane', () => {
       const { rows } = await db.database.pool.query<{ mode: string }>('select mode from lanes where n = 2');
       return rows[0]?.mode === 'paused' && (await handle.query<LaneState>('state')).wanted === null;
     });
-  }, 30_000);
+  }, 60_000);
 
   it('keeps a pause that it could not write when it continues as new', async () => {
     const handle = await startLane(4);
@@ -124,5 +124,5 @@ describe('a lane', () => {
     await handle.result();
     const { rows } = await db.database.pool.query('select n from lanes where n = 3');
     expect(rows).toEqual([]);
-  }, 30_000);
+  }, 60_000);
 });

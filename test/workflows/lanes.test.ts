@@ -240,7 +240,7 @@ describe('a lane', () => {
     await until(async () => {
       const { status } = await client.workflow.getHandle(laneWorkflowId('send', 2)).describe();
       return status.name === 'COMPLETED';
-    }, 30_000);
+    }, 60_000);
     await attachedTo(1, first.id, 'send', 30_000);
     const { rows } = await db.database.pool.query(`select n from lanes where kind = 'send'`);
     expect(rows).toEqual([{ n: 1 }]);

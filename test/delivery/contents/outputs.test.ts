@@ -130,7 +130,7 @@ describe('a content without tags', () => {
         fastOnes += 1;
         expect(mode === 'html' ? enforceUrls(fast) : fast).toBe(library);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 2_000, seed: 2_000 },
     );
     expect(fastOnes).toBeGreaterThan(800);
   });

@@ -168,7 +168,7 @@ it('sends nothing more after a pause, and the rest after the campaign was resume
       'update send_queue set due_at = now() where campaign_id = $1 and owner is null',
       [campaignId],
     );
-  }, 30_000);
+  }, 60_000);
   expect(recipients('pause-')).toHaveLength(800);
   expect(new Set(recipients('pause-')).size).toBe(800);
 }, 90_000);

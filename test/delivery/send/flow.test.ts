@@ -109,7 +109,7 @@ async function queueOne(
 const messageOf = async (id: number) => (await query('select * from messages where id = $1', [id]))[0] ?? {};
 
 async function ended(id: number, status: string): Promise<void> {
-  await eventually(async () => expect(await messageOf(id)).toMatchObject({ status }), 20_000);
+  await eventually(async () => expect(await messageOf(id)).toMatchObject({ status }));
 }
 
 const countsOf = async (flowId: number) => {
@@ -275,7 +275,7 @@ describe('outcomes', () => {
     await startSender();
     await eventually(async () => {
       expect(await countsOf(flowId)).toMatchObject({ sent: 36, bounced: 4 });
-    }, 30_000);
+    }, 60_000);
     const limits = { bounceRate: 0.1, minBounces: 4, complaintRate: 1, minComplaints: 5, minCounted: 40 };
     const deps = { pool: test.database.pool, events: testEvents };
     const brake = (changes: object) =>

@@ -320,7 +320,7 @@ describe('a send beside others', () => {
       const { status } = await change(api, id, { template_attributes: { subject: 'Other' } });
       expect([status, (await act(api, id, 'send')).status]).toEqual([200, 200]);
     });
-  }, 30_000);
+  }, 60_000);
 
   it('compiles contents while no transaction is open', async () => {
     const engine = createContentEngine({ threads: 1, compileMs: 60_000 });

@@ -258,7 +258,7 @@ it('projects what becomes of the next message, whatever limits the account, and 
         seen.add(`${each} ${really.outcome} ${expected.reason}`);
       }
     }),
-    { numRuns: 25, examples: [[beyondSandboxAndMoney, ['transactional', 'transactional']]] },
+    { numRuns: 25, seed: 25, examples: [[beyondSandboxAndMoney, ['transactional', 'transactional']]] },
   );
   expect([...seen].some((each) => each.includes('send'))).toBe(true);
   expect([...seen].some((each) => each.includes('hold'))).toBe(true);

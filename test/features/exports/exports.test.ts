@@ -458,7 +458,7 @@ describe('a turn of an export', () => {
       await slow.close();
     }
     expect(await get(id)).toMatchObject({ status: 'failed', error: 'too_slow', url: null });
-  }, 30_000);
+  }, 60_000);
 });
 
 describe('an export under way', () => {
@@ -508,7 +508,7 @@ describe('an export under way', () => {
       await eventually(async () => {
         const { rows } = await query('select 1 from export_parts');
         expect(rows.length).toBeGreaterThanOrEqual(parts);
-      }, 30_000);
+      }, 60_000);
       child.kill('SIGKILL');
       await ended;
       expect(await get(id)).toMatchObject({ status: 'processing' });

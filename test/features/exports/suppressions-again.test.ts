@@ -56,4 +56,4 @@ it('imports an exported file of suppressions so that nothing lasts longer or beg
     { address_key: 'hard@example.com', for_days: null },
     { address_key: 'soft@example.com', for_days: true },
   ]);
-}, 30_000);
+}, 60_000);

@@ -69,7 +69,7 @@ describe('mail to owners', () => {
     expect(raw).toContain('Subject: Read <this>');
     expect(raw).toContain('Three\r\nfour "five"');
     expect(raw).toContain('<p>One &amp; two</p>');
-  }, 30_000);
+  }, 60_000);
 
   it('is not held by an allowance and counts against none', async () => {
     await query(`update accounts set allowance_per_day = 0 where kind = 'system'`);
@@ -83,7 +83,7 @@ describe('mail to owners', () => {
     expect(await query('select account_id from sandbox_usage')).toEqual([]);
     while (await foldUsage(test.database.pool));
     expect(await query('select account_id from account_usage where account_id = 0')).toEqual([]);
-  }, 30_000);
+  }, 60_000);
 
   it('is part of the transaction of the caller', async () => {
     await expect(

@@ -57,7 +57,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await Promise.all([silent.close(), healthy.close()]);
   await running.stop();
-}, 30_000);
+}, 60_000);
 
 const numbers = (count: number) => Array.from({ length: count }, (_each, index) => index + 1);
 

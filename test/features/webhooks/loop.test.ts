@@ -311,7 +311,7 @@ describe('a claimed delivery', () => {
     await publishSent(test.database, tenant, [1]);
     await test.database.pool.query('update webhook_queue set owner = $1', [process.id()]);
     expect(await ended(id, 1)).toMatchObject([{ status: 'delivered' }]);
-  }, 30_000);
+  }, 60_000);
 
   it('is given back if its endpoint cannot be read, and is attempted later', async () => {
     const { id } = await addWebhook(test.database, tenant, hook());
@@ -431,4 +431,4 @@ it('continues after the database was unavailable', async () => {
     receiver.requests.map((request) => JSON.parse(request.body).data.message_id as number),
   );
   expect(seen.size).toBe(201);
-}, 30_000);
+}, 60_000);

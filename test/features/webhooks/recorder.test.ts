@@ -89,7 +89,7 @@ describe('an attempt that the database refuses to record', () => {
     await recorder.settled();
     expect(await statuses()).toEqual(['retrying', 'delivered', 'retrying', 'delivered']);
     expect(recorded.toSorted()).toEqual(due.map((each) => each.deliveryId));
-  }, 20_000);
+  }, 60_000);
 
   it('is given up when the recorder is closed', async () => {
     made(0, REFUSED);

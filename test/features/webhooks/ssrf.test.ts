@@ -48,7 +48,7 @@ afterAll(async () => {
   await api.close();
   await Promise.all([receiver.close(), receiver6.close()]);
   dns.close();
-}, 30_000);
+}, 60_000);
 beforeEach(async () => {
   dns.zone = { ...zone };
   await api.database.pool.query('delete from webhooks');
@@ -161,7 +161,7 @@ describe('a URL that leads to a private address or to another service', () => {
     running.waker.wake('webhook');
     await eventually(async () => {
       expect((await api.database.pool.query('select 1 from webhook_queue')).rowCount).toBe(0);
-    }, 25_000);
+    }, 60_000);
     for (const { form, message, webhookId } of registered) {
       const rows = await deliveriesOf(api.database, webhookId);
       const last_error = expect.stringContaining(message);

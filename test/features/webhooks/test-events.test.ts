@@ -124,7 +124,7 @@ describe('POST /webhooks/:id/test', () => {
       });
     }
     expect(new Set(requests.map(({ headers }) => headers['webhook-id'])).size).toBe(eventTypes.length);
-  }, 30_000);
+  }, 60_000);
 
   it('sends a request that receivers reject if it is 5 minutes off, changed, or signed with another secret', async () => {
     const { id, secret } = await create();

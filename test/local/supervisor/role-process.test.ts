@@ -53,7 +53,7 @@ it('ends a role that is not ready in time, and says what to do in one line', asy
     /^the sender role is not ready after 1.5 s: see its output above \(LOG_LEVEL=debug [^\n]* start again$/,
   );
   expect(isAlive(started.at(-1) ?? 0)).toBe(false);
-}, 20_000);
+}, 60_000);
 
 it('reports a role that ends before it is ready in one line', async () => {
   const { message } = await problemOf(start('worker', { FAKE_ROLE_FAILS: 'worker' }));

@@ -112,7 +112,7 @@ describe('daily partitions', () => {
     expect((await keepPartitionsOf(impatient.pool, upkeep.partitions)).made).toEqual([name]);
     await other;
     await impatient.close();
-  }, 20_000);
+  }, 60_000);
 
   it('are made under the statement timeout otherwise', async () => {
     const name = nameOf('events', daysFromNow(14));

@@ -314,5 +314,5 @@ describe('a process that stores files', () => {
     }
     expect(removed).toEqual([1]);
     expect(await files()).toEqual([]);
-  }, 30_000);
+  }, 60_000);
 });

@@ -61,7 +61,7 @@ it('takes its lock over from a connection that no longer responds', async () => 
          where a.application_name = 'carillon alive' and l.locktype = 'advisory' and not l.granted`,
       );
       expect(rowCount).toBeGreaterThan(0);
-    }, 30_000);
+    }, 60_000);
     expect(await processIds(test.database)).toEqual([id]);
   } finally {
     process.kill(stuck, 'SIGCONT');
@@ -70,7 +70,7 @@ it('takes its lock over from a connection that no longer responds', async () => 
     const holder = await lockHolder(test.database, id);
     expect(holder).not.toBeNull();
     expect(holder).not.toBe(stuck);
-  }, 30_000);
+  }, 60_000);
   expect(live.id()).toBe(id);
 }, 70_000);
 

@@ -62,7 +62,7 @@ describe('workers that cannot run', () => {
       [warn, UNAVAILABLE, 'no file'],
       [warn, UNAVAILABLE, 'no bundle'],
     ]);
-  }, 30_000);
+  }, 60_000);
 
   it('log what a person must change, and the error itself at debug level', async () => {
     keepFailing(['first', 'second'], { TEMPORAL_NAMESPACE: 'elsewhere' });
@@ -70,5 +70,5 @@ describe('workers that cannot run', () => {
     const errors = lines.filter(({ level }) => level === error).map(({ msg }) => msg);
     expect(errors).toEqual([expect.stringMatching(/cannot be used: it has no namespace elsewhere/)]);
     expect(logged().map(([level]) => level)).toEqual([debug, debug]);
-  }, 30_000);
+  }, 60_000);
 });
