@@ -34,6 +34,8 @@ const MAX_DEPTH = 8;
 const MAX_HEADER_BYTES = 64 * 1024;
 /** Lines that may begin a part. What follows is not read either. */
 const MAX_DELIMITERS = 200;
+/** Lines that are read: a parser needs some 20 µs for each, however short it is. A body in base64 has fewer in all. */
+const MAX_LINES = 2_500;
 /** Names of fields with a reference, in the header of the returned message and in feedback reports. */
 const referenceFields = [
   'original-envelope-id',
@@ -48,12 +50,19 @@ const complaintTypes = new Set(['abuse', 'fraud', 'opt-out', 'opt-out-list']);
 
 /** Cuts off what is too deep or too much, before it is parsed. */
 function bounded(raw: Buffer): Buffer {
+  const head = raw.subarray(0, MAX_READ_BYTES);
+  const ends = [endAfter(head, '\n--', MAX_DELIMITERS), endAfter(head, '\n', MAX_LINES)];
+  return head.subarray(0, Math.min(...ends));
+}
+
+/** Where a text ends that is cut off after so many line breaks of a kind. */
+function endAfter(text: Buffer, lineBreak: string, count: number): number {
   let at = -1;
-  for (let count = 0; count < MAX_DELIMITERS; count += 1) {
-    at = raw.indexOf('\n--', at + 1, 'latin1');
-    if (at === -1 || at >= MAX_READ_BYTES) return raw.subarray(0, MAX_READ_BYTES);
+  for (let found = 0; found < count; found += 1) {
+    at = text.indexOf(lineBreak, at + 1, 'latin1');
+    if (at === -1) return text.length;
   }
-  return raw.subarray(0, at + 1);
+  return at + 1;
 }
 
 function textOf({ content }: Attachment): string {

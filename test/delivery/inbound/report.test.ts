@@ -260,6 +260,18 @@ describe('a mail that cannot be read', () => {
     expect((await read(raw)).kind).toBe('none');
   });
 
+  it.each(['\r\n', ' \r\n', 'a \r\n', '550 \r\n'])(
+    'is read up to its first 2,500 lines: %j',
+    async (line) => {
+      const reportAfter = (lines: number) => {
+        const [header = '', body = ''] = deliveryStatus(mail, {}).split(/(?<=\r\n\r\n)([^]*)/);
+        return bounceIn(header + line.repeat(lines) + body);
+      };
+      expect(await reportAfter(1_000)).toBe('hard no_such_mailbox');
+      expect(await reportAfter(2_500)).not.toBe('hard no_such_mailbox');
+    },
+  );
+
   it('is read only at its beginning', async () => {
     const late = deliveryStatus(mail).replace('This is a MIME-encapsulated message.', 'x\r\n'.repeat(60_000));
     expect(await bounceIn(late)).toBe('none');
