@@ -11,7 +11,14 @@ import { createAuthenticate } from '../platform/auth/authenticate.ts';
 import { createKeyLookup } from '../platform/auth/key-lookup.ts';
 import { createKeyUsage } from '../platform/auth/key-usage.ts';
 import { createSessionTokens } from '../platform/auth/session-token.ts';
-import { type Database, directUrlOf, requireConnections, openDatabase } from '../platform/db/database.ts';
+import {
+  createServerChanges,
+  type Database,
+  directUrlOf,
+  requireConnections,
+  openDatabase,
+  type ServerChanges,
+} from '../platform/db/database.ts';
 import { CONNECTIONS as HEAVY_READ_CONNECTIONS, openHeavyReads } from '../platform/db/heavy-reads.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
 import { createWaker } from '../platform/db/wake.ts';
@@ -42,6 +49,8 @@ export interface ApiServerDeps {
   /** `APP_SECRET` must be set. */
   config: Config;
   database: Database;
+  /** Those of `database`. */
+  serverChanges?: ServerChanges | undefined;
   log: Logger;
   /** Routes beyond those of the features; for tests. */
   extraRoutes?: RouteDefinition[];
@@ -65,12 +74,13 @@ async function stopAll(started: Started): Promise<void> {
 }
 
 /** Creates the objects that the routes and the app share. */
-function createShared({ config, database, log }: ApiServerDeps, started: Started) {
+function createShared({ config, database, log, serverChanges }: ApiServerDeps, started: Started) {
   const { APP_SECRET } = requireSettings(config, 'APP_SECRET');
   const { pool } = database;
-  const urls = { url: database.url, directUrl: config.DATABASE_DIRECT_URL };
+  const urls = { url: database.url, directUrl: config.DATABASE_DIRECT_URL, serverChanges };
   const recording = openDatabase({
     url: directUrlOf(urls),
+    serverChanges,
     poolMax: RECORDING_POOL,
     applicationName: 'carillon api',
     keyedPlans: true,
@@ -202,6 +212,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const options = {
     url: DATABASE_URL,
     directUrl: config.DATABASE_DIRECT_URL,
+    serverChanges: createServerChanges(),
     poolMax,
     applicationName: 'carillon api',
   };
@@ -217,7 +228,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     );
     const live = await whenAvailable(() => registerProcess(options, 'api', upkeep.processWork, log));
     started.push(() => live.close());
-    const server = await startApi({ config, database, log });
+    const server = await startApi({ config, database, log, serverChanges: options.serverChanges });
     started.push(() => server.stop());
     if (config.CARILLON_DEV && config.MAILBOX_TOKEN !== undefined) {
       const mailbox = await startMailbox({ config, database, token: config.MAILBOX_TOKEN, log });

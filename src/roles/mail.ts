@@ -9,7 +9,7 @@ import { eventConsumers } from '../features/events.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
-import { openDatabase, requireConnections } from '../platform/db/database.ts';
+import { createServerChanges, openDatabase, requireConnections } from '../platform/db/database.ts';
 import { createWaker } from '../platform/db/wake.ts';
 import { createEventPublisher } from '../platform/events/publish.ts';
 import { serveMetrics } from '../platform/http/operators.ts';
@@ -50,6 +50,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const options = {
     url: DATABASE_URL,
     directUrl: config.DATABASE_DIRECT_URL,
+    serverChanges: createServerChanges(),
     poolMax: config.DATABASE_POOL ?? POOL,
     applicationName: 'carillon mail',
     keyedPlans: true,

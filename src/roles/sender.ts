@@ -33,7 +33,12 @@ import { upkeep } from '../features/upkeep.ts';
 import { WEBHOOK_USER_AGENT } from '../features/webhooks/attempts/attempt.ts';
 import { createWebhookLoop } from '../features/webhooks/loop/loop.ts';
 import { createLogger } from '../log.ts';
-import { requireConnections, type Database, openDatabase } from '../platform/db/database.ts';
+import {
+  createServerChanges,
+  requireConnections,
+  type Database,
+  openDatabase,
+} from '../platform/db/database.ts';
 import { keepPartitionsOf } from '../platform/db/partitions.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
@@ -225,6 +230,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const options = {
     url: DATABASE_URL,
     directUrl: config.DATABASE_DIRECT_URL,
+    serverChanges: createServerChanges(),
     poolMax,
     applicationName: 'carillon sender',
     keyedPlans: true,

@@ -22,7 +22,12 @@ import { forgetValidatedContact } from '../features/validation/service.ts';
 import { startTracking } from '../features/tracking/loop.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
-import { requireConnections, type Database, openDatabase } from '../platform/db/database.ts';
+import {
+  createServerChanges,
+  requireConnections,
+  type Database,
+  openDatabase,
+} from '../platform/db/database.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
 import { CONNECTIONS as HEAVY_READ_CONNECTIONS, openHeavyReads } from '../platform/db/heavy-reads.ts';
 import { createWaker, type Waker } from '../platform/db/wake.ts';
@@ -177,6 +182,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const options = {
     url: settings.DATABASE_URL,
     directUrl: config.DATABASE_DIRECT_URL,
+    serverChanges: createServerChanges(),
     poolMax: config.DATABASE_POOL ?? POOL,
     applicationName: 'carillon worker',
   };

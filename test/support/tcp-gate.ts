@@ -12,7 +12,9 @@ export interface TcpGate {
   port: number;
   /** Leads new connections to another server. */
   leadTo(target: Target): void;
-  /** Ends all connections, and every new one at once. */
+  /** Lets nothing through open connections any more and never closes them, as if the host of the server were gone. */
+  silence(): void;
+  /** Ends all connections that are not silent, and every new one at once. */
   shut(): void;
   open(): void;
   close(): Promise<void>;
@@ -21,6 +23,7 @@ export interface TcpGate {
 export async function startTcpGate(first: Target): Promise<TcpGate> {
   let target = first;
   const sockets = new Set<Socket>();
+  const silent = new Set<Socket>();
   let isOpen = true;
   const keep = (socket: Socket) => {
     sockets.add(socket);
@@ -33,20 +36,25 @@ export async function startTcpGate(first: Target): Promise<TcpGate> {
     keep(upstream);
     client.pipe(upstream).pipe(client);
     client.once('close', () => upstream.destroy());
-    upstream.once('close', () => client.destroy());
+    upstream.once('close', () => void (silent.has(client) || client.destroy()));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const shut = () => {
     isOpen = false;
-    for (const socket of sockets) socket.destroy();
+    for (const socket of sockets) if (!silent.has(socket)) socket.destroy();
+  };
+  const silence = () => {
+    for (const socket of sockets) silent.add(socket.unpipe().resume());
   };
   return {
     port: (server.address() as AddressInfo).port,
     leadTo: (other) => void (target = other),
+    silence,
     shut,
     open: () => void (isOpen = true),
     async close() {
+      silent.clear();
       shut();
       server.close();
       await once(server, 'close');

@@ -1,3 +1,5 @@
+import { EventEmitter } from 'node:events';
+import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import { ConfigError } from '../../config.ts';
 import type { Queryable } from './queryable.ts';
@@ -24,6 +26,17 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/**
+ * Emits `changed` when another server answers than before, after a restart or fail-over of the database. Connections
+ * made before `lostAt`, in milliseconds since the epoch, lead to a server that is gone. If its host is gone, too,
+ * nothing else would end them: their statements would wait for hours.
+ */
+export type ServerChanges = EventEmitter<{ changed: [lostAt: number] }>;
+
+export function createServerChanges(): ServerChanges {
+  return new EventEmitter<{ changed: [lostAt: number] }>();
+}
+
 export interface DatabaseOptions {
   url: string;
   /**
@@ -44,6 +57,8 @@ export interface DatabaseOptions {
   keyedPlans?: boolean;
   /** For statements over many rows: megabytes that each sort and each hash table may take. PostgreSQL's default is 4. */
   workMemoryMb?: number;
+  /** Ends connections that lead to a former server. */
+  serverChanges?: ServerChanges | undefined;
 }
 
 const keyedPlanSettings = [
@@ -71,6 +86,7 @@ export function connectionSettings(options: DatabaseOptions): pg.ClientConfig {
     statement_timeout: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     keepAlive: true,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     ...(options.keyedPlans ? { options: keyedPlanSettings } : {}),
     // Compiling the expressions of a plan takes longer than most of these statements run.
     ...(options.workMemoryMb ? { options: `-c work_mem=${options.workMemoryMb}MB -c jit=off` } : {}),
@@ -87,17 +103,41 @@ export function sessionSettings(options: DatabaseOptions): pg.ClientConfig {
   return connectionSettings({ ...options, url: directUrlOf(options) });
 }
 
+/** Breaks a connection without waiting for the server: its statement fails as that of a lost connection. */
+export function breakConnection(client: pg.ClientBase): void {
+  (client as unknown as { connection: { stream: Duplex } }).connection.stream.destroy();
+}
+
+/** Breaks the pool's connections to a former server. @returns a function that ends it */
+function leaveFormerServers(pool: pg.Pool, changes: ServerChanges | undefined): () => void {
+  const openedAt = new Map<pg.PoolClient, number>();
+  pool.on('connect', (client) => openedAt.set(client, Date.now()));
+  pool.on('remove', (client) => openedAt.delete(client));
+  const leave = (lostAt: number) => {
+    for (const [client, at] of openedAt) if (at < lostAt) breakConnection(client);
+  };
+  changes?.on('changed', leave);
+  return () => void changes?.off('changed', leave);
+}
+
 /** Opens a pool. The first connection is made by the first query. */
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     ...connectionSettings(options),
     max: options.poolMax ?? DEFAULT_POOL_MAX,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: IDLE_CONNECTION_MS,
   });
   // The next query replaces a lost idle connection. Without a listener the event would end the process.
   pool.on('error', () => undefined);
-  return { url: options.url, pool, close: () => pool.end() };
+  const stop = leaveFormerServers(pool, options.serverChanges);
+  return {
+    url: options.url,
+    pool,
+    close() {
+      stop();
+      return pool.end();
+    },
+  };
 }
 
 /** Connections outside the pool: for liveness, and for LISTEN and NOTIFY. */

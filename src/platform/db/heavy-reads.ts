@@ -154,9 +154,12 @@ export async function withDeadline<T>(
 }
 
 /** Opens the connections for heavy reads, past a pooler. The first one is made by the first read. */
-export function openHeavyReads(options: Pick<DatabaseOptions, 'url' | 'directUrl'>): HeavyReads {
+export function openHeavyReads(
+  options: Pick<DatabaseOptions, 'url' | 'directUrl' | 'serverChanges'>,
+): HeavyReads {
   const database = openDatabase({
     url: directUrlOf(options),
+    serverChanges: options.serverChanges,
     poolMax: CONNECTIONS,
     applicationName: 'carillon heavy reads',
     statementTimeoutMs: HEAVY_READ_MS,

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { type DatabaseOptions, sessionSettings } from './database.ts';
+import { breakConnection, type DatabaseOptions, sessionSettings } from './database.ts';
 
 /** Names a queue on which idle processes wait for work, such as `send`. Lower-case letters. */
 export type WakeChannel = string;
@@ -72,11 +72,15 @@ const listenSql = (channel: WakeChannel): string => `listen ${PREFIX}${channel}`
 async function connect(state: State, options: DatabaseOptions): Promise<void> {
   if (state.closed) return;
   const client = new pg.Client({ ...sessionSettings(options), application_name: 'carillon wake' });
+  const openedAt = Date.now();
+  const leave = (lostAt: number) => openedAt < lostAt && breakConnection(client);
+  options.serverChanges?.on('changed', leave);
   let lost = false;
   const retry = () => {
     // A connection that breaks during a statement reports it twice.
     if (lost) return;
     lost = true;
+    options.serverChanges?.off('changed', leave);
     if (state.client === client) state.client = null;
     client.end().catch(() => undefined);
     if (!state.closed) setTimeout(() => void connect(state, options), RECONNECT_MS).unref();

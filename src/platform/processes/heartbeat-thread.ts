@@ -1,14 +1,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { Heartbeat, type HeartbeatSettings } from './heartbeat.ts';
+import { Heartbeat, type HeartbeatConnected, type HeartbeatSettings } from './heartbeat.ts';
 
 /**
- * What the thread reports: an id of this process, or why it could not be registered. The only message to the thread
+ * What the thread reports: each connection, or why this process could not be registered. The only message to the thread
  * asks it to stop. It ends once it has removed the row.
  */
-export type HeartbeatReport = { id: number } | { failed: { message: string; code?: string } };
+export type HeartbeatReport = HeartbeatConnected | { failed: { message: string; code?: string } };
 
 const report = (message: HeartbeatReport) => parentPort?.postMessage(message);
-const heartbeat = new Heartbeat(workerData as HeartbeatSettings, (id) => report({ id }));
+const heartbeat = new Heartbeat(workerData as HeartbeatSettings, report);
 
 parentPort?.once('message', () => void heartbeat.stop().finally(() => parentPort?.close()));
 try {

@@ -23,6 +23,14 @@ const RETRY_MS = 250;
 /** The database or the network may drop a connection without notice. It is replaced if it is silent this long. */
 const QUERY_LIMIT_MS = 3_000;
 
+/** What the heartbeat reports each time that it has connected. */
+export interface HeartbeatConnected {
+  /** The id of this process: the first, or a new one after a reaper took this process for dead. */
+  id: number;
+  /** When the former connection was lost, if another server answers now; in milliseconds since the epoch. */
+  formerServerLostAt: number | null;
+}
+
 interface Connection {
   client: pg.Client;
   /** Aborts when the connection breaks. */
@@ -72,6 +80,14 @@ async function register(client: pg.Client, settings: HeartbeatSettings): Promise
   return id;
 }
 
+/** @returns what tells this server from others, and from itself after a restart */
+async function serverOf(client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ server: string }>(
+    'select pg_postmaster_start_time()::text as server',
+  );
+  return rows[0]?.server ?? '';
+}
+
 /** @returns false if the row is gone */
 async function beat(client: pg.Client, id: number): Promise<boolean> {
   const { rowCount } = await client.query('update processes set seen_at = now() where id = $1', [id]);
@@ -93,17 +109,18 @@ function end(client: pg.Client): void {
  */
 export class Heartbeat {
   readonly #settings: HeartbeatSettings;
-  readonly #onId: (id: number) => void;
+  readonly #onConnected: (report: HeartbeatConnected) => void;
   readonly #stopping = new AbortController();
   readonly #pulse: ReturnType<typeof watchPulse>;
   #id: number | null;
+  #server: string | null = null;
+  #lostAt = 0;
   #running: Promise<Connection | null> = Promise.resolve(null);
 
-  /** @param onId called with the first id, and with each new one after a reaper took this process for dead */
-  constructor(settings: HeartbeatSettings, onId: (id: number) => void) {
+  constructor(settings: HeartbeatSettings, onConnected: (report: HeartbeatConnected) => void) {
     this.#settings = settings;
     this.#id = settings.id;
-    this.#onId = onId;
+    this.#onConnected = onConnected;
     this.#pulse = watchPulse(settings);
   }
 
@@ -132,6 +149,7 @@ export class Heartbeat {
     while (connection !== null) {
       await this.#beatUntilLost(connection);
       if (this.#stopping.signal.aborted) return connection;
+      this.#lostAt = Date.now();
       end(connection.client);
       connection = await this.#reconnect();
     }
@@ -180,11 +198,17 @@ export class Heartbeat {
       if (!resumed) this.#id = await register(client, this.#settings);
       // A heartbeat need not reach the disk.
       await client.query('set synchronous_commit = off');
+      this.#report(await serverOf(client));
     } catch (error) {
       end(client);
       throw error;
     }
-    this.#onId(this.#id ?? 0);
     return { client, lost: lost.signal };
+  }
+
+  #report(server: string): void {
+    const changed = this.#server !== null && this.#server !== server;
+    this.#server = server;
+    this.#onConnected({ id: this.#id ?? 0, formerServerLostAt: changed ? this.#lostAt : null });
   }
 }

@@ -2,7 +2,7 @@ import os from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
-import { type DatabaseOptions, sessionSettings } from '../db/database.ts';
+import { type DatabaseOptions, type ServerChanges, sessionSettings } from '../db/database.ts';
 import type { Queryable } from '../db/queryable.ts';
 import type { WakeChannel } from '../db/wake.ts';
 import type { HeartbeatSettings } from './heartbeat.ts';
@@ -56,13 +56,19 @@ const threadLimits = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 }
 class ThreadedProcess implements LiveProcess {
   readonly #settings: HeartbeatSettings;
   readonly #log: Logger | undefined;
+  readonly #serverChanges: ServerChanges | undefined;
   readonly #pulsing: NodeJS.Timeout;
   #id: number | null = null;
   #thread: Worker | null = null;
   #closed = false;
 
-  constructor(settings: HeartbeatSettings, log: Logger | undefined) {
+  constructor(
+    settings: HeartbeatSettings,
+    log: Logger | undefined,
+    serverChanges: ServerChanges | undefined,
+  ) {
     this.#settings = settings;
+    this.#serverChanges = serverChanges;
     this.#log = log;
     const pulse = new Int32Array(settings.pulse);
     this.#pulsing = setInterval(() => Atomics.add(pulse, 0, 1), PULSE_MS).unref();
@@ -86,6 +92,7 @@ class ThreadedProcess implements LiveProcess {
           return reject(Object.assign(new Error(message), { code }));
         }
         this.#setId(report.id);
+        if (report.formerServerLostAt !== null) this.#leaveFormerServer(report.formerServerLostAt);
         resolve();
       });
       thread.on('error', (error: Error) => {
@@ -115,6 +122,11 @@ class ThreadedProcess implements LiveProcess {
     this.#id = id;
   }
 
+  #leaveFormerServer(lostAt: number): void {
+    this.#log?.info('another database server answers: replacing connections');
+    this.#serverChanges?.emit('changed', lostAt);
+  }
+
   async #restart(): Promise<void> {
     this.#thread = null;
     // Without an id, the first registration failed, which its caller handles.
@@ -127,7 +139,7 @@ class ThreadedProcess implements LiveProcess {
 /**
  * Makes this process known: a row in `processes`, which a heartbeat in a thread of its own marks as seen every second,
  * and a session advisory lock. If the connection breaks, the heartbeat connects again and keeps its id, unless a reaper
- * took this process for dead in between.
+ * took this process for dead in between. If another server answers then, `options.serverChanges` emits it.
  * @param work all work that a process may own; `close()` leaves the row to the reaper if any is left
  * @throws the error of the first connection
  */
@@ -149,6 +161,7 @@ export async function registerProcess(
       maxBeatsWithoutPulse: MAX_BEATS_WITHOUT_PULSE,
     },
     log,
+    options.serverChanges,
   );
   try {
     await live.start();

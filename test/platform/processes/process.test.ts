@@ -106,7 +106,7 @@ it('gives up its lock while its event loop is hung, and takes it again afterward
       pulse,
       maxBeatsWithoutPulse: 2,
     },
-    (id) => ids.push(id),
+    ({ id }) => ids.push(id),
   );
   await heartbeat.start();
   const [id = 0] = ids;

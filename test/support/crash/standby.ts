@@ -47,8 +47,8 @@ async function waitForStandby(url: string): Promise<void> {
 }
 
 /**
- * Starts a primary with a synchronous standby, behind one address. `restartable.kill` kills the primary for good, and
- * `restartable.start` promotes the standby, to which the address leads then.
+ * Starts a primary with a synchronous standby, behind one address. `restartable.kill` kills the primary for good, and its
+ * connections fall silent, as if its host were gone. `restartable.start` promotes the standby, to which the address leads then.
  */
 export async function startDatabaseWithStandby(folder: string, guard: Guard): Promise<StageDatabase> {
   const options = { guard, sharedBuffersMb: 128 };
@@ -72,6 +72,7 @@ export async function startDatabaseWithStandby(folder: string, guard: Guard): Pr
     },
     restartable: {
       async kill() {
+        gate.silence();
         gate.shut();
         await killCluster(primary.pid);
       },
