@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import { inTransaction } from '../db/queryable.ts';
+import { inTransaction, isConnectionError } from '../db/queryable.ts';
 import type { Waker } from '../db/wake.ts';
 import { endLockHolder, holdsLockSql, isLockSql, LIVENESS_LOCK } from './liveness-lock.ts';
 import type { LiveProcess, ProcessWork } from './process.ts';
@@ -99,6 +99,18 @@ export interface ReaperDeps {
 export function startReaper({ pool, process, work, waker, log }: ReaperDeps): { stop(): Promise<void> } {
   let seenBefore = new Set<number>();
 
+  /** @returns whether the suspect was reaped. One that the database refuses must not keep the reaper from the others. */
+  async function reap({ id, locked }: Suspect): Promise<boolean> {
+    try {
+      if (!locked) return await recoverProcess(pool, id, work);
+      await endLockHolder(pool, id);
+    } catch (error) {
+      if (isConnectionError(error)) throw error;
+      log.warn({ err: error, process: id }, 'a process that seems dead cannot be reaped');
+    }
+    return false;
+  }
+
   /** @returns the ids of the processes reaped */
   async function look(self: number): Promise<number[]> {
     const before = seenBefore;
@@ -106,10 +118,9 @@ export function startReaper({ pool, process, work, waker, log }: ReaperDeps): { 
     const { settled, suspects } = await findSuspects(pool, self);
     seenBefore = new Set(suspects.map(({ id }) => id));
     const reaped: number[] = [];
-    for (const { id, locked } of suspects) {
-      if (!settled || !before.has(id)) continue;
-      if (locked) await endLockHolder(pool, id);
-      else if (await recoverProcess(pool, id, work)) reaped.push(id);
+    for (const suspect of suspects) {
+      if (!settled || !before.has(suspect.id)) continue;
+      if (await reap(suspect)) reaped.push(suspect.id);
     }
     return reaped;
   }
