@@ -82,13 +82,20 @@ function recognize(name: string, kind: ImportKind): ColumnField | null {
   return fieldsOf[kind].find((field) => spellings[field].includes(text)) ?? null;
 }
 
-/** `data.plan` and `plan` have the key `plan`. A key that is taken gets a number. */
-function dataKey(name: string, taken: Set<string>): string {
-  const base = name.replace(/^data\./i, '');
-  let key = base;
-  for (let n = 2; taken.has(key); n += 1) key = `${base}_${n}`;
-  taken.add(key);
-  return key;
+/** Gives each column its key in `data`. `data.plan` and `plan` have the key `plan`; a key that is taken gets a number. */
+function createDataKeys(): (name: string) => string {
+  const taken = new Set<string>();
+  /** The next number to try for a key, so that many columns of one name take linear time. */
+  const nextNumbers = new Map<string, number>();
+  return (name) => {
+    const base = name.replace(/^data\./i, '');
+    let key = base;
+    let number = nextNumbers.get(base) ?? 2;
+    for (; taken.has(key); number += 1) key = `${base}_${number}`;
+    nextNumbers.set(base, number);
+    taken.add(key);
+    return key;
+  };
 }
 
 /**
@@ -107,14 +114,14 @@ export function readColumns(
   const isExport = EXPORT_MARKS.every((mark) => names.includes(mark));
   const ignored = new Set(isExport ? EXPORTED_ONLY : []);
   const taken = new Set<string>();
-  const keys = new Set<string>();
+  const dataKey = createDataKeys();
   const claim = (field: string): ColumnUse => {
     if (taken.has(field)) return null;
     taken.add(field);
     return { field: field as ColumnField };
   };
   const dataColumn = (key: string): ColumnUse => ({
-    data: dataKey(key, keys),
+    data: dataKey(key),
     ...(isExport ? { typed: true } : {}),
   });
   const uses = names.map((name): ColumnUse | undefined => {

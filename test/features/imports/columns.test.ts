@@ -1,0 +1,32 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { readColumns } from '../../../src/features/imports/columns.ts';
+import { MAX_COLUMNS } from '../../../src/platform/csv/scanner.ts';
+
+const keysOf = (header: readonly string[]) =>
+  readColumns(header, 'contacts', {}).map(({ use }) => (use && 'data' in use ? use.data : null));
+
+describe('the keys of columns that become data', () => {
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  it('get a number if they are taken, the next one that is free', () => {
+    expect(keysOf(['plan', 'plan', 'plan_3', 'data.plan', 'plan_2', 'plan'])).toEqual([
+      'plan',
+      'plan_2',
+      'plan_3',
+      'plan_4',
+      'plan_2_2',
+      'plan_5',
+    ]);
+  });
+
+  it('take a number of look-ups that grows linearly with the columns of one name', () => {
+    const lookUps = jest.spyOn(Set.prototype, 'has');
+    const keys = keysOf(Array<string>(MAX_COLUMNS).fill('plan'));
+    const count = lookUps.mock.calls.length;
+    jest.restoreAllMocks();
+    expect(new Set(keys).size).toBe(MAX_COLUMNS);
+    expect(count).toBeLessThan(10 * MAX_COLUMNS);
+  });
+});
