@@ -88,6 +88,7 @@ class StepReader {
   }
 
   private readOne(given: unknown, path: string, level: number): InputStep | null {
+    if (isFull(this.errors)) return null;
     if (typeof given !== 'object' || given === null || Array.isArray(given)) {
       this.report(path, 'must be an object');
       return null;
@@ -161,6 +162,8 @@ class StepReader {
   }
 
   private checkStep(step: InputStep, path: string, before: Before): void {
+    // Nothing more can be reported, and thousands of filters would take long.
+    if (isFull(this.errors)) return;
     if (step.type !== 'condition' && step.type !== 'wait_for_event') return;
     const received = step.type === 'wait_for_event';
     for (const problem of flowFilterProblems(step.filters ?? [], { steps: before, received })) {
