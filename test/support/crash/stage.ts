@@ -11,7 +11,7 @@ import { createGuard, type Guard } from '../../../src/local/machine/guard.ts';
 import { signal } from '../../../src/local/machine/os-process.ts';
 import { claimPorts } from '../../../src/local/machine/ports.ts';
 import { type PostgresServer, startPostgres } from '../../../src/local/postgres/server.ts';
-import { openDatabase, type Database } from '../../../src/platform/db/database.ts';
+import { createServerChanges, openDatabase, type Database } from '../../../src/platform/db/database.ts';
 import { migrate } from '../../../src/platform/db/migrate.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import type { RoleName } from '../../../src/roles/names.ts';
@@ -179,7 +179,9 @@ async function build(
   closing.push(() => sink.close());
   const receiver = await startReceiver();
   closing.push(() => receiver.close());
-  const database = openDatabase({ url: postgres.url, poolMax: 4, applicationName: 'crash test' });
+  const serverChanges = createServerChanges();
+  const own = { poolMax: 4, applicationName: 'crash test', serverChanges };
+  const database = openDatabase({ url: postgres.url, ...own });
   closing.push(() => database.close());
   const { accountId, apiKey } = await createSendingAccount(database);
   const [apiPort] = (await claimPorts([{ port: 0, setting: 'PORT' }])) as [number];
@@ -230,7 +232,14 @@ async function build(
     worker,
     senders,
     engine: engine.restartable,
-    postgres: postgres.restartable,
+    postgres: {
+      ...postgres.restartable,
+      async start() {
+        await postgres.restartable.start();
+        // The test's own connections may lead to a server that is silent now.
+        serverChanges.emit('changed', Date.now());
+      },
+    },
     requireNoDeaths() {
       const dead = roles.filter((role) => role.deaths > 0);
       if (dead.length > 0)
