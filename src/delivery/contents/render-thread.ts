@@ -33,6 +33,11 @@ interface ParsedContent {
 const MAX_PARSED = 8 * 1024 * 1024;
 /** Once the messages of a batch have taken this long together, the rest is left for another batch. */
 const BATCH_MS = 5_000;
+/**
+ * Once the messages of a batch have so many characters together, the rest is left for another batch. A batch is copied
+ * to the main thread at once, which holds that thread and needs its size several times over.
+ */
+const BATCH_CHARACTERS = 16 * 1024 * 1024;
 
 const parsedVersions = new LRUCache<number, { parsed: ParsedContent; length: number }>({
   maxSize: MAX_PARSED,
@@ -88,14 +93,20 @@ function renderAll({ content, values, progress }: RenderJob): RenderReply[] {
     return values.map(() => failureOf(error));
   }
   const end = performance.now() + BATCH_MS;
+  let characters = 0;
   return values.map((each, n) => {
     // The first message always has its turn, so that each batch makes progress.
     if (n > 0 && performance.now() > end) {
       return { error: 'other messages took too long to render', reason: 'not_rendered' };
     }
+    if (characters > BATCH_CHARACTERS) {
+      return { error: 'other messages of the batch are long', reason: 'not_rendered' };
+    }
     Atomics.store(progress, 0, n);
     try {
-      return { rendered: render(parsed, each) };
+      const rendered = render(parsed, each);
+      characters += (rendered.html?.length ?? 0) + (rendered.text?.length ?? 0);
+      return { rendered };
     } catch (error) {
       return failureOf(error);
     }
