@@ -46,7 +46,9 @@ export function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) =>
 
 /** Whether an error means that the connection is lost, so that it is unknown whether a COMMIT succeeded. */
 export function isConnectionError(error: unknown): boolean {
-  const code = (error as { code?: string }).code ?? '';
+  const given = (error as { code?: unknown }).code;
+  // Errors of Temporal have numbers.
+  const code = typeof given === 'string' ? given : '';
   if (['57P01', '57P02', '57P03', '25P03', 'EAI_AGAIN'].includes(code)) return true;
   if (code.startsWith('08') || /^E[A-Z]+$/.test(code)) return true;
   return /connection terminated|connection ended|timeout exceeded|not queryable/i.test(
