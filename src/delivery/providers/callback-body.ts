@@ -1,17 +1,22 @@
 import { z } from 'zod';
+import { exceededBound } from '../../platform/http/json-shape.ts';
 import type { CallbackResult, ProviderFact } from './kind.ts';
 
 /** More items than any service sends at once. The rest of a longer list is ignored. */
 const MAX_ITEMS = 5_000;
 const MAX_TEXT = 2_000;
+/** Values in a body: some three times as many as 1 MB of genuine reports contains. */
+const MAX_VALUES = 100_000;
 
 /** A text of a callback, cut at 2,000 characters. */
 export const boundedText = z.string().transform((text) => text.slice(0, MAX_TEXT));
 
-/** Parses a body as JSON. @returns undefined if it is not JSON */
+/** Parses a body as JSON. @returns undefined if it is not JSON, or has more levels or values than any report */
 export function jsonOf(body: Buffer | string): unknown {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  if (exceededBound(bytes, MAX_VALUES) !== null) return undefined;
   try {
-    return JSON.parse(body.toString()) as unknown;
+    return JSON.parse(bytes.toString()) as unknown;
   } catch {
     return undefined;
   }

@@ -19,12 +19,19 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
+type Bound = 'levels' | 'values' | 'names';
+
 /**
  * Measures JSON text in one pass, without parsing it.
  * @param json in UTF-8; it may be malformed
+ * @param maxValues values that the whole text may contain
  * @returns the first bound that the text exceeds; null if none
  */
-export function exceededBound(json: Uint8Array): 'levels' | 'values' | 'names' | null {
+export function exceededBound(json: Uint8Array, maxValues = MAX_VALUES): Bound | null {
+  return firstExceeded(json, maxValues);
+}
+
+function firstExceeded(json: Uint8Array, maxValues: number): Bound | null {
   const names = new Uint32Array(MAX_LEVELS + 1);
   let level = 0;
   let values = 1;
@@ -39,7 +46,7 @@ export function exceededBound(json: Uint8Array): 'levels' | 'values' | 'names' |
       level = Math.max(0, level - 1);
     } else if (byte === COMMA || byte === OPEN_LIST || byte === OPEN_OBJECT) {
       values += 1;
-      if (values > MAX_VALUES) return 'values';
+      if (values > maxValues) return 'values';
       if (byte === COMMA) continue;
       level += 1;
       if (level > MAX_LEVELS) return 'levels';
