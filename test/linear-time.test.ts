@@ -43,7 +43,7 @@ import { previewHtml, readMail } from '../src/local/mailbox/mail-content.ts';
 import { markup } from '../src/local/mailbox/markup.ts';
 import { fingerprintOf } from '../src/platform/db/idempotency.ts';
 import { readJson } from '../src/platform/http/body.ts';
-import { exceededBound } from '../src/platform/http/json-shape.ts';
+import { exceededBound } from '../src/platform/json/shape.ts';
 import { readMultipart } from '../src/platform/http/multipart.ts';
 import { findUnstorable } from '../src/storable.ts';
 import { nearestName } from '../src/nearest-name.ts';

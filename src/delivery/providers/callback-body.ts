@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { exceededBound } from '../../platform/http/json-shape.ts';
+import { exceededBound } from '../../platform/json/shape.ts';
 import type { CallbackResult, ProviderFact } from './kind.ts';
 
 /** More items than any service sends at once. The rest of a longer list is ignored. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../errors.ts';
-import { exceededBound, MAX_LEVELS, MAX_NAMES, MAX_VALUES } from './json-shape.ts';
+import { exceededBound, MAX_LEVELS, MAX_NAMES, MAX_VALUES } from '../json/shape.ts';
 
 export const DEFAULT_BODY_LIMIT = 5 * 1024 * 1024;
 

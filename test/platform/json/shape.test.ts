@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { exceededBound, MAX_LEVELS, MAX_NAMES, MAX_VALUES } from '../../../src/platform/http/json-shape.ts';
+import { exceededBound, MAX_LEVELS, MAX_NAMES, MAX_VALUES } from '../../../src/platform/json/shape.ts';
 
 const measure = (json: string) => exceededBound(Buffer.from(json));
 /** An object whose values contain everything that has a meaning outside of texts. */
