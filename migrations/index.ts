@@ -51,6 +51,7 @@ import * as validationCounts from './0057_validation_counts.ts';
 import * as unknownCharges from './0058_unknown_charges.ts';
 import * as validationQuotes from './0059_validation_quotes.ts';
 import * as queuedAgain from './0060_queued_again.ts';
+import * as purses from './0061_purses.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -107,4 +108,5 @@ export const migrations = [
   unknownCharges,
   validationQuotes,
   queuedAgain,
+  purses,
 ];

@@ -1,7 +1,8 @@
 /**
  * What POST /messages reserves: each message that costs something takes its price from the month and the wallet of its
- * account before it is written. The steps run in one transaction: {@link lockMonths}, the idempotency keys,
- * {@link readPurses}, {@link fitInto}, and the statement that writes the messages with {@link RESERVED}.
+ * account before it is written. If the accounts can pay for all messages of a group, the statement with {@link PRICED}
+ * does everything. Otherwise the steps run in one transaction, and leave out what does not fit: {@link lockMonths}, the
+ * idempotency keys, {@link readPurses}, {@link fitInto}, and the statement with {@link RESERVED}.
  */
 import { AppError, invalid } from '../errors.ts';
 import type { Queryable } from '../platform/db/queryable.ts';
@@ -10,7 +11,7 @@ import { capSql, freeEmailsSql, raiseMonthsSql, spentSql } from './limits/money.
 import { spendCap } from './limits/spend-cap.ts';
 import { wallet } from './limits/wallet.ts';
 import type { Channel } from './message.ts';
-import { emailPriceSql, paysSql, smsPriceSql } from './prices.ts';
+import { emailPriceSql, monthlyEmailsSql, paysSql, smsPriceSql } from './prices.ts';
 import { balanceSql } from './wallet.ts';
 import type { Addition } from './write-messages.ts';
 
@@ -54,6 +55,58 @@ export const RESERVED: Addition = {
           coalesce(sum(price_units) filter (where channel = 'sms'), 0), sum(price_millicents)
         from accepted where price_month is not null group by 1, 2 order by 1, 2`)})`,
 };
+
+/** The SQL state of a group that its accounts cannot pay as a whole. */
+const BEYOND_PURSE = 'CL003';
+
+/**
+ * SQL: messages of `admitted` with their units, the price of one, and which one of its channel each message is in its
+ * account, whose figures are those of the CTE `purses`.
+ */
+const unitsSql = `
+        select w.*, u.month, u.free, case when w.channel = 'email' then 1 else coalesce(w.segments, 1) end as units,
+          case when u.exempt then 0 when w.channel = 'sms' then ${smsPriceSql('w', 'w.to_key')} else u.email_price end as price,
+          row_number() over (partition by w.account_id, w.channel order by w.id) as nth
+        from admitted w join purses u on u.account_id = w.account_id`;
+
+/**
+ * Reserves in the months of the accounts, at the prices of the moment, if these can pay for all messages. If not, if an
+ * account has no month yet, or if an email turns out to cost nothing, it refuses them: see {@link accountBeyondPurse}.
+ */
+export const PRICED: Addition = {
+  ...RESERVED,
+  name: 'priced',
+  fields: {},
+  first: {
+    name: 'purses',
+    sql: (accountIds, setting) => `
+      select l.account_id, l.month, a.comped or a.kind <> 'customer' as exempt, ${emailPriceSql('a')} as email_price,
+        greatest(0, ${monthlyEmailsSql('a', setting)} - l.free_units) as free,
+        least(${capSql} - l.spent_millicents, l.balance_millicents) as left_over
+      from lock_purses(${accountIds}) l join accounts a on a.id = l.account_id`,
+  },
+  extend: `
+      select p.*, case when price > 0 then month end as price_month, case when price > 0 then units end as price_units,
+        case when price > 0 then case when channel = 'email' and nth <= free then 0 else price * units end end
+          as price_millicents
+      from (${unitsSql}) p`,
+  refuse: {
+    accountColumns: ['tier'],
+    name: 'beyond_purse',
+    sql: `
+      select refuse_beyond_purse(u.account_id) as refused
+      from purses u join (
+        select account_id, sum(price_millicents) as cost, bool_or(price is null or price = 0 and channel = 'email') as unsure
+        from accepted group by 1) w on w.account_id = u.account_id
+      where w.unsure or w.cost > 0 and w.cost > u.left_over`,
+  },
+};
+
+/** The account that could not pay, if an error is the refusal of {@link PRICED}. */
+export function accountBeyondPurse(error: unknown): number | null {
+  const { code, detail } = error as { code?: string; detail?: string };
+  return code === BEYOND_PURSE ? Number(detail) : null;
+}
 
 /** Locks the month and the wallet of each account that pays, in the order that all statements keep. */
 export async function lockMonths(trx: Queryable, accountIds: readonly number[]): Promise<void> {

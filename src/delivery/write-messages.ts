@@ -3,7 +3,7 @@ import type { Queryable } from '../platform/db/queryable.ts';
 import { DEFAULT_PROVIDER } from './backlog.ts';
 import { contentBytesSql, contentWeightSql } from './content-weight.ts';
 import { acceptRules, type LimitSettings, settingIn } from './limits/authority.ts';
-import type { AcceptRule } from './limits/limit.ts';
+import type { AcceptRule, Setting } from './limits/limit.ts';
 import type { Bounce, Channel, FailureCode, MessageClass, messageClasses, MessageStatus } from './message.ts';
 
 /** A column's type in SQL; `Value` is what a writer gives for it. A column that may be null may be left out. */
@@ -128,8 +128,12 @@ export interface Addition {
   name: string;
   /** Types in SQL, by name of the field. */
   fields: Record<string, string>;
+  /** What is locked and read before everything else: a select with a row for each account. Needs the settings of the limits. */
+  first?: { name: string; sql: (accountIds: string, setting: Setting) => string };
   /** CTE over `input`, and the condition over `i` under which a message is written at all. */
   admit?: { cte: string; condition: string };
+  /** A select over `admitted`, the messages with the columns of their accounts, which adds columns to them. */
+  extend?: string;
   /** CTE over `accepted`: the messages that are written. */
   follow?: string;
   /** Columns of `send_queue` that take the fields of these names. */
@@ -230,6 +234,19 @@ const CONTENTS = `contents as (
       returning 1
     )`;
 
+/** SQL: the messages, which are read only once the first CTEs have locked what they lock. */
+function inputCtes(shape: string, firsts: readonly NonNullable<Addition['first']>[]): string[] {
+  const given = `select * from json_to_recordset($1) as i (${shape})`;
+  if (firsts.length === 0) return [`input as (${given})`];
+  const ids = '(select array_agg(distinct account_id) from given)';
+  const locked = firsts.map(({ name }) => `(select count(*) from ${name}) > 0`);
+  return [
+    `given as materialized (${given})`,
+    ...firsts.map(({ name, sql }) => `${name} as materialized (${sql(ids, settingIn('$2::jsonb'))})`),
+    `input as materialized (select * from given where ${locked.join(' and ')})`,
+  ];
+}
+
 /**
  * The statement's parts in the order in which they lock rows. The counters of the limits come last: a request of the
  * same account in another process waits for them until this transaction ends.
@@ -243,6 +260,8 @@ function statementText(
   const names = rendered ? [...messageNames, ...renderedNames] : messageNames;
   const admits = additions.flatMap(({ admit }) => admit ?? []);
   const follows = additions.flatMap(({ follow }) => follow ?? []);
+  const firsts = additions.flatMap(({ first }) => first ?? []);
+  const extensions = additions.flatMap(({ extend }) => extend ?? []);
   const conditions = admits.map(({ condition }) => `(${condition})`);
   const refuses = additions.flatMap(({ refuse }) => refuse ?? []);
   const queueNames = additions.flatMap(({ queue }) => queue ?? []).map((name) => `, ${name}`);
@@ -257,14 +276,15 @@ function statementText(
     }),
   );
   const ctes = [
-    `input as (select * from json_to_recordset($1) as i (${inputShape(additions, rendered)}))`,
+    ...inputCtes(inputShape(additions, rendered), firsts),
     ...admits.map(({ cte }) => cte),
-    `accepted as (
+    `${extensions.length > 0 ? 'admitted' : 'accepted'} as (
       select i.*, ${senderSql} as sender, ${replyToSql} as reply_address, ${routeSql} as route,
         ${rendered ? trackedSql(defaults, 'true') : trackedSql(defaults)} as tracked${[...accountColumns].map((name) => `, a.${name}`).join('')}
       from input i join accounts a on a.id = i.account_id
       ${conditions.length > 0 ? `where ${conditions.join(' and ')}` : ''}
     )`,
+    ...extensions.map((sql) => `accepted as (${sql})`),
     `written as (
       insert into messages (${names.join(', ')})
       select ${names.map((name) => acceptedNames[name] ?? name).join(', ')} from accepted

@@ -2,8 +2,10 @@ import type pg from 'pg';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { messageClasses } from '../../delivery/message.ts';
 import {
+  accountBeyondPurse,
   fitInto,
   lockMonths,
+  PRICED,
   readPurses,
   RESERVED,
   type Reserved,
@@ -129,25 +131,60 @@ async function reserve(trx: Queryable, rows: readonly Row[], { limits, payers, k
 }
 
 /**
- * Writes messages that cost something, each with its reservation. Their accounts' months are locked first, so what they
- * have left does not change until the commit; then come the keys, because a message that repeats another costs nothing.
+ * Writes messages that cost something, each with its reservation, and leaves out those that their accounts cannot pay.
+ * The accounts' months are locked first, so what they have left does not change until the commit; then come the keys,
+ * because a message that repeats another costs nothing.
+ */
+async function writeWhatFits(rows: Row[], deps: PaidDeps): Promise<GroupWritten> {
+  return inTransaction(deps.pool, async (trx) => {
+    await lockMonths(
+      trx,
+      rows.map(({ draft }) => draft.account_id),
+    );
+    const kept = await findKept(trx, rows);
+    const { reserved, refused } = await reserve(
+      trx,
+      rows.filter((row) => !kept.has(row)),
+      deps,
+    );
+    if (reserved.size === 0) return { written: new Map(), refused };
+    const fitting = [...reserved.keys()];
+    const written = await write(trx, fitting, deps, [RESERVED], (row) => reserved.get(row) ?? null);
+    return { written, refused };
+  });
+}
+
+/** The accounts whose group was not written by one statement within the last second: the next one may fail, too. */
+class ShortAccounts {
+  readonly #until = new Map<number, number>();
+
+  has(accountId: number): boolean {
+    return performance.now() < (this.#until.get(accountId) ?? 0);
+  }
+
+  add(accountId: number): void {
+    this.#until.delete(accountId);
+    this.#until.set(accountId, performance.now() + KNOWN_MS);
+    const [oldest] = this.#until.keys();
+    if (this.#until.size > MAX_KNOWN && oldest !== undefined) this.#until.delete(oldest);
+  }
+}
+
+/**
+ * Writes messages that cost something, each with its reservation: all by one statement while their accounts can pay for
+ * all of them. Otherwise, and with the first message of an account in a month, it writes those that fit.
  */
 export function createPaidWriter(deps: PaidDeps): WriteGroup {
-  return (rows) =>
-    inTransaction(deps.pool, async (trx) => {
-      await lockMonths(
-        trx,
-        rows.map(({ draft }) => draft.account_id),
-      );
-      const kept = await findKept(trx, rows);
-      const { reserved, refused } = await reserve(
-        trx,
-        rows.filter((row) => !kept.has(row)),
-        deps,
-      );
-      if (reserved.size === 0) return { written: new Map(), refused };
-      const fitting = [...reserved.keys()];
-      const written = await write(trx, fitting, deps, [RESERVED], (row) => reserved.get(row) ?? null);
-      return { written, refused };
-    });
+  const short = new ShortAccounts();
+  return async (rows) => {
+    if (rows.some(({ draft }) => short.has(draft.account_id))) return writeWhatFits(rows, deps);
+    try {
+      return { written: await write(deps.pool, rows, deps, [PRICED]), refused: new Map() };
+    } catch (error) {
+      const accountId = accountBeyondPurse(error);
+      if (accountId === null) throw error;
+      short.add(accountId);
+      return writeWhatFits(rows, deps);
+    }
+  };
 }

@@ -6,6 +6,7 @@ import type { Submission } from '../../../src/features/messages/write-group.ts';
 import { openDatabase } from '../../../src/platform/db/database.ts';
 import { fingerprintOf } from '../../../src/platform/db/idempotency.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { runBehindLock } from '../../support/lock-order.ts';
 import { credit, insertPayer, monthsOf, setPrice } from '../../support/money.ts';
 import type { QueuedAccount } from '../../support/queued.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
@@ -78,6 +79,13 @@ async function outcomes(given: Submission[], by = accept): Promise<string[]> {
   const found: string[] = [];
   for (const each of given) found.push(await outcomeOf(each, by));
   return found;
+}
+
+const writes = () => statements.filter((name) => name.startsWith('write_messages')).toSorted();
+
+/** The first message of a month takes another way, because it has to add the month. */
+async function beginMonth({ accountId }: QueuedAccount): Promise<void> {
+  await test.database.pool.query('select lock_months($1)', [[accountId]]);
 }
 
 const times = <T>(count: number, make: (index: number) => T) =>
@@ -181,13 +189,66 @@ it('writes the messages of accounts without prices by one statement, whoever els
   await test.database.pool.query(`update accounts set tier = 'free' where id = any($1)`, [
     others.map(({ accountId }) => accountId),
   ]);
+  await beginMonth(payer);
   await accept(submission(payer));
   statements = [];
   const group = [submission(payer), ...others.map((each) => submission(each))];
   await Promise.all(group.map((each) => accept(each)));
-  expect(statements.filter((name) => name.startsWith('write_messages'))).toHaveLength(1);
-  expect(statements.filter((name) => name !== 'allocate_messages_id_seq')).toHaveLength(1);
+  expect(writes()).toEqual([expect.stringContaining('+priced'), expect.stringContaining('+unpriced')]);
+  expect(statements.filter((name) => name !== 'allocate_messages_id_seq')).toHaveLength(2);
   expect((await monthsOf(test.database, payer)).spent).toBe(2 * PRICE);
+});
+
+it('writes messages that their account can pay by one statement, also after it could not', async () => {
+  const account = await insertPayer(test.database, { funds: 3 * PRICE });
+  await beginMonth(account);
+  await accept(submission(account));
+  statements = [];
+  await accept(submission(account));
+  expect(writes()).toEqual([expect.stringContaining('+priced')]);
+  expect(await outcomes([submission(account, {}, 'last'), submission(account, {}, 'beyond')])).toEqual([
+    'accepted',
+    'insufficient_funds',
+  ]);
+  await credit(test.database, account, PRICE);
+  expect(await outcomeOf(submission(account, {}, 'beyond'))).toBe('accepted');
+  expect((await monthsOf(test.database, account)).spent).toBe(4 * PRICE);
+});
+
+it('leaves out what an account cannot pay, and writes what others in the group can', async () => {
+  const [poor, rich] = [
+    await insertPayer(test.database),
+    await insertPayer(test.database, { funds: 5 * PRICE }),
+  ];
+  await Promise.all([beginMonth(poor), beginMonth(rich)]);
+  await outcomes([submission(poor, {}, 'first'), submission(rich)]);
+  const group = [submission(poor, {}, 'second'), submission(rich), submission(rich)];
+  expect(await Promise.all(group.map((each) => outcomeOf(each)))).toEqual([
+    'insufficient_funds',
+    'accepted',
+    'accepted',
+  ]);
+  expect((await monthsOf(test.database, rich)).spent).toBe(3 * PRICE);
+});
+
+it.each([
+  [
+    'a debit',
+    `insert into wallet_entries (account_id, kind, millicents, cause) values ($1, 'debit', -100, 'test')`,
+  ],
+  [
+    'another reservation',
+    `update account_months set spent_millicents = spent_millicents + 100 where account_id = $1`,
+  ],
+])('sees %s that is committed while it waits for the lock', async (_what, lock) => {
+  const account = await insertPayer(test.database, { funds: 2 * PRICE });
+  await beginMonth(account);
+  await accept(submission(account));
+  let outcome = '';
+  await runBehindLock(test.database.pool, { lock, values: [account.accountId] }, [
+    async () => void (outcome = await outcomeOf(submission(account))),
+  ]);
+  expect(outcome).toBe('insufficient_funds');
 });
 
 it('writes texts to a country whose price is zero without a second look at the messages of others', async () => {
@@ -195,12 +256,13 @@ it('writes texts to a country whose price is zero without a second look at the m
   const payer = await insertPayer(test.database, { funds: 100 * PRICE });
   const other = await insertPayer(test.database);
   await test.database.pool.query(`update accounts set tier = 'free' where id = $1`, [other.accountId]);
+  await beginMonth(payer);
   await accept(text(payer, '+33612345678'));
   await accept(text(payer, '+33612345678'));
   statements = [];
   await Promise.all([accept(text(payer, '+33612345678')), accept(submission(other))]);
   expect(statements).not.toContain('find_payers');
-  expect(statements.filter((name) => name.startsWith('write_messages'))).toHaveLength(1);
+  expect(writes()).toEqual([expect.stringContaining('+priced'), expect.stringContaining('+unpriced')]);
   expect((await monthsOf(test.database, payer)).spent).toBe(0);
 });
 

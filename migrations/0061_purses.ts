@@ -1,0 +1,42 @@
+/** What accounts may spend, read behind the locks of their months and wallets. */
+export const name = '0061_purses';
+
+export const up = `
+create function refuse_beyond_purse(account bigint) returns boolean language plpgsql as $$
+begin
+  raise exception 'account % has no month, or cannot pay for all of its messages', account
+    using errcode = 'CL003', detail = account::text;
+end $$;
+
+-- Locks what lock_months locks, and returns what the accounts have spent by then: a function reads what was committed while
+-- it waited for its locks, which the statement that calls it does not see. The sums are those of spentSql and balanceSql
+-- (src/delivery/limits/money.ts, src/delivery/wallet.ts). An account without a month is refused, because the statement that
+-- calls it could not raise a month that the function inserts.
+create function lock_purses(ids bigint[])
+returns table (account_id bigint, month date, free_units bigint, spent_millicents bigint, balance_millicents bigint)
+language plpgsql as $$
+#variable_conflict use_column
+begin
+  perform from account_months m where m.account_id = any(ids) and m.month = current_month()
+  order by m.account_id for update;
+  perform from wallets w where w.account_id = any(ids) order by w.account_id for update;
+  perform refuse_beyond_purse(id) from unnest(ids) as i (id)
+  where not exists (select from account_months m where m.account_id = id and m.month = current_month());
+  return query
+    select i.account_id, current_month(), coalesce(s.free_units, 0),
+      (coalesce(s.spent_millicents + s.validation_millicents, 0) + v.reserved_in_month)::bigint,
+      (coalesce(w.entries_millicents, 0) - u.unposted - v.reserved)::bigint
+    from unnest(ids) as i (account_id)
+    left join account_months s on s.account_id = i.account_id and s.month = current_month()
+    left join wallets w on w.account_id = i.account_id
+    cross join lateral (
+      select coalesce(sum(m.spent_millicents), 0) as unposted
+      from account_months m where m.account_id = i.account_id and m.posted_at is null) u
+    cross join lateral (
+      select coalesce(sum(o.reserved_millicents), 0) as reserved,
+        coalesce(sum(o.reserved_millicents) filter (where o.price_month = current_month()), 0) as reserved_in_month
+      from validation_operations o where o.account_id = i.account_id and o.reserved_millicents > 0) v;
+end $$;
+`;
+
+export const down = `drop function lock_purses, refuse_beyond_purse;`;
