@@ -1,5 +1,5 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import type { TestWorkflowEnvironment } from '@temporalio/testing';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import pino from 'pino';
 import { createWebhookActivities } from '../../activities/webhooks.ts';
@@ -13,7 +13,7 @@ import { searchAttributeNames } from '../../src/platform/temporal/contract.ts';
 import { webhookWorkflowId, type WebhookRecoveryState } from '../../workflows/webhooks/contract.ts';
 import { createTestTenant, type TestTenant } from './api.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
-import { sharedWorkflowBundle } from './engine.ts';
+import { sharedWorkflowBundle, useEngine } from './engine.ts';
 import { testEvents } from './events.ts';
 import { eventually } from './eventually.ts';
 import { testCa } from './https-receiver.ts';
@@ -24,12 +24,12 @@ import { publishSent, testKeyring } from './webhooks.ts';
 const KEYWORD = 2;
 const ATTEMPT_MS = 5;
 
-/** The recovery workflow with its activities and the outbox's dispatcher, on an engine that skips time. */
+/** The recovery workflow with its activities and the outbox's dispatcher, on an engine. */
 export interface RecoveryStage {
   env: TestWorkflowEnvironment;
   test: TestDatabase;
   tenant: TestTenant;
-  /** The time of the engine's clock, which runs ahead of this machine's. */
+  /** The time of the engine's clock, which runs ahead of this machine's if it skips time. */
   now(): Promise<Date>;
   handle(webhookId: number): WorkflowHandle;
   /**
@@ -79,7 +79,7 @@ async function startWorkers(env: TestWorkflowEnvironment, test: TestDatabase, sc
     log: pino({ level: 'silent' }),
     ca: [testCa],
   });
-  const options = { connection: env.nativeConnection, activities };
+  const options = { connection: env.nativeConnection, namespace: env.namespace ?? 'default', activities };
   const workers = [
     await Worker.create({
       ...options,
@@ -108,15 +108,29 @@ function startDispatcher(env: TestWorkflowEnvironment, test: TestDatabase) {
   };
 }
 
-/** @param schedule WEBHOOK_RETRY_SCHEDULE */
-export async function startRecoveryStage(schedule: number[]): Promise<RecoveryStage> {
-  const [env, test] = await Promise.all([createTimeSkippingEnvironment(), createTestDatabase()]);
-  const { pool } = test.database;
-  const tenant = await createTestTenant(test.database, 'Recovered');
+/** An engine whose clock jumps to the next timer while a test awaits a result. */
+async function createSkippingEngine(): Promise<TestWorkflowEnvironment> {
+  const env = await createTimeSkippingEnvironment();
   await env.connection.operatorService.addSearchAttributes({
     namespace: 'default',
     searchAttributes: Object.fromEntries(searchAttributeNames.map((name) => [name, KEYWORD])),
   });
+  return env;
+}
+
+/** The run's shared engine, which has the clock of this machine and is much faster. */
+export async function useSharedEngine(): Promise<TestWorkflowEnvironment> {
+  return TestWorkflowEnvironment.createFromExistingServer(await useEngine());
+}
+
+/** @param schedule WEBHOOK_RETRY_SCHEDULE */
+export async function startRecoveryStage(
+  schedule: number[],
+  createEngine = createSkippingEngine,
+): Promise<RecoveryStage> {
+  const [env, test] = await Promise.all([createEngine(), createTestDatabase()]);
+  const { pool } = test.database;
+  const tenant = await createTestTenant(test.database, 'Recovered');
   const stopWorkers = await startWorkers(env, test, schedule);
   const dispatcher = startDispatcher(env, test);
   const now = async () => new Date(await env.currentTimeMs());

@@ -244,25 +244,4 @@ describe('the recovery of a webhook with many retries', () => {
       expect(rows.filter((row) => row.attempt_count >= 2)).toHaveLength(300);
     }, 180_000);
   }, 120_000);
-
-  it('continues as new with its state and search attributes', async () => {
-    const id = await createSleeping();
-    const first = await stage.handle(id).describe();
-    let described = first;
-    for (const end = Date.now() + 300_000; described.runId === first.runId && Date.now() < end;) {
-      await stage.handle(id).signal('wake');
-      // A run cannot end while signals arrive. The run answers a query after it has handled the signal.
-      await stage.handle(id).query('state');
-      described = await stage.handle(id).describe();
-    }
-    expect(described.runId).not.toBe(first.runId);
-    expect(described.typedSearchAttributes).toEqual(first.typedSearchAttributes);
-    expect(described.searchAttributes).toMatchObject({ WebhookId: [String(id)] });
-    expect(await stage.asleep(id)).toMatchObject({ retrying: 1, phase: 'sleeping' });
-    receiver.answer = (_request, response) => void response.end();
-    await stage.handle(id).result();
-    expect(await deliveriesOf(stage.test.database, id)).toMatchObject([
-      { status: 'delivered', attempt_count: 2 },
-    ]);
-  }, 340_000);
 });
