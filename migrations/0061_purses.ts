@@ -16,26 +16,32 @@ create function lock_purses(ids bigint[])
 returns table (account_id bigint, month date, free_units bigint, spent_millicents bigint, balance_millicents bigint)
 language plpgsql as $$
 #variable_conflict use_column
+declare
+  found integer;
 begin
-  perform from account_months m where m.account_id = any(ids) and m.month = current_month()
+  -- Most accounts that pay have both rows. One statement less is a twentieth of the time of a group of messages.
+  perform from account_months m join wallets w on w.account_id = m.account_id
+  where m.account_id = any(ids) and m.month = current_month()
   order by m.account_id for update;
-  perform from wallets w where w.account_id = any(ids) order by w.account_id for update;
-  perform refuse_beyond_purse(id) from unnest(ids) as i (id)
-  where not exists (select from account_months m where m.account_id = id and m.month = current_month());
+  get diagnostics found = row_count;
+  if found < cardinality(ids) then
+    perform from account_months m where m.account_id = any(ids) and m.month = current_month()
+    order by m.account_id for update;
+    perform from wallets w where w.account_id = any(ids) order by w.account_id for update;
+    perform refuse_beyond_purse(id) from unnest(ids) as i (id)
+    where not exists (select from account_months m where m.account_id = id and m.month = current_month());
+  end if;
   return query
-    select i.account_id, current_month(), coalesce(s.free_units, 0),
-      (coalesce(s.spent_millicents + s.validation_millicents, 0) + v.reserved_in_month)::bigint,
-      (coalesce(w.entries_millicents, 0) - u.unposted - v.reserved)::bigint
-    from unnest(ids) as i (account_id)
-    left join account_months s on s.account_id = i.account_id and s.month = current_month()
-    left join wallets w on w.account_id = i.account_id
-    cross join lateral (
-      select coalesce(sum(m.spent_millicents), 0) as unposted
-      from account_months m where m.account_id = i.account_id and m.posted_at is null) u
-    cross join lateral (
+    select s.account_id, s.month, s.free_units,
+      (s.spent_millicents + s.validation_millicents + v.reserved_in_month)::bigint,
+      (coalesce((select w.entries_millicents from wallets w where w.account_id = s.account_id), 0)
+        - (select sum(m.spent_millicents) from account_months m where m.account_id = s.account_id and m.posted_at is null)
+        - v.reserved)::bigint
+    from account_months s cross join lateral (
       select coalesce(sum(o.reserved_millicents), 0) as reserved,
-        coalesce(sum(o.reserved_millicents) filter (where o.price_month = current_month()), 0) as reserved_in_month
-      from validation_operations o where o.account_id = i.account_id and o.reserved_millicents > 0) v;
+        coalesce(sum(o.reserved_millicents) filter (where o.price_month = s.month), 0) as reserved_in_month
+      from validation_operations o where o.account_id = s.account_id and o.reserved_millicents > 0) v
+    where s.account_id = any(ids) and s.month = current_month();
 end $$;
 `;
 
