@@ -1,6 +1,6 @@
 import type { Queryable } from '../platform/db/queryable.ts';
 import type { Channel } from './message.ts';
-import { routeSql, type TrackingDefaults, trackedSql } from './write-messages.ts';
+import { routeSql, type TrackingDefaults, trackedSql } from './write-statement.ts';
 
 /** How the messages of a campaign leave, decided once for all of them. */
 export interface PinnedRoute {

@@ -13,7 +13,7 @@ import { wallet } from './limits/wallet.ts';
 import type { Channel } from './message.ts';
 import { emailPriceSql, monthlyEmailsSql, paysSql, smsPriceSql } from './prices.ts';
 import { balanceSql } from './wallet.ts';
-import type { Addition } from './write-messages.ts';
+import type { Addition } from './write-statement.ts';
 
 /** The SQL state of messages that cost something and were written without a reservation. */
 const UNRESERVED = 'CL002';

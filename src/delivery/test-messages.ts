@@ -1,4 +1,5 @@
-import type { Addition, NewMessage } from './write-messages.ts';
+import type { NewMessage } from './new-message.ts';
+import type { Addition } from './write-statement.ts';
 import { AppError } from '../errors.ts';
 import type { Queryable } from '../platform/db/queryable.ts';
 

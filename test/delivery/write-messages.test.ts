@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { messageClasses } from '../../src/delivery/message.ts';
-import {
-  type Addition,
-  allocateMessageIds,
-  type NewMessage,
-  writeMessages,
-} from '../../src/delivery/write-messages.ts';
+import type { NewMessage } from '../../src/delivery/new-message.ts';
+import { allocateMessageIds, writeMessages } from '../../src/delivery/write-messages.ts';
+import type { Addition } from '../../src/delivery/write-statement.ts';
 import { inTransaction, type Queryable } from '../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { insertAccount, type QueuedAccount } from '../support/queued.ts';

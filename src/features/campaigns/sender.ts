@@ -3,7 +3,7 @@ import type { Channel } from '../../delivery/message.ts';
 import { pinRoute } from '../../delivery/pinned-route.ts';
 import { readSenders, senderOf } from '../../delivery/sender-identity.ts';
 import { findSmsSender } from '../../delivery/sms-senders.ts';
-import type { TrackingDefaults } from '../../delivery/write-messages.ts';
+import type { TrackingDefaults } from '../../delivery/write-statement.ts';
 import type { Problems } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

@@ -1,9 +1,7 @@
 import type pg from 'pg';
-import {
-  MESSAGE_ID_SEQUENCE,
-  type TrackingDefaults,
-  type WrittenMessage,
-} from '../../delivery/write-messages.ts';
+import type { WrittenMessage } from '../../delivery/new-message.ts';
+import { MESSAGE_ID_SEQUENCE } from '../../delivery/write-messages.ts';
+import type { TrackingDefaults } from '../../delivery/write-statement.ts';
 import { DEFAULT_PROVIDER } from '../../delivery/backlog.ts';
 import { type Admission, createAdmission, isLimitRefusal } from '../../delivery/limits/admission.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';

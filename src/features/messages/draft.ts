@@ -3,7 +3,7 @@ import { parsePhone } from '../../delivery/addresses/phone.ts';
 import type { BrandSenders, SenderIdentity } from '../../delivery/sender-identity.ts';
 import { countSegments, MAX_SEGMENTS } from '../../delivery/sms-segments.ts';
 import type { SmsSender } from '../../delivery/sms-senders.ts';
-import type { NewMessage } from '../../delivery/write-messages.ts';
+import type { NewMessage } from '../../delivery/new-message.ts';
 import { AppError, Problems } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import {

@@ -7,7 +7,7 @@ import { messageClasses } from '../../delivery/message.ts';
 import type { SenderIdentities } from '../../delivery/sender-identity.ts';
 import { createSmsSenders } from '../../delivery/sms-senders.ts';
 import { AppError, notFound } from '../../errors.ts';
-import type { TrackingDefaults } from '../../delivery/write-messages.ts';
+import type { TrackingDefaults } from '../../delivery/write-statement.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import { findOutcome, fingerprintOf, isKeyTaken, keySpace } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';

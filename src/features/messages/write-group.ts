@@ -12,12 +12,9 @@ import {
   UNPRICED,
 } from '../../delivery/reserve.ts';
 import { testEvents, testOutcome } from '../../delivery/test-messages.ts';
-import {
-  type Addition,
-  type TrackingDefaults,
-  writeMessages,
-  type WrittenMessage,
-} from '../../delivery/write-messages.ts';
+import type { WrittenMessage } from '../../delivery/new-message.ts';
+import { writeMessages } from '../../delivery/write-messages.ts';
+import type { Addition, TrackingDefaults } from '../../delivery/write-statement.ts';
 import { AppError } from '../../errors.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { MessageDraft } from './draft.ts';

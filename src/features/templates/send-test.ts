@@ -6,7 +6,8 @@ import type { SenderIdentities } from '../../delivery/sender-identity.ts';
 import type { SmsSenders } from '../../delivery/sms-senders.ts';
 import { countSegments, MAX_SEGMENTS } from '../../delivery/sms-segments.ts';
 import { requireTestCapacity, testEvents, testOutcome } from '../../delivery/test-messages.ts';
-import { allocateMessageIds, type NewMessage, writeMessages } from '../../delivery/write-messages.ts';
+import type { NewMessage } from '../../delivery/new-message.ts';
+import { allocateMessageIds, writeMessages } from '../../delivery/write-messages.ts';
 import { invalid, notFound, type ValidationErrors } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import {

@@ -1,6 +1,6 @@
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import type { BrandSenders } from '../../delivery/sender-identity.ts';
-import type { NewMessage } from '../../delivery/write-messages.ts';
+import type { NewMessage } from '../../delivery/new-message.ts';
 
 /** Whom a template is sent from. */
 export interface TemplateSender {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type MessageClass, messageClasses } from '../../../src/delivery/message.ts';
 import { claimBacklog, releaseClaims } from '../../../src/delivery/send/claim.ts';
-import type { MessageSource } from '../../../src/delivery/write-messages.ts';
+import type { MessageSource } from '../../../src/delivery/new-message.ts';
 import { readDeliveryStatus } from '../../../src/features/delivery-status/service.ts';
 import { claimBlock } from '../../../src/delivery/send/claim-blocks.ts';
 import { startWarmUp } from '../../../src/features/domains/warm-up.ts';

@@ -8,13 +8,9 @@ import { hasNoPriceSql } from '../../../delivery/prices.ts';
 import { endedSql } from '../../../delivery/suppressions.ts';
 import { requireTestCapacity, testEvents, testOutcome } from '../../../delivery/test-messages.ts';
 import { hasUnapplied, unappliedOptOutsSql } from '../../../delivery/unapplied-opt-outs.ts';
-import {
-  type Addition,
-  MESSAGE_ID_SEQUENCE,
-  type NewRenderedMessage,
-  type TrackingDefaults,
-  writeMessages,
-} from '../../../delivery/write-messages.ts';
+import type { NewRenderedMessage } from '../../../delivery/new-message.ts';
+import { MESSAGE_ID_SEQUENCE, writeMessages } from '../../../delivery/write-messages.ts';
+import type { Addition, TrackingDefaults } from '../../../delivery/write-statement.ts';
 import { AppError } from '../../../errors.ts';
 import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { Keyring } from '../../../platform/secrets/keyring.ts';
