@@ -52,6 +52,7 @@ import * as unknownCharges from './0058_unknown_charges.ts';
 import * as validationQuotes from './0059_validation_quotes.ts';
 import * as queuedAgain from './0060_queued_again.ts';
 import * as purses from './0061_purses.ts';
+import * as fewerSegments from './0062_fewer_segments.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -109,4 +110,5 @@ export const migrations = [
   validationQuotes,
   queuedAgain,
   purses,
+  fewerSegments,
 ];

@@ -21,6 +21,11 @@ export interface Charges {
    * have locked them when it evaluates this.
    */
   cleared?: string;
+  /**
+   * SQL: a table with `id` and `segments` of texts that are charged no more than these. They return the rest of what was
+   * remembered. As with `cleared`, the statement must have locked them.
+   */
+  lowered?: string;
 }
 
 /** SQL: how much of its reservation the removed row `r` returns. */
@@ -42,6 +47,13 @@ const clearedSql = (cleared: string): string => `, cleared as materialized (
     select account_id, channel, null::timestamptz, month, millicents, units from take_unknown_charges(${cleared})
   )`;
 
+/** SQL: lowers the remembered charges of texts that were sent with fewer segments, as {@link clearedSql} removes others. */
+const loweredSql = (lowered: string): string => `, lowered as materialized (
+    select l.account_id, l.channel, null::timestamptz, l.month, l.millicents, l.units
+    from (select array_agg(id) as ids, array_agg(segments::int) as counts from (${lowered}) s) k
+    cross join lateral lower_unknown_charges(k.ids, k.counts) l
+  )`;
+
 /** SQL: remembers what messages without a known outcome are charged, of the rows `removed` of the queue. */
 export const unknownChargesSql = (unknown: string): string => `, unknown_kept as (
     insert into unknown_charges (message_id, account_id, channel, month, millicents, units)
@@ -59,15 +71,15 @@ export const unknownChargesSql = (unknown: string): string => `, unknown_kept as
  */
 export function leaveQueueSql(ids: string, unsent: string, table: Limits, charges: Charges = {}): string {
   const columns = [...new Set(['message_id', 'account_id', 'reserved_bucket', ...reservationColumns(table)])];
-  const { unknown, kept, cleared } = charges;
+  const { unknown, kept, cleared, lowered } = charges;
   const paid = table.some(({ refusal }) => refusal);
   const returned = paid
-    ? `(${returnedSql(unsent, kept)}${cleared === undefined ? '' : ' union all select * from cleared'}) unsent`
+    ? `(${returnedSql(unsent, kept)}${cleared === undefined ? '' : ' union all select * from cleared'}${lowered === undefined ? '' : ' union all select * from lowered'}) unsent`
     : `(select * from removed where message_id = any(${unsent})) unsent`;
   return `, removed as (
     delete from send_queue where message_id = any(${ids})
     returning ${[...columns, ...(paid ? ['channel'] : [])].join(', ')}
-  )${paid && cleared !== undefined ? clearedSql(cleared) : ''}${paid && unknown !== undefined ? unknownChargesSql(unknown) : ''}${furtherCtes(
+  )${paid && cleared !== undefined ? clearedSql(cleared) : ''}${paid && lowered !== undefined ? loweredSql(lowered) : ''}${paid && unknown !== undefined ? unknownChargesSql(unknown) : ''}${furtherCtes(
     [
       ...giveBackCtes(returned, table),
       ...captureCtes(`(select * from removed where message_id <> all(${unsent})) used`, table),

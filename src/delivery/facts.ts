@@ -15,6 +15,7 @@ import { applyFacts, type FactChange, type ReportedMessage } from './fact-change
 import { intentsOfSql } from './intents.ts';
 import { limits } from './limits/authority.ts';
 import { type Bounce, type FailureCode, messageClasses } from './message.ts';
+import { segmentsNowSql } from './rendered-segments.ts';
 import { suppressionCtes } from './suppressions.ts';
 
 /** Where a report about a message came from. */
@@ -117,6 +118,9 @@ interface ChangeShape {
   forFlows?: boolean;
 }
 
+/** SQL: messages that are charged what they have reserved, until their senders record how many segments were sent. */
+const uncountedSql = `array(select "messageId" from input where uncounted)`;
+
 /** The statement's shapes, by the name of the prepared statement. */
 const shapes = {
   record_facts: { forContacts: false },
@@ -132,13 +136,15 @@ const shapes = {
 const changeSql = (
   publication: Publication,
   { forContacts, forCampaigns = false, forFlows = false }: ChangeShape,
-): string => `
+): string => {
+  const isRendered = forCampaigns || forFlows;
+  return `
   with input as (
     select * from json_to_recordset($1) as i (
       "messageId" bigint, status text, attempt smallint, provider text, "providerMessageId" text, "sentAt" timestamptz,
       "sentAttempt" smallint, "deliveredAt" timestamptz, response text, failure jsonb, bounce jsonb, "sentNow" boolean, "failedNow" boolean,
-      suppress text, counted boolean, "bouncedAt" timestamptz, unsent boolean, published json)
-  )${leaveQueueSql('$3', '$4', limits, { cleared: '$4' })}, updated as (
+      suppress text, counted boolean, "bouncedAt" timestamptz, unsent boolean, uncounted boolean, published json)
+  )${leaveQueueSql('$3', '$4', limits, { cleared: '$4', ...(isRendered ? { unknown: uncountedSql } : {}) })}, updated as (
     update messages m set
       status = i.status,
       attempt_count = greatest(m.attempt_count, i.attempt),
@@ -147,7 +153,7 @@ const changeSql = (
       provider = i.provider, provider_message_id = i."providerMessageId", sent_attempt = i."sentAttempt",
       response = i.response, failure = i.failure, bounce = i.bounce, hold = null, updated_at = now(),
       unsent_at = case when i.unsent then coalesce(m.unsent_at, now()) else m.unsent_at end
-      ${forContacts ? setContactSql : ''}
+      ${forContacts ? setContactSql : ''}${isRendered ? `, segments = ${segmentsNowSql('i.uncounted')}` : ''}
     from input i${forFlows ? ` ${messageBeforeSql('i."messageId"')}` : ''} where m.id = i."messageId"
     returning m.*${forFlows ? ', was.*' : ''}, i."sentNow" as sent_now, i."failedNow" as failed_now, i.suppress as suppression, i.counted,
       i."bouncedAt" as bounced_at, i.published
@@ -173,6 +179,7 @@ const changeSql = (
     where ${publication.interest('u.brand_id')}
   ), ${publication.ctes}
   select ${publication.counts} as counts`;
+};
 
 /** The statement is long, so that building it for each batch would take longer than most batches. */
 const statements = new WeakMap<Publication, Record<keyof typeof shapes, pg.QueryConfig>>();
@@ -269,6 +276,13 @@ function eventRows({ message, published }: FactChange, n: number) {
     .map((event, index) => toEventRow(event, n + index));
 }
 
+/**
+ * Whether the message is charged from now on, and its sender has not recorded how many segments were sent: it is a text that
+ * is rendered when it is sent, and the report has come before the record.
+ */
+const isUncounted = ({ message, sentNow, unsent }: FactChange) =>
+  sentNow && !unsent && message.channel === 'sms' && message.class !== messageClasses.transactional;
+
 /** The rows of the statement's input. */
 function inputRows(changes: readonly FactChange[]) {
   let events = 0;
@@ -291,6 +305,7 @@ function inputRows(changes: readonly FactChange[]) {
       },
       ...(failedNow ? { failedNow } : {}),
       ...(unsent ? { unsent } : {}),
+      ...(isUncounted(change) ? { uncounted: true } : {}),
       ...(published.length > 0 ? { published } : {}),
     };
   });

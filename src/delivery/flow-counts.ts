@@ -28,7 +28,7 @@ const statuses = countedStatuses.map((status) => `'${status}'`).join(', ');
  */
 export const messageBeforeSql = (id: string): string => `cross join lateral (
       select o.status as was_status, o.sent_at as was_sent_at, o.delivered_at as was_delivered_at,
-        o.bounce as was_bounce
+        o.bounce as was_bounce, o.segments as was_segments, o.unknown_at as was_unknown_at
       from messages o where o.id = ${id} for no key update) was`;
 
 /** SQL: an email that counts in the rates of its flow: it was accepted, or bounced at hand-over. */

@@ -1,5 +1,5 @@
 /** Texts of campaigns and flows of one account, from the claim to the record of what became of them. */
-import { cancelCampaignMessages } from '../../src/delivery/campaign-blocks.ts';
+import { cancelCampaignMessages, requeueUnknown } from '../../src/delivery/campaign-blocks.ts';
 import { recordFacts } from '../../src/delivery/facts.ts';
 import { messageClasses } from '../../src/delivery/message.ts';
 import type { HandOverOutcome } from '../../src/delivery/providers/port.ts';
@@ -138,6 +138,10 @@ export function createTexts(database: Database, account: QueuedAccount, owner: n
   /** Takes the sender for dead. */
   const recover = () => inTransaction(pool, (trx) => recoverDeadSender(trx, owner));
 
+  /** Queues the texts of a campaign without a known outcome once more. */
+  const resend = ({ campaignId }: WrittenCampaign) =>
+    inTransaction(pool, (trx) => requeueUnknown(trx, campaignId, 100));
+
   /** Ends a campaign: its blocks return what they have reserved. */
   async function cancel({ campaignId }: WrittenCampaign): Promise<void> {
     await query(`update campaigns set status = 'completed' where id = $1`, campaignId);
@@ -147,7 +151,7 @@ export function createTexts(database: Database, account: QueuedAccount, owner: n
     }
   }
 
-  return { campaignTo, flowTo, claimTexts, claimQueued, intend, record, report, recover, cancel };
+  return { campaignTo, flowTo, claimTexts, claimQueued, intend, record, report, recover, resend, cancel };
 }
 
 export type Texts = ReturnType<typeof createTexts>;

@@ -4,7 +4,7 @@ import { unknownChargesSql } from '../effects.ts';
 import { countFlowMessagesSql, messageBeforeSql } from '../flow-counts.ts';
 import { captureCtes, furtherCtes } from '../limits/authority.ts';
 import { messageClasses, openStatuses, statusList } from '../message.ts';
-import { reportedSegmentsSql, segmentsNowSql } from '../rendered-segments.ts';
+import { segmentsNowSql } from '../rendered-segments.ts';
 import { countUsageSql } from '../usage.ts';
 
 const { transactional } = messageClasses;
@@ -32,18 +32,18 @@ const endIntentsSql = `with ended_intents as (
      ), marked as (
        update messages m set status = 'unknown', hold = null, updated_at = now(),
          attempt_count = greatest(m.attempt_count, i.attempt), provider = coalesce(i.provider, m.provider),
-         unknown_at = coalesce(m.unknown_at, now()), segments = ${segmentsNowSql(`'unknown'`, 'null::smallint')}
+         unknown_at = coalesce(m.unknown_at, now()), segments = ${segmentsNowSql('true')}
        from intents i join owned using (message_id) ${messageBeforeSql('i.message_id')}
        where m.id = i.message_id and m.status in (${statusList(openStatuses)})
        returning m.*, i.attempt, i.report_seconds, i.block_n, was.*
      ), reported as materialized (
        -- Their outcomes would have taken their charges from the block.
-       select m.id, i.campaign_id, i.block_n from intents i join owned using (message_id) join messages m on m.id = i.message_id
+       select m.id, m.channel, i.campaign_id, i.block_n from intents i join owned using (message_id) join messages m on m.id = i.message_id
        where i.block_n is not null and m.sent_at is not null and m.unsent_at is null
          and m.status not in (${statusList(openStatuses)})
      ), charged as (
-       select id, campaign_id, block_n from marked where block_n is not null union all select * from reported
-     )${reportedSegmentsSql}${countFlowMessagesSql('marked')}${countUsageSql('marked', 'false')}, events as (
+       select id, campaign_id, block_n from marked where block_n is not null union all select id, campaign_id, block_n from reported
+     )${countFlowMessagesSql('marked')}${countUsageSql('marked', 'false')}, events as (
        insert into message_events (message_id, attempt, type, data)
        select id, attempt, 'unknown', jsonb_build_object(
          'provider', provider, 'reason', 'the sender died before the outcome was known') from marked
@@ -59,7 +59,9 @@ const endIntentsSql = `with ended_intents as (
          emails: takenOfBlock('count(*)::int'),
          texts: takenOfBlock(`coalesce(jsonb_object_agg(k.id, null::int), '{}')`),
        },
-     )}${unknownOfBlocksSql('select campaign_id, block_n as n, id from marked where block_n is not null')}
+     )}${unknownOfBlocksSql(`
+       select campaign_id, block_n as n, id from marked where block_n is not null
+       union all select campaign_id, block_n, id from reported where channel = 'sms'`)}
      -- Without a wait, due_at stays: messages that were stranded go before later ones.
      update send_queue q set owner = null, attempt_count = m.attempt,
        due_at = case when m.report_seconds > 0 then now() + make_interval(secs => m.report_seconds) else q.due_at end

@@ -14,7 +14,7 @@ import { countFlowMessagesSql, messageBeforeSql } from '../flow-counts.ts';
 import { limits, type Limits } from '../limits/authority.ts';
 import { messageClasses, messageStatuses, statesBefore, statusList } from '../message.ts';
 import { blocksOfSql, changedBlocksSql, isDividedSql, unknownOfBlocksSql } from '../campaign-blocks.ts';
-import { lateSegmentsSql, segmentsNowSql } from '../rendered-segments.ts';
+import { knownSegmentsSql, segmentsNowSql } from '../rendered-segments.ts';
 import { suppressionCtes } from '../suppressions.ts';
 import type { BlockClaim } from './blocks.ts';
 import type { OutcomeRecord } from './outcomes.ts';
@@ -167,6 +167,7 @@ interface RecordShape {
   /** Recipients may be contacts. */
   forContacts: boolean;
   forCampaigns?: boolean;
+  /** They may be of flows, or texts that are rendered when they are sent: what follows depends on what they were before. */
   forFlows?: boolean;
   /** They may have reserved what they cost. */
   priced?: boolean;
@@ -175,15 +176,18 @@ interface RecordShape {
 const withoutMoney = (table: Limits): Limits => table.filter(({ refusal }) => !refusal);
 
 /** What the messages are charged that leave the queue, or have left it as unknown. */
-const charges: Charges = {
+const charges = (forFlows: boolean): Charges => ({
   unknown: `array(select "messageId" from input where status = 'unknown')`,
   kept: 'select "messageId" as message_id, keep from input where keep is not null',
   cleared: 'array(select id from updated where unsent_at = updated_at)',
-};
+  ...(forFlows ? { lowered: 'select id, segments from known_segments where segments < was_segments' } : {}),
+});
 
 /** SQL: removes queue rows, and returns what their messages do not use. */
-const leavingSql = (table: Limits, priced: boolean): string =>
-  priced ? leaveQueueSql('$4', '$5', table, charges) : leaveQueueSql('$4', '$5', withoutMoney(table));
+const leavingSql = (table: Limits, { priced = false, forFlows = false }: RecordShape): string =>
+  priced
+    ? leaveQueueSql('$4', '$5', table, charges(forFlows))
+    : leaveQueueSql('$4', '$5', withoutMoney(table));
 
 /** SQL: columns of the input that only some messages have. */
 const furtherColumns = (forCampaigns: boolean, priced: boolean): string =>
@@ -193,12 +197,12 @@ const furtherColumns = (forCampaigns: boolean, priced: boolean): string =>
   ].join('');
 
 /** SQL: what a statement has besides for texts that are rendered when they are sent. */
-const textsSql = ({ forCampaigns, forFlows }: RecordShape) =>
-  forCampaigns || forFlows
+const textsSql = ({ forFlows = false }: RecordShape) =>
+  forFlows
     ? {
         columns: ', segments smallint',
-        assignments: `, segments = ${segmentsNowSql('i.status', 'i.segments')}`,
-        ctes: lateSegmentsSql,
+        assignments: `, segments = ${segmentsNowSql(`i.status = 'unknown'`, 'i.segments')}`,
+        ctes: knownSegmentsSql,
       }
     : { columns: '', assignments: '', ctes: '' };
 
@@ -239,7 +243,7 @@ const recordSql = (publication: Publication, table: Limits, shape: RecordShape):
       and (m.sent_at is null or i.status = 'delivered')
       ${STAYS_UNKNOWN}
     returning m.*, i.published${forFlows ? ', was.*' : ''}
-  )${texts.ctes}${leavingSql(table, priced)}, requeued as (
+  )${texts.ctes}${leavingSql(table, shape)}, requeued as (
     update send_queue q set owner = null,
       due_at = case when i.queue in ('retry', 'postpone') then now() + make_interval(secs => i."delaySeconds")
         else q.due_at end,
@@ -299,7 +303,12 @@ const shapes = {
   record_outcomes_of_flows: { forContacts: true, forFlows: true },
   record_outcomes_of_both: { forContacts: true, forCampaigns: true, forFlows: true },
   record_priced_outcomes: { forContacts: true, priced: true },
-  record_priced_outcomes_of_both: { forContacts: true, forCampaigns: true, forFlows: true, priced: true },
+  record_priced_outcomes_of_both: {
+    forContacts: true,
+    forCampaigns: true,
+    forFlows: true,
+    priced: true,
+  },
 } as const satisfies Record<string, RecordShape>;
 
 /**
@@ -330,7 +339,10 @@ function statementFor(
     return named(ofFlows || ofCampaigns ? 'record_priced_outcomes_of_both' : 'record_priced_outcomes');
   }
   if (ofFlows) return named(ofCampaigns ? 'record_outcomes_of_both' : 'record_outcomes_of_flows');
-  if (ofCampaigns) return named('record_outcomes_of_campaigns');
+  if (ofCampaigns) {
+    const ofTexts = outcomes.some(({ message }) => message.channel === 'sms');
+    return named(ofTexts ? 'record_outcomes_of_both' : 'record_outcomes_of_campaigns');
+  }
   const ofContacts = outcomes.some(({ hasContacts }) => hasContacts);
   return named(ofContacts ? 'record_outcomes_of_contacts' : 'record_outcomes');
 }
