@@ -1,8 +1,6 @@
 /** Prices, funds and what messages have reserved. */
-import { expect } from '@jest/globals';
 import type { Database } from '../../src/platform/db/database.ts';
 import type { QueuedAccount } from './queued.ts';
-import { countedUsage, recountedUsage } from './usage.ts';
 
 type Pool = Pick<Database, 'pool'>;
 
@@ -93,17 +91,4 @@ export async function wrongMonths({ pool }: Pool, price: number): Promise<unknow
     [price],
   );
   return rows;
-}
-
-/** What is charged for the texts of an account, and what is counted as used, must be what its messages add up to. */
-export async function expectTextsCharged(
-  { pool }: Pool,
-  account: QueuedAccount,
-  segments: number,
-  price: number,
-): Promise<void> {
-  expect(await monthsOf({ pool }, account)).toMatchObject({ texts: segments, spent: segments * price });
-  const counted = await countedUsage(pool, account.accountId);
-  expect(counted).toEqual((await recountedUsage(pool, account.accountId)).filter(({ sms }) => sms > 0));
-  expect(counted.reduce((sum, { sms }) => sum + sms, 0)).toBe(segments);
 }

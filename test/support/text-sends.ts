@@ -1,4 +1,5 @@
 /** Texts of campaigns and flows of one account, from the claim to the record of what became of them. */
+import { expect } from '@jest/globals';
 import { cancelCampaignMessages, requeueUnknown } from '../../src/delivery/campaign-blocks.ts';
 import { recordFacts } from '../../src/delivery/facts.ts';
 import { messageClasses } from '../../src/delivery/message.ts';
@@ -18,8 +19,10 @@ import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { writeCampaign, type WrittenCampaign } from './campaigns.ts';
 import { testEvents } from './events.ts';
 import { send as sendStep, testFlowSender, writeContact, writeFlow, writeRun } from './flow-sends.ts';
+import { monthsOf } from './money.ts';
 import type { QueuedAccount } from './queued.ts';
 import { TEST_LIMITS } from './sending.ts';
+import { countedUsage, recountedUsage } from './usage.ts';
 import { testKeyring } from './webhooks.ts';
 
 const PROVIDER = 'relay';
@@ -162,3 +165,16 @@ export type Intended = Awaited<ReturnType<Texts['intend']>>;
 /** The messages that are handed over. */
 export const leavingOf = ({ messages }: Pick<Intended, 'messages'>) =>
   messages.filter(({ verdict }) => verdict === 'send');
+
+/** What is charged for the texts of an account, and what is counted as used, must be what its messages add up to. */
+export async function expectTextsCharged(
+  { pool }: Pick<Database, 'pool'>,
+  account: QueuedAccount,
+  segments: number,
+  price: number,
+): Promise<void> {
+  expect(await monthsOf({ pool }, account)).toMatchObject({ texts: segments, spent: segments * price });
+  const counted = await countedUsage(pool, account.accountId);
+  expect(counted).toEqual((await recountedUsage(pool, account.accountId)).filter(({ sms }) => sms > 0));
+  expect(counted.reduce((sum, { sms }) => sum + sms, 0)).toBe(segments);
+}

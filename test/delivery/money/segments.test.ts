@@ -6,9 +6,9 @@ import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { runTask } from '../../support/housekeeping.ts';
 import { waitForLocks } from '../../support/lock-order.ts';
-import { expectTextsCharged, insertPayer, monthsOf, setPrice } from '../../support/money.ts';
+import { insertPayer, monthsOf, setPrice } from '../../support/money.ts';
 import { insertSender, type QueuedAccount } from '../../support/queued.ts';
-import { createTexts, german, leavingOf, type Texts, took } from '../../support/text-sends.ts';
+import { createTexts, expectTextsCharged, german, leavingOf, type Texts, took } from '../../support/text-sends.ts';
 import { countedUsage, recountedUsage } from '../../support/usage.ts';
 
 const OWNER = 92;

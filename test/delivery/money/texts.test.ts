@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { releaseCtes, releaseHeldPage } from '../../../src/delivery/limits/release-held.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { credit, expectTextsCharged, insertPayer, monthsOf, setPrice } from '../../support/money.ts';
+import { credit, insertPayer, monthsOf, setPrice } from '../../support/money.ts';
 import { insertSender, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
-import { american, createTexts, german, type Texts, took } from '../../support/text-sends.ts';
+import { american, createTexts, expectTextsCharged, german, type Texts, took } from '../../support/text-sends.ts';
 
 const OWNER = 91;
 const PRICE = 700;
