@@ -104,15 +104,15 @@ function watchOutput(child: ChildProcess, onLog: (line: string) => void): () => 
   return () => last;
 }
 
-/**
- * Starts Temporal's development server on 127.0.0.1. Its state stays in SQLite between runs.
- * @throws LocalError with what to do, if the port is taken, the folder cannot be written or the state is damaged
- */
-export async function startEngine(options: EngineOptions): Promise<EngineServer> {
-  const folder = resolve(options.folder);
+/** The server's output when another program took one of its inner ports, which it chooses itself, before it did. */
+const PORT_TAKEN = /address already in use/;
+const MAX_STARTS = 3;
+
+type Started = EngineServer | { failed: string };
+
+/** Starts the server and waits until it answers. `failed` has the last line that it wrote. */
+async function launch(options: EngineOptions, folder: string): Promise<Started> {
   const { file, pidFile } = filesOf(folder);
-  await prepareFolder(folder);
-  await endLeftoverEngine(folder);
   const port = await claimPort(options.port, 'TEMPORAL_PORT');
   const uiPort = options.uiPort === null ? null : await claimPort(options.uiPort, 'TEMPORAL_UI_PORT');
 
@@ -135,11 +135,27 @@ export async function startEngine(options: EngineOptions): Promise<EngineServer>
   await writeFile(pidFile, String(pid));
   const stop = () => endProcess(pid, ['SIGTERM'], 10_000);
 
-  if (!(await becomesReady(`127.0.0.1:${port}`, () => running))) {
-    await stop();
+  if (await becomesReady(`127.0.0.1:${port}`, () => running)) {
+    return { address: `127.0.0.1:${port}`, port, uiPort, pid, ended, stop };
+  }
+  await stop();
+  return { failed: lastLine() };
+}
+
+/**
+ * Starts Temporal's development server on 127.0.0.1. Its state stays in SQLite between runs.
+ * @throws LocalError with what to do, if the port is taken, the folder cannot be written or the state is damaged
+ */
+export async function startEngine(options: EngineOptions): Promise<EngineServer> {
+  const folder = resolve(options.folder);
+  await prepareFolder(folder);
+  await endLeftoverEngine(folder);
+  for (let starts = 1; ; starts += 1) {
+    const engine = await launch(options, folder);
+    if (!('failed' in engine)) return engine;
+    if (starts < MAX_STARTS && PORT_TAKEN.test(engine.failed)) continue;
     throw new LocalError(
-      `the Temporal engine does not start (${lastLine()}): if ${file} is damaged, remove ${folder}; Carillon restores the engine's state from its database`,
+      `the Temporal engine does not start (${engine.failed}): if ${filesOf(folder).file} is damaged, remove ${folder}; Carillon restores the engine's state from its database`,
     );
   }
-  return { address: `127.0.0.1:${port}`, port, uiPort, pid, ended, stop };
 }

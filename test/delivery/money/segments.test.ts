@@ -8,7 +8,14 @@ import { runTask } from '../../support/housekeeping.ts';
 import { waitForLocks } from '../../support/lock-order.ts';
 import { insertPayer, monthsOf, setPrice } from '../../support/money.ts';
 import { insertSender, type QueuedAccount } from '../../support/queued.ts';
-import { createTexts, expectTextsCharged, german, leavingOf, type Texts, took } from '../../support/text-sends.ts';
+import {
+  createTexts,
+  expectTextsCharged,
+  german,
+  leavingOf,
+  type Texts,
+  took,
+} from '../../support/text-sends.ts';
 import { countedUsage, recountedUsage } from '../../support/usage.ts';
 
 const OWNER = 92;

@@ -4,7 +4,14 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { credit, insertPayer, monthsOf, setPrice } from '../../support/money.ts';
 import { insertSender, type QueuedAccount } from '../../support/queued.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
-import { american, createTexts, expectTextsCharged, german, type Texts, took } from '../../support/text-sends.ts';
+import {
+  american,
+  createTexts,
+  expectTextsCharged,
+  german,
+  type Texts,
+  took,
+} from '../../support/text-sends.ts';
 
 const OWNER = 91;
 const PRICE = 700;

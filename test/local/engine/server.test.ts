@@ -69,6 +69,17 @@ describe('the embedded engine', () => {
     expect(await refusal({})).toMatch(/does not start \(.+\): if .*temporal\.db is damaged, remove /);
   });
 
+  it('starts again if another program took one of its inner ports first', async () => {
+    const script = join(folder, 'engine.sh');
+    const once = join(folder, 'failed-once');
+    const line = 'listen tcp 127.0.0.1:38265: bind: address already in use';
+    const lines = ['#!/bin/sh', `if [ ! -e ${once} ]; then touch ${once}; echo "${line}" >&2; exit 1; fi`];
+    writeFileSync(script, [...lines, `exec ${program} "$@"`, ''].join('\n'), { mode: 0o755 });
+    const server = await start({ program: script });
+    expect(isAlive(server.pid)).toBe(true);
+    await server.stop();
+  });
+
   it('reports a program that cannot be started', async () => {
     expect(await refusal({ program: join(folder, 'nothing') })).toMatch(/nothing cannot be started$/);
   });
