@@ -59,11 +59,9 @@ async function importFile(stage: Stage, rows: number, first: number) {
   const file = { filename: 'bench.csv', key, bytes: 0 };
   const { id } = await inTransaction(stage.database.pool, (trx) => createImport(trx, tenant, body, file, ''));
   const before = stage.postgresUsage();
-  const worker = await startInteractive('test/bench/import-worker.ts', [
-    settings.DATABASE_URL ?? '',
-    settings.CARILLON_HOME ?? '',
-    settings.APP_SECRET ?? '',
-  ]);
+  const { DATABASE_URL = '', CARILLON_HOME = '', APP_SECRET = '' } = settings;
+  const inputs = [DATABASE_URL, CARILLON_HOME, APP_SECRET];
+  const worker = await startInteractive('test/bench/import-worker.ts', inputs, 'worker');
   try {
     const done = await worker.ask(String(id));
     return {

@@ -43,9 +43,12 @@ function nextLine(lines: Interface): Promise<Record<string, number>> {
   );
 }
 
-/** Runs a program of this repository that prints `{"port":…}` when it is ready. */
-export async function startInteractive(file: string, args: string[] = []): Promise<Interactive> {
-  const child = spawn(process.execPath, ['--no-warnings', pathOf(file), ...args], {
+/**
+ * Runs a program of this repository that prints `{"port":…}` when it is ready.
+ * @param role whose Node flags the program gets, because it stands for it
+ */
+export async function startInteractive(file: string, args: string[] = [], role = ''): Promise<Interactive> {
+  const child = spawn(process.execPath, ['--no-warnings', ...nodeFlagsOf(role), pathOf(file), ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const lines = createInterface({ input: child.stdout });

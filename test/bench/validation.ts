@@ -85,10 +85,8 @@ export async function benchValidation(options: ValidationBenchOptions) {
   const dns = await startDnsServer();
   fillZone(dns, options.domains);
   const api = startRole('api', { ...stage.settings, EMAIL_PROVIDER_URL: 'capture:' });
-  const worker = await startInteractive('test/bench/validation-worker.ts', [
-    stage.settings.DATABASE_URL ?? '',
-    dns.address,
-  ]);
+  const inputs = [stage.settings.DATABASE_URL ?? '', dns.address];
+  const worker = await startInteractive('test/bench/validation-worker.ts', inputs, 'worker');
   try {
     await fill(stage, options);
     await waitForApi(stage.apiPort);

@@ -60,16 +60,18 @@ it('reports a role that ends before it is ready in one line', async () => {
   expect(message).toBe('the worker role ended before it was ready (exit code 3): see its output above');
 });
 
-describe("a sender's Node flags", () => {
+describe.each(['sender', 'worker'])('the Node flags of a %s', (role) => {
   it('are known to this Node', () => {
-    expect(execFileSync(process.execPath, [...nodeFlagsOf('sender'), '-p', '1'], { encoding: 'utf8' })).toBe(
-      '1\n',
-    );
+    const flags = nodeFlagsOf(role);
+    expect(flags).not.toEqual([]);
+    expect(execFileSync(process.execPath, [...flags, '-p', '1'], { encoding: 'utf8' })).toBe('1\n');
   });
 
   it('are the same in docker-compose.yml', () => {
     const file = readFileSync(new URL('../../../docker-compose.yml', import.meta.url), 'utf8');
-    const { services } = parse(file, { merge: true }) as { services: { sender: { entrypoint: string[] } } };
-    expect(services.sender.entrypoint).toEqual(['node', ...nodeFlagsOf('sender'), '/app/src/main.ts']);
+    const { services } = parse(file, { merge: true }) as {
+      services: Record<string, { entrypoint: string[] }>;
+    };
+    expect(services[role]?.entrypoint).toEqual(['node', ...nodeFlagsOf(role), '/app/src/main.ts']);
   });
 });
