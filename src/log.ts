@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import pino, { type DestinationStream, type Logger } from 'pino';
 import type PinoPretty from 'pino-pretty';
 import type { Config } from './config.ts';
+import { foldRepeats } from './log-repeats.ts';
 
 /** Fields that are never logged, whatever object they are in by mistake. */
 const SECRET_FIELDS = [
@@ -29,7 +30,7 @@ export type LogOutput = DestinationStream & { isTTY?: boolean };
 /**
  * Creates a structured log: one JSON object per line, or, for people at a terminal, readable lines. Log ids
  * (`request_id`, `account_id`, `message_id`, `workflow_id`), never bodies, addresses or secrets. The usual names of
- * secrets are redacted as a second line of defense.
+ * secrets are redacted as a second line of defense. Of a server that is unavailable it says so once in 30 s.
  * @param role of this process
  * @param output standard output by default
  */
@@ -45,6 +46,7 @@ export function createLogger(
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: redactedPaths, censor: '[redacted]' },
     serializers: { err: serializeError },
+    hooks: { logMethod: foldRepeats() },
   };
   return pino(options, isPretty ? prettyOutput(output) : output);
 }

@@ -13,6 +13,7 @@ const BROKEN_CONNECTIONS = 8;
 let test: TestDatabase;
 let port: number;
 let front: Server | null = null;
+let sockets: Socket[] = [];
 let program: Program;
 
 beforeAll(async () => {
@@ -39,8 +40,17 @@ async function open(breaks = 0): Promise<void> {
   await once(front, 'listening');
 }
 
+/** Makes the database unavailable, and breaks its connections. */
+async function cut(): Promise<void> {
+  front?.close();
+  for (const socket of sockets) socket.destroy();
+  if (front?.listening) await once(front, 'close');
+  sockets = [];
+}
+
 function forward(client: Socket, server: Socket, statementsAllowed: number): void {
   let statements = 0;
+  sockets.push(client);
   const close = () => {
     client.destroy();
     server.destroy();
@@ -103,6 +113,27 @@ describe.each(['api', 'worker', 'sender', 'mail'])('the %s role', (role) => {
     ).toEqual([]);
   }, 120_000);
 });
+
+it.each(['api', 'worker', 'sender', 'mail'])(
+  'the %s role says each thing once while its database is unavailable',
+  async (role) => {
+    await start(role);
+    await open();
+    await program.ready();
+    const before = lines().length;
+    await cut();
+    await delay(5_000);
+    await open();
+    const warnings = lines()
+      .slice(before)
+      .map((line) => JSON.parse(line) as { level: number; msg: string; err?: object })
+      .filter(({ level, msg }) => level >= 40 && !msg.includes('engine'));
+    const messages = warnings.map(({ msg }) => msg);
+    expect(messages).toEqual([...new Set(messages)]);
+    expect(warnings.filter(({ err }) => err)).toEqual([]);
+  },
+  120_000,
+);
 
 it('ends at once if it is stopped while it waits', async () => {
   await start('sender');

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { makeRangesAhead, type RangedTable } from './id-ranges.ts';
 import { dropPartition, existingPartitions, inMakerTransaction } from './partition-changes.ts';
-import { onClient, type Queryable } from './queryable.ts';
+import { isConnectionError, onClient, type Queryable } from './queryable.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -175,7 +175,7 @@ async function makePeriods(client: Queryable, table: TimedTable, asOf: Date, mad
  * not keep it from the others.
  * @param client one connection, outside a transaction
  * @param asOf the time from which ages and the coming periods are measured
- * @throws the error of a table after the others are done; AggregateError if several failed
+ * @throws the error of a table after the others are done, AggregateError if several failed; at once if the connection is lost
  */
 export async function keepPartitions(
   client: Queryable,
@@ -193,6 +193,7 @@ export async function keepPartitions(
       await makePeriods(client, table, asOf, changes.made);
       changes.dropped.push(...(await dropOld(client, table, asOf)));
     } catch (error) {
+      if (isConnectionError(error)) throw error;
       errors.push(error);
     }
   }

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import { isConnectionError } from '../db/queryable.ts';
 
 /** Work that repeats until it is stopped. */
 export interface Repeating {
@@ -43,9 +42,7 @@ export function repeat(
     try {
       return await work();
     } catch (error) {
-      // If a server is unavailable, the stack says only where our code noticed.
-      const facts = isConnectionError(error) ? { reason: (error as Error).message } : { err: error };
-      options.log.warn(facts, `${options.name} failed: retrying`);
+      options.log.warn({ err: error }, `${options.name} failed: retrying`);
       return options.retryMs ?? 1_000;
     }
   };
