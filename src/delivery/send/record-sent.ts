@@ -1,7 +1,7 @@
 /**
  * Records batches of blocks of which a provider has accepted every message: nearly all of a campaign. Such messages have no
  * queue rows, no events of their own, and suppress nobody, so this takes half of what the general statement does, see
- * `record.ts`. It has the same effects, and is just as harmless when it is repeated.
+ * `record-sql.ts`. It has the same effects, and is just as harmless when it is repeated.
  */
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { blocksOfSql, changedBlocksSql, isDividedSql } from '../campaign-blocks.ts';
