@@ -53,9 +53,9 @@ const words = {
   accessDenied: /recipient address(?:es)? rejected ?: ?access denied/i,
 } as const;
 
-/** An address may contain any word, and says nothing about the reason. */
+/** An address may contain any word, and says nothing about the reason. It is looked for only where a word begins. */
 function withoutAddresses(text: string): string {
-  return text.slice(0, MAX_SEARCHED).replace(/[^\s<>@]{0,64}@[^\s<>@]{1,255}/g, ' ');
+  return text.slice(0, MAX_SEARCHED).replace(/(?<![^\s<>@])[^\s<>@]*(?:@[^\s<>@]{1,255})+/g, ' ');
 }
 
 /** Clips a text to 500 characters that PostgreSQL can store: no NUL, no half of a surrogate pair. */

@@ -121,6 +121,7 @@ describe('a refusal of a recipient', () => {
     ['hard no_such_mailbox', '550 Requested action not taken: mailbox unavailable'],
     ['hard no_such_mailbox', '550 5.0.0 no'],
     ['hard no_such_mailbox', '550 <spam@policy.example>: not here'],
+    ['hard no_such_mailbox', `550 <spam.${'a'.repeat(70)}@policy.example>: not here`],
     ['rejected', '550 Blocked: see https://www.spamhaus.org/query/ip/192.0.2.1'],
     ['rejected', '550 rejected because 192.0.2.1 is in a black list at zen.example'],
     ['rejected', '550 Administrative prohibition'],

@@ -9,7 +9,9 @@ import { readTarget, type Target } from './target.ts';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_RESPONSE_BYTES = 64 * 1024;
+/** Parsed URLs that are remembered. A longer one, which may be a redirect of a hostile server, is parsed each time. */
 const MAX_TARGETS = 5_000;
+const MAX_TARGET_LENGTH = 2_000;
 const MAX_REDIRECTS = 5;
 const REDIRECT_STATUSES = new Set([301, 302, 303, 307, 308]);
 /** Headers sent to another origin, too, as are those that begin with `accept`. Any other header may be a credential. */
@@ -74,7 +76,7 @@ function targetOf(parts: Parts, url: string): Target | EgressProblem {
   if (known) return known;
   const target = readTarget(url);
   if ('reason' in target) return target;
-  parts.targets.set(url, target);
+  if (url.length <= MAX_TARGET_LENGTH) parts.targets.set(url, target);
   return target;
 }
 
