@@ -23,7 +23,7 @@ export interface DatabaseService {
 
 type Stop = () => Promise<void>;
 
-/** Starts a server. Called at most once per run, when a test file asks for it. */
+/** Starts a server. Called when the first test file of a run asks for it, and again if that failed. */
 export type Service = (guard: Guard, folder: string) => Promise<{ answer: object; stop: Stop }>;
 
 const TEMPLATE = 'carillon_template';
@@ -77,7 +77,12 @@ export async function startTestServices(others: Record<string, Service> = {}): P
   const ask = (request: IncomingMessage) => {
     const name = (request.url ?? '').slice(1);
     const start = starts[name];
-    if (start && !started.has(name)) started.set(name, start(guard, folder));
+    if (start && !started.has(name)) {
+      const service = start(guard, folder);
+      started.set(name, service);
+      // The next file that asks may have more luck than this one.
+      service.catch(() => started.delete(name));
+    }
     return started.get(name);
   };
   const server = createServer((request, response) => void reply(response, ask(request)));

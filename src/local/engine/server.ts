@@ -94,23 +94,39 @@ async function becomesReady(address: string, alive: () => boolean): Promise<bool
   return false;
 }
 
-/** Passes each line that the server writes to `onLog`. Returns a function that returns the last line. */
-function watchOutput(child: ChildProcess, onLog: (line: string) => void): () => string {
-  let last = '';
-  createInterface({ input: child.stderr as NodeJS.ReadableStream }).on('line', (line) => {
-    if (line.trim() !== '') last = line.trim();
-    onLog(line);
-  });
-  return () => last;
+/** What the server wrote. */
+interface Output {
+  /** The line that says why it ended: its first error, or else the last line. */
+  reason: string;
+  /** Whether it ended for a cause that another start may not meet. */
+  passing: boolean;
 }
 
-/** The server's output when another program took one of its inner ports, which it chooses itself, before it did. */
-const PORT_TAKEN = /address already in use/;
+/**
+ * The server chooses its inner ports itself, and another program may take one before it does. It then only logs the
+ * error and goes on without the port, until that ends it with a stack trace.
+ */
+const PASSING_CAUSE = /address already in use|^panic: /;
+const ERROR_LINE = /level=ERROR|^panic: |^fatal error: /;
 const MAX_STARTS = 3;
 
-type Started = EngineServer | { failed: string };
+/** Reads what the server writes, and passes each line to `onLog`. Returns a function that returns what it was. */
+function watchOutput(child: ChildProcess, onLog: (line: string) => void): () => Output {
+  let error: string | undefined;
+  let last = '';
+  let passing = false;
+  createInterface({ input: child.stderr as NodeJS.ReadableStream }).on('line', (line) => {
+    if (line.trim() !== '') last = line.trim();
+    if (ERROR_LINE.test(line)) error ??= last;
+    passing ||= PASSING_CAUSE.test(line);
+    onLog(line);
+  });
+  return () => ({ reason: error ?? last, passing });
+}
 
-/** Starts the server and waits until it answers. `failed` has the last line that it wrote. */
+type Started = EngineServer | { failed: Output };
+
+/** Starts the server and waits until it answers. */
 async function launch(options: EngineOptions, folder: string): Promise<Started> {
   const { file, pidFile } = filesOf(folder);
   const port = await claimPort(options.port, 'TEMPORAL_PORT');
@@ -127,7 +143,7 @@ async function launch(options: EngineOptions, folder: string): Promise<Started> 
     child.once('error', () => done());
     child.once('exit', () => done());
   }).then(() => void (running = false));
-  const lastLine = watchOutput(child, options.onLog ?? (() => undefined));
+  const output = watchOutput(child, options.onLog ?? (() => undefined));
   const pid = child.pid;
   if (pid === undefined) throw new LocalError(`${options.program} cannot be started`);
   options.guard.watch(pid, 'SIGTERM');
@@ -139,7 +155,7 @@ async function launch(options: EngineOptions, folder: string): Promise<Started> 
     return { address: `127.0.0.1:${port}`, port, uiPort, pid, ended, stop };
   }
   await stop();
-  return { failed: lastLine() };
+  return { failed: output() };
 }
 
 /**
@@ -153,9 +169,10 @@ export async function startEngine(options: EngineOptions): Promise<EngineServer>
   for (let starts = 1; ; starts += 1) {
     const engine = await launch(options, folder);
     if (!('failed' in engine)) return engine;
-    if (starts < MAX_STARTS && PORT_TAKEN.test(engine.failed)) continue;
+    const { reason, passing } = engine.failed;
+    if (starts < MAX_STARTS && passing) continue;
     throw new LocalError(
-      `the Temporal engine does not start (${engine.failed}): if ${filesOf(folder).file} is damaged, remove ${folder}; Carillon restores the engine's state from its database`,
+      `the Temporal engine does not start (${reason}): if ${filesOf(folder).file} is damaged, remove ${folder}; Carillon restores the engine's state from its database`,
     );
   }
 }

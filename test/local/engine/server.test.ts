@@ -69,15 +69,40 @@ describe('the embedded engine', () => {
     expect(await refusal({})).toMatch(/does not start \(.+\): if .*temporal\.db is damaged, remove /);
   });
 
-  it('starts again if another program took one of its inner ports first', async () => {
+  /** Writes a program that writes lines and fails, the given number of times, before it runs the engine. */
+  function failingEngine(times: number, lines: string[]): string {
     const script = join(folder, 'engine.sh');
-    const once = join(folder, 'failed-once');
-    const line = 'listen tcp 127.0.0.1:38265: bind: address already in use';
-    const lines = ['#!/bin/sh', `if [ ! -e ${once} ]; then touch ${once}; echo "${line}" >&2; exit 1; fi`];
-    writeFileSync(script, [...lines, `exec ${program} "$@"`, ''].join('\n'), { mode: 0o755 });
-    const server = await start({ program: script });
+    const starts = join(folder, 'starts');
+    writeFileSync(join(folder, 'lines'), `${lines.join('\n')}\n`);
+    const commands = [
+      '#!/bin/sh',
+      `echo start >> ${starts}`,
+      `if [ $(wc -l < ${starts}) -le ${times} ]; then cat ${join(folder, 'lines')} >&2; exit 2; fi`,
+      `exec ${program} "$@"`,
+    ];
+    writeFileSync(script, `${commands.join('\n')}\n`, { mode: 0o755 });
+    return script;
+  }
+
+  const portTaken =
+    'time=2026-01-01T00:00:00 level=ERROR msg="Failed to start gRPC listener" error="listen tcp 127.0.0.1:38265: bind: address already in use"';
+  const panic = 'panic: runtime error: invalid memory address or nil pointer dereference';
+  const trace = ['goroutine 1 [running]:', 'main.main()', '\t/cmd/temporal/main.go:18 +0x96'];
+
+  it.each([
+    ['its inner ports first', [portTaken, ...trace]],
+    ['one that it was about to choose', [panic, ...trace]],
+  ])('starts again if another program took %s', async (_, lines) => {
+    const server = await start({ program: failingEngine(2, lines) });
     expect(isAlive(server.pid)).toBe(true);
     await server.stop();
+  });
+
+  it('gives up after three starts, and says why it ended instead of where', async () => {
+    const message = await refusal({ program: failingEngine(9, [portTaken, panic, ...trace]) });
+    expect(message).toContain('38265: bind: address already in use');
+    expect(message).not.toContain('main.go');
+    expect(readFileSync(join(folder, 'starts'), 'utf8').trim().split('\n')).toHaveLength(3);
   });
 
   it('reports a program that cannot be started', async () => {
