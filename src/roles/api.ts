@@ -15,7 +15,7 @@ import {
   createServerChanges,
   type Database,
   directUrlOf,
-  requireConnections,
+  checkServer,
   openDatabase,
   type ServerChanges,
 } from '../platform/db/database.ts';
@@ -222,7 +222,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
     started.push(() => database.close());
     const whenAvailable = createDatabaseWait(DATABASE_URL, log);
     await whenAvailable(() =>
-      requireConnections(database.pool, poolMax + RECORDING_POOL + HEAVY_READ_CONNECTIONS, (facts, message) =>
+      checkServer(database.pool, poolMax + RECORDING_POOL + HEAVY_READ_CONNECTIONS, (facts, message) =>
         log.warn(facts, message),
       ),
     );

@@ -9,7 +9,7 @@ import { eventConsumers } from '../features/events.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
-import { createServerChanges, openDatabase, requireConnections } from '../platform/db/database.ts';
+import { createServerChanges, openDatabase, checkServer } from '../platform/db/database.ts';
 import { createWaker } from '../platform/db/wake.ts';
 import { createEventPublisher } from '../platform/events/publish.ts';
 import { serveMetrics } from '../platform/http/operators.ts';
@@ -58,7 +58,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const database = openDatabase(options);
   const whenAvailable = createDatabaseWait(DATABASE_URL, log);
   await whenAvailable(() =>
-    requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message)),
+    checkServer(database.pool, options.poolMax, (facts, message) => log.warn(facts, message)),
   );
   const live = await whenAvailable(() => registerProcess(options, 'mail', upkeep.processWork, log));
   const waker = createWaker(options);

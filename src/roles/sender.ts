@@ -33,12 +33,7 @@ import { upkeep } from '../features/upkeep.ts';
 import { WEBHOOK_USER_AGENT } from '../features/webhooks/attempts/attempt.ts';
 import { createWebhookLoop } from '../features/webhooks/loop/loop.ts';
 import { createLogger } from '../log.ts';
-import {
-  createServerChanges,
-  requireConnections,
-  type Database,
-  openDatabase,
-} from '../platform/db/database.ts';
+import { createServerChanges, checkServer, type Database, openDatabase } from '../platform/db/database.ts';
 import { keepPartitionsOf } from '../platform/db/partitions.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
@@ -238,7 +233,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const database = openDatabase(options);
   const whenAvailable = createDatabaseWait(DATABASE_URL, log);
   await whenAvailable(() =>
-    requireConnections(database.pool, options.poolMax, (facts, message) => log.warn(facts, message)),
+    checkServer(database.pool, options.poolMax, (facts, message) => log.warn(facts, message)),
   );
   const keyring = createKeyring(APP_SECRET, config.APP_SECRET_PREVIOUS);
   const resolver = createResolver(config.DNS_SERVERS);

@@ -22,12 +22,7 @@ import { forgetValidatedContact } from '../features/validation/service.ts';
 import { startTracking } from '../features/tracking/loop.ts';
 import { upkeep } from '../features/upkeep.ts';
 import { createLogger } from '../log.ts';
-import {
-  createServerChanges,
-  requireConnections,
-  type Database,
-  openDatabase,
-} from '../platform/db/database.ts';
+import { createServerChanges, checkServer, type Database, openDatabase } from '../platform/db/database.ts';
 import { createDatabaseWait } from '../platform/db/availability.ts';
 import { CONNECTIONS as HEAVY_READ_CONNECTIONS, openHeavyReads } from '../platform/db/heavy-reads.ts';
 import { createWaker, type Waker } from '../platform/db/wake.ts';
@@ -154,7 +149,7 @@ function startFlowWork(config: Config, pool: pg.Pool, events: EventPublisher, wa
 
 function checkConnections(pool: pg.Pool, poolMax: number, log: Logger): Promise<void> {
   const connections = poolMax + HEAVY_READ_CONNECTIONS;
-  return requireConnections(pool, connections, (facts, message) => log.warn(facts, message));
+  return checkServer(pool, connections, (facts, message) => log.warn(facts, message));
 }
 
 /** Claims the folder of blobs while it is empty. If that fails, housekeeping tries it again each hour. */

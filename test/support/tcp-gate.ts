@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import net, { type AddressInfo, type Socket } from 'node:net';
+import { Transform } from 'node:stream';
 
 /** Where a gate leads. */
 interface Target {
@@ -20,7 +21,11 @@ export interface TcpGate {
   close(): Promise<void>;
 }
 
-export async function startTcpGate(first: Target): Promise<TcpGate> {
+/** @param rewrite changes what the server sends; as it is by default */
+export async function startTcpGate(
+  first: Target,
+  rewrite: (chunk: Buffer) => Buffer = (chunk) => chunk,
+): Promise<TcpGate> {
   let target = first;
   const sockets = new Set<Socket>();
   const silent = new Set<Socket>();
@@ -34,7 +39,8 @@ export async function startTcpGate(first: Target): Promise<TcpGate> {
     if (!isOpen) return void client.destroy();
     const upstream = net.connect(target);
     keep(upstream);
-    client.pipe(upstream).pipe(client);
+    const back = new Transform({ transform: (chunk: Buffer, _, done) => done(null, rewrite(chunk)) });
+    client.pipe(upstream).pipe(back).pipe(client);
     client.once('close', () => upstream.destroy());
     upstream.once('close', () => void (silent.has(client) || client.destroy()));
   });

@@ -1,9 +1,14 @@
 import type { Queryable } from '../../src/platform/db/queryable.ts';
 
-/** How many statements of this database wait for a lock. */
-export async function countWaiting(db: Queryable): Promise<number> {
+/**
+ * How many locks statements of this database wait for. Other test files wait for locks of theirs on the same server.
+ * @param db not within a transaction, in which PostgreSQL keeps showing what it showed first
+ * @param which an SQL condition on `pg_locks`
+ */
+export async function countWaiting(db: Queryable, which = 'true'): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
-    `select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    `select count(*) as count from pg_locks join pg_stat_activity using (pid)
+     where datname = current_database() and not granted and (${which})`,
   );
   return rows[0]?.count ?? 0;
 }

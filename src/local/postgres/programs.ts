@@ -32,6 +32,12 @@ export function findPrograms(): Programs {
   }
 }
 
+/** Returns the major version of PostgreSQL, such as `17`, that a program belongs to. */
+export async function majorVersionOf(program: string): Promise<string> {
+  const { stdout } = await run(program, ['--version']);
+  return /(\d+)/.exec(stdout)?.[1] ?? 'of an unknown version';
+}
+
 /** Returns the version of the npm package that contains the folder `native` with the programs. */
 async function versionOf(native: string): Promise<string> {
   const text = await readFile(join(dirname(native), 'package.json'), 'utf8');

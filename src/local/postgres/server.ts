@@ -10,6 +10,7 @@ import { claimPort } from '../machine/ports.ts';
 import { keptSecret, readIfThere } from '../machine/secret-file.ts';
 import type { OsUser } from './account.ts';
 import { choosePlace, dataFolderOf, OPEN_FOLDER, type Place } from './place.ts';
+import { majorVersionOf } from './programs.ts';
 
 interface PostgresOptions {
   /** The folder of `data` and `password`; created if it is missing. */
@@ -232,7 +233,8 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   const password = await ensureData(folder, place);
   const args = serverArguments(dataFolder, port, options);
   const launched = await launchWithRetries(place.programs.postgres, args, place.user, options);
-  if (launched.failure !== null) throw await explainFailure(launched.failure, dataFolder);
+  if (launched.failure !== null)
+    throw await explainFailure(launched.failure, dataFolder, place.programs.postgres);
   const pid = launched.child.pid as number;
   return {
     port,
@@ -244,9 +246,16 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   };
 }
 
-async function explainFailure(failure: string, dataFolder: string): Promise<LocalError> {
-  const version = await readFile(join(dataFolder, 'PG_VERSION'), 'utf8').catch(() => undefined);
-  const state = version === undefined ? 'is incomplete (no PG_VERSION)' : `does not start (${failure})`;
+/** @param installed the path of the program that does not start */
+async function explainFailure(failure: string, dataFolder: string, installed: string): Promise<LocalError> {
+  const version = (await readFile(join(dataFolder, 'PG_VERSION'), 'utf8').catch(() => '')).trim();
+  const current = await majorVersionOf(installed);
+  if (version !== '' && version !== current) {
+    return new LocalError(
+      `the database in ${dataFolder} was made by PostgreSQL ${version}, but this is PostgreSQL ${current}: copy it with pg_dump of a PostgreSQL ${version} (docs/operations.md, "Another version of PostgreSQL"), or start over with npm start -- --reset`,
+    );
+  }
+  const state = version === '' ? 'is incomplete (no PG_VERSION)' : `does not start (${failure})`;
   return new LocalError(
     `the database in ${dataFolder} ${state}: restore that folder from a copy, or start over with npm start -- --reset`,
   );

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import { ConfigError } from '../../config.ts';
+import { losesRowsOfKeptPlans, PlanningClient } from './plans.ts';
 import type { Queryable } from './queryable.ts';
 
 /** Reads int8 as a number: ids and counts stay far below 2^53. */
@@ -126,7 +127,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...connectionSettings(options),
     max: options.poolMax ?? DEFAULT_POOL_MAX,
     idleTimeoutMillis: IDLE_CONNECTION_MS,
+    Client: PlanningClient,
   });
+  pool.on('connect', (client) => (client as unknown as PlanningClient).stopKeptPlans());
   // The next query replaces a lost idle connection. Without a listener the event would end the process.
   pool.on('error', () => undefined);
   const stop = leaveFormerServers(pool, options.serverChanges);
@@ -143,29 +146,32 @@ export function openDatabase(options: DatabaseOptions): Database {
 /** Connections outside the pool: for liveness, and for LISTEN and NOTIFY. */
 const DEDICATED_CONNECTIONS = 2;
 
-interface Connections {
+interface Server {
   /** How many connections PostgreSQL allows, without those reserved for superusers. */
   limit: number;
   /** Open connections of all clients, except the one that asks. */
   used: number;
+  /** The version of the server. */
+  version: string;
 }
 
 /**
  * Checks at the start that PostgreSQL allows the connections of this process, which otherwise would fail under load.
  * @param poolMax the size of the pool
- * @param warn called if the connections fit, but not beside those that are open now
+ * @param warn called if the connections fit, but not beside those that are open now, and if the server's version is slow
  * @throws ConfigError if PostgreSQL never allows that many
  */
-export async function requireConnections(
+export async function checkServer(
   db: Queryable,
   poolMax: number,
-  warn: (facts: Record<string, number>, message: string) => void,
+  warn: (facts: Record<string, number | string>, message: string) => void,
 ): Promise<void> {
-  const { rows } = await db.query<Connections>(
+  const { rows } = await db.query<Server>(
     `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as "limit",
-       (select count(*) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()) as used`,
+       (select count(*) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()) as used,
+       current_setting('server_version') as version`,
   );
-  const { limit, used } = rows[0] as Connections;
+  const { limit, used, version } = rows[0] as Server;
   const needed = poolMax + DEDICATED_CONNECTIONS;
   if (needed > limit) {
     throw new ConfigError(
@@ -174,5 +180,11 @@ export async function requireConnections(
   }
   if (needed + used > limit) {
     warn({ needed, used, limit }, 'PostgreSQL may run out of connections: raise max_connections');
+  }
+  if (losesRowsOfKeptPlans(version)) {
+    warn(
+      { version },
+      'PostgreSQL 18 may lose rows of kept plans, so every statement is planned for each call: 15 to 17 are faster',
+    );
   }
 }

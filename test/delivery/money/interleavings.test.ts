@@ -120,12 +120,15 @@ const draftOf = ({ accountId, brandId }: QueuedAccount) => ({
   text: 'Hello',
 });
 
+const isDeadlock = (error: unknown) => (error as { code?: string }).code === '40P01';
+
 async function acceptSome(account: QueuedAccount, count: number): Promise<void> {
   const sent = Array.from({ length: count }, () =>
     accept({ draft: draftOf(account), idempotencyKey: `key-${++named}`, fingerprint: Buffer.alloc(32) }),
   );
   for (const result of await Promise.allSettled(sent)) {
     if (result.status === 'fulfilled') continue;
+    if (isDeadlock(result.reason)) throw result.reason;
     expect(['insufficient_funds', 'spend_cap_reached']).toContain((result.reason as { code: string }).code);
   }
 }
@@ -315,7 +318,7 @@ async function repeatIfDeadlocked(work: () => Promise<void>): Promise<void> {
     try {
       return await work();
     } catch (error) {
-      if ((error as { code?: string }).code !== '40P01' || attempt === 5) throw error;
+      if (!isDeadlock(error) || attempt === 5) throw error;
     }
   }
 }

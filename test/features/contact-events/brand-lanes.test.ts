@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { lockConsent } from '../../../src/features/contacts/consent.ts';
 import { createTestTenant, startTestApi, type TestApi, type TestTenant } from '../../support/api.ts';
 import { eventually } from '../../support/eventually.ts';
+import { countWaiting } from '../../support/waiting.ts';
 
 /** More brands than have contacts created at the same time. */
 const LOCKED = 6;
@@ -37,10 +38,7 @@ const post = ({ apiKey }: TestTenant, path: string, body: object) =>
 /** How many transactions wait for a consent lock. */
 const waiting = () =>
   eventually(async () => {
-    const { rowCount } = await api.database.pool.query(
-      `select 1 from pg_locks where locktype = 'advisory' and not granted`,
-    );
-    expect(rowCount).toBeGreaterThan(0);
+    expect(await countWaiting(api.database.pool, `locktype = 'advisory'`)).toBeGreaterThan(0);
   });
 
 describe('events of new addresses', () => {

@@ -15,6 +15,7 @@ import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { insertContacts } from '../../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
+import { countWaiting } from '../../support/waiting.ts';
 import { insertAccount } from '../../support/queued.ts';
 
 let test: TestDatabase;
@@ -178,12 +179,7 @@ describe('a consumer of tracked events', () => {
     const { tracking, before } = await inTransaction(pool(), async (trx) => {
       await lockContacts(trx, [contactId], 'exclusive');
       const pending = { tracking: track(watched, { contact_id: contactId }) };
-      await eventually(async () => {
-        const { rowCount } = await pool().query(
-          `select 1 from pg_locks where locktype = 'advisory' and not granted and classid = 1409026`,
-        );
-        expect(rowCount).toBe(1);
-      });
+      await eventually(async () => expect(await countWaiting(pool(), 'classid = 1409026')).toBe(1));
       const { rowCount } = await trx.query('select 1 from contact_events where contact_id = $1', [contactId]);
       return { ...pending, before: rowCount };
     });
@@ -258,14 +254,10 @@ describe('a brand that begins to wait for events', () => {
     [contactId = 0] = await insertContacts(pool(), brand, 1, 'first');
   });
 
-  const blocked = (space: string) =>
+  const waits = { brand: 'classid = 1409027', row: `locktype in ('transactionid', 'tuple')` };
+  const blocked = (space: keyof typeof waits) =>
     eventually(async () => {
-      const { rowCount } = await pool().query(
-        `select 1 from pg_locks where not granted and (classid = 1409027 and $1 = 'brand' or
-           locktype in ('transactionid', 'tuple') and $1 = 'row')`,
-        [space],
-      );
-      expect(rowCount).toBeGreaterThan(0);
+      expect(await countWaiting(pool(), waits[space])).toBeGreaterThan(0);
     });
 
   it('consumes the events that come while it begins', async () => {

@@ -15,6 +15,7 @@ import { upkeep } from '../../../src/features/upkeep.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { insertContacts } from '../../support/contacts.ts';
 import { startDnsServer, type TestDnsServer } from '../../support/dns/server.ts';
+import { countWaiting } from '../../support/waiting.ts';
 import {
   emptyWallets,
   giveFunds,
@@ -258,8 +259,7 @@ describe('POST /validation_operations', () => {
     let counted = false;
     const counting = startValidation(api, { list_id: 7 }).finally(() => (counted = true));
     try {
-      const isCounting = async () => (await query('select 1 from pg_locks where not granted')).rowCount;
-      while (!(await isCounting())) await delay(10);
+      while ((await countWaiting(api.database.pool)) === 0) await delay(10);
       expect((await startValidation(api, { contact_ids: ids })).status).toBe(201);
       expect(counted).toBe(false);
     } finally {

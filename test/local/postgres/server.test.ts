@@ -65,6 +65,13 @@ describe('the embedded database', () => {
     expect(message).toMatch(/does not start \(.+\).*--reset/);
   });
 
+  it('says what to do if another version of PostgreSQL made its data', async () => {
+    await (await start()).stop();
+    writeFileSync(join(folder, 'postgres', 'data', 'PG_VERSION'), '18\n');
+    const message = await refusal();
+    expect(message).toMatch(/was made by PostgreSQL 18, but this is PostgreSQL \d+: copy it .+ or start over .*--reset/);
+  });
+
   it('says what to do if its data is incomplete', async () => {
     mkdirSync(join(folder, 'postgres', 'data'), { recursive: true });
     writeFileSync(join(folder, 'postgres', 'password'), 'x\n');

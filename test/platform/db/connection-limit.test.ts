@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ConfigError } from '../../../src/config.ts';
-import { requireConnections } from '../../../src/platform/db/database.ts';
+import { checkServer } from '../../../src/platform/db/database.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 
-describe('requireConnections', () => {
+describe('checkServer', () => {
   let made: TestDatabase;
   let limit: number;
   beforeAll(async () => {
@@ -16,8 +16,8 @@ describe('requireConnections', () => {
   afterAll(() => made.drop());
 
   const warningsOf = async (poolMax: number) => {
-    const warnings: Record<string, number>[] = [];
-    await requireConnections(made.database.pool, poolMax, (facts) => warnings.push(facts));
+    const warnings: Record<string, number | string>[] = [];
+    await checkServer(made.database.pool, poolMax, (facts) => warnings.push(facts));
     return warnings;
   };
 

@@ -5,6 +5,7 @@ import { keepPartitionsOf } from '../../../src/platform/db/partitions.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
+import { countWaiting } from '../../support/waiting.ts';
 import { startTcpGate } from '../../support/tcp-gate.ts';
 
 let test: TestDatabase;
@@ -140,7 +141,9 @@ describe('daily partitions', () => {
       const making = keepPartitionsOf(database.pool, upkeep.partitions);
       making.catch(() => undefined);
       await eventually(async () => {
-        const { rowCount } = await client.query('select 1 from pg_locks where not granted');
+        const { rowCount } = await client.query(
+          `select 1 from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())`,
+        );
         expect(rowCount).toBeGreaterThan(0);
       });
       gate.shut();
@@ -207,11 +210,12 @@ describe('daily partitions', () => {
   it('are dropped without a deadlock with queries, which lock the table before its partitions', async () => {
     const { pool } = test.database;
     const name = await addOldDay(new Date('2026-01-01'));
-    const waiting = `select 1 from pg_locks where not granted and relation = 'webhook_deliveries'::regclass`;
     const { keeping } = await inTransaction(pool, async (trx) => {
       await trx.query('lock table only webhook_deliveries in access share mode');
       const begun = { keeping: keepPartitionsOf(pool, upkeep.partitions) };
-      await eventually(async () => expect((await pool.query(waiting)).rowCount).toBe(1));
+      await eventually(async () =>
+        expect(await countWaiting(pool, `relation = 'webhook_deliveries'::regclass`)).toBe(1),
+      );
       await trx.query('select count(*) from webhook_deliveries');
       return begun;
     });

@@ -10,6 +10,7 @@ import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { insertContacts } from '../../../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { entriesOf, insertActiveFlow } from '../../../support/flow-entries.ts';
+import { countWaiting } from '../../../support/waiting.ts';
 import { insertAccount } from '../../../support/queued.ts';
 
 let test: TestDatabase;
@@ -170,10 +171,7 @@ describe('an event of a brand without flows', () => {
       event = track({ contact_id: contacts[1] });
       // The event waits for the lock of the brand now.
       for (;;) {
-        const { rows } = await pool().query(
-          `select 1 from pg_locks where locktype = 'advisory' and not granted and classid = 1409027`,
-        );
-        if (rows.length > 0) break;
+        if ((await countWaiting(pool(), 'classid = 1409027')) > 0) break;
       }
       return insertActiveFlow(trx, tenant, { event: 'ordered' });
     });

@@ -7,6 +7,7 @@ import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import { insertContacts } from '../../../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { countsOf, entriesOf, insertActiveFlow, runsOf } from '../../../support/flow-entries.ts';
+import { countWaiting } from '../../../support/waiting.ts';
 import { insertAccount, type QueuedAccount } from '../../../support/queued.ts';
 import { until } from '../../../workflows/until.ts';
 
@@ -117,8 +118,7 @@ describe('an entry into a flow', () => {
       let isDone = false;
       const judging = judgePage(deps(), flowId).finally(() => (isDone = true));
       await until(async () => {
-        const { rows } = await pool().query(`select 1 from pg_locks where not granted`);
-        return isDone || rows.length > 0;
+        return isDone || (await countWaiting(pool())) > 0;
       });
       return { judging };
     });
