@@ -254,7 +254,8 @@ const HARMLESS_MS = 10;
 const GROWTH = 16;
 /** Linear: 1. Quadratic: 16. The rest is for noise, and for caches that the long text does not fit into. */
 const TOO_MUCH = 7;
-const ROUNDS = 6;
+/** So many that some meet no collection of the garbage of all tests before. */
+const ROUNDS = 25;
 
 /** Processor time: other processes do not count. */
 async function millisecondsOf(run: (text: string) => unknown, text: string, times = 1): Promise<number> {
