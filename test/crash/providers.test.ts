@@ -78,9 +78,10 @@ async function sendAndKill(prefix: string, afterRestart?: () => Promise<unknown>
   const kills = async () => {
     for (const [n, share] of [0.2, 0.5, 0.8, 1.1, 1.4].entries()) {
       await taken(before + Math.ceil(count * share));
+      // At first, while neither service can have taken everything.
+      if (n === 0) await killInMidRequest();
       await killAndRestart(stage.senders[n % 2] as Role);
       if (n === 0) await afterRestart?.();
-      if (n === 0) await killInMidRequest();
     }
   };
   await Promise.all([kills(), ...runs.map(({ done }) => done)]);
