@@ -69,7 +69,9 @@ describe('the embedded database', () => {
     await (await start()).stop();
     writeFileSync(join(folder, 'postgres', 'data', 'PG_VERSION'), '18\n');
     const message = await refusal();
-    expect(message).toMatch(/was made by PostgreSQL 18, but this is PostgreSQL \d+: copy it .+ or start over .*--reset/);
+    expect(message).toMatch(
+      /was made by PostgreSQL 18, but this is PostgreSQL \d+: copy it .+ or start over .*--reset/,
+    );
   });
 
   it('says what to do if its data is incomplete', async () => {
