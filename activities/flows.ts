@@ -1,4 +1,4 @@
-import { ApplicationFailure } from '@temporalio/activity';
+import { activityInfo, ApplicationFailure } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import { limitSettings } from '../src/delivery/limits/authority.ts';
@@ -12,10 +12,13 @@ import type { Database } from '../src/platform/db/database.ts';
 import type { Waker } from '../src/platform/db/wake.ts';
 import type { Resolver } from '../src/platform/dns/resolver.ts';
 import { createEgress } from '../src/platform/egress/client.ts';
+import { createBeginnings } from '../src/platform/outbox/beginnings.ts';
 import type { Keyring } from '../src/platform/secrets/keyring.ts';
 import type { FlowRunActivities } from '../workflows/flows/contract.ts';
 
 const USER_AGENT = 'Carillon-Flows/1';
+/** The id of a workflow's first local activity: the library counts them. */
+const FIRST_ACTIVITY = '1';
 
 export interface FlowActivityDependencies {
   config: Config;
@@ -51,8 +54,13 @@ export function createFlowActivities(deps: FlowActivityDependencies): FlowRunAct
     consumers: trackedEventConsumers,
     egress: createEgress(ca ? { ...egress, ca } : egress),
   });
+  const beginnings = createBeginnings({ pool: database.pool, waker, log });
   return {
-    advanceRun: (runId, asOf, accountId) => runs.advance(runId, new Date(asOf), accountId),
+    advanceRun(runId, asOf, accountId) {
+      const { activityId, workflowExecution } = activityInfo();
+      if (activityId === FIRST_ACTIVITY && workflowExecution) beginnings.add(workflowExecution.workflowId);
+      return runs.advance(runId, new Date(asOf), accountId);
+    },
     async callWebhook(runId, stepId, asOf) {
       try {
         await runs.callWebhook(runId, stepId, new Date(asOf));

@@ -41,9 +41,9 @@ import type { BlobStore } from '../platform/storage/blob-store.ts';
 import { createHomeStore } from '../platform/storage/local-disk.ts';
 import { bundleWorkflows } from '../platform/temporal/bundle.ts';
 import { type Engine, openEngine } from '../platform/temporal/connection.ts';
-import { taskQueues } from '../platform/temporal/contract.ts';
+import { type TaskQueue, taskQueues } from '../platform/temporal/contract.ts';
 import { createPreparation, ensureSearchAttributes } from '../platform/temporal/prepare.ts';
-import { keepWorking, type KeptWorkers } from '../platform/temporal/worker.ts';
+import { keepWorking, type KeptWorkers, type WorkerTask } from '../platform/temporal/worker.ts';
 import { workerFigures } from './figures.ts';
 
 const POOL = 12;
@@ -66,20 +66,27 @@ const STICKY_TIMEOUT = '5s';
 /** By default the library sends a heartbeat only after 0.8 of the heartbeat time-out. */
 const heartbeats = { maxHeartbeatThrottleInterval: '1s', defaultHeartbeatThrottleInterval: '1s' } as const;
 
+/** What serves a queue of workflows. Their local activities run in it. */
+async function servesWorkflows(taskQueue: TaskQueue, activities: object): Promise<WorkerTask> {
+  return {
+    taskQueue,
+    workflowBundle: await bundleWorkflows(),
+    activities,
+    maxConcurrentLocalActivityExecutions: LOCAL_ACTIVITIES,
+    stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT,
+    ...heartbeats,
+  };
+}
+
 function startWorkers(deps: ActivityDependencies): KeptWorkers {
   const activities = createActivities(deps);
   return keepWorking({
     config: deps.config,
     log: deps.log,
     tasks: async () => [
-      {
-        taskQueue: taskQueues.orchestration,
-        workflowBundle: await bundleWorkflows(),
-        activities,
-        maxConcurrentLocalActivityExecutions: LOCAL_ACTIVITIES,
-        stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT,
-        ...heartbeats,
-      },
+      // Also of runs of flows that began before these had a queue of their own.
+      await servesWorkflows(taskQueues.orchestration, activities),
+      { ...(await servesWorkflows(taskQueues.flows, activities)), enableNonLocalActivities: false },
       {
         taskQueue: taskQueues.bulk,
         activities,

@@ -3,6 +3,7 @@ import type { EngineServer } from '../../src/local/engine/server.ts';
 import { type CountingServer, startCountingServer } from '../support/smtp/counting-server.ts';
 import { ask } from './ask.ts';
 import { withEngine } from './campaign.ts';
+import { smallAccount } from './fairness.ts';
 import { engineCost } from './flow-engine.ts';
 import { percentile, rounded } from './machine.ts';
 import { waitForApi } from './messages.ts';
@@ -29,6 +30,8 @@ const LIMIT_MS = 30 * 60_000;
 const EVENTS_AT_ONCE = 500;
 const WARM_UP_RUNS = 50;
 const CAMPAIGN_RECIPIENTS = 10;
+/** Runs of another account beside a burst. */
+const NEIGHBOUR_RUNS = 10;
 
 const email = (subject: string) => ({
   type: 'email',
@@ -225,7 +228,34 @@ async function campaignBeside(stage: Stage, { arrivals }: Running): Promise<numb
   );
 }
 
-/** Many entries at once, and a campaign that is sent among them. */
+/** A second account that may send as the first one does. */
+async function otherAccount(stage: Stage): Promise<Stage> {
+  const { pool } = stage.database;
+  const { accountId, key } = await smallAccount(stage);
+  const { rows } = await pool.query<{ id: number }>(
+    `update brands set physical_address = '1 Road, Town' where account_id = $1 returning id`,
+    [accountId],
+  );
+  return { ...stage, accountId, brandId: rows[0]?.id ?? 0, apiKey: key };
+}
+
+/** From POST /events to the first mail of a run of another account, one after the other. */
+async function neighbourBeside(stage: Stage, { arrivals }: Running): Promise<number[]> {
+  const other = await otherAccount(stage);
+  await insertContacts(other, 'neighbour', NEIGHBOUR_RUNS);
+  await activate(other, 'bench_neighbour');
+  const times: number[] = [];
+  for (let n = 0; n < NEIGHBOUR_RUNS; n += 1) {
+    const to = `neighbour${n}@example.com`;
+    const postedAt = performance.now();
+    await ask(other, 'POST', '/events', { event: 'bench_neighbour', contact_email: to });
+    await untilCount(() => Promise.resolve(arrivals.has(to) ? 1 : 0), 1, LIMIT_MS);
+    times.push(rounded((arrivals.get(to) ?? Infinity) - postedAt));
+  }
+  return times;
+}
+
+/** Many entries at once, a campaign that is sent among them, and runs of another account. */
 async function burst(stage: Stage, running: Running, { burst: count }: FlowBenchOptions) {
   if (count === 0) return null;
   await insertContacts(stage, 'burst', count);
@@ -234,12 +264,14 @@ async function burst(stage: Stage, running: Running, { burst: count }: FlowBench
   await trackAll(stage, 'bench_burst', 'burst', count);
   const acceptedAt = Date.now();
   const campaignMs = await campaignBeside(stage, running);
+  const neighbourMs = await neighbourBeside(stage, running);
   const { lastStartAt } = await until(stage, flowId, 'started', count);
   return {
     events: count,
     accepted_after_seconds: rounded((acceptedAt - startedAt) / 1_000),
     last_run_started_after_seconds: rounded((lastStartAt - startedAt) / 1_000),
     campaign_to_first_mail_ms: campaignMs,
+    neighbour_to_first_mail_ms: neighbourMs,
   };
 }
 

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { loadConfig, type Config } from '../../src/config.ts';
+import { flowRunStart } from '../../src/features/flows/workflow.ts';
 import { upkeep } from '../../src/features/upkeep.ts';
 import { registerProcess, type LiveProcess } from '../../src/platform/processes/process.ts';
 import { callEngine, openEngine, type Engine } from '../../src/platform/temporal/connection.ts';
 import { searchAttributeNames } from '../../src/platform/temporal/contract.ts';
+import { startWorkflow } from '../../src/platform/temporal/start.ts';
 import { run } from '../../src/roles/worker.ts';
 import { laneWorkflowId } from '../../workflows/lanes/contract.ts';
 import { createOwnEngine, type OwnEngine } from '../platform/outbox/own-engine.ts';
@@ -102,6 +104,15 @@ describe('worker and sender', () => {
     }, 60_000);
     expect(result).toMatchObject({ idempotency_keys: { rows: 0 } });
     expect(JSON.stringify(result)).not.toContain('"error":');
+  }, 60_000);
+
+  it('serve runs of flows from their own queue, and from the one that they had before', async () => {
+    const run = flowRunStart({ id: 1, accountId: 1, brandId: 1, flow_id: 1, contact_id: 1, cause: 'm1' });
+    expect(run.taskQueue).toBe('flows');
+    for (const taskQueue of ['flows', 'orchestration'] as const) {
+      await startWorkflow(engine.client, { ...run, taskQueue });
+      await engine.client.workflow.getHandle(run.workflowId).result();
+    }
   }, 60_000);
 
   it('stop with the engine and without it', async () => {

@@ -15,6 +15,7 @@ import { createFlowVersionReader } from '../../src/features/flows/versions.ts';
 import { flowRunStart } from '../../src/features/flows/workflow.ts';
 import { inTransaction } from '../../src/platform/db/queryable.ts';
 import { createResolver } from '../../src/platform/dns/resolver.ts';
+import { appendToOutbox } from '../../src/platform/outbox/append.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import type { WorkflowStart } from '../../src/platform/temporal/contract.ts';
 import { installRuntime } from '../../src/platform/temporal/worker.ts';
@@ -82,7 +83,7 @@ async function startWorkers(env: TestWorkflowEnvironment, db: TestDatabase): Pro
   const options = { connection: env.nativeConnection, activities };
   const workflowBundle = await sharedWorkflowBundle();
   const workers = [
-    await Worker.create({ ...options, taskQueue: 'orchestration', workflowBundle }),
+    await Worker.create({ ...options, taskQueue: 'flows', workflowBundle, enableNonLocalActivities: false }),
     await Worker.create({ ...options, taskQueue: 'bulk' }),
     await Worker.create({ ...options, taskQueue: 'calls' }),
   ];
@@ -155,9 +156,9 @@ export class FlowRunStage {
     this.receiver.answer = (_request, response) => void response.writeHead(status).end();
   }
 
-  startWorkflow({ workflowType, workflowId, input = [] }: WorkflowStart): Promise<WorkflowHandle> {
+  startWorkflow({ workflowType, workflowId, taskQueue = 'orchestration', input = [] }: WorkflowStart) {
     return this.env.client.workflow.start(workflowType, {
-      ...{ workflowId, taskQueue: 'orchestration' },
+      ...{ workflowId, taskQueue },
       args: [...input],
     });
   }
@@ -168,8 +169,9 @@ export class FlowRunStage {
     const begun = await this.now();
     const cause = `m${(this.causes += 1)}`;
     const id = await insertRun(pool, account, flow, contactId, { asOf: begun, cause });
-    const row = { id, ...account, flow_id: flow.id, contact_id: contactId, cause };
-    return { id, flow, begun, handle: await this.startWorkflow(flowRunStart(row)) };
+    const start = flowRunStart({ id, ...account, flow_id: flow.id, contact_id: contactId, cause });
+    await appendToOutbox(pool, { kind: 'start', ...start }, 2);
+    return { id, flow, begun, handle: await this.startWorkflow(start) };
   }
 
   begin = async (spec: FlowSpec) => this.start(await insertFlow(this.pool, this.account, spec));

@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { Step } from '../../src/features/flows/steps.ts';
+import { appendToOutbox } from '../../src/platform/outbox/append.ts';
 import type { FlowRunState } from '../../workflows/flows/contract.ts';
 import {
   DAY,
@@ -8,6 +9,7 @@ import {
   HOUR_MS,
   mark,
   MINUTE_MS,
+  type StagedRun,
   waitForEvent,
 } from '../support/flow-run-stage.ts';
 import { insertFlowVersion, pathOf, runRow } from '../support/flow-runs.ts';
@@ -18,6 +20,7 @@ import { until } from './until.ts';
 const { afterAll, beforeAll, beforeEach, describe } = testsThatNeed('time-skipping server');
 
 const LIMIT_MS = 180_000;
+const idOf = ({ handle: { workflowId } }: StagedRun) => ({ workflowId });
 
 let stage: FlowRunStage;
 
@@ -26,6 +29,26 @@ beforeAll(async () => {
 }, 120_000);
 beforeEach(() => stage.reset());
 afterAll(() => stage.close());
+
+describe('the beginning of a run', () => {
+  it(
+    'makes room in the outbox for the next one',
+    async () => {
+      const run = await stage.begin({ steps: [waitForEvent(1, 600)] });
+      await stage.reaches(run, 'event');
+      const rows = async () =>
+        (await stage.pool.query(`select 1 from outbox where kind = 'start' and priority = 2`)).rows.length;
+      await until(async () => (await rows()) === 0);
+      // Only the beginning does so: a later look at the row deletes nothing.
+      await appendToOutbox(stage.pool, { kind: 'start', workflowType: 'flowRun', ...idOf(run) }, 2);
+      await stage.track(run, 'paid');
+      expect(await stage.finish(run)).toBe('completed end');
+      expect(await rows()).toBe(1);
+      await stage.pool.query('delete from outbox');
+    },
+    LIMIT_MS,
+  );
+});
 
 describe('the waits of a run', () => {
   it(

@@ -9,7 +9,7 @@ import {
   type FlowRunInput,
 } from '../../../workflows/flows/contract.ts';
 import { type RowOfWorkflow, workflowsOfTable } from '../../platform/outbox/expected-workflows.ts';
-import type { OutboxEntry, WorkflowStart } from '../../platform/temporal/contract.ts';
+import { type OutboxEntry, taskQueues, type WorkflowStart } from '../../platform/temporal/contract.ts';
 
 /** A run that needs its workflow. */
 export interface RunOfFlow extends RowOfWorkflow {
@@ -33,6 +33,7 @@ export function flowRunStart(row: RunOfFlow): WorkflowStart {
   return {
     workflowType: flowRunType,
     workflowId: flowRunWorkflowId(flowId, contactId, cause),
+    taskQueue: taskQueues.flows,
     input: [input],
     searchAttributes: { AccountId: accountId, BrandId: brandId, FlowId: flowId, ContactId: contactId },
     summary: `Run ${id} of flow ${flowId} by contact ${contactId}`,

@@ -66,8 +66,11 @@ function read(row: { id: number; attempt_count: number }): ClaimedEntry {
     : { ...claimed, entry: null, problem: z.prettifyError(parsed.error) };
 }
 
-/** Leases of priority 2 at a time, over all dispatchers. */
-const MAX_BULK_LEASES = 32;
+/**
+ * Leases of priority 2 at a time, over all dispatchers: requests that are being sent, and runs of flows that have not
+ * begun, see {@link deleteBegun}.
+ */
+const MAX_BULK_LEASES = 64;
 /** Any fixed number that no other lock has: one dispatcher at a time counts and takes leases of priority 2. */
 const BULK_LOCK = 1_409_043;
 
@@ -145,6 +148,19 @@ export async function claimBulkEntries(
 /** Deletes entries that were sent. */
 export async function deleteEntries(client: Queryable, ids: number[]): Promise<void> {
   if (ids.length > 0) await client.query('delete from outbox where id = any ($1)', [ids]);
+}
+
+/**
+ * Deletes the starts of workflows that have begun.
+ * @returns how many there were
+ */
+export async function deleteBegun(client: Queryable, workflowIds: readonly string[]): Promise<number> {
+  const { rowCount } = await client.query(
+    `delete from outbox where id = any (array(
+       select id from outbox where priority = 2 and kind = 'start' and workflow_id = any ($1) order by id for update))`,
+    [workflowIds],
+  );
+  return rowCount ?? 0;
 }
 
 /** Gives back entries that were not sent because the engine is unavailable. This does not count as an attempt. */

@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts';
 import type { Waker } from '../db/wake.ts';
 import { repeat } from '../processes/repeat.ts';
 import { callEngine, type EngineClient, isRefusal, reasonOf } from '../temporal/connection.ts';
-import type { OutboxEntry } from '../temporal/contract.ts';
+import { type OutboxEntry, taskQueues } from '../temporal/contract.ts';
 import { signalWithStart, signalWorkflow, startWorkflow } from '../temporal/start.ts';
 import {
   claimBulkEntries,
@@ -14,16 +14,31 @@ import {
   releaseEntries,
 } from './claims.ts';
 
-/** Short, so that the entries of a killed dispatcher soon move on. Sending an entry twice does no harm. */
+/**
+ * Short, so that the entries of a killed dispatcher soon move on. Sending an entry twice does no harm. So long the start
+ * of a run waits for the run to begin.
+ */
 const LEASE_SECONDS = 10;
 /**
  * Entries are sent by two loops, so that those of priorities 0 and 1 never wait for a claim of priority 2 to be sent.
- * The second loop takes few at a time: other dispatchers get their share, and the engine has time for the first.
+ * The second loop takes few at a time: other dispatchers get their share, and the engine has time for the first. What it
+ * starts in the queue `flows` keeps its lease until it begins: if thousands waited in the engine, whose queue is first in,
+ * first out, the runs of another account would wait behind them.
  */
 const loops = [
-  { name: 'dispatching the outbox', claim: claimEntries, maxClaimed: 64, minClaimed: 64, parallel: 16 },
+  {
+    name: 'dispatching the outbox',
+    claim: claimEntries,
+    maxClaimed: 64,
+    minClaimed: 64,
+    parallel: 16,
+    isBulk: false,
+  },
   // Other dispatchers may have the leases, so a small claim does not mean that no more entries wait.
-  { name: 'dispatching starts of runs', claim: claimBulkEntries, maxClaimed: 16, minClaimed: 1, parallel: 8 },
+  {
+    name: 'dispatching starts of runs',
+    ...{ claim: claimBulkEntries, maxClaimed: 16, minClaimed: 1, parallel: 8, isBulk: true },
+  },
 ] as const;
 const POLL_MS = 1_000;
 /** While the engine is unavailable, the pause doubles from the first value to the second. */
@@ -99,7 +114,16 @@ async function recordRefusal(
   deps.onRefused?.();
 }
 
-async function recordResult(deps: DispatcherDependencies, group: Group, result: Result): Promise<void> {
+/** Whether a bulk entry that was sent stays until its workflow begins. One whose lease has ended has begun long ago, or will. */
+const awaitsBeginning = ({ entry, attemptCount }: ClaimedEntry): boolean =>
+  entry?.kind === 'start' && entry.taskQueue === taskQueues.flows && attemptCount === 1;
+
+async function recordResult(
+  deps: DispatcherDependencies,
+  group: Group,
+  result: Result,
+  isBulk: boolean,
+): Promise<void> {
   const ids = group.claims.map((claim) => claim.id);
   if (result === 'unavailable') return releaseEntries(deps.database.pool, ids);
   if (typeof result === 'object') {
@@ -109,14 +133,18 @@ async function recordResult(deps: DispatcherDependencies, group: Group, result: 
   if (result === 'gone') {
     deps.log.info({ workflow_id: group.entry.workflowId }, 'signal dropped: its workflow is gone');
   }
-  await deleteEntries(deps.database.pool, ids);
+  const done = isBulk ? group.claims.filter((claim) => !awaitsBeginning(claim)) : group.claims;
+  await deleteEntries(
+    deps.database.pool,
+    done.map((claim) => claim.id),
+  );
 }
 
 /** @returns whether the engine answered every request */
 async function dispatch(
   deps: DispatcherDependencies,
   claims: ClaimedEntry[],
-  parallel: number,
+  { parallel, isBulk }: Pick<(typeof loops)[number], 'parallel' | 'isBulk'>,
 ): Promise<boolean> {
   for (const claim of claims) if (claim.problem !== null) await recordRefusal(deps, claim, claim.problem);
   const waiting = groupsOf(claims);
@@ -125,7 +153,7 @@ async function dispatch(
     for (let group = waiting.shift(); group; group = waiting.shift()) {
       const result = unavailable ? 'unavailable' : await trySend(deps.client, group.entry);
       if (result === 'unavailable') unavailable = true;
-      await recordResult(deps, group, result);
+      await recordResult(deps, group, result, isBulk);
     }
   };
   await Promise.all(Array.from({ length: parallel }, sendAll));
@@ -133,17 +161,15 @@ async function dispatch(
 }
 
 /** Sends what one kind of claim finds. */
-function startLoop(
-  deps: DispatcherDependencies,
-  { name, claim, maxClaimed, minClaimed, parallel }: (typeof loops)[number],
-): Dispatcher {
+function startLoop(deps: DispatcherDependencies, loop: (typeof loops)[number]): Dispatcher {
   const { pollMs = POLL_MS } = deps;
+  const { name, claim, maxClaimed, minClaimed } = loop;
   /** 0 while the engine is available. */
   let retryMs = 0;
   const round = async (): Promise<number> => {
     const claims = await claim(deps.database.pool, maxClaimed, LEASE_SECONDS);
     if (claims.length === 0) return pollMs;
-    if (await dispatch(deps, claims, parallel)) {
+    if (await dispatch(deps, claims, loop)) {
       if (retryMs > 0) deps.log.info('the engine is available again');
       retryMs = 0;
       return claims.length < minClaimed ? pollMs : 0;
@@ -152,13 +178,13 @@ function startLoop(
     retryMs = retryMs === 0 ? RETRY_MIN_MS : Math.min(retryMs * 2, RETRY_MAX_MS);
     return retryMs;
   };
-  const loop = repeat(round, { log: deps.log, name });
+  const repeating = repeat(round, { log: deps.log, name });
   // While the engine is unavailable, a new row is no reason to try sooner.
-  const unlisten = deps.waker.listen('outbox', () => retryMs === 0 && loop.wake());
+  const unlisten = deps.waker.listen('outbox', () => retryMs === 0 && repeating.wake());
   return {
     async stop() {
       unlisten();
-      await loop.stop();
+      await repeating.stop();
     },
   };
 }

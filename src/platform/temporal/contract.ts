@@ -4,13 +4,15 @@
  */
 
 /**
- * Where work waits for a process. `orchestration` carries workflows and short activities; `bulk` carries long or many
- * activities, so that they never delay the short ones; `calls` carries the requests of flows to endpoints of clients,
+ * Where work waits for a process. `orchestration` carries workflows and short activities; `flows` carries the workflows of
+ * runs of flows, thousands of which may be started at once, so that they delay no other workflow; `bulk` carries long or
+ * many activities, so that they never delay the short ones; `calls` carries the requests of flows to endpoints of clients,
  * which may not answer. The `worker` role serves these. `delivery` carries only the lanes' activities and is served by
  * `sender`.
  */
 export const taskQueues = {
   orchestration: 'orchestration',
+  flows: 'flows',
   bulk: 'bulk',
   calls: 'calls',
   delivery: 'delivery',

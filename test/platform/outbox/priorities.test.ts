@@ -69,14 +69,14 @@ describe('the priorities of the outbox', () => {
     ]);
   });
 
-  it('let 32 entries of the last be leased at once, however many dispatchers claim', async () => {
+  it('let 64 entries of the last be leased at once, however many dispatchers claim', async () => {
     await append(starts('bulk', 200), 2);
     const claims = await Promise.all(
       Array.from({ length: 10 }, () => claimBulkEntries(db.database.pool, 16, 60)),
     );
     const claimed = claims.flat().map(({ id }) => id);
-    expect(claimed).toHaveLength(32);
-    expect(new Set(claimed).size).toBe(32);
+    expect(claimed).toHaveLength(64);
+    expect(new Set(claimed).size).toBe(64);
     await db.database.pool.query('delete from outbox where id = any($1)', [claimed.slice(0, 5)]);
     expect(await claimBulkEntries(db.database.pool, 16, 60)).toHaveLength(5);
   });
