@@ -39,6 +39,9 @@ export interface Exchange {
   signal: AbortSignal | undefined;
 }
 
+/** Interim responses (1xx) of one request. A server that sends them until the deadline would keep this process busy. */
+const MAX_INTERIM = 50;
+
 /** Ends a request whose result is already known. */
 class Ended extends Error {}
 
@@ -56,6 +59,7 @@ class Reader implements Dispatcher.DispatchHandler {
   #broken = false;
   #ended = false;
   #bytes = 0;
+  #interim = 0;
   #statusCode: number | null = null;
   #headers: EgressResponse['headers'] = {};
 
@@ -92,7 +96,11 @@ class Reader implements Dispatcher.DispatchHandler {
     statusCode: number,
     headers: EgressResponse['headers'],
   ): void {
-    if (statusCode < 200) return;
+    if (statusCode < 200) {
+      this.#interim += 1;
+      if (this.#interim > MAX_INTERIM) this.fail(problem('invalid_response', 'too many interim responses'));
+      return;
+    }
     this.#statusCode = statusCode;
     this.#headers = headers;
   }

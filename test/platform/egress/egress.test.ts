@@ -348,6 +348,20 @@ describe('a response', () => {
     expect(await post()).toMatchObject({ ok: true, statusCode: 200 });
   });
 
+  it('is invalid if early hints never end', async () => {
+    receiver.answer = (_request, { socket }) => {
+      const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </style.css>; rel=preload\r\n\r\n'.repeat(200);
+      const go = () => {
+        while (socket?.writable && socket.write(hints));
+      };
+      socket?.on('drain', go).on('error', () => undefined);
+      go();
+    };
+    const result = await post({}, { timeoutMs: 5_000 });
+    expect(result).toMatchObject({ ok: false, reason: 'invalid_response' });
+    expect(result.durationMs).toBeLessThan(5_000);
+  });
+
   it('is a failed connection if no server listens', async () => {
     const gone = await startReceiver();
     await gone.close();
