@@ -2,9 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Parsing or hashing an address takes up to 40 µs on a slow machine, so that a turn of the event loop takes 10 ms. */
 const ITEMS_PER_TURN = 250;
+/** Items that take longer, such as wrong events with their problems: so many are mapped between two looks at the time. */
+const ITEMS_PER_LOOK = 10;
+const MAX_TURN_MS = 5;
 
 /**
- * Maps many items without holding up the event loop: between some hundreds of them, everything else that is ready runs.
+ * Maps many items without holding up the event loop: between some hundreds of them, or fewer if they take long,
+ * everything else that is ready runs.
  * @param map takes microseconds
  */
 export async function mapInTurns<Item, Result>(
@@ -12,9 +16,17 @@ export async function mapInTurns<Item, Result>(
   map: (item: Item) => Result,
 ): Promise<Result[]> {
   const results: Result[] = [];
-  for (let start = 0; start < items.length; start += ITEMS_PER_TURN) {
-    if (start > 0) await nextTurn();
-    for (const item of items.slice(start, start + ITEMS_PER_TURN)) results.push(map(item));
+  let turnBegan = performance.now();
+  let inTurn = 0;
+  for (let start = 0; start < items.length; start += ITEMS_PER_LOOK) {
+    if (inTurn >= ITEMS_PER_TURN || performance.now() - turnBegan > MAX_TURN_MS) {
+      await nextTurn();
+      turnBegan = performance.now();
+      inTurn = 0;
+    }
+    const next = items.slice(start, start + ITEMS_PER_LOOK);
+    for (const item of next) results.push(map(item));
+    inTurn += next.length;
   }
   return results;
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { MAX_BULK_ITEMS } from '../src/bulk-body.ts';
 import { findOptOuts } from '../src/delivery/opt-outs.ts';
 import { changeMembers, repeatResults } from '../src/features/lists/bulk.ts';
+import { mapInTurns } from '../src/in-turns.ts';
 import { changeSuppressions } from '../src/features/suppressions/service.ts';
 import type { Tenant } from '../src/platform/auth/tenant.ts';
 import { inTransaction } from '../src/platform/db/queryable.ts';
@@ -34,6 +35,18 @@ const consent = { keyring: testKeyring, plusAddresses: false };
 
 const phones = (n: number) => `+1415${String(2_000_000 + n)}`;
 const emails = (n: number) => `recipient${n}@xn--mnchen-3ya.example`;
+
+it('ends a turn earlier if the items take long', async () => {
+  const watched = watchItems(Array.from({ length: 100 }, (_, n) => n));
+  const results = await mapInTurns(watched.items, (n) => {
+    const until = performance.now() + 1;
+    while (performance.now() < until);
+    return n;
+  });
+  watched.stop();
+  expect(results).toEqual(Array.from({ length: 100 }, (_, n) => n));
+  expect(watched.most()).toBeLessThanOrEqual(20);
+});
 
 it.each([
   ['phone numbers to suppress', phones],

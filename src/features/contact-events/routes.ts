@@ -6,6 +6,7 @@ import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
+import { mapInTurns } from '../../in-turns.ts';
 import { parseWith, withoutReadOnly } from '../../validation.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { ensureContacts } from '../contacts/service.ts';
@@ -102,7 +103,8 @@ function batchRoute(events: EventService): RouteDefinition {
     body: trackBatchBody,
     responses: { 200: { description: 'The results.', schema: batchResults } },
     async handler({ tenant, body, idempotencyKey }) {
-      const results = await events.trackBatch(tenant, body.events.map(batchItem), idempotencyKey);
+      const items = await mapInTurns(body.events, batchItem);
+      const results = await events.trackBatch(tenant, items, idempotencyKey);
       return { status: 200, body: { results } };
     },
   });

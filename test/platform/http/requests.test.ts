@@ -208,6 +208,16 @@ describe('validation', () => {
     });
   });
 
+  it('looks for what was meant by the first ten unknown fields only, because that takes long', async () => {
+    const wrong = Array.from({ length: 30 }, (_, n) => [`subjec${String.fromCharCode(65 + n)}`, 1]);
+    const answer = await echo({ body: { subject: 'x', ...Object.fromEntries(wrong) } });
+    const messages = Object.values(
+      answer.body.validation_errors as unknown as Record<string, string[]>,
+    ).flat();
+    expect(messages.filter((message) => message.endsWith('did you mean subject?'))).toHaveLength(10);
+    expect(messages.filter((message) => message === 'is not a known field')).toHaveLength(20);
+  });
+
   it('reports a list that is too long', async () => {
     const link = { url: 'https://a.test', title: 'a' };
     const answer = await echo({ body: { subject: 'x', links: [link, link, link] } });
