@@ -15,8 +15,8 @@ import {
 } from './claims.ts';
 
 /**
- * Short, so that the entries of a killed dispatcher soon move on. Sending an entry twice does no harm. So long the start
- * of a run waits for the run to begin.
+ * Short, so that the entries of a killed dispatcher soon move on. Sending an entry twice does no harm. The start
+ * of a run waits no longer than this for the run to begin.
  */
 const LEASE_SECONDS = 10;
 /**
