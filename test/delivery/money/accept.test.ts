@@ -279,6 +279,7 @@ it('never passes the cap by one cent, however many clients ask at once', async (
   });
   const found = (await Promise.all(clients)).flat();
   for (const database of databases) await database.close();
+  expect(found.filter((outcome) => !['accepted', 'spend_cap_reached'].includes(outcome))).toEqual([]);
   // 4 cents are 40 emails, and 7 cost nothing.
   expect(found.filter((outcome) => outcome === 'accepted')).toHaveLength(47);
   expect(found.filter((outcome) => outcome === 'spend_cap_reached')).toHaveLength(128 - 47);
