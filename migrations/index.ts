@@ -53,6 +53,7 @@ import * as validationQuotes from './0059_validation_quotes.ts';
 import * as queuedAgain from './0060_queued_again.ts';
 import * as purses from './0061_purses.ts';
 import * as fewerSegments from './0062_fewer_segments.ts';
+import * as pursesOfNewMonths from './0063_purses_of_new_months.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -111,4 +112,5 @@ export const migrations = [
   queuedAgain,
   purses,
   fewerSegments,
+  pursesOfNewMonths,
 ];

@@ -266,6 +266,23 @@ it('writes texts to a country whose price is zero without a second look at the m
   expect((await monthsOf(test.database, payer)).spent).toBe(0);
 });
 
+it('takes no lock on a wallet before it has that of the month, which another request may be about to begin', async () => {
+  const account = await insertPayer(test.database, { funds: 1_000_000 });
+  const [first, second] = [await test.database.pool.connect(), await test.database.pool.connect()];
+  try {
+    for (const each of [first, second]) await each.query('begin');
+    await first.query('select lock_months($1)', [[account.accountId]]);
+    await second.query(`set local lock_timeout = '5s'`);
+    const refused = second.query('select lock_purses($1)', [[account.accountId]]);
+    await expect(refused).rejects.toMatchObject({ code: 'CL003', detail: String(account.accountId) });
+  } finally {
+    for (const each of [first, second]) {
+      await each.query('rollback');
+      each.release();
+    }
+  }
+});
+
 it('never passes the cap by one cent, however many clients ask at once', async () => {
   const account = await insertPayer(test.database, { funds: 1_000_000, capCents: 4, free: 7 });
   const databases = times(4, () => openDatabase({ url: test.url, poolMax: 4 }));
