@@ -28,11 +28,7 @@ const LEASE_SECONDS = 10;
 const loops = [
   {
     name: 'dispatching the outbox',
-    claim: claimEntries,
-    maxClaimed: 64,
-    minClaimed: 64,
-    parallel: 16,
-    isBulk: false,
+    ...{ claim: claimEntries, maxClaimed: 64, minClaimed: 64, parallel: 16, isBulk: false },
   },
   // Other dispatchers may have the leases, so a small claim does not mean that no more entries wait.
   {

@@ -73,13 +73,19 @@ async function untilStarted(rows: readonly Row[]): Promise<void> {
   for (const { workflow_id: id } of rows) await until(() => workflowRuns(engine.client, id));
 }
 
+/** Waits until as many starts are under way as there may be, and returns their rows. */
+async function fillPlaces(name: string): Promise<Row[]> {
+  await until(async () => (await claimedOf(name)).length === 64);
+  const claimed = await claimedOf(name);
+  await untilStarted(claimed);
+  return claimed;
+}
+
 describe('the starts of runs', () => {
   it('wait while 64 others have not begun', async () => {
     await appendToOutbox(db.database.pool, runsOf(1, 'many', 100), 2);
     dispatch();
-    await until(async () => (await claimedOf('many')).length === 64);
-    const first = await claimedOf('many');
-    await untilStarted(first);
+    const first = await fillPlaces('many');
     expect(await rowsOf('many')).toHaveLength(100);
     for (const { workflow_id: id } of first.slice(0, 20)) beginnings.add(id);
     await until(async () => (await rowsOf('many')).length === 80 && (await claimedOf('many')).length === 64);
@@ -89,9 +95,7 @@ describe('the starts of runs', () => {
   it('come soon for another account', async () => {
     await appendToOutbox(db.database.pool, runsOf(1, 'burst', 200), 2);
     dispatch();
-    await until(async () => (await claimedOf('burst')).length === 64);
-    const first = await claimedOf('burst');
-    await untilStarted(first);
+    const first = await fillPlaces('burst');
     await appendToOutbox(db.database.pool, runsOf(2, 'neighbour', 1), 2);
     // Both accounts have the same chance of each place.
     for (const { workflow_id: id } of first.slice(0, 12)) beginnings.add(id);
