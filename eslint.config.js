@@ -65,6 +65,20 @@ const generalRules = {
 const workflowMessage =
   'Workflows are replayed: only @temporalio/workflow, relative pure code and `import type` are allowed here.';
 
+/** A reader of a failed run sees the file's first line: it says what the file proves. */
+const firstLine = {
+  create: ({ sourceCode, report }) => ({
+    Program(node) {
+      const [first] = sourceCode.getAllComments();
+      if (first?.type === 'Line' && first.loc.start.line === 1 && /^ [A-Z].*[.]$/.test(first.value)) return;
+      report({
+        node,
+        message: 'The first line of a test file is a comment, one sentence: what the file proves.',
+      });
+    },
+  }),
+};
+
 export default defineConfig(
   { ignores: ['node_modules/', '.carillon/', 'coverage/'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error', noInlineConfig: true } },
@@ -116,7 +130,15 @@ export default defineConfig(
       '@typescript-eslint/no-unsafe-return': 'off',
     },
   },
-  { files: ['test/support/{global-*,skip-reporter}.ts'], rules: { 'no-restricted-exports': 'off' } },
+  {
+    files: ['test/**/*.test.ts'],
+    plugins: { tests: { rules: { 'first-line': firstLine } } },
+    rules: { 'tests/first-line': 'error' },
+  },
+  {
+    files: ['test/support/{global-*,skip-reporter,runner/environment,runner/runtime}.ts'],
+    rules: { 'no-restricted-exports': 'off' },
+  },
   {
     files: ['src/platform/openapi/page/*.js'],
     languageOptions: { globals: { SwaggerUIBundle: 'readonly', URL: 'readonly', document: 'readonly' } },

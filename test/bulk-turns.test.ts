@@ -1,4 +1,4 @@
-/** A bulk request must not hold up the event loop while its items are parsed. */
+// Bulk requests are parsed in short turns, so that one request never blocks the event loop.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { MAX_BULK_ITEMS } from '../src/bulk-body.ts';
 import { findOptOuts } from '../src/delivery/opt-outs.ts';

@@ -1,3 +1,4 @@
+// APP_SECRET_PREVIOUS accepts a list of former secrets, and an error names the entry that is too short.
 import { describe, expect, it } from '@jest/globals';
 import { ConfigError, loadConfig } from '../src/config.ts';
 

@@ -1,3 +1,4 @@
+// The processing time of every function and request schema grows linearly with the client's text.
 /**
  * A stopwatch over every function that sees a client's text: sixteen times the text may take sixteen times as long, not
  * 256 times. Only ratios of processor time are judged, so the test holds on a slow or busy machine.

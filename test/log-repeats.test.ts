@@ -1,3 +1,4 @@
+// A repeated connection error is logged once in 30 seconds with a count, and other errors are never left out.
 import { beforeEach, expect, it } from '@jest/globals';
 import pino, { type Logger } from 'pino';
 import { foldRepeats } from '../src/log-repeats.ts';

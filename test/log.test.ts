@@ -1,3 +1,4 @@
+// Logs are readable on a terminal and JSON elsewhere, unless LOG_FORMAT chooses the format.
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../src/config.ts';

@@ -1,3 +1,4 @@
+// Slow scrapes of one account do not stop the scrapes of another account.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';

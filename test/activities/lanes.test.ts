@@ -1,3 +1,4 @@
+// One lane at a time controls a sender, and a process takes a lane only if its former process has ended.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';

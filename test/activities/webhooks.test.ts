@@ -1,3 +1,4 @@
+// A webhook retry is timed by the attempt itself, and the wait for it ends when the worker is about to stop.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';

@@ -1,3 +1,4 @@
+// Every benchmark loads under plain Node.js and appears in the output of --help.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from '@jest/globals';

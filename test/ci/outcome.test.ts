@@ -1,3 +1,4 @@
+// CI fails only for tests, hooks or files that fail twice, and names as flaky those that fail once.
 import { describe, expect, it } from '@jest/globals';
 import { failedFiles, outcomeOf, parseReport, skippedTests, type JestReport } from './outcome.ts';
 

@@ -1,3 +1,4 @@
+// An operator can approve a campaign only in the versions shown, and a rejection pauses the campaign.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { insertSentCampaign } from '../support/campaign-runs.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

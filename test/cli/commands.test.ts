@@ -1,3 +1,4 @@
+// Operator commands never print a stored secret, and their errors name the bad option or setting.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// The operator can begin and end the warm-up of a verified domain, and set its pace.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { runProgram } from '../support/programs.ts';

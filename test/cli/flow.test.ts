@@ -1,3 +1,4 @@
+// An operator sees all that a flow sends and approves those versions, and a rejection pauses the flow.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { runProgram } from '../support/programs.ts';

@@ -1,3 +1,4 @@
+// The CLI refuses invalid prices, books a credit once per reference, and records it in the account's log.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createTestTenant, type TestTenant } from '../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

@@ -1,3 +1,4 @@
+// The CLI manages providers without showing secrets, and refuses those that track opens and clicks themselves.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

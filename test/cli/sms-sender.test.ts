@@ -1,3 +1,4 @@
+// The operator can add, list and remove the SMS sender of a brand.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { runProgram } from '../support/programs.ts';

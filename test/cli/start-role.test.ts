@@ -1,3 +1,4 @@
+// Each role refuses bad settings, ends cleanly on the first request to stop, and at once on the second.
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import net from 'node:net';

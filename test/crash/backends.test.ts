@@ -1,3 +1,4 @@
+// Killed database connections lose and repeat no mail, and no process loses its id.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { killBackends } from '../support/crash/backends.ts';
 import { findingsOf } from '../support/crash/findings.ts';

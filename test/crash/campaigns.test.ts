@@ -1,3 +1,4 @@
+// Despite random kills, a campaign reaches no recipient twice, loses none, and its counts always add up.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { holdRetries, releaseRetries } from '../../src/delivery/campaign-blocks.ts';

@@ -1,3 +1,4 @@
+// A fail-over to a synchronous standby loses and repeats no mail, and no process loses its id.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, it } from '@jest/globals';
 import { findingsOf } from '../support/crash/findings.ts';

@@ -1,3 +1,4 @@
+// Despite random kills, a flow run takes its whole path, each effect once, and never both branches.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import {

@@ -1,3 +1,4 @@
+// An import counts and imports each row once, even if the worker and the database are killed.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Import } from '../../src/features/imports/schema.ts';

@@ -1,3 +1,4 @@
+// A killed process loses no message, and only messages with a committed intent are repeated, unchanged.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { claimedBy } from '../support/crash/cluster.ts';

@@ -1,3 +1,4 @@
+// Despite random kills, an account is charged once for each message that may have been sent, and for nothing else.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { isConnectionError } from '../../src/platform/db/queryable.ts';

@@ -1,3 +1,4 @@
+// A killed sender loses no message, and repeats none whose outcome an idempotency key or callback settles.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSending } from '../support/crash/client.ts';
 import type { Role } from '../support/crash/role.ts';

@@ -1,3 +1,4 @@
+// The worker repeats a scrape once if it is killed during the scrape.
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';

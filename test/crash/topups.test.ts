@@ -1,3 +1,4 @@
+// A worker that is killed during a top-up never pays twice, and each payment is credited once.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// A validation gives each address one result and charges once, even if the worker and the database are killed.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Operation } from '../../src/features/validation/schema.ts';

@@ -1,3 +1,4 @@
+// A killed process loses no webhook event, and repeats only deliveries that were in flight.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type EventFindings, publishAndKill } from '../support/crash/publish-and-kill.ts';

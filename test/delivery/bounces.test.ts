@@ -1,3 +1,4 @@
+// The replies of the large mailbox providers are classified as hard, soft or about the content.
 import { describe, expect, it } from '@jest/globals';
 import { classifyBounce, type Refusal, reportedBounce } from '../../src/delivery/bounces.ts';
 import { smtpVerdict } from '../../src/delivery/providers/smtp-verdict.ts';

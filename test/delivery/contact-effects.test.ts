@@ -1,3 +1,4 @@
+// Outcomes, opens and clicks count once for the contact of their message, and never for a deleted contact.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type DeliveryFact, recordFacts } from '../../src/delivery/facts.ts';
 import { messageClasses } from '../../src/delivery/message.ts';

@@ -1,3 +1,4 @@
+// Reports count once, in any order, and only from a provider that has had the message.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type DeliveryFact, recordFacts } from '../../src/delivery/facts.ts';
 import { messageClasses } from '../../src/delivery/message.ts';

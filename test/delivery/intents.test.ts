@@ -1,4 +1,4 @@
-/** What is asked about the intents of one message must not cost more because other senders have many. */
+// Queries about the intents of a message cost no more if other senders have many.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { cancelCampaignMessages } from '../../src/delivery/campaign-blocks.ts';
 import { skipRecipients } from '../../src/delivery/cancel.ts';

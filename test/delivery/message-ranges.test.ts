@@ -1,3 +1,4 @@
+// Message partitions exist ahead of use, and retention never drops a range in use or queued content.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { loadConfig } from '../../src/config.ts';

@@ -1,3 +1,4 @@
+// An opt-out is stored once without the address, and applies to one brand and channel.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { endOptOut, isOptedOut, recordOptOut } from '../../src/delivery/opt-outs.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';

@@ -1,3 +1,4 @@
+// Once a suppression is confirmed, no message leaves for the address without an earlier intent.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createRecipientFence, type RecipientFence } from '../../src/delivery/recipient-fence.ts';
 import { intendBatch } from '../../src/delivery/send/batch.ts';

@@ -1,7 +1,4 @@
-/**
- * Clients suppress and unsubscribe recipients over HTTP while senders work through a campaign and the messages of a flow.
- * After the 2xx, nothing may leave for the recipient that was not intended before.
- */
+// After a 2xx to a suppression or unsubscribe, only messages with an earlier intent leave for the recipient.
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createContentEngine } from '../../src/delivery/contents/engine.ts';
 import type { ContentEngine } from '../../src/delivery/contents/content.ts';

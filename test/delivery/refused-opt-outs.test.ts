@@ -1,3 +1,4 @@
+// If Twilio refuses a text because of STOP, the sender records the opt-out without delaying the batch.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { isOptedOut } from '../../src/delivery/opt-outs.ts';
 import { twilio } from '../../src/delivery/providers/twilio.ts';

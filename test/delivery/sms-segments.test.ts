@@ -1,3 +1,4 @@
+// The segments of a text are counted by the GSM alphabet or UCS-2, and never split a character.
 import { describe, expect, it } from '@jest/globals';
 import { countSegments } from '../../src/delivery/sms-segments.ts';
 

@@ -1,3 +1,4 @@
+// The longest suppression of an address wins, and three soft bounces in a row suppress it for seven days.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   suppressionCtes,

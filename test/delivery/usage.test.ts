@@ -1,3 +1,4 @@
+// The usage of a month equals a recount of its messages, after any outcomes, reports and crashes.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { requeueUnknown } from '../../src/delivery/campaign-blocks.ts';

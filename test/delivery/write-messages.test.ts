@@ -1,3 +1,4 @@
+// Messages are written with content and queue row in the caller's transaction, or refused above a limit.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { messageClasses } from '../../src/delivery/message.ts';
 import type { NewMessage } from '../../src/delivery/new-message.ts';

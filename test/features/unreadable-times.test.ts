@@ -1,3 +1,4 @@
+// The API refuses times that PostgreSQL cannot read, in filters and in bodies.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi } from '../support/api.ts';
 

@@ -1,3 +1,4 @@
+// The Compose file is valid, runs every role after the migration, and exposes no internal service or secret.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { Ajv } from 'ajv';

@@ -1,3 +1,4 @@
+// The demo account keeps its key while it works, and otherwise gets a new key and password.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findApiKey, revokeApiKey } from '../../src/features/api-keys/service.ts';
 import { createLogin } from '../../src/features/users/service.ts';

@@ -1,3 +1,4 @@
+// Migrations can be rolled back and reapplied, run once among concurrent processes, and preserve stored data.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { migrations } from '../../migrations/index.ts';
 import { upkeep } from '../../src/features/upkeep.ts';

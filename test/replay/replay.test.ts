@@ -1,3 +1,4 @@
+// Every workflow replays its recorded histories, so a code change cannot break running workflows unnoticed.
 import { readdir, readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { Worker } from '@temporalio/worker';

@@ -1,3 +1,4 @@
+// The API role registers its process while it serves, and leaves nothing behind when it stops or fails.
 import net from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { loadConfig } from '../../src/config.ts';

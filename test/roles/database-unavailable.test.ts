@@ -1,3 +1,4 @@
+// Every role waits for an unavailable database, and reports each problem only once.
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';

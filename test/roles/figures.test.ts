@@ -1,3 +1,4 @@
+// Each role serves its own metrics on its own port, and leaves out figures that it cannot read.
 import net from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';

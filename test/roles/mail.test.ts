@@ -1,3 +1,4 @@
+// The mail role loses and doubles no accepted report if it is killed, and logs no addresses or contents.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { returnPathAddress } from '../../src/delivery/addresses/return-path.ts';
 import { connectSmtp } from '../../src/delivery/smtp/client.ts';

@@ -1,3 +1,4 @@
+// A sender uses at most twelve PostgreSQL connections, however many provider connections it has.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { loadConfig } from '../../src/config.ts';
 import { run } from '../../src/roles/sender.ts';

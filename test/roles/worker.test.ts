@@ -1,3 +1,4 @@
+// Worker and sender start, run and stop without the engine, and continue when it returns, even without its data.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { loadConfig, type Config } from '../../src/config.ts';

@@ -1,3 +1,4 @@
+// Each test database is migrated, empty and separate from those of other tests.
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { missingMigrations } from '../../src/platform/db/migrate.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';

@@ -1,3 +1,4 @@
+// The shared test engine gives each caller its own namespace with the search attributes.
 import { describe, expect, it } from '@jest/globals';
 import { Connection } from '@temporalio/client';
 import { useEngine } from './engine.ts';

@@ -1,3 +1,4 @@
+// The time-skipping engine runs a workflow that sleeps for days without waiting.
 import { expect, it } from '@jest/globals';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';

@@ -1,3 +1,4 @@
+// A newer scrape of a brand interrupts the older one, and a scrape survives the death of its worker.
 import { expect, it } from '@jest/globals';
 import { cancellationSignal, Context, heartbeat } from '@temporalio/activity';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';

@@ -1,3 +1,4 @@
+// The campaign workflow sends at the right times, obeys operators, and waits for approval, allowance and funds.
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';

@@ -1,3 +1,4 @@
+// The export workflow waits for its place, retries failing activities, and reports a final failure to the client.
 import { expect, it } from '@jest/globals';
 import { ApplicationFailure } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';

@@ -1,3 +1,4 @@
+// The audience workflow lets matching contacts enter each minute or when woken, and keeps its history short.
 import { expect, it } from '@jest/globals';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';

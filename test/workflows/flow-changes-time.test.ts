@@ -1,3 +1,4 @@
+// Runs follow changes of their flow: goals, cancellations, archives, pauses, new versions and lost workflows.
 import { expect, it } from '@jest/globals';
 import type { Step } from '../../src/features/flows/steps.ts';
 import { flowRunSource } from '../../src/features/flows/workflow.ts';

@@ -1,3 +1,4 @@
+// The housekeeping workflow retries a failing task, and a task that fails for good does not stop the others.
 import { expect, it } from '@jest/globals';
 import { ApplicationFailure } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';

@@ -1,3 +1,4 @@
+// A lane keeps its mode when it continues as new, and deletes its surplus row when it is retired.
 import { expect, it } from '@jest/globals';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';

@@ -1,3 +1,4 @@
+// A lane attaches to one sender, steers its loop by signals, and moves to another only if that sender is gone.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';

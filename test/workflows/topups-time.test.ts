@@ -1,3 +1,4 @@
+// The top-up workflow ends with the payment, never repeats an uncertain request, and gives up after its limits.
 import { expect, it } from '@jest/globals';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';

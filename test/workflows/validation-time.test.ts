@@ -1,3 +1,4 @@
+// The validation workflow rechecks greylisted addresses, waits for its turn, and keeps its state across runs.
 import { expect, it } from '@jest/globals';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';

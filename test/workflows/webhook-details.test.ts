@@ -1,3 +1,4 @@
+// The timer label of a webhook recovery names the next thing that will happen.
 import { describe, expect, it } from '@jest/globals';
 import type { WebhookRecoveryState } from '../../workflows/webhooks/contract.ts';
 import { timerLabel } from '../../workflows/webhooks/details.ts';

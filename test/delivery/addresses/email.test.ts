@@ -1,3 +1,4 @@
+// The parser accepts one email address with an optional display name, and rejects lists and header injection.
 import { describe, expect, it } from '@jest/globals';
 import { parseEmailAddress, type EmailAddress } from '../../../src/delivery/addresses/email.ts';
 

@@ -1,3 +1,4 @@
+// Only phone numbers in E.164 that fit a numbering plan are accepted, with their country.
 import { describe, expect, it } from '@jest/globals';
 import { parseE164, parsePhone } from '../../../src/delivery/addresses/phone.ts';
 

@@ -1,3 +1,4 @@
+// A return path identifies its message with any accepted key, even if its case changes, and cannot be forged.
 import { describe, expect, it } from '@jest/globals';
 import { parseReturnPath, returnPathAddress } from '../../../src/delivery/addresses/return-path.ts';
 

@@ -1,3 +1,4 @@
+// The content check names missing variables, broken links, and footer parts that a marketing email lacks.
 import { afterAll, describe, expect, it } from '@jest/globals';
 import type { ContentSource } from '../../../src/delivery/contents/content.ts';
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';

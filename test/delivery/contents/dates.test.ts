@@ -1,3 +1,4 @@
+// The date filter formats times in the given zone, and leaves values that are no time unchanged.
 import { describe, expect, it } from '@jest/globals';
 import { formatDate } from '../../../src/delivery/contents/dates.ts';
 

@@ -1,3 +1,4 @@
+// Every design renders to HTML that mail programs show, with a complete text, and invalid designs are refused.
 import { afterAll, describe, expect, it } from '@jest/globals';
 import type { CompiledContent } from '../../../src/delivery/contents/content.ts';
 import { createContentEngine } from '../../../src/delivery/contents/engine.ts';

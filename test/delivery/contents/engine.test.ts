@@ -1,3 +1,4 @@
+// The engine renders MJML, HTML and text, escapes values, and adds a visible footer unless the content has one.
 import { afterAll, describe, expect, it } from '@jest/globals';
 import {
   type CompiledContent,

@@ -1,3 +1,4 @@
+// Contents that take too much time or memory are refused, and do not harm other messages or accounts.
 /** Contents that are made to take time or memory. The limits of time are those of production unless a test says so. */
 import { afterAll, describe, expect, it } from '@jest/globals';
 import {

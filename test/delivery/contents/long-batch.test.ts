@@ -1,3 +1,4 @@
+// A batch stops rendering at 16 million characters, and leaves the other messages for the next batch.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   type ContentEngine,

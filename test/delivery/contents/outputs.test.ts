@@ -1,3 +1,4 @@
+// The fast renderer gives the same output as the Liquid library, or leaves the content to it.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Mode } from '../../../src/delivery/contents/filters.ts';

@@ -1,3 +1,4 @@
+// No content can make V8 end the process for lack of memory.
 /**
  * Contents that ask for so much memory at once that V8 would end the whole process, not only the thread. Each has a
  * process of its own, so that one that fails fails only its test.

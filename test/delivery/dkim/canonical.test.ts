@@ -1,3 +1,4 @@
+// DKIM canonicalizes header fields and bodies by the relaxed rules.
 import { createHash } from 'node:crypto';
 import { expect, it } from '@jest/globals';
 import { relaxedBodyHash, relaxedField } from '../../../src/delivery/dkim/canonical.ts';

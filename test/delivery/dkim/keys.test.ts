@@ -1,3 +1,4 @@
+// The keys of the service's own domain are made once, RSA and Ed25519, and are stored encrypted.
 import { createPublicKey } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ensureSigningKeys, loadSigningKeys, showRecords } from '../../../src/delivery/dkim/keys.ts';

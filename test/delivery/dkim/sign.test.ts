@@ -1,3 +1,4 @@
+// DKIM signatures are valid and repeatable, survive changes of white space, and fail if the content is changed.
 import { createPublicKey } from 'node:crypto';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import {

@@ -1,3 +1,4 @@
+// The listener limits connections by network, and ends those that do not reach DATA in time.
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';

@@ -1,3 +1,4 @@
+// The report reader never throws on any bytes, and believes no report without a valid MAC.
 import { expect, it } from '@jest/globals';
 import { reportFacts } from '../../../src/delivery/inbound/report-facts.ts';
 import { findRecipient, type InboundRecipient } from '../../../src/delivery/inbound/recipients.ts';

@@ -1,3 +1,4 @@
+// Bounces and complaints by mail take effect once, and only with a genuine reference to their message.
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import { once } from 'node:events';

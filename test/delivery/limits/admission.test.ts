@@ -1,3 +1,4 @@
+// The admission asks what is left only for accounts that a limit has refused within the last minute.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createAdmission } from '../../../src/delivery/limits/admission.ts';
 import { acceptRules } from '../../../src/delivery/limits/authority.ts';

@@ -1,3 +1,4 @@
+// The delivery page documents every limit exactly as the code defines it.
 import { readFile } from 'node:fs/promises';
 import { expect, it } from '@jest/globals';
 import { limits, type Limits } from '../../../src/delivery/limits/authority.ts';

@@ -1,3 +1,4 @@
+// The warm-up and pace of a domain hold only campaigns and flows, and count transactional mail too.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type MessageClass, messageClasses } from '../../../src/delivery/message.ts';
 import { claimBacklog, releaseClaims } from '../../../src/delivery/send/claim.ts';

@@ -1,3 +1,4 @@
+// A new kind of limit needs only a row in the table to hold, count, charge and return messages.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { DEFAULT_PROVIDER } from '../../../src/delivery/backlog.ts';
 import { limits } from '../../../src/delivery/limits/authority.ts';

@@ -1,3 +1,4 @@
+// Held backlogs are released page by page in turns, and a release stops if the account is paused again.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { releaseHeldPage } from '../../../src/delivery/limits/release-held.ts';
 import { pauseSending, resumeSending } from '../../../src/features/accounts/service.ts';

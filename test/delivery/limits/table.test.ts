@@ -1,3 +1,4 @@
+// Each limit refuses, holds, reserves and reports as its table row says, and held messages are released or expire.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createAdmission } from '../../../src/delivery/limits/admission.ts';
 import { acceptRules, type LimitName, limits, type Limits } from '../../../src/delivery/limits/authority.ts';

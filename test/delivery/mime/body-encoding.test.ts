@@ -1,3 +1,4 @@
+// A text is encoded as 7bit, or else in the shorter of quoted-printable and base64, with safe lines.
 import { describe, expect, it } from '@jest/globals';
 import { encodeText } from '../../../src/delivery/mime/body-encoding.ts';
 

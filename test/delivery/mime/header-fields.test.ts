@@ -1,3 +1,4 @@
+// Header fields are encoded and folded within the line limits, without a split character.
 import { describe, expect, it } from '@jest/globals';
 import type { EmailAddress } from '../../../src/delivery/addresses/email.ts';
 import { formatAddressField, formatTextField } from '../../../src/delivery/mime/header-fields.ts';

@@ -1,3 +1,4 @@
+// A message has the required fields, the same bytes each time, and no way to inject a header.
 import { describe, expect, it } from '@jest/globals';
 import type { EmailAddress } from '../../../src/delivery/addresses/email.ts';
 import { InvalidMessageError } from '../../../src/delivery/mime/header-fields.ts';

@@ -1,3 +1,4 @@
+// MIME parameters of any length and script are formatted so that a parser reads the original.
 import { expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
 import { formatParameterized } from '../../../src/delivery/mime/parameters.ts';

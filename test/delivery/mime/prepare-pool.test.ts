@@ -1,3 +1,4 @@
+// Threads prepare the same bytes as the event loop, and a content that ends its thread harms no other.
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { InvalidMessageError } from '../../../src/delivery/mime/header-fields.ts';
 import { type EmailContent, prepareContent } from '../../../src/delivery/mime/message.ts';

@@ -1,3 +1,4 @@
+// Messages of random text obey the wire rules, parse to the original, and have valid signatures.
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { createDkimSigner, generateDkimKey, type DkimKey } from '../../../src/delivery/dkim/sign.ts';
 import { buildMessage, prepareContent } from '../../../src/delivery/mime/message.ts';

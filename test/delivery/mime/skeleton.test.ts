@@ -1,3 +1,4 @@
+// A message from a skeleton decodes to the same mail as one that is built as a whole.
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { createDkimSigner, generateDkimKey, type DkimKey } from '../../../src/delivery/dkim/sign.ts';
 import { type BuiltMessage, buildMessage, prepareContent } from '../../../src/delivery/mime/message.ts';

@@ -1,3 +1,4 @@
+// The text version keeps the visible words and links of the HTML, in bounded time and size.
 import { describe, expect, it } from '@jest/globals';
 import { textFromHtml } from '../../../src/delivery/mime/text-from-html.ts';
 

@@ -1,3 +1,4 @@
+// Tracking replaces only the targets of web links, and adds the pixel at the right place.
 import { describe, expect, it } from '@jest/globals';
 import { htmlWithTokens, type LinkTracking, trackHtml } from '../../../src/delivery/mime/tracked-html.ts';
 

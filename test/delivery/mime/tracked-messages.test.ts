@@ -1,3 +1,4 @@
+// Tracked messages of random HTML differ from the original only in link targets and the pixel.
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parseDocument } from 'htmlparser2';
 import { createDkimSigner, generateDkimKey, type DkimKey } from '../../../src/delivery/dkim/sign.ts';

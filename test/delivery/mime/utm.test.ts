@@ -1,3 +1,4 @@
+// UTM parameters are added to web links in HTML and text, and nothing else changes.
 import { describe, expect, it } from '@jest/globals';
 import { addToHtmlLinks, addToTextLinks, withParameters } from '../../../src/delivery/mime/utm.ts';
 

@@ -1,3 +1,4 @@
+// The API accepts only what the allowance, the spend cap and the wallet pay for, even under concurrent requests.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import { type Accepted, createAcceptor } from '../../../src/features/messages/accept.ts';

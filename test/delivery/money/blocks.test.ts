@@ -1,3 +1,4 @@
+// Campaign blocks reserve funds in the claim, charge what was sent, and return the rest.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/campaign-blocks.ts';
 import { type Channel, type MessageClass, messageClasses } from '../../../src/delivery/message.ts';

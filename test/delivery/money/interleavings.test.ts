@@ -1,3 +1,4 @@
+// Months, reservations and the balance agree after any order of steps, even if the steps run concurrently.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/campaign-blocks.ts';

@@ -1,3 +1,4 @@
+// A queued message reserves its price once in the claim, and is charged or returned by its outcome.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { cancelMessages } from '../../../src/delivery/cancel.ts';
 import { recordFacts } from '../../../src/delivery/facts.ts';

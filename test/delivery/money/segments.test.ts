@@ -1,3 +1,4 @@
+// A text of several segments is charged once for the segments that were sent, however its outcome is reported.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';

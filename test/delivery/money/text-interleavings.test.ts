@@ -1,3 +1,4 @@
+// In any order of reports, records and sender deaths, texts are charged for what was sent.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';

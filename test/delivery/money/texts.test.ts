@@ -1,3 +1,4 @@
+// Texts without a price are skipped, and a text in a flow waits up to 72 hours for funds.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { releaseCtes, releaseHeldPage } from '../../../src/delivery/limits/release-held.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

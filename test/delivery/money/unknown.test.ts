@@ -1,3 +1,4 @@
+// A message of a dead sender is charged once, and the charge returns only if the message was not sent.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/campaign-blocks.ts';
 import { recordFacts } from '../../../src/delivery/facts.ts';

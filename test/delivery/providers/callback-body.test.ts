@@ -1,3 +1,4 @@
+// The JSON of a callback is read only up to a maximum depth and number of values.
 import { describe, expect, it } from '@jest/globals';
 import { jsonOf } from '../../../src/delivery/providers/callback-body.ts';
 

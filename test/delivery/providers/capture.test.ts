@@ -1,3 +1,4 @@
+// The capture providers store every byte of each attempt once, and keep the newest 10,000.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import {

@@ -1,3 +1,4 @@
+// Every provider registers and removes domains, and only final refusals are reported as final.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DomainRefusedError } from '../../../src/delivery/providers/http-api.ts';
 import { parseProviderSettings, requireProviderKind } from '../../../src/delivery/providers/named.ts';

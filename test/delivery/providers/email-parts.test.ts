@@ -1,3 +1,4 @@
+// Providers that build the message themselves get the same headers and text as the complete message.
 import { describe, expect, it } from '@jest/globals';
 import { parseEmailAddress } from '../../../src/delivery/addresses/email.ts';
 import { headersOf, smtpUtf8Refusal, textOf } from '../../../src/delivery/providers/email-parts.ts';

@@ -1,3 +1,4 @@
+// Each HTTP response maps to one outcome, and a lost response leaves the message unknown.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   type ApiDialect,

@@ -1,3 +1,4 @@
+// Each kind of provider has a unique name, documented settings, and marks every secret.
 import { describe, expect, it } from '@jest/globals';
 import type { z } from 'zod';
 import { providerKind, providerKinds } from '../../../src/delivery/providers/kinds.ts';

@@ -1,3 +1,4 @@
+// Mailgun gets the complete message without tracking, and only genuine webhooks change messages.
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallbackResult } from '../../../src/delivery/providers/kind.ts';

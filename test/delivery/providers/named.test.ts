@@ -1,3 +1,4 @@
+// Named providers store their settings encrypted, and errors never show the value of a setting.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   addProvider,

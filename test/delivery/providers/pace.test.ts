@@ -1,3 +1,4 @@
+// The pace spreads requests evenly, and does not save up unused time.
 import { describe, expect, it } from '@jest/globals';
 import { createPace } from '../../../src/delivery/providers/pace.ts';
 

@@ -1,3 +1,4 @@
+// Resend gets the same request with the same idempotency key for each attempt at a message.
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallbackResult } from '../../../src/delivery/providers/kind.ts';

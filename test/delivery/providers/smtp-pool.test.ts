@@ -1,3 +1,4 @@
+// The SMTP pool adapts its connections to the relay, and a lost connection affects only the message in transfer.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server';

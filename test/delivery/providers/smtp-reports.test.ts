@@ -1,3 +1,4 @@
+// A relay is asked for delivery status notifications only if it offers them and the settings allow it.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { SMTPServerSession } from 'smtp-server';
 import { createSmtpProvider, smtpTargetFromUrl } from '../../../src/delivery/providers/smtp.ts';

@@ -1,3 +1,4 @@
+// The provider URL configures the relay, and an error about it never contains the password.
 import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { ConfigError, loadConfig } from '../../../src/config.ts';

@@ -1,3 +1,4 @@
+// Twilio gets each text with a callback URL, and only callbacks with its signature are believed.
 import { createHash, createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallbackResult } from '../../../src/delivery/providers/kind.ts';

@@ -1,3 +1,4 @@
+// Vonage gets each text with a signed token, and only webhooks with a genuine token are believed.
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { jwtVerify, SignJWT } from 'jose';

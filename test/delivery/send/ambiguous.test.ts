@@ -1,3 +1,4 @@
+// An unknown message is handed over again soon with an idempotency key, or after 120 s without a callback.
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type DeliveryFact, recordFacts } from '../../../src/delivery/facts.ts';

@@ -1,3 +1,4 @@
+// The sender finds every due backlog, by its wake-up or by a walk, and reads no more than it needs.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { backlogName, DEFAULT_PROVIDER } from '../../../src/delivery/backlog.ts';
 import { messageClasses } from '../../../src/delivery/message.ts';

@@ -1,3 +1,4 @@
+// The blocks and counts of a campaign stay correct after late reports, deleted contacts and failed providers.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { campaignCounts, recountBlocks } from '../../../src/delivery/campaign-counts.ts';

@@ -1,3 +1,4 @@
+// The intents of all batches of a block are written in one statement, and only for what may be sent.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { createBlockIntents } from '../../../src/delivery/send/block-intents.ts';
 import { claimBlock } from '../../../src/delivery/send/claim-blocks.ts';

@@ -1,3 +1,4 @@
+// A campaign block is claimed, intended, recorded and recovered without a lost or repeated recipient.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/campaign-blocks.ts';
 import { campaignCounts, recountBlocks } from '../../../src/delivery/campaign-counts.ts';

@@ -1,3 +1,4 @@
+// The breaker opens after repeated faults, tests the provider with one batch, and closes if that works.
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { messageStatuses, statesBefore, transitions } from '../../../src/delivery/message.ts';
 import { type Breaker, createBreaker, judgeProvider } from '../../../src/delivery/send/breaker.ts';

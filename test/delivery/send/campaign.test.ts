@@ -1,3 +1,4 @@
+// A campaign sends each recipient one mail, respects a pause, and starves neither other mail nor other accounts.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { holdRetries, releaseRetries, wakeCampaign } from '../../../src/delivery/campaign-blocks.ts';
 import { campaignCounts } from '../../../src/delivery/campaign-counts.ts';

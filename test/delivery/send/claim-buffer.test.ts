@@ -1,3 +1,4 @@
+// The claim buffer sizes batches by the provider's speed, bounds their bytes, and serves accounts in turns.
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
   type ByteBudget,

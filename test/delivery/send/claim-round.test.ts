@@ -1,3 +1,4 @@
+// A claim round takes only what is wanted, in equal shares, and held blocks do not delay other messages.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { backlogName, DEFAULT_PROVIDER } from '../../../src/delivery/backlog.ts';
 import { createBacklogs } from '../../../src/delivery/send/backlogs.ts';

@@ -1,3 +1,4 @@
+// Equal contents are prepared once, and the cache is bounded in number and bytes.
 import { describe, expect, it } from '@jest/globals';
 import { type EmailContent, prepareContent } from '../../../src/delivery/mime/message.ts';
 import { createContentCache } from '../../../src/delivery/send/compose.ts';

@@ -1,3 +1,4 @@
+// A flow message is sent only with consent at the hand-over, and counts for its contact and flow.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { cancelMessages } from '../../../src/delivery/cancel.ts';
 import type { ContentEngine } from '../../../src/delivery/contents/content.ts';

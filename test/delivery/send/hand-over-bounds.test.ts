@@ -1,3 +1,4 @@
+// A slow relay delays no account behind another's backlog, and large messages never exceed 64 MiB at once.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { BatchMessage } from '../../../src/delivery/send/batch.ts';

@@ -1,3 +1,4 @@
+// Heavy messages of one account do not slow down the mail of another.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createPreparePool } from '../../../src/delivery/mime/prepare-pool.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

@@ -1,3 +1,4 @@
+// The sender sends messages that are slow to compose after the others of their batch.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';

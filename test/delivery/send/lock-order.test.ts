@@ -1,3 +1,4 @@
+// Senders lock rows in one fixed order, so that recording, recovery and release cannot deadlock.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import { intendBatch } from '../../../src/delivery/send/batch.ts';

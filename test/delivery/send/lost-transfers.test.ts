@@ -1,3 +1,4 @@
+// A message that ends its connection twice is deferred and retried alone, while others are sent at once.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProviderChannel } from '../../../src/delivery/send/hand-over.ts';

@@ -1,3 +1,4 @@
+// A message that takes too long to compose fails at its third attempt, or stays unknown if it may have been sent.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createPreparePool } from '../../../src/delivery/mime/prepare-pool.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

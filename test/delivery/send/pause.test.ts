@@ -1,3 +1,4 @@
+// A pause takes effect within seconds, and no intent follows it, however many intents overlap.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../src/delivery/message.ts';

@@ -1,3 +1,4 @@
+// A named provider that fails affects only its own messages, which go to the next provider of the account.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';

@@ -1,3 +1,4 @@
+// The fast record of a fully accepted batch has the same effects as the general record.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';
 import { intendBlock } from '../../../src/delivery/send/block-batch.ts';

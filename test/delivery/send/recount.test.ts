@@ -1,3 +1,4 @@
+// Campaign counts stay correct if outcomes are recorded while blocks are counted.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { campaignCounts, recountBlocks } from '../../../src/delivery/campaign-counts.ts';
 import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';

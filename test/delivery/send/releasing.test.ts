@@ -1,3 +1,4 @@
+// All held mail of a resumed account is released, even if the sender that releases it dies.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { messageClasses } from '../../../src/delivery/message.ts';

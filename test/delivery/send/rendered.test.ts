@@ -1,3 +1,4 @@
+// A message without stored content is rendered from its version and contact, with its headers, links and tracking.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import PostalMime from 'postal-mime';
 import type { ContentEngine, VersionContent } from '../../../src/delivery/contents/content.ts';

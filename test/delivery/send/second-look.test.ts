@@ -1,4 +1,4 @@
-/** An intent whose statement began before a recipient was suppressed or unsubscribed, and that gets its lock afterwards. */
+// A suppression or opt-out stops a message even if the statement of its intent began earlier.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import type { DeliveryFact } from '../../../src/delivery/facts.ts';

@@ -1,3 +1,4 @@
+// The sender sends each message once, retries temporary refusals for 72 hours, and holds mail over a limit.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import { intendBatch } from '../../../src/delivery/send/batch.ts';

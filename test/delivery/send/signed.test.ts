@@ -1,3 +1,4 @@
+// Mail in any language carries two valid DKIM signatures, and is repeated byte for byte.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { authenticate } from 'mailauth';
 import {

@@ -1,3 +1,4 @@
+// A cancellation cancels many small blocks in one page, up to the page's number of recipients.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { cancelCampaignMessages } from '../../../src/delivery/campaign-blocks.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/database.ts';

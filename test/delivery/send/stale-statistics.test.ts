@@ -1,3 +1,4 @@
+// Queue statements use their keys even if their plans were made while the queue was empty.
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import { intendBatch, type BatchMessage } from '../../../src/delivery/send/batch.ts';

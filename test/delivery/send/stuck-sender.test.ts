@@ -1,3 +1,4 @@
+// A sender whose provider does not reply leaves its waiting messages to other senders, without repeats.
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import type { ProviderChannel } from '../../../src/delivery/send/hand-over.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

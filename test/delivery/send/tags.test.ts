@@ -1,3 +1,4 @@
+// The provider receives the client's tags with the ids of the account, brand and message.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { EmailProvider, OutgoingEmail } from '../../../src/delivery/providers/port.ts';
 import { createEmailChannel } from '../../../src/delivery/send/hand-over.ts';

@@ -1,3 +1,4 @@
+// Messages that make the server end connections delay the mail of other accounts only by seconds.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

@@ -1,3 +1,4 @@
+// Messages of an unusable provider are held and reported, and move to the next provider if there is one.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { addProvider, requireProviderKind } from '../../../src/delivery/providers/named.ts';

@@ -1,3 +1,4 @@
+// A message that an earlier attempt may have sent ends as unknown, unless the provider refuses it for good.
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

@@ -1,3 +1,4 @@
+// A recipient with an unknown attempt stays unknown, even if a later attempt is held, skipped or canceled.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { cancelCampaignMessages, requeueUnknown } from '../../../src/delivery/campaign-blocks.ts';
 import { campaignCounts } from '../../../src/delivery/campaign-counts.ts';

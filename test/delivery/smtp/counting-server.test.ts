@@ -1,3 +1,4 @@
+// The counting server of the benchmarks counts every message, even an empty one or one in pieces.
 import { afterEach, expect, it } from '@jest/globals';
 import { connectSmtp } from '../../../src/delivery/smtp/client.ts';
 import { runSmtpLoop } from '../../bench/smtp-loop.ts';

@@ -1,3 +1,4 @@
+// SMTP envelopes use only parameters that the server offers, and refuse addresses that could inject a command.
 import { describe, expect, it } from '@jest/globals';
 import { SmtpInputError } from '../../../src/delivery/smtp/connection-error.ts';
 import type { SmtpCapabilities, SmtpSubmission } from '../../../src/delivery/smtp/contract.ts';

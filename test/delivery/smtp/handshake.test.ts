@@ -1,3 +1,4 @@
+// The SMTP handshake fails on bad replies, injected text and wrong certificates, and never hangs.
 import { describe, expect, it } from '@jest/globals';
 import { SmtpConnectionError } from '../../../src/delivery/smtp/connection-error.ts';
 import type { SmtpTarget } from '../../../src/delivery/smtp/contract.ts';

@@ -1,3 +1,4 @@
+// If an SMTP connection fails, only a message whose final dot was sent is ambiguous.
 import { describe, expect, it } from '@jest/globals';
 import type { SmtpConnectionError } from '../../../src/delivery/smtp/connection-error.ts';
 import type { SmtpConnection } from '../../../src/delivery/smtp/contract.ts';

@@ -1,3 +1,4 @@
+// Message data is dot-stuffed so that no content can end the message early.
 import { describe, expect, it } from '@jest/globals';
 import { scanData, stuffDots } from '../../../src/delivery/smtp/message-data.ts';
 

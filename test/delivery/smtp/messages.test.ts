@@ -1,3 +1,4 @@
+// The SMTP client gives each message its own verdict, with and without PIPELINING, however replies are cut.
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { SmtpOutcome } from '../../../src/delivery/smtp/contract.ts';

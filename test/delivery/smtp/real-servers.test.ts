@@ -1,3 +1,4 @@
+// The SMTP client works with real servers: TLS, authentication, UTF-8, refusals and lost connections.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import net, { type AddressInfo } from 'node:net';

@@ -1,3 +1,4 @@
+// SMTP replies parse the same however their bytes are cut, and malformed or endless ones are rejected.
 import { describe, expect, it } from '@jest/globals';
 import { MalformedReplyError, ReplyParser, type SmtpReply } from '../../../src/delivery/smtp/reply-parser.ts';
 

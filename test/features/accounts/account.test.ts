@@ -1,3 +1,4 @@
+// The account endpoint returns the documented fields, and changes only valid fields that the client may write.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { countAi } from '../../../src/delivery/usage.ts';
 import {

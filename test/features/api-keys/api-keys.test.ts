@@ -1,3 +1,4 @@
+// An API key is stored only as a digest, and is valid until its own account revokes it.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createAccount } from '../../../src/features/accounts/service.ts';
 import {

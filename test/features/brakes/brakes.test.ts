@@ -1,3 +1,4 @@
+// Bounces and complaints pause an account once, and a nightly recount corrects its used allowance.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { lookAtAccounts, pauseAccount } from '../../../src/features/brakes/service.ts';

@@ -1,3 +1,4 @@
+// PUT /my/brand stores exactly the given fields, names every bad one, and shows only the caller's brand.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { addUpload } from '../../support/uploads.ts';

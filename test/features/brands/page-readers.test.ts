@@ -1,3 +1,4 @@
+// One account's scrapes never block those of another, and a scrape ends at its deadline.
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createPageReaders, type PageReaders } from '../../../src/features/brands/scrape/page/reader.ts';
 

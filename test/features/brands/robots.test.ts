@@ -1,3 +1,4 @@
+// The robots.txt reader applies groups, longest rules and wildcards as crawlers do, up to a fixed number of rules.
 import { describe, expect, it } from '@jest/globals';
 import { isAllowed, readRobots } from '../../../src/features/brands/scrape/page/robots.ts';
 

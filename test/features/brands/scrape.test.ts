@@ -1,3 +1,4 @@
+// A scrape fills empty brand fields, keeps manual edits unless asked to overwrite, and is rate-limited.
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

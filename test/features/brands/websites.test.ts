@@ -1,3 +1,4 @@
+// The website reader finds colors, names and a logo within limits of size, time, requests and addresses.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';

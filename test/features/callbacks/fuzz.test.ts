@@ -1,3 +1,4 @@
+// A forged, altered or random provider callback is never believed and never crashes the API.
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { providerKinds } from '../../../src/delivery/providers/kinds.ts';

@@ -1,3 +1,4 @@
+// A provider callback settles a message once, even if it arrives before the response to the sender.
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type { NamedProvider } from '../../../src/delivery/providers/named.ts';

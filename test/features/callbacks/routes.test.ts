@@ -1,3 +1,4 @@
+// The callback URL accepts only genuine provider callbacks, and answers every other request with the right status.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { changeProviderSettings, type NamedProvider } from '../../../src/delivery/providers/named.ts';

@@ -1,3 +1,4 @@
+// A rejected campaign pauses, and changed content of an approved campaign needs a new approval.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { approveCampaign, rejectCampaign } from '../../../src/features/campaigns/transitions.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';

@@ -1,3 +1,4 @@
+// Of several simultaneous transitions of a campaign one wins, and a pause never splits a batch.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { intendBlock } from '../../../src/delivery/send/block-batch.ts';
 import { claimBlock } from '../../../src/delivery/send/claim-blocks.ts';

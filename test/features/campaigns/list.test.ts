@@ -1,3 +1,4 @@
+// The campaign list takes a fixed number of database queries and bounds the size of a page.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { findCampaigns } from '../../../src/features/campaigns/model.ts';
 import { presentCampaign, presentListed } from '../../../src/features/campaigns/presenter.ts';

@@ -1,3 +1,4 @@
+// Without PUBLIC_URL, a campaign refuses to send email that has no working unsubscribe link.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { act, fieldsOf, filledList, prepareSender, readyCampaign } from '../../support/campaign-requests.ts';

@@ -1,3 +1,4 @@
+// The API rejects invalid campaign bodies and names the field.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import {

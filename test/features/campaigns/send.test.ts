@@ -1,3 +1,4 @@
+// A send reports every problem at once or pins the content and audience, and invalid transitions are refused.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { ContentSource } from '../../../src/delivery/contents/content.ts';

@@ -1,3 +1,4 @@
+// Housekeeping removes only campaign data that is due, and lost campaign workflows start again.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { loadConfig } from '../../../src/config.ts';

@@ -1,3 +1,4 @@
+// A batch of events returns a result for each event, and invalid events do not fail the others.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
 import { insertContacts } from '../../support/contacts.ts';

@@ -1,3 +1,4 @@
+// Events of new addresses do not wait for other brands whose consent locks are taken.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import { lockConsent } from '../../../src/features/contacts/consent.ts';

@@ -1,3 +1,4 @@
+// A consumer gets each new event of its brand in the event's transaction, and its failure undoes the event.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { lockBrands, lockContacts } from '../../../src/features/contact-events/consumers.ts';

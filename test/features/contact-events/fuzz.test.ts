@@ -1,3 +1,4 @@
+// A hostile event body never causes a 5xx, alone or in a batch.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { insertContacts } from '../../support/contacts.ts';

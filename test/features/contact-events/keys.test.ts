@@ -1,3 +1,4 @@
+// An idempotency key makes exactly one event, also for simultaneous requests, until the event is deleted.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { insertContacts } from '../../support/contacts.ts';

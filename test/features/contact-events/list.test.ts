@@ -1,3 +1,4 @@
+// The event list pages and filters exactly, and a list that is too slow names a filter to add.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { deleteContactEvents } from '../../../src/features/contact-events/service.ts';
 import { listEvents } from '../../../src/features/contact-events/list.ts';

@@ -1,3 +1,4 @@
+// A 2xx response means that the event is stored exactly once, even if database connections break.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { startTestApi, type TestApi } from '../../support/api.ts';

@@ -1,3 +1,4 @@
+// POST /events validates every field, stores it, and finds or creates the one contact of the event.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi, type TestResponse } from '../../support/api.ts';
 import { insertContacts } from '../../support/contacts.ts';

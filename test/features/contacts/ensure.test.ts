@@ -1,3 +1,4 @@
+// Simultaneous callers create each contact once, and a new contact never overrides a recorded opt-out.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { recordOptOut } from '../../../src/delivery/opt-outs.ts';
 import {

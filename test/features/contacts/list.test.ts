@@ -1,3 +1,4 @@
+// The contact list and timeline show only the caller's brand, and filter and page exactly.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
 

@@ -1,3 +1,4 @@
+// A click on an old unsubscribe link unsubscribes each contact that has the address now, even after a crash.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { optOutHashes } from '../../../src/delivery/opt-outs.ts';

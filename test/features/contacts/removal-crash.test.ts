@@ -1,3 +1,4 @@
+// Clearing a deleted contact goes on after its process is killed, and reaches every message.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { clearPage } from '../../../src/features/contacts/removal-work.ts';

@@ -1,3 +1,4 @@
+// No address, browser or link of a deleted contact remains in the tracking of its mail.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { cancelQueued } from '../../../src/features/contacts/message-removal.ts';

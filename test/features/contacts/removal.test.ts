@@ -1,3 +1,4 @@
+// Deleting a contact cancels its queued messages and clears its addresses everywhere, but keeps the opt-out.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { clearPage, type RemovalStep } from '../../../src/features/contacts/removal-work.ts';

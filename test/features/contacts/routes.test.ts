@@ -1,3 +1,4 @@
+// The contacts API updates the contact that has the address, and changes consent only if the request says so.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
 

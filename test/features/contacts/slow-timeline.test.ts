@@ -1,3 +1,4 @@
+// A slow timeline runs apart from other requests, and ends at its time limit.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readTimeline } from '../../../src/features/contacts/timeline.ts';
 import { type HeavyReads, openHeavyReads } from '../../../src/platform/db/heavy-reads.ts';

@@ -1,3 +1,4 @@
+// Creating a contact takes a fixed number of database round trips, and finds earlier opt-outs.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createContact } from '../../../src/features/contacts/write.ts';
 import type { CreateContactBody } from '../../../src/features/contacts/schema.ts';

@@ -1,3 +1,4 @@
+// The delivery status predicts the outcome of the next message, and reserves nothing.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {

@@ -1,3 +1,4 @@
+// The delivery status reads at most 10,000 queue rows, and only those of the account.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { findAccountFigures } from '../../../src/features/accounts/model.ts';
 import { readDeliveryStatus } from '../../../src/features/delivery-status/service.ts';

@@ -1,3 +1,4 @@
+// Mail leaves only from a verified domain, with aligned DKIM and SPF, and waits while the domain is lost.
 import { Resolver as DnsClient } from 'node:dns/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { authenticate } from 'mailauth';

@@ -1,3 +1,4 @@
+// A domain at a named provider is registered there once, and needs the records that the provider asks for.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { createSendingDomains } from '../../../src/delivery/dkim/domain-signers.ts';
 import { addProvider, findProviderRow, requireProviderKind } from '../../../src/delivery/providers/named.ts';

@@ -1,3 +1,4 @@
+// A provider registration is removed with its last domain, if Carillon made it.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { upkeep } from '../../../src/features/upkeep.ts';
 import { addProvider, requireProviderKind } from '../../../src/delivery/providers/named.ts';

@@ -1,3 +1,4 @@
+// A domain's status and check schedule follow its checks, and brief failures do not lose it.
 import { describe, expect, it } from '@jest/globals';
 import {
   afterCheck,

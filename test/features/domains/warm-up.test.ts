@@ -1,3 +1,4 @@
+// The warm-up of a domain moves to the next volume only after a day with enough mail and few bad reports.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   advanceWarmUps,

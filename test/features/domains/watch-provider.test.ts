@@ -1,3 +1,4 @@
+// The domain watch retries a provider that is down at each check, and a provider that refuses once a day.
 import { expect, it } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import { addProvider, requireProviderKind } from '../../../src/delivery/providers/named.ts';

@@ -1,3 +1,4 @@
+// The domain workflow verifies and loses domains on schedule, and one claim at a time owns a name.
 import { expect, it } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';

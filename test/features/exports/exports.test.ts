@@ -1,3 +1,4 @@
+// An export file has each matching row exactly once, even if its process is killed midway.
 import { spawn } from 'node:child_process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,4 @@
+// Importing an exported suppression file extends no suppression and revives none.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { exportSources, scopeOf } from '../../../src/features/exports/sources.ts';
 import type { ExportRow } from '../../../src/features/exports/model.ts';

@@ -1,3 +1,4 @@
+// Activating a flow reports every problem, and changes to an active flow take effect as pinned versions.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
 import { prepareSender, fieldsOf } from '../../support/campaign-requests.ts';

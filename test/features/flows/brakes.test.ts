@@ -1,3 +1,4 @@
+// A flow pauses once if its bounces or complaints of seven days reach a threshold, counted from its resume.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { brakeFlows } from '../../../src/features/flows/brakes.ts';
 import { foldFlowCounts } from '../../../src/features/flows/counts.ts';

@@ -1,3 +1,4 @@
+// Flow filters agree with their plain meaning in PostgreSQL, and never match a contact of another brand.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {

@@ -1,3 +1,4 @@
+// A flow with thousands of mistakes is read no further than the response shows.
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { readSteps } from '../../../src/features/flows/read-steps.ts';
 

@@ -1,3 +1,4 @@
+// A flow report counts entries, ends, messages and goals, and still answers if live runs cannot be counted.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { countForFlow, type FlowCountChange, foldFlowCounts } from '../../../src/features/flows/counts.ts';
 import { IN_PROGRESS_SQL } from '../../../src/features/flows/report.ts';

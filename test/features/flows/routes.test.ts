@@ -1,3 +1,4 @@
+// The flows API stores every field, reports all mistakes in a body at once, and bounds its size.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
 import { prepareSender, fieldsOf } from '../../support/campaign-requests.ts';

@@ -1,3 +1,4 @@
+// The runs API lists and shows runs of the brand, and cancels a run once.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { advanceRun } from '../../../src/features/flows/run/advance.ts';

@@ -1,3 +1,4 @@
+// A simulation shows the path that a real run would take, and writes nothing.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { FlowSimulation } from '../../../src/features/flows/simulate/schema.ts';
 import type { Step } from '../../../src/features/flows/steps.ts';

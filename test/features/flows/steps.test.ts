@@ -1,3 +1,4 @@
+// The step parser accepts every valid step, and rejects an invalid one with its path.
 import { describe, expect, it } from '@jest/globals';
 import { readSteps } from '../../../src/features/flows/read-steps.ts';
 

@@ -1,3 +1,4 @@
+// Housekeeping of flows deletes only events, versions and contents that no run or approval still needs.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { loadConfig } from '../../../src/config.ts';

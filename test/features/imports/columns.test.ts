@@ -1,3 +1,4 @@
+// Each imported column gets a unique data key, in time linear in the number of columns.
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { readColumns } from '../../../src/features/imports/columns.ts';
 import { MAX_COLUMNS } from '../../../src/platform/csv/scanner.ts';

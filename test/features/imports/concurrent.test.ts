@@ -1,3 +1,4 @@
+// Imports that overlap with each other and with API requests create each contact once, without deadlock.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { bulkUpsertContacts } from '../../../src/features/contacts/service.ts';
 import { advanceImport } from '../../../src/features/imports/run.ts';

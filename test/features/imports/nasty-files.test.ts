@@ -1,3 +1,4 @@
+// An import of a malformed file keeps the rows it can read, and names the rest.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { failedRecords } from '../../../src/features/imports/model.ts';
 import { advanceImport, chunkRows } from '../../../src/features/imports/run.ts';

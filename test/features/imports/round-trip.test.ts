@@ -1,3 +1,4 @@
+// Importing an exported contact file changes only edited values, and restores the types of data.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createExportWriter } from '../../../src/features/exports/service.ts';
 import { createHomeStore } from '../../../src/platform/storage/local-disk.ts';

@@ -1,3 +1,4 @@
+// An import is accepted once for its key and within the quotas, and leaves no file when it has ended.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';

@@ -1,3 +1,4 @@
+// A bulk list change returns a result for each item, never resubscribes, and does not deadlock.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';

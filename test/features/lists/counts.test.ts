@@ -1,3 +1,4 @@
+// Contact counts stay exact under concurrency and crashes, and a nightly comparison repairs wrong ones.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { countOf, foldCounts } from '../../../src/features/lists/counts.ts';

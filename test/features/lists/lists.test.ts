@@ -1,3 +1,4 @@
+// The lists API validates its bodies, and a deleted list disappears at once but keeps its contacts.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { removeDeletedLists } from '../../../src/features/lists/removal.ts';
 import { lockLists, requireLists } from '../../../src/features/lists/service.ts';

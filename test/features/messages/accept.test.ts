@@ -1,3 +1,4 @@
+// Grouped acceptance never exceeds a sandbox cap, and one capped account does not fail the others.
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import { type Accepted, createAcceptor } from '../../../src/features/messages/accept.ts';

@@ -1,3 +1,4 @@
+// The events of a message show every attempt exactly once, without a stored event if it was simply sent.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { messageClasses } from '../../../src/delivery/message.ts';
 import type { HandOverOutcome } from '../../../src/delivery/providers/port.ts';

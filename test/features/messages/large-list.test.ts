@@ -1,3 +1,4 @@
+// The message list reads few rows for every filter, however many messages the brand has.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { listMessages, type MessageFilters } from '../../../src/features/messages/list.ts';
 import type { Tenant } from '../../../src/platform/auth/tenant.ts';

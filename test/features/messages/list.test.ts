@@ -1,3 +1,4 @@
+// The message list filters and counts exactly, and the delivery status names the reason for each state.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { writeCampaign } from '../../support/campaigns.ts';

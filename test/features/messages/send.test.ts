@@ -1,3 +1,4 @@
+// POST /messages names every invalid field, accepts every field at its limit, and blocks header injection.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
 

@@ -1,3 +1,4 @@
+// A message leaves only from a verified address of the brand, otherwise from the limited sandbox.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createSenderIdentities } from '../../../src/delivery/sender-identity.ts';
 import { startTestApi, type TestApi, type TestTenant } from '../../support/api.ts';

@@ -1,3 +1,4 @@
+// The test keys of an account may send 1,000 messages a day, and their contents are removed after a day.
 import pino from 'pino';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { upkeep } from '../../../src/features/upkeep.ts';

@@ -1,3 +1,4 @@
+// Every predicate of a contact filter is validated, and finds exactly the contacts it describes.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi, type TestTenant } from '../../support/api.ts';
 

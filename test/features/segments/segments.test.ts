@@ -1,3 +1,4 @@
+// A segment refers only to its own brand, never forms a cycle, and stays within size limits.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   loadReferenced,

@@ -1,3 +1,4 @@
+// A slow segment preview stops, names the slowest filter, and does not block other requests.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 

@@ -1,3 +1,4 @@
+// Segment filters select the same contacts in SQL and in memory.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {

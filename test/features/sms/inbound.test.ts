@@ -1,3 +1,4 @@
+// An inbound STOP opts out of the brand and START opts in, once each, and the text is not kept.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { isOptedOut, recordOptOut } from '../../../src/delivery/opt-outs.ts';
 import type { InboundSms } from '../../../src/delivery/providers/kind.ts';

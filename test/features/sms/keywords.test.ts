@@ -1,3 +1,4 @@
+// The keyword reader finds a keyword only if it is the whole text, and never throws.
 import { describe, expect, it } from '@jest/globals';
 import { readKeyword } from '../../../src/features/sms/keywords.ts';
 import { hostileTexts } from '../../support/hostile-texts.ts';

@@ -1,3 +1,4 @@
+// Each brand sends SMS from one valid sender, and a number belongs to one brand only.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { removeProvider } from '../../../src/delivery/providers/removal.ts';
 import { createSmsSenders } from '../../../src/delivery/sms-senders.ts';

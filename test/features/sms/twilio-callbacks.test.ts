@@ -1,3 +1,4 @@
+// Signed Twilio callbacks update a message and pass on STOP, HELP and START; forged ones change nothing.
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { isOptedOut } from '../../../src/delivery/opt-outs.ts';

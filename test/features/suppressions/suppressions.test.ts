@@ -1,3 +1,4 @@
+// The suppressions API adds, lists and ends suppressions, and suppressed addresses get no mail.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
 

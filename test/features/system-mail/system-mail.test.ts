@@ -1,3 +1,4 @@
+// System mail reaches only the owners with valid addresses, and counts against no allowance.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ConfigError } from '../../../src/config.ts';
 import { systemSender } from '../../../src/delivery/sender-identity.ts';

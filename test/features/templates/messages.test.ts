@@ -1,3 +1,4 @@
+// A message keeps the template version of its acceptance, and its request is replayed if the template is gone.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { intendBatch } from '../../../src/delivery/send/batch.ts';
 import { findVersions } from '../../../src/features/templates/model.ts';

@@ -1,3 +1,4 @@
+// A template preview keeps the markup of mail but nothing that runs, loads or sends.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Parser } from 'htmlparser2';

@@ -1,3 +1,4 @@
+// A template renders only for contacts of its brand, and its check lists every problem in it.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 

@@ -1,3 +1,4 @@
+// A test send goes only to users of the account, once, without webhooks or counts.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';

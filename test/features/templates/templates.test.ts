@@ -1,3 +1,4 @@
+// The templates API rejects invalid designs with their path, and returns templates as they were given.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 

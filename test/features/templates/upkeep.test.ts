@@ -1,3 +1,4 @@
+// Old template versions stay until no message, campaign, flow or template uses them.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { loadConfig } from '../../../src/config.ts';

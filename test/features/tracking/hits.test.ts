@@ -1,3 +1,4 @@
+// Clicks and opens by people are reported once each, and those by scanners are not.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import pino from 'pino';

@@ -1,3 +1,4 @@
+// A message keeps the tracking it was accepted with, byte for byte, even if it is sent again.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createSendingDomains } from '../../../src/delivery/dkim/domain-signers.ts';
 import PostalMime from 'postal-mime';

@@ -1,3 +1,4 @@
+// A valid tracked link leads exactly to its URL unless an operator paused the account; other links lead nowhere.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';

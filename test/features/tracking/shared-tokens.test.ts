@@ -1,3 +1,4 @@
+// A shared tracking token returns what it was made for, and is invalid if any part does not match.
 import { describe, expect, it } from '@jest/globals';
 import { createLinkTracker } from '../../../src/features/tracking/links.ts';
 import {

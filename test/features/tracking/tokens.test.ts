@@ -1,3 +1,4 @@
+// A tracking token returns what it was made for, and is invalid if any bit changes.
 import { describe, expect, it } from '@jest/globals';
 import {
   createTrackingTokens,

@@ -1,3 +1,4 @@
+// The preference page only removes lists or unsubscribes, only for a genuine link, and never exposes the address.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { isOptedOut } from '../../../src/delivery/opt-outs.ts';
 import { preferenceUrl, unsubscribeLinks } from '../../../src/features/unsubscribe/service.ts';

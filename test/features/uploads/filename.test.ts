@@ -1,3 +1,4 @@
+// An uploaded file name is made safe in linear time, and is quoted as RFC 6266 requires.
 import { describe, expect, it } from '@jest/globals';
 import { contentDisposition, safeFilename } from '../../../src/features/uploads/file.ts';
 

@@ -1,3 +1,4 @@
+// Housekeeping removes only old files that no row refers to, and leaves other installations' folders alone.
 import { mkdtemp, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';

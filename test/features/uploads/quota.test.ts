@@ -1,3 +1,4 @@
+// Uploads never exceed an account's quota, and a file in use cannot be removed.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// An upload of up to 5 MB gets a signed id, and Carillon serves it so that browsers run no script in it.
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Login does not reveal which addresses exist, and limits the attempts for each address.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
 

@@ -1,3 +1,4 @@
+// A new password ends a user's sessions, and an account never loses its last owner.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   createAccount,

@@ -1,3 +1,4 @@
+// Counting the candidates of a large list reads only indexes, and builds no hash table.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { candidatesOf, countCandidates } from '../../../src/features/validation/audience.ts';
 import { inTransaction, type Queryable } from '../../../src/platform/db/queryable.ts';

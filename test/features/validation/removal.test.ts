@@ -1,3 +1,4 @@
+// Deleting a contact removes its address from validations, even while an operation takes candidates.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { clearPage } from '../../../src/features/contacts/removal-work.ts';

@@ -1,3 +1,4 @@
+// The API quotes, starts, resumes, cancels and lists validations, and never reserves more than the funds allow.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';

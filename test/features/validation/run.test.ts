@@ -1,3 +1,4 @@
+// A validation checks each candidate once, charges only conclusive new results, and releases the rest.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { advanceValidation, type ValidationRunDeps } from '../../../src/features/validation/run.ts';

@@ -1,3 +1,4 @@
+// A validation settles once each time it ends, even if several processes end it, and counts each result once.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { readOperation, type OperationRow } from '../../../src/features/validation/model.ts';
 import { type ItemResult, writeResults } from '../../../src/features/validation/results.ts';

@@ -1,3 +1,4 @@
+// The Stripe client reports whether a payment failed or is unknown, and accepts only fresh, signed notifications.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createStripe, createStripeNotifications } from '../../../src/features/wallet/payments/stripe.ts';
 import type { PaymentRequest } from '../../../src/features/wallet/payments/port.ts';

@@ -1,3 +1,4 @@
+// A top-up is paid and credited at most once, and repeated failures or disputes turn automatic top-ups off.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { listOperatorChanges, setAccount } from '../../../src/features/accounts/service.ts';

@@ -1,3 +1,4 @@
+// Wallet entries are immutable and booked once per reference; prices, monthly postings and owner mails follow them.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { emailPriceSql, paysSql, smsPriceSql } from '../../../src/delivery/prices.ts';
 import { addWalletEntry, balanceSql } from '../../../src/delivery/wallet.ts';

@@ -1,3 +1,4 @@
+// Every kind of endpoint response, from success to endless data, is recorded with its outcome and retry time.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

@@ -1,3 +1,4 @@
+// The event catalogue contains every event that a feature declares, exactly once.
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { eventTypes } from '../../../src/features/webhooks/catalogue.ts';

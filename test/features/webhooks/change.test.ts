@@ -1,3 +1,4 @@
+// A change of a webhook is validated, and decides what happens to its queued deliveries and waiting retries.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';
 import { startDnsServer, type TestDnsServer } from '../../support/dns/server.ts';

@@ -1,3 +1,4 @@
+// The API lists a tenant's recent deliveries with every attempt, and repeats a delivery once per request.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { MAX_ATTEMPTS } from '../../../src/features/webhooks/deliveries/service.ts';
 import { startTestApi, type TestApi, type TestBody } from '../../support/api.ts';

@@ -1,3 +1,4 @@
+// Subscribers receive each event of an email once per cause, with the fields that its type declares.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { type DeliveryFact, recordFacts } from '../../../src/delivery/facts.ts';

@@ -1,3 +1,4 @@
+// A webhook delivery whose event was removed fails without an attempt.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

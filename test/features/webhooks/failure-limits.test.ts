@@ -1,3 +1,4 @@
+// A webhook that fails for 24 hours is reported to its owners, and after 72 hours it is turned off.
 import { expect, it } from '@jest/globals';
 import { eventually } from '../../support/eventually.ts';
 import { startReceiver, type Receiver } from '../../support/https-receiver.ts';

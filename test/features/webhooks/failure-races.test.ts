@@ -1,3 +1,4 @@
+// Races between attempts, timers and removal never warn twice, turn off a recovered webhook, or leave history.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DueDelivery } from '../../../src/features/webhooks/attempts/attempt.ts';

@@ -1,3 +1,4 @@
+// Endpoints that never answer are limited to few slots, and do not delay the deliveries of others.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

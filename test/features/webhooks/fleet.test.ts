@@ -1,3 +1,4 @@
+// All senders together make about 16 attempts at once at one endpoint, however many senders run.
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { upkeep } from '../../../src/features/upkeep.ts';
 import { registerProcess } from '../../../src/platform/processes/process.ts';

@@ -1,3 +1,4 @@
+// An attempt that began before its webhook was turned off never overrides a retry that was requested since.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AttemptOutcome, WebhookDelivery } from '../../../src/features/webhooks/attempts/attempt.ts';
 import { recordAttempts, type DroppedDelivery } from '../../../src/features/webhooks/attempts/record.ts';

@@ -1,3 +1,4 @@
+// The webhook loop sends each claimed delivery as one signed POST, and survives crashes, pauses and lost claims.
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';

@@ -1,3 +1,4 @@
+// Each event of a day without a partition is delivered once while several processes create that partition.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { upkeep } from '../../../src/features/upkeep.ts';
 import { keepPartitionsOf } from '../../../src/platform/db/partitions.ts';

@@ -1,3 +1,4 @@
+// No event that is committed after a webhook is confirmed off is sent, and none stays in the queue.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';

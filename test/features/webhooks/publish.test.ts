@@ -1,3 +1,4 @@
+// Publishing queues an event for exactly the subscribed webhooks of its account, in the caller's transaction.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { emailEventData, emailEvents, sendingEvents } from '../../../src/delivery/events.ts';
 import { eventCatalogue } from '../../../src/features/webhooks/catalogue.ts';

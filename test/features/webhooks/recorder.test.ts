@@ -1,3 +1,4 @@
+// An attempt that the database refuses to record delays no other attempt, and is recorded when possible.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import type { DueDelivery } from '../../../src/features/webhooks/attempts/attempt.ts';

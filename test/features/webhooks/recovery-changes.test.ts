@@ -1,3 +1,4 @@
+// The recovery follows a webhook that is turned off, moved, rotated or removed, and makes no outdated attempts.
 import type { ServerResponse } from 'node:http';
 import { expect, it } from '@jest/globals';
 import type { WebhookManager } from '../../../src/features/webhooks/service.ts';

@@ -1,3 +1,4 @@
+// A recovery that is woken hundreds of times continues as new, and keeps its state and search attributes.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startReceiver, type Receiver } from '../../support/https-receiver.ts';
 import { startRecoveryStage, useSharedEngine, type RecoveryStage } from '../../support/recovery-stage.ts';

@@ -1,3 +1,4 @@
+// One stay of the recovery ends after 25 seconds and 100 attempts, or after two minutes at the latest.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createTestTenant, type TestTenant } from '../../support/api.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';

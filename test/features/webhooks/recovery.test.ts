@@ -1,3 +1,4 @@
+// The recovery retries failed deliveries by the schedule until they succeed or their attempts run out.
 import { expect, it } from '@jest/globals';
 import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';

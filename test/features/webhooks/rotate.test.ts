@@ -1,3 +1,4 @@
+// After a rotation, requests are signed with both secrets for 24 hours, then with the new secret alone.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { secretPlace } from '../../../src/features/webhooks/attempts/endpoint.ts';

@@ -1,3 +1,4 @@
+// The API creates, lists and removes webhooks only within the caller's tenant, and only with allowed URLs.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventTypes } from '../../../src/features/webhooks/catalogue.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';

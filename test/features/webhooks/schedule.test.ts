@@ -1,3 +1,4 @@
+// The schedule of attempts shares slots fairly between endpoints, and gives slow endpoints only a few.
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import {
   AttemptSchedule,

@@ -1,3 +1,4 @@
+// Webhook signatures follow Standard Webhooks; retry delays and failure periods follow the recorded outcomes.
 import { describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { readRetryAfter, requestBody } from '../../../src/features/webhooks/attempts/attempt.ts';

@@ -1,3 +1,4 @@
+// No webhook request reaches a private address or another service, in any spelling, even if DNS changes later.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createTestTenant, startTestApi, type TestApi, type TestTenant } from '../../support/api.ts';
 import { startDnsServer, type TestDnsServer } from '../../support/dns/server.ts';

@@ -1,3 +1,4 @@
+// Claiming and recording deliveries uses indexes, even if plans were made while the queue was empty.
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { recordAttempts } from '../../../src/features/webhooks/attempts/record.ts';
 import { claimDeliveries } from '../../../src/features/webhooks/loop/claim.ts';

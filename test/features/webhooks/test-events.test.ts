@@ -1,3 +1,4 @@
+// A test event of any type reaches only the given webhook, signed and retried like a real event.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { eventCatalogue, eventTypes } from '../../../src/features/webhooks/catalogue.ts';

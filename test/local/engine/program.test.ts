@@ -1,3 +1,4 @@
+// The local installation finds, builds and caches the Temporal program, and explains why it cannot.
 import {
   chmodSync,
   existsSync,

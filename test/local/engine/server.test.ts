@@ -1,3 +1,4 @@
+// The embedded engine survives crashes and taken ports, ends only its own processes, and explains failures.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// One process at a time uses the home folder, a dead holder loses its lock, and foreign folders are never emptied.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// Only --dev invents settings and allows local requests, and it never changes settings that are given.
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

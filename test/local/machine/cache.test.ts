@@ -1,3 +1,4 @@
+// A lock file admits one caller at a time, and is taken over if its holder has died.
 import { existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

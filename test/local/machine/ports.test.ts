@@ -1,3 +1,4 @@
+// The port check names every taken port with its setting, and leaves free ports usable.
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { claimPort, claimPorts } from '../../../src/local/machine/ports.ts';

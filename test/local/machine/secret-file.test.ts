@@ -1,3 +1,4 @@
+// Concurrent callers that create the same secret file all get the same secret.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// The mailbox answers only under local names and with its token, and no other site can use it.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { createCaptureSmsProvider } from '../../../src/delivery/providers/capture.ts';

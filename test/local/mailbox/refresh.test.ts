@@ -1,3 +1,4 @@
+// The mailbox page refreshes its list without breaking its own content security policy.
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { openMailbox, type OpenMailbox } from './mailbox-client.ts';

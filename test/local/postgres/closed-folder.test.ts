@@ -1,3 +1,4 @@
+// A checkout that only root can enter starts, and keeps its database outside the checkout.
 import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,

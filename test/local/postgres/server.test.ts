@@ -1,3 +1,4 @@
+// The embedded database commits to disk, protects its password, and explains how to repair damaged data.
 import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';

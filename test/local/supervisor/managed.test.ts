@@ -1,3 +1,4 @@
+// The supervisor restarts a child process that ends, with growing delays, until it is asked to stop.
 import { once } from 'node:events';
 import { describe, expect, it } from '@jest/globals';
 import pino from 'pino';

@@ -1,3 +1,4 @@
+// A role process runs until it is stopped, and a failed start is explained in one line.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

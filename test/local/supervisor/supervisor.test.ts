@@ -1,3 +1,4 @@
+// A local installation restarts killed parts, keeps its data, and leaves no process behind however it ends.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';

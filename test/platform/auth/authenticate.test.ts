@@ -1,3 +1,4 @@
+// Only valid API keys and session tokens authenticate, and only for their own tenant and role.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { SignJWT } from 'jose';
 import pino from 'pino';

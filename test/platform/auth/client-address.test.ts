@@ -1,3 +1,4 @@
+// The client address comes only from trusted proxies, and login limits count each client by it.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ConfigError, loadConfig } from '../../../src/config.ts';
 import {

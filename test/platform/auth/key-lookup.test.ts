@@ -1,3 +1,4 @@
+// Key look-ups share queries and lease keys, and a revocation is confirmed only after every lease has ended.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createApiKey, revokeApiKey } from '../../../src/features/api-keys/service.ts';
 import { createKeyLookup, KEY_LEASE_MS } from '../../../src/platform/auth/key-lookup.ts';

@@ -1,3 +1,4 @@
+// The CSV inspector detects encoding and delimiter, and refuses files without a readable header.
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';

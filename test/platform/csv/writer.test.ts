@@ -1,3 +1,4 @@
+// The CSV writer marks cells that spreadsheets would run as formulas, and the marking can be undone exactly.
 import { describe, expect, it } from '@jest/globals';
 import { guardCell, unguardCell } from '../../../src/platform/csv/guard.ts';
 import { csvRecord } from '../../../src/platform/csv/writer.ts';

@@ -1,3 +1,4 @@
+// The coalescer writes concurrent items in bounded groups, and gives each caller its own result or error.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { createCoalescer } from '../../../src/platform/db/coalescer.ts';

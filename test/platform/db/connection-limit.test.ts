@@ -1,3 +1,4 @@
+// The server check refuses more connections than PostgreSQL allows, and warns if too few are free.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ConfigError } from '../../../src/config.ts';
 import { checkServer } from '../../../src/platform/db/database.ts';

@@ -1,3 +1,4 @@
+// Heartbeats, notifications and heavy reads use the direct database URL, not the pooler.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { openHeavyReads } from '../../../src/platform/db/heavy-reads.ts';
 import { createWaker } from '../../../src/platform/db/wake.ts';

@@ -1,3 +1,4 @@
+// Models read and change only the tenant's rows, and their errors contain no values of the statement.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createAccount } from '../../../src/features/accounts/service.ts';
 import { BrandModel } from '../../../src/features/brands/model.ts';

@@ -1,3 +1,4 @@
+// Monthly partitions exist ahead of time, take over rows from the default, and are dropped after their retention.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { upkeep } from '../../../src/features/upkeep.ts';
 import { keepPartitionsOf, type TimedTable } from '../../../src/platform/db/partitions.ts';

@@ -1,3 +1,4 @@
+// Daily partitions are created and dropped concurrently without deadlock, and never while their rows are needed.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { upkeep } from '../../../src/features/upkeep.ts';
 import { openDatabase, type Database } from '../../../src/platform/db/database.ts';

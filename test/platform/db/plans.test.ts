@@ -1,3 +1,4 @@
+// Prepared plans are not kept on PostgreSQL versions that would lose rows of partitioned tables.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { openDatabase } from '../../../src/platform/db/database.ts';

@@ -1,3 +1,4 @@
+// Lost connections are recognized by code and message, and other errors are not mistaken for them.
 import { expect, it } from '@jest/globals';
 import { isConnectionError } from '../../../src/platform/db/queryable.ts';
 

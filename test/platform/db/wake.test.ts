@@ -1,3 +1,4 @@
+// A wake-up reaches other processes, and wake-ups during a running NOTIFY are merged with their hints.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createWaker, type Waker } from '../../../src/platform/db/wake.ts';

@@ -1,3 +1,4 @@
+// The address policy blocks every private or special address unless EGRESS_ALLOW contains it.
 import { describe, expect, it } from '@jest/globals';
 import { createAddressPolicy } from '../../../src/platform/egress/addresses.ts';
 

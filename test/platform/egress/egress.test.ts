@@ -1,3 +1,4 @@
+// Outgoing requests reach only allowed addresses over valid TLS, and have limits of size and time.
 import type net from 'node:net';
 import type tls from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';

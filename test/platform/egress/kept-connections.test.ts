@@ -1,3 +1,4 @@
+// A request that a closing pooled connection loses is sent once more only if it is repeatable.
 import type { TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createResolver } from '../../../src/platform/dns/resolver.ts';

@@ -1,3 +1,4 @@
+// Redirects are followed only on request, at most five times, and never with credentials to another origin.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createResolver } from '../../../src/platform/dns/resolver.ts';
 import { createEgress, type Egress, type EgressRequest } from '../../../src/platform/egress/client.ts';

@@ -1,3 +1,4 @@
+// The compiler accepts only event data that fits the definition of the event.
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { createEvent, defineEvent, type PublishedEvent } from '../../../src/platform/events/define.ts';

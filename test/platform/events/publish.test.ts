@@ -1,3 +1,4 @@
+// An event is written once if any consumer wants it, and each interested consumer gets its own work.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';

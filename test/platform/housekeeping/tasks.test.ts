@@ -1,3 +1,4 @@
+// Housekeeping removes exactly what has expired, in batches, and daily counts include every message once.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { loadConfig } from '../../../src/config.ts';

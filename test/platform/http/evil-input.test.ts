@@ -1,3 +1,4 @@
+// No input in any body, query or path causes a 500, and oversized bodies are refused before they are parsed.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { z } from 'zod';
 import type { RouteDefinition } from '../../../src/platform/http/route.ts';

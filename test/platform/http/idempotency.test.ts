@@ -1,3 +1,4 @@
+// A repeated POST with the same Idempotency-Key does the work once and returns the same resource.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { fingerprintOf } from '../../../src/platform/db/idempotency.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';

@@ -1,3 +1,4 @@
+// Garbage or a late body on a connection never cuts off or replaces a pending response.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import net from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';

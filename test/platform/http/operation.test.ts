@@ -1,3 +1,4 @@
+// The API process reports readiness and metrics, finishes requests when it stops, and logs no client data.
 import http from 'node:http';
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';

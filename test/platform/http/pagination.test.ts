@@ -1,3 +1,4 @@
+// List responses are paged with valid links, and new items do not shift the following pages.
 import net from 'node:net';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { pageOf } from '../../../src/platform/db/paging.ts';

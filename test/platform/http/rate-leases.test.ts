@@ -1,3 +1,4 @@
+// API processes together admit the shared rate limit, and each admits its share without the database.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createRateLeases } from '../../../src/platform/http/rate-leases.ts';
 import { createRateLimiter, createTokenBuckets } from '../../../src/platform/http/rate-limiter.ts';

@@ -1,3 +1,4 @@
+// Every caller has its own rate limit with correct headers, and login attempts are limited per account and address.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import type { AppError } from '../../../src/errors.ts';

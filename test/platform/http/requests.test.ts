@@ -1,3 +1,4 @@
+// The HTTP layer answers every malformed path, body, parameter and header in the documented error shape.
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startTestApi, type TestApi, type TestRequest } from '../../support/api.ts';

@@ -1,3 +1,4 @@
+// A file is stored while it arrives, with bounded memory, and is removed if its request fails.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';

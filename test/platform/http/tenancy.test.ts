@@ -1,3 +1,4 @@
+// On every route, another tenant's resources are the same 404 as resources that do not exist.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { z } from 'zod';
 import type { RouteDefinition } from '../../../src/platform/http/route.ts';

@@ -1,3 +1,4 @@
+// The JSON shape check names the bound that a text exceeds, and tolerates malformed text.
 import { describe, expect, it } from '@jest/globals';
 import { exceededBound, MAX_LEVELS, MAX_NAMES, MAX_VALUES } from '../../../src/platform/json/shape.ts';
 

@@ -1,3 +1,4 @@
+// Lane rows are always locked in the same order, and two processes never claim the same check.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   claimLaneChecks,

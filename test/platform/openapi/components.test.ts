@@ -1,3 +1,4 @@
+// The OpenAPI generator emits shared schemas once under stable names, and describes webhook requests.
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { webhookSection } from '../../../src/features/webhooks/openapi.ts';

@@ -1,3 +1,4 @@
+// The OpenAPI document is valid, and describes every route, error, limit and event that the API has.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import addFormats from 'ajv-formats';

@@ -1,3 +1,4 @@
+// At most 64 started runs wait to begin at once, and no account blocks the starts of another.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { loadConfig } from '../../../src/config.ts';

@@ -1,3 +1,4 @@
+// The outbox sends every committed request to the engine, and survives crashes, outages and refusals.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { loadConfig } from '../../../src/config.ts';

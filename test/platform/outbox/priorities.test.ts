@@ -1,3 +1,4 @@
+// Urgent outbox entries never wait for bulk starts, and accounts share the starts fairly.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { loadConfig } from '../../../src/config.ts';

@@ -1,3 +1,4 @@
+// The reconciler restarts the missing workflow of every overdue row, also in an engine that lost its data.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { loadConfig } from '../../../src/config.ts';

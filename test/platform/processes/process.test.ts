@@ -1,3 +1,4 @@
+// A live process keeps its row and lock across lost connections, and registers again if its row is gone.
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { connectionSettings } from '../../../src/platform/db/database.ts';
 import { Heartbeat } from '../../../src/platform/processes/heartbeat.ts';

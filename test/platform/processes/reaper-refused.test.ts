@@ -1,3 +1,4 @@
+// A connection that the reaper may not end does not keep it from recovering other dead processes.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import pg from 'pg';
 import pino from 'pino';

@@ -1,3 +1,4 @@
+// The reaper recovers the work of dead or suspended processes, and spares processes that only lose connections.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import pino from 'pino';

@@ -1,3 +1,4 @@
+// Aborting a job ends its thread at once, and no aborted or refused job harms another.
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { ThreadJob, ThreadReply } from '../../../src/features/brands/scrape/page/jobs.ts';
 import {

@@ -1,3 +1,4 @@
+// The queue loop claims due rows promptly, never starts one twice, and gives back what it does not finish.
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import pino from 'pino';
 import {

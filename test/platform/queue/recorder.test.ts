@@ -1,3 +1,4 @@
+// The recorder commits items in groups, waits out database failures, and sets refused items aside.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';

@@ -1,3 +1,4 @@
+// A sealed value opens only in its own place, for its own purpose, and with a current or previous secret.
 import { describe, expect, it } from '@jest/globals';
 import { createKeyring, UnsealError, type SealedPlace } from '../../../src/platform/secrets/keyring.ts';
 

@@ -1,3 +1,4 @@
+// The MAC functions compute HMAC-SHA-256 for any key and content, as RFC 4231 specifies.
 import { createHmac, randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { mac, macInHex } from '../../../src/platform/secrets/mac.ts';

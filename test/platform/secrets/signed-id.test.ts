@@ -1,3 +1,4 @@
+// A signed id returns its row only if it is unchanged, for its own purpose, and signed with a known secret.
 import { describe, expect, it } from '@jest/globals';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { createSignedIds, type SignedPurpose } from '../../../src/platform/secrets/signed-id.ts';

@@ -1,3 +1,4 @@
+// The local disk store keeps blobs exactly, private and inside its folder, and stores nothing partial.
 import { mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';

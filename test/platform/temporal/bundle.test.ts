@@ -1,3 +1,4 @@
+// Bundling the workflows does not load the bundler into the memory of the calling role.
 import { expect, it } from '@jest/globals';
 import { bundleWorkflows } from '../../../src/platform/temporal/bundle.ts';
 

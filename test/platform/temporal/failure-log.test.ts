@@ -1,3 +1,4 @@
+// Workers that cannot run warn of each reason once, and log what the operator must change.
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { loadConfig } from '../../../src/config.ts';

@@ -1,3 +1,4 @@
+// Warnings of the Temporal library reach the log, except the one about workers without workflows.
 import { afterAll, expect, it } from '@jest/globals';
 import { Runtime } from '@temporalio/worker';
 import pino from 'pino';

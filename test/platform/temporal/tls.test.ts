@@ -1,3 +1,4 @@
+// Every role connects to the engine by TLS, certificate or API key, and explains in one line why it cannot.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// Postmark events are classified as bounces, deliveries or complaints, and other events are ignored.
 import { describe, expect, it } from '@jest/globals';
 import type { CallbackResult, ProviderFact } from '../../../../src/delivery/providers/kind.ts';
 import { postmark } from '../../../../src/delivery/providers/postmark.ts';

@@ -1,3 +1,4 @@
+// Each message of a Postmark batch gets its own verdict, and an unknown one is found by its reference.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseEmailAddress } from '../../../../src/delivery/addresses/email.ts';
 import type { OutgoingEmail } from '../../../../src/delivery/providers/port.ts';

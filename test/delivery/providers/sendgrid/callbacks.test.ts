@@ -1,3 +1,4 @@
+// SendGrid events count only with a valid signature, and are classified by their type and reason.
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { CallbackResult, ProviderFact } from '../../../../src/delivery/providers/kind.ts';

@@ -1,3 +1,4 @@
+// SendGrid gets each message without tracking, and its errors become verdicts, faults or unknown outcomes.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { parseEmailAddress } from '../../../../src/delivery/addresses/email.ts';
 import type { EmailContent } from '../../../../src/delivery/mime/message.ts';

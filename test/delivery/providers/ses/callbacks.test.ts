@@ -1,3 +1,4 @@
+// Amazon SES events count only if Amazon SNS signed them for the configured topic.
 import { createSign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';

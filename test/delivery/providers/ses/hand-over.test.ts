@@ -1,3 +1,4 @@
+// Amazon SES gets each message whole and signed, and its errors become verdicts, faults or unknown outcomes.
 import { createHash, createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ses } from '../../../../src/delivery/providers/ses.ts';

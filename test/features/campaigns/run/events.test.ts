@@ -1,3 +1,4 @@
+// A webhook endpoint gets one event if a campaign completes, fails or stops, and the end waits for that event.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { readCampaign } from '../../../../src/features/campaigns/run/page.ts';

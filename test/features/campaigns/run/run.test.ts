@@ -1,3 +1,4 @@
+// A campaign stops at its thresholds, ends once with its counts, and keeps to its throttle after a resume.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { campaignCounts } from '../../../../src/delivery/campaign-counts.ts';

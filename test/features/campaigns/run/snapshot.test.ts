@@ -1,3 +1,4 @@
+// A snapshot writes each eligible contact exactly once, and records why it skips the others.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { campaignCounts } from '../../../../src/delivery/campaign-counts.ts';
 import { claimBlock } from '../../../../src/delivery/send/claim-blocks.ts';

@@ -1,3 +1,4 @@
+// An active flow takes contacts by event, list or segment, and does not catch up after a pause.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { fillFlow } from '../../../../src/features/flows/entry/fills.ts';

@@ -1,3 +1,4 @@
+// A flow with a segment lets a contact enter once each time it begins to match, even across pages and pauses.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { createFlowAudience, type FlowAudience } from '../../../../src/features/flows/entry/audience.ts';
 import { enterExisting } from '../../../../src/features/flows/entry/existing.ts';

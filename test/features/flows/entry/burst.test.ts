@@ -1,3 +1,4 @@
+// Each event of a burst begins one run, and the burst does not delay later requests to the engine.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { startFlowEntries } from '../../../../src/features/flows/entry/loop.ts';

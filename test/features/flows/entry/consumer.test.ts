@@ -1,3 +1,4 @@
+// A tracked event enters the flows of its name once, and adds no database work for brands without flows.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type pg from 'pg';
 import pino from 'pino';

@@ -1,3 +1,4 @@
+// Each flow entry begins at most one run, subject to filters, re-entry rules and deleted contacts.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { addEntries } from '../../../../src/features/flows/entry/entries.ts';

@@ -1,3 +1,4 @@
+// A contact enters the flow of a list exactly when it is added, whichever feature adds it.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { fillLists, startFill } from '../../../../src/features/campaigns/fills.ts';
 import { chainEntries } from '../../../../src/features/flows/entry/entries.ts';

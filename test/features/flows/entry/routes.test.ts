@@ -1,3 +1,4 @@
+// POST /flows/{id}/enter lets each contact of the brand enter once, and names the others.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { judgePage } from '../../../../src/features/flows/entry/pages.ts';

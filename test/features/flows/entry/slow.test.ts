@@ -1,3 +1,4 @@
+// A flow with slow filters does not delay other flows, and loses no entries.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { addEntries } from '../../../../src/features/flows/entry/entries.ts';

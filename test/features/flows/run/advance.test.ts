@@ -1,3 +1,4 @@
+// A run takes each due step once, keeps what arrives while paused, and ends for the right reason.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';

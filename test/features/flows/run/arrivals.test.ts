@@ -1,3 +1,4 @@
+// An event that commits while a run registers its wait is neither lost nor counted twice.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import pino from 'pino';

@@ -1,3 +1,4 @@
+// A change to a flow reaches all its active runs in pages, and misses no event meanwhile.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { createTrackedEventConsumers } from '../../../../src/features/events.ts';

@@ -1,3 +1,4 @@
+// A run reads times, time zones, split percentiles and step results of its contact exactly.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readStepFacts } from '../../../../src/features/flows/filters.ts';
 import { createContactFacts, percentileOf } from '../../../../src/features/flows/run/contact-facts.ts';

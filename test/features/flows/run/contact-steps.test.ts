@@ -1,3 +1,4 @@
+// Event, update and list steps change the contact in the transaction of the run, within the same limits as the API.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { MAX_NAMES } from '../../../../src/features/contact-events/names.ts';
 import { createFlowConsumer } from '../../../../src/features/flows/entry/consumer.ts';

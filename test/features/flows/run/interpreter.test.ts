@@ -1,3 +1,4 @@
+// The flow interpreter follows branches and waits exactly, and asks before each step whether to end.
 import { describe, expect, it } from '@jest/globals';
 import {
   advanceSteps,

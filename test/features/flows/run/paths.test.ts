@@ -1,3 +1,4 @@
+// The interpreter and the simulation follow the same path as a reference interpreter.
 import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type {

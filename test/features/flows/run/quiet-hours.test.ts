@@ -1,3 +1,4 @@
+// Quiet hours end at the right local time, even across clock changes.
 import { expect, it } from '@jest/globals';
 import { quietUntil } from '../../../../src/features/flows/run/quiet-hours.ts';
 

@@ -1,3 +1,4 @@
+// A stored run record of an earlier schema still loads and continues, and a later version is refused.
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import {

@@ -1,3 +1,4 @@
+// A sending step queues a message only within consent, suppression and frequency limits.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { recordOptOut } from '../../../../src/delivery/opt-outs.ts';
 import { keepUnapplied } from '../../../../src/delivery/unapplied-opt-outs.ts';

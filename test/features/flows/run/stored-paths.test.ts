@@ -1,3 +1,4 @@
+// Runs in PostgreSQL store the same path as the reference interpreter.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import pino from 'pino';

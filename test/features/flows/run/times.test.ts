@@ -1,3 +1,4 @@
+// The next local time is right in every time zone, even across clock changes and skipped days.
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { contactTimezone, nextLocalTime } from '../../../../src/features/flows/run/times.ts';

@@ -1,3 +1,4 @@
+// One slow account cannot take all the slots of run transactions or webhook requests.
 import { describe, expect, it } from '@jest/globals';
 import { createAdvanceTurns } from '../../../../src/features/flows/run/advance-turns.ts';
 import { CallWaitsError, createCallTurns } from '../../../../src/features/flows/run/call-turns.ts';

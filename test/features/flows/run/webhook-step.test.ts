@@ -1,3 +1,4 @@
+// A webhook step sends signed requests only while the run is at it, and stops after four attempts.
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';

@@ -1,3 +1,4 @@
+// DNS look-ups classify domains, cache results, share capacity fairly, and never reveal internal names.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { DomainFacts } from '../../../../src/features/validation/checks/domain-facts.ts';
 import { createDomainLookups } from '../../../../src/features/validation/checks/domain-lookups.ts';

@@ -1,3 +1,4 @@
+// The Kickbox client translates each response into a finding, and pauses after refusals or repeated failures.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   createOutsideValidator,

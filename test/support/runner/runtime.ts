@@ -1,0 +1,90 @@
+/**
+ * The `runtime` of jest.config.js: loads test files as Node.js does, in the worker process itself, instead of in a VM
+ * context for each file. Modules are evaluated once for each process, Node.js strips the types, and nothing is
+ * transformed. All else is Jest's own: its command, pool of processes, time limits, `expect` and reporters.
+ */
+import { createRequire, registerHooks } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import type * as jestGlobals from '@jest/globals';
+import { createJestObject, type JestObject } from './jest-object.ts';
+import type { PlainEnvironment } from './environment.ts';
+
+/** What Jest gives to each test file. */
+export type TestGlobals = Pick<
+  typeof jestGlobals,
+  'describe' | 'it' | 'test' | 'expect' | 'beforeAll' | 'beforeEach' | 'afterEach' | 'afterAll'
+> & { jest: JestObject };
+
+const require = createRequire(import.meta.url);
+const globalsUrl = new URL('./globals.ts', import.meta.url).href;
+
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === '@jest/globals'
+      ? { url: globalsUrl, format: 'module-typescript', shortCircuit: true }
+      : next(specifier, context),
+});
+
+let globals: TestGlobals | undefined;
+
+/** The functions of the test file that runs. */
+export function currentGlobals(): TestGlobals {
+  if (!globals) throw new Error('no test file is running');
+  return globals;
+}
+
+let loads = 0;
+
+/** Loads the module once more if its file was loaded before: a watching Jest runs a file again in the same process. */
+function importAgain(path: string): Promise<unknown> {
+  loads += 1;
+  return import(`${pathToFileURL(path).href}?load=${loads}`);
+}
+
+/** Implements what `jest-runner` and `jest-circus` call of `jest-runtime`. */
+export default class PlainRuntime {
+  readonly #environment: PlainEnvironment;
+
+  constructor(_config: unknown, environment: PlainEnvironment) {
+    this.#environment = environment;
+  }
+
+  setGlobalsForRuntime(given: Omit<TestGlobals, 'jest'>): void {
+    globals = { ...given, jest: createJestObject(this.#environment) };
+  }
+
+  /** Loads Jest's own modules. Those of the test framework keep a file's tests, so each file gets new ones. */
+  requireInternalModule(path: string): unknown {
+    delete require.cache[path];
+    return require(path);
+  }
+
+  requireModule(path: string): unknown {
+    return require(path);
+  }
+
+  unstable_shouldLoadAsEsm(): boolean {
+    return true;
+  }
+
+  unstable_importModule(path: string): Promise<unknown> {
+    return importAgain(path);
+  }
+
+  /** Nothing is transformed, so positions in stacks are right as they are. */
+  getSourceMaps(): null {
+    return null;
+  }
+
+  getAllCoverageInfoCopy(): undefined {
+    return undefined;
+  }
+
+  enterTestCode(): void {}
+
+  leaveTestCode(): void {}
+
+  teardown(): void {
+    globals = undefined;
+  }
+}
