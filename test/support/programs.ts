@@ -19,7 +19,7 @@ export interface Program {
 /**
  * Runs a TypeScript program of this repository.
  * @param file path from the repository's root
- * @param settings environment variables; beside them the program gets only PATH, HOME and the cache folder
+ * @param settings environment variables; beside them the program gets only PATH, HOME and the folders of caches
  * @param input what the program reads on standard input
  */
 export function runProgram(
@@ -29,10 +29,10 @@ export function runProgram(
   input?: string,
 ): Program {
   const path = fileURLToPath(new URL(`../../${file}`, import.meta.url));
-  const { PATH, HOME, CARILLON_CACHE, XDG_CACHE_HOME } = process.env;
+  const { PATH, HOME, CARILLON_CACHE, XDG_CACHE_HOME, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, ['--no-warnings', path, ...args], {
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', 'ipc'],
-    env: { PATH, HOME, CARILLON_CACHE, XDG_CACHE_HOME, ...settings },
+    env: { PATH, HOME, CARILLON_CACHE, XDG_CACHE_HOME, NODE_COMPILE_CACHE, ...settings },
   });
   child.stdin?.end(input);
   let output = '';

@@ -95,11 +95,11 @@ class RoleProcess implements Role {
 
   #spawn(): Life {
     const { role, settings, guard } = this.#options;
-    const { PATH, HOME } = process.env;
+    const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
     const output = openSync(this.#log, 'a');
     const child = spawn(process.execPath, ['--no-warnings', main, 'start', role], {
       stdio: ['ignore', output, output, 'ipc'],
-      env: { PATH, HOME, ...settings },
+      env: { PATH, HOME, NODE_COMPILE_CACHE, ...settings },
     });
     closeSync(output);
     const { pid } = child;
