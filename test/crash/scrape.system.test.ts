@@ -7,10 +7,10 @@ import { startTestApi, TEST_SECRET, type TestApi } from '../support/api.ts';
 import { createRole, type Role } from '../support/crash/role.ts';
 import { useEngine } from '../support/engine.ts';
 import { eventually } from '../support/eventually.ts';
-import { createOpenFolder } from '../support/open-folder.ts';
+import { createFastFolder } from '../support/open-folder.ts';
 import { startWebsites, type Websites } from '../support/websites.ts';
 
-const folder = createOpenFolder('carillon-scrape-');
+const folder = createFastFolder('carillon-scrape-');
 
 let api: TestApi;
 let sites: Websites;

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { DevFile } from '../../src/local/home/dev-file.ts';
 import { isAlive } from '../../src/local/machine/os-process.ts';
-import { createOpenFolder } from '../support/open-folder.ts';
+import { createFastFolder } from '../support/open-folder.ts';
 import { runProgram, until, type Program } from '../support/programs.ts';
 
 describe('carillon start --dev', () => {
-  const folder = createOpenFolder('carillon-whole-');
+  const folder = createFastFolder('carillon-whole-');
   let program: Program;
   let dev: DevFile;
   beforeAll(async () => {

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -11,4 +11,22 @@ export function createOpenFolder(prefix: string, parent = tmpdir()): string {
   const folder = mkdtempSync(join(parent, prefix));
   chmodSync(folder, 0o755);
   return folder;
+}
+
+const MEMORY = '/dev/shm';
+/** What the servers of a run need at most, with room to spare. */
+const NEEDED_BYTES = 4 * 1024 ** 3;
+
+function hasRoom(folder: string): boolean {
+  if (!existsSync(folder)) return false;
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize >= NEEDED_BYTES;
+}
+
+/**
+ * Creates an open folder in memory if the machine has enough of it, else on disk. A database has some 1,500 files: to
+ * create and delete them takes the kernel of a busy machine up to 0.8 s on disk, and 0.1 s in memory.
+ */
+export function createFastFolder(prefix: string): string {
+  return createOpenFolder(prefix, hasRoom(MEMORY) ? MEMORY : tmpdir());
 }

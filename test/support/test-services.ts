@@ -6,25 +6,35 @@ import { upkeep } from '../../src/features/upkeep.ts';
 import { createGuard, type Guard } from '../../src/local/machine/guard.ts';
 import { startPostgres } from '../../src/local/postgres/server.ts';
 import { migrate } from '../../src/platform/db/migrate.ts';
-import { createOpenFolder } from './open-folder.ts';
+import { createClones } from './database-clones.ts';
+import { createFastFolder } from './open-folder.ts';
 
 /** The servers of one run of Jest. Each starts when the first test file asks for it. */
 export interface TestServices {
-  /** The URL at which test files ask: `GET /database` returns a {@link DatabaseService}. */
+  /**
+   * The URL at which test files ask: `GET /database` returns a {@link DatabaseService} of their own, and
+   * `GET /database?argument=<name>` drops it.
+   */
   readonly address: string;
   stop(): Promise<void>;
 }
 
-/** The run's PostgreSQL server, and the migrated database that test databases are cloned from. */
+/** A database that belongs to the test file that asked for it. */
 export interface DatabaseService {
-  adminUrl: string;
-  template: string;
+  name: string;
+  url: string;
 }
 
 type Stop = () => Promise<void>;
 
+interface Started {
+  /** What each test file gets, or what to call with the argument of its request. */
+  answer: object | ((argument: string | null) => Promise<object>);
+  stop: Stop;
+}
+
 /** Starts a server. Called when the first test file of a run asks for it, and again if that failed. */
-export type Service = (guard: Guard, folder: string) => Promise<{ answer: object; stop: Stop }>;
+export type Service = (guard: Guard, folder: string) => Promise<Started>;
 
 const TEMPLATE = 'carillon_template';
 
@@ -41,8 +51,21 @@ const startDatabase: Service = async (guard, folder) => {
   await admin.query(`create database ${TEMPLATE}`);
   await admin.end();
   await migrate(server.url(TEMPLATE), upkeep.partitions);
-  const answer: DatabaseService = { adminUrl: server.url(), template: TEMPLATE };
-  return { answer, stop: () => server.stop() };
+  const clones = await createClones(server.url(), TEMPLATE);
+  return {
+    async answer(dropped) {
+      if (dropped !== null) {
+        await clones.drop(dropped);
+        return {};
+      }
+      const name = await clones.take();
+      return { name, url: server.url(name) } satisfies DatabaseService;
+    },
+    async stop() {
+      await clones.close();
+      await server.stop();
+    },
+  };
 };
 
 function listen(server: Server): Promise<string> {
@@ -57,10 +80,12 @@ function listen(server: Server): Promise<string> {
 
 async function reply(
   response: ServerResponse,
-  service: Promise<{ answer: object }> | undefined,
+  service: Promise<Started> | undefined,
+  argument: string | null,
 ): Promise<void> {
   try {
-    response.end(JSON.stringify(service ? (await service).answer : null));
+    const answer = service ? (await service).answer : null;
+    response.end(JSON.stringify(typeof answer === 'function' ? await answer(argument) : answer));
   } catch (error) {
     response.statusCode = 500;
     response.end((error as Error).message);
@@ -70,12 +95,11 @@ async function reply(
 /** Starts the HTTP server at which test files ask for services. */
 export async function startTestServices(others: Record<string, Service> = {}): Promise<TestServices> {
   const guard = createGuard();
-  const folder = createOpenFolder('carillon-test-');
+  const folder = createFastFolder('carillon-test-');
   const starts: Record<string, Service> = { database: startDatabase, ...others };
   const started = new Map<string, ReturnType<Service>>();
 
-  const ask = (request: IncomingMessage) => {
-    const name = (request.url ?? '').slice(1);
+  const ask = (name: string) => {
     const start = starts[name];
     if (start && !started.has(name)) {
       const service = start(guard, folder);
@@ -85,7 +109,10 @@ export async function startTestServices(others: Record<string, Service> = {}): P
     }
     return started.get(name);
   };
-  const server = createServer((request, response) => void reply(response, ask(request)));
+  const server = createServer((request: IncomingMessage, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://services');
+    void reply(response, ask(pathname.slice(1)), searchParams.get('argument'));
+  });
   const address = await listen(server);
   return {
     address,

@@ -122,6 +122,16 @@ export async function endLeftoverPostgres(folder: string): Promise<void> {
   if (!isAlive(pid) || !(await commandLine(pid)).includes('postgres')) await rm(pidFile, { force: true });
 }
 
+/** Writes little, and waits for no disk. */
+const VOLATILE = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  synchronous_commit: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: 0,
+  max_wal_size: '256MB',
+};
+
 function serverArguments(dataFolder: string, port: number, options: PostgresOptions): string[] {
   const durable = options.durable ?? true;
   const settings: Record<string, string | number> = {
@@ -136,8 +146,7 @@ function serverArguments(dataFolder: string, port: number, options: PostgresOpti
     jit: 'off',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    fsync: durable ? 'on' : 'off',
-    full_page_writes: durable ? 'on' : 'off',
+    ...(durable ? {} : VOLATILE),
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   return ['-D', dataFolder, '-p', String(port), ...flags];

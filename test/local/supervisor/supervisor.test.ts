@@ -11,10 +11,10 @@ import { findApiKey } from '../../../src/features/api-keys/service.ts';
 import type { DevFile } from '../../../src/local/home/dev-file.ts';
 import { isAlive, signal } from '../../../src/local/machine/os-process.ts';
 import { openDatabase } from '../../../src/platform/db/database.ts';
-import { createOpenFolder } from '../../support/open-folder.ts';
+import { createFastFolder } from '../../support/open-folder.ts';
 import { runProgram, until, type Program } from '../../support/programs.ts';
 
-const folder = createOpenFolder('carillon-supervisor-');
+const folder = createFastFolder('carillon-supervisor-');
 const home = join(folder, 'home');
 const freePorts = {
   PORT: '0',

@@ -16,7 +16,7 @@ import { migrate } from '../../../src/platform/db/migrate.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import type { RoleName } from '../../../src/roles/names.ts';
 import { type Receiver, startReceiver } from '../https-receiver.ts';
-import { createOpenFolder } from '../open-folder.ts';
+import { createFastFolder } from '../open-folder.ts';
 import { toolCache } from '../tools.ts';
 import { killCluster, readCopy } from './cluster.ts';
 import { type MailSink, startMailSink } from './mail-sink.ts';
@@ -143,7 +143,7 @@ interface CrashStageOptions {
 
 /** Starts everything. Call `close` in `afterAll`. */
 export async function openCrashStage(options: CrashStageOptions = {}): Promise<CrashStage> {
-  const folder = createOpenFolder('carillon-crash-');
+  const folder = createFastFolder('carillon-crash-');
   const guard = createGuard();
   const closing: (() => Promise<unknown>)[] = [
     () => rm(folder, { recursive: true, force: true }),
