@@ -17,6 +17,19 @@ async function backends(): Promise<number[]> {
   return rows.map(({ pid }) => pid);
 }
 
+/** The backend of `waker`. Its connection may be younger than the one of `listener`, if it was lost. */
+function notifier(): Promise<number> {
+  waker.wake('other');
+  return eventually(async () => {
+    const { rows } = await test.database.pool.query<{ pid: number }>(
+      `select pid from pg_stat_activity
+       where application_name = 'carillon wake' and datname = current_database() and query like 'notify%'`,
+    );
+    expect(rows).toHaveLength(1);
+    return rows[0]?.pid ?? 0;
+  });
+}
+
 beforeAll(async () => {
   test = await createTestDatabase();
   waker = createWaker({ url: test.url });
@@ -33,7 +46,7 @@ afterAll(async () => {
 it('wakes other processes, and merges wake-ups that arrive while a NOTIFY is running', async () => {
   const heard: string[] = [];
   for (const channel of ['send', 'webhook'] as const) listener.listen(channel, () => heard.push(channel));
-  const [backend = 0] = await backends();
+  const backend = await notifier();
   process.kill(backend, 'SIGSTOP');
   try {
     for (const channel of ['send', 'webhook', 'send', 'webhook', 'send'] as const) {
@@ -52,7 +65,7 @@ it('merges hints and passes each on once, but none if a wake-up came without hin
   const heard: (readonly string[] | null)[] = [];
   listener.listen('send', (hints) => heard.push(hints));
   await delay(100);
-  const [backend = 0] = await backends();
+  const backend = await notifier();
   process.kill(backend, 'SIGSTOP');
   try {
     waker.wake('send', ['email/0/1']);
