@@ -9,33 +9,32 @@ let test: TestDatabase;
 let waker: Waker;
 let listener: Waker;
 
-async function backends(): Promise<number[]> {
-  const { rows } = await test.database.pool.query<{ pid: number }>(
-    `select pid from pg_stat_activity
-     where application_name = 'carillon wake' and datname = current_database() order by backend_start`,
-  );
-  return rows.map(({ pid }) => pid);
-}
-
-/** The backend of `waker`. Its connection may be younger than the one of `listener`, if it was lost. */
-function notifier(): Promise<number> {
-  waker.wake('other');
+/** Resolves to the process of the connection whose last statement was this one, once that is done. */
+function backendAfter(statement: string, limitMs = 30_000): Promise<number> {
   return eventually(async () => {
     const { rows } = await test.database.pool.query<{ pid: number }>(
       `select pid from pg_stat_activity
-       where application_name = 'carillon wake' and datname = current_database() and query like 'notify%'`,
+       where application_name = 'carillon wake' and datname = current_database() and state = 'idle'
+         and query like $1`,
+      [`%${statement}%`],
     );
     expect(rows).toHaveLength(1);
     return rows[0]?.pid ?? 0;
+  }, limitMs);
+}
+
+/** Resolves to the process of the waker's connection, which must be open first. */
+function notifier(): Promise<number> {
+  return eventually(() => {
+    waker.wake('other');
+    return backendAfter('notify carillon_other', 500);
   });
 }
 
 beforeAll(async () => {
   test = await createTestDatabase();
   waker = createWaker({ url: test.url });
-  await eventually(async () => expect(await backends()).toHaveLength(1));
   listener = createWaker({ url: test.url });
-  await eventually(async () => expect(await backends()).toHaveLength(2));
 });
 afterAll(async () => {
   await waker.close();
@@ -46,6 +45,10 @@ afterAll(async () => {
 it('wakes other processes, and merges wake-ups that arrive while a NOTIFY is running', async () => {
   const heard: string[] = [];
   for (const channel of ['send', 'webhook'] as const) listener.listen(channel, () => heard.push(channel));
+  await backendAfter('listen carillon_webhook');
+  // A listener whose connection was not open yet wakes each channel, for rows may have been committed before.
+  await delay(20);
+  heard.length = 0;
   const backend = await notifier();
   process.kill(backend, 'SIGSTOP');
   try {
