@@ -136,7 +136,7 @@ export default defineConfig(
     rules: { 'tests/first-line': 'error' },
   },
   {
-    files: ['test/support/{global-*,skip-reporter,runner/environment,runner/runtime}.ts'],
+    files: ['test/support/{global-*,*-reporter,runner/environment,runner/runtime}.ts'],
     rules: { 'no-restricted-exports': 'off' },
   },
   {

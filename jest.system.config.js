@@ -1,4 +1,4 @@
-import { shared } from './jest.config.js';
+import { reporters, shared } from './jest.config.js';
 
 /**
  * The tests that end whole processes, start Carillon as a user does, fuzz, measure time or wait for it.
@@ -9,4 +9,5 @@ export default {
   testMatch: ['<rootDir>/test/**/*.system.test.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
   testTimeout: 60_000,
+  reporters: reporters('test:system'),
 };

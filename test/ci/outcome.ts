@@ -3,6 +3,9 @@ import { z } from 'zod';
 const file = z.object({
   name: z.string(),
   status: z.string(),
+  /** In milliseconds since 1970. */
+  startTime: z.number(),
+  endTime: z.number(),
   assertionResults: z.array(z.object({ fullName: z.string(), status: z.string() })),
 });
 
