@@ -164,7 +164,7 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
   const other = await createTestTenant(database, 'Other Company');
   const baseUrl = `http://127.0.0.1:${server.port}`;
   let users = 0;
-  return {
+  const api: TestApi = {
     ...own,
     baseUrl,
     port: server.port,
@@ -188,6 +188,9 @@ export async function startTestApi(options: TestApiOptions = {}): Promise<TestAp
     async close() {
       await server.stop();
       await test.drop();
+      // The test file's variables live as long as its process, but the API's 3 MB need not.
+      for (const name of Object.keys(api)) Reflect.deleteProperty(api, name);
     },
   };
+  return api;
 }
