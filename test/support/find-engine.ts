@@ -7,5 +7,5 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 try {
   say(`found ${await findEngineProgram({ cache, progress: say, without: ['download'] })}`);
 } catch (error) {
-  process.exit(reportError(error));
+  process.exit(reportError(error, process.stderr));
 }
