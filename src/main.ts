@@ -1,9 +1,6 @@
 #!/usr/bin/env node
-import { buildProgram, reportError } from './cli/program.ts';
+import { runCommand } from './cli/program.ts';
 
-try {
-  await buildProgram().parseAsync();
-} catch (error) {
-  // Exit at once: a role that failed while starting may have left connections open, which keep the process alive.
-  process.exit(reportError(error));
-}
+const code = await runCommand(process.argv.slice(2), process);
+// Exit at once: a role that failed while starting may have left connections open, which keep the process alive.
+if (code !== 0) process.exit(code);

@@ -1,9 +1,10 @@
-import { Option, type Command } from 'commander';
-import { accountTiers } from '../delivery/limits/capacity.ts';
+import { Option } from 'commander';
+import { accountTiers } from '../delivery/limits/tiers.ts';
 import type { AccountRow, ApprovalState, OperatorSettings } from '../features/accounts/service.ts';
 import { inTransaction, type Queryable } from '../platform/db/queryable.ts';
 import type { EventPublisher } from '../platform/events/publish.ts';
 import type { TopUpSettings } from '../features/wallet/service.ts';
+import type { CarillonCommand } from './command.ts';
 import { factLines, operatorName, print, withDatabase, type Fact } from './context.ts';
 import { amount, amountOrDefault, email, id, nameList, onOffDefault, words } from './values.ts';
 
@@ -20,7 +21,7 @@ async function publisher(): Promise<EventPublisher> {
 }
 
 /** `carillon account create | set | pause | resume | log` */
-export function addAccountCommands(program: Command): void {
+export function addAccountCommands(program: CarillonCommand): void {
   const account = program
     .command('account')
     .description('create accounts, and change settings reserved for operators');
@@ -65,7 +66,7 @@ interface CreateOptions extends SettingOptions {
   address?: string;
 }
 
-function addCreate(account: Command): void {
+function addCreate(account: CarillonCommand): void {
   withSettingOptions(account.command('create'))
     .description('create an account, its first brand and its owner; prints a new owner’s password once')
     .requiredOption('--name <name>', 'name of the account and its brand', words)
@@ -78,8 +79,8 @@ function addCreate(account: Command): void {
     .action(create);
 }
 
-async function create(options: CreateOptions, command: Command): Promise<void> {
-  const { account, brandId, owner } = await withDatabase(({ config, database }) =>
+async function create(options: CreateOptions, command: CarillonCommand): Promise<void> {
+  const { account, brandId, owner } = await withDatabase(command, ({ config, database }) =>
     inTransaction(database.pool, async (trx) =>
       (await accounts()).createAccount(trx, {
         ...settingsOf(options),
@@ -99,7 +100,7 @@ async function create(options: CreateOptions, command: Command): Promise<void> {
   print(command, { account, brand_id: brandId, owner }, factLines(facts));
 }
 
-function addSet(account: Command): void {
+function addSet(account: CarillonCommand): void {
   withSettingOptions(account.command('set'))
     .description('change settings reserved for operators; settings that are not given stay as they are')
     .argument('<account>', 'the id of the account', id)
@@ -125,8 +126,8 @@ function addSet(account: Command): void {
       'after',
       '\nExamples:\n  $ carillon account set 1 --tier trusted --allowance 2000000\n  $ carillon account set 1 --email-providers acme-ses,default',
     )
-    .action(async (accountId: number, options: SetOptions, command: Command) => {
-      const changed = await withDatabase(({ config, database }) =>
+    .action(async (accountId: number, options: SetOptions, command: CarillonCommand) => {
+      const changed = await withDatabase(command, ({ config, database }) =>
         inTransaction(database.pool, async (trx) => {
           const orders = await providerOrdersOf(trx, accountId, options);
           const settings = { ...settingsOf(options), ...orders, capabilities: options.capability };
@@ -172,14 +173,14 @@ async function providerOrdersOf(
   };
 }
 
-function addPauseAndResume(account: Command): void {
+function addPauseAndResume(account: CarillonCommand): void {
   account
     .command('pause')
     .description('hold all messages of an account; the API still accepts new ones')
     .argument('<account>', 'the id of the account', id)
     .option('--reason <text>', 'reason shown to the account', words, 'paused by an operator')
-    .action(async (accountId: number, options: { reason: string }, command: Command) => {
-      const paused = await withDatabase(async ({ config, database: { pool } }) => {
+    .action(async (accountId: number, options: { reason: string }, command: CarillonCommand) => {
+      const paused = await withDatabase(command, async ({ config, database: { pool } }) => {
         const { pauseAccount } = await brakes();
         return pauseAccount(pool, await publisher(), accountId, options.reason, operatorName(config));
       });
@@ -189,22 +190,22 @@ function addPauseAndResume(account: Command): void {
     .command('resume')
     .description('end the pause of an account; its held messages are sent')
     .argument('<account>', 'the id of the account', id)
-    .action(async (accountId: number, _options: object, command: Command) => {
-      const resumed = await withDatabase(async ({ config, database }) =>
+    .action(async (accountId: number, _options: object, command: CarillonCommand) => {
+      const resumed = await withDatabase(command, async ({ config, database }) =>
         (await accounts()).resumeSending(database.pool, accountId, operatorName(config)),
       );
       print(command, resumed, factLines(describe(resumed)));
     });
 }
 
-function addLog(account: Command): void {
+function addLog(account: CarillonCommand): void {
   account
     .command('log')
     .description('show what operators changed of an account, newest first')
     .argument('[account]', 'the id of the account; left out: changes of the whole installation', id)
     .option('--limit <n>', 'how many changes', id, 50)
-    .action(async (accountId: number | undefined, { limit }: { limit: number }, command: Command) => {
-      const changes = await withDatabase(async ({ database }) =>
+    .action(async (accountId: number | undefined, { limit }: { limit: number }, command: CarillonCommand) => {
+      const changes = await withDatabase(command, async ({ database }) =>
         (await accounts()).listOperatorChanges(database.pool, accountId ?? null, limit),
       );
       const lines = changes.map(({ created_at: at, actor, action, changes: what }) =>
@@ -214,7 +215,7 @@ function addLog(account: Command): void {
     });
 }
 
-function withSettingOptions(command: Command): Command {
+function withSettingOptions(command: CarillonCommand): CarillonCommand {
   return command
     .addOption(new Option('--tier <tier>', 'decides the default allowance').choices(accountTiers))
     .option(

@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
 import type { ApiKeyRow } from '../features/api-keys/service.ts';
+import type { CarillonCommand } from './command.ts';
 import { factLines, print, withDatabase, type Fact } from './context.ts';
 import { amount, id, words } from './values.ts';
 
@@ -7,7 +7,7 @@ import { amount, id, words } from './values.ts';
 const keys = () => import('../features/api-keys/service.ts');
 
 /** `carillon api-key create | list | revoke` */
-export function addApiKeyCommands(program: Command): void {
+export function addApiKeyCommands(program: CarillonCommand): void {
   const apiKey = program.command('api-key').description('create, list and revoke API keys');
   apiKey
     .command('create')
@@ -40,8 +40,8 @@ interface CreateOptions {
   rateLimit?: number;
 }
 
-async function create(options: CreateOptions, command: Command): Promise<void> {
-  const created = await withDatabase(async ({ database }) =>
+async function create(options: CreateOptions, command: CarillonCommand): Promise<void> {
+  const created = await withDatabase(command, async ({ database }) =>
     (await keys()).createApiKey(database.pool, {
       accountId: options.account,
       brandId: options.brand,
@@ -54,8 +54,8 @@ async function create(options: CreateOptions, command: Command): Promise<void> {
   print(command, { api_key: created.apiKey, key: created.key }, text);
 }
 
-async function list(options: { account: number; brand?: number }, command: Command): Promise<void> {
-  const apiKeys = await withDatabase(async ({ database }) => {
+async function list(options: { account: number; brand?: number }, command: CarillonCommand): Promise<void> {
+  const apiKeys = await withDatabase(command, async ({ database }) => {
     const { findAccount } = await import('../features/accounts/service.ts');
     await findAccount(database.pool, options.account);
     return (await keys()).listApiKeys(database.pool, { accountId: options.account, brandId: options.brand });
@@ -68,8 +68,8 @@ async function list(options: { account: number; brand?: number }, command: Comma
   print(command, apiKeys, lines.length === 0 ? 'no API keys' : lines.join('\n'));
 }
 
-async function revoke(apiKeyId: number, _options: object, command: Command): Promise<void> {
-  const revoked = await withDatabase(async ({ database }) =>
+async function revoke(apiKeyId: number, _options: object, command: CarillonCommand): Promise<void> {
+  const revoked = await withDatabase(command, async ({ database }) =>
     (await keys()).revokeApiKey(database.pool, apiKeyId),
   );
   print(command, revoked, factLines(describe(revoked)));

@@ -1,6 +1,6 @@
-import type { Command } from 'commander';
 import type { OperatorContent, OperatorView } from '../features/campaigns/service.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
+import type { CarillonCommand } from './command.ts';
 import { factLines, print, withDatabase, type Fact } from './context.ts';
 import { id, ids } from './values.ts';
 
@@ -9,14 +9,14 @@ const approvals = () => import('../features/campaigns/service.ts');
 const settings = () => import('../delivery/limits/authority.ts');
 
 /** `carillon campaign list | show | approve | reject` */
-export function addCampaignCommands(program: Command): void {
+export function addCampaignCommands(program: CarillonCommand): void {
   const campaign = program.command('campaign').description('approve campaigns');
   campaign
     .command('list')
     .description('list the campaigns that wait for approval')
     .option('--all', 'all campaigns that have not ended', false)
-    .action(async ({ all }: { all: boolean }, command: Command) => {
-      const found = await withDatabase(async ({ config, database }) =>
+    .action(async ({ all }: { all: boolean }, command: CarillonCommand) => {
+      const found = await withDatabase(command, async ({ config, database }) =>
         (await approvals()).listForOperator(database.pool, (await settings()).limitSettings(config), { all }),
       );
       const text = found.map((each) => factLines(describe(each))).join('\n\n');
@@ -26,8 +26,8 @@ export function addCampaignCommands(program: Command): void {
     .command('show')
     .description('show a campaign with the contents of all its variants')
     .argument('<campaign>', 'the id of the campaign', id)
-    .action(async (campaignId: number, _options: object, command: Command) => {
-      const shown = await withDatabase(async ({ config, database }) =>
+    .action(async (campaignId: number, _options: object, command: CarillonCommand) => {
+      const shown = await withDatabase(command, async ({ config, database }) =>
         (await approvals()).showForOperator(
           database.pool,
           (await settings()).limitSettings(config),
@@ -42,24 +42,24 @@ export function addCampaignCommands(program: Command): void {
     .description('approve a campaign; it is sent when its time has come')
     .argument('<campaign>', 'the id of the campaign', id)
     .requiredOption('--versions <ids>', 'what is approved, as "carillon campaign show" shows it', ids)
-    .action(async (campaignId: number, { versions }: { versions: number[] }, command: Command) => {
+    .action(async (campaignId: number, { versions }: { versions: number[] }, command: CarillonCommand) => {
       await decide(command, campaignId, { approve: versions });
     });
   campaign
     .command('reject')
     .description('reject a campaign, which pauses it; its owner may change it and send it again')
     .argument('<campaign>', 'the id of the campaign', id)
-    .action(async (campaignId: number, _options: object, command: Command) => {
+    .action(async (campaignId: number, _options: object, command: CarillonCommand) => {
       await decide(command, campaignId, 'reject');
     });
 }
 
 async function decide(
-  command: Command,
+  command: CarillonCommand,
   campaignId: number,
   decision: { approve: number[] } | 'reject',
 ): Promise<void> {
-  const decided = await withDatabase(async ({ config, database }) => {
+  const decided = await withDatabase(command, async ({ config, database }) => {
     const limits = (await settings()).limitSettings(config);
     const { decide } = await approvals();
     return inTransaction(database.pool, (trx) => decide(trx, limits, campaignId, decision));

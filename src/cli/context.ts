@@ -1,12 +1,12 @@
 import { userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { Command } from 'commander';
 import { ConfigError, loadConfig, requireSettings, type Config } from '../config.ts';
 import { readDevFile } from '../local/home/dev-file.ts';
 import { developmentSettings } from '../local/home/settings.ts';
 import { LocalError, systemCode } from '../local/machine/local-error.ts';
 import { readIfThere } from '../local/machine/secret-file.ts';
 import { openDatabase, type Database } from '../platform/db/database.ts';
+import type { CarillonCommand } from './command.ts';
 
 /** The settings and the database of a command. */
 export interface CommandContext {
@@ -19,8 +19,8 @@ export interface CommandContext {
  * in CARILLON_HOME.
  * @throws ConfigError if neither is available
  */
-export async function commandConfig(): Promise<Config> {
-  const config = loadConfig();
+export async function commandConfig({ surroundings }: CarillonCommand): Promise<Config> {
+  const config = loadConfig(surroundings.env);
   if (config.DATABASE_URL) return config;
   const home = resolve(config.CARILLON_HOME);
   const running = await readDevFile(join(home, 'dev.json'));
@@ -39,8 +39,11 @@ const UNREACHABLE = /^(ECONN|ENOTFOUND|ETIMEDOUT|28|3D)/;
  * Opens the database for the work of a command, and closes it afterwards.
  * @throws LocalError if the database is unreachable
  */
-export async function withDatabase<T>(work: (context: CommandContext) => Promise<T>): Promise<T> {
-  const config = await commandConfig();
+export async function withDatabase<T>(
+  command: CarillonCommand,
+  work: (context: CommandContext) => Promise<T>,
+): Promise<T> {
+  const config = await commandConfig(command);
   const { DATABASE_URL: url } = requireSettings(config, 'DATABASE_URL');
   const database = openDatabase({ url, poolMax: 2, applicationName: 'carillon command' });
   try {
@@ -81,9 +84,9 @@ function underscored(value: unknown): unknown {
  * Prints the result of a command: as JSON with `--json`, otherwise as text.
  * @param text the result for people
  */
-export function print(command: Command, result: unknown, text: string): void {
+export function print(command: CarillonCommand, result: unknown, text: string): void {
   const { json } = command.optsWithGlobals<{ json?: boolean }>();
-  process.stdout.write(json ? `${JSON.stringify(underscored(result), null, 2)}\n` : `${text}\n`);
+  command.surroundings.stdout.write(json ? `${JSON.stringify(underscored(result), null, 2)}\n` : `${text}\n`);
 }
 
 /** Formats facts one per line, with aligned values. Facts without a value are left out. */

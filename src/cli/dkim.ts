@@ -1,11 +1,10 @@
-import type { Command } from 'commander';
 import { requireSettings } from '../config.ts';
-import { ensureSigningKeys, showRecords } from '../delivery/dkim/keys.ts';
 import { createKeyring } from '../platform/secrets/keyring.ts';
+import type { CarillonCommand } from './command.ts';
 import { print, withDatabase } from './context.ts';
 
 /** `carillon dkim show` */
-export function addDkimCommands(program: Command): void {
+export function addDkimCommands(program: CarillonCommand): void {
   const dkim = program.command('dkim').description('show the keys that sign mail');
   dkim
     .command('show')
@@ -18,8 +17,9 @@ export function addDkimCommands(program: Command): void {
     .action(show);
 }
 
-async function show(options: { domain?: string }, command: Command): Promise<void> {
-  const records = await withDatabase(async ({ config, database }) => {
+async function show(options: { domain?: string }, command: CarillonCommand): Promise<void> {
+  const { ensureSigningKeys, showRecords } = await import('../delivery/dkim/keys.ts');
+  const records = await withDatabase(command, async ({ config, database }) => {
     const domain = options.domain ?? config.MAIL_DOMAIN;
     if (domain === config.MAIL_DOMAIN) {
       const { APP_SECRET } = requireSettings(config, 'APP_SECRET');

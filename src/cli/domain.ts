@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
 import { Argument } from 'commander';
+import type { CarillonCommand } from './command.ts';
 import { factLines, print, withDatabase, type CommandContext, type Fact } from './context.ts';
 import { pace, words } from './values.ts';
 
@@ -20,7 +20,7 @@ Examples:
   $ carillon domain pace news.acme.com default     the setting PACING_PER_MINUTE`;
 
 /** `carillon domain warmup | pace` */
-export function addDomainCommands(program: Command): void {
+export function addDomainCommands(program: CarillonCommand): void {
   const domain = program.command('domain').description('choose how fast a verified sending domain sends');
   domain
     .command('warmup')
@@ -42,10 +42,10 @@ async function warmUp(
   name: string,
   action: 'on' | 'off' | 'show',
   _options: object,
-  command: Command,
+  command: CarillonCommand,
 ): Promise<void> {
   const { endWarmUp, findVerifiedDomain, findWarmUp, startWarmUp } = await warmUps();
-  await withDatabase(async ({ config, database: { pool } }: CommandContext) => {
+  await withDatabase(command, async ({ config, database: { pool } }: CommandContext) => {
     const domainId = await findVerifiedDomain(pool, name);
     if (action === 'on') await startWarmUp(pool, domainId, config.WARM_UP_SCHEDULE);
     if (action === 'off') await endWarmUp(pool, domainId);
@@ -69,10 +69,10 @@ async function setPace(
   name: string,
   perMinute: number | null,
   _options: object,
-  command: Command,
+  command: CarillonCommand,
 ): Promise<void> {
   const { findVerifiedDomain, setPace: set } = await warmUps();
-  await withDatabase(async ({ database: { pool } }) => {
+  await withDatabase(command, async ({ database: { pool } }) => {
     await set(pool, await findVerifiedDomain(pool, name), perMinute);
   });
   const shown = perMinute === null ? 'default' : perMinute === 0 ? 'off' : perMinute;

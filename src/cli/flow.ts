@@ -1,6 +1,6 @@
-import type { Command } from 'commander';
 import type { OperatorFlow, OperatorFlowView } from '../features/flows/service.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
+import type { CarillonCommand } from './command.ts';
 import { factLines, print, withDatabase, type Fact } from './context.ts';
 import { id, ids } from './values.ts';
 
@@ -8,14 +8,14 @@ import { id, ids } from './values.ts';
 const approvals = () => import('../features/flows/service.ts');
 
 /** `carillon flow list | show | approve | reject` */
-export function addFlowCommands(program: Command): void {
+export function addFlowCommands(program: CarillonCommand): void {
   const flow = program.command('flow').description('approve flows');
   flow
     .command('list')
     .description('list the flows that wait for approval')
     .option('--all', 'all flows that are active or paused', false)
-    .action(async ({ all }: { all: boolean }, command: Command) => {
-      const found = await withDatabase(async ({ database }) =>
+    .action(async ({ all }: { all: boolean }, command: CarillonCommand) => {
+      const found = await withDatabase(command, async ({ database }) =>
         (await approvals()).listFlowsForOperator(database.pool, { all }),
       );
       const text = found.map((each) => factLines(describe(each))).join('\n\n');
@@ -25,8 +25,8 @@ export function addFlowCommands(program: Command): void {
     .command('show')
     .description('show a flow with its steps and all that they send')
     .argument('<flow>', 'the id of the flow', id)
-    .action(async (flowId: number, _options: object, command: Command) => {
-      const shown = await withDatabase(async ({ database }) =>
+    .action(async (flowId: number, _options: object, command: CarillonCommand) => {
+      const shown = await withDatabase(command, async ({ database }) =>
         (await approvals()).showFlowForOperator(database.pool, flowId),
       );
       print(command, shown, describeWhole(shown));
@@ -36,24 +36,24 @@ export function addFlowCommands(program: Command): void {
     .description('approve a flow; contacts enter from now on')
     .argument('<flow>', 'the id of the flow', id)
     .requiredOption('--versions <ids>', 'what is approved, as "carillon flow show" shows it', ids)
-    .action(async (flowId: number, { versions }: { versions: number[] }, command: Command) => {
+    .action(async (flowId: number, { versions }: { versions: number[] }, command: CarillonCommand) => {
       await decide(command, flowId, { approve: versions });
     });
   flow
     .command('reject')
     .description('reject a flow, which pauses it; its owner may change it and activate it again')
     .argument('<flow>', 'the id of the flow', id)
-    .action(async (flowId: number, _options: object, command: Command) => {
+    .action(async (flowId: number, _options: object, command: CarillonCommand) => {
       await decide(command, flowId, 'reject');
     });
 }
 
 async function decide(
-  command: Command,
+  command: CarillonCommand,
   flowId: number,
   decision: { approve: number[] } | 'reject',
 ): Promise<void> {
-  const decided = await withDatabase(async ({ database }) => {
+  const decided = await withDatabase(command, async ({ database }) => {
     const { decideFlow } = await approvals();
     return inTransaction(database.pool, (trx) => decideFlow(trx, flowId, decision));
   });

@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
 import { AppError } from '../errors.ts';
+import type { CarillonCommand } from './command.ts';
 import { print, withDatabase } from './context.ts';
 import { id } from './values.ts';
 
@@ -7,7 +7,7 @@ import { id } from './values.ts';
 const mails = () => import('../delivery/inbound/operator-mails.ts');
 
 /** `carillon mail list | show` */
-export function addMailCommands(program: Command): void {
+export function addMailCommands(program: CarillonCommand): void {
   const mail = program.command('mail').description('read mail to fbl@, abuse@ and postmaster@MAIL_DOMAIN');
   mail.command('list').description('list the mails of the last 30 days, the newest first').action(list);
   mail.command('show').description('print a mail').argument('<id>', 'the mail', id).action(show);
@@ -18,16 +18,18 @@ function printable(text: string): string {
   return text.replaceAll('\r\n', '\n').replace(/[^\P{C}\n\t]/gu, '�');
 }
 
-async function list(_options: object, command: Command): Promise<void> {
-  const found = await withDatabase(async ({ database }) => (await mails()).listOperatorMails(database.pool));
+async function list(_options: object, command: CarillonCommand): Promise<void> {
+  const found = await withDatabase(command, async ({ database }) =>
+    (await mails()).listOperatorMails(database.pool),
+  );
   const lines = found.map(({ id: mailId, receivedAt, mailbox, sender, subject }) =>
     printable(`${mailId}  ${receivedAt.toISOString()}  ${mailbox}@  ${sender}  ${subject}`),
   );
   print(command, found, lines.length === 0 ? 'no mail' : lines.join('\n'));
 }
 
-async function show(mailId: number, _options: object, command: Command): Promise<void> {
-  const raw = await withDatabase(async ({ database }) =>
+async function show(mailId: number, _options: object, command: CarillonCommand): Promise<void> {
+  const raw = await withDatabase(command, async ({ database }) =>
     (await mails()).readOperatorMail(database.pool, mailId),
   );
   if (raw === null) throw new AppError('not_found', `there is no mail ${mailId}`);

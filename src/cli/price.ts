@@ -1,7 +1,8 @@
-import { Argument, type Command } from 'commander';
-import { accountTiers } from '../delivery/limits/capacity.ts';
+import { Argument } from 'commander';
+import { accountTiers } from '../delivery/limits/tiers.ts';
 import type { Price, PriceKey } from '../features/wallet/service.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
+import type { CarillonCommand } from './command.ts';
 import { operatorName, print, withDatabase } from './context.ts';
 import { countryCode, millicentsOrNone } from './values.ts';
 
@@ -11,7 +12,7 @@ const wallets = () => import('../features/wallet/service.ts');
 const kinds: PriceKey['kind'][] = ['email', 'sms', 'validation'];
 
 /** `carillon price set | list` */
-export function addPriceCommands(program: Command): void {
+export function addPriceCommands(program: CarillonCommand): void {
   const price = program.command('price').description('what messages and validations cost, by tier');
   price
     .command('set')
@@ -34,8 +35,10 @@ export function addPriceCommands(program: Command): void {
   price
     .command('list')
     .description('list all prices')
-    .action(async (_options: object, command: Command) => {
-      const found = await withDatabase(async ({ database }) => (await wallets()).listPrices(database.pool));
+    .action(async (_options: object, command: CarillonCommand) => {
+      const found = await withDatabase(command, async ({ database }) =>
+        (await wallets()).listPrices(database.pool),
+      );
       print(command, found, textOf(found));
     });
 }
@@ -45,9 +48,9 @@ async function setPrice(
   kind: PriceKey['kind'],
   millicents: number | null,
   { country }: { country?: string },
-  command: Command,
+  command: CarillonCommand,
 ): Promise<void> {
-  const found = await withDatabase(async ({ config, database: { pool } }) => {
+  const found = await withDatabase(command, async ({ config, database: { pool } }) => {
     const { setPrice: set, listPrices } = await wallets();
     const key = { tier, kind, country: country ?? null };
     await inTransaction(pool, (trx) => set(trx, key, millicents, operatorName(config)));

@@ -1,10 +1,11 @@
-import { Command, CommanderError } from 'commander';
+import { CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import { AppError } from '../errors.ts';
 import { LocalError } from '../local/machine/local-error.ts';
 import { addAccountCommands } from './account.ts';
 import { addApiKeyCommands } from './api-key.ts';
 import { addCampaignCommands } from './campaign.ts';
+import { CarillonCommand, type Surroundings } from './command.ts';
 import { addFlowCommands } from './flow.ts';
 import { addDkimCommands } from './dkim.ts';
 import { addDomainCommands } from './domain.ts';
@@ -33,8 +34,9 @@ Settings are environment variables; carillon start --help lists them.
 While npm start is running, commands without DATABASE_URL use its database.`;
 
 /** Builds the `carillon` command with all its subcommands. */
-export function buildProgram(): Command {
-  const program = new Command('carillon')
+function buildProgram(surroundings: Surroundings): CarillonCommand {
+  const program = new CarillonCommand('carillon', surroundings);
+  program
     .description('Email and SMS messaging service you host yourself')
     .version('0.1.0')
     .option('--json', 'print JSON')
@@ -63,10 +65,23 @@ export function buildProgram(): Command {
  * Prints an error: its message if the user can fix it, a stack trace if it is a bug. Commander has printed its own.
  * @returns the exit code
  */
-export function reportError(error: unknown): number {
+export function reportError(error: unknown, stderr: Surroundings['stderr']): number {
   if (error instanceof CommanderError) return error.exitCode;
   const fixable = error instanceof LocalError || error instanceof ConfigError || error instanceof AppError;
   const isBug = error instanceof Error && !fixable;
-  process.stderr.write(`carillon: ${isBug ? (error.stack ?? error.message) : (error as Error).message}\n`);
+  stderr.write(`carillon: ${isBug ? (error.stack ?? error.message) : (error as Error).message}\n`);
   return 1;
+}
+
+/**
+ * Runs a command, such as `['account', 'pause', '1']`, and reports its error.
+ * @returns the exit code
+ */
+export async function runCommand(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  try {
+    await buildProgram(surroundings).parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    return reportError(error, surroundings.stderr);
+  }
 }

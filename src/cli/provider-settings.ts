@@ -4,6 +4,7 @@ import { InvalidArgumentError } from 'commander';
 import type { ProviderKind } from '../delivery/providers/kind.ts';
 import type { ProviderSettings } from '../delivery/providers/named.ts';
 import { AppError } from '../errors.ts';
+import type { CarillonCommand } from './command.ts';
 
 const MAX_SECRET_BYTES = 65_536;
 
@@ -20,15 +21,18 @@ export function setting(given: string, before: SettingText[] = []): SettingText[
 }
 
 /** Reads the values of settings. Files and standard input keep secrets out of the list of processes. */
-export async function readSettings(given: readonly SettingText[]): Promise<ProviderSettings> {
+export async function readSettings(
+  { surroundings }: CarillonCommand,
+  given: readonly SettingText[],
+): Promise<ProviderSettings> {
   const settings: ProviderSettings = {};
-  for (const [name, value] of given) settings[name] = await readSetting(name, value);
+  for (const [name, value] of given) settings[name] = await readSetting(name, value, surroundings.stdin);
   return settings;
 }
 
-async function readSetting(name: string, value: string): Promise<string> {
+async function readSetting(name: string, value: string, stdin: NodeJS.ReadableStream): Promise<string> {
   if (value !== '-' && !value.startsWith('@')) return value;
-  const content = value === '-' ? await text(process.stdin) : await readSecretFile(name, value.slice(1));
+  const content = value === '-' ? await text(stdin) : await readSecretFile(name, value.slice(1));
   if (content.length > MAX_SECRET_BYTES)
     throw problem(`${name} is longer than ${MAX_SECRET_BYTES} characters`);
   return content.trim();

@@ -1,9 +1,9 @@
-import type { Command } from 'commander';
 import { requireSettings } from '../config.ts';
 import type { NamedProvider, ProviderRow, UsesOfOthers } from '../delivery/providers/named.ts';
 import { AppError } from '../errors.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
 import { createKeyring, type Keyring } from '../platform/secrets/keyring.ts';
+import type { CarillonCommand } from './command.ts';
 import { type CommandContext, factLines, print, withDatabase, type Fact } from './context.ts';
 import { refuseTracking, withProviderDeps } from './provider-check.ts';
 import {
@@ -58,7 +58,7 @@ function accountsOf({ account, allAccounts }: AccountOptions): number[] | null |
 }
 
 /** `carillon provider add | set | list | kinds | test | remove` */
-export function addProviderCommands(program: Command): void {
+export function addProviderCommands(program: CarillonCommand): void {
   const provider = program.command('provider').description('manage the services that send email and SMS');
   provider
     .command('add')
@@ -144,13 +144,13 @@ function nextSteps(provider: NamedProvider, callbackUrl: string | null): string 
 async function add(
   name: string,
   options: { kind: string; set?: SettingText[] } & AccountOptions,
-  command: Command,
+  command: CarillonCommand,
 ): Promise<void> {
   const { addProvider, callbackUrlOf, requireProviderKind } = await named();
   const kind = await inOptions(null, async () => requireProviderKind(options.kind));
   const accountIds = accountsOf(options) ?? null;
-  const settings = await readSettings(options.set ?? []);
-  await withDatabase(async (context) => {
+  const settings = await readSettings(command, options.set ?? []);
+  await withDatabase(command, async (context) => {
     const keyring = keyringOf(context);
     const note = await refuseTracking(context, name, kind, settings);
     const added = await inOptions(kind, () =>
@@ -187,14 +187,14 @@ function othersNote(uses: UsesOfOthers | null): string[] {
 async function change(
   name: string,
   options: { set?: SettingText[] } & AccountOptions,
-  command: Command,
+  command: CarillonCommand,
 ): Promise<void> {
   const { changeProviderSettings, findProvider, openProvider, reserveProvider, storedSettings } =
     await named();
   const accountIds = accountsOf(options);
   if (!options.set && accountIds === undefined) throw problem('give --set, --account or --all-accounts');
-  const given = await readSettings(options.set ?? []);
-  await withDatabase(async (context) => {
+  const given = await readSettings(command, options.set ?? []);
+  await withDatabase(command, async (context) => {
     const keyring = keyringOf(context);
     const row = await requireRow(context, name);
     const { kind } = openProvider(row, keyring);
@@ -232,8 +232,8 @@ async function listed(row: ProviderRow, context: CommandContext, reveal: boolean
   }
 }
 
-async function list(options: { reveal?: boolean }, command: Command): Promise<void> {
-  await withDatabase(async (context) => {
+async function list(options: { reveal?: boolean }, command: CarillonCommand): Promise<void> {
+  await withDatabase(command, async (context) => {
     const rows = await (await named()).listProviderRows(context.database.pool);
     const providers = [];
     for (const row of rows) providers.push(await listed(row, context, options.reveal ?? false));
@@ -253,7 +253,7 @@ async function list(options: { reveal?: boolean }, command: Command): Promise<vo
   });
 }
 
-async function listKinds(_options: object, command: Command): Promise<void> {
+async function listKinds(_options: object, command: CarillonCommand): Promise<void> {
   const { providerKinds } = await kinds();
   const described = providerKinds.map((kind) => ({
     name: kind.name,
@@ -267,9 +267,9 @@ async function listKinds(_options: object, command: Command): Promise<void> {
   print(command, described, blocks.join('\n\n'));
 }
 
-async function test(name: string, _options: object, command: Command): Promise<void> {
+async function test(name: string, _options: object, command: CarillonCommand): Promise<void> {
   const { openProvider } = await named();
-  await withDatabase(async (context) => {
+  await withDatabase(command, async (context) => {
     const { kind, settings } = openProvider(await requireRow(context, name), keyringOf(context));
     const wrong = await withProviderDeps(context, (deps) => kind.check(settings, deps));
     if (wrong !== null) throw problem(`${name}: ${wrong}`);
@@ -277,9 +277,9 @@ async function test(name: string, _options: object, command: Command): Promise<v
   });
 }
 
-async function remove(name: string, options: { force?: boolean }, command: Command): Promise<void> {
+async function remove(name: string, options: { force?: boolean }, command: CarillonCommand): Promise<void> {
   const { removeProvider } = await import('../delivery/providers/removal.ts');
-  await withDatabase(async (context) => {
+  await withDatabase(command, async (context) => {
     const row = await requireRow(context, name);
     const force = options.force ?? false;
     const use = await inTransaction(context.database.pool, (trx) => removeProvider(trx, row, { force }));

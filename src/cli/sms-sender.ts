@@ -1,5 +1,5 @@
-import type { Command } from 'commander';
 import type { SmsSenderRow } from '../features/sms/service.ts';
+import type { CarillonCommand } from './command.ts';
 import { factLines, print, withDatabase, type Fact } from './context.ts';
 import { id, words } from './values.ts';
 
@@ -18,7 +18,7 @@ Example:
       --help-text "Acme: call +1 415 555 0100 or write to help@acme.com. Reply STOP to unsubscribe."`;
 
 /** `carillon sms-sender add | list | remove` */
-export function addSmsSenderCommands(program: Command): void {
+export function addSmsSenderCommands(program: CarillonCommand): void {
   const sender = program.command('sms-sender').description('choose what the SMS of a brand are sent as');
   sender
     .command('add')
@@ -54,8 +54,8 @@ interface AddOptions {
   helpText?: string;
 }
 
-async function add(options: AddOptions, command: Command): Promise<void> {
-  const added = await withDatabase(async ({ database }) =>
+async function add(options: AddOptions, command: CarillonCommand): Promise<void> {
+  const added = await withDatabase(command, async ({ database }) =>
     (await senders()).addSmsSender(database.pool, {
       brandId: options.brand,
       from: options.from,
@@ -67,8 +67,8 @@ async function add(options: AddOptions, command: Command): Promise<void> {
   print(command, added, factLines(describe(added)));
 }
 
-async function list(options: { brand?: number }, command: Command): Promise<void> {
-  const found = await withDatabase(async ({ database }) =>
+async function list(options: { brand?: number }, command: CarillonCommand): Promise<void> {
+  const found = await withDatabase(command, async ({ database }) =>
     (await senders()).listSmsSenders(database.pool, options.brand ?? null),
   );
   const lines = found.map(
@@ -77,8 +77,8 @@ async function list(options: { brand?: number }, command: Command): Promise<void
   print(command, found, lines.length === 0 ? 'no SMS senders' : lines.join('\n'));
 }
 
-async function remove(options: { brand: number }, command: Command): Promise<void> {
-  const removed = await withDatabase(async ({ database }) =>
+async function remove(options: { brand: number }, command: CarillonCommand): Promise<void> {
+  const removed = await withDatabase(command, async ({ database }) =>
     (await senders()).removeSmsSender(database.pool, options.brand),
   );
   print(command, removed, factLines(describe(removed)));

@@ -8,9 +8,12 @@ import { supervise, type Supervisor } from '../local/supervisor/supervisor.ts';
 import { createLogger } from '../log.ts';
 import { engineTls } from '../platform/temporal/tls.ts';
 import { roles } from '../roles/names.ts';
+import type { Surroundings } from './command.ts';
 import { ENDED_EARLY, type StopRequests, takeStopRequests } from './stop-requests.ts';
 
 export interface StartEverythingOptions {
+  /** The settings. */
+  env: Surroundings['env'];
   dev: boolean;
   reset: boolean;
   /** Print the contents of `dev.json` as one line of JSON instead of the banner. */
@@ -73,7 +76,7 @@ function endNow(supervisor: Supervisor, home: Home): void {
  * @throws LocalError or ConfigError, whose message says what to do
  */
 export async function startEverything(options: StartEverythingOptions): Promise<void> {
-  const config = loadConfig();
+  const config = loadConfig(options.env);
   const dev = options.dev || config.CARILLON_DEV;
   if (!dev && !config.EMAIL_PROVIDER_URL) throw new ConfigError(NO_PROVIDER);
   engineTls(config);

@@ -4,6 +4,7 @@ import { loadConfig, requireSettings, type Config } from '../config.ts';
 import { developmentSettings } from '../local/home/settings.ts';
 import { READY } from '../local/supervisor/role-process.ts';
 import type { RoleName } from '../roles/names.ts';
+import type { Surroundings } from './command.ts';
 import { takeStopRequests } from './stop-requests.ts';
 
 /** A role that works until it is stopped. */
@@ -18,14 +19,20 @@ export interface RoleModule {
   run(config: Config): Promise<RunningRole>;
 }
 
+interface StartRoleOptions {
+  dev: boolean;
+  /** The settings. */
+  env: Surroundings['env'];
+}
+
 /** Imports a role on demand, so that its process loads only what it needs. */
 async function loadRole(role: RoleName): Promise<RoleModule> {
   const module: unknown = await import(new URL(`../roles/${role}.ts`, import.meta.url).href);
   return module as RoleModule;
 }
 
-async function roleConfig(dev: boolean): Promise<Config> {
-  const config = loadConfig();
+async function roleConfig({ dev, env }: StartRoleOptions): Promise<Config> {
+  const config = loadConfig(env);
   const home = resolve(config.CARILLON_HOME);
   if (dev || config.CARILLON_DEV) await mkdir(home, { recursive: true });
   const complete = dev || config.CARILLON_DEV ? await developmentSettings(config, home) : config;
@@ -36,8 +43,8 @@ async function roleConfig(dev: boolean): Promise<Config> {
  * Runs one role in this process until it is asked to stop.
  * @throws ConfigError naming the missing settings
  */
-export async function startRole(role: RoleName, options: { dev: boolean }): Promise<void> {
-  const config = await roleConfig(options.dev);
+export async function startRole(role: RoleName, options: StartRoleOptions): Promise<void> {
+  const config = await roleConfig(options);
   const requests = takeStopRequests();
   // The supervisor that started this process has ended.
   if (process.connected) process.once('disconnect', () => requests.ask());

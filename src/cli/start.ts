@@ -1,5 +1,6 @@
-import { Argument, type Command } from 'commander';
+import { Argument } from 'commander';
 import { roles, type RoleName } from '../roles/names.ts';
+import type { CarillonCommand } from './command.ts';
 
 const SETTINGS = `
 Settings (environment variables; docs/operations.md has the rest):
@@ -39,7 +40,7 @@ interface StartOptions {
 }
 
 /** `carillon start [role]` */
-export function addStartCommand(program: Command): void {
+export function addStartCommand(program: CarillonCommand): void {
   program
     .command('start')
     .description('start all roles, or one of them')
@@ -47,12 +48,14 @@ export function addStartCommand(program: Command): void {
     .option('--dev', 'create a demo account, capture mail, generate missing secrets')
     .option('--reset', 'first remove everything in CARILLON_HOME, without asking')
     .addHelpText('after', SETTINGS)
-    .action(async (role: RoleName | undefined, options: StartOptions, command: Command) => {
+    .action(async (role: RoleName | undefined, options: StartOptions, command: CarillonCommand) => {
       if (role && options.reset) command.error('error: --reset works only for a start of all roles');
+      const { env } = command.surroundings;
+      const { dev = false, reset = false } = options;
       // Imported on demand: other commands need neither, and a role does not need the supervisor.
-      if (role) return (await import('./start-role.ts')).startRole(role, { dev: options.dev ?? false });
+      if (role) return (await import('./start-role.ts')).startRole(role, { env, dev });
       const { startEverything } = await import('./start-everything.ts');
       const { json = false } = command.optsWithGlobals<{ json?: boolean }>();
-      return startEverything({ dev: options.dev ?? false, reset: options.reset ?? false, json });
+      return startEverything({ env, dev, reset, json });
     });
 }

@@ -1,8 +1,9 @@
 import { text } from 'node:stream/consumers';
-import { Option, type Command } from 'commander';
+import { Option } from 'commander';
 import { LocalError } from '../local/machine/local-error.ts';
 import { memberRoles, type Role } from '../platform/auth/tenant.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
+import type { CarillonCommand } from './command.ts';
 import { factLines, print, withDatabase } from './context.ts';
 import { email, id, words } from './values.ts';
 
@@ -12,7 +13,7 @@ const users = () => import('../features/users/service.ts');
 const MIN_PASSWORD_LENGTH = 8;
 
 /** `carillon user add` */
-export function addUserCommands(program: Command): void {
+export function addUserCommands(program: CarillonCommand): void {
   const user = program.command('user').description('add users to accounts');
   user
     .command('add')
@@ -40,10 +41,10 @@ interface AddOptions {
   passwordStdin?: boolean;
 }
 
-async function add(options: AddOptions, command: Command): Promise<void> {
-  const password = options.passwordStdin ? await passwordFromStdin() : undefined;
+async function add(options: AddOptions, command: CarillonCommand): Promise<void> {
+  const password = options.passwordStdin ? await passwordFrom(command.surroundings.stdin) : undefined;
   const { account: accountId, email: address, role, firstName, lastName } = options;
-  const added = await withDatabase(({ database }) =>
+  const added = await withDatabase(command, ({ database }) =>
     inTransaction(database.pool, async (trx) =>
       (await users()).addMember(trx, { accountId, email: address, role, firstName, lastName, password }),
     ),
@@ -59,8 +60,8 @@ async function add(options: AddOptions, command: Command): Promise<void> {
   print(command, added, facts);
 }
 
-async function passwordFromStdin(): Promise<string> {
-  const password = (await text(process.stdin)).replace(/\r?\n$/, '');
+async function passwordFrom(stdin: NodeJS.ReadableStream): Promise<string> {
+  const password = (await text(stdin)).replace(/\r?\n$/, '');
   if (password.length < MIN_PASSWORD_LENGTH)
     throw new LocalError(`the password must have at least ${MIN_PASSWORD_LENGTH} characters`);
   return password;

@@ -1,6 +1,6 @@
-import type { Command } from 'commander';
 import type { Booking, Wallet } from '../features/wallet/service.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
+import type { CarillonCommand } from './command.ts';
 import { factLines, operatorName, print, withDatabase, type Fact } from './context.ts';
 import { id, positiveMillicents, words } from './values.ts';
 
@@ -8,7 +8,7 @@ import { id, positiveMillicents, words } from './values.ts';
 const wallets = () => import('../features/wallet/service.ts');
 
 /** `carillon wallet credit | debit | show` */
-export function addWalletCommands(program: Command): void {
+export function addWalletCommands(program: CarillonCommand): void {
   const wallet = program.command('wallet').description('the funds of accounts');
   addBooking(wallet, 'credit', 'add funds to an account; its held messages are looked at again');
   addBooking(wallet, 'debit', 'take funds from an account');
@@ -16,15 +16,15 @@ export function addWalletCommands(program: Command): void {
     .command('show')
     .description('show the balance of an account and its last entries')
     .argument('<account>', 'the id of the account', id)
-    .action(async (accountId: number, _options: object, command: Command) => {
-      const shown = await withDatabase(async ({ database }) =>
+    .action(async (accountId: number, _options: object, command: CarillonCommand) => {
+      const shown = await withDatabase(command, async ({ database }) =>
         (await wallets()).showWallet(database.pool, accountId),
       );
       print(command, shown, textOf(shown));
     });
 }
 
-function addBooking(wallet: Command, kind: Booking['kind'], description: string): void {
+function addBooking(wallet: CarillonCommand, kind: Booking['kind'], description: string): void {
   wallet
     .command(kind)
     .description(description)
@@ -40,9 +40,9 @@ function addBooking(wallet: Command, kind: Booking['kind'], description: string)
         accountId: number,
         millicents: number,
         { reference }: { reference: string },
-        command: Command,
+        command: CarillonCommand,
       ) => {
-        const shown = await withDatabase(async ({ config, database: { pool } }) => {
+        const shown = await withDatabase(command, async ({ config, database: { pool } }) => {
           const { book } = await wallets();
           const booking = { accountId, kind, millicents, reference };
           return inTransaction(pool, (trx) => book(trx, booking, operatorName(config)));

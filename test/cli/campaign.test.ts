@@ -1,8 +1,8 @@
 // An operator can approve a campaign only in the versions shown, and a rejection pauses the campaign.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { insertSentCampaign } from '../support/campaign-runs.ts';
+import { carillonCommand } from '../support/commands.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { runProgram } from '../support/programs.ts';
 import { insertAccount, type QueuedAccount } from '../support/queued.ts';
 
 let made: TestDatabase;
@@ -24,10 +24,9 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => made.drop());
 
-async function carillon(...args: string[]) {
+function carillon(...args: string[]) {
   const settings = { DATABASE_URL: made.url, APP_SECRET: 'a secret that is long enough for the test' };
-  const program = runProgram('src/main.ts', ['campaign', ...args], settings);
-  return { code: await program.ended, output: program.output() };
+  return carillonCommand(['campaign', ...args], settings);
 }
 
 const insert = (approval: 'pending' | 'not_required') =>

@@ -6,13 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { keepOperatorMail } from '../../src/delivery/inbound/operator-mails.ts';
 import { findApiKey } from '../../src/features/api-keys/service.ts';
 import { verifyPassword } from '../../src/features/users/service.ts';
+import { carillonCommand } from '../support/commands.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { runProgram } from '../support/programs.ts';
-
-interface Result {
-  code: number | NodeJS.Signals;
-  output: string;
-}
 
 let made: TestDatabase;
 let home: string;
@@ -25,19 +20,14 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true });
 });
 
-async function carillon(
-  args: string[],
-  settings: Record<string, string> = {},
-  input?: string,
-): Promise<Result> {
+function carillon(args: string[], settings: Record<string, string> = {}, input?: string) {
   const all = {
     DATABASE_URL: made.url,
     APP_SECRET: 'a secret of at least thirty-two characters',
     CARILLON_HOME: join(home, 'none'),
     ...settings,
   };
-  const program = runProgram('src/main.ts', args, all, input);
-  return { code: await program.ended, output: program.output() };
+  return carillonCommand(args, all, input);
 }
 
 describe('carillon mail', () => {

@@ -1,7 +1,7 @@
 // The operator can begin and end the warm-up of a verified domain, and set its pace.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { carillonCommand } from '../support/commands.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { runProgram } from '../support/programs.ts';
 import { insertAccount } from '../support/queued.ts';
 
 let made: TestDatabase;
@@ -16,11 +16,8 @@ beforeAll(async () => {
 });
 afterAll(() => made.drop());
 
-async function carillon(...args: string[]) {
-  const env = { DATABASE_URL: made.url, WARM_UP_SCHEDULE: '50,100' };
-  const program = runProgram('src/main.ts', args, env);
-  return { code: await program.ended, output: program.output() };
-}
+const carillon = (...args: string[]) =>
+  carillonCommand(args, { DATABASE_URL: made.url, WARM_UP_SCHEDULE: '50,100' });
 
 describe('carillon domain', () => {
   it('begins, shows and ends the warm-up of a verified domain', async () => {

@@ -1,7 +1,7 @@
 // An operator sees all that a flow sends and approves those versions, and a rejection pauses the flow.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { carillonCommand } from '../support/commands.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { runProgram } from '../support/programs.ts';
 import { insertAccount, type QueuedAccount } from '../support/queued.ts';
 
 let made: TestDatabase;
@@ -12,10 +12,9 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => made.drop());
 
-async function carillon(...args: string[]) {
+function carillon(...args: string[]) {
   const settings = { DATABASE_URL: made.url, APP_SECRET: 'a secret that is long enough for the test' };
-  const program = runProgram('src/main.ts', ['flow', ...args], settings);
-  return { code: await program.ended, output: program.output() };
+  return carillonCommand(['flow', ...args], settings);
 }
 
 /** Inserts an active flow with one email. @returns the id of the flow, and the versions that an approval names */

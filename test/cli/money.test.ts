@@ -1,8 +1,8 @@
 // The CLI refuses invalid prices, books a credit once per reference, and records it in the account's log.
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createTestTenant, type TestTenant } from '../support/api.ts';
+import { carillonCommand } from '../support/commands.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { runProgram } from '../support/programs.ts';
 
 let made: TestDatabase;
 let tenant: TestTenant;
@@ -18,9 +18,7 @@ async function carillon(...args: string[]): Promise<string> {
     APP_SECRET: 'a secret of at least thirty-two characters',
     CARILLON_OPERATOR: 'Ann',
   };
-  const program = runProgram('src/main.ts', args, settings);
-  await program.ended;
-  return program.output();
+  return (await carillonCommand(args, settings)).output;
 }
 
 it('sets prices with three decimals, and refuses what is no price', async () => {

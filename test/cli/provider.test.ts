@@ -2,11 +2,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { carillonCommand } from '../support/commands.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { type Receiver, startReceiver } from '../support/https-receiver.ts';
-import { runProgram } from '../support/programs.ts';
+import { type Receiver, startReceiver, testCa } from '../support/https-receiver.ts';
 import { startSmtpServer, type TestSmtpServer } from '../support/sending.ts';
 
 let made: TestDatabase;
@@ -25,17 +25,15 @@ afterAll(async () => {
 
 const provider = (args: string[], input?: string) => run(['provider', ...args], input);
 
-async function run(args: string[], input?: string): Promise<{ code: unknown; output: string }> {
+function run(args: string[], input?: string) {
   const settings = {
     DATABASE_URL: made.url,
     APP_SECRET: 'a secret of at least thirty-two characters',
     PUBLIC_URL: 'https://mail.acme.test/',
     CARILLON_HOME: join(home, 'none'),
     EGRESS_ALLOW: '127.0.0.0/8',
-    NODE_EXTRA_CA_CERTS: fileURLToPath(new URL('../support/tls/ca.pem', import.meta.url)),
   };
-  const program = runProgram('src/main.ts', args, settings, input);
-  return { code: await program.ended, output: program.output() };
+  return carillonCommand(args, settings, input);
 }
 
 describe('carillon provider', () => {
@@ -76,7 +74,9 @@ describe('carillon provider', () => {
   describe('of a service that tracks opens and clicks by settings of its own', () => {
     let resend: Receiver;
     let tracks: boolean;
+    const trusted = getCACertificates();
     beforeAll(async () => {
+      setDefaultCACertificates([...trusted, testCa]);
       resend = await startReceiver({
         answer: ({ url }, response) => {
           const list = { object: 'list', has_more: false, data: [{ id: 'd1', name: 'acme.com' }] };
@@ -86,7 +86,10 @@ describe('carillon provider', () => {
         },
       });
     });
-    afterAll(() => resend.close());
+    afterAll(async () => {
+      setDefaultCACertificates(trusted);
+      await resend.close();
+    });
     const set = (port: number, command: string, ...args: string[]) =>
       provider([
         ...[

@@ -1,7 +1,7 @@
 // The operator can add, list and remove the SMS sender of a brand.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { carillonCommand } from '../support/commands.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { runProgram } from '../support/programs.ts';
 import { insertAccount } from '../support/queued.ts';
 
 let made: TestDatabase;
@@ -10,10 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => made.drop());
 
-async function carillon(...args: string[]) {
-  const program = runProgram('src/main.ts', args, { DATABASE_URL: made.url });
-  return { code: await program.ended, output: program.output() };
-}
+const carillon = (...args: string[]) => carillonCommand(args, { DATABASE_URL: made.url });
 
 describe('carillon sms-sender', () => {
   it('adds, lists and removes the sender of a brand', async () => {

@@ -7,11 +7,12 @@ const fakeRole = fileURLToPath(new URL('./fake-role.ts', import.meta.url));
 
 try {
   await startEverything({
+    env: process.env,
     dev: true,
     reset: process.argv.includes('--reset'),
     json: true,
     roleCommand: [process.execPath, '--no-warnings', fakeRole],
   });
 } catch (error) {
-  process.exit(reportError(error));
+  process.exit(reportError(error, process.stderr));
 }

@@ -8,11 +8,7 @@ import {
   type LimitSettings,
   settingIn,
 } from './authority.ts';
-
-/** The tiers of accounts; each has its own default allowance. */
-export const accountTiers = ['free', 'paid', 'trusted'] as const;
-
-export type AccountTier = (typeof accountTiers)[number];
+import type { AccountTier } from './tiers.ts';
 
 /** How much of a limit an account has used. */
 export interface Figures {

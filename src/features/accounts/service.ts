@@ -1,6 +1,6 @@
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
-import type { AccountTier } from '../../delivery/limits/capacity.ts';
+import type { AccountTier } from '../../delivery/limits/tiers.ts';
 import { endReleaseCtes, releaseCtes } from '../../delivery/limits/release-held.ts';
 import { sandboxAddress } from '../../delivery/sender-identity.ts';
 import { notFound, invalid, type ValidationErrors } from '../../errors.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type LimitName, limits, type Limits, type LimitSettings } from '../../delivery/limits/authority.ts';
-import { accountTiers, type Capacity, readCapacity } from '../../delivery/limits/capacity.ts';
+import { type Capacity, readCapacity } from '../../delivery/limits/capacity.ts';
+import { accountTiers } from '../../delivery/limits/tiers.ts';
 import { readDomainFigures } from '../../delivery/limits/domain-figures.ts';
 import type { StatusRule } from '../../delivery/limits/limit.ts';
 import { type Projection, type Projections, projectNext } from '../../delivery/limits/projection.ts';

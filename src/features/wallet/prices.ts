@@ -1,4 +1,4 @@
-import type { AccountTier } from '../../delivery/limits/capacity.ts';
+import type { AccountTier } from '../../delivery/limits/tiers.ts';
 import { MILLICENTS_PER_CENT } from '../../delivery/wallet.ts';
 import { AppError } from '../../errors.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';

@@ -36,6 +36,8 @@ export interface EngineServer {
 }
 
 const START_LIMIT_MS = 60_000;
+/** By default gRPC waits a second before it tries again to connect to a server that does not listen yet. */
+const CONNECT_AGAIN = { 'grpc.initial_reconnect_backoff_ms': 50, 'grpc.max_reconnect_backoff_ms': 50 };
 const RETENTION_SECONDS = 7 * 24 * 3_600;
 
 function filesOf(folder: string): { file: string; pidFile: string } {
@@ -72,26 +74,27 @@ async function prepareFolder(folder: string): Promise<void> {
 /** Waits until the server answers, and sets the retention of closed workflows. Resolves to whether it did. */
 async function becomesReady(address: string, alive: () => boolean): Promise<boolean> {
   const end = Date.now() + START_LIMIT_MS;
-  while (alive() && Date.now() < end) {
-    const connection = await Connection.connect({ address, connectTimeout: 1_000 }).catch(() => null);
-    if (!connection) {
-      await delay(100);
-      continue;
+  // Without interceptors a call is not repeated by itself, so that the end of the server is noticed.
+  const connection = Connection.lazy({ address, channelArgs: CONNECT_AGAIN, interceptors: [] });
+  const setRetention = () =>
+    connection.workflowService.updateNamespace({
+      namespace: 'default',
+      // protobufjs accepts a number here, although its types require a Long.
+      config: { workflowExecutionRetentionTtl: { seconds: RETENTION_SECONDS as never } },
+    });
+  try {
+    while (alive() && Date.now() < end) {
+      try {
+        await connection.withDeadline(end, setRetention);
+        return true;
+      } catch {
+        await delay(50);
+      }
     }
-    try {
-      await connection.workflowService.updateNamespace({
-        namespace: 'default',
-        // protobufjs accepts a number here, although its types require a Long.
-        config: { workflowExecutionRetentionTtl: { seconds: RETENTION_SECONDS as never } },
-      });
-      return true;
-    } catch {
-      await delay(100);
-    } finally {
-      await connection.close();
-    }
+    return false;
+  } finally {
+    await connection.close();
   }
-  return false;
 }
 
 /** What the server wrote. */

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 import { LocalError, systemCode } from './local-error.ts';
 
@@ -7,6 +8,22 @@ function listen(port: number, host: string): Promise<Server> {
     server.once('error', reject);
     server.listen({ port, host, exclusive: true }, () => resolve(server));
   });
+}
+
+/**
+ * Free ports are taken from here. The ports that systems give to programs begin above it: one of those may belong to
+ * another program by the time that the child process listens on it.
+ */
+const FREE_FROM = 20_000;
+const FREE_BELOW = 32_000;
+const MAX_TRIES = 20;
+
+async function listenOnFree(host: string): Promise<Server> {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const server = await listen(randomInt(FREE_FROM, FREE_BELOW), host).catch(() => null);
+    if (server) return server;
+  }
+  return listen(0, host);
 }
 
 function portOf(server: Server): number {
@@ -30,7 +47,7 @@ export interface PortClaim {
 
 async function tryPort({ port, setting, host = '127.0.0.1' }: PortClaim): Promise<Server> {
   try {
-    return await listen(port, host);
+    return await (port === 0 ? listenOnFree(host) : listen(port, host));
   } catch (error) {
     const code = systemCode(error);
     const reason = code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be used (${code})`;

@@ -12,8 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { reportError } from '../../../src/cli/program.ts';
 import { findEngineProgram } from '../../../src/local/engine/program.ts';
-import { runProgram } from '../../support/programs.ts';
 
 let cache: string;
 const lines: string[] = [];
@@ -24,6 +24,11 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(cache, { recursive: true, force: true }));
 
+const systemPath = process.env.PATH;
+afterEach(() => {
+  process.env.PATH = systemPath;
+});
+
 /** Runs a search with only the system's programs and these shell scripts on PATH. Returns the lines it writes. */
 async function searchWith(scripts: Record<string, string>): Promise<string[]> {
   const folder = join(cache, 'bin');
@@ -32,10 +37,15 @@ async function searchWith(scripts: Record<string, string>): Promise<string[]> {
     writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`);
     chmodSync(join(folder, name), 0o755);
   }
-  const PATH = `${folder}:/usr/bin:/bin`;
-  const program = runProgram('test/support/find-engine.ts', [cache], { PATH });
-  await program.ended;
-  return program.output().trim().split('\n');
+  process.env.PATH = `${folder}:/usr/bin:/bin`;
+  const written: string[] = [];
+  const say = (line: string) => void written.push(line.trimEnd());
+  try {
+    say(`found ${await findEngineProgram({ cache, progress: say, without: ['download'] })}`);
+  } catch (error) {
+    reportError(error, { write: say });
+  }
+  return written;
 }
 
 describe('finding the engine', () => {

@@ -28,3 +28,11 @@ it('names every taken port with its setting, and leaves the others free', async 
   );
   expect(await claimPort(free, 'MAILBOX_PORT')).toBe(free);
 });
+
+it('chooses free ports that no system gives to another program in the meantime', async () => {
+  const ports = await claimPorts(
+    ['PORT', 'MAIL_PORT', 'MAILBOX_PORT'].map((setting) => ({ port: 0, setting })),
+  );
+  expect(new Set(ports).size).toBe(3);
+  expect(Math.max(...ports)).toBeLessThan(32_768);
+});

@@ -42,6 +42,8 @@ asRoot('a checkout that only root can enter', () => {
   const closed = mkdtempSync(join(tmpdir(), 'carillon-closed-'));
   const checkout = join(closed, 'carillon');
   const home = join(checkout, '.carillon');
+  /** Not the folder of all tests: the checkout has another path each time, and the cache knows a module by its path. */
+  const compiled = join(closed, 'compiled');
   const data = () => realpathSync(join(home, 'postgres', 'data'));
   let made: string;
 
@@ -72,7 +74,7 @@ asRoot('a checkout that only root can enter', () => {
     };
     const child = spawn(process.execPath, ['--no-warnings', 'src/main.ts', 'start', '--dev', ...args], {
       cwd: checkout,
-      env: { PATH, HOME, CARILLON_CACHE, XDG_CACHE_HOME, ...ports },
+      env: { PATH, HOME, CARILLON_CACHE, XDG_CACHE_HOME, NODE_COMPILE_CACHE: compiled, ...ports },
     });
     let output = '';
     const ended = new Promise((done) => child.once('close', done));

@@ -1,4 +1,5 @@
 // The embedded database commits to disk, protects its password, and explains how to repair damaged data.
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -10,17 +11,29 @@ import { createOpenFolder } from '../../support/open-folder.ts';
 
 let guard: Guard;
 let folder: string;
-beforeAll(() => {
+/** A database that was created and stopped. */
+let created: string;
+beforeAll(async () => {
   guard = createGuard();
+  created = createOpenFolder('carillon-postgres-');
+  await (await start(created)).stop();
 });
-afterAll(() => guard.close());
+afterAll(async () => {
+  await guard.close();
+  rmSync(created, { recursive: true, force: true });
+});
 beforeEach(() => {
   folder = createOpenFolder('carillon-postgres-');
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-function start(): Promise<PostgresServer> {
-  return startPostgres({ folder: join(folder, 'postgres'), port: 0, guard, sharedBuffersMb: 32 });
+/** Puts a copy of the created database into the folder, with the owners of the files. */
+function copyCreated(): void {
+  execFileSync('cp', ['-a', join(created, 'postgres'), folder]);
+}
+
+function start(parent = folder): Promise<PostgresServer> {
+  return startPostgres({ folder: join(parent, 'postgres'), port: 0, guard, sharedBuffersMb: 32 });
 }
 
 /** Starts it, expecting an error of one line. Returns the line. */
@@ -36,6 +49,7 @@ async function refusal(): Promise<string> {
 
 describe('the embedded database', () => {
   it('keeps its password in a file for its owner only, and commits to disk', async () => {
+    copyCreated();
     const server = await start();
     const file = join(folder, 'postgres', 'password');
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -52,14 +66,14 @@ describe('the embedded database', () => {
   });
 
   it('does not mistake a stale pid file for a running server', async () => {
-    await (await start()).stop();
+    copyCreated();
     // This test's own process: it runs, and is not a database.
     writeFileSync(join(folder, 'postgres', 'data', 'postmaster.pid'), `${process.pid}\n`);
     await (await start()).stop();
   });
 
   it('says what to do if its data is damaged', async () => {
-    await (await start()).stop();
+    copyCreated();
     truncateSync(join(folder, 'postgres', 'data', 'global', 'pg_control'), 100);
     const message = await refusal();
     expect(message).toContain(join(folder, 'postgres', 'data'));
@@ -67,7 +81,7 @@ describe('the embedded database', () => {
   });
 
   it('says what to do if another version of PostgreSQL made its data', async () => {
-    await (await start()).stop();
+    copyCreated();
     writeFileSync(join(folder, 'postgres', 'data', 'PG_VERSION'), '18\n');
     const message = await refusal();
     expect(message).toMatch(
@@ -82,7 +96,7 @@ describe('the embedded database', () => {
   });
 
   it('says what to do if its password is missing', async () => {
-    await (await start()).stop();
+    copyCreated();
     rmSync(join(folder, 'postgres', 'password'));
     expect(await refusal()).toMatch(/password is missing.*--reset/);
   });

@@ -1,4 +1,4 @@
-// `carillon start --dev` prints a working key, login and URLs, and stops everything at SIGTERM.
+// The command `carillon start --dev` prints a working key, login and URLs, and stops everything at SIGTERM.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
