@@ -21,6 +21,12 @@ export interface DatabaseService {
   template: string;
 }
 
+/** Data of a stopped PostgreSQL server with a migrated database named `postgres`, to be copied. */
+export interface DatabaseFolderService {
+  /** The folder that was given to `startPostgres`. */
+  folder: string;
+}
+
 type Stop = () => Promise<void>;
 
 /** Starts a server. Called when the first test file of a run asks for it, and again if that failed. */
@@ -43,6 +49,16 @@ const startDatabase: Service = async (guard, folder) => {
   await migrate(server.url(TEMPLATE), upkeep.partitions);
   const answer: DatabaseService = { adminUrl: server.url(), template: TEMPLATE };
   return { answer, stop: () => server.stop() };
+};
+
+/** Servers that a test kills have data of their own. Copying it takes a tenth of the time that its creation takes. */
+const createDatabaseFolder: Service = async (guard, parent) => {
+  const folder = join(parent, 'migrated');
+  const server = await startPostgres({ folder, port: 0, guard, durable: false });
+  await migrate(server.url(), upkeep.partitions);
+  await server.stop();
+  const answer: DatabaseFolderService = { folder };
+  return { answer, stop: () => Promise.resolve() };
 };
 
 function listen(server: Server): Promise<string> {
@@ -71,7 +87,11 @@ async function reply(
 export async function startTestServices(others: Record<string, Service> = {}): Promise<TestServices> {
   const guard = createGuard();
   const folder = createOpenFolder('carillon-test-');
-  const starts: Record<string, Service> = { database: startDatabase, ...others };
+  const starts: Record<string, Service> = {
+    database: startDatabase,
+    'database-folder': createDatabaseFolder,
+    ...others,
+  };
   const started = new Map<string, ReturnType<Service>>();
 
   const ask = (request: IncomingMessage) => {
