@@ -160,7 +160,9 @@ export async function openCrashStage(options: CrashStageOptions = {}): Promise<C
 }
 
 /** Like `Promise.all`, but waits for all of them also if one rejects: what has started must be closed. */
-async function allOf<T extends Promise<unknown>[]>(parts: [...T]): Promise<{ [N in keyof T]: Awaited<T[N]> }> {
+async function allOf<T extends Promise<unknown>[]>(
+  parts: [...T],
+): Promise<{ [N in keyof T]: Awaited<T[N]> }> {
   await Promise.allSettled(parts);
   return Promise.all(parts);
 }
