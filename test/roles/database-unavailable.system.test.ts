@@ -96,15 +96,14 @@ async function withRole(name: string, check: (role: RunningRole) => Promise<void
   });
   const lines = () => program.output().trim().split('\n');
   const waiting = () => lines().filter((line) => line.includes('waiting for it'));
-  try {
-    await check({ program, database, lines, waiting });
-  } finally {
+  const end = async () => {
     program.child.kill('SIGTERM');
     const ended = await program.ended;
     database.close();
     await test.drop();
     if (ended !== 0) throw new Error(`the role ended with ${ended}: ${program.output()}`);
-  }
+  };
+  await check({ program, database, lines, waiting }).finally(end);
 }
 
 it.concurrent.each(ROLES)(

@@ -106,7 +106,7 @@ export async function hurryCalls({ database, engine }: CrashStage, flowId: numbe
       const workflowId = flowRunWorkflowId(flowId, contactId, cause);
       const { raw } = await client.workflow.getHandle(workflowId).describe();
       const delayed = raw.pendingActivities?.filter(
-        ({ state, attempt }) => state === SCHEDULED && (attempt ?? 0) > 1,
+        ({ state, attempt }) => Number(state) === SCHEDULED && (attempt ?? 0) > 1,
       );
       for (const { activityId } of delayed ?? []) {
         const { namespace } = client.options;
