@@ -17,7 +17,7 @@ const run = promisify(execFile);
  * @param from a folder given to `startPostgres`
  * @param to another one, which must not exist
  */
-export async function copyData(from: string, to: string): Promise<void> {
+async function copyData(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true, mode: 0o755 });
   await run('cp', ['-a', join(from, 'data'), join(from, 'password'), to]);
 }
