@@ -17,6 +17,8 @@ const BLOCK = 250;
 const CONNECTIONS = 4;
 const MAX_BATCH = 50;
 const LIMIT_MS = 600_000;
+/** Between two looks at the campaign, which cost the database much. */
+const LOOK_MS = 250;
 /** An outage, the kill or the start of a part, or the way to the next kill may take so long, even on a busy machine. */
 const STEP_LIMIT_MS = 90_000;
 /** Kills fall into this part of a campaign, so that each of them finds recipients that still wait. */
@@ -136,7 +138,7 @@ function watch(look: () => Promise<void>): { stop(): Promise<void> } {
   const watched = (async () => {
     while (watching) {
       await look();
-      await delay(250);
+      await delay(LOOK_MS);
     }
   })();
   // An error is thrown by `stop`; until then it must not end the process.
@@ -211,7 +213,11 @@ describe.each(scale.seeds)('a campaign whose processes are killed at random mome
       let senderKills: number;
       try {
         ({ senderKills } = await disturb(campaignId, { seed, mailsBefore }));
-        await eventually(async () => expect(await unfinishedOf(campaignId)).toEqual([]), LIMIT_MS / 3);
+        await eventually(
+          async () => expect(await unfinishedOf(campaignId)).toEqual([]),
+          LIMIT_MS / 3,
+          LOOK_MS,
+        );
         expect(await throughOutages(() => wrongTallies(stage.database, campaignId))).toEqual([]);
         expect((await countsOf(campaignId)).remaining).toBe(0);
       } finally {

@@ -66,11 +66,15 @@ describe.each(Array.from({ length: runs }, (_, n) => n + 1))('an import during c
     const posted = await request<Import>('POST', '/imports', importForm({ file: fileOf(run) }));
     const killed = await killAtRandom(posted.id, run);
     expect(killed).toBeGreaterThan(0);
-    const done = await eventually(async () => {
-      const found = await request<Import>('GET', `/imports/${posted.id}`);
-      expect(found.finished_at).not.toBeNull();
-      return found;
-    }, 400_000);
+    const done = await eventually(
+      async () => {
+        const found = await request<Import>('GET', `/imports/${posted.id}`);
+        expect(found.finished_at).not.toBeNull();
+        return found;
+      },
+      400_000,
+      100,
+    );
     const bad = count / EVERY;
     expect(done).toMatchObject({
       status: 'completed',

@@ -13,6 +13,8 @@ const { messages, recipients, kills } = scale.money;
 const PRICE = 100;
 const FREE = 25;
 const LIMIT_MS = 600_000;
+/** Between two looks at what waits, which cost the database much. */
+const LOOK_MS = 250;
 
 let stage: CrashStage;
 
@@ -111,10 +113,14 @@ describe.each(scale.seeds)(
         await writeCampaign(stage.database, account, { recipients, blockSize: 100, prefix: `money${seed}c` });
         const run = send(stage, { prefix: `money${seed}m`, count: messages });
         await Promise.all([disturb(seed, arrivals, messages + recipients), run.done]);
-        await eventually(async () => {
-          await hurryRetries();
-          expect(await waiting()).toBe(0);
-        }, LIMIT_MS / 2);
+        await eventually(
+          async () => {
+            await hurryRetries();
+            expect(await waiting()).toBe(0);
+          },
+          LIMIT_MS / 2,
+          LOOK_MS,
+        );
         expect(await wrongMonths(stage.database, PRICE)).toEqual([]);
         const { rows } = await pool.query<{ charged: number; entries: number; balance: number }>(
           `select (select count(*)::int from messages

@@ -38,7 +38,7 @@ beforeAll(async () => {
   await worker.start();
 }, 300_000);
 afterAll(async () => {
-  await worker.stop();
+  await worker.kill();
   await guard.close();
   await Promise.all([api.close(), sites.close()]);
   await rm(folder, { recursive: true, force: true });

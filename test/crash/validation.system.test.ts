@@ -76,11 +76,15 @@ describe('a validation during crashes', () => {
       await victim.start();
     }
     expect(killed).toBeGreaterThan(0);
-    const done = await eventually(async () => {
-      const found = await read();
-      expect(found.finished_at).not.toBeNull();
-      return found;
-    }, 400_000);
+    const done = await eventually(
+      async () => {
+        const found = await read();
+        expect(found.finished_at).not.toBeNull();
+        return found;
+      },
+      400_000,
+      100,
+    );
     const domains = Math.floor(candidates / PER_DOMAIN);
     const known = Math.floor(domains / 3) * PER_DOMAIN;
     const charged = candidates - known;

@@ -1,6 +1,6 @@
 /**
  * Asks the services of the test run (`global-setup.ts`) for one of them. The first request starts it.
- * @param name `database` or `engine`
+ * @param name a key of the services there, such as `database` or `engine`
  * @param argument what to do with it, for services that do more than one thing
  * @throws Error with the reason if it cannot be started
  */

@@ -3,16 +3,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /**
  * Repeats a check until it passes, and returns its result.
  * @param check throws if the condition is not met yet
+ * @param pauseMs between two checks; longer for a check that costs the tested programs much
  * @throws the last error of `check` after `timeoutMs`
  */
-export async function eventually<T>(check: () => T | Promise<T>, timeoutMs = 30_000): Promise<T> {
+export async function eventually<T>(
+  check: () => T | Promise<T>,
+  timeoutMs = 30_000,
+  pauseMs = 25,
+): Promise<T> {
   const end = Date.now() + timeoutMs;
   for (;;) {
     try {
       return await check();
     } catch (error) {
       if (Date.now() > end) throw error;
-      await sleep(25);
+      await sleep(pauseMs);
     }
   }
 }

@@ -25,6 +25,12 @@ export interface DatabaseService {
   url: string;
 }
 
+/** Data of a stopped PostgreSQL server with a migrated database named `postgres`, to be copied. */
+export interface DatabaseFolderService {
+  /** The folder that was given to `startPostgres`. */
+  folder: string;
+}
+
 type Stop = () => Promise<void>;
 
 interface Started {
@@ -68,6 +74,16 @@ const startDatabase: Service = async (guard, folder) => {
   };
 };
 
+/** Servers that a test kills have data of their own. Copying it takes a tenth of the time that its creation takes. */
+const createDatabaseFolder: Service = async (guard, parent) => {
+  const folder = join(parent, 'migrated');
+  const server = await startPostgres({ folder, port: 0, guard, durable: false });
+  await migrate(server.url(), upkeep.partitions);
+  await server.stop();
+  const answer: DatabaseFolderService = { folder };
+  return { answer, stop: () => Promise.resolve() };
+};
+
 function listen(server: Server): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -96,7 +112,11 @@ async function reply(
 export async function startTestServices(others: Record<string, Service> = {}): Promise<TestServices> {
   const guard = createGuard();
   const folder = createFastFolder('carillon-test-');
-  const starts: Record<string, Service> = { database: startDatabase, ...others };
+  const starts: Record<string, Service> = {
+    database: startDatabase,
+    'database-folder': createDatabaseFolder,
+    ...others,
+  };
   const started = new Map<string, ReturnType<Service>>();
 
   const ask = (name: string) => {

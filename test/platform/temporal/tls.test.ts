@@ -1,13 +1,12 @@
-// Every role connects to the engine by TLS, certificate or API key, and explains in one line why it cannot.
+// Clients connect to the engine by TLS, certificate or API key, and the reason why they cannot is explained in one line.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../../src/config.ts';
-import { callEngine, openEngine } from '../../../src/platform/temporal/connection.ts';
+import { openEngine } from '../../../src/platform/temporal/connection.ts';
 import { explainEngine } from '../../../src/platform/temporal/diagnosis.ts';
 import { engineTls } from '../../../src/platform/temporal/tls.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import {
   type EngineFront,
   type EngineFrontOptions,
@@ -15,7 +14,6 @@ import {
   tlsFile,
 } from '../../support/engine-front.ts';
 import { useEngine, type TestEngine } from '../../support/engine.ts';
-import { type Program, runProgram, until } from '../../support/programs.ts';
 
 const ca = { TEMPORAL_TLS_CA_FILE: tlsFile('ca') };
 const ourCertificate = {
@@ -29,15 +27,12 @@ const foreignCertificate = {
 
 let engine: TestEngine;
 let front: EngineFront | undefined;
-const programs: Program[] = [];
 
 beforeAll(async () => {
   engine = await useEngine();
 }, 60_000);
 
 afterEach(async () => {
-  for (const program of programs) program.child.kill('SIGKILL');
-  await Promise.all(programs.splice(0).map((program) => program.ended));
   await front?.close();
   front = undefined;
 });
@@ -209,93 +204,4 @@ describe('TLS settings', () => {
     const config = loadConfig({ TEMPORAL_ADDRESS: '127.0.0.1:1', ...settings });
     expect(() => engineTls(config)).toThrow(line);
   });
-
-  it('keep carillon start from starting anything if they cannot be used', async () => {
-    const program = runProgram('src/main.ts', ['start', '--dev'], {
-      CARILLON_HOME: folder,
-      TEMPORAL_ADDRESS: engine.address,
-      TEMPORAL_TLS_CA_FILE: '/not/there',
-    });
-    programs.push(program);
-    expect(await program.ended).toBe(1);
-    expect(program.output()).toMatch(
-      /^carillon: TEMPORAL_TLS_CA_FILE: \/not\/there cannot be read [^\n]*\n$/,
-    );
-  });
-});
-
-describe('the worker role', () => {
-  let made: TestDatabase;
-  beforeAll(async () => {
-    made = await createTestDatabase();
-  }, 60_000);
-  afterAll(() => made.drop());
-
-  function startWorker(settings: Settings): Program {
-    const program = runProgram('src/main.ts', ['start', 'worker'], {
-      DATABASE_URL: made.url,
-      TEMPORAL_ADDRESS: (front as EngineFront).address,
-      TEMPORAL_NAMESPACE: engine.namespace,
-      APP_SECRET: 'a secret of at least thirty-two characters',
-      EMAIL_PROVIDER_URL: 'capture:',
-      ...settings,
-    });
-    programs.push(program);
-    return program;
-  }
-
-  function errorsOf(program: Program): string[] {
-    const lines = program
-      .output()
-      .split('\n')
-      .filter((line) => line.startsWith('{'));
-    const entries = lines.map((line) => JSON.parse(line) as { level: number; msg: string });
-    return entries.filter(({ level }) => level >= 50).map(({ msg }) => msg);
-  }
-
-  it('runs workflows and activities by TLS with a certificate and an API key', async () => {
-    await startFront({ clientCertificates: true, authorization: 'Bearer of-the-test' });
-    const settings = { ...ca, ...ourCertificate, TEMPORAL_API_KEY: 'of-the-test' };
-    const program = startWorker(settings);
-    await program.ready();
-    const { client, close } = openEngine(configOf(settings));
-    const tryOnce = () =>
-      callEngine(client, async () => {
-        const handle = client.schedule.getHandle('housekeeping');
-        if ((await handle.describe()).info.recentActions.length > 0) return true;
-        await handle.trigger();
-        return false;
-      }).catch(() => false);
-    await until(tryOnce, () => program.output());
-    const completed = () =>
-      callEngine(client, async () => {
-        for await (const { status } of client.workflow.list({ query: `WorkflowType = 'housekeeping'` })) {
-          if (status.name === 'COMPLETED') return true;
-        }
-        return false;
-      });
-    await until(completed, () => program.output()).finally(close);
-    for (const method of ['PollWorkflowTaskQueue', 'PollActivityTaskQueue', 'RespondActivityTaskCompleted']) {
-      expect(callsOf(method)[0]?.headers).toMatchObject({ authorization: 'Bearer of-the-test' });
-    }
-    expect(errorsOf(program)).toEqual([]);
-  }, 120_000);
-
-  it('logs once, in one line, why it cannot use the engine and what to do', async () => {
-    await startFront({});
-    const program = startWorker({ TEMPORAL_TLS_CA_FILE: tlsFile('self-signed') });
-    await program.ready();
-    const first = (front as EngineFront).connections;
-    await until(
-      () => errorsOf(program).length > 0 && (front as EngineFront).connections > first + 12,
-      () => program.output(),
-    );
-    expect(errorsOf(program)).toEqual([
-      expect.stringMatching(
-        /^the engine at 127\.0\.0\.1:\d+ cannot be used: its certificate is not signed by an authority in .*: set TEMPORAL_TLS_CA_FILE /,
-      ),
-    ]);
-    program.child.kill('SIGTERM');
-    expect(await program.ended).toBe(0);
-  }, 60_000);
 });

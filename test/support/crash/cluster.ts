@@ -5,10 +5,28 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import type { Guard } from '../../../src/local/machine/guard.ts';
-import { signal, waitForEnd } from '../../../src/local/machine/os-process.ts';
-import { startPostgres } from '../../../src/local/postgres/server.ts';
+import { endProcess, signal, waitForEnd } from '../../../src/local/machine/os-process.ts';
+import { type PostgresServer, startPostgres } from '../../../src/local/postgres/server.ts';
+import { askService } from '../ask-service.ts';
+import type { DatabaseFolderService } from '../test-services.ts';
 
 const run = promisify(execFile);
+
+/**
+ * Copies the data of a server that does not run.
+ * @param from a folder given to `startPostgres`
+ * @param to another one, which must not exist
+ */
+async function copyData(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true, mode: 0o755 });
+  await run('cp', ['-a', join(from, 'data'), join(from, 'password'), to]);
+}
+
+/** Makes a folder for `startPostgres` whose database is migrated and empty. */
+export async function copyMigratedData(to: string): Promise<void> {
+  const { folder } = await askService<DatabaseFolderService>('database-folder');
+  await copyData(folder, to);
+}
 
 function parentOf(pid: string): number | null {
   try {
@@ -41,6 +59,11 @@ export async function killCluster(postmaster: number): Promise<void> {
   for (const pid of family) {
     if (!(await waitForEnd(pid, 10_000))) throw new Error(`process ${pid} survived SIGKILL`);
   }
+}
+
+/** Ends a server whose data is of no use any more: nothing is written to disk. */
+export function endDatabase({ pid }: PostgresServer): Promise<void> {
+  return endProcess(pid, ['SIGQUIT'], 10_000);
 }
 
 /** Ids of the messages that senders had claimed. */
@@ -76,7 +99,7 @@ export async function readCopy<T>(
   const copy = await mkdtemp(join(copies, 'copy-'));
   try {
     await run('chmod', ['755', copy]);
-    await run('cp', ['-a', join(folder, 'data'), join(folder, 'password'), copy]);
+    await copyData(folder, copy);
     const server = await startPostgres({ folder: copy, port: 0, guard, durable: false });
     try {
       const client = new pg.Client({ connectionString: server.url() });

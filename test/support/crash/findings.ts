@@ -30,6 +30,8 @@ export interface Findings {
 }
 
 const QUIET_LIMIT_MS = 60_000;
+/** The looks must not slow down what they wait for. */
+const LOOK_MS = 100;
 
 /** Counts all messages to the run's recipients by status, also those whose request got no response. */
 async function statusesOf(database: Database, prefix: string): Promise<Record<string, number>> {
@@ -45,15 +47,20 @@ async function statusesOf(database: Database, prefix: string): Promise<Record<st
  * @throws Error that lists the remaining work after a minute
  */
 export async function untilQuiet(database: Database): Promise<void> {
-  await eventually(async () => {
-    const { rows } = await database.pool.query<Record<string, number>>(
-      `select (select count(*) from send_queue) as messages, (select count(*) from handovers) as intents,
+  await eventually(
+    async () => {
+      const { rows } = await database.pool.query<Record<string, number>>(
+        `select (select count(*) from send_queue) as messages, (select count(*) from handovers) as intents,
          (select count(*) from webhook_queue) as events,
          (select count(*) from webhook_deliveries where status <> 'delivered') as deliveries`,
-    );
-    const left = Object.entries(rows[0] ?? {}).filter(([, number]) => number !== 0);
-    if (left.length > 0) throw new Error(`left after a minute: ${JSON.stringify(Object.fromEntries(left))}`);
-  }, QUIET_LIMIT_MS);
+      );
+      const left = Object.entries(rows[0] ?? {}).filter(([, number]) => number !== 0);
+      if (left.length > 0)
+        throw new Error(`left after a minute: ${JSON.stringify(Object.fromEntries(left))}`);
+    },
+    QUIET_LIMIT_MS,
+    LOOK_MS,
+  );
 }
 
 /** Returns the ids of the messages whose events the subscriber got. */

@@ -1,5 +1,7 @@
 /** A flow with a step of nearly every type, and what became of its runs. */
 import { createHash } from 'node:crypto';
+import { Client, Connection } from '@temporalio/client';
+import { flowRunWorkflowId } from '../../../workflows/flows/contract.ts';
 import type { CrashStage } from './stage.ts';
 
 export const START = 'crash_start';
@@ -86,6 +88,53 @@ export const WHOLE_PATH = [
   ...['email', 'wait', 'update_contact', 'condition', 'email', 'webhook', 'wait_for_event', 'email', 'split'],
   ...['email', 'add_to_list', 'event'],
 ];
+
+/** `PENDING_ACTIVITY_STATE_SCHEDULED` of temporal.api.enums.v1: no worker has the activity. */
+const SCHEDULED = 1;
+
+/** Has requests made at once that the engine repeats only after a minute, because their worker was killed. */
+export async function hurryCalls({ database, engine }: CrashStage, flowId: number): Promise<void> {
+  const { rows } = await database.pool.query<{ contactId: number; cause: string }>(
+    `select contact_id as "contactId", cause from flow_runs
+     where flow_id = $1 and state = 'active' and waits_for = 'webhook'`,
+    [flowId],
+  );
+  const connection = await Connection.connect({ address: engine.address, connectTimeout: 2_000 });
+  try {
+    const client = new Client({ connection });
+    for (const { contactId, cause } of rows) {
+      const workflowId = flowRunWorkflowId(flowId, contactId, cause);
+      const { raw } = await client.workflow.getHandle(workflowId).describe();
+      const delayed = raw.pendingActivities?.filter(
+        ({ state, attempt }) => Number(state) === SCHEDULED && (attempt ?? 0) > 1,
+      );
+      for (const { activityId } of delayed ?? []) {
+        const { namespace } = client.options;
+        await connection.workflowService.resetActivity({
+          namespace,
+          execution: { workflowId },
+          id: activityId,
+        });
+      }
+    }
+  } finally {
+    await connection.close();
+  }
+}
+
+/** How many runs of a flow there are, how many of them have not ended, and how many of their messages are queued. */
+export async function countRuns(
+  { database }: CrashStage,
+  flowId: number,
+): Promise<{ runs: number; active: number; queued: number }> {
+  const { rows } = await database.pool.query<{ runs: number; active: number; queued: number }>(
+    `select count(*) as runs, count(*) filter (where state = 'active') as active,
+       (select count(*) from messages where flow_id = $1 and status = 'queued') as queued
+     from flow_runs where flow_id = $1`,
+    [flowId],
+  );
+  return rows[0] ?? { runs: 0, active: 0, queued: 0 };
+}
 
 /** A run with what it has done, by the rows. */
 export interface CrashedRun {

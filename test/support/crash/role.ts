@@ -26,8 +26,6 @@ export interface Role {
   start(): Promise<void>;
   /** Sends SIGKILL before it returns. Resolves when the process has ended. */
   kill(): Promise<void>;
-  /** Sends SIGTERM, and SIGKILL if the process does not end within ten seconds. */
-  stop(): Promise<void>;
   /** Returns the last lines of its log. */
   lastLines(): string;
   /** Returns its whole log. */
@@ -36,7 +34,6 @@ export interface Role {
 
 /** On a machine that runs other tests, too, a role takes a minute to start. */
 const START_LIMIT_MS = 180_000;
-const STOP_LIMIT_MS = 10_000;
 const main = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
 interface Life {
@@ -77,12 +74,11 @@ class RoleProcess implements Role {
   }
 
   kill(): Promise<void> {
-    return this.#end('SIGKILL');
-  }
-
-  async stop(): Promise<void> {
-    const gone = this.#end('SIGTERM').then(() => true);
-    if (!(await Promise.race([gone, delay(STOP_LIMIT_MS, false, { ref: false })]))) await this.kill();
+    const life = this.#life;
+    if (!life) return Promise.resolve();
+    life.ending = true;
+    life.child.kill('SIGKILL');
+    return life.ended;
   }
 
   log(): string {
@@ -114,14 +110,6 @@ class RoleProcess implements Role {
       });
     });
     return life;
-  }
-
-  #end(signal: NodeJS.Signals): Promise<void> {
-    const life = this.#life;
-    if (!life) return Promise.resolve();
-    life.ending = true;
-    life.child.kill(signal);
-    return life.ended;
   }
 }
 

@@ -17,8 +17,8 @@ interface Scale {
   campaigns: { recipients: number; kills: number };
   /** Candidates of a validation, and the kills of the worker and the database meanwhile. */
   validation: { candidates: number; kills: number };
-  /** Contacts who go through a flow, and the kills meanwhile. */
-  flows: { runs: number; kills: number };
+  /** Contacts who go through a flow, the kills meanwhile, and whether to wait for the minute before a repeated request. */
+  flows: { runs: number; kills: number; waits: boolean };
   /** Messages and recipients of a campaign that an account pays for, and the kills meanwhile. */
   money: { messages: number; recipients: number; kills: number };
   /**
@@ -44,7 +44,7 @@ export const scale: Scale = full
       imports: { rows: 500_000, kills: 12, runs: 5 },
       campaigns: { recipients: 20_000, kills: 15 },
       validation: { candidates: 20_000, kills: 5 },
-      flows: { runs: 2_000, kills: 16 },
+      flows: { runs: 2_000, kills: 16, waits: true },
       money: { messages: 1_500, recipients: 5_000, kills: 20 },
       strandedLimitSeconds: 15,
     }
@@ -59,7 +59,7 @@ export const scale: Scale = full
       imports: { rows: 20_000, kills: 2, runs: 1 },
       campaigns: { recipients: 5_000, kills: 5 },
       validation: { candidates: 3_000, kills: 2 },
-      flows: { runs: 150, kills: 6 },
+      flows: { runs: 150, kills: 6, waits: false },
       money: { messages: 150, recipients: 600, kills: 5 },
       strandedLimitSeconds: Infinity,
     };

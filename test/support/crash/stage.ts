@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 import { createAccount } from '../../../src/features/accounts/service.ts';
 import { createApiKey } from '../../../src/features/api-keys/service.ts';
-import { upkeep } from '../../../src/features/upkeep.ts';
 import { findEngineProgram } from '../../../src/local/engine/program.ts';
 import { type EngineServer, startEngine } from '../../../src/local/engine/server.ts';
 import { createGuard, type Guard } from '../../../src/local/machine/guard.ts';
@@ -12,13 +11,12 @@ import { signal } from '../../../src/local/machine/os-process.ts';
 import { claimPorts } from '../../../src/local/machine/ports.ts';
 import { type PostgresServer, startPostgres } from '../../../src/local/postgres/server.ts';
 import { createServerChanges, openDatabase, type Database } from '../../../src/platform/db/database.ts';
-import { migrate } from '../../../src/platform/db/migrate.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import type { RoleName } from '../../../src/roles/names.ts';
 import { type Receiver, startReceiver } from '../https-receiver.ts';
 import { createFastFolder } from '../open-folder.ts';
 import { toolCache } from '../tools.ts';
-import { killCluster, readCopy } from './cluster.ts';
+import { copyMigratedData, endDatabase, killCluster, readCopy } from './cluster.ts';
 import { type MailSink, startMailSink } from './mail-sink.ts';
 import { createRole, type Role } from './role.ts';
 import { startDatabaseWithStandby } from './standby.ts';
@@ -74,12 +72,12 @@ export interface StageDatabase {
 
 async function startDatabase(folder: string, guard: Guard): Promise<StageDatabase> {
   const options = { folder, guard, sharedBuffersMb: 128 };
+  await copyMigratedData(folder);
   let server: PostgresServer = await startPostgres({ ...options, port: 0 });
   const { port } = server;
-  await migrate(server.url(), upkeep.partitions);
   return {
     url: server.url(),
-    stop: () => server.stop(),
+    stop: () => endDatabase(server),
     restartable: {
       kill: () => killCluster(server.pid),
       start: async () => void (server = await startPostgres({ ...options, port })),
@@ -93,15 +91,16 @@ async function startWorkflowEngine(folder: string, guard: Guard) {
   const options = { program, folder, uiPort: null, guard };
   let server: EngineServer = await startEngine({ ...options, port: 0 });
   const { port, address } = server;
+  const kill = async () => {
+    signal(server.pid, 'SIGKILL');
+    await server.ended;
+  };
   return {
     address,
-    stop: () => server.stop(),
+    stop: kill,
     restartable: {
       address,
-      async kill() {
-        signal(server.pid, 'SIGKILL');
-        await server.ended;
-      },
+      kill,
       start: async () => void (server = await startEngine({ ...options, port })),
       forget: () => rm(folder, { recursive: true, force: true }),
     },
@@ -160,6 +159,14 @@ export async function openCrashStage(options: CrashStageOptions = {}): Promise<C
   }
 }
 
+/** Like `Promise.all`, but waits for all of them also if one rejects: what has started must be closed. */
+async function allOf<T extends Promise<unknown>[]>(
+  parts: [...T],
+): Promise<{ [N in keyof T]: Awaited<T[N]> }> {
+  await Promise.allSettled(parts);
+  return Promise.all(parts);
+}
+
 async function build(
   folder: string,
   guard: Guard,
@@ -168,13 +175,15 @@ async function build(
   { furtherSenders = 0, smtpReplyMs = SMTP_REPLY_MS, standby = false, settings = {} }: CrashStageOptions,
 ): Promise<CrashStage> {
   await mkdir(join(folder, 'home'));
-  const postgres = await (standby ? startDatabaseWithStandby : startDatabase)(
-    join(folder, 'postgres'),
-    guard,
-  );
-  closing.push(postgres.stop);
-  const engine = await startWorkflowEngine(join(folder, 'temporal'), guard);
-  closing.push(engine.stop);
+  const kept = async <Server extends { stop(): Promise<void> }>(start: Promise<Server>) => {
+    const server = await start;
+    closing.push(server.stop);
+    return server;
+  };
+  const [postgres, engine] = await allOf([
+    kept((standby ? startDatabaseWithStandby : startDatabase)(join(folder, 'postgres'), guard)),
+    kept(startWorkflowEngine(join(folder, 'temporal'), guard)),
+  ]);
   const sink = await startMailSink(smtpReplyMs);
   closing.push(() => sink.close());
   const receiver = await startReceiver();
@@ -215,8 +224,8 @@ async function build(
   const further = Array.from({ length: furtherSenders }, (_, index) => senderOf(index + 3));
   const senders = [senderOf(1), senderOf(2), ...further] as const;
   const roles = [api, worker, ...senders];
-  closing.push(() => Promise.all(roles.map((role) => role.stop())));
-  await Promise.all(roles.map((role) => role.start()));
+  closing.push(() => Promise.all(roles.map((role) => role.kill())));
+  await allOf(roles.map((role) => role.start()));
   const subscribe = (path: string) => createWebhook(apiPort, apiKey, receiver.url(path, '127.0.0.1'));
   const webhookId = await subscribe('/events');
   return {

@@ -1,18 +1,13 @@
-import { execFile } from 'node:child_process';
-import { appendFile, mkdir, writeFile } from 'node:fs/promises';
+import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import pg from 'pg';
-import { upkeep } from '../../../src/features/upkeep.ts';
 import type { Guard } from '../../../src/local/machine/guard.ts';
 import { startPostgres } from '../../../src/local/postgres/server.ts';
-import { migrate } from '../../../src/platform/db/migrate.ts';
 import { eventually } from '../eventually.ts';
 import { startTcpGate } from '../tcp-gate.ts';
-import { killCluster, readCopy } from './cluster.ts';
+import { copyMigratedData, endDatabase, killCluster, readCopy } from './cluster.ts';
 import type { StageDatabase } from './stage.ts';
 
-const run = promisify(execFile);
 const STANDBY = 'standby';
 const FOLLOW_LIMIT_MS = 30_000;
 
@@ -26,14 +21,13 @@ async function query<T extends pg.QueryResultRow>(url: string, sql: string): Pro
   }
 }
 
-/** Copies the data of a server that is stopped, as the data of its standby. */
-async function copyAsStandby(primary: string, standby: string, url: URL): Promise<void> {
-  await mkdir(standby, { mode: 0o755 });
-  await run('cp', ['-a', join(primary, 'data'), join(primary, 'password'), standby]);
-  const { port, username, password } = url;
+/** Makes a folder for `startPostgres` that follows a primary with the same data. */
+async function copyAsStandby(folder: string, primary: URL): Promise<void> {
+  await copyMigratedData(folder);
+  const { port, username, password } = primary;
   const connection = `host=127.0.0.1 port=${port} user=${username} password=${password} application_name=${STANDBY}`;
-  await appendFile(join(standby, 'data', 'postgresql.auto.conf'), `primary_conninfo = '${connection}'\n`);
-  await writeFile(join(standby, 'data', 'standby.signal'), '');
+  await appendFile(join(folder, 'data', 'postgresql.auto.conf'), `primary_conninfo = '${connection}'\n`);
+  await writeFile(join(folder, 'data', 'standby.signal'), '');
 }
 
 /** From now on, the primary reports a commit only once the standby has it on disk. */
@@ -53,22 +47,19 @@ async function waitForStandby(url: string): Promise<void> {
 export async function startDatabaseWithStandby(folder: string, guard: Guard): Promise<StageDatabase> {
   const options = { guard, sharedBuffersMb: 128 };
   const folders = { primary: folder, standby: `${folder}-standby` };
-  const empty = await startPostgres({ ...options, folder: folders.primary, port: 0 });
-  const { port } = empty;
-  await migrate(empty.url(), upkeep.partitions);
-  await empty.stop();
-  await copyAsStandby(folders.primary, folders.standby, new URL(empty.url()));
-  const primary = await startPostgres({ ...options, folder: folders.primary, port });
+  await copyMigratedData(folders.primary);
+  const primary = await startPostgres({ ...options, folder: folders.primary, port: 0 });
+  await copyAsStandby(folders.standby, new URL(primary.url()));
   const standby = await startPostgres({ ...options, folder: folders.standby, port: 0 });
   await waitForStandby(primary.url());
-  const gate = await startTcpGate({ host: '127.0.0.1', port });
+  const gate = await startTcpGate({ host: '127.0.0.1', port: primary.port });
   const url = new URL(primary.url());
   url.port = String(gate.port);
   return {
     url: url.href,
     async stop() {
       await gate.close();
-      await Promise.all([primary.stop(), standby.stop()]);
+      await Promise.all([endDatabase(primary), endDatabase(standby)]);
     },
     restartable: {
       async kill() {
