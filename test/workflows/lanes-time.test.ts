@@ -6,7 +6,11 @@ import pino from 'pino';
 import { createLaneModeActivities } from '../../activities/lanes.ts';
 import { recordLaneMode } from '../../src/platform/lanes/rows.ts';
 import { installRuntime } from '../../src/platform/temporal/worker.ts';
-import { laneWorkflowId, type LaneAttachment, type LaneModeActivities } from '../../workflows/lanes/contract.ts';
+import {
+  laneWorkflowId,
+  type LaneAttachment,
+  type LaneModeActivities,
+} from '../../workflows/lanes/contract.ts';
 import type { LaneState } from '../../workflows/lanes/workflow.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { sharedWorkflowBundle } from '../support/engine.ts';
