@@ -27,6 +27,8 @@ export interface LaneDependencies {
   log: Logger;
   /** The lanes that this process took over at its start; for a while it refuses others. */
   own?: ReadonlyMap<LaneAttachment['kind'], number>;
+  /** How often the workflow gets a report of a change at most, instead of every ten seconds. */
+  reportMinMs?: number;
 }
 
 /** The lane activities of the `worker` role: they read and write the lane's row. */
@@ -64,11 +66,12 @@ function summaryOf(report: LaneReport): string {
 }
 
 /** If it fails, a later check reports again, after the minimum interval. */
-async function reportToWorkflow(watch: Watch, report: LaneReport, log: Logger): Promise<void> {
+async function reportToWorkflow(watch: Watch, report: LaneReport, deps: LaneDependencies): Promise<void> {
+  const { log, reportMinMs = REPORT_MIN_MS } = deps;
   const { reported } = watch;
   const summary = summaryOf(report);
   const silentMs = Date.now() - reported.at;
-  if (silentMs < REPORT_MIN_MS || (summary === reported.summary && silentMs < REPORT_MAX_MS)) return;
+  if (silentMs < reportMinMs || (summary === reported.summary && silentMs < REPORT_MAX_MS)) return;
   watch.reported = { at: Date.now(), summary };
   try {
     const { client, info } = Context.current();
@@ -114,7 +117,7 @@ async function watchLoop(watch: Watch, deps: LaneDependencies, signal: AbortSign
     await applyMode(watch, deps);
     const report = watch.loop.report();
     Context.current().heartbeat(report);
-    void reportToWorkflow(watch, report, deps.log);
+    void reportToWorkflow(watch, report, deps);
     if (Date.now() >= end || signal.aborted) return report;
     await wait(CHECK_MS, signal);
   }

@@ -120,7 +120,7 @@ describe('attachLane', () => {
     };
     const connection = Connection.lazy({ address: '127.0.0.1:1' });
     const client = new Client({ connection, interceptors: { workflow: [{ signal }] } });
-    const { attachLane, detachAll } = activities();
+    const { attachLane, detachAll } = activities({ reportMinMs: 100 });
     const attached = mockEnvironment(client).run(attachLane, first);
     await until(() => tries > 1, 40_000);
     detachAll();

@@ -81,8 +81,8 @@ export interface WebhookLoopOptions {
   allow?: string[];
   dns?: string[];
   schedule?: number[];
-  /** Time-out of an attempt instead of 10 s. */
-  timeoutMs?: number;
+  /** Time-out of an attempt instead of 10 s, of all attempts or by URL. */
+  timeoutMs?: number | ((url: string) => number);
   /** A registered sender process; by default the loop gets one of its own. */
   process?: LiveProcess;
 }
@@ -95,7 +95,11 @@ function testEgress({ allow, dns, timeoutMs }: WebhookLoopOptions): Egress {
     ca: [testCa],
   });
   if (timeoutMs === undefined) return egress;
-  return { ...egress, request: (request) => egress.request({ ...request, timeoutMs }) };
+  const timeOutOf = typeof timeoutMs === 'number' ? () => timeoutMs : timeoutMs;
+  return {
+    ...egress,
+    request: (request) => egress.request({ ...request, timeoutMs: timeOutOf(request.url) }),
+  };
 }
 
 /** The webhook loop of a sender process with its reaper, over its own connections. */

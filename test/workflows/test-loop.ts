@@ -36,13 +36,13 @@ export function createTestLoop(kind: LaneKind, processId: number): TestLoop {
   };
 }
 
-/** Attaches the loops to their lanes, as the `sender` role does. */
+/** Attaches the loops to their lanes, as the `sender` role does, and reports changes to the workflow at once. */
 export function attachLoops(
   deps: Omit<AttachDependencies, 'createActivities'>,
 ): Promise<{ stop(): Promise<void> }> {
   const { database, loops, log } = deps;
   return attachSender({
     ...deps,
-    createActivities: (own) => createLaneActivities({ database, loops, log, own }),
+    createActivities: (own) => createLaneActivities({ database, loops, log, own, reportMinMs: 0 }),
   });
 }
