@@ -78,7 +78,7 @@ it.concurrent(
       program.child.kill('SIGKILL');
       await eventually(() => expect(recovered).toContain(id), RECOVERED_MS);
       expect(silences.get(id)).toBeGreaterThanOrEqual(5);
-      expect(await processIds(database)).not.toContain(id);
+      await eventually(async () => expect(await processIds(database)).not.toContain(id));
     }),
   90_000,
 );
