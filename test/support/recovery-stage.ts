@@ -6,7 +6,7 @@ import { createWebhookActivities } from '../../activities/webhooks.ts';
 import type { DueDelivery } from '../../src/features/webhooks/attempts/attempt.ts';
 import { recordAttempts } from '../../src/features/webhooks/attempts/record.ts';
 import { exactTime } from '../../src/platform/db/queryable.ts';
-import { createWaker } from '../../src/platform/db/wake.ts';
+import { createWaker, type Waker } from '../../src/platform/db/wake.ts';
 import { createResolver } from '../../src/platform/dns/resolver.ts';
 import { createDispatcher } from '../../src/platform/outbox/dispatcher.ts';
 import { searchAttributeNames } from '../../src/platform/temporal/contract.ts';
@@ -29,6 +29,7 @@ export interface RecoveryStage {
   env: TestWorkflowEnvironment;
   test: TestDatabase;
   tenant: TestTenant;
+  waker: Waker;
   /** The time of the engine's clock, which runs ahead of this machine's if it skips time. */
   now(): Promise<Date>;
   handle(webhookId: number): WorkflowHandle;
@@ -100,7 +101,7 @@ function startDispatcher(env: TestWorkflowEnvironment, test: TestDatabase) {
   const log = pino({ level: 'silent' });
   const dispatcher = createDispatcher({ database: test.database, client: env.client, waker, log });
   return {
-    wake: () => waker.wake('outbox'),
+    waker,
     async stop() {
       await dispatcher.stop();
       await waker.close();
@@ -139,6 +140,7 @@ export async function startRecoveryStage(
     env,
     test,
     tenant,
+    waker: dispatcher.waker,
     now,
     handle,
     async attempt(webhookId, delivered, options = {}) {
@@ -166,7 +168,7 @@ export async function startRecoveryStage(
         events: testEvents,
       };
       await recordAttempts(pool, { made, dropped: [] }, rules);
-      dispatcher.wake();
+      dispatcher.waker.wake('outbox');
       return startedAt;
     },
     asleep: (webhookId) =>

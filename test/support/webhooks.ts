@@ -25,13 +25,16 @@ export const testKeyring = createKeyring(TEST_SECRET);
 /** Delays in seconds, so long that no retry happens by chance during a test. */
 export const testSchedule = [60, 300, 1_800];
 
-/** A webhook manager that accepts every URL without a look-up. */
-export function createTestManager({ pool }: Database): WebhookManager {
+/** A webhook manager that accepts every URL without a look-up, and wakes nothing by default. */
+export function createTestManager(
+  { pool }: Database,
+  waker: Pick<Waker, 'wake'> = { wake: () => undefined },
+): WebhookManager {
   return createWebhookManager({
     pool,
     keyring: testKeyring,
     egress: { checkUrl: async () => ({ ok: true }) },
-    waker: { wake: () => undefined },
+    waker,
     log: pino({ level: 'silent' }),
   });
 }
@@ -83,6 +86,8 @@ export interface WebhookLoopOptions {
   schedule?: number[];
   /** Time-out of an attempt instead of 10 s, of all attempts or by URL. */
   timeoutMs?: number | ((url: string) => number);
+  /** Between two sweeps of the loop instead of 5 s. */
+  sweepMs?: number;
   /** A registered sender process; by default the loop gets one of its own. */
   process?: LiveProcess;
 }
@@ -130,6 +135,7 @@ export async function startWebhookLoop(
     waker,
     events: testEvents,
     log,
+    ...(options.sweepMs === undefined ? {} : { sweepMs: options.sweepMs }),
   });
   loop.start();
   return {

@@ -458,7 +458,7 @@ describe('a page beyond the limits', () => {
     const stuck = createPageReaders({ limitMs: 600_000, entry: stuckPageThread });
     const scraper = createWebsiteScraper({
       ...{ egress, readers: stuck, tone: null },
-      limits: { ...WEBSITE_LIMITS, totalMs: 2_000 },
+      limits: { ...WEBSITE_LIMITS, totalMs: 1_000 },
     });
     sites.handlers['stuck.test'] = (_request, response) => void response.end('stuck');
     const outcome = await scraper.scrape({ url: sites.url('stuck.test'), accountId: 1 }, never);
@@ -474,7 +474,7 @@ describe('a page beyond the limits', () => {
       response.setHeader('content-type', 'text/html');
       response.end(`<link rel="stylesheet" href="/1"><link rel="stylesheet" href="/2">${HEAD}`);
     };
-    const limits = { ...WEBSITE_LIMITS, totalMs: 12_000 };
+    const limits = { ...WEBSITE_LIMITS, totalMs: 6_000 };
     const page = await scrape(sites.url('slow-sheets.test'), limits);
     expect(page).toMatchObject({ values: { company_name: 'Endless Ltd' } });
   });

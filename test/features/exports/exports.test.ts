@@ -443,7 +443,7 @@ describe('a turn of an export', () => {
     const id = await begun();
     const { DATABASE_URL: url } = api.config;
     const slow = openDatabase({
-      ...{ url: String(url), poolMax: 2, applicationName: 'slow', statementTimeoutMs: 1_000 },
+      ...{ url: String(url), poolMax: 2, applicationName: 'slow', statementTimeoutMs: 400 },
     });
     const client = await api.database.pool.connect();
     try {

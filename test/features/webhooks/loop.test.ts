@@ -308,7 +308,7 @@ describe('a claimed delivery', () => {
 
   it('is found again if the response to the claim was lost', async () => {
     const { id } = await addWebhook(test.database, tenant, hook());
-    const { process } = await run();
+    const { process } = await run({ sweepMs: 200 });
     await publishSent(test.database, tenant, [1]);
     await test.database.pool.query('update webhook_queue set owner = $1', [process.id()]);
     expect(await ended(id, 1)).toMatchObject([{ status: 'delivered' }]);

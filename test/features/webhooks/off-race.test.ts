@@ -17,8 +17,8 @@ import {
   type RunningLoop,
 } from '../../support/webhooks.ts';
 
-const LANES = 10;
-const ROUNDS = 100;
+const LANES = 20;
+const ROUNDS = 50;
 /** Pauses before the event's commit and before the switch. Every second event waits long, so that slow switches win, too. */
 const BRIEF_MS = 6;
 const LONG_MS = 40;

@@ -28,8 +28,8 @@ let owner: Parameters<WebhookManager['remove']>[0];
 
 beforeAll(async () => {
   stage = await startRecoveryStage(schedule);
-  const { tenant, test } = stage;
-  manager = createTestManager(test.database);
+  const { tenant, test, waker } = stage;
+  manager = createTestManager(test.database, waker);
   owner = keyHolderOf(tenant);
 }, 120_000);
 afterAll(() => stage.stop());
@@ -78,7 +78,7 @@ function holdResponses(): ServerResponse[] {
 
 /** Skips time until an attempt waits for its response. */
 async function attemptInFlight(held: ServerResponse[]): Promise<ServerResponse> {
-  await stage.env.sleep('61 seconds');
+  await stage.env.sleep(60_100);
   return eventually(() => {
     const [response] = held;
     if (!response) throw new Error('no attempt yet');
@@ -225,7 +225,7 @@ async function historyOf(id: number): Promise<number> {
 
 describe('the recovery of a webhook with many retries', () => {
   it('costs far less than one event of history per failed attempt, even if all are due at different times', async () => {
-    const id = await createWaiting(300, 20, 300);
+    const id = await createWaiting(300, 10, 300);
     await eventually(async () => {
       const rows = await deliveriesOf(stage.test.database, id);
       expect(rows.filter((row) => row.attempt_count === 2)).toHaveLength(300);

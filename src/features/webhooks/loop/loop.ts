@@ -61,10 +61,13 @@ export interface WebhookLoopDeps {
   waker: Waker;
   events: EventPublisher;
   log: Logger;
+  /** Between two searches for claims whose responses were lost, instead of five seconds. */
+  sweepMs?: number;
 }
 
 const ENDPOINTS_PER_CLAIM = 64;
 const MAX_CLAIMED = 4_000;
+const SWEEP_MS = 5_000;
 /** Pause after a claim that found nothing while attempts are still running. */
 const BUSY_POLL_MS = 25;
 const REPORTED_ENDPOINTS = 10;
@@ -76,7 +79,7 @@ const REPORTED_ENDPOINTS = 10;
 class AttemptQueue implements QueueAdapter<OwnedDelivery> {
   readonly kind = 'webhook';
   readonly noun = 'webhook deliveries';
-  readonly sweepMs = 5_000;
+  readonly sweepMs: number;
   readonly claimIntervalMs = 4;
   readonly releaseTries = 1;
   readonly givesBackIn = ['paused'] as const;
@@ -96,6 +99,7 @@ class AttemptQueue implements QueueAdapter<OwnedDelivery> {
   constructor(deps: WebhookLoopDeps) {
     const { config, database, keyring, waker, events, log } = deps;
     this.#deps = deps;
+    this.sweepMs = deps.sweepMs ?? SWEEP_MS;
     this.#readEndpoints = createEndpointReader(keyring);
     this.#recorder = createAttemptRecorder({
       pool: database.pool,
