@@ -33,6 +33,8 @@ export async function insertSender(database: Database, id: number): Promise<void
 }
 
 interface QueueOptions {
+  /** An SMS has one segment. */
+  channel?: 'email' | 'sms';
   /** Of the recipients: `<prefix>0@example.com` and so on. */
   prefix?: string;
   source?: MessageSource;
@@ -43,12 +45,24 @@ interface QueueOptions {
   text?: (n: number) => string;
 }
 
+/** Notifies the senders of a database, as a process does that has changed its queue. */
+export async function wakeSenders({ pool }: Pick<Database, 'pool'>): Promise<void> {
+  await pool.query('notify carillon_send');
+}
+
+/** Makes all messages due, and notifies the senders. */
+export async function makeAllDue(database: Pick<Database, 'pool'>): Promise<void> {
+  await database.pool.query('update send_queue set due_at = now()');
+  await wakeSenders(database);
+}
+
 /** Queues emails as POST /messages does, but against no limit. @returns their ids */
 export async function queueEmails(
-  { pool }: Database,
+  database: Database,
   { accountId, brandId }: QueuedAccount,
   count: number,
   {
+    channel = 'email',
     prefix = 'u',
     source = { class: messageClasses.transactional },
     queuedHoursAgo,
@@ -56,12 +70,14 @@ export async function queueEmails(
     text,
   }: QueueOptions = {},
 ): Promise<number[]> {
+  const { pool } = database;
   const ids = await allocateMessageIds(pool, count);
   const messages = ids.map((id, n) => ({
     id,
     account_id: accountId,
     brand_id: brandId,
-    channel: 'email' as const,
+    channel,
+    segments: channel === 'sms' ? 1 : undefined,
     status: 'queued' as const,
     test: false,
     to_address: `${prefix}${n}@example.com`,
@@ -76,6 +92,7 @@ export async function queueEmails(
     await writeMessages(pool, messages.slice(written, written + WRITTEN_AT_ONCE), { source });
   }
   if (queuedHoursAgo !== undefined) await age(pool, ids, queuedHoursAgo);
+  await wakeSenders(database);
   return ids;
 }
 

@@ -15,14 +15,14 @@ import {
 import type { LinkTracker } from '../../src/delivery/send/tracked-links.ts';
 import type { FollowProviders } from '../../src/delivery/send/named-shares.ts';
 import { createSender } from '../../src/delivery/send/loop.ts';
-import { upkeep } from '../../src/features/upkeep.ts';
 import { openDatabase } from '../../src/platform/db/database.ts';
 import { createWaker } from '../../src/platform/db/wake.ts';
-import { type LiveProcess, registerProcess } from '../../src/platform/processes/process.ts';
+import type { LiveProcess } from '../../src/platform/processes/process.ts';
 import type { QueueLoop } from '../../src/platform/queue/loop.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import { testEvents } from './events.ts';
 import { eventually } from './eventually.ts';
+import { registerTestProcess } from './test-process.ts';
 
 export interface ReceivedMail {
   from: string;
@@ -132,6 +132,8 @@ export interface TestSenderOptions {
   /** Instead of `channel`. */
   channels?: ProviderChannel[];
   followProviders?: FollowProviders;
+  /** How long it leaves a provider alone after its first fault; by default a twentieth of what a sender does. */
+  firstBackoffMs?: number;
 }
 
 /** Signs the return paths of a test sender. */
@@ -204,7 +206,7 @@ export async function startTestSender(options: TestSenderOptions): Promise<TestS
   const { port, connections } = options;
   const database = openDatabase(databaseOptions);
   const waker = createWaker(databaseOptions);
-  const process = await registerProcess(databaseOptions, 'sender', upkeep.processWork);
+  const process = await registerTestProcess(databaseOptions);
   const channels = options.channels ?? [
     options.channel ??
       testEmailChannel({ port, connections, signers: options.signers, domains: options.domains }),
@@ -219,6 +221,7 @@ export async function startTestSender(options: TestSenderOptions): Promise<TestS
     limits: TEST_LIMITS,
     keyring: createKeyring('a secret of the tests that is long enough'),
     events: testEvents,
+    firstBackoffMs: options.firstBackoffMs ?? 50,
     log,
   });
   sender.start();

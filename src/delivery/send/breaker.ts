@@ -82,8 +82,17 @@ function codesOf(response: string): string {
   return /^\d{3}(?: \d\.\d{1,3}\.\d{1,3})?(?= |$)/.exec(response)?.[0] ?? 'refused';
 }
 
-/** @param clock milliseconds since any moment; tests set it */
-export function createBreaker(clock: () => number = Date.now): Breaker {
+export interface BreakerOptions {
+  /** Milliseconds since any moment; tests set it. */
+  clock?: () => number;
+  /** The pause after the first fault; by default a second. */
+  firstBackoffMs?: number | undefined;
+}
+
+export function createBreaker({
+  clock = Date.now,
+  firstBackoffMs = FIRST_BACKOFF_MS,
+}: BreakerOptions = {}): Breaker {
   let openUntil: number | null = null;
   let openedAt: number | null = null;
   let workedAt = -Infinity;
@@ -106,7 +115,7 @@ export function createBreaker(clock: () => number = Date.now): Breaker {
 
   function failed(because: string, atLeastMs = 0): void {
     if (isLate()) return;
-    const backoffMs = Math.max(FIRST_BACKOFF_MS * 2 ** failures, atLeastMs);
+    const backoffMs = Math.max(firstBackoffMs * 2 ** failures, atLeastMs);
     open(because, Math.min(backoffMs, MAX_BACKOFF_MS));
     failures += 1;
   }
@@ -130,13 +139,13 @@ export function createBreaker(clock: () => number = Date.now): Breaker {
     failed,
     strained(because) {
       if (isLate()) return;
-      if (openUntil !== null) return open(because, FIRST_BACKOFF_MS);
+      if (openUntil !== null) return open(because, firstBackoffMs);
       strains += 1;
       if (strains < STRAINS_TO_OPEN) return;
       strains = 0;
       failed(because);
     },
-    waitMs: () => (trying ? FIRST_BACKOFF_MS : Math.max(0, (openUntil ?? 0) - clock())),
+    waitMs: () => (trying ? firstBackoffMs : Math.max(0, (openUntil ?? 0) - clock())),
     workedMs: () => clock() - workedAt,
     openMs: () => (openedAt === null ? 0 : clock() - openedAt),
     report() {

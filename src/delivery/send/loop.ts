@@ -41,6 +41,8 @@ export interface SenderDeps {
   /** Recognizes opt-outs that are known by their HMAC alone. */
   keyring: Pick<Keyring, 'subkey' | 'accepted'>;
   events: EventPublisher;
+  /** How long a sender leaves a provider alone after its first fault; by default a second. */
+  firstBackoffMs?: number;
   log: Logger;
 }
 
@@ -116,6 +118,7 @@ class SendQueue implements QueueAdapter<Claim> {
           order,
           intents: this.#intents,
           record,
+          firstBackoffMs: deps.firstBackoffMs,
           log,
         },
         blocks: this.#blocks,

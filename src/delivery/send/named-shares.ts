@@ -25,6 +25,8 @@ export interface FollowDeps {
   open(row: ProviderRow): ProviderChannel;
   failOver: FailOver;
   log: Logger;
+  /** How often it looks; by default every two seconds. */
+  intervalMs?: number;
 }
 
 /** What is open of a row. A row whose settings changed has another version. */
@@ -42,7 +44,13 @@ const labelOf = ({ channel, name }: ProviderRow) => `${channel}:${name}`;
  * that cannot be opened is shown to operators, and has an outage. In the same rounds, messages of providers that fail are
  * moved.
  */
-export function createFollowProviders({ pool, open, failOver, log }: FollowDeps): FollowProviders {
+export function createFollowProviders({
+  pool,
+  open,
+  failOver,
+  log,
+  intervalMs = FOLLOW_MS,
+}: FollowDeps): FollowProviders {
   return (shares, backlogs) => {
     const followed = new Map<number, Followed>();
 
@@ -95,9 +103,9 @@ export function createFollowProviders({ pool, open, failOver, log }: FollowDeps)
         apply(rows);
         const liveIds = new Set(rows.map(({ id }) => id));
         await failOver({ shares, backlogs, liveIds, unusable: unusable(rows) });
-        return FOLLOW_MS;
+        return intervalMs;
       },
-      { log, name: 'looking for named providers', retryMs: FOLLOW_MS },
+      { log, name: 'looking for named providers', retryMs: intervalMs },
     );
   };
 }

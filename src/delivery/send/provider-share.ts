@@ -39,6 +39,8 @@ export interface ShareDeps {
   blocks: ClaimedBlocks;
   /** Resolves when the batch's outcomes are committed, however long the database is unavailable. */
   record(batch: BatchRecord): Promise<void>;
+  /** As in `BreakerOptions`. */
+  firstBackoffMs?: number | undefined;
   log: Logger;
 }
 
@@ -92,7 +94,7 @@ export class ProviderShare {
   readonly name: string;
   readonly channel: ProviderChannel;
   readonly buffer: ClaimBuffer;
-  readonly breaker: Breaker = createBreaker();
+  readonly breaker: Breaker;
   readonly #deps: ShareDeps;
   readonly #intend: ReturnType<typeof createIntend>;
   #workers: Promise<void>[] = [];
@@ -101,6 +103,8 @@ export class ProviderShare {
     this.name = shareName(channel);
     this.channel = channel;
     this.buffer = createClaimBuffer(channel.concurrency, budget);
+    const { firstBackoffMs } = deps;
+    this.breaker = createBreaker({ firstBackoffMs });
     this.#deps = deps;
     this.#intend = createIntend(deps.pool);
   }

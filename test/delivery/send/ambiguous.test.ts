@@ -15,7 +15,13 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { testEvents } from '../../support/events.ts';
 import { eventually } from '../../support/eventually.ts';
 import { answerJson, type ProviderApi, startProviderApi } from '../../support/provider-api.ts';
-import { insertAccount, insertSender, queueEmails, type QueuedAccount } from '../../support/queued.ts';
+import {
+  insertAccount,
+  insertSender,
+  makeAllDue,
+  queueEmails,
+  type QueuedAccount,
+} from '../../support/queued.ts';
 import { emailSettings, startTestSender, TEST_LIMITS, type TestSender } from '../../support/sending.ts';
 import { callbackSettings } from '../../support/signed-callbacks.ts';
 
@@ -122,7 +128,7 @@ describe('a message of a provider with callbacks whose outcome is unknown', () =
       );
     await eventually(async () => expect(await waits()).toEqual([{ seconds: 120 }]));
     expect(service.requests).toHaveLength(1);
-    await query('update send_queue set due_at = now()');
+    await makeAllDue(test.database);
     await eventually(() => expect(service.requests).toHaveLength(2));
   });
 
@@ -151,7 +157,7 @@ describe('a message of a provider with callbacks whose outcome is unknown', () =
         request.method === 'GET' ? { Messages: has ? found : [] } : [{ ErrorCode: 0, MessageID: 'pm-2' }];
       return answerJson(200, body)(request, response);
     };
-    await query('update send_queue set due_at = now()');
+    await makeAllDue(test.database);
     await eventually(async () =>
       expect(await query('select status, provider_message_id as id from messages')).toEqual([
         { status: 'sent', id: has ? 'pm-1' : 'pm-2' },

@@ -9,7 +9,7 @@ describe('the breaker', () => {
   let breaker: Breaker;
   beforeEach(() => {
     now = 1_000_000;
-    breaker = createBreaker(() => now);
+    breaker = createBreaker({ clock: () => now });
   });
 
   it('stays open for one second, then twice as long each time, at most five minutes', () => {

@@ -1,10 +1,15 @@
 // A message that ends its connection twice is deferred and retried alone, while others are sent at once.
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ProviderChannel } from '../../../src/delivery/send/hand-over.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
-import { insertAccount, queueEmails, type QueuedAccount, statusCounts } from '../../support/queued.ts';
+import {
+  insertAccount,
+  makeAllDue,
+  queueEmails,
+  type QueuedAccount,
+  statusCounts,
+} from '../../support/queued.ts';
 import {
   receivedAtLeast,
   startSmtpServer,
@@ -107,12 +112,12 @@ describe.each(['rcpt', 'body'] as const)('a message at whose %s the server ends 
   it('is retried alone, and is sent once the server takes it', async () => {
     await start(1);
     await untilDeferred(1);
-    await query('update send_queue set due_at = now()');
+    await makeAllDue(test.database);
     await queueEmails(test.database, account, 20, { prefix: 'same' });
     await untilDeferred(2);
     await untilCounts({ sent: 20, queued: 1 });
     delete server.answers.drop;
-    await query('update send_queue set due_at = now()');
+    await makeAllDue(test.database);
     await untilCounts({ sent: 21 });
     expect(batchesOfPoison().every(({ length }) => length === 1)).toBe(true);
   });
@@ -135,12 +140,12 @@ describe('a relay that is restarted while it receives messages', () => {
       port,
     );
     await queueEmails(test.database, account, 100);
-    await start(4);
+    const { sender: loop } = await start(4);
     await receivedAtLeast(server, 10);
     await eventually(() => expect(stuck).toBe(4));
     const first = server;
     await first.crash();
-    await delay(500);
+    await eventually(() => expect(loop.report().providers['email:smtp']?.state).not.toBe('closed'));
     server = await startSmtpServer({}, port);
     await untilCounts({ sent: 100 });
     expect(await attemptsOf(account.accountId)).toEqual([{ attempt_count: 1 }]);

@@ -15,7 +15,7 @@ import { createEgress, type Egress } from '../../../src/platform/egress/client.t
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
-import { insertAccount, queueEmails, type QueuedAccount } from '../../support/queued.ts';
+import { insertAccount, queueEmails, type QueuedAccount, wakeSenders } from '../../support/queued.ts';
 import {
   emailSettings,
   startSmtpServer,
@@ -77,8 +77,9 @@ async function addBroken(): Promise<number> {
 /** @param outageMs how long a provider fails before its messages go elsewhere */
 async function start(outageMs = 3_600_000): Promise<void> {
   const { pool } = test.database;
-  const failOver = createFailOver({ pool, waker: { wake: () => undefined }, log, outageMs });
-  const followProviders = createFollowProviders({ pool, open: channels.open, failOver, log });
+  const waker = { wake: () => void wakeSenders(test.database) };
+  const failOver = createFailOver({ pool, waker, log, outageMs });
+  const followProviders = createFollowProviders({ pool, open: channels.open, failOver, log, intervalMs: 50 });
   sender = await startTestSender({ url: test.url, port: fallback.port, followProviders });
 }
 

@@ -16,6 +16,7 @@ import { eventually } from '../../support/eventually.ts';
 import {
   insertAccount,
   insertSender,
+  makeAllDue,
   queueEmails,
   type QueuedAccount,
   statusCounts,
@@ -217,7 +218,7 @@ describe('the outcome of a message', () => {
       { type: 'deferred', attempt: 1 },
     ]);
     server.answers.rcpt = () => null;
-    await query('update send_queue set due_at = now()');
+    await makeAllDue(test.database);
     await untilCounts({ sent: 1 });
     expect(await query('select attempt_count from messages')).toEqual([{ attempt_count: 2 }]);
   });
@@ -327,9 +328,8 @@ describe('a message that may not be sent now', () => {
     const hours = (new Date(row?.hold.until ?? 0).getTime() - Date.now()) / 3_600_000;
     expect(hours).toBeGreaterThan(23.7);
     expect(hours).toBeLessThan(24.2);
-    await query(
-      `update allowance_buckets set bucket = bucket - interval '25 hours'; update send_queue set due_at = now()`,
-    );
+    await query(`update allowance_buckets set bucket = bucket - interval '25 hours'`);
+    await makeAllDue(test.database);
     await untilCounts({ sent: 15 }, limited.accountId);
   });
 
@@ -452,6 +452,7 @@ describe('a sender that dies', () => {
     const id = stopping.id() ?? 0;
     await claimAll(id);
     await stopping.close();
+    await query(`update processes set seen_at = seen_at - interval '10 seconds' where id = $1`, [id]);
     await start();
     await eventually(async () =>
       expect(await recoverProcess(test.database.pool, id, upkeep.processWork)).toBe(true),

@@ -10,7 +10,7 @@ import { rerouteBacklog } from '../../../src/delivery/send/reroute.ts';
 import type { Shares } from '../../../src/delivery/send/shares.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
-import { insertAccount, queueEmails, type QueuedAccount } from '../../support/queued.ts';
+import { insertAccount, queueEmails, type QueuedAccount, wakeSenders } from '../../support/queued.ts';
 import { slowChannel, startTestSender, type TestSender } from '../../support/sending.ts';
 import { testKeyring } from '../../support/webhooks.ts';
 
@@ -35,15 +35,19 @@ afterEach(async () => {
 const query = <Row extends object>(text: string, values: unknown[] = []) =>
   test.database.pool.query<Row>(text, values).then(({ rows }) => rows);
 
-/** Starts a sender that has no SMS provider, and can open no named provider. */
-async function start(): Promise<void> {
+/**
+ * Starts a sender that has no SMS provider, and can open no named provider.
+ * @param intervalMs how often it looks for messages to hold
+ */
+async function start(intervalMs = 50): Promise<void> {
   const { pool } = test.database;
   const log = pino({}, { write: (line) => void logged.push(JSON.parse(line) as Record<string, unknown>) });
-  const failOver = createFailOver({ pool, waker: { wake: () => undefined }, log, outageMs: 1 });
+  const waker = { wake: () => void wakeSenders(test.database) };
+  const failOver = createFailOver({ pool, waker, log, outageMs: 1 });
   const open = () => {
     throw new Error('lost its secrets');
   };
-  const followProviders = createFollowProviders({ pool, open, failOver, log });
+  const followProviders = createFollowProviders({ pool, open, failOver, log, intervalMs });
   const channels = [slowChannel(Promise.resolve()), createMissingChannel('sms', REASON)];
   sender = await startTestSender({ url: test.url, port: 1, channels, followProviders });
 }
@@ -54,20 +58,17 @@ async function addUnusable(): Promise<number> {
   return (await addProvider(test.database.pool, testKeyring, { name: 'lost', kind, settings })).id;
 }
 
-async function queueSms(count: number): Promise<number[]> {
-  const ids = await queueEmails(test.database, account, count);
-  await query(`update messages set channel = 'sms', segments = 1 where id = any($1)`, [ids]);
-  await query(`update send_queue set channel = 'sms' where message_id = any($1)`, [ids]);
-  return ids;
-}
+const queueSms = (count: number) => queueEmails(test.database, account, count, { channel: 'sms' });
 
 /** Makes messages as old as their lifetime. */
-const age = (ids: readonly number[]) =>
-  query(
+async function age(ids: readonly number[]): Promise<void> {
+  await query(
     `update send_queue set queued_at = now() - interval '73 hours', due_at = least(due_at, now())
      where message_id = any($1)`,
     [ids],
   );
+  await wakeSenders(test.database);
+}
 
 const shown = (ids: readonly number[]) =>
   query<{ status: string; hold: object | null; code: string | null }>(
@@ -119,7 +120,8 @@ describe('messages whose provider cannot be used', () => {
   it('are reported to operators, in the lane and in the log', async () => {
     await addUnusable();
     await queueSms(2);
-    await start();
+    // The sender tries to hand them over before it holds them.
+    await start(2_000);
     await eventually(() => {
       expect(sender?.sender.report().providers).toMatchObject({
         'email:lost': { state: 'open' },

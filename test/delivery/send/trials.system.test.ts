@@ -65,7 +65,12 @@ it.each(faults)(
     set();
     await queueEmails(test.database, poisoner, poison, { prefix: 'poison' });
     await queueEmails(test.database, other, 300, { prefix: 'other' });
-    sender = await startTestSender({ url: test.url, port: server.port, connections: 4 });
+    sender = await startTestSender({
+      url: test.url,
+      port: server.port,
+      connections: 4,
+      firstBackoffMs: 1_000,
+    });
     await eventually(
       async () => expect(await statusCounts(test.database, other.accountId)).toEqual({ sent: 300 }),
       MAX_MAIL_MS,
