@@ -232,19 +232,21 @@ async function oneRun(stage: Stage, options: LiveBenchOptions) {
 /** `npm run bench -- live`: API and sender at once, from POST to the SMTP server and to a webhook endpoint. */
 export async function benchLive(options: LiveBenchOptions) {
   const stage = await openStage();
-  const { runs, of } = await repeatRuns(options.runs, () => oneRun(stage, options)).finally(() =>
-    stage.close(),
-  );
-  return {
-    medians: {
-      sent_per_second: of((run) => run.full.sent_per_second),
-      ...(options.paid ? { sent_per_second_paid: of((run) => run.paid?.sent_per_second ?? 0) } : {}),
-      sent_per_second_with_webhook: of((run) => run.with_webhook.sent_per_second),
-      reported_per_second: of((run) => run.with_webhook.reported_per_second ?? 0),
-      steady_p50_ms: of((run) => run.steady.p50_ms),
-      steady_p99_ms: of((run) => run.steady.p99_ms),
-      steady_cores_busy: of((run) => run.steady.cores_busy),
-    },
-    runs,
-  };
+  try {
+    const { runs, of } = await repeatRuns(options.runs, () => oneRun(stage, options));
+    return {
+      medians: {
+        sent_per_second: of((run) => run.full.sent_per_second),
+        ...(options.paid ? { sent_per_second_paid: of((run) => run.paid?.sent_per_second ?? 0) } : {}),
+        sent_per_second_with_webhook: of((run) => run.with_webhook.sent_per_second),
+        reported_per_second: of((run) => run.with_webhook.reported_per_second ?? 0),
+        steady_p50_ms: of((run) => run.steady.p50_ms),
+        steady_p99_ms: of((run) => run.steady.p99_ms),
+        steady_cores_busy: of((run) => run.steady.cores_busy),
+      },
+      runs,
+    };
+  } finally {
+    await stage.close();
+  }
 }

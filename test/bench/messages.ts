@@ -213,26 +213,28 @@ async function oneRun(stage: Stage, options: MessagesBenchOptions) {
 /** `npm run bench -- messages`: accepted requests, drained messages and latency, each run with its calibrations. */
 export async function benchMessages(options: MessagesBenchOptions) {
   const stage = await openStage();
-  const { runs, of } = await repeatRuns(options.runs, () => oneRun(stage, options)).finally(() =>
-    stage.close(),
-  );
-  return {
-    medians: {
-      accepted_per_second: of((run) => run.accept.requests_per_second),
-      accepted_p50_ms: of((run) => run.accept.p50_ms),
-      accepted_p99_ms: of((run) => run.accept.p99_ms),
-      accepted_with_key_per_second: of((run) => run.accept.with_key.requests_per_second),
-      accepted_share_of_bare_koa: of(
-        (run) => run.accept.requests_per_second / run.calibration.bare_koa.requests_per_second,
-      ),
-      drained_per_second: of((run) => run.drain.messages_per_second),
-      drained_share_of_bare_smtp: of(
-        (run) => run.drain.messages_per_second / run.calibration.bare_smtp.messages_per_second,
-      ),
-      sender_peak_memory_mb: of((run) => run.drain.sender_peak_memory_mb),
-      end_to_end_p50_ms: of((run) => run.latency_at_20_per_second.p50_ms),
-      end_to_end_p99_ms: of((run) => run.latency_at_20_per_second.p99_ms),
-    },
-    runs,
-  };
+  try {
+    const { runs, of } = await repeatRuns(options.runs, () => oneRun(stage, options));
+    return {
+      medians: {
+        accepted_per_second: of((run) => run.accept.requests_per_second),
+        accepted_p50_ms: of((run) => run.accept.p50_ms),
+        accepted_p99_ms: of((run) => run.accept.p99_ms),
+        accepted_with_key_per_second: of((run) => run.accept.with_key.requests_per_second),
+        accepted_share_of_bare_koa: of(
+          (run) => run.accept.requests_per_second / run.calibration.bare_koa.requests_per_second,
+        ),
+        drained_per_second: of((run) => run.drain.messages_per_second),
+        drained_share_of_bare_smtp: of(
+          (run) => run.drain.messages_per_second / run.calibration.bare_smtp.messages_per_second,
+        ),
+        sender_peak_memory_mb: of((run) => run.drain.sender_peak_memory_mb),
+        end_to_end_p50_ms: of((run) => run.latency_at_20_per_second.p50_ms),
+        end_to_end_p99_ms: of((run) => run.latency_at_20_per_second.p99_ms),
+      },
+      runs,
+    };
+  } finally {
+    await stage.close();
+  }
 }

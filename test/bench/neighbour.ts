@@ -96,11 +96,15 @@ async function importRows({ accountId, brandId, settings, database }: Stage, row
   const worker = await startInteractive('test/bench/import-worker.ts', [
     ...[DATABASE_URL, CARILLON_HOME, APP_SECRET],
   ]);
-  const done = worker
-    .ask(String(id))
-    .then(({ seconds = 0 }) => rounded(rows / seconds, 0))
-    .finally(() => worker.stop());
-  return { done };
+  const importAll = async () => {
+    try {
+      const { seconds = 0 } = await worker.ask(String(id));
+      return rounded(rows / seconds, 0);
+    } finally {
+      await worker.stop();
+    }
+  };
+  return { done: importAll() };
 }
 
 async function oneRun(neighbour: Neighbour, options: NeighbourBenchOptions, run: number) {

@@ -151,21 +151,23 @@ async function oneRun(stage: Stage, options: TrackingBenchOptions) {
 /** `npm run bench -- tracking`: clicks and opens, every hit kept, each run with its calibration. */
 export async function benchTracking(options: TrackingBenchOptions) {
   const stage = await openStage();
-  const { runs, of } = await repeatRuns(options.runs, () => oneRun(stage, options)).finally(() =>
-    stage.close(),
-  );
-  return {
-    medians: {
-      clicks_per_second: of((run) => run.clicks.requests_per_second),
-      opens_per_second: of((run) => run.opens.requests_per_second),
-      clicks_share_of_bare_koa: of(
-        (run) => run.clicks.requests_per_second / run.calibration.bare_koa_redirect.requests_per_second,
-      ),
-      clicks_p99_ms_at_200_per_second: of((run) => run.clicks_at_200_per_second.p99_ms),
-      decided_clicks_per_second: of((run) => run.clicks.decisions.per_second),
-      decided_opens_per_second: of((run) => run.opens.decisions.per_second),
-      lost: of((run) => run.clicks.lost + run.opens.lost),
-    },
-    runs,
-  };
+  try {
+    const { runs, of } = await repeatRuns(options.runs, () => oneRun(stage, options));
+    return {
+      medians: {
+        clicks_per_second: of((run) => run.clicks.requests_per_second),
+        opens_per_second: of((run) => run.opens.requests_per_second),
+        clicks_share_of_bare_koa: of(
+          (run) => run.clicks.requests_per_second / run.calibration.bare_koa_redirect.requests_per_second,
+        ),
+        clicks_p99_ms_at_200_per_second: of((run) => run.clicks_at_200_per_second.p99_ms),
+        decided_clicks_per_second: of((run) => run.clicks.decisions.per_second),
+        decided_opens_per_second: of((run) => run.opens.decisions.per_second),
+        lost: of((run) => run.clicks.lost + run.opens.lost),
+      },
+      runs,
+    };
+  } finally {
+    await stage.close();
+  }
 }

@@ -68,10 +68,14 @@ describe.each(seeds)('a process that is killed during sending (seed %i)', (seed)
       await victim.start();
       return { held, restartedAt };
     };
-    const run = await sendAndKill(stage, { name: 'sender', seed, count, moment: victim, kill }).finally(
-      witness.close,
-    );
-    const findings = await findingsOf(stage, run);
+    const send = async () => {
+      try {
+        return await sendAndKill(stage, { name: 'sender', seed, count, moment: victim, kill });
+      } finally {
+        await witness.close();
+      }
+    };
+    const findings = await findingsOf(stage, await send());
     expectGuarantees(findings);
     expect(findings.repeated).toBeGreaterThan(0);
   }, 150_000);

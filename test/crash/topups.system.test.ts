@@ -141,7 +141,11 @@ class Stage {
 /** Each test has a stage of its own: they wait until the engine gives the work of a killed worker to the next one. */
 async function onStage(check: (stage: Stage) => Promise<void>): Promise<void> {
   const stage = await Stage.open();
-  await check(stage).finally(() => stage.close());
+  try {
+    await check(stage);
+  } finally {
+    await stage.close();
+  }
 }
 
 describe('a worker that is killed during a top-up', () => {

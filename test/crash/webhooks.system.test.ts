@@ -56,7 +56,11 @@ describe.each(seeds)('a process that is killed during webhook deliveries (seed %
       await victim?.start();
       return { inFlight: held, stranded: held, restartedAt };
     };
-    return publishAndKill(stage, subscriber, { name, seed, count, kill }).finally(witness.close);
+    try {
+      return await publishAndKill(stage, subscriber, { name, seed, count, kill });
+    } finally {
+      await witness.close();
+    }
   }
 
   it('repeats only its deliveries in flight if it is a sender', async () => {
@@ -92,15 +96,20 @@ describe.each(seeds)('a process that is killed during webhook deliveries (seed %
       });
       return dueRetriesOf(stage.database.pool);
     };
-    const kill = async () => {
-      subscriber.stubborn = true;
-      let restartedAt = 0;
+    let restartedAt = 0;
+    const downUntilDue = async () => {
       await stage.engine.kill();
-      const stranded = await whileDown().finally(() => {
+      try {
+        return await whileDown();
+      } finally {
         subscriber.stubborn = false;
         restartedAt = Date.now();
-        return stage.engine.start();
-      });
+        await stage.engine.start();
+      }
+    };
+    const kill = async () => {
+      subscriber.stubborn = true;
+      const stranded = await downUntilDue();
       expect(stranded.length).toBeGreaterThan(0);
       return { inFlight: [], stranded, restartedAt };
     };

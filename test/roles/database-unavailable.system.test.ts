@@ -103,7 +103,11 @@ async function withRole(name: string, check: (role: RunningRole) => Promise<void
     await test.drop();
     if (ended !== 0) throw new Error(`the role ended with ${ended}: ${program.output()}`);
   };
-  await check({ program, database, lines, waiting }).finally(end);
+  try {
+    await check({ program, database, lines, waiting });
+  } finally {
+    await end();
+  }
 }
 
 it.concurrent.each(ROLES)(

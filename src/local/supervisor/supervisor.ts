@@ -157,13 +157,21 @@ function demoOf(file: DevFile | null): Demo | null {
   return { apiKey: api_key, email, password, accountId: account_id, brandId: brand_id };
 }
 
+async function demoIn(databaseUrl: string, kept: Demo | null): Promise<Demo> {
+  const database = openDatabase({ url: databaseUrl, poolMax: 2, applicationName: 'carillon start' });
+  try {
+    return await ensureDemo(database, kept);
+  } finally {
+    await database.close();
+  }
+}
+
 /** Creates the demo account and `dev.json`, and from then on keeps its process ids current. */
 async function writeDevFile(state: State, uiUrl: string | null): Promise<DevFile> {
   const { config, options, pids } = state;
   const path = options.home.path('dev.json');
   const databaseUrl = config.DATABASE_URL as string;
-  const database = openDatabase({ url: databaseUrl, poolMax: 2, applicationName: 'carillon start' });
-  const demo = await ensureDemo(database, demoOf(await readDevFile(path))).finally(() => database.close());
+  const demo = await demoIn(databaseUrl, demoOf(await readDevFile(path)));
   const writer = createDevFileWriter(path);
   const content: DevFile = {
     base_url: localUrl(config),

@@ -104,11 +104,13 @@ async function serve(state: State, options: KeepWorkingOptions): Promise<void> {
     state.working = true;
     options.onWorking?.();
     if (state.stopping.signal.aborted) shutDown(state);
-    // If one worker fails, all stop and start again together.
-    await Promise.all(running).finally(() => {
+    try {
+      await Promise.all(running);
+    } finally {
+      // If one worker fails, all stop and start again together.
       shutDown(state);
-      return Promise.allSettled(running);
-    });
+      await Promise.allSettled(running);
+    }
   } finally {
     state.working = false;
     state.workers = [];

@@ -295,7 +295,11 @@ describe('the listener', () => {
 
   async function limited(limits: Partial<ListenerLimits>, run: (port: number) => Promise<void>) {
     const other = await startTestListener(test.url, { limits });
-    await run(other.port).finally(() => other.stop());
+    try {
+      await run(other.port);
+    } finally {
+      await other.stop();
+    }
   }
   const greeting = async (port: number) => {
     const socket = net.connect(port, '127.0.0.1');

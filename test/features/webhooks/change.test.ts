@@ -53,7 +53,11 @@ const patch = (id: unknown, body: unknown, token = api.apiKey) =>
 /** Runs the webhook loop until `check` passes. */
 async function whileAttempting(check: () => Promise<void>): Promise<void> {
   const loop = await startWebhookLoop(api.database);
-  await eventually(check).finally(() => loop.stop());
+  try {
+    await eventually(check);
+  } finally {
+    await loop.stop();
+  }
 }
 
 /** Creates a webhook with one delivery that waits for a retry. */

@@ -75,11 +75,15 @@ async function insert(
 async function publishAndAttempt(): Promise<DeliveryRow> {
   await publishSent(api.database, api, [1]);
   const loop = await startWebhookLoop(api.database);
-  return eventually(async () => {
-    const [first] = await deliveriesOf(api.database, hook);
-    if (!first || first.status === 'pending') throw new Error('not yet');
-    return first;
-  }).finally(() => loop.stop());
+  try {
+    return await eventually(async () => {
+      const [first] = await deliveriesOf(api.database, hook);
+      if (!first || first.status === 'pending') throw new Error('not yet');
+      return first;
+    });
+  } finally {
+    await loop.stop();
+  }
 }
 
 const ids = (answer: { list: TestBody[] }) => answer.list.map(({ id }) => Number(id));

@@ -238,11 +238,12 @@ describe('failed attempts', () => {
         search_attributes: { AccountId: tenant.accountId, BrandId: tenant.brandId, WebhookId: id },
       },
     ]);
-    const webhook = await rowOf<Record<string, Date | boolean>>(test.database, id);
+    type Row = Record<'next_wake_at' | 'failing_since', Date> & { recovery_armed: boolean };
+    const webhook = await rowOf<Row>(test.database, id);
     const first = Math.min(...rows.map((row) => row.next_attempt_at?.getTime() ?? Infinity));
     expect(webhook?.recovery_armed).toBe(true);
-    expect((webhook?.next_wake_at as Date).getTime()).toBe(first);
-    expect((webhook?.failing_since as Date).getTime()).toBeLessThan(Date.now());
+    expect(webhook?.next_wake_at.getTime()).toBe(first);
+    expect(webhook?.failing_since.getTime()).toBeLessThan(Date.now());
   });
 
   it('wake the recovery again if a retry is due before its next wake-up', async () => {

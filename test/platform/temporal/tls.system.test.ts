@@ -106,7 +106,11 @@ describe('the worker role', () => {
             }
             return false;
           });
-        await until(completed, program.output).finally(close);
+        try {
+          await until(completed, program.output);
+        } finally {
+          await close();
+        }
         const methods = ['PollWorkflowTaskQueue', 'PollActivityTaskQueue', 'RespondActivityTaskCompleted'];
         for (const method of methods) {
           const call = calls.find(({ path }) => path.endsWith(`/${method}`));

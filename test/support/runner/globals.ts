@@ -8,7 +8,7 @@ function ofTheFileThatRuns<Name extends keyof TestGlobals>(name: Name): TestGlob
   const callable = (() => undefined) as unknown as TestGlobals[Name];
   return new Proxy(callable, {
     apply: (_target, self, args) => Reflect.apply(currentGlobals()[name] as () => unknown, self, args),
-    get: (_target, property) => Reflect.get(currentGlobals()[name] as object, property) as unknown,
+    get: (_target, property) => Reflect.get(currentGlobals()[name], property) as unknown,
   });
 }
 

@@ -1,0 +1,131 @@
+/**
+ * The static checks, side by side: `check.ts` checks everything, `check.ts --changed` the files that differ from the last
+ * commit, `check.ts FILE…` these files or folders.
+ *
+ * Nothing is cached. Errors that a change causes in other files are found if everything is checked.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findCommentFaults } from './comments.ts';
+
+interface Outcome {
+  passed: boolean;
+  output: string;
+}
+
+interface Check {
+  name: string;
+  run: () => Outcome | Promise<Outcome>;
+}
+
+const root = join(import.meta.dirname, '../..');
+const codeFolders = ['src', 'workflows', 'activities', 'migrations', 'test'];
+
+function filesOfGit(...args: string[]): string[] {
+  const output = execFileSync('git', [...args, '-z'], { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 });
+  return output.split('\0').filter(Boolean);
+}
+
+const allFiles = () => filesOfGit('ls-files', '--cached', '--others', '--exclude-standard');
+
+function changedFiles(): string[] {
+  const changed = filesOfGit('diff', '--name-only', '--no-renames', 'HEAD');
+  return [...changed, ...filesOfGit('ls-files', '--others', '--exclude-standard')];
+}
+
+/** @throws Error if a path names no file of the project */
+function filesIn(paths: readonly string[]): string[] {
+  const files = allFiles();
+  return paths.flatMap((path) => {
+    const name = path.replace(/^[.][/]/, '').replace(/[/]$/, '');
+    const found = files.filter((file) => file === name || file.startsWith(`${name}/`));
+    if (found.length === 0) throw new Error(`${path} is no file or folder of the project`);
+    return found;
+  });
+}
+
+/** The settings of a tool, such as tsconfig.json or .oxlintrc.json. */
+const settings = /^(?:[.][^/]+|[^/]+[.](?:js|json))$/;
+
+/** A file that is gone concerns all that imported it. */
+const concernsAll = (file: string) => settings.test(file) || !existsSync(join(root, file));
+
+/** Says what is checked. @returns null for everything */
+function chosenFiles(args: readonly string[]): string[] | null {
+  if (args.length === 0) return null;
+  const files = args[0] === '--changed' ? changedFiles() : filesIn(args);
+  const central = files.find(concernsAll);
+  process.stdout.write(
+    central
+      ? `${central} concerns all files\n`
+      : `${files.length} ${files.length === 1 ? 'file' : 'files'}\n`,
+  );
+  return central ? null : files;
+}
+
+function runTool(tool: string, args: readonly string[]): Promise<Outcome> {
+  const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+  const env = process.stdout.isTTY ? { ...process.env, FORCE_COLOR: '1' } : process.env;
+  const child = spawn(join(root, 'node_modules/.bin', tool), args, {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  }
+  child.on('error', reject);
+  child.on('close', (code) => resolve({ passed: code === 0, output }));
+  return promise;
+}
+
+function checkComments(files: readonly string[]): Outcome {
+  const present = files.filter((file) => existsSync(join(root, file)));
+  const faults = present.flatMap((file) => findCommentFaults(file, readFileSync(join(root, file), 'utf8')));
+  return { passed: faults.length === 0, output: faults.join('\n') };
+}
+
+function checksOf(files: readonly string[] | null): Check[] {
+  // Whether something is unused can be seen only in everything.
+  const unused = { name: 'unused code', run: () => runTool('knip', ['--treat-config-hints-as-errors']) };
+  const comments = { name: 'comments', run: () => checkComments(files ?? allFiles()) };
+  if (!files) {
+    return [
+      { name: 'types and lint', run: () => runTool('oxlint', []) },
+      { name: 'format', run: () => runTool('prettier', ['--check', '.']) },
+      { name: 'imports', run: () => runTool('depcruise', codeFolders) },
+      unused,
+      comments,
+    ];
+  }
+  if (files.length === 0) return [];
+  const code = files.filter((file) => /[.][jt]s$/.test(file));
+  const ofCode = [
+    { name: 'types and lint', run: () => runTool('oxlint', code) },
+    { name: 'imports', run: () => runTool('depcruise', code) },
+    unused,
+  ];
+  const format = () => runTool('prettier', ['--check', '--ignore-unknown', ...files]);
+  return [...(code.length > 0 ? ofCode : []), { name: 'format', run: format }, comments];
+}
+
+/** Reports a check as soon as it ends. @returns whether it passed */
+async function report({ name, run }: Check, startedAt: number): Promise<boolean> {
+  const { passed, output } = await run();
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+  process.stdout.write(`${passed ? '✓' : '✗'} ${name.padEnd(14)} ${seconds.padStart(5)} s\n`);
+  if (!passed) process.stdout.write(`\n${output.trim()}\n\n`);
+  return passed;
+}
+
+try {
+  const startedAt = performance.now();
+  const checks = checksOf(chosenFiles(process.argv.slice(2)));
+  const passed = await Promise.all(checks.map((check) => report(check, startedAt)));
+  process.exitCode = passed.every(Boolean) ? 0 : 1;
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,20 @@
+/** What comments must and must not say. The linter cannot check it: the comments in question switch the linter off. */
+
+/** As the linter's own settings say which rules apply where, no comment does. */
+const directive = /\b(?:eslint|oxlint)-(?:disable|enable)/;
+
+/** A reader of a failed run sees the file's first line: it says what the file proves. */
+const sentence = /^[/]{2} [A-Z].*[.]$/;
+
+/** @returns what is wrong, as `path:line: message` */
+export function findCommentFaults(path: string, text: string): string[] {
+  if (!/[.][jt]s$/.test(path)) return [];
+  const lines = text.split('\n');
+  const faults = lines.flatMap((line, index) =>
+    directive.test(line) ? [`${path}:${index + 1}: No comment switches a rule off: see .oxlintrc.json.`] : [],
+  );
+  if (path.endsWith('.test.ts') && !sentence.test(lines[0] ?? '')) {
+    faults.push(`${path}:1: The first line of a test file is a comment, one sentence: what the file proves.`);
+  }
+  return faults;
+}
