@@ -126,8 +126,6 @@ export async function endLeftoverPostgres(folder: string): Promise<void> {
 const VOLATILE = {
   fsync: 'off',
   full_page_writes: 'off',
-  wal_level: 'minimal',
-  max_wal_senders: 0,
   max_wal_size: '256MB',
 };
 
