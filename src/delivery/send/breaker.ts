@@ -150,8 +150,7 @@ export function createBreaker({
     openMs: () => (openedAt === null ? 0 : clock() - openedAt),
     report() {
       if (openUntil === null) return { state: 'closed', reason: null, retryAt: null };
-      const state = trying ? 'half_open' : 'open';
-      return { state, reason, retryAt: new Date(openUntil).toISOString() };
+      return { state: trying ? 'half_open' : 'open', reason, retryAt: new Date(openUntil).toISOString() };
     },
   };
 }
