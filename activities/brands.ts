@@ -18,9 +18,7 @@ import type { ScrapeActivities } from '../workflows/brands/contract.ts';
 import { createTurns } from './turns.ts';
 
 /** Websites that one process reads at the same time. They mostly wait for servers. */
-const MAX_AT_ONCE = 8;
-/** The other accounts have the rest. */
-const MAX_PER_ACCOUNT = 4;
+const LIMITS = { places: 8, perAccount: 4 };
 /** Of requests to the AI endpoint. */
 const USER_AGENT = 'Carillon/1';
 /** The operator has chosen the AI endpoint, so it may be anywhere. */
@@ -54,7 +52,7 @@ function toneFinder({ config, database, resolver, log }: BrandActivityDependenci
 export function createBrandActivities(deps: BrandActivityDependencies): ScrapeActivities {
   const { config, database, keyring, resolver, stopping, ca } = deps;
   const { pool } = database;
-  const inTurn = createTurns(MAX_AT_ONCE, stopping, MAX_PER_ACCOUNT);
+  const inTurn = createTurns(LIMITS, stopping);
   const options = { resolver, allow: config.SCRAPE_ALLOW, userAgent: `${ROBOT}/1` };
   const run = {
     pool,
@@ -75,7 +73,7 @@ export function createBrandActivities(deps: BrandActivityDependencies): ScrapeAc
     async runBrandScrape(scrapeId) {
       const scrape = await findUnfinished(pool, scrapeId);
       if (!scrape) return;
-      await inTurn((turn) => runScrape(run, scrapeId, turn.stopping), scrape.account_id);
+      await inTurn(scrape.account_id, (turn) => runScrape(run, scrapeId, turn.stopping));
     },
     async failBrandScrape(scrapeId) {
       await endScrape(pool, scrapeId, { error: 'timeout' });

@@ -8,6 +8,7 @@ import type { Database } from '../src/platform/db/database.ts';
 import type { Waker } from '../src/platform/db/wake.ts';
 import type { EventPublisher } from '../src/platform/events/publish.ts';
 import type { CampaignActivities, CampaignState } from '../workflows/campaigns/contract.ts';
+import { presentTime } from './present-time.ts';
 
 const HEARTBEAT_MS = 5_000;
 
@@ -45,13 +46,13 @@ export function createCampaignActivities(deps: CampaignActivityDependencies): Ca
   }
 
   return {
-    lookAtCampaign: (campaignId, asOf) => run.look(campaignId, new Date(asOf)),
-    changeCampaign: (campaignId, change, asOf) => run.change(campaignId, change, new Date(asOf)),
+    lookAtCampaign: (campaignId, asOf) => run.look(campaignId, presentTime(asOf)),
+    changeCampaign: (campaignId, change, asOf) => run.change(campaignId, change, presentTime(asOf)),
     snapshotCampaign: (campaignId, asOf, stayMs) =>
-      staying(stayMs, (stay) => run.snapshot(campaignId, new Date(asOf), stay)),
+      staying(stayMs, (stay) => run.snapshot(campaignId, presentTime(asOf), stay)),
     watchCampaign: (campaignId, asOf, stayMs) =>
-      staying(stayMs, (stay) => run.watch(campaignId, new Date(asOf), stay)),
+      staying(stayMs, (stay) => run.watch(campaignId, presentTime(asOf), stay)),
     finishCampaign: (campaignId, asOf) =>
-      staying(0, ({ signal }) => run.finish(campaignId, new Date(asOf), signal)),
+      staying(0, ({ signal }) => run.finish(campaignId, presentTime(asOf), signal)),
   };
 }

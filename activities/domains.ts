@@ -9,6 +9,7 @@ import { createEgress } from '../src/platform/egress/client.ts';
 import type { EventPublisher } from '../src/platform/events/publish.ts';
 import type { Keyring } from '../src/platform/secrets/keyring.ts';
 import type { DomainActivities } from '../workflows/domains/contract.ts';
+import { presentTime } from './present-time.ts';
 
 /** Of requests to the APIs of providers. */
 const USER_AGENT = 'Carillon/1';
@@ -34,10 +35,10 @@ export function createDomainActivities(deps: DomainActivityDependencies): Domain
   const access = { keyring, providers: { config, pool, resolver, egress }, log };
   const watch = createDomainWatch({ pool, access, resolver, events, waker, hosts: serviceHosts(config) });
   return {
-    registerDomain: (domainId, asOf, force) => watch.register(domainId, new Date(asOf), force),
+    registerDomain: (domainId, asOf, force) => watch.register(domainId, presentTime(asOf), force),
 
     async checkDomain(domainId, asOf, force) {
-      const checked = await watch.check(domainId, new Date(asOf), force);
+      const checked = await watch.check(domainId, presentTime(asOf), force);
       if (!checked) {
         const nothing = { providerError: null, problems: [], failingSince: null, unansweredSince: null };
         const registration = 'done';

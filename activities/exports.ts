@@ -3,11 +3,12 @@ import { createExportWriter } from '../src/features/exports/service.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import { createHomeStore } from '../src/platform/storage/local-disk.ts';
 import type { ExportActivities } from '../workflows/exports/contract.ts';
-import { createTurns } from './turns.ts';
+import { presentTime } from './present-time.ts';
+import { accountOf, createTurns, type Turn } from './turns.ts';
 
 const MEGABYTE = 1024 * 1024;
 /** Exports that one process works on at the same time, each for a turn of about ten seconds. */
-const MAX_AT_ONCE = 2;
+const LIMITS = { places: 2, perAccount: 1 };
 
 export interface ExportActivityDependencies {
   config: Pick<Config, 'CARILLON_HOME' | 'EXPORT_QUOTA_MB'>;
@@ -23,11 +24,13 @@ export function createExportActivities(deps: ExportActivityDependencies): Export
     store: createHomeStore(config.CARILLON_HOME),
     quotaBytes: config.EXPORT_QUOTA_MB * MEGABYTE,
   });
-  const inTurn = createTurns(MAX_AT_ONCE, stopping);
+  const turns = createTurns(LIMITS, stopping);
+  const inTurn = async <T>(id: number, work: (turn: Turn) => Promise<T>): Promise<T> =>
+    turns(await accountOf(database.pool, 'exports', id), work);
   return {
-    beginExport: (id, asOf) => writer.begin(id, new Date(asOf)),
-    planExport: (id, asOf) => inTurn((turn) => writer.plan(id, new Date(asOf), turn)),
-    writeExport: (id, asOf) => inTurn((turn) => writer.write(id, new Date(asOf), turn)),
+    beginExport: (id, asOf) => writer.begin(id, presentTime(asOf)),
+    planExport: (id, asOf) => inTurn(id, (turn) => writer.plan(id, presentTime(asOf), turn)),
+    writeExport: (id, asOf) => inTurn(id, (turn) => writer.write(id, presentTime(asOf), turn)),
     failExport: (id) => writer.fail(id),
   };
 }

@@ -3,10 +3,11 @@ import type { Database } from '../src/platform/db/database.ts';
 import type { HeavyReads } from '../src/platform/db/heavy-reads.ts';
 import type { Waker } from '../src/platform/db/wake.ts';
 import type { FlowAudienceActivities } from '../workflows/flows/contract.ts';
-import { createTurns } from './turns.ts';
+import { presentTime } from './present-time.ts';
+import { accountOf, createTurns } from './turns.ts';
 
 /** Flows whose audience one process compares at the same time: fewer than there are connections for heavy reads. */
-const MAX_AT_ONCE = 3;
+const LIMITS = { places: 3, perAccount: 2 };
 
 export interface FlowAudienceActivityDependencies {
   database: Database;
@@ -20,9 +21,13 @@ export interface FlowAudienceActivityDependencies {
 export function createFlowAudienceActivities(deps: FlowAudienceActivityDependencies): FlowAudienceActivities {
   const { database, heavyReads, waker, stopping } = deps;
   const audience = createFlowAudience({ pool: database.pool, heavyReads, waker });
-  const inTurn = createTurns(MAX_AT_ONCE, stopping);
+  const inTurn = createTurns(LIMITS, stopping);
   return {
-    matchAudience: (flowId, asOf, stayMs) =>
-      inTurn(({ stopping: signal }) => audience.match(flowId, new Date(asOf), { forMs: stayMs, signal })),
+    async matchAudience(flowId, asOf, stayMs) {
+      const accountId = await accountOf(database.pool, 'flows', flowId);
+      return inTurn(accountId, ({ stopping: signal }) =>
+        audience.match(flowId, presentTime(asOf), { forMs: stayMs, signal }),
+      );
+    },
   };
 }

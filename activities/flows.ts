@@ -15,6 +15,7 @@ import { createEgress } from '../src/platform/egress/client.ts';
 import { createBeginnings } from '../src/platform/outbox/beginnings.ts';
 import type { Keyring } from '../src/platform/secrets/keyring.ts';
 import type { FlowRunActivities } from '../workflows/flows/contract.ts';
+import { presentTime } from './present-time.ts';
 
 const USER_AGENT = 'Carillon-Flows/1';
 /** The id of a workflow's first local activity: the library counts them. */
@@ -59,17 +60,17 @@ export function createFlowActivities(deps: FlowActivityDependencies): FlowRunAct
     advanceRun(runId, asOf, accountId) {
       const { activityId, workflowExecution } = activityInfo();
       if (activityId === FIRST_ACTIVITY && workflowExecution) beginnings.add(workflowExecution.workflowId);
-      return runs.advance(runId, new Date(asOf), accountId);
+      return runs.advance(runId, presentTime(asOf), accountId);
     },
     async callWebhook(runId, stepId, asOf) {
       try {
-        await runs.callWebhook(runId, stepId, new Date(asOf));
+        await runs.callWebhook(runId, stepId, presentTime(asOf));
       } catch (error) {
         if (!(error instanceof WebhookStepRetryError || error instanceof CallWaitsError)) throw error;
         const { message, delayMs } = error;
         throw ApplicationFailure.create({ message, type: error.constructor.name, nextRetryDelay: delayMs });
       }
     },
-    cancelRun: (runId, asOf) => runs.cancel(runId, new Date(asOf)),
+    cancelRun: (runId, asOf) => runs.cancel(runId, presentTime(asOf)),
   };
 }

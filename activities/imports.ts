@@ -8,10 +8,10 @@ import type { EventPublisher } from '../src/platform/events/publish.ts';
 import type { Keyring } from '../src/platform/secrets/keyring.ts';
 import { createHomeStore } from '../src/platform/storage/local-disk.ts';
 import type { ImportActivities } from '../workflows/imports/contract.ts';
-import { createTurns } from './turns.ts';
+import { accountOf, createTurns } from './turns.ts';
 
 /** Imports that one process works on at the same time, each for a turn of about ten seconds. */
-const MAX_AT_ONCE = 2;
+const LIMITS = { places: 2, perAccount: 1 };
 
 export interface ImportActivityDependencies {
   config: Config;
@@ -28,7 +28,7 @@ export interface ImportActivityDependencies {
 export function createImportActivities(deps: ImportActivityDependencies): ImportActivities {
   const { config, database, waker, keyring, events, log, stopping } = deps;
   const { pool } = database;
-  const inTurn = createTurns(MAX_AT_ONCE, stopping);
+  const inTurn = createTurns(LIMITS, stopping);
   const run = {
     pool,
     consent: { keyring, plusAddresses: config.SUPPRESS_PLUS_ADDRESSES },
@@ -37,6 +37,9 @@ export function createImportActivities(deps: ImportActivityDependencies): Import
     ...{ events, waker, log },
   };
   return {
-    advanceImport: (importId) => inTurn((turn) => advanceImport(run, importId, turn)),
+    async advanceImport(importId) {
+      const accountId = await accountOf(pool, 'imports', importId);
+      return inTurn(accountId, (turn) => advanceImport(run, importId, turn));
+    },
   };
 }

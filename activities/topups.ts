@@ -7,6 +7,7 @@ import type { Database } from '../src/platform/db/database.ts';
 import type { Resolver } from '../src/platform/dns/resolver.ts';
 import { createEgress } from '../src/platform/egress/client.ts';
 import type { TopUpActivities } from '../workflows/topups/contract.ts';
+import { presentTime } from './present-time.ts';
 
 const HEARTBEAT_MS = 3_000;
 /** Of requests to payment services. */
@@ -40,8 +41,8 @@ export function createTopUpActivities({
   const payments = createPaymentService(config, egress);
   const run = createTopUpRun({ pool: database.pool, payments, from: systemSender(config), log });
   return {
-    requestTopUp: (id, asOf) => attended(() => run.request(id, new Date(asOf))),
-    lookAtTopUp: (id, asOf, force) => attended(() => run.look(id, new Date(asOf), force)),
+    requestTopUp: (id, asOf) => attended(() => run.request(id, presentTime(asOf))),
+    lookAtTopUp: (id, asOf, force) => attended(() => run.look(id, presentTime(asOf), force)),
     giveUpTopUp: (id) => run.giveUp(id),
   };
 }

@@ -3,10 +3,11 @@ import type { AddressChecker } from '../src/features/validation/checks/address-c
 import { advanceValidation } from '../src/features/validation/run.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import type { ValidationActivities } from '../workflows/validation/contract.ts';
-import { createTurns } from './turns.ts';
+import { presentTime } from './present-time.ts';
+import { accountOf, createTurns } from './turns.ts';
 
 /** Operations that one process works on at the same time: they mostly wait for answers of other servers. */
-const MAX_AT_ONCE = 32;
+const LIMITS = { places: 32, perAccount: 8 };
 
 export interface ValidationActivityDependencies {
   database: Database;
@@ -22,9 +23,13 @@ export function createValidationActivities({
   log,
   stopping,
 }: ValidationActivityDependencies): ValidationActivities {
-  const inTurn = createTurns(MAX_AT_ONCE, stopping);
+  const inTurn = createTurns(LIMITS, stopping);
   return {
-    advanceValidation: (operationId, asOf) =>
-      inTurn((turn) => advanceValidation({ pool, checker, log }, operationId, new Date(asOf), turn)),
+    async advanceValidation(operationId, asOf) {
+      const accountId = await accountOf(pool, 'validation_operations', operationId);
+      return inTurn(accountId, (turn) =>
+        advanceValidation({ pool, checker, log }, operationId, presentTime(asOf), turn),
+      );
+    },
   };
 }

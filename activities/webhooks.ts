@@ -11,6 +11,7 @@ import { createEgress } from '../src/platform/egress/client.ts';
 import type { EventPublisher } from '../src/platform/events/publish.ts';
 import type { Keyring } from '../src/platform/secrets/keyring.ts';
 import type { WebhookActivities } from '../workflows/webhooks/contract.ts';
+import { presentTime } from './present-time.ts';
 
 const HEARTBEAT_MS = 1_000;
 
@@ -38,15 +39,6 @@ async function whileHeartbeating<T>(work: (show: (details: unknown) => void) => 
   } finally {
     clearInterval(timer);
   }
-}
-
-/**
- * The workflow's time at the call, plus the time that the activity has since spent waiting for a worker or failing. If
- * the engine's clock is ahead of this machine's, as in tests that skip time, that time is unknown and counts as zero.
- */
-function presentTime(asOf: string): Date {
-  const passedMs = Math.max(0, Date.now() - Context.current().info.scheduledTimestampMs);
-  return new Date(Date.parse(asOf) + passedMs);
 }
 
 /** The activities of the workflow `webhook/<id>`. An endpoint's error never makes an activity fail. */

@@ -69,9 +69,6 @@ function progressOf(row: ExportRow | null): ExportProgress {
   return { state: row.last_id === null ? 'counting' : 'writing', ...numbers };
 }
 
-/** A step that is retried keeps the time of its first try, which may be long ago. */
-const notBefore = (asOf: Date): Date => new Date(Math.max(asOf.getTime(), Date.now()));
-
 const isOverdue = (row: ExportRow, asOf: Date): boolean =>
   asOf.getTime() - (row.started_at ?? row.created_at).getTime() > MAX_DURATION_MS;
 
@@ -190,14 +187,7 @@ export function createExportWriter(given: ExportWriterDeps): ExportWriter {
   type Step = (row: ExportRow, asOf: Date, isOver: () => boolean) => Promise<void>;
 
   /** Repeats a step until the turn is over or another kind of step is due. A turn has one step at least. */
-  async function inTurn(
-    id: number,
-    givenTime: Date,
-    turn: Turn,
-    isDue: (row: ExportRow) => boolean,
-    step: Step,
-  ) {
-    const asOf = notBefore(givenTime);
+  async function inTurn(id: number, asOf: Date, turn: Turn, isDue: (row: ExportRow) => boolean, step: Step) {
     const endsAt = performance.now() + turnMs;
     const isOver = (): boolean => {
       turn.progress();
