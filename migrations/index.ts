@@ -54,6 +54,7 @@ import * as queuedAgain from './0060_queued_again.ts';
 import * as purses from './0061_purses.ts';
 import * as fewerSegments from './0062_fewer_segments.ts';
 import * as pursesOfNewMonths from './0063_purses_of_new_months.ts';
+import * as flowRunRetention from './0084_flow_run_retention.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
 export const migrations = [
@@ -113,4 +114,5 @@ export const migrations = [
   purses,
   fewerSegments,
   pursesOfNewMonths,
+  flowRunRetention,
 ];

@@ -12,15 +12,42 @@ const flowOutcomes = batchTask(
   (_deps, asOf) => daysBefore(asOf, OUTCOME_DAYS),
 );
 
-/** Clears the paths of runs that ended long ago. Their rows stay: they decide whether a contact may enter again. */
+/**
+ * Deletes runs that ended long ago. The last run of a contact stays, without its path, if it decides whether the contact may
+ * enter again; it replaces the one that stayed before.
+ */
 const endedRuns = batchTask(
   'flow_runs',
   `with old as materialized (
-     select id from flow_runs where ended_at < $1 and record <> '{}' order by ended_at limit $2 for no key update
+     select id, flow_id, contact_id, test from flow_runs where ended_at < $1 and record <> '{}'
+     order by ended_at limit $2 for update
+   ), last as materialized (
+     select old.id from old join flows f on f.id = old.flow_id
+     where f.status <> 'archived' and f.trigger_data -> 'reentry' is distinct from '"every_time"'
+       and exists (select 1 from contacts c where c.id = old.contact_id)
+       and not exists (
+         select 1 from flow_runs newer
+         where newer.flow_id = old.flow_id and newer.contact_id = old.contact_id and newer.test = old.test
+           and newer.id > old.id)
+   ), deleted as (
+     delete from flow_runs r using old
+     where r.flow_id = old.flow_id and r.contact_id = old.contact_id and r.test = old.test and (
+       r.id = old.id and r.id <> all (array(select id from last)) or r.id < old.id and r.record = '{}')
    ), path as (
-     delete from flow_run_steps where run_id in (select id from old)
+     delete from flow_run_steps where run_id in (select id from last)
+   ), kept as (
+     update flow_runs r set record = '{}', event = null from last where r.id = last.id
    )
-   update flow_runs r set record = '{}', event = null from old where r.id = old.id`,
+   select from old`,
+  ({ config }, asOf) => daysBefore(asOf, config.FLOW_RUN_RETENTION_DAYS),
+);
+
+/** Deletes what stayed of the runs of flows that nobody can enter again. */
+const runsOfArchivedFlows = batchTask(
+  'archived_flow_runs',
+  `delete from flow_runs where id in (
+     select r.id from flows f join flow_runs r on r.flow_id = f.id
+     where f.status = 'archived' and r.record = '{}' and r.ended_at < $1 limit $2)`,
   ({ config }, asOf) => daysBefore(asOf, config.FLOW_RUN_RETENTION_DAYS),
 );
 
@@ -82,6 +109,14 @@ const idleCandidates = batchTask(
 
 /** Workflows of runs and of audiences, and hourly tasks, are added here, one line each. */
 export const flowsUpkeep: Upkeep = {
-  tasks: [endedRuns, flowOutcomes, lateArrivals, removedContents, oldVersions, idleCandidates],
+  tasks: [
+    endedRuns,
+    runsOfArchivedFlows,
+    flowOutcomes,
+    lateArrivals,
+    removedContents,
+    oldVersions,
+    idleCandidates,
+  ],
   expectedWorkflows: [flowAudienceSource, flowRunSource],
 };

@@ -2,8 +2,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { loadConfig } from '../../../src/config.ts';
+import { forgetContactInFlows } from '../../../src/features/flows/run/removal.ts';
 import { upkeep } from '../../../src/features/upkeep.ts';
 import type { HousekeepingDependencies } from '../../../src/platform/housekeeping/task.ts';
+import { insertContacts } from '../../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { insertAccount, type QueuedAccount } from '../../support/queued.ts';
 
@@ -65,6 +67,100 @@ const isLeft = async (table: 'flow_contents' | 'templates', column: string, id: 
     .left;
 
 describe('housekeeping of flows', () => {
+  describe('deletes runs that ended long ago', () => {
+    const insertRun = async (flowId: number, contactId: number, endedAt: string | null, test = false) =>
+      (
+        await one<{ id: number }>(
+          `insert into flow_runs (account_id, brand_id, flow_id, version_id, contact_id, cause, record, event, test,
+             state, ended_at)
+           values ($1, $2, $3, 1, $4, gen_random_uuid()::text, '{"schema": 2}', '{"id": 1}', $5,
+             case when $6::timestamptz is null then 'active' else 'completed' end, $6) returning id`,
+          [account.accountId, account.brandId, flowId, contactId, test, endedAt],
+        )
+      ).id;
+    const emptyFlow = async (reentry: unknown, status = 'active') =>
+      (
+        await one<{ id: number }>(
+          `insert into flows (account_id, brand_id, name, status, trigger_data) values ($1, $2, 'Welcome', $4, $3) returning id`,
+          [account.accountId, account.brandId, JSON.stringify({ reentry }), status],
+        )
+      ).id;
+    const runsOf = async (flowId: number) =>
+      (
+        await db.database.pool.query<{ id: number; record: object }>(
+          'select id, record from flow_runs where flow_id = $1 order by id',
+          [flowId],
+        )
+      ).rows;
+    let contactId: number;
+    beforeEach(async () => {
+      [contactId = 0] = await insertContacts(db.database.pool, account, 1);
+    });
+
+    it('but keeps the last of each contact without its path', async () => {
+      const flowId = await emptyFlow({ after_seconds: 60 });
+      await insertRun(flowId, contactId, LONG_AGO);
+      const last = await insertRun(flowId, contactId, LONG_AGO);
+      const ofTest = await insertRun(flowId, contactId, LONG_AGO, true);
+      await one(
+        `insert into flow_run_steps (run_id, flow_id, step_id, n, type, entered_at)
+         values ($1, $2, 1, 1, 'exit', now())`,
+        [last, flowId],
+      );
+      await run('flow_runs');
+      expect(await runsOf(flowId)).toEqual([
+        { id: last, record: {} },
+        { id: ofTest, record: {} },
+      ]);
+      expect(await one('select 1 from flow_run_steps where run_id = $1', [last])).toBeUndefined();
+      const newer = await insertRun(flowId, contactId, '2024-02-01');
+      await run('flow_runs');
+      expect((await runsOf(flowId)).map(({ id }) => id)).toEqual([ofTest, newer]);
+    });
+
+    it('but not those under way or of later', async () => {
+      const flowId = await emptyFlow('every_time');
+      const kept = [
+        await insertRun(flowId, contactId, null),
+        await insertRun(flowId, contactId, '2026-03-01'),
+      ];
+      await run('flow_runs');
+      expect((await runsOf(flowId)).map(({ id }) => id)).toEqual(kept);
+    });
+
+    it.each([
+      ['of a flow that may be entered every time', 'every_time', 'active'],
+      ['of an archived flow', 'once', 'archived'],
+    ])('%s', async (_which, reentry, status) => {
+      const flowId = await emptyFlow(reentry, status);
+      await insertRun(flowId, contactId, LONG_AGO);
+      await run('flow_runs');
+      expect(await runsOf(flowId)).toEqual([]);
+    });
+
+    it('of a contact who was deleted', async () => {
+      const flowId = await emptyFlow('once');
+      await insertRun(flowId, contactId + 1_000_000, LONG_AGO);
+      await run('flow_runs');
+      expect(await runsOf(flowId)).toEqual([]);
+    });
+
+    it('and what stayed of them when their flow is archived, or their contact deleted', async () => {
+      const flowId = await emptyFlow('once');
+      await insertRun(flowId, contactId, LONG_AGO);
+      const [other = 0] = await insertContacts(db.database.pool, account, 1, 'other');
+      const left = await insertRun(flowId, other, LONG_AGO);
+      await run('flow_runs');
+      await forgetContactInFlows(db.database.pool, { contactId }, 10);
+      expect(await runsOf(flowId)).toEqual([{ id: left, record: {} }]);
+      await run('archived_flow_runs');
+      expect(await runsOf(flowId)).toHaveLength(1);
+      await db.database.pool.query(`update flows set status = 'archived' where id = $1`, [flowId]);
+      await run('archived_flow_runs');
+      expect(await runsOf(flowId)).toEqual([]);
+    });
+  });
+
   it('deletes events that arrived while their run ended', async () => {
     const { flowId } = await insertFlow(null);
     await one(

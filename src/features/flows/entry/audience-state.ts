@@ -55,7 +55,19 @@ async function lockAudience(trx: Queryable, id: number): Promise<AudienceFlow | 
   return rows[0] ?? null;
 }
 
+/** Noted contacts that a comparison of all forgets when it begins, at most: the flow is locked meanwhile. */
+const MAX_FORGOTTEN = 50_000;
+
+/**
+ * Begins a comparison of all contacts. It looks at all who were noted by now, so that they are forgotten: those that this
+ * transaction sees. A contact noted by a transaction that commits later may have been compared before.
+ */
 async function begin(trx: Queryable, flow: AudienceFlow, asOf: Date): Promise<AudienceState> {
+  await trx.query(
+    `delete from flow_candidates where id = any (array(
+       select id from flow_candidates where flow_id = $1 order by id limit $2))`,
+    [flow.id, MAX_FORGOTTEN],
+  );
   const { rows } = await trx.query<AudienceState>(
     `update flow_audiences set comparing_since = $2, remembers = $3, cursor = 0 where flow_id = $1 returning ${STATE}`,
     [flow.id, asOf, flow.audience_seen_at === null],

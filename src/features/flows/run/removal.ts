@@ -33,6 +33,10 @@ const clearArrivalsSql = `
     select a.ctid from flow_runs r join flow_arrivals a on a.run_id = r.id
     where r.contact_id = $1 and r.state <> 'active' limit $2 for update of a))`;
 
+/** SQL: what stayed of runs so that the contact could not enter again. */
+const deleteLastSql = `
+  delete from flow_runs where id in (select id from flow_runs where contact_id = $1 and record = '{}' limit $2)`;
+
 /**
  * Ends a page of the runs of a deleted contact, and clears the events and answers that they have kept.
  * @param limit rows at most in each of its statements
@@ -57,5 +61,6 @@ export async function forgetContactInFlows(
   const cleared = await trx.query(clearSql, [contactId, limit]);
   const answers = await trx.query(clearAnswersSql, [contactId, limit]);
   const arrivals = await trx.query(clearArrivalsSql, [contactId, limit]);
-  return [active, cleared, answers, arrivals].some(({ rowCount }) => (rowCount ?? 0) >= limit);
+  const last = await trx.query(deleteLastSql, [contactId, limit]);
+  return [active, cleared, answers, arrivals, last].some(({ rowCount }) => (rowCount ?? 0) >= limit);
 }

@@ -287,6 +287,18 @@ describe('contacts that change', () => {
     expect(await noted([active, pending])).toEqual([{ flow_id: active, n: 4 }]);
   });
 
+  it('are forgotten when a comparison of all contacts begins', async () => {
+    const segmentId = await insertSegment(named('Ada'));
+    const flowId = await insertActiveFlow(pool(), account, { segmentId });
+    const ids = await insertContacts(pool(), account, 3, 'before');
+    await match(flowId);
+    await rename(ids, 'Bea');
+    expect(await noted([flowId])).toEqual([{ flow_id: flowId, n: 3 }]);
+    // Ten minutes later the activity stays for no page: it begins the comparison only.
+    await match(flowId, 10, 0);
+    expect(await noted([flowId])).toEqual([]);
+  });
+
   it('are noted for all flows together up to 50,000 times by one statement', async () => {
     const segmentId = await insertSegment(named('Ada'));
     const flows: number[] = [];
