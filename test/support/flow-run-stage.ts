@@ -19,6 +19,7 @@ import { appendToOutbox } from '../../src/platform/outbox/append.ts';
 import { createKeyring } from '../../src/platform/secrets/keyring.ts';
 import type { WorkflowStart } from '../../src/platform/temporal/contract.ts';
 import { installRuntime } from '../../src/platform/temporal/worker.ts';
+import type { FlowRunState } from '../../workflows/flows/contract.ts';
 import { TEST_SECRET } from './api.ts';
 import { insertContacts } from './contacts.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
@@ -240,8 +241,9 @@ export class FlowRunStage {
 
   /** Skips time until a run ends. @returns its state and reason */
   async finish({ id, handle }: StagedRun): Promise<string> {
-    await handle.result();
+    const result = (await handle.result()) as FlowRunState;
     const row = await runRow(this.pool, id);
+    expect(result).toMatchObject({ state: row?.state, reason: row?.reason });
     expect(row).toMatchObject({ waits_for: null, due_at: null, step_id: null, engine_expected_by: null });
     return `${row?.state} ${row?.reason}`;
   }

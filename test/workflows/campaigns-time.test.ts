@@ -137,7 +137,8 @@ async function finish({
   handle: WorkflowHandle;
   sending: Promise<void>;
 }): Promise<void> {
-  await handle.result();
+  const { counts } = (await handle.result()) as CampaignState;
+  expect(counts.remaining).toBe(0);
   sender.abort();
   await sending;
 }

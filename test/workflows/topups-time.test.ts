@@ -103,7 +103,7 @@ async function runTopUp(
       args: [{ schema: 1, topUpId: id }],
     });
     await meanwhile(id);
-    await handle.result();
+    expect(await handle.result()).toMatchObject({ state: 'final' });
     const { startTime, closeTime } = await handle.describe();
     const hours = ((closeTime?.getTime() ?? 0) - startTime.getTime()) / 3_600_000;
     return { row: await statusOf(id), hours, requests: stripe.paid.length };

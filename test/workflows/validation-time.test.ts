@@ -126,7 +126,8 @@ describe('the workflow of a validation', () => {
     const ids = await insertContacts(api.database.pool, api, 2);
     const { body } = await startValidation(api, { contact_ids: ids });
     await withWorkers(async () => {
-      await (await start(body.id)).result();
+      const result = await (await start(body.id)).result();
+      expect(result).toMatchObject({ phase: 'done', candidateCount: 2, checkedCount: 2 });
     });
     expect((await itemsOf(api, body.id)).map(({ reason }) => reason)).toEqual([
       'mailbox_accepted',

@@ -89,8 +89,9 @@ async function runOne(run: Run, scrapeId: number): Promise<void> {
 /**
  * Runs the scrapes of one brand, of which only the newest counts. Each step reads the rows again, so that a second run does
  * no harm.
+ * @returns what became of them, for the engine's UI
  */
-export async function scrapeBrand(input: ScrapeBrandInput): Promise<void> {
+export async function scrapeBrand(input: ScrapeBrandInput): Promise<ScrapeState> {
   const run: Run = { state: { phase: 'looking', scrapeId: null, replaced: 0 }, newest: 0 };
   setHandler(scrape, (scrapeId) => void (run.newest = Math.max(run.newest, scrapeId)));
   setHandler(stateQuery, () => run.state);
@@ -106,4 +107,5 @@ export async function scrapeBrand(input: ScrapeBrandInput): Promise<void> {
     }
   }
   show(run, { phase: 'done' });
+  return run.state;
 }

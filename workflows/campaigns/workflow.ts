@@ -108,8 +108,9 @@ async function follow(run: Run, { next, state }: CampaignStep, stayMs: number): 
 /**
  * Sends one campaign: waits for its time and an approval, has its recipients written, watches while senders send, and
  * completes it. What is done is in the database: each step reads the row again, so that a second run does no harm.
+ * @returns what became of it, with its counts, for the engine's UI
  */
-export async function campaign(input: CampaignInput): Promise<void> {
+export async function campaign(input: CampaignInput): Promise<CampaignState> {
   const run = startRun(input);
   const startedAt = Date.now();
   let step = await look(run);
@@ -119,7 +120,7 @@ export async function campaign(input: CampaignInput): Promise<void> {
     if (step.next === 'done') {
       await condition(allHandlersFinished, '1 minute');
       // A draft may have been sent again.
-      if (!run.woken) return;
+      if (!run.woken) return step.state;
       step = await look(run);
       continue;
     }

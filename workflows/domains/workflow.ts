@@ -145,8 +145,9 @@ async function runRound(run: Run): Promise<boolean> {
 /**
  * Watches the DNS records of one sending domain: often while it is pending, then for as long as it exists. Every check
  * reads the row again, so that a second run does no harm.
+ * @returns what the last check found, for the engine's UI
  */
-export async function watchDomain(input: WatchDomainInput): Promise<void> {
+export async function watchDomain(input: WatchDomainInput): Promise<DomainWatchState> {
   const run = startRun(input);
   const startedAt = Date.now();
   for (let round = 1; ; round += 1) {
@@ -160,4 +161,5 @@ export async function watchDomain(input: WatchDomainInput): Promise<void> {
   }
   await unregister(run);
   show(run, { phase: 'done' });
+  return run.state;
 }

@@ -68,8 +68,11 @@ async function nextOrFail(exportId: number, progress: ExportProgress): Promise<E
   }
 }
 
-/** Writes one export. Every step reads the row again, so that a second run does no harm. */
-export async function runExport(input: RunExportInput): Promise<void> {
+/**
+ * Writes one export. Every step reads the row again, so that a second run does no harm.
+ * @returns how many rows it has, for the engine's UI
+ */
+export async function runExport(input: RunExportInput): Promise<ExportProgress> {
   const { exportId } = input;
   let woken = false;
   setHandler(wake, () => void (woken = true));
@@ -87,4 +90,5 @@ export async function runExport(input: RunExportInput): Promise<void> {
     progress = await nextOrFail(exportId, progress);
     show(exportId, progress);
   }
+  return progress;
 }

@@ -38,8 +38,9 @@ function describe({ next, until, sentence }: FlowAudienceStep): string {
 /**
  * Finds contacts who begin to match the segment of a flow, for as long as the flow takes them. What was compared is in
  * the database, so that a second run does no harm.
+ * @returns the last step, for the engine's UI
  */
-export async function flowAudience(input: FlowAudienceInput): Promise<void> {
+export async function flowAudience(input: FlowAudienceInput): Promise<FlowAudienceStep> {
   let woken = false;
   setHandler(wake, () => void (woken = true));
   for (let steps = 1; ; steps += 1) {
@@ -47,7 +48,7 @@ export async function flowAudience(input: FlowAudienceInput): Promise<void> {
     const step = await matchAudience(input.flowId, new Date().toISOString(), STAY_MS);
     setCurrentDetails(describe(step));
     // The flow may have been resumed meanwhile.
-    if (step.next === 'done' && !woken) return;
+    if (step.next === 'done' && !woken) return step;
     if (step.next === 'wait') {
       const waitMs = step.until === null ? MAX_WAIT_MS : Date.parse(step.until) - Date.now();
       const summary = 'the next comparison with the segment';

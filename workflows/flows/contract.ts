@@ -25,7 +25,7 @@ export function flowAudienceWorkflowId(flowId: number): string {
 }
 
 export const flowRunSignals = {
-  /** From Carillon: read the row again. An event that arrived gives its id, for the history only. */
+  /** From Carillon: read the row again. Earlier versions gave the id of the event that arrived. */
   wake: 'wake',
   /** From an operator: end the run, like `POST /flow_runs/{id}/cancel`. */
   cancel: 'cancel',

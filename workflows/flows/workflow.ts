@@ -38,7 +38,7 @@ const { callWebhook } = proxyActivities<FlowRunActivities>({
   retry: { initialInterval: '1 minute', backoffCoefficient: 5.5, maximumInterval: '30 minutes' },
 });
 
-const wake = defineSignal<[eventId?: number]>(flowRunSignals.wake);
+const wake = defineSignal(flowRunSignals.wake);
 const cancel = defineSignal(flowRunSignals.cancel);
 const stateQuery = defineQuery<FlowRunState | null>(flowRunQueries.state);
 
@@ -143,8 +143,9 @@ async function sleep(run: Run, until: string | null, sentence: string): Promise<
 /**
  * The clock of one run: its row says where it is. Each step reads the row again, so that a second workflow, a repeated
  * signal or a lost one does no harm.
+ * @returns how the run ended, for the engine's UI
  */
-export async function flowRun(input: FlowRunInput): Promise<void> {
+export async function flowRun(input: FlowRunInput): Promise<FlowRunState> {
   const { asleep, ...fresh } = input;
   const run = startRun(input);
   if (asleep) {
@@ -153,7 +154,7 @@ export async function flowRun(input: FlowRunInput): Promise<void> {
   }
   for (;;) {
     const step = await advance(run);
-    if (step.next === 'done') return;
+    if (step.next === 'done') return step.state;
     if (step.next === 'call') {
       await makeCall(run, step.stepId);
       continue;

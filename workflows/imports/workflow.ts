@@ -46,8 +46,9 @@ const beginning: ImportState = {
 /**
  * Runs one import. What is done is in the database: each step reads the row again and goes on from there, so that a
  * second run does no harm.
+ * @returns how many rows had which outcome, for the engine's UI
  */
-export async function runImport(input: RunImportInput): Promise<void> {
+export async function runImport(input: RunImportInput): Promise<ImportState> {
   const { importId } = input;
   let state = beginning;
   let woken = false;
@@ -57,7 +58,7 @@ export async function runImport(input: RunImportInput): Promise<void> {
     woken = false;
     state = await advanceImport(importId);
     setCurrentDetails(describeImport(importId, state));
-    if (state.phase === 'done') return;
+    if (state.phase === 'done') return state;
     if (state.phase === 'waiting') {
       await condition(() => woken, LOOK_AGAIN_MS, { summary: 'other imports of the account' });
     }

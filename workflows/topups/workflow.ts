@@ -62,8 +62,11 @@ async function waitAndLook(topUpId: number, { lookAt }: TopUpStep, signals: Sign
   return lookAtTopUp(topUpId, now(), forced);
 }
 
-/** Fills a wallet by one payment. Every step reads the row again, so that a second run does no harm. */
-export async function runTopUp(input: RunTopUpInput): Promise<void> {
+/**
+ * Fills a wallet by one payment. Every step reads the row again, so that a second run does no harm.
+ * @returns what became of it, for the engine's UI
+ */
+export async function runTopUp(input: RunTopUpInput): Promise<TopUpStep> {
   const { topUpId } = input;
   const signals: Signals = { woken: false, forced: false };
   setHandler(wake, () => void (signals.woken = true));
@@ -82,4 +85,5 @@ export async function runTopUp(input: RunTopUpInput): Promise<void> {
         : await waitAndLook(topUpId, step, signals);
     show(topUpId, step);
   }
+  return step;
 }

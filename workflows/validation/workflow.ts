@@ -48,8 +48,9 @@ function waitOf({ phase, retryAt }: ValidationState): { ms: number; summary: str
 /**
  * Runs one validation operation. What is done is in the database: each step reads the row again and goes on from there,
  * so that a second run does no harm. The step that ends the operation settles it.
+ * @returns how many addresses were checked, for the engine's UI
  */
-export async function runValidation(input: RunValidationInput): Promise<void> {
+export async function runValidation(input: RunValidationInput): Promise<ValidationState> {
   const { operationId } = input;
   let state = beginning;
   let woken = false;
@@ -60,7 +61,7 @@ export async function runValidation(input: RunValidationInput): Promise<void> {
     state = await advanceValidation(operationId, new Date().toISOString());
     setCurrentDetails(describeValidation(operationId, state));
     // A signal that arrived meanwhile may be that of an operation that resumes: the step may not have seen it.
-    if (state.phase === 'done' && !woken) return;
+    if (state.phase === 'done' && !woken) return state;
     const wait = waitOf(state);
     if (wait) await condition(() => woken, wait.ms, { summary: wait.summary });
     if (step >= MAX_STEPS || workflowInfo().continueAsNewSuggested) {

@@ -135,8 +135,9 @@ async function runRound(run: Run): Promise<boolean> {
  * Retries what one webhook endpoint did not acknowledge, and keeps the timers of its failure: the owners are warned
  * after a day, and after three days the webhook is turned off. It runs while the webhook fails or retries wait. It reads
  * the row again in each round, so that a second run does no harm.
+ * @returns what was attempted and delivered, for the engine's UI
  */
-export async function webhookRecovery(input: WebhookRecoveryInput): Promise<void> {
+export async function webhookRecovery(input: WebhookRecoveryInput): Promise<WebhookRecoveryState> {
   const run = startRun(input);
   for (let round = 1; ; round += 1) {
     const done = await runRound(run);
@@ -149,4 +150,5 @@ export async function webhookRecovery(input: WebhookRecoveryInput): Promise<void
     }
   }
   show(run, { phase: 'done' });
+  return run.state;
 }

@@ -42,12 +42,11 @@ export function flowRunStart(row: RunOfFlow): WorkflowStart {
 }
 
 /**
- * Signals the workflow that its row changed, or that an event arrived. Starts the workflow if it is not running.
- * @param eventId the event that arrived
+ * Signals the workflow that its row changed, or that an event arrived. Starts the workflow if it is not running. All wake-ups
+ * of a run are equal, so that the outbox sends those that wait together as one: which events arrived is in the database.
  */
-export function flowRunWake(row: RunOfFlow, eventId?: number): OutboxEntry {
-  const signalInput = eventId === undefined ? [] : [eventId];
-  return { kind: 'signal_with_start', ...flowRunStart(row), signal: flowRunSignals.wake, signalInput };
+export function flowRunWake(row: RunOfFlow): OutboxEntry {
+  return { kind: 'signal_with_start', ...flowRunStart(row), signal: flowRunSignals.wake };
 }
 
 /** Describes the workflow `flow-audience/<id>`, so that it can be started from the row alone. */

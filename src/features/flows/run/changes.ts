@@ -70,10 +70,7 @@ async function nextRuns(trx: Queryable, change: ChangeRow, limit: number): Promi
 }
 
 async function wakeRuns(trx: Queryable, runs: readonly RunOfFlow[]): Promise<void> {
-  const wakes = runs.map(({ id, accountId, brandId, flow_id, contact_id, cause }) =>
-    flowRunWake({ id, accountId, brandId, flow_id, contact_id, cause }),
-  );
-  await appendToOutbox(trx, wakes, 2);
+  await appendToOutbox(trx, runs.map(flowRunWake), 2);
 }
 
 /** Changes the runs of a page. */

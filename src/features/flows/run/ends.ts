@@ -66,11 +66,7 @@ export async function endRuns(
   });
   await countEnds(trx, rows, end);
   if (priority !== null) {
-    await appendToOutbox(
-      trx,
-      rows.map(({ test: _test, ...run }) => flowRunWake(run)),
-      priority,
-    );
+    await appendToOutbox(trx, rows.map(flowRunWake), priority);
   }
   return rows.length;
 }

@@ -23,7 +23,7 @@ interface ArrivingEvent {
   test: boolean;
 }
 
-/** SQL: stores the events for the runs that wait for them. Several events for one run are one row of the result. */
+/** SQL: stores the events for the runs that wait for them, and returns each of these runs once. */
 const arriveSql = `
   with event as (
     select * from jsonb_to_recordset($1::jsonb) as e (
@@ -36,11 +36,10 @@ const arriveSql = `
     join flow_runs r on r.id = w.run_id and r.test = e.test and r.state = 'active'
     order by w.run_id, w.step_id, e.id
     on conflict do nothing
-    returning run_id, event_id
+    returning run_id
   )
-  select r.id, r.account_id as "accountId", r.brand_id as "brandId", r.flow_id, r.contact_id, r.cause,
-    max(a.event_id) as event_id
-  from arrived a join flow_runs r on r.id = a.run_id group by r.id order by r.id`;
+  select r.id, r.account_id as "accountId", r.brand_id as "brandId", r.flow_id, r.contact_id, r.cause
+  from flow_runs r where r.id in (select run_id from arrived) order by r.id`;
 
 /**
  * Lets events arrive for the runs that wait for them, and wakes each of these runs once.
@@ -55,16 +54,12 @@ export async function arrive(trx: Queryable, events: readonly ArrivingEvent[]): 
     contact_id: contactId,
     created_at: createdAt,
   }));
-  const { rows } = await trx.query<RunOfFlow & { event_id: number }>({
-    name: 'flow_arrivals',
+  const { rows } = await trx.query<RunOfFlow>({
+    name: 'flow_arrivals_2',
     text: arriveSql,
     values: [JSON.stringify(input)],
   });
-  await appendToOutbox(
-    trx,
-    rows.map(({ event_id: eventId, ...run }) => flowRunWake(run, eventId)),
-    1,
-  );
+  await appendToOutbox(trx, rows.map(flowRunWake), 1);
   return rows.length;
 }
 

@@ -103,4 +103,19 @@ describe('an event that is committed while a run registers a wait', () => {
     );
     expect(rows[0]?.n).toBe(0);
   }, 180_000);
+
+  it('wake a run by equal requests, which the outbox sends as one', async () => {
+    const flow = await insertFlow(pool(), account, {
+      steps: [{ type: 'wait_for_event', event_name: 'paid', duration: 3_600, yes: [], no: [], id: 1 }],
+    });
+    const [contactId = 0] = await insertContacts(pool(), account, 1, 'often');
+    const run = await insertRun(pool(), account, flow, contactId);
+    await advanceRun(deps, run, new Date());
+    await pool().query('delete from outbox');
+    for (let n = 0; n < 5; n += 1) await track([{ contactId, event: 'paid' }]);
+    const { rows } = await pool().query<{ rows: number; kinds: number }>(
+      `select count(*)::int as rows, count(distinct (to_jsonb(o) - 'id' - 'created_at'))::int as kinds from outbox o`,
+    );
+    expect(rows[0]).toEqual({ rows: 5, kinds: 1 });
+  });
 });
