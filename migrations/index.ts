@@ -54,6 +54,7 @@ import * as queuedAgain from './0060_queued_again.ts';
 import * as purses from './0061_purses.ts';
 import * as fewerSegments from './0062_fewer_segments.ts';
 import * as pursesOfNewMonths from './0063_purses_of_new_months.ts';
+import * as testMessages from './0065_test_messages.ts';
 import * as flowRunRetention from './0084_flow_run_retention.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
@@ -114,5 +115,6 @@ export const migrations = [
   purses,
   fewerSegments,
   pursesOfNewMonths,
+  testMessages,
   flowRunRetention,
 ];

@@ -59,7 +59,7 @@ export async function cancelMessages(
 ): Promise<number[]> {
   if (ids.length === 0) return [];
   const { rows } = await db.query<{ id: number }>({
-    name: 'cancel_messages',
+    name: 'cancel_messages_2',
     text: cancelSql,
     values: [ids, Math.min(...ids), Math.max(...ids), reason],
   });

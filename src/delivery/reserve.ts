@@ -1,8 +1,9 @@
 /**
- * What POST /messages reserves: each message that costs something takes its price from the month and the wallet of its
- * account before it is written. If the accounts can pay for all messages of a group, the statement with {@link PRICED}
- * does everything. Otherwise the steps run in one transaction, and leave out what does not fit: {@link lockMonths}, the
- * idempotency keys, {@link readPurses}, {@link fitInto}, and the statement with {@link RESERVED}.
+ * What messages reserve before they are written: each that costs something takes its price from the month and the wallet
+ * of its account. For POST /messages, the statement with {@link PRICED} does everything if the accounts can pay for all
+ * messages of a group. Otherwise the steps run in one transaction, and leave out what does not fit: {@link lockMonths},
+ * the idempotency keys, {@link readPurses}, {@link fitInto}, and the statement with {@link RESERVED}. Answers to HELP and
+ * tests of templates come one at a time, with {@link reserveFor}.
  */
 import { AppError, invalid } from '../errors.ts';
 import type { Queryable } from '../platform/db/queryable.ts';
@@ -218,4 +219,21 @@ export function fitInto<Message extends Asking>(
       return [message, fit(message, purse, own)];
     }),
   );
+}
+
+/**
+ * Decides what messages cost that are written in the caller's transaction, one after the other with {@link RESERVED}. The
+ * months of their accounts stay locked until it ends, so what they have left does not change.
+ * @returns as {@link fitInto}
+ */
+export async function reserveFor<Message extends Asking>(
+  trx: Queryable,
+  messages: readonly Message[],
+  settings: LimitSettings,
+): Promise<Map<Message, Reserved | AppError | null>> {
+  await lockMonths(
+    trx,
+    messages.map(({ account_id: accountId }) => accountId),
+  );
+  return fitInto(messages, await readPurses(trx, messages, settings));
 }

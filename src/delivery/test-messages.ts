@@ -34,9 +34,22 @@ export function testOutcome({ channel, to_key: key }: Pick<NewMessage, 'channel'
   return outcomes[local] ?? defaultOutcome;
 }
 
-/** Writes the events of test outcomes, and the rows by which test messages are counted and their contents removed. */
+/** Messages of test keys and tests of templates that one account may send on one day, in UTC. */
+const MAX_TEST_MESSAGES = 1_000;
+const DAY_SECONDS = 86_400;
+
+function limitReached(): AppError {
+  const message = `test keys and template tests of an account may send ${MAX_TEST_MESSAGES} messages a day (UTC)`;
+  const secondsLeft = DAY_SECONDS - (Math.floor(Date.now() / 1000) % DAY_SECONDS);
+  return new AppError('rate_limited', message, { headers: { 'Retry-After': String(secondsLeft) } });
+}
+
+/**
+ * Writes the events of test outcomes, and the rows by which test messages are counted and their contents removed. It
+ * refuses messages beyond the limit of the day with `rate_limited`, also if requests of an account come together.
+ */
 export const testEvents: Addition = {
-  name: 'test_events',
+  name: 'tests',
   fields: { events: 'text[]' },
   follow: `test_events as (
     insert into message_events (message_id, attempt, type)
@@ -44,13 +57,18 @@ export const testEvents: Addition = {
   ), test_rows as (
     insert into test_messages (message_id, account_id) select id, account_id from accepted where test
   )`,
+  refuse: {
+    accountColumns: [],
+    name: 'tests_refused',
+    sql: `
+      select refuse_over_test_limit(t.account_id, t.ids, ${MAX_TEST_MESSAGES}) as refused
+      from (select account_id, array_agg(id) as ids from accepted where test group by 1 order by 1) t`,
+    error: { sqlstate: 'CL004', make: limitReached },
+  },
 };
 
-/** Messages that one account may send with test keys on one day, in UTC. */
-const MAX_TEST_MESSAGES = 1_000;
-
 /**
- * Checks that the account may send one more message with a test key today.
+ * Refuses a test message before any work for it. {@link testEvents} decides when the message is written.
  * @param isReplay whether the request repeats an accepted one; asked only if the account has reached its limit
  * @throws AppError rate_limited
  */
@@ -59,16 +77,11 @@ export async function requireTestCapacity(
   accountId: number,
   isReplay: () => Promise<boolean>,
 ): Promise<void> {
-  const { rows } = await db.query<{ count: number; seconds_left: number }>(
-    `select count(*)::int as count,
-       ceil(extract(epoch from (date_trunc('day', now(), 'UTC') + interval '1 day') - now()))::int as seconds_left
-     from test_messages where account_id = $1 and created_at >= date_trunc('day', now(), 'UTC')`,
+  const { rows } = await db.query<{ count: number }>(
+    `select count(*)::int as count from test_messages
+     where account_id = $1 and created_at >= date_trunc('day', now(), 'UTC')`,
     [accountId],
   );
-  const { count = 0, seconds_left: secondsLeft = 1 } = rows[0] ?? {};
-  if (count < MAX_TEST_MESSAGES || (await isReplay())) return;
-  const message = `test keys of an account may send ${MAX_TEST_MESSAGES} messages a day (UTC)`;
-  throw new AppError('rate_limited', message, {
-    headers: { 'Retry-After': String(Math.max(1, secondsLeft)) },
-  });
+  if ((rows[0]?.count ?? 0) < MAX_TEST_MESSAGES || (await isReplay())) return;
+  throw limitReached();
 }

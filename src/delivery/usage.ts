@@ -1,6 +1,7 @@
 /**
  * What accounts use: charged outcomes by calendar month (UTC), and what was sent in all. A message is charged once if it
- * was sent, or if an attempt has no known outcome; it is counted back if it proves not to be sent. Statements write
+ * was sent, or if an attempt has no known outcome; it is counted back if it proves not to be sent. Of the messages that are
+ * tests, only SMS that leave the service are charged; those of test keys never come here. Statements write
  * changes as rows of their own, so that no two senders wait for one counter; a worker folds them.
  */
 import type { Queryable } from '../platform/db/queryable.ts';
@@ -31,7 +32,7 @@ export const countUsageSql = (changed: string, sentNow: string): string => `, us
     from (
       select u.account_id, u.channel = 'email' as email, coalesce(u.segments, 1) as units, u.is_sent_now as sent_now,
         ${chargeSql('u.is_sent_now')} as charge, ${monthSql('coalesce(u.unknown_at, u.sent_at)')} as month
-      from (select m.*, ${sentNow} as is_sent_now from ${changed} m where not m.test) u
+      from (select m.*, ${sentNow} as is_sent_now from ${changed} m where not m.test or m.channel = 'sms') u
       where u.is_sent_now or u.unknown_at = u.updated_at or u.unsent_at = u.updated_at) c
     where charge <> 0 or sent_now group by account_id, month
   )`;

@@ -15,11 +15,13 @@ export interface WriteOptions {
   rendered?: boolean;
 }
 
-/** The error of the limit that refused the messages; any other error is returned unchanged. */
-function errorOf(error: unknown): unknown {
+/** The error of the limit or the addition that refused the messages; any other error is returned unchanged. */
+function errorOf(error: unknown, additions: readonly Addition[]): unknown {
   const { code } = error as { code?: string };
   const rule = acceptRules.find(({ sqlstate }) => sqlstate === code);
-  return rule ? new AppError(rule.code, rule.message) : error;
+  if (rule) return new AppError(rule.code, rule.message);
+  const known = additions.flatMap(({ refuse }) => refuse?.error ?? []);
+  return known.find(({ sqlstate }) => sqlstate === code)?.make() ?? error;
 }
 
 /**
@@ -32,7 +34,7 @@ function errorOf(error: unknown): unknown {
  * @param client a pool, or a client inside the caller's transaction. Wake the senders after the commit.
  * @param messages at least one, each with the fields of the additions
  * @returns the written messages by id; those that an addition did not admit are absent
- * @throws AppError with the code of the limit that refused the messages: none of them is written
+ * @throws AppError with the code of the limit or the addition that refused the messages: none of them is written
  */
 export async function writeMessages(
   client: Queryable,
@@ -50,7 +52,7 @@ export async function writeMessages(
     });
     return new Map(rows.map((row) => [row.id, row]));
   } catch (error) {
-    throw errorOf(error);
+    throw errorOf(error, additions);
   }
 }
 

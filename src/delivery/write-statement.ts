@@ -1,4 +1,5 @@
 /** The statement that writes messages: see `write-messages.ts`. */
+import type { AppError } from '../errors.ts';
 import { DEFAULT_PROVIDER } from './backlog.ts';
 import { contentBytesSql, contentWeightSql } from './content-weight.ts';
 import { settingIn } from './limits/authority.ts';
@@ -37,9 +38,14 @@ export interface Addition {
   queue?: readonly string[];
   /**
    * SQL over `accepted`, with these columns of the account: raises an error, and nothing is written. Its column is
-   * `refused`.
+   * `refused`. Callers get `error` if it is given and PostgreSQL reports that SQL state.
    */
-  refuse?: { accountColumns: readonly string[]; name: string; sql: string };
+  refuse?: {
+    accountColumns: readonly string[];
+    name: string;
+    sql: string;
+    error?: { sqlstate: string; make: () => AppError };
+  };
 }
 
 const messageNames = Object.keys(messageColumns);
@@ -212,7 +218,7 @@ export function statementOf(
   const limited = rules.length > 0;
   const parts = [
     ...additions.map((addition) => addition.name),
-    ...(limited ? ['limits'] : []),
+    ...(limited ? ['all_limits'] : []),
     ...(tracked ? ['tracking'] : []),
     ...(rendered ? ['rendered'] : []),
   ];

@@ -209,7 +209,14 @@ describe('the usage of a month', () => {
     expect(usage).toMatchObject({ email_used: 0, sms_used: 4, email_sent: 0, sms_sent: 2 });
   });
 
-  it('counts no test messages, and none of the service itself', async () => {
+  it('counts the tests of templates by SMS, which are charged', async () => {
+    const ids = await queueEmails(database, account, 1);
+    await query(`update messages set test = true, channel = 'sms', segments = 2 where id = any($1)`, [ids]);
+    await send();
+    expect(await counted()).toMatchObject([{ email: 0, sms: 2 }]);
+  });
+
+  it('counts no other test messages, and none of the service itself', async () => {
     const ids = await queueEmails(database, account, 1);
     await query('update messages set test = true where id = any($1)', [ids]);
     await send('unknown');

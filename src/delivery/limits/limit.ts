@@ -116,7 +116,7 @@ export interface AcceptRule {
 /** Parts of the statement that writes messages. */
 export interface AcceptStatement {
   /**
-   * The table of messages to write: `account_id`, `channel`, `class`, `test`, `segments`, `domain_id`, and the
+   * The table of messages to write: `account_id`, `channel`, `class`, `status`, `test`, `segments`, `domain_id`, and the
    * `accountColumns`.
    */
   messages: string;

@@ -11,7 +11,8 @@ const figures = (setting: Setting) => `
 
 /**
  * Emails from the sandbox address in a month. They count when they are accepted, even if they fail later. Mail from a
- * domain of the account counts nothing.
+ * domain of the account counts nothing, and neither do messages of test keys, which are written with their outcome. Tests
+ * of templates leave the service, so they are queued and count.
  */
 export const sandboxCap = {
   name: 'sandbox_cap',
@@ -29,7 +30,7 @@ export const sandboxCap = {
         sql: `
           insert into sandbox_usage as u (account_id, month, used)
           select account_id, date_trunc('month', now() at time zone 'utc')::date, count(*)
-          from ${messages} where not test and channel = 'email' and domain_id is null and kind = 'customer'
+          from ${messages} where (not test or status = 'queued') and channel = 'email' and domain_id is null and kind = 'customer'
             and ${written}
           group by 1 order by 1
           on conflict (account_id, month) do update set used = u.used + excluded.used
@@ -45,6 +46,7 @@ export const sandboxCap = {
       },
     ],
     refusals: 'sandbox_refusals',
+    // Only for POST /messages and flows, whose tests are written with their outcome.
     takes: ({ channel, test, domain_id }) => (channel === 'email' && !test && !domain_id ? 1 : 0),
     left: (setting) =>
       `case when a.kind = 'customer' then (select remaining from (${figures(setting)}) sandbox) end`,

@@ -122,7 +122,7 @@ export async function recordSent(
     .sort((one, other) => one.messageId - other.messageId);
   const hasIds = outcomes.some(({ providerMessageId }) => providerMessageId !== null);
   await client.query({
-    name: 'record_sent_of_blocks',
+    name: 'record_sent_of_blocks_2',
     text: sentSql,
     values: [
       numbers(batches.map(({ owner }) => owner)),

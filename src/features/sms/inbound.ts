@@ -1,14 +1,17 @@
 import type pg from 'pg';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
 import { backlogName, DEFAULT_PROVIDER } from '../../delivery/backlog.ts';
-import { isLimitRefusal } from '../../delivery/limits/admission.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
-import { messageClasses } from '../../delivery/message.ts';
+import { type FailureCode, messageClasses } from '../../delivery/message.ts';
+import type { NewMessage } from '../../delivery/new-message.ts';
 import { optOutHashes } from '../../delivery/opt-outs.ts';
 import type { InboundSms } from '../../delivery/providers/kind.ts';
 import type { RecipientFence } from '../../delivery/recipient-fence.ts';
+import { reserveFor, RESERVED } from '../../delivery/reserve.ts';
 import { countSegments } from '../../delivery/sms-segments.ts';
 import { allocateMessageIds, writeMessages } from '../../delivery/write-messages.ts';
+import type { Addition } from '../../delivery/write-statement.ts';
+import { AppError } from '../../errors.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
@@ -30,6 +33,7 @@ export type InboundSmsOutcome =
   | 'opted_in'
   /** HELP is answered. */
   | 'answered'
+  /** HELP is not answered: by us, this soon, or at this price. */
   | 'no_answer'
   /** It was handled before. */
   | 'repeated'
@@ -48,18 +52,44 @@ interface Request {
 const addressOf = ({ sender, from }: Request) =>
   ({ brandId: sender.brand_id, channel: 'sms', address: from }) as const;
 
+/** Writes the event of an answer that is not sent. */
+const refusedAnswer: Addition = {
+  name: 'refused_answer',
+  fields: {},
+  follow: `refused_answer as (
+    insert into message_events (message_id, attempt, type, data)
+    select id, 1, 'failed', jsonb_build_object('failure', failure) from accepted where status = 'failed'
+  )`,
+};
+
+/** Why an account does not pay for an answer. */
+function failureOf({ code, message }: AppError): { code: FailureCode; message: string } {
+  switch (code) {
+    case 'insufficient_funds':
+    case 'spend_cap_reached':
+      return { code, message };
+    default:
+      return { code: 'no_price', message: 'the number is in a country that the account has no price for' };
+  }
+}
+
+/**
+ * Writes the answer to HELP, with what it costs reserved. If the account cannot pay for it, the message is written as
+ * `failed`, with the reason, and is not sent.
+ * @returns whether it is sent
+ */
 async function writeHelp(
   trx: Queryable,
   { deps, providerId, sender, from }: Request,
   text: string,
-): Promise<void> {
+): Promise<boolean> {
   const [id = 0] = await allocateMessageIds(trx, 1);
-  const message = {
+  const message: NewMessage = {
     id,
     account_id: sender.account_id,
     brand_id: sender.brand_id,
-    channel: 'sms' as const,
-    status: 'queued' as const,
+    channel: 'sms',
+    status: 'queued',
     test: false,
     segments: countSegments(text).segments,
     to_address: from,
@@ -68,10 +98,17 @@ async function writeHelp(
     provider_id: providerId,
     text,
   };
-  await writeMessages(trx, [message], {
+  const decision = (await reserveFor(trx, [message], deps.limits)).get(message) ?? null;
+  const isRefused = decision instanceof AppError;
+  const written = isRefused
+    ? { ...message, status: 'failed' as const, failure: failureOf(decision) }
+    : { ...message, ...decision };
+  await writeMessages(trx, [written], {
     source: { class: messageClasses.transactional },
     limits: deps.limits,
+    additions: [isRefused ? refusedAnswer : RESERVED],
   });
+  return !isRefused;
 }
 
 /** Answers HELP with the brand's text, at most once a minute and number. */
@@ -79,8 +116,7 @@ async function answerHelp(trx: Queryable, request: Request): Promise<InboundSmsO
   const { help_text: text, brand_id: brandId } = request.sender;
   const [hash] = optOutHashes(request.deps.keyring, addressOf(request));
   if (text === null || hash === undefined || !(await claimHelpAnswer(trx, brandId, hash))) return 'no_answer';
-  await writeHelp(trx, request, text);
-  return 'answered';
+  return (await writeHelp(trx, request, text)) ? 'answered' : 'no_answer';
 }
 
 /** Changes the opt-out ledger, and the contact that has the number. */
@@ -111,7 +147,7 @@ async function obey(trx: Queryable, request: Request, keyword: SmsKeyword): Prom
 
 /**
  * Handles an SMS that a recipient sent: STOP records an opt-out from the brand of the number, START ends it, and HELP is
- * answered by the brand's help text, unless the provider has answered it. Any other text changes nothing, and no text is
+ * answered by the brand's help text, unless the provider has answered it or the account cannot pay for it. Any other text changes nothing, and no text is
  * stored. A message that the provider delivers again changes nothing.
  * @param provider the named provider whose callback it came with; it is genuine
  * @throws the error of PostgreSQL if it is unavailable: the provider then repeats the callback
@@ -135,9 +171,6 @@ export async function handleInboundSms(
       return 'repeated';
     if (sms.answered === 'help') return 'no_answer';
     return obey(trx, request, keyword);
-  }).catch((error: unknown): InboundSmsOutcome => {
-    if (isLimitRefusal(error)) return 'no_answer';
-    throw error;
   });
   // Also a repeated STOP waits: its first delivery may have failed before the fence.
   if (keyword === 'stop') await deps.fence.wait(sender.account_id);

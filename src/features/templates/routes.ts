@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import type { ContentEngine } from '../../delivery/contents/content.ts';
+import { limitSettings } from '../../delivery/limits/authority.ts';
 import { createSenderIdentities } from '../../delivery/sender-identity.ts';
 import { createSmsSenders } from '../../delivery/sms-senders.ts';
 import type { Database } from '../../platform/db/database.ts';
@@ -305,15 +306,16 @@ function sendTestRoute(parts: Parts): RouteDefinition {
     summary: 'Send a template to test recipients',
     description:
       'To the `test_email_recipients` of the account and the addresses of its users only. The subject begins with ' +
-      '`[Test]`. Tests have no webhooks and no tracking and are not counted, except in the allowance. An account sends at ' +
-      'most 1,000 a day (UTC), together with messages of test keys.',
+      '`[Test]`. Tests have no webhooks and no tracking and are not counted, except in the allowance and the sandbox cap. ' +
+      'SMS are charged. An account sends at most 1,000 a day (UTC), together with messages of test keys. With a test key ' +
+      'nothing leaves the service, and nothing is charged.',
     auth: 'brand',
     idempotency: 'own',
     params: templateParams,
     body: sendTestBody,
     bodyOptional: true,
     responses: { 200: { description: 'The messages.', schema: sentTestSchema } },
-    errors: ['sender_not_verified'],
+    errors: ['sender_not_verified', 'sandbox_limit_reached', 'spend_cap_reached', 'insufficient_funds'],
     async handler(input) {
       const { tenant, params, body } = input;
       const request = idempotentRequest(input, `POST ${path}`);
@@ -335,6 +337,7 @@ export function createTemplateRoutes(deps: TemplateRouteDeps): RouteDefinition[]
     publicUrl,
     identities: createSenderIdentities(pool, config.MAIL_DOMAIN),
     smsSenderOf: createSmsSenders(pool),
+    limits: limitSettings(config),
     ...{ waker, owners },
   };
   return [

@@ -1,14 +1,16 @@
 import { recipientKey } from '../../delivery/addresses/recipient.ts';
 import { backlogName, DEFAULT_PROVIDER } from '../../delivery/backlog.ts';
 import { RenderError, type RenderedContent, type VersionContent } from '../../delivery/contents/content.ts';
+import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { type Channel, messageClasses } from '../../delivery/message.ts';
+import { reserveFor, RESERVED, type Reserved } from '../../delivery/reserve.ts';
 import type { SenderIdentities } from '../../delivery/sender-identity.ts';
 import type { SmsSenders } from '../../delivery/sms-senders.ts';
 import { countSegments, MAX_SEGMENTS } from '../../delivery/sms-segments.ts';
 import { requireTestCapacity, testEvents, testOutcome } from '../../delivery/test-messages.ts';
 import type { NewMessage } from '../../delivery/new-message.ts';
 import { allocateMessageIds, writeMessages } from '../../delivery/write-messages.ts';
-import { invalid, notFound, type ValidationErrors } from '../../errors.ts';
+import { AppError, invalid, notFound, type ValidationErrors } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
 import {
   type IdempotentRequest,
@@ -29,6 +31,8 @@ import { sampleValues } from './values.ts';
 export interface SendTestDeps extends RenderDeps {
   identities: SenderIdentities;
   smsSenderOf: SmsSenders;
+  /** Settings of the limits. */
+  limits: LimitSettings;
   waker: Pick<Waker, 'wake'>;
 }
 
@@ -164,11 +168,26 @@ async function prepare(
   return { ...message, template_id: templateId, content_version_id: version.id };
 }
 
-/** Writes the messages of a test. @returns them, and the backlogs in which they wait */
-async function write(trx: Queryable, tenant: Tenant, prepared: Prepared, recipients: readonly Recipient[]) {
-  const ids = await allocateMessageIds(trx, recipients.length);
-  const simulated = isTestCaller(tenant.actor);
-  const messages = recipients.map(({ address, key }, index) => {
+type TestMessage = NewMessage & { events: string[] | null };
+
+/**
+ * Reserves what the SMS of a test cost. Emails of tests cost nothing, and neither does what stays inside the service.
+ * @throws AppError of the first one that the account cannot pay: then there is no test
+ */
+async function reserved(
+  trx: Queryable,
+  limits: LimitSettings,
+  messages: readonly TestMessage[],
+): Promise<(TestMessage & Partial<Reserved>)[]> {
+  const decisions = await reserveFor(trx, messages, limits);
+  return [...decisions].map(([message, decision]) => {
+    if (decision instanceof AppError) throw decision;
+    return { ...message, ...decision };
+  });
+}
+
+function messagesOf(tenant: Tenant, prepared: Prepared, recipients: readonly Recipient[], ids: number[]) {
+  return recipients.map(({ address, key }, index): TestMessage => {
     const message = {
       status: 'queued' as const,
       ...prepared,
@@ -180,11 +199,26 @@ async function write(trx: Queryable, tenant: Tenant, prepared: Prepared, recipie
       to_key: key,
       events: null,
     };
-    return simulated ? { ...message, ...testOutcome(message) } : message;
+    return isTestCaller(tenant.actor) ? { ...message, ...testOutcome(message) } : message;
   });
-  const written = await writeMessages(trx, messages, {
+}
+
+/** Writes the messages of a test. @returns them, and the backlogs in which they wait */
+async function write(
+  trx: Queryable,
+  { limits }: Pick<SendTestDeps, 'limits'>,
+  tenant: Tenant,
+  prepared: Prepared,
+  recipients: readonly Recipient[],
+) {
+  const ids = await allocateMessageIds(trx, recipients.length);
+  const simulated = isTestCaller(tenant.actor);
+  const messages = messagesOf(tenant, prepared, recipients, ids);
+  const isPriced = prepared.channel === 'sms' && !simulated;
+  const written = await writeMessages(trx, isPriced ? await reserved(trx, limits, messages) : messages, {
     source: { class: messageClasses.transactional },
-    additions: [testEvents],
+    limits,
+    additions: isPriced ? [testEvents, RESERVED] : [testEvents],
   });
   const backlogs = messages.map(({ id, channel, account_id: accountId }) => {
     const providerId = written.get(id)?.provider_id ?? DEFAULT_PROVIDER;
@@ -208,13 +242,14 @@ async function findSent(db: Queryable, { accountId, brandId }: Tenant, firstId: 
 
 /**
  * Sends a template to test recipients of the account, with sample values or those of a contact. Its messages are
- * marked as tests in their subject, and have no webhooks, events and counts. A day's tests count with the messages of
- * test keys. With a test key, nothing leaves the service.
+ * marked as tests in their subject, and have no webhooks, events and counts, but SMS are charged, and emails from the
+ * sandbox count in its cap. A day's tests count with the messages of test keys. With a test key, nothing leaves the
+ * service, and nothing is charged.
  * @param templateId a template of the brand, of a campaign or of a flow
  * @param request of the client's idempotency key; null: it sent none
  * @returns a body of {@link SentTest}; the messages are committed
- * @throws AppError not_found; validation_error that names the field; sender_not_verified, rate_limited,
- *   idempotency_conflict, unavailable
+ * @throws AppError not_found; validation_error that names the field; sender_not_verified, sandbox_limit_reached,
+ *   spend_cap_reached, insufficient_funds, rate_limited, idempotency_conflict, unavailable
  */
 export async function sendTest(
   deps: SendTestDeps,
@@ -235,7 +270,7 @@ export async function sendTest(
       const message = prepared ?? (await prepare(deps, tenant, templateId, body));
       const allowed = await readAllowed(trx, tenant.accountId);
       const recipients = recipientsOf(message.channel, tenant, body.to, allowed);
-      const { sent, backlogs, firstId } = await write(trx, tenant, message, recipients);
+      const { sent, backlogs, firstId } = await write(trx, deps, tenant, message, recipients);
       const afterCommit = () => {
         if (backlogs.length > 0) deps.waker.wake('send', backlogs);
       };

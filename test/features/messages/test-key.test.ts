@@ -2,7 +2,9 @@
 import pino from 'pino';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { upkeep } from '../../../src/features/upkeep.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
+import { waitForLocks } from '../../support/lock-order.ts';
 
 let api: TestApi;
 beforeAll(async () => {
@@ -42,6 +44,24 @@ it('accepts 1,000 messages a day of the test keys of one account', async () => {
   expect([replayed.status, replayed.body.id]).toEqual([201, first.body.id]);
   expect((await send(api.apiKey)).status).toBe(201);
   expect((await send(api.other.testApiKey)).status).toBe(201);
+});
+
+it('accepts no more if they come together', async () => {
+  const { pool } = api.database;
+  await pool.query('delete from test_messages');
+  await pool.query(
+    'insert into test_messages (message_id, account_id) select -n, $1 from generate_series(1, 998) n',
+    [api.accountId],
+  );
+  const sending = await inTransaction(pool, async (trx) => {
+    await trx.query('lock table messages in access exclusive mode');
+    const first = send(api.testApiKey);
+    await waitForLocks(pool, () => 1);
+    return [first, ...Array.from({ length: 4 }, () => send(api.testApiKey)), send(api.apiKey)];
+  });
+  const statuses = (await Promise.all(sending)).map(({ status }) => status);
+  expect(statuses.slice(0, 5).sort()).toEqual([201, 201, 429, 429, 429]);
+  expect(statuses[5]).toBe(201);
 });
 
 it('keeps the contents of messages of test keys for a day', async () => {

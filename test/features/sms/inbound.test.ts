@@ -1,4 +1,4 @@
-// An inbound STOP opts out of the brand and START opts in, once each, and the text is not kept.
+// An inbound STOP opts out of the brand and START opts in, once each; an answer to HELP is paid for; the text is not kept.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { isOptedOut, recordOptOut } from '../../../src/delivery/opt-outs.ts';
 import type { InboundSms } from '../../../src/delivery/providers/kind.ts';
@@ -7,7 +7,9 @@ import { addSmsSender, handleInboundSms, removeSmsSender } from '../../../src/fe
 import { smsUpkeep } from '../../../src/features/sms/upkeep.ts';
 import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { credit, insertPayer, monthsOf, setPrice } from '../../support/money.ts';
 import { insertAccount, type QueuedAccount } from '../../support/queued.ts';
+import { TEST_LIMITS } from '../../support/sending.ts';
 
 const keyring = createKeyring('a secret of at least thirty-two characters');
 const RECIPIENT = '+14155552671';
@@ -57,7 +59,7 @@ function receive(text: string, given: Partial<InboundSms> = {}) {
   };
   const waker = { wake: (...args: unknown[]) => void woken.push(args) };
   const { pool } = made.database;
-  const deps = { pool, keyring, waker, fence: createRecipientFence(pool), limits: {} };
+  const deps = { pool, keyring, waker, fence: createRecipientFence(pool), limits: TEST_LIMITS };
   return handleInboundSms(deps, { id: providerId }, sms);
 }
 
@@ -258,5 +260,58 @@ describe('an inbound SMS', () => {
     const removed = [];
     for (const task of smsUpkeep.tasks ?? []) removed.push(await task.run(deps, new Date(), () => undefined));
     expect(removed).toEqual([1, 1]);
+  });
+});
+
+describe('an answer to HELP', () => {
+  const PRICE = 700;
+
+  beforeEach(async () => {
+    account = await insertPayer(made.database, { funds: PRICE });
+    await setPrice(made.database, PRICE, { country: 'US' });
+    await addSender();
+  });
+  afterAll(() => made.database.pool.query('delete from prices'));
+
+  const answers = async () => {
+    const { rows } = await made.database.pool.query(
+      `select m.status, m.failure ->> 'code' as reason, q.price_millicents as price,
+         (select string_agg(e.type, ',') from message_events e where e.message_id = m.id) as events
+       from messages m left join send_queue q on q.message_id = m.id where m.brand_id = $1 order by m.id`,
+      [account.brandId],
+    );
+    return rows as unknown[];
+  };
+  const spent = async () => (await monthsOf(made.database, account)).spent;
+  const setCap = (cents: number) =>
+    made.database.pool.query('update accounts set spend_cap_monthly_cents = $2 where id = $1', [
+      account.accountId,
+      cents,
+    ]);
+  const movePrice = (country: string) =>
+    made.database.pool.query(`update prices set country = $1 where kind = 'sms'`, [country]);
+
+  it('reserves what it costs', async () => {
+    expect(await receive('HELP')).toBe('answered');
+    expect(await answers()).toEqual([{ status: 'queued', reason: null, price: PRICE, events: null }]);
+    expect(await spent()).toBe(PRICE);
+  });
+
+  it('is not sent without funds, and the reason is recorded, once a minute and number', async () => {
+    await credit(made.database, account, -1);
+    for (let n = 0; n < 2; n += 1) expect(await receive('HELP')).toBe('no_answer');
+    const failed = { status: 'failed', reason: 'insufficient_funds', price: null, events: 'failed' };
+    expect(await answers()).toEqual([failed]);
+    expect([await spent(), woken]).toEqual([0, []]);
+  });
+
+  it.each([
+    ['spend_cap_reached', 'beyond the spend cap', () => setCap(0)],
+    ['no_price', 'to a country without a price', () => movePrice('DE')],
+  ])('is not sent with %s: %s', async (reason, _why, arrange) => {
+    await arrange();
+    expect(await receive('HELP')).toBe('no_answer');
+    expect(await answers()).toMatchObject([{ status: 'failed', reason, price: null }]);
+    expect(await spent()).toBe(0);
   });
 });

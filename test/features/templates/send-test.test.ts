@@ -1,8 +1,10 @@
-// A test send goes only to users of the account, once, without webhooks or counts.
+// A test send goes only to users of the account, once, without webhooks; SMS are charged, and the sandbox counts emails.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { eventually } from '../../support/eventually.ts';
+import { waitForLocks } from '../../support/lock-order.ts';
+import { credit, monthsOf, setPrice } from '../../support/money.ts';
 import {
   receivedAtLeast,
   startSmtpServer,
@@ -157,6 +159,25 @@ describe('POST /templates/{id}/send_test', () => {
     expect(body.messages).toMatchObject([{ to: '+14155550123' }]);
   });
 
+  it('needs a send of the sandbox for each email', async () => {
+    const used = async () => {
+      const { rows } = await pool().query<{ used: number }>(
+        'select used from sandbox_usage where account_id = $1',
+        [api.accountId],
+      );
+      return rows[0]?.used ?? 0;
+    };
+    await pool().query('delete from sandbox_usage');
+    await pool().query('update accounts set sandbox_monthly_cap = 3 where id = $1', [api.accountId]);
+    const id = await create();
+    const answers = [await send(id, { to: [QA[0]] }, { token: api.testApiKey }), await send(id)];
+    expect([answers.map(({ status }) => status), await used()]).toEqual([[200, 200], 2]);
+    const refused = await send(id);
+    await pool().query('update accounts set sandbox_monthly_cap = null where id = $1', [api.accountId]);
+    expect([refused.status, refused.body.code]).toEqual([422, 'sandbox_limit_reached']);
+    expect([await count('messages'), await used()]).toEqual([3, 2]);
+  });
+
   it('does not leave the service with a test key', async () => {
     const { status, body } = await send(await create(), { to: [QA[0]] }, { token: api.testApiKey });
     expect(status).toBe(200);
@@ -172,6 +193,26 @@ describe('POST /templates/{id}/send_test', () => {
       [api.accountId],
     );
     expect((await send(await create())).status).toBe(429);
+  });
+
+  it('sends no more than the tests of a day if requests come together', async () => {
+    await pool().query(
+      `insert into test_messages (message_id, account_id) select -n, $1 from generate_series(1, 997) n`,
+      [api.accountId],
+    );
+    const id = await create();
+    const sending = await inTransaction(pool(), async (trx) => {
+      await trx.query('lock table messages in access exclusive mode');
+      const started = Array.from({ length: 3 }, () => send(id));
+      await waitForLocks(pool(), () => 3);
+      return started;
+    });
+    const answers = await Promise.all(sending);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 429, 429]);
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused?.body.code).toBe('rate_limited');
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(await count('messages')).toBe(2);
   });
 
   it('sends once for the same key', async () => {
@@ -206,5 +247,50 @@ describe('POST /templates/{id}/send_test', () => {
     expect((await send(id, {}, { headers })).headers.get('idempotent-replayed')).toBe('true');
     await receivedAtLeast(server, 2);
     expect(await count('messages')).toBe(2);
+  });
+});
+
+describe('a test by SMS', () => {
+  const NUMBERS = ['+14155550123', '+4930901820'];
+  const account = () => ({ accountId: api.accountId, brandId: api.brandId });
+  const text = () => create({ channel: 'sms', subject: undefined, body: 'Hi {{ coupon }}' });
+  const spent = async () => (await monthsOf(api.database, account())).spent;
+
+  beforeEach(async () => {
+    await pool().query('delete from prices; delete from account_months');
+    await setPrice(api.database, 700, { tier: 'free', country: 'US' });
+    await pool().query('update users set mobile = $2 where id = $1', [api.userId, NUMBERS[0]]);
+    const { userId } = await api.addUser('member');
+    await pool().query('update users set mobile = $2 where id = $1', [userId, NUMBERS[1]]);
+  });
+  afterAll(() => pool().query(`delete from prices; update users set mobile = ''`));
+
+  it('is charged like any other SMS, but not with a test key', async () => {
+    const id = await text();
+    const refused = await send(id, { to: [NUMBERS[0]] });
+    expect([refused.status, refused.body.code]).toEqual([422, 'insufficient_funds']);
+    expect(await count('messages')).toBe(0);
+    await credit(api.database, account(), 700);
+    expect((await send(id, { to: [NUMBERS[0]] }, { token: api.testApiKey })).status).toBe(200);
+    expect(await spent()).toBe(0);
+    expect((await send(id, { to: [NUMBERS[0]] })).status).toBe(200);
+    expect(await spent()).toBe(700);
+    expect((await send(id, { to: [NUMBERS[0]] })).body.code).toBe('insufficient_funds');
+    const { rows } = await pool().query(
+      'select price_millicents, price_units from send_queue where price_month is not null',
+    );
+    expect(rows).toEqual([{ price_millicents: 700, price_units: 1 }]);
+  });
+
+  it('is refused beyond the spend cap, and to a country without a price', async () => {
+    const id = await text();
+    await credit(api.database, account(), 10_000);
+    const abroad = await send(id, { to: NUMBERS });
+    expect([abroad.status, Object.keys(abroad.body.validation_errors ?? {})]).toEqual([422, ['to']]);
+    await pool().query('update accounts set spend_cap_monthly_cents = 0 where id = $1', [api.accountId]);
+    const capped = await send(id, { to: [NUMBERS[0]] });
+    await pool().query('update accounts set spend_cap_monthly_cents = null where id = $1', [api.accountId]);
+    expect([capped.status, capped.body.code]).toEqual([422, 'spend_cap_reached']);
+    expect([await count('messages'), await spent()]).toEqual([0, 0]);
   });
 });

@@ -6,7 +6,7 @@ import { acceptRules, type LimitSettings } from '../../../delivery/limits/author
 import { type Channel, messageClasses } from '../../../delivery/message.ts';
 import { hasNoPriceSql } from '../../../delivery/prices.ts';
 import { endedSql } from '../../../delivery/suppressions.ts';
-import { requireTestCapacity, testEvents, testOutcome } from '../../../delivery/test-messages.ts';
+import { testEvents, testOutcome } from '../../../delivery/test-messages.ts';
 import { hasUnapplied, unappliedOptOutsSql } from '../../../delivery/unapplied-opt-outs.ts';
 import type { NewRenderedMessage } from '../../../delivery/new-message.ts';
 import { MESSAGE_ID_SEQUENCE, writeMessages } from '../../../delivery/write-messages.ts';
@@ -241,7 +241,7 @@ async function write(
 
 /**
  * Writes a message that a limit may refuse: the refusal must not undo what the run has done before.
- * @returns the code of the limit that refused it
+ * @returns the code of the limit that refused it, that of the day's test messages included
  */
 async function writeIfAllowed(
   trx: Queryable,
@@ -249,24 +249,17 @@ async function writeIfAllowed(
   run: SendingRun,
   message: NewRenderedMessage,
 ): Promise<Awaited<ReturnType<typeof write>> | { refused: string }> {
-  if (!acceptRules.some((rule) => rule.takes(message) > 0)) return write(trx, deps, run, message);
+  if (!message.test && !acceptRules.some((rule) => rule.takes(message) > 0)) {
+    return write(trx, deps, run, message);
+  }
   await trx.query('savepoint flow_message');
   try {
     return await write(trx, deps, run, message);
   } catch (error) {
-    if (!(error instanceof AppError) || !isLimitRefusal(error)) throw error;
+    if (!(error instanceof AppError)) throw error;
+    if (!isLimitRefusal(error) && error.code !== 'rate_limited') throw error;
     await trx.query('rollback to savepoint flow_message');
     return { refused: error.code };
-  }
-}
-
-async function mayTest(trx: Queryable, accountId: number): Promise<boolean> {
-  try {
-    await requireTestCapacity(trx, accountId, () => Promise.resolve(false));
-    return true;
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'rate_limited') return false;
-    throw error;
   }
 }
 
@@ -288,7 +281,6 @@ export function createFlowSender(deps: FlowSenderDeps): FlowSender {
     }
     const sender = await senderOf(trx, run, channel, facts);
     if (!sender) return notWritten('failed', 'sender_not_verified');
-    if (run.test && !(await mayTest(trx, run.account_id))) return notWritten('failed', 'rate_limited');
     const written = await writeIfAllowed(trx, deps, run, messageOf(run, step, facts, sender));
     if ('refused' in written) return notWritten('failed', written.refused);
     const { account_id: accountId, test } = run;

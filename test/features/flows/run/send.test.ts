@@ -254,6 +254,16 @@ describe('runs of test events', () => {
     expect(await countsOf(run.flow_id)).toEqual({});
   });
 
+  it('go on without a message once the account has used up its test messages of the day', async () => {
+    await query(
+      'insert into test_messages (message_id, account_id) select -n, $1 from generate_series(1, 1000) n',
+      [account.accountId],
+    );
+    const { result, messageId } = await sendOne({}, {}, { test: true });
+    expect(result).toEqual({ outcome: 'failed', detail: { reason: 'rate_limited' } });
+    expect(await query('select 1 from messages where id = $1', [messageId])).toEqual([]);
+  });
+
   it('use no sends of the sandbox', async () => {
     await sendOne({}, {}, { test: true });
     expect(await query('select used from sandbox_usage where account_id = $1', [account.accountId])).toEqual(
