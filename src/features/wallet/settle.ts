@@ -159,9 +159,63 @@ export async function takePayment(trx: Queryable, payment: Payment, from: string
 
 type Dispute = Extract<PaymentReport, { disputeId: string }>;
 
+/** The cause of the entry that debits a dispute: there is one for its id. */
+const debitCause = ({ disputeId }: Dispute) => `dispute/${disputeId}`;
+
+/** @returns what the dispute has debited, in millicents; null: nothing yet */
+async function debitedBy(trx: Queryable, accountId: number, dispute: Dispute): Promise<number | null> {
+  const { rows } = await trx.query<{ debited: number }>(
+    'select -millicents as debited from wallet_entries where account_id = $1 and cause = $2',
+    [accountId, debitCause(dispute)],
+  );
+  return rows[0]?.debited ?? null;
+}
+
+/** @returns as `addWalletEntry` */
+async function debit(
+  trx: Queryable,
+  accountId: number,
+  dispute: Dispute,
+  from: string,
+): Promise<number | null> {
+  await lockAccount(trx, accountId);
+  const entry = await addWalletEntry(trx, {
+    accountId,
+    kind: 'dispute',
+    millicents: -dispute.amountCents * MILLICENTS_PER_CENT,
+    cause: debitCause(dispute),
+    reference: dispute.disputeId,
+  });
+  if (entry !== null) await turnOff(trx, accountId, 'disputed', from);
+  return entry;
+}
+
+/** @returns as `addWalletEntry` */
+async function creditBack(
+  trx: Queryable,
+  accountId: number,
+  dispute: Dispute,
+  from: string,
+): Promise<number | null> {
+  const debited = await debitedBy(trx, accountId, dispute);
+  const won = dispute.amountCents * MILLICENTS_PER_CENT;
+  const entry = {
+    accountId,
+    kind: 'refund' as const,
+    millicents: Math.min(won, debited ?? won),
+    cause: `dispute-won/${dispute.disputeId}`,
+    reference: dispute.disputeId,
+  };
+  if (debited !== null) return fillWallet(trx, entry);
+  // The notification of the debit is late or lost. Both are booked now; nothing is released, because the balance stays.
+  await debit(trx, accountId, dispute, from);
+  return addWalletEntry(trx, entry);
+}
+
 /**
- * Debits what a bank took back, or credits it when the dispute was won, once each. A wallet whose payment was disputed no
- * longer fills itself.
+ * Debits what a bank took back, or credits it when the dispute was won, once each for the id of the dispute. In whatever
+ * order the reports come, a dispute never adds to the wallet: a win without its debit books both. A wallet whose payment
+ * was disputed no longer fills itself.
  * @param trx the caller's transaction
  * @param from the sender of mail to the owners
  */
@@ -169,17 +223,7 @@ export async function takeDispute(trx: Queryable, dispute: Dispute, from: string
   const topUp = await lockTopUp(trx, 'payment_id = $1', dispute.paymentId);
   if (!topUp) return { taken: 'foreign', topUp: null };
   if (dispute.currency !== topUp.currency) return { taken: 'differs', topUp };
-  const lost = dispute.kind === 'disputed';
-  if (lost) await lockAccount(trx, topUp.account_id);
-  const millicents = dispute.amountCents * MILLICENTS_PER_CENT;
-  const entry = await (lost ? addWalletEntry : fillWallet)(trx, {
-    accountId: topUp.account_id,
-    kind: lost ? 'dispute' : 'refund',
-    millicents: lost ? -millicents : millicents,
-    cause: `${lost ? 'dispute' : 'dispute-won'}/${dispute.disputeId}`,
-    reference: dispute.disputeId,
-  });
-  if (entry === null) return { taken: 'unchanged', topUp };
-  if (lost) await turnOff(trx, topUp.account_id, 'disputed', from);
-  return { taken: 'credited', topUp };
+  const take = dispute.kind === 'disputed' ? debit : creditBack;
+  const entry = await take(trx, topUp.account_id, dispute, from);
+  return { taken: entry === null ? 'unchanged' : 'credited', topUp };
 }

@@ -387,6 +387,58 @@ describe('a notification of the payment service', () => {
     ]);
   });
 
+  it('about a dispute never adds to the wallet, in whatever order and however often it comes', async () => {
+    const orders = [
+      ['funds_reinstated', 'funds_withdrawn'],
+      ['funds_reinstated', 'funds_reinstated', 'created', 'funds_withdrawn', 'funds_reinstated'],
+      ['funds_withdrawn', 'funds_reinstated', 'funds_withdrawn', 'funds_reinstated'],
+    ];
+    const id = await start();
+    await run.request(id, new Date());
+    const [topUp] = await topUps();
+    for (const [n, types] of orders.entries()) {
+      await query('update accounts set auto_topup = true where id = $1', [tenant.accountId]);
+      const dispute = {
+        id: `dp_${id}_${n}`,
+        amount: 1_000,
+        currency: 'eur',
+        payment_intent: topUp?.payment_id,
+      };
+      for (const type of types) {
+        await notify(`charge.dispute.${type}`, dispute);
+        expect((await wallet()).sum).toBeLessThanOrEqual(2_500_000);
+      }
+      expect((await wallet()).sum).toBe(2_500_000);
+      expect(await isOn()).toBe(false);
+    }
+    const { entries } = await wallet();
+    expect(entries.map(({ kind }) => kind)).toEqual([
+      'top_up',
+      ...orders.flatMap(() => ['dispute', 'refund']),
+    ]);
+  });
+
+  it('about a dispute that was won credits what was debited, at most', async () => {
+    const id = await start();
+    await run.request(id, new Date());
+    const [topUp] = await topUps();
+    const dispute = { id: `dp_${id}`, currency: 'eur', payment_intent: topUp?.payment_id };
+    await notify('charge.dispute.funds_withdrawn', { ...dispute, amount: 1_000 });
+    await notify('charge.dispute.funds_reinstated', { ...dispute, amount: 2_500 });
+    expect((await wallet()).sum).toBe(2_500_000);
+  });
+
+  it('about a dispute that comes together with that of its win books each once', async () => {
+    const id = await start();
+    await run.request(id, new Date());
+    const [topUp] = await topUps();
+    const dispute = { id: `dp_${id}`, amount: 1_000, currency: 'eur', payment_intent: topUp?.payment_id };
+    const types = ['funds_reinstated', 'funds_withdrawn', 'funds_reinstated', 'created'];
+    const answers = await Promise.all(types.map((type) => notify(`charge.dispute.${type}`, dispute)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect((await wallet()).sum).toBe(2_500_000);
+  });
+
   it('about a dispute of a payment whose report never came credits the payment first', async () => {
     const id = await start();
     const intent = await paymentFor(id);
