@@ -55,6 +55,7 @@ import * as purses from './0061_purses.ts';
 import * as fewerSegments from './0062_fewer_segments.ts';
 import * as pursesOfNewMonths from './0063_purses_of_new_months.ts';
 import * as testMessages from './0065_test_messages.ts';
+import * as importErrors from './0066_import_errors.ts';
 import * as flowRunRetention from './0084_flow_run_retention.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
@@ -116,5 +117,6 @@ export const migrations = [
   fewerSegments,
   pursesOfNewMonths,
   testMessages,
+  importErrors,
   flowRunRetention,
 ];

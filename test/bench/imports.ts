@@ -57,7 +57,10 @@ async function importFile(stage: Stage, rows: number, first: number) {
   const body = { resource: 'contacts' as const, options: importOptions.parse({}) };
   const tenant = { accountId, brandId };
   const file = { filename: 'bench.csv', key, bytes: 0 };
-  const { id } = await inTransaction(stage.database.pool, (trx) => createImport(trx, tenant, body, file, ''));
+  const place = { publicUrl: '', quotaBytes: Infinity };
+  const { id } = await inTransaction(stage.database.pool, (trx) =>
+    createImport(trx, tenant, body, file, place),
+  );
   const before = stage.postgresUsage();
   const { DATABASE_URL = '', CARILLON_HOME = '', APP_SECRET = '' } = settings;
   const inputs = [DATABASE_URL, CARILLON_HOME, APP_SECRET];

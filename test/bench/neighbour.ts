@@ -90,7 +90,7 @@ async function importRows({ accountId, brandId, settings, database }: Stage, row
   const body = { resource: 'contacts' as const, options: importOptions.parse({}) };
   const file = { filename: 'bench.csv', key, bytes: 0 };
   const { id } = await inTransaction(database.pool, (trx) =>
-    createImport(trx, { accountId, brandId }, body, file, ''),
+    createImport(trx, { accountId, brandId }, body, file, { publicUrl: '', quotaBytes: Infinity }),
   );
   const { DATABASE_URL = '', CARILLON_HOME = '', APP_SECRET = '' } = settings;
   const worker = await startInteractive('test/bench/import-worker.ts', [

@@ -5,12 +5,16 @@ import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { type BulkProblem, bulkUpsertContacts, type ConsentDeps } from '../contacts/service.ts';
 import { addToLists } from '../lists/service.ts';
 import { type BlockedRow, Claims } from './claims.ts';
+import { insertErrors, reportOf } from './failed-rows.ts';
 import { type ImportRecord, readImport } from './model.ts';
 import type { FailedRow, ImportRow, RowProblem } from './rows.ts';
+import { MAX_ERROR_BYTES } from './schema.ts';
 
 export interface ChunkDeps {
   pool: pg.Pool;
   consent: ConsentDeps;
+  /** For tests: another limit than usual. */
+  maxErrorBytes?: number;
 }
 
 /** Rows that commit together, in the order of the file. */
@@ -198,38 +202,6 @@ async function importRows(
   await claims.store(trx);
 }
 
-const storable = (text: string): string => text.replaceAll('\0', '').toWellFormed();
-
-async function insertErrors(
-  trx: Queryable,
-  record: ImportRecord,
-  failed: readonly FailedRow[],
-): Promise<void> {
-  if (failed.length === 0) return;
-  await trx.query(
-    `insert into import_errors (import_id, row_number, brand_id, email_key, phone, column_name, code, message, fields)
-     select $1, e.number, $2, e.email_key, e.phone, e.column_name, e.code, e.message,
-       array(select json_array_elements_text(e.fields))
-     from json_to_recordset($3) as e (number bigint, email_key text, phone text, column_name text, code text,
-       message text, fields json)`,
-    [
-      record.id,
-      record.brand_id,
-      JSON.stringify(
-        failed.map(({ number, email, phone, problem, fields }) => ({
-          number,
-          email_key: email?.key ?? null,
-          phone,
-          column_name: problem.column === null ? null : storable(problem.column),
-          code: problem.code,
-          message: storable(problem.message),
-          fields: fields.map(storable),
-        })),
-      ),
-    ],
-  );
-}
-
 /**
  * Imports a chunk: rows, errors, counts and the place in the file commit together, so that a chunk that is repeated after
  * a crash is done once.
@@ -240,6 +212,7 @@ export function commitChunk(
   importId: number,
   { rows, from, next }: Chunk,
 ): Promise<ImportRecord | null> {
+  const { maxErrorBytes = MAX_ERROR_BYTES } = deps;
   return inTransaction(deps.pool, async (trx) => {
     await trx.query(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
     const record = await readImport(trx, importId, { lock: true });
@@ -257,15 +230,17 @@ export function commitChunk(
     };
     const checked = rows.filter((row): row is ImportRow => !isFailed(row));
     await importRows(trx, deps, record, checked, tally);
-    await insertErrors(trx, record, tally.failed);
+    const report = reportOf(record, tally.failed, maxErrorBytes);
+    await insertErrors(trx, record, report.kept);
     await trx.query(
       `update imports set position = $2, created_count = created_count + $3, updated_count = updated_count + $4,
          unchanged_count = unchanged_count + $5, duplicate_count = duplicate_count + $6, failed_count = failed_count + $7,
-         engine_expected_by = now() + interval '2 minutes'
+         error_bytes = error_bytes + $8, left_out_count = left_out_count + $9,
+         left_out_from = coalesce(left_out_from, $10), engine_expected_by = now() + interval '2 minutes'
        where id = $1`,
       [
         ...[importId, JSON.stringify(next), tally.created, tally.updated, tally.unchanged, tally.duplicate],
-        tally.failed.length,
+        ...[tally.failed.length, report.bytes, report.leftOut.length, report.leftOut[0]?.number ?? null],
       ],
     );
     return readImport(trx, importId);

@@ -5,7 +5,14 @@ import { type AccountScope, type BrandScope, TenantModel } from '../../platform/
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Column } from './columns.ts';
-import type { ImportError, ImportKind, ImportOptions, ImportStatus, ListImportsQuery } from './schema.ts';
+import {
+  ERROR_DAYS,
+  type ImportError,
+  type ImportKind,
+  type ImportOptions,
+  type ImportStatus,
+  type ListImportsQuery,
+} from './schema.ts';
 
 /** How the file is written and what its columns are for. */
 export interface Layout extends CsvDialect {
@@ -29,6 +36,7 @@ export class ImportModel extends TenantModel {
       'position',
     ],
     ...['total_rows', 'created_count', 'updated_count', 'unchanged_count', 'duplicate_count', 'failed_count'],
+    ...['error_bytes', 'left_out_count', 'left_out_from'],
     ...['failure_code', 'failure', 'created_at', 'started_at', 'finished_at'],
   ];
   static override readonly jsonColumns = ['options', 'layout', 'position'];
@@ -48,6 +56,9 @@ export class ImportModel extends TenantModel {
   declare unchanged_count: number;
   declare duplicate_count: number;
   declare failed_count: number;
+  declare error_bytes: number;
+  declare left_out_count: number;
+  declare left_out_from: number | null;
   declare failure_code: string | null;
   declare failure: string | null;
   declare created_at: Date;
@@ -78,11 +89,13 @@ export async function countUnfinished(trx: Queryable, accountId: number): Promis
   return rows[0]?.count ?? 0;
 }
 
-/** Counts the bytes of the files of an account's imports. */
+/** Counts the bytes of the files of an account's imports, and of the rows that failed in them. */
 export async function storedBytes(db: Queryable, { accountId }: AccountScope): Promise<number> {
   const { rows } = await db.query<{ bytes: string }>(
-    `select coalesce(sum(file_bytes), 0)::text as bytes from imports where account_id = $1 and storage_key is not null`,
-    [accountId],
+    `select (coalesce((select sum(file_bytes) from imports where account_id = $1 and storage_key is not null), 0)
+       + coalesce((select sum(error_bytes) from imports where account_id = $1 and error_bytes > 0
+           and coalesce(finished_at, now()) > now() - make_interval(days => $2)), 0))::text as bytes`,
+    [accountId, ERROR_DAYS],
   );
   return Number(rows[0]?.bytes ?? 0);
 }

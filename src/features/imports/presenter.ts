@@ -1,5 +1,5 @@
 import type { ListedImport } from './model.ts';
-import type { Import, ImportError } from './schema.ts';
+import { type Import, type ImportError, MAX_ERROR_BYTES } from './schema.ts';
 
 /** The rows that are decided. */
 export function processedRows(row: ListedImport): number {
@@ -9,6 +9,21 @@ export function processedRows(row: ListedImport): number {
 /** What concerns the file as a whole. */
 function fileErrors({ failure, failure_code: code }: ListedImport): ImportError[] {
   return failure === null ? [] : [{ row: null, column: null, code: code ?? 'failed', message: failure }];
+}
+
+const MEGABYTE = 1024 * 1024;
+
+/** What the report of an import leaves out; null: nothing. */
+export function leftOutOf({ left_out_count: count, left_out_from: from }: ListedImport): string | null {
+  if (from === null) return null;
+  const kept = `it keeps ${MAX_ERROR_BYTES / MEGABYTE} MB of an import`;
+  return `from row ${from} on, ${count} rows that failed are left out of the report: ${kept}`;
+}
+
+/** What concerns the rows that are not listed. */
+function leftOutErrors(row: ListedImport): ImportError[] {
+  const message = leftOutOf(row);
+  return message === null ? [] : [{ row: null, column: null, code: 'errors_left_out', message }];
 }
 
 /** @param errors the first errors of rows */
@@ -25,7 +40,7 @@ export function presentImport(row: ListedImport, errors: readonly ImportError[],
     unchanged_count: row.unchanged_count,
     duplicate_count: row.duplicate_count,
     failed_count: row.failed_count,
-    errors: [...fileErrors(row), ...errors],
+    errors: [...fileErrors(row), ...leftOutErrors(row), ...errors],
     errors_url: row.failed_count > 0 ? `${publicUrl}/v1/my/imports/${row.id}/errors` : null,
     options: row.options,
     created_at: row.created_at.toISOString(),

@@ -52,7 +52,8 @@ function createRoute({ config, database: { pool }, waker }: ImportRouteDeps): Ro
     errors: ['conflict'],
     async handler({ tenant, body, stored, publicUrl }, trx) {
       const { filename, key, size, keep } = stored as StoredFile;
-      const created = await createImport(trx, tenant, body, { filename, key, bytes: size }, publicUrl);
+      const file = { filename, key, bytes: size };
+      const created = await createImport(trx, tenant, body, file, { publicUrl, quotaBytes });
       keep();
       return { status: 201, body: created, resourceId: created.id, afterCommit: () => waker.wake('outbox') };
     },
@@ -118,8 +119,8 @@ function importRoutes({ database: { pool }, waker }: ImportRouteDeps): RouteDefi
       operationId: 'getImportErrors',
       summary: 'Fetch the rows that failed as CSV',
       description:
-        'All rows that failed, with their original columns and the reason in the column `error`. Mend them and import ' +
-        'the file again. Kept for 30 days.',
+        'The rows that failed, with their original columns and the reason in the column `error`. Mend them and import ' +
+        'the file again. Kept for 30 days, up to 32 MB of an import; if there are more, the last row says so.',
       responses: { 200: { description: 'A CSV file', schema: null, contentType: 'text/csv' } },
       async handler({ tenant, params }) {
         const pieces = await failedRowsCsv(pool, tenant, params.id);

@@ -34,7 +34,7 @@ export interface ImportRunDeps extends ChunkDeps {
 const MAX_RUNNING = 2;
 /** After this time the next import has its turn. */
 const TURN_MS = 10_000;
-/** An import with more failed rows ends: they are kept in full. */
+/** An import with more failed rows ends. */
 const MAX_FAILED_ROWS = 1_000_000;
 const CHUNK_ROWS = 2_500;
 /** Work of a chunk, so that its locks are short: members added to lists, and names of columns written. */

@@ -26,6 +26,11 @@ export const columnFields = [
 ] as const;
 export type ColumnField = (typeof columnFields)[number];
 
+/** How long rows that failed are kept. */
+export const ERROR_DAYS = 30;
+/** What one import keeps of them. Later ones are counted only. */
+export const MAX_ERROR_BYTES = 32 * 1024 * 1024;
+
 const MAX_LISTS = 100;
 const MAX_MAPPED = 500;
 const MAX_COLUMN_NAME = 200;
@@ -101,10 +106,14 @@ export const listImportsQuery = z.strictObject({
 export type ListImportsQuery = z.output<typeof listImportsQuery>;
 
 const importError = z.object({
-  row: z.int().nullable().meta({
-    description:
-      'As a spreadsheet counts: the header is row 1. Null for what concerns the whole file, which is then the first error.',
-  }),
+  row: z
+    .int()
+    .nullable()
+    .meta({
+      description:
+        'As a spreadsheet counts: the header is row 1. Null for what concerns the whole file, which comes first: why it ' +
+        'failed, and with `errors_left_out` which rows that failed are neither here nor in the file of `errors_url`.',
+    }),
   column: z.string().nullable(),
   code: z.string(),
   message: z.string(),
@@ -132,8 +141,8 @@ export const importResource = z
       .nullable()
       .meta({
         description:
-          'A CSV file of all rows that failed, with their original columns and `error`. It needs the API key. Null if no ' +
-          'row has failed.',
+          'A CSV file of the rows that failed, with their original columns and `error`: up to 32 MB of them, and a last row ' +
+          'that says how many were left out. It needs the API key. Null if no row has failed.',
       }),
     options: importOptions,
     created_at: z.iso.datetime(),

@@ -21,8 +21,8 @@ import {
   type ListedImport,
   storedBytes,
 } from './model.ts';
-import { presentImport } from './presenter.ts';
-import type { CreateImportBody, Import, ListImportsQuery } from './schema.ts';
+import { leftOutOf, presentImport } from './presenter.ts';
+import { type CreateImportBody, ERROR_DAYS, type Import, type ListImportsQuery } from './schema.ts';
 import { importStart, importWake } from './workflow.ts';
 
 /** Imports of one account that wait or run. */
@@ -61,7 +61,7 @@ async function presentOne(db: Queryable, row: ListedImport | null, publicUrl: st
 }
 
 /**
- * Refuses a file before it arrives if the account's imports have too many bytes of files that wait.
+ * Refuses a file if the account's imports have too many bytes: of files that wait, and of rows that failed.
  * @param bytes of the new file, about; null if they are not known
  * @throws AppError validation_error
  */
@@ -74,7 +74,9 @@ export async function requireRoom(
   if ((await storedBytes(db, tenant)) + (bytes ?? 1) <= quotaBytes) return;
   const quota = `${Math.floor(quotaBytes / MEGABYTE)} MB`;
   throw invalid({
-    file: [`is too large now: the files of the account's imports may have ${quota} until they end`],
+    file: [
+      `is too large now: files of the account's imports that have not ended, and rows that failed within ${ERROR_DAYS} days, may have ${quota}`,
+    ],
   });
 }
 
@@ -87,14 +89,15 @@ export interface ImportFile {
 
 /**
  * Accepts an import whose file has been stored. Wake `outbox` after the commit.
- * @throws AppError validation_error for lists of others; conflict if too many imports of the account wait
+ * @throws AppError validation_error for lists of others, and if files that came meanwhile have used up the quota;
+ *   conflict if too many imports of the account wait
  */
 export async function createImport(
   trx: Queryable,
   tenant: BrandScope,
   body: CreateImportBody,
   file: ImportFile,
-  publicUrl: string,
+  { publicUrl, quotaBytes }: { publicUrl: string; quotaBytes: number },
 ): Promise<Import> {
   await requireLists(trx, tenant.brandId, body.options.list_ids, { field: 'options.list_ids' });
   if ((await countUnfinished(trx, tenant.accountId)) >= MAX_UNFINISHED) {
@@ -103,6 +106,8 @@ export async function createImport(
       `${MAX_UNFINISHED} imports of the account wait or run; wait until one ends`,
     );
   }
+  // No other import of the account is accepted until this one commits.
+  await requireRoom(trx, tenant, file.bytes, quotaBytes);
   const filename = file.filename
     .toWellFormed()
     .replace(/[\x00-\x1f\x7f]/g, '')
@@ -175,7 +180,8 @@ async function* eachFailed(db: Queryable, id: number): AsyncGenerator<FailedReco
 }
 
 /**
- * Writes the rows that failed as CSV, with their original columns and the reason in a last column.
+ * Writes the rows that failed as CSV, with their original columns and the reason in a last column. If some are left out, a
+ * last row without values says so.
  * @throws AppError not_found, before the first piece
  */
 export async function failedRowsCsv(
@@ -185,6 +191,7 @@ export async function failedRowsCsv(
 ): Promise<AsyncIterable<string>> {
   const row = await findImport(db, tenant, id);
   if (!row) throw notFound('import');
+  const leftOut = leftOutOf(row);
   const header = row.layout?.columns.map(({ name }) => name) ?? [];
   const kept = header.flatMap((name, index) => (name.toLowerCase() === ERROR_COLUMN ? [] : [index]));
   async function* pieces(): AsyncIterable<string> {
@@ -198,6 +205,7 @@ export async function failedRowsCsv(
       yield piece;
       piece = '';
     }
+    if (leftOut !== null) piece += csvRecord([...kept.map(() => ''), leftOut]);
     if (piece !== '') yield piece;
   }
   return pieces();

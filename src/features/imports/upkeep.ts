@@ -1,9 +1,8 @@
 import { orphanedFilesTask } from '../../platform/housekeeping/orphaned-files.ts';
 import { batchTask, daysBefore } from '../../platform/housekeeping/task.ts';
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
+import { ERROR_DAYS } from './schema.ts';
 import { importSource } from './workflow.ts';
-
-const ERROR_DAYS = 30;
 
 /** Deletes rows that failed long ago: they contain addresses. The import and its counts stay. */
 const importErrors = batchTask(

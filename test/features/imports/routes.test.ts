@@ -1,4 +1,4 @@
-// An import is accepted once for its key and within the quotas, and leaves no file when it has ended.
+// An import is accepted once for its key and within the quotas, and leaves no file and few failed rows when it has ended.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -6,8 +6,10 @@ import type { Import } from '../../../src/features/imports/schema.ts';
 import { MAX_UNFINISHED } from '../../../src/features/imports/service.ts';
 import { importsUpkeep } from '../../../src/features/imports/upkeep.ts';
 import { advanceImport } from '../../../src/features/imports/run.ts';
+import { inTransaction } from '../../../src/platform/db/queryable.ts';
 import { startTestApi, type TestApi } from '../../support/api.ts';
 import { attendance, importDeps, importFile, postImport, runToEnd } from '../../support/imports.ts';
+import { waitForLocks } from '../../support/lock-order.ts';
 
 let api: TestApi;
 beforeAll(async () => {
@@ -120,6 +122,37 @@ describe('the quota of import files', () => {
   });
 });
 
+describe('the quota of import files and of rows that failed', () => {
+  const quotaBytes = () => api.config.IMPORT_QUOTA_MB * 1024 * 1024;
+
+  it('holds for files that arrive together', async () => {
+    const { body } = await postImport(api, { file });
+    await pool().query('update imports set file_bytes = $2 where id = $1', [body.id, quotaBytes() - 1_500]);
+    const each = `email\n${'a@b.co\n'.repeat(142)}`;
+    const posted = await inTransaction(pool(), async (trx) => {
+      await trx.query(`select pg_advisory_xact_lock(hashtextextended('imports ' || $1::text, 0))`, [
+        api.accountId,
+      ]);
+      const sent = [postImport(api, { file: each }), postImport(api, { file: each })];
+      await waitForLocks(pool(), () => 2);
+      return sent;
+    });
+    const [accepted, refused] = (await Promise.all(posted)).sort((one, other) => one.status - other.status);
+    expect([accepted?.status, refused?.status]).toEqual([201, 422]);
+    expect(refused && fieldsOf(refused)).toEqual(['file']);
+  });
+
+  it('counts rows that failed for as long as they are kept', async () => {
+    const { id } = await importFile(api, { file: 'email\nbad\n' });
+    const { rows } = await pool().query<{ error_bytes: number }>('select error_bytes from imports');
+    expect(rows[0]?.error_bytes).toBeGreaterThan(100);
+    await pool().query('update imports set error_bytes = $2 where id = $1', [id, quotaBytes()]);
+    expect((await postImport(api, { file })).status).toBe(422);
+    await pool().query(`update imports set finished_at = now() - interval '31 days' where id = $1`, [id]);
+    expect((await postImport(api, { file })).status).toBe(201);
+  });
+});
+
 describe('an import', () => {
   it('is found by id and in lists, with filters', async () => {
     const done = await importFile(api, { file });
@@ -203,6 +236,28 @@ describe('an import', () => {
     await attempt(bug, 10);
     const { body: failed } = await api.request<Import>('GET', `/v1/my/imports/${body.id}`);
     expect(failed).toMatchObject({ status: 'failed', errors: [{ row: null, code: 'internal_error' }] });
+  });
+
+  it('keeps failed rows up to its limit, and says which ones are left out', async () => {
+    const { body } = await postImport(api, { file: `email,name\n${'bad,Ada\n'.repeat(3_000)}` });
+    const done = await runToEnd(api, body.id, { maxErrorBytes: 5_000 });
+    const { rows } = await pool().query<{ kept: number; last: number; bytes: number }>(
+      `select count(*)::int as kept, max(row_number)::int as last,
+         sum(octet_length(message) + octet_length(array_to_string(fields, '')))::int as bytes from import_errors`,
+    );
+    const { kept = 0, last = 0, bytes = 0 } = rows[0] ?? {};
+    expect(kept).toBeGreaterThan(10);
+    expect(bytes).toBeLessThan(5_000);
+    expect([done.failed_count, last]).toEqual([3_000, kept + 1]);
+    expect(done.errors[0]).toMatchObject({ row: null, column: null, code: 'errors_left_out' });
+    expect(done.errors[0]?.message).toContain(
+      `from row ${last + 1} on, ${3_000 - kept} rows that failed are left out`,
+    );
+    expect(done.errors).toHaveLength(kept + 1);
+    const report = await api.request('GET', `/v1/my/imports/${done.id}/errors`);
+    const lines = report.text.trimEnd().split('\r\n');
+    expect(lines).toHaveLength(kept + 2);
+    expect(lines.at(-1)).toMatch(/^,,"?from row .* are left out/);
   });
 
   it('shows the first 100 errors, and keeps them for 30 days', async () => {
