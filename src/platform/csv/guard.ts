@@ -1,25 +1,30 @@
-/** Spreadsheets take a cell that begins so for a formula (OWASP, "CSV Injection"). */
-const FORMULA_START = /^[=+\-@\t\r]/;
-/** Begins with a sign and is harmless: a number, or a phone number in E.164 form. */
-const SIGNED_NUMBER = /^[+-](?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/;
+/**
+ * Where a reader may see the beginning of a cell: at that of the text, and after what other readers take for the end of a
+ * cell or of a line, whatever the quotation marks say.
+ */
+const CELL_START = String.raw`(?<=^|[;\t\r\n])`;
+/** Harmless after a sign: a number, or a phone number in E.164 form, up to the end of the text. */
+const NUMBER = String.raw`(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$`;
+/**
+ * What makes a cell a formula (OWASP, "CSV Injection"), after any apostrophes: an operator, also in full width, or white
+ * space at the beginning of the text, which some readers skip.
+ */
+const FORMULA = String.raw`(?='*(?:[=@＝＋－＠]|[+\-](?!${NUMBER})|(?<=^'*)[\t\r\n]))`;
 
-/** Whether a spreadsheet might run the text, apart from apostrophes before it. */
-function isFormula(text: string): boolean {
-  let start = 0;
-  while (text.charCodeAt(start) === 0x27) start += 1;
-  const bare = start === 0 ? text : text.slice(start);
-  return FORMULA_START.test(bare) && !SIGNED_NUMBER.test(bare);
-}
+/** Most texts have none of it, and are looked at no further. */
+const SUSPECT = /^['=+\-@＝＋－＠]|[;\t\r\n]/;
+const UNGUARDED = new RegExp(CELL_START + FORMULA, 'g');
+const GUARDED = new RegExp(`${CELL_START}'${FORMULA}`, 'g');
 
 /**
- * Makes a text harmless in a spreadsheet: an apostrophe before it marks it as text. Numbers and phone numbers stay as they
- * are. {@link unguardCell} takes the apostrophe away.
+ * Makes a text harmless in a spreadsheet: an apostrophe before each formula marks it as text. Numbers and phone numbers
+ * stay as they are. {@link unguardCell} takes the apostrophes away.
  */
 export function guardCell(text: string): string {
-  return isFormula(text) ? `'${text}` : text;
+  return SUSPECT.test(text) ? text.replace(UNGUARDED, "'") : text;
 }
 
-/** The inverse of {@link guardCell}. Other texts that begin with an apostrophe stay as they are. */
+/** The inverse of {@link guardCell}. Apostrophes before other texts stay as they are. */
 export function unguardCell(cell: string): string {
-  return cell.startsWith("'") && isFormula(cell) ? cell.slice(1) : cell;
+  return SUSPECT.test(cell) ? cell.replace(GUARDED, '') : cell;
 }

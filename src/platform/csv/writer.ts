@@ -1,6 +1,7 @@
 import { guardCell } from './guard.ts';
 
-const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
+/** Also what separates cells for readers that expect another delimiter. */
+const NEEDS_QUOTES = /[",;\t\r\n]|^\s|\s$/;
 
 function quoted(cell: string): string {
   return NEEDS_QUOTES.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;

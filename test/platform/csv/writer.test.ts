@@ -22,6 +22,8 @@ describe('a record', () => {
     [['a,b', 'say "hi"'], '"a,b","say ""hi"""\r\n'],
     [['two\nlines', 'cr\rcr'], '"two\nlines","cr\rcr"\r\n'],
     [[' a', 'b\t'], '" a","b\t"\r\n'],
+    [['a;b', 'a\tb'], '"a;b","a\tb"\r\n'],
+    [['x', 'a;=1+1'], `x,"a;'=1+1"\r\n`],
     [['=1+1', 'é'], "'=1+1,é\r\n"],
   ] as [string[], string][])('of %j is %j', (cells, line) => {
     expect(csvRecord(cells)).toBe(line);
@@ -34,8 +36,13 @@ describe('the guard of a cell', () => {
     '+1+1',
     '-1+1',
     '@sum(1)',
-    '\t=1',
+    '\tx',
     '\rx',
+    '\nx',
+    '＝1+1',
+    '＋1',
+    '－1',
+    '＠sum(1)',
     '=',
     '+',
     '+49 170 1',
@@ -46,6 +53,22 @@ describe('the guard of a cell', () => {
     "''@x",
   ])('marks %j as text', (text) => {
     expect(guardCell(text)).toBe(`'${text}`);
+  });
+
+  it.each([
+    ['a;=1+1', "a;'=1+1"],
+    ['a\t@sum(1)', "a\t'@sum(1)"],
+    ['a;b;-1+1', "a;b;'-1+1"],
+    ['a;-1;b', "a;'-1;b"],
+    ['a;＝1', "a;'＝1"],
+    ["a;'=1", "a;''=1"],
+    ['=1;=2', "'=1;'=2"],
+    ['\t=1', "'\t'=1"],
+    ['two\n=lines', "two\n'=lines"],
+    ['two\r\n+1+1', "two\r\n'+1+1"],
+  ])('marks what other readers take for cells: %j is %j', (text, guarded) => {
+    expect(guardCell(text)).toBe(guarded);
+    expect(unguardCell(guarded)).toBe(text);
   });
 
   it.each([
@@ -64,6 +87,12 @@ describe('the guard of a cell', () => {
     "'-1",
     'a=1',
     ' =1',
+    'a;b',
+    'a;-1',
+    'a\t1;2',
+    'a-b;c=d',
+    'two\r\nlines',
+    'a＝b',
   ])('leaves %j as it is', (text) => {
     expect(guardCell(text)).toBe(text);
     expect(unguardCell(text)).toBe(text);
@@ -71,12 +100,12 @@ describe('the guard of a cell', () => {
 
   it('is undone exactly, whatever the text', () => {
     const random = createRandom(7);
-    const alphabet = [...`'=+-@\t\r"0123.eE a\n`];
+    const alphabet = [...`'=+-@\t\r"0123.eE a\n;＝－`];
     for (let round = 0; round < 20_000; round += 1) {
       const length = Math.floor(random() * 8);
       const text = Array.from({ length }, () => alphabet[Math.floor(random() * alphabet.length)]).join('');
       expect([text, unguardCell(guardCell(text))]).toEqual([text, text]);
-      expect(guardCell(text)).not.toMatch(/^[=@\t\r]/);
+      expect(guardCell(text)).not.toMatch(/^[=@＝－\t\r\n]|[;\t\r\n][=@＝－]/);
     }
   });
 });
