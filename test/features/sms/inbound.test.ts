@@ -244,22 +244,25 @@ describe('an inbound SMS', () => {
     expect(await receive('STOP')).toBe('unknown_number');
   });
 
-  it('leaves no trace of its text, and its keyword for 30 days', async () => {
+  it('leaves no trace of its text, and is known for good if it is START or STOP, for 30 days if it is HELP', async () => {
     await addSender();
+    const start = { providerMessageId: 'SM-old-start' };
+    await receive('START', start);
     await receive('STOP');
-    await receive('HELP');
+    await receive('HELP', { providerMessageId: 'SM-old-help' });
     const { pool } = made.database;
     const tables = ['sms_keywords', 'sms_help_answers'];
     const stored = await Promise.all(tables.map((table) => pool.query(`select * from ${table}`)));
     expect(JSON.stringify(stored.map(({ rows }) => rows))).not.toContain(RECIPIENT.slice(1));
-    await pool.query(
-      `update sms_keywords set received_at = now() - interval '31 days' where keyword = 'stop'`,
-    );
+    await pool.query(`update sms_keywords set received_at = now() - interval '31 days'`);
     await pool.query(`update sms_help_answers set answered_at = now() - interval '2 days'`);
     const deps = { database: made.database } as never;
     const removed = [];
     for (const task of smsUpkeep.tasks ?? []) removed.push(await task.run(deps, new Date(), () => undefined));
     expect(removed).toEqual([1, 1]);
+    await removeSmsSender(pool, account.brandId);
+    expect([await receive('START', start), await optedOut()]).toEqual(['repeated', true]);
+    expect(await receive('HELP', { providerMessageId: 'SM-old-help' })).toBe('answered');
   });
 });
 
