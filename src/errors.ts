@@ -5,6 +5,7 @@ export const errorStatus = {
   malformed_json: 400,
   unauthorized: 401,
   forbidden: 403,
+  test_key: 403,
   not_found: 404,
   method_not_allowed: 405,
   idempotency_conflict: 409,

@@ -25,6 +25,7 @@ const route = defineRoute({
   tag: 'Probe',
   summary: 'Store a file',
   auth: 'brand',
+  testKeys: 'refused',
   idempotency: 'none',
   body: z.object({ note: z.string().optional() }),
   multipart: {

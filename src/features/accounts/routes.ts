@@ -54,6 +54,7 @@ export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
       tag,
       summary: 'Show the account, its limits and its usage',
       auth: 'account',
+      testKeys: 'allowed',
       responses: { 200: { description: 'The account', schema: accountSchema } },
       async handler({ tenant, publicUrl }) {
         return { status: 200, body: await present(await profile.find(tenant), tenant, publicUrl) };
@@ -69,6 +70,7 @@ export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
         'A field left out stays as it is; null clears it. `email_from_email` must be a verified sender identity: an ' +
         'address at a verified domain of the account, or its sandbox address.',
       auth: 'account',
+      testKeys: 'refused',
       body: patchAccountBody,
       readOnlyFields: accountReadOnlyFields,
       responses: { 200: { description: 'The account', schema: accountSchema } },

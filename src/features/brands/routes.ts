@@ -84,6 +84,7 @@ function scrapeRoute(parts: ScrapeParts): RouteDefinition {
       'before the scrape began. A newer scrape replaces one that runs. If the account has no brand yet, one is created. ' +
       'A brand may be scraped ten times an hour, and all brands of an account thirty times.',
     auth: 'account',
+    testKeys: 'refused',
     idempotency: 'own',
     body: scrapeBody,
     responses: { 202: { description: 'The scrape has begun', schema: scrapeStarted } },
@@ -110,6 +111,7 @@ export function createBrandRoutes({
       summary: 'Show the current brand',
       description: 'Null if the account has no brand yet.',
       auth: 'account',
+      testKeys: 'allowed',
       responses: { 200: { description: 'The brand, or null', schema: brandSchema.nullable() } },
       async handler({ tenant, publicUrl }) {
         const brand = await brands.find(tenant);
@@ -125,6 +127,7 @@ export function createBrandRoutes({
       description:
         'A field left out stays as it is; null clears it. If the account has no brand yet, one is created.',
       auth: 'account',
+      testKeys: 'refused',
       body: putBrandBody,
       readOnlyFields: brandReadOnlyFields,
       responses: { 200: { description: 'The brand', schema: brandSchema } },

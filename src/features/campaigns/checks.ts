@@ -3,8 +3,9 @@ import type pg from 'pg';
 import type { VersionContent } from '../../delivery/contents/content.ts';
 import type { LimitSettings } from '../../delivery/limits/authority.ts';
 import { readCapacity } from '../../delivery/limits/capacity.ts';
-import { AppError, Problems } from '../../errors.ts';
-import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
+import { Problems } from '../../errors.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import { refuseTestKey } from '../../platform/auth/test-keys.ts';
 import { type HeavyReads, isStatementTimeout } from '../../platform/db/heavy-reads.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type AccountRules, needsApproval, requireCapability } from '../accounts/service.ts';
@@ -100,9 +101,9 @@ export function requireCampaigns(db: Queryable, tenant: Tenant): Promise<Account
   return requireCapability(db, tenant, 'campaigns');
 }
 
-/** @throws AppError forbidden for a test key, or if the account may not have campaigns */
+/** @throws AppError test_key; forbidden if the account may not have campaigns */
 export async function requireSender(db: Queryable, tenant: Tenant): Promise<AccountRules> {
-  if (isTestCaller(tenant.actor)) throw new AppError('forbidden', 'a test key cannot send campaigns');
+  refuseTestKey(tenant, 'send campaigns');
   return requireCampaigns(db, tenant);
 }
 

@@ -47,6 +47,7 @@ function recipientsRoute(pool: pg.Pool): RouteDefinition {
       'match, it may have fewer than `limit`, perhaps none, and the `next` link of the `Link` header continues. As CSV, ' +
       'all recipients that match are one file, oldest first.',
     auth: 'brand',
+    testKeys: 'refused',
     params: campaignParams,
     query: listRecipientsQuery,
     paginated: true,
@@ -89,6 +90,7 @@ function toListRoute(pool: pg.Pool): RouteDefinition {
       'Adds the contacts in the background, in the order of the recipients; ' +
       '`GET /campaigns/{id}/recipients/to_list` shows how far it is. Recipients of later are not added.',
     auth: 'brand',
+    testKeys: 'refused',
     params: campaignParams,
     body: toListBody,
     responses: { 201: { description: 'What was begun.', schema: fillSchema } },
@@ -116,6 +118,7 @@ function fillsRoute(pool: pg.Pool): RouteDefinition {
     tag,
     summary: 'List the lists that recipients were put into, newest first',
     auth: 'brand',
+    testKeys: 'refused',
     params: campaignParams,
     query: listFillsQuery,
     paginated: true,
@@ -138,6 +141,7 @@ function reportRoute({ pool, heavyReads }: RecipientRouteDeps): RouteDefinition 
     summary: 'Report what became of a campaign',
     description: 'Counts, rates, opens and clicks over time, links, and the domains of the recipients.',
     auth: 'brand',
+    testKeys: 'refused',
     params: campaignParams,
     responses: { 200: { description: 'The report, as of now.', schema: reportSchema } },
     errors: ['unavailable'],
@@ -161,6 +165,7 @@ function resendRoute({ pool, wake }: RecipientRouteDeps): RouteDefinition {
       'twice. The campaign stays completed, without another event. One request queues at most ' +
       '20,000 of them; the next one continues. No recipient is queued twice.',
     auth: 'brand',
+    testKeys: 'refused',
     idempotency: 'own',
     params: campaignParams,
     responses: { 200: { description: 'How many are sent to again.', schema: resentSchema } },

@@ -8,6 +8,7 @@ import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
+import { listedStatus, requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
@@ -98,12 +99,15 @@ function listRoute({ pool, deps }: Shared): RouteDefinition {
     tag,
     summary: 'List campaigns, newest first',
     auth: 'brand',
+    testKeys: { only: 'drafts' },
     query: listCampaignsQuery,
     paginated: true,
     responses: { 200: { description: 'A page of campaigns.', schema: z.array(campaignSummary) } },
     async handler(input) {
       const page = pageOf(input.query);
-      const { campaigns, count } = await listCampaigns(pool, deps, input.tenant, input.query, page);
+      const { tenant, query } = input;
+      const status = listedStatus(tenant, query.status, 'campaigns');
+      const { campaigns, count } = await listCampaigns(pool, deps, tenant, { ...query, status }, page);
       return paginate(input, page, campaigns, count);
     },
   });
@@ -119,6 +123,7 @@ function createRoute(shared: Shared): RouteDefinition {
     summary: 'Create a campaign',
     description: `Creates a draft. With \`status: active\` it is sent at once. ${SEND_CHECKS}`,
     auth: 'brand',
+    testKeys: { only: 'drafts' },
     idempotency: 'own',
     body: createCampaignBody,
     readOnlyFields,
@@ -145,12 +150,14 @@ function getRoute({ pool, deps }: Shared): RouteDefinition {
     tag,
     summary: 'Get a campaign and how far it is',
     auth: 'brand',
+    testKeys: { only: 'drafts' },
     params: campaignParams,
     responses: { 200: { description: 'The campaign.', schema: campaignSchema } },
-    handler: async ({ tenant, params }) => ({
-      status: 200,
-      body: await getCampaign(pool, deps, tenant, params.id),
-    }),
+    async handler({ tenant, params }) {
+      const campaign = await getCampaign(pool, deps, tenant, params.id);
+      requireDraftOfTestKey(tenant, campaign.status, 'campaigns');
+      return { status: 200, body: campaign };
+    },
   });
 }
 
@@ -166,6 +173,7 @@ function changeRoute({ pool, waker, deps }: Shared): RouteDefinition {
       'schedules nothing. Content changes in a draft and while a campaign is paused, for those who were not sent to. ' +
       SEND_CHECKS,
     auth: 'brand',
+    testKeys: { only: 'drafts, which stay drafts' },
     params: campaignParams,
     body: changeCampaignBody,
     readOnlyFields,
@@ -195,6 +203,7 @@ function deleteRoute({ pool, deps }: Shared): RouteDefinition {
     tag,
     summary: 'Delete a draft',
     auth: 'brand',
+    testKeys: 'refused',
     params: campaignParams,
     responses: { 200: { description: 'The deleted campaign.', schema: campaignSchema } },
     errors: ['invalid_transition'],
@@ -218,6 +227,7 @@ function sendRoute(shared: Shared): RouteDefinition {
       'Sends a draft: at `scheduled_at` if that is in the future, otherwise now. A campaign that waits for its time is ' +
       `sent now. ${SEND_CHECKS}`,
     auth: 'brand',
+    testKeys: 'refused',
     idempotency: 'own',
     params: campaignParams,
     body: sendCampaignBody,
@@ -250,6 +260,7 @@ function cancelRoute(shared: Shared): RouteDefinition {
       'A campaign that still waits for its time becomes a draft again. Later it is completed with the outcome ' +
       '`canceled`: those who were not sent to are not sent to.',
     auth: 'brand',
+    testKeys: 'refused',
     idempotency: 'own',
     params: campaignParams,
     responses: { 200: { description: 'The campaign.', schema: campaignSchema } },
@@ -269,6 +280,7 @@ function duplicateRoute(shared: Shared): RouteDefinition {
     summary: 'Copy a campaign as a draft',
     description: 'The copy has no `scheduled_at`.',
     auth: 'brand',
+    testKeys: 'refused',
     idempotency: 'own',
     params: campaignParams,
     body: duplicateCampaignBody,

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { requeueUnknown } from '../../delivery/campaign-blocks.ts';
 import { AppError, invalid, notFound, Problems } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
+import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -230,7 +231,7 @@ async function changeStatus(
 /**
  * Changes a campaign.
  * @param outside from {@link prepareRequest}
- * @throws AppError not_found, validation_error, invalid_transition and those of a send
+ * @throws AppError not_found, test_key, validation_error, invalid_transition and those of a send
  */
 export async function changeCampaign(
   trx: pg.PoolClient,
@@ -241,6 +242,7 @@ export async function changeCampaign(
   outside: Outside | null,
 ): Promise<CampaignRow> {
   const locked = await lock(trx, tenant, id);
+  for (const status of [locked.status, body.status]) requireDraftOfTestKey(tenant, status, 'campaigns');
   requireSameSender(locked, body.template_attributes);
   const applied = await applyChanges(trx, tenant, locked, body);
   let { row } = applied;

@@ -70,6 +70,7 @@ function trackRoute(events: EventService): RouteDefinition {
     summary: 'Track an event of a contact',
     description: `The event is stored before the response. ${KEYS}`,
     auth: 'brand',
+    testKeys: { only: 'test events of contacts that exist' },
     idempotency: 'own',
     body: trackEventBody,
     readOnlyFields: eventReadOnlyFields,
@@ -99,6 +100,7 @@ function batchRoute(events: EventService): RouteDefinition {
       `Takes up to ${MAX_BATCH} events and returns a result for each. A wrong event does not fail the others. ` +
       'With the header `Idempotency-Key`, events without a key get that key with `/` and their index.',
     auth: 'brand',
+    testKeys: { only: 'test events of contacts that exist' },
     idempotency: 'own',
     body: trackBatchBody,
     responses: { 200: { description: 'The results.', schema: batchResults } },
@@ -118,6 +120,7 @@ function listRoute(events: EventService): RouteDefinition {
     tag,
     summary: 'List events, in the order in which they happened, newest first',
     auth: 'brand',
+    testKeys: 'refused',
     query: listEventsQuery,
     paginated: true,
     responses: { 200: { description: 'A page of events.', schema: z.array(eventResource) } },
@@ -139,6 +142,7 @@ function oneRoutes(events: EventService): RouteDefinition[] {
       tag,
       summary: 'Get an event',
       auth: 'brand',
+      testKeys: 'refused',
       params: eventParams,
       responses: responses('The event.'),
       async handler({ tenant, params }) {
@@ -153,6 +157,7 @@ function oneRoutes(events: EventService): RouteDefinition[] {
       summary: 'Delete an event',
       description: 'Its idempotency key is free again. What the event has started goes on.',
       auth: 'brand',
+      testKeys: 'refused',
       params: eventParams,
       responses: responses('The deleted event.'),
       async handler({ tenant, params }) {

@@ -241,7 +241,9 @@ async function decide(
     const earlier = kept.get(event.id);
     const problem = contactProblem(event, outcome);
     if (earlier) results.set(event, { status: 'existing', kept: earlier });
-    else if (deps.ensureContacts && isCreatable(event, outcome)) undecided.creatable.push(event);
+    // A test key leaves contacts as they are.
+    else if (deps.ensureContacts && !event.test_key && isCreatable(event, outcome))
+      undecided.creatable.push(event);
     else if (problem) results.set(event, { status: 'invalid', errors: problem });
     else undecided.again.push(event);
   }

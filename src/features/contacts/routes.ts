@@ -55,6 +55,7 @@ function createRoute({ pool, consent, fence }: RouteParts): RouteDefinition {
     summary: 'Create a contact, or update the one with this address',
     description: `A brand has one contact for each address. ${WRITING}`,
     auth: 'brand',
+    testKeys: 'refused',
     body: createContactBody,
     readOnlyFields: contactReadOnlyFields,
     maxBodyBytes: MAX_BODY_BYTES,
@@ -87,6 +88,7 @@ function listRoute({ pool, heavyReads }: RouteParts): RouteDefinition {
       'Filters must all match. A list whose filters take longer than 5 seconds is a 422; a count that takes longer ' +
       'than 2 seconds is an estimate.',
     auth: 'brand',
+    testKeys: 'refused',
     query: listContactsQuery,
     paginated: true,
     responses: { 200: { description: 'A page of contacts.', schema: z.array(contactResource) } },
@@ -107,6 +109,7 @@ function getRoute({ pool }: RouteParts): RouteDefinition {
     tag,
     summary: 'Get a contact',
     auth: 'brand',
+    testKeys: 'refused',
     params: contactParams,
     responses: { 200: { description: 'The contact.', schema: contactResource } },
     handler: async ({ tenant, params }) => ({ status: 200, body: await getContact(pool, tenant, params.id) }),
@@ -122,6 +125,7 @@ function changeRoute({ pool, consent, fence }: RouteParts): RouteDefinition {
     summary: 'Change a contact',
     description: `Fields that are left out stay. ${WRITING}`,
     auth: 'brand',
+    testKeys: 'refused',
     params: contactParams,
     body: changeContactBody,
     readOnlyFields: contactReadOnlyFields,
@@ -147,6 +151,7 @@ function timelineRoute({ pool, heavyReads }: RouteParts): RouteDefinition {
     summary: 'List what happened with a contact, newest first',
     description: 'Tracked events, messages to its addresses, and changes of its subscriptions.',
     auth: 'brand',
+    testKeys: 'refused',
     params: contactParams,
     query: timelineQuery,
     paginated: true,
@@ -176,6 +181,7 @@ function deleteRoute({ pool, fence }: RouteParts): RouteDefinition {
       'Cancels its queued messages and removes its personal data for good: at once from the contact, within minutes ' +
       'from its events and messages. Opt-outs and suppressions stay, so that the address is not written to again.',
     auth: 'brand',
+    testKeys: 'refused',
     params: contactParams,
     responses: { 200: { description: 'The contact as it was.', schema: contactResource } },
     async handler({ tenant, params }) {

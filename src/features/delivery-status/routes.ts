@@ -17,6 +17,7 @@ export function createDeliveryRoutes(deps: { config: Config; database: Database 
       description:
         'The figures that limit sending. Reading them reserves nothing; each message is checked again when it is sent.',
       auth: 'brand',
+      testKeys: 'allowed',
       responses: { 200: { description: 'The current figures.', schema: deliveryStatusResource } },
       async handler({ tenant }) {
         const { pool } = deps.database;

@@ -70,6 +70,7 @@ function createRoute({ pool, waker, quotaBytes }: Parts): RouteDefinition {
       'how far it is, and its `url` once it is complete. The file has the rows that exist when the export starts, ' +
       'oldest first, and is kept for 7 days. Cells that a spreadsheet would run as a formula begin with an apostrophe.',
     auth: 'brand',
+    testKeys: 'refused',
     body: createExportBody,
     responses: { 201: { description: 'The export.', schema: exportSchema } },
     errors: ['conflict'],
@@ -91,6 +92,7 @@ function listRoute({ pool }: Parts): RouteDefinition {
     tag,
     summary: 'List exports, newest first',
     auth: 'brand',
+    testKeys: 'refused',
     query: listExportsQuery,
     paginated: true,
     responses: { 200: { description: 'A page of exports.', schema: z.array(exportSchema) } },
@@ -110,6 +112,7 @@ function getRoute({ pool }: Parts): RouteDefinition {
     tag,
     summary: 'Get an export',
     auth: 'brand',
+    testKeys: 'refused',
     params: exportParams,
     responses: { 200: { description: 'The export.', schema: exportSchema } },
     async handler({ tenant, params, publicUrl }) {
@@ -128,6 +131,7 @@ function cancelRoute({ pool, waker }: Parts): RouteDefinition {
     tag,
     summary: 'Cancel an export that has not ended',
     auth: 'brand',
+    testKeys: 'refused',
     idempotency: 'none',
     params: exportParams,
     responses: { 200: { description: 'The canceled export.', schema: exportSchema } },
@@ -153,6 +157,7 @@ function fileRoute({ pool, store }: Parts): RouteDefinition {
     summary: 'Fetch the file of an export',
     description: 'CSV as in RFC 4180, in UTF-8. 404 until the export is complete, and after it has expired.',
     auth: 'brand',
+    testKeys: 'refused',
     params: exportParams,
     responses: {
       200: { description: 'The file.', schema: null, contentType: 'text/csv', headers: fileHeaders },

@@ -1,8 +1,9 @@
 /** Everything that must be right before a flow is active. It is checked whole, so that a client learns of all at once. */
 import type pg from 'pg';
 import { readSenders, senderOf } from '../../delivery/sender-identity.ts';
-import { AppError, Problems } from '../../errors.ts';
-import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
+import { Problems } from '../../errors.ts';
+import type { Tenant } from '../../platform/auth/tenant.ts';
+import { refuseTestKey } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { type AccountRules, needsApproval, requireCapability } from '../accounts/service.ts';
@@ -46,14 +47,9 @@ export function requireFlows(db: Queryable, tenant: Pick<Tenant, 'accountId'>): 
   return requireCapability(db, tenant, 'flows');
 }
 
-/** @throws AppError forbidden for a test key */
-export function refuseTestKey({ actor }: Pick<Tenant, 'actor'>, message: string): void {
-  if (isTestCaller(actor)) throw new AppError('forbidden', message);
-}
-
-/** @throws AppError forbidden for a test key, or if the account may not have flows */
+/** @throws AppError test_key; forbidden if the account may not have flows */
 export async function requireActivator(db: Queryable, tenant: Tenant): Promise<AccountRules> {
-  refuseTestKey(tenant, 'a test key cannot activate flows');
+  refuseTestKey(tenant, 'activate flows');
   return requireFlows(db, tenant);
 }
 

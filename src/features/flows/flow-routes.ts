@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ErrorCode } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
+import { listedStatus, requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import { pageOf, wholeList } from '../../platform/db/paging.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { paginate } from '../../platform/http/pagination.ts';
@@ -66,12 +67,15 @@ function listRoute({ pool }: FlowRouteParts): RouteDefinition {
     summary: 'List flows, newest first',
     description: 'Archived flows are listed with `status=archived` only.',
     auth: 'brand',
+    testKeys: { only: 'drafts' },
     query: listFlowsQuery,
     paginated: true,
     responses: { 200: { description: 'The flows of the brand.', schema: z.array(flowSummary) } },
     async handler(input) {
       const page = pageOf(input.query, wholeList);
-      const { flows, count } = await listFlows(pool, input.tenant, input.query, page);
+      const { tenant, query } = input;
+      const status = listedStatus(tenant, query.status, 'flows');
+      const { flows, count } = await listFlows(pool, tenant, { ...query, status }, page);
       return paginate(input, page, flows, count);
     },
   });
@@ -87,6 +91,7 @@ function createRoute(parts: FlowRouteParts): RouteDefinition {
     summary: 'Create a flow',
     description: `Creates a draft. With \`status: active\` it is activated at once. ${CHECKS}`,
     auth: 'brand',
+    testKeys: { only: 'drafts' },
     idempotency: 'own',
     body: createFlowBody,
     readOnlyFields,
@@ -113,9 +118,14 @@ function getRoute({ pool }: FlowRouteParts): RouteDefinition {
     tag,
     summary: 'Get a flow with its steps and their contents',
     auth: 'brand',
+    testKeys: { only: 'drafts' },
     params: flowParams,
     responses: { 200: { description: 'The flow.', schema: flowSchema } },
-    handler: async ({ tenant, params }) => ({ status: 200, body: await getFlow(pool, tenant, params.id) }),
+    async handler({ tenant, params }) {
+      const flow = await getFlow(pool, tenant, params.id);
+      requireDraftOfTestKey(tenant, flow.status, 'flows');
+      return { status: 200, body: flow };
+    },
   });
 }
 
@@ -132,6 +142,7 @@ function changeRoute(parts: FlowRouteParts): RouteDefinition {
       'unless `apply_to` is `waiting`; a changed content also reaches runs that have not come to its step. Steps that ' +
       `keep their \`id\` stay the same steps. ${CHECKS}`,
     auth: 'brand',
+    testKeys: { only: 'drafts, which stay drafts' },
     params: flowParams,
     body: changeFlowBody,
     readOnlyFields,
@@ -164,9 +175,9 @@ function archiveRoute(parts: FlowRouteParts): RouteDefinition {
       'Nobody enters any more, and its runs end as canceled in the background. The flow can be read, but never be ' +
       'active again.',
     auth: 'brand',
+    testKeys: 'refused',
     params: flowParams,
     responses: { 200: { description: 'The archived flow.', schema: flowSchema } },
-    errors: ['forbidden'],
     async handler({ tenant, params }) {
       const { row, shown } = await inTransaction(parts.pool, async (trx) => {
         const archived = await archive(trx, tenant, params.id);
@@ -192,6 +203,7 @@ function activateRoute(parts: FlowRouteParts): RouteDefinition {
       `trigger already enter only with \`enter_existing\`. ${CHECKS} Where an operator approves flows, it waits for ` +
       'that: until then nobody enters.',
     auth: 'brand',
+    testKeys: 'refused',
     idempotency: 'own',
     params: flowParams,
     body: activateFlowBody,
@@ -238,6 +250,7 @@ function actionRoute<Body extends z.ZodType>(parts: FlowRouteParts, action: Acti
     summary: action.summary,
     description: action.description,
     auth: 'brand',
+    testKeys: 'refused',
     params: flowParams,
     body: action.body,
     bodyOptional: true,
@@ -274,7 +287,7 @@ export function createDefinitionRoutes(parts: FlowRouteParts): RouteDefinition[]
         'Nobody enters, and runs whose next step is due stay before it. Messages that are queued already are sent.',
       answer: 'The paused flow.',
       body: noFields,
-      errors: ['invalid_transition', 'forbidden'],
+      errors: ['invalid_transition'],
       work: (trx, tenant, id) => pause(trx, tenant, id),
     }),
     actionRoute(parts, {

@@ -2,6 +2,7 @@
 import type pg from 'pg';
 import { AppError, invalid, notFound, Problems } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
+import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
@@ -12,7 +13,6 @@ import {
   type CheckDeps,
   makePins,
   type Outside,
-  refuseTestKey,
   requireActivator,
   requireFlows,
 } from './checks.ts';
@@ -198,8 +198,6 @@ async function requireRoom(trx: Queryable, scope: BrandScope): Promise<void> {
   throw invalid({ name: [message] });
 }
 
-const LIVE = 'a test key cannot change the status of a flow that was activated';
-
 async function changeStatus(
   trx: pg.PoolClient,
   deps: CheckDeps,
@@ -210,7 +208,6 @@ async function changeStatus(
 ): Promise<FlowRow> {
   if (status === undefined || status === row.status) return row;
   let changed: FlowRow | null = null;
-  if (isLive(row)) refuseTestKey(tenant, LIVE);
   if (status === 'paused') changed = await pauseFlow(trx, row);
   else if (status === 'archived') changed = await archiveFlow(trx, row);
   else if (status === 'active' && row.status === 'paused') {
@@ -256,6 +253,7 @@ export async function changeFlow(
 ): Promise<FlowRow> {
   const { status, apply_to: applyTo, ...changes } = body;
   const locked = await lock(trx, tenant, id);
+  for (const each of [locked.status, status]) requireDraftOfTestKey(tenant, each, 'flows');
   const isChange = Object.values(changes).some((value) => value !== undefined);
   if (isChange && !isAllowed('change', locked)) throw invalidTransition(locked, 'change');
   const applied = await applyChanges(trx, tenant, locked, changes, { isNew: false });
@@ -288,10 +286,9 @@ export async function activate(
   return row;
 }
 
-/** @throws AppError not_found, invalid_transition, forbidden */
+/** @throws AppError not_found, invalid_transition */
 export async function pause(trx: Queryable, tenant: Tenant, id: number): Promise<FlowRow> {
   const row = await lock(trx, tenant, id);
-  if (isLive(row)) refuseTestKey(tenant, LIVE);
   const paused = await pauseFlow(trx, row);
   if (!paused) throw invalidTransition(row, 'pause');
   return paused;
@@ -311,10 +308,9 @@ export async function resume(
   return resumed;
 }
 
-/** Archives a flow. One that is archived stays so. @throws AppError not_found, forbidden */
+/** Archives a flow. One that is archived stays so. @throws AppError not_found */
 export async function archive(trx: Queryable, tenant: Tenant, id: number): Promise<FlowRow> {
   const row = await lock(trx, tenant, id);
-  if (isLive(row)) refuseTestKey(tenant, LIVE);
   return (await archiveFlow(trx, row)) ?? row;
 }
 

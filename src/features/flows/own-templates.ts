@@ -1,4 +1,5 @@
 import { invalid } from '../../errors.ts';
+import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import type { TemplateOwners } from '../templates/service.ts';
 import { type CheckDeps, makePins, requireActivator } from './checks.ts';
 import { contentBytes, CONTENTS_TOO_LARGE, findStepTemplates, MAX_CONTENT_BYTES } from './content.ts';
@@ -11,6 +12,7 @@ export function createFlowTemplates(deps: CheckDeps): TemplateOwners {
     async changeOfFlow(trx, tenant, flowId, outside, change) {
       // Locked before the template, as by changes of the flow.
       const row = await lockFlow(trx, flowId);
+      requireDraftOfTestKey(tenant, row?.status, 'contents of flows');
       const template = await change();
       if (!row || !template) return template;
       const templates = await findStepTemplates(trx, tenant, row.steps);

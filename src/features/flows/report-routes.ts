@@ -22,6 +22,7 @@ export function createReportRoutes({
         'Entries, ends of runs, and what became of the messages of each step. Runs and messages of test events are not ' +
         'counted.',
       auth: 'brand',
+      testKeys: 'refused',
       params: z.strictObject({ id: idParam }),
       query: flowReportQuery,
       responses: { 200: { description: 'The report.', schema: flowReportSchema } },

@@ -32,6 +32,7 @@ function listRoute({ heavyReads }: RunRouteDeps): RouteDefinition {
     summary: 'List the runs of a flow, newest first',
     description: 'A run is one way of one contact through the flow.',
     auth: 'brand',
+    testKeys: 'refused',
     params: runParams,
     query: listRunsQuery,
     paginated: true,
@@ -57,6 +58,7 @@ function getRoute({ database: { pool } }: RunRouteDeps): RouteDefinition {
     description:
       'The paths of runs that ended more than 400 days ago are cleared, unless the operator keeps them longer.',
     auth: 'brand',
+    testKeys: 'refused',
     params: runParams,
     responses: { 200: { description: 'The run.', schema: runSchema } },
     async handler({ tenant, params }) {
@@ -75,10 +77,11 @@ function cancelRoute({ database: { pool }, waker }: RunRouteDeps): RouteDefiniti
     summary: 'Cancel a run',
     description: 'The run does no further step. Its messages that are queued are sent.',
     auth: 'brand',
+    testKeys: 'refused',
     idempotency: 'own',
     params: runParams,
     responses: { 200: { description: 'The run.', schema: runSchema } },
-    errors: ['invalid_transition', 'forbidden'],
+    errors: ['invalid_transition'],
     handler: (input) =>
       withIdempotency(
         pool,
@@ -105,6 +108,7 @@ function secretRoute({ database: { pool }, keyring }: RunRouteDeps): RouteDefini
     summary: 'Get the secret that signs the webhook steps of a flow',
     description: 'The requests of webhook steps are signed like webhooks. Each flow has a secret of its own.',
     auth: 'brand',
+    testKeys: 'refused',
     roles: ['owner', 'admin'],
     params: runParams,
     responses: { 200: { description: 'The secret.', schema: secretSchema } },

@@ -17,6 +17,7 @@ export function createSimulateRoutes({ heavyReads }: { heavyReads: HeavyReads })
         'nothing is written or sent. Events from outside, answers of webhooks, opens and clicks are those of `answers`; ' +
         'without an answer no event arrives, webhooks answer 200, and nothing is opened.',
       auth: 'brand',
+      testKeys: 'allowed',
       idempotency: 'none',
       params: simulateParams,
       body: simulateBody,

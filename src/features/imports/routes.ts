@@ -42,6 +42,7 @@ function createRoute({ config, database: { pool }, waker }: ImportRouteDeps): Ro
       'Takes a CSV file of at most 1 GB, in UTF-8, UTF-16 or Latin-1, and imports it in the background. The first row ' +
       'names the columns. Poll `GET /imports/{id}`, or subscribe to `import.completed` and `import.failed`.',
     auth: 'brand',
+    testKeys: 'refused',
     body: createImportBody,
     multipart: {
       file: 'file',
@@ -69,6 +70,7 @@ function listRoute(pool: pg.Pool): RouteDefinition {
     tag,
     summary: 'List imports',
     auth: 'brand',
+    testKeys: 'refused',
     query: listImportsQuery,
     paginated: true,
     responses: { 200: { description: 'Imports, newest first', schema: z.array(importResource) } },
@@ -82,7 +84,7 @@ function listRoute(pool: pg.Pool): RouteDefinition {
 
 /** Routes of one import. */
 function importRoutes({ database: { pool }, waker }: ImportRouteDeps): RouteDefinition[] {
-  const shared = { tag, auth: 'brand', params: importParams } as const;
+  const shared = { tag, auth: 'brand', testKeys: 'refused', params: importParams } as const;
   return [
     defineRoute({
       ...shared,

@@ -18,6 +18,8 @@ export interface MessageFilters {
   idempotencyKey?: string | undefined;
   createdAfter?: string | undefined;
   createdBefore?: string | undefined;
+  /** Only messages of test keys and test runs. */
+  test?: true | undefined;
 }
 
 /** SQL conditions over `m`, with their values. */
@@ -79,6 +81,7 @@ export function conditionsOf(
   if (filters.status === 'sending') checked.push(`m.status in (${statusList(openStatuses)})`);
   else add(checked, (status) => `m.status = ${status}`, filters.status);
   if (openStatuses.some((status) => status === filters.status)) checked.push(`not ${sendingSql}`);
+  if (filters.test) checked.push('m.test');
   add(checked, (channel) => `m.channel = ${channel}`, filters.channel);
   add(checked, (key) => `m.idempotency_key = ${key}`, filters.idempotencyKey);
   return { found, checked, values, foundValues };

@@ -77,6 +77,7 @@ export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
         'Accepts one message for sending. The message is stored before the response. `GET /messages/{id}` and ' +
         'webhooks report its outcome.',
       auth: 'brand',
+      testKeys: 'allowed',
       idempotency: 'own',
       body: sendMessageBody,
       readOnlyFields: messageReadOnlyFields,
@@ -95,6 +96,7 @@ export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
       summary: 'List messages, newest first',
       description: listDescription,
       auth: 'brand',
+      testKeys: { only: 'messages of test keys and of test runs' },
       query: listMessagesQuery,
       paginated: true,
       responses: { 200: { description: 'A page of messages.', schema: z.array(messageResource) } },
@@ -113,6 +115,7 @@ export function createMessageRoutes(deps: MessageRouteDeps): RouteDefinition[] {
       description:
         'The content of a message of a campaign or flow is rendered from its version, with the present values of its contact.',
       auth: 'brand',
+      testKeys: { only: 'messages of test keys and of test runs' },
       params: messageParams,
       responses: { 200: { description: 'The message.', schema: messageDetail } },
       async handler({ tenant, params }) {

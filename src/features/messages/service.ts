@@ -9,6 +9,7 @@ import { createSmsSenders } from '../../delivery/sms-senders.ts';
 import { AppError, notFound } from '../../errors.ts';
 import type { TrackingDefaults } from '../../delivery/write-statement.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
+import { refuseTestKey } from '../../platform/auth/test-keys.ts';
 import { findOutcome, fingerprintOf, isKeyTaken, keySpace } from '../../platform/db/idempotency.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
@@ -63,7 +64,7 @@ export interface MessageService {
     query: ListMessagesQuery,
     page: Page,
   ): Promise<{ messages: MessageResource[]; counted: RowCount }>;
-  /** @throws AppError not_found */
+  /** @throws AppError not_found, test_key */
   get(tenant: Tenant, id: number): Promise<MessageDetail>;
 }
 
@@ -185,13 +186,14 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
       return { status: 201, message, replayed: false };
     },
     async list(tenant, query, page) {
-      const filters = filtersOf(query);
+      const filters = { ...filtersOf(query), test: isTestCaller(tenant.actor) ? (true as const) : undefined };
       const { rows, counted } = await listMessages(pool, tenant, filters, page);
       return { messages: rows.map(presentMessage), counted };
     },
     async get(tenant, id) {
       const row = await findMessage(pool, tenant, id);
       if (!row) throw notFound('message');
+      if (!row.test) refuseTestKey(tenant, 'read live messages');
       const [events, interactions, rendered] = await Promise.all([
         findMessageEvents(pool, id),
         findInteractions(pool, id),

@@ -1,5 +1,6 @@
 import { AppError, invalid, notFound, type ValidationErrors } from '../../errors.ts';
-import type { Tenant } from '../../platform/auth/tenant.ts';
+import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
+import { refuseTestKey } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -38,6 +39,8 @@ import type { ChangeSegmentBody, CreateSegmentBody, Segment } from './schema.ts'
 export const MAX_SEGMENTS = 1_000;
 /** Segments whose filters are in memory at once, up to 64 KiB each. */
 const SHAPES_AT_ONCE = 50;
+
+const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
 
 function present(row: SegmentRow): Segment {
   return {
@@ -229,15 +232,29 @@ export async function createSegment(
   return present(row);
 }
 
-/** @throws AppError not_found, validation_error */
+/**
+ * Keeps a test key from a segment that something live is for, or names, also through other segments.
+ * @throws AppError test_key
+ */
+async function requireIdleForTestKey(trx: Queryable, tenant: Tenant, id: number): Promise<void> {
+  if (!isTestCaller(tenant.actor)) return;
+  for (const each of [id, ...(await findAncestors(trx, id)).map((ancestor) => ancestor.id)]) {
+    const campaigns = await campaignsNaming(trx, tenant, 'segment', each);
+    const users = campaigns.length > 0 ? campaigns : await flowsNaming(trx, tenant, 'segment', each);
+    if (users.length > 0) refuseTestKey(tenant, `change a segment that is in use, as by ${quoted(users)}`);
+  }
+}
+
+/** @throws AppError not_found, test_key, validation_error */
 export async function changeSegment(
   trx: Queryable,
-  scope: BrandScope,
+  scope: Tenant,
   id: number,
   { name, filters }: ChangeSegmentBody,
 ): Promise<Segment> {
   await lockSegments(trx, scope);
   if (!(await findSegment(trx, scope, id))) throw notFound('segment');
+  await requireIdleForTestKey(trx, scope, id);
   if (filters) {
     const { references } = await requireStorable(trx, scope, id, filters);
     await replaceReferences(trx, id, references);
@@ -250,8 +267,6 @@ export async function changeSegment(
   if (!row) throw notFound('segment');
   return present(row);
 }
-
-const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
 
 /**
  * @throws AppError not_found; conflict if another segment, a campaign that waits for its time or a flow that is active or

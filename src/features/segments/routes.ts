@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { z } from 'zod';
 import type { Database } from '../../platform/db/database.ts';
 import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
+import { isTestCaller } from '../../platform/auth/tenant.ts';
 import { pageOf, wholeList } from '../../platform/db/paging.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { paginate } from '../../platform/http/pagination.ts';
@@ -40,6 +41,7 @@ function listRoute(pool: pg.Pool): RouteDefinition {
     tag,
     summary: 'List segments, newest first',
     auth: 'brand',
+    testKeys: 'allowed',
     query: listSegmentsQuery,
     paginated: true,
     responses: { 200: { description: 'All segments of the brand.', schema: z.array(segmentSchema) } },
@@ -59,6 +61,7 @@ function createRoute(pool: pg.Pool): RouteDefinition {
     summary: 'Create a segment',
     description: REFERENCES,
     auth: 'brand',
+    testKeys: 'allowed',
     body: createSegmentBody,
     readOnlyFields,
     responses: { 201: { description: 'The segment.', schema: segmentSchema } },
@@ -78,6 +81,7 @@ function getRoute(pool: pg.Pool): RouteDefinition {
     tag,
     summary: 'Get a segment',
     auth: 'brand',
+    testKeys: 'allowed',
     params: segmentParams,
     responses: { 200: { description: 'The segment.', schema: segmentSchema } },
     async handler({ tenant, params }) {
@@ -95,6 +99,7 @@ function changeRoute(pool: pg.Pool): RouteDefinition {
     summary: 'Change a segment',
     description: `An omitted field stays unchanged; \`filters\` are replaced as a whole. ${REFERENCES}`,
     auth: 'brand',
+    testKeys: { only: 'segments that no active or paused flow and no scheduled campaign needs' },
     params: segmentParams,
     body: changeSegmentBody,
     readOnlyFields,
@@ -115,6 +120,7 @@ function deleteRoute(pool: pg.Pool): RouteDefinition {
     summary: 'Delete a segment',
     description: 'A segment that another one names, or that a scheduled campaign is for, cannot be deleted.',
     auth: 'brand',
+    testKeys: 'refused',
     params: segmentParams,
     responses: { 200: { description: 'The deleted segment.', schema: segmentSchema } },
     errors: ['conflict'],
@@ -136,11 +142,13 @@ function previewRoute(reads: HeavyReads): RouteDefinition {
       'Stores nothing. A count that takes more than five seconds is null, and `slow_because` names the filter that takes ' +
       'the most time. An account has two previews at once; others wait for up to ten seconds, then they get a 429.',
     auth: 'brand',
+    testKeys: { only: 'the count, without contacts' },
     idempotency: 'none',
     body: previewBody,
     responses: { 200: { description: 'The count and some of the contacts.', schema: previewSchema } },
     async handler({ tenant, body }) {
-      return { status: 200, body: await previewFilters(reads, tenant, body.filters) };
+      const preview = await previewFilters(reads, tenant, body.filters);
+      return { status: 200, body: isTestCaller(tenant.actor) ? { ...preview, sample: [] } : preview };
     },
   });
 }
@@ -154,6 +162,7 @@ function membersRoute(reads: HeavyReads): RouteDefinition {
     summary: 'List the contacts of a segment, newest first',
     description: 'The filters are evaluated for each page. Follow the `next` links to read all contacts.',
     auth: 'brand',
+    testKeys: 'refused',
     params: segmentParams,
     query: listMembersQuery,
     paginated: true,

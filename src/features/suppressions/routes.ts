@@ -41,6 +41,7 @@ function listRoute(pool: pg.Pool): RouteDefinition {
     tag,
     summary: 'List suppressed addresses, newest first',
     auth: 'brand',
+    testKeys: 'refused',
     query: listSuppressionsQuery,
     paginated: true,
     responses: { 200: { description: 'A page of suppressions.', schema: z.array(suppressionSchema) } },
@@ -60,6 +61,7 @@ function createRoute(pool: pg.Pool, fence: RecipientFence): RouteDefinition {
     summary: 'Suppress an address by hand',
     description: `No message of the account is sent to the address. ${FENCED} 200 if it was suppressed already.`,
     auth: 'brand',
+    testKeys: 'refused',
     body: createSuppressionBody,
     readOnlyFields: suppressionReadOnlyFields,
     responses: {
@@ -89,6 +91,7 @@ function endRoute(pool: pg.Pool): RouteDefinition {
     description:
       'Messages to the address are sent again. The suppression stays in the list with `active=false`.',
     auth: 'brand',
+    testKeys: 'refused',
     params: suppressionParams,
     responses: { 200: { description: 'The ended suppression.', schema: suppressionSchema } },
     async handler({ tenant, params }) {
@@ -108,6 +111,7 @@ function bulkRoute(pool: pg.Pool, fence: RecipientFence): RouteDefinition {
       `Takes up to ${MAX_BULK_ITEMS.toLocaleString('en')} addresses in all, and returns a result for each, those of ` +
       `\`add\` first. An address in both arrays is a 422. ${FENCED} Repeating the request does no harm.`,
     auth: 'brand',
+    testKeys: 'refused',
     idempotency: 'none',
     body: bulkSuppressionsBody,
     responses: { 200: { description: 'The results.', schema: bulkResultsSchema } },

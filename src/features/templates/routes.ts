@@ -81,6 +81,7 @@ function listRoute({ pool }: Parts): RouteDefinition {
       'Templates of campaigns and flows are left out, unless `owner=all` or a filter asks for them. A page ends early ' +
       'before its bodies have more than 8 MB; the `next` link of the `Link` header continues.',
     auth: 'brand',
+    testKeys: 'allowed',
     query: listTemplatesQuery,
     paginated: true,
     responses: { 200: { description: 'A page of templates.', schema: z.array(templateSummary) } },
@@ -102,6 +103,7 @@ function createRoute(parts: Parts): RouteDefinition {
     summary: 'Create a template',
     description: CONTENT,
     auth: 'brand',
+    testKeys: 'allowed',
     idempotency: 'own',
     body: createTemplateBody,
     readOnlyFields: templateReadOnlyFields.filter((name) => name !== 'channel'),
@@ -139,6 +141,7 @@ function showRoute({ pool }: Parts): RouteDefinition {
     tag,
     summary: 'Get a template with its design',
     auth: 'brand',
+    testKeys: 'allowed',
     params: templateParams,
     responses: { 200: { description: 'The template.', schema: templateResource } },
     async handler({ tenant, params }) {
@@ -159,6 +162,7 @@ function changeRoute(parts: Parts): RouteDefinition {
       'content of a campaign that was sent changes with `PATCH /campaigns/{id}`; that of an active flow reaches the runs ' +
       'that have not come to its step.',
     auth: 'brand',
+    testKeys: { only: 'templates that no active flow and no sent campaign has as content' },
     params: templateParams,
     body: changeTemplateBody,
     readOnlyFields: templateReadOnlyFields,
@@ -180,6 +184,7 @@ function deleteRoute({ pool }: Parts): RouteDefinition {
     description:
       'Messages that were made from it stay as they are. The content of a campaign or flow cannot be deleted: 409.',
     auth: 'brand',
+    testKeys: 'refused',
     params: templateParams,
     responses: { 200: { description: 'The deleted template.', schema: templateResource } },
     errors: ['conflict'],
@@ -198,6 +203,7 @@ function duplicateRoute({ pool }: Parts): RouteDefinition {
     summary: 'Copy a template',
     description: 'Also one of a campaign or flow. The copy is a template of the brand.',
     auth: 'brand',
+    testKeys: 'refused',
     params: templateParams,
     body: duplicateTemplateBody,
     bodyOptional: true,
@@ -219,6 +225,7 @@ function versionsRoute({ pool }: Parts): RouteDefinition {
     summary: 'List the versions of a template, newest first',
     description: 'A send pins a version: the content with the parts of its brand, compiled once.',
     auth: 'brand',
+    testKeys: 'allowed',
     params: templateParams,
     query: listVersionsQuery,
     paginated: true,
@@ -242,6 +249,7 @@ function checkRoute(parts: Parts): RouteDefinition {
       'Lists what keeps it from being sent, and what should be better: variables without a value, broken links, a missing ' +
       'unsubscribe link, HTML of more than 102 KB, images without an alternative text.',
     auth: 'brand',
+    testKeys: 'allowed',
     params: templateParams,
     responses: {
       200: { description: 'The problems; an empty array if there are none.', schema: checkSchema },
@@ -261,6 +269,7 @@ function renderRoute(parts: Parts): RouteDefinition {
     summary: 'Render a template for a contact, or with samples',
     description: 'Stores and sends nothing. The texts are null if the template cannot be rendered.',
     auth: 'brand',
+    testKeys: 'allowed',
     idempotency: 'none',
     params: templateParams,
     body: renderBody,
@@ -281,6 +290,7 @@ function previewRoute(parts: Parts): RouteDefinition {
     summary: 'Show a template with its samples as a page',
     description: 'The page has no scripts, forms and frames. A template that cannot be rendered is a 422.',
     auth: 'brand',
+    testKeys: 'allowed',
     params: templateParams,
     responses: { 200: { description: 'The page.', schema: null, contentType: 'text/html' } },
     async handler({ tenant, params }) {
@@ -310,6 +320,7 @@ function sendTestRoute(parts: Parts): RouteDefinition {
       'SMS are charged. An account sends at most 1,000 a day (UTC), together with messages of test keys. With a test key ' +
       'nothing leaves the service, and nothing is charged.',
     auth: 'brand',
+    testKeys: 'allowed',
     idempotency: 'own',
     params: templateParams,
     body: sendTestBody,

@@ -2,7 +2,8 @@ import type pg from 'pg';
 import type { Problem } from '../../delivery/contents/content.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { AppError, notFound } from '../../errors.ts';
-import type { Tenant } from '../../platform/auth/tenant.ts';
+import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
+import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
@@ -50,10 +51,11 @@ export type { TemplateRow };
 
 /**
  * Keeps a campaign from being sent until the transaction ends.
- * @throws AppError invalid_transition if it was sent
+ * @throws AppError test_key or invalid_transition if it was sent
  */
-async function requireDraft(trx: Queryable, campaignId: number): Promise<void> {
+async function requireDraft(trx: Queryable, tenant: Tenant, campaignId: number): Promise<void> {
   const status = await lockCampaignStatus(trx, campaignId);
+  requireDraftOfTestKey(tenant, status ?? undefined, 'contents of campaigns');
   if (status === null || status === 'draft') return;
   const message = `campaign ${campaignId} was sent; change its content with PATCH /campaigns/${campaignId}`;
   throw new AppError('invalid_transition', message);
@@ -153,7 +155,8 @@ export async function changeTemplate(
     const before = await requireTemplate(deps.pool, tenant, id);
     const after = applyContent(before, before.channel, body);
     const { variables } = await withNames(deps, tenant, { ...before, ...after });
-    const changesOwner = changesContent(before, after);
+    // A test key changes nothing of what is live, not even samples.
+    const changesOwner = changesContent(before, after) || isTestCaller(tenant.actor);
     const change = async (trx: Queryable) => {
       const locked = await lockTemplate(trx, tenant, id);
       if (!locked) throw notFound('template');
@@ -164,7 +167,7 @@ export async function changeTemplate(
     const brand = flowId !== null && changesOwner ? await deps.brandOf(tenant) : null;
     const row = await withCompiled({ templates: deps }, (compiled) =>
       inTransaction(deps.pool, async (trx) => {
-        if (campaignId !== null && changesOwner) await requireDraft(trx, campaignId);
+        if (campaignId !== null && changesOwner) await requireDraft(trx, tenant, campaignId);
         if (flowId === null || !brand) return change(trx);
         return owners.changeOfFlow(trx, tenant, flowId, { brand, compiled }, () => change(trx));
       }),

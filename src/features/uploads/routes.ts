@@ -74,6 +74,7 @@ function createUploadRoute(parts: UploadParts): RouteDefinition {
       'Browsers display PNG, JPEG, GIF and WebP; all other files are offered for download. Uploads that are not in use ' +
       'as an avatar, banner or logo are removed after 30 days. The uploads of an account have a quota in all.',
     auth: 'brand',
+    testKeys: 'refused',
     idempotency: 'own',
     body: z.strictObject({}),
     multipart: { file: 'file', maxFileBytes: MAX_FILE_BYTES },
@@ -92,6 +93,7 @@ function removeUploadRoute({ uploads }: UploadParts): RouteDefinition {
     description:
       'After that, its URL no longer works. An avatar, banner or logo in use cannot be removed: 409.',
     auth: 'brand',
+    testKeys: 'refused',
     params: z.object({ signed_id: z.string().max(MAX_SIGNED_ID_LENGTH) }),
     responses: { 200: { description: 'The removed upload', schema: uploadSchema } },
     errors: ['conflict'],

@@ -18,8 +18,17 @@ interface ItemRow {
   checked_at: Date | null;
 }
 
-const COLUMNS =
-  'i.id, i.contact_id, i.email, i.verdict, i.reason, i.checks, i.suggestion, i.charged, i.checked_at';
+/** Which items are read, and how. */
+export interface ItemSelection {
+  verdict: Verdict | undefined;
+  /** Leaves out addresses, and suggestions, which are addresses. */
+  hidesAddresses: boolean;
+}
+
+function columnsOf({ hidesAddresses }: ItemSelection): string {
+  const addresses = hidesAddresses ? 'null as email, null as suggestion' : 'i.email, i.suggestion';
+  return `i.id, i.contact_id, ${addresses}, i.verdict, i.reason, i.checks, i.charged, i.checked_at`;
+}
 /** Items that are read at once for a file. */
 const FILE_PAGE = 1_000;
 
@@ -43,15 +52,16 @@ const present = (row: ItemRow): Item => ({
 export async function listItems(
   db: Queryable,
   operationId: number,
-  verdict: Verdict | undefined,
+  selection: ItemSelection,
   page: Page,
 ): Promise<{ items: Item[]; count: RowCount }> {
   const values: unknown[] = [operationId];
+  const { verdict } = selection;
   const filter = verdict === undefined ? '' : ` and i.verdict = $${values.push(verdict)}`;
   const source = `validation_items i where i.operation_id = $1${filter}`;
   const below = page.after === null ? '' : `and i.id < ${page.after}`;
   const { rows } = await db.query<ItemRow>(
-    `select ${COLUMNS} from ${source} ${below} order by i.id desc limit ${page.limit} offset ${page.offset}`,
+    `select ${columnsOf(selection)} from ${source} ${below} order by i.id desc limit ${page.limit} offset ${page.offset}`,
     values,
   );
   return { items: rows.map(present), count: await countRows(db, source, values) };
@@ -79,14 +89,14 @@ const recordOf = (row: ItemRow) =>
 export async function* itemsCsv(
   db: Queryable,
   operationId: number,
-  verdict: Verdict | undefined,
+  selection: ItemSelection,
 ): AsyncGenerator<string, void> {
   yield csvRecord(HEADER);
   for (let after = 0; ;) {
     const { rows } = await db.query<ItemRow>(
-      `select ${COLUMNS} from validation_items i
+      `select ${columnsOf(selection)} from validation_items i
        where i.operation_id = $1 and i.id > $2 and ($3::text is null or i.verdict = $3) order by i.id limit $4`,
-      [operationId, after, verdict ?? null, FILE_PAGE],
+      [operationId, after, selection.verdict ?? null, FILE_PAGE],
     );
     if (rows.length > 0) yield rows.map(recordOf).join('');
     const last = rows.at(-1);

@@ -161,12 +161,12 @@ export async function countUnfinished(
 export async function findOperations(
   db: Queryable,
   { accountId, brandId }: BrandScope,
-  status: OperationStatus | undefined,
+  { status, testOnly }: { status: OperationStatus | undefined; testOnly: boolean },
   page: Page,
 ): Promise<{ rows: OperationRow[]; count: RowCount }> {
   const source = `validation_operations o where o.account_id = $1 and o.brand_id = $2
-    and ($3::text is null or o.status = $3)`;
-  const values = [accountId, brandId, status ?? null];
+    and ($3::text is null or o.status = $3) and (o.test or not $4)`;
+  const values = [accountId, brandId, status ?? null, testOnly];
   const below = page.after === null ? '' : `and o.id < ${page.after}`;
   const { rows } = await db.query<OperationRow>(
     `select ${COLUMNS} from ${source} ${below} order by o.id desc limit ${page.limit} offset ${page.offset}`,

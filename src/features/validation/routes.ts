@@ -21,6 +21,7 @@ import {
 import {
   cancelOperation,
   getOperation,
+  hidesAddresses,
   listOperations,
   quoteValidation,
   requireOperation,
@@ -54,6 +55,7 @@ function quoteRoute(parts: Parts): RouteDefinition {
     summary: 'Ask what validating an audience would cost',
     description: `Counts the candidates and reserves nothing. ${WHAT_IT_IS_NOT}`,
     auth: 'brand',
+    testKeys: 'allowed',
     idempotency: 'none',
     body: audienceBody,
     maxBodyBytes: MAX_AUDIENCE_BYTES,
@@ -77,6 +79,7 @@ function startRoute(parts: Parts): RouteDefinition {
       'again, are free. The `Idempotency-Key` is kept as long as the operation: a repeat returns it, and checks the rest ' +
       `if it failed. Another audience with the same key is a 409. ${WHAT_IT_IS_NOT}`,
     auth: 'brand',
+    testKeys: 'allowed',
     idempotency: 'own',
     body: audienceBody,
     maxBodyBytes: MAX_AUDIENCE_BYTES,
@@ -98,6 +101,7 @@ function listRoute({ pool }: Parts): RouteDefinition {
     tag,
     summary: 'List validations, newest first',
     auth: 'brand',
+    testKeys: { only: 'validations of test keys' },
     query: listOperationsQuery,
     paginated: true,
     responses: { 200: { description: 'A page of operations.', schema: z.array(operationSchema) } },
@@ -117,6 +121,7 @@ function getRoute({ pool }: Parts): RouteDefinition {
     tag,
     summary: 'Get a validation and how far it is',
     auth: 'brand',
+    testKeys: { only: 'validations of test keys' },
     params: operationParams,
     responses: { 200: { description: 'The operation.', schema: operationSchema } },
     handler: async ({ tenant, params }) => ({
@@ -135,6 +140,7 @@ function cancelRoute({ pool, waker }: Parts): RouteDefinition {
     summary: 'Cancel a validation that has not ended',
     description: 'Results that were found stay, and are charged. The rest of the reservation is released.',
     auth: 'brand',
+    testKeys: { only: 'validations of test keys' },
     idempotency: 'none',
     params: operationParams,
     responses: { 200: { description: 'The canceled operation.', schema: operationSchema } },
@@ -157,6 +163,7 @@ function itemsRoute({ pool }: Parts): RouteDefinition {
     description:
       'Kept for 90 days after the operation has ended. As CSV, all that match are one file, oldest first.',
     auth: 'brand',
+    testKeys: { only: 'validations of test keys; the items of a list or segment have no addresses' },
     params: operationParams,
     query: listItemsQuery,
     paginated: true,
@@ -168,11 +175,13 @@ function itemsRoute({ pool }: Parts): RouteDefinition {
       },
     },
     async handler(input) {
-      const { id } = await requireOperation(pool, input.tenant, input.params.id);
+      const operation = await requireOperation(pool, input.tenant, input.params.id);
+      const { id } = operation;
       const { format, verdict } = input.query;
-      if (wantsCsv(input.ctx, format)) return csvFile(`validation-${id}`, itemsCsv(pool, id, verdict));
+      const selected = { verdict, hidesAddresses: hidesAddresses(input.tenant, operation) };
+      if (wantsCsv(input.ctx, format)) return csvFile(`validation-${id}`, itemsCsv(pool, id, selected));
       const page = pageOf(input.query);
-      const { items, count } = await listItems(pool, id, verdict, page);
+      const { items, count } = await listItems(pool, id, selected, page);
       return paginate(input, page, items, count);
     },
   });

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { AppError, invalid, notFound } from '../../errors.ts';
 import { isTestCaller, type Tenant } from '../../platform/auth/tenant.ts';
+import { refuseTestKey } from '../../platform/auth/test-keys.ts';
 import { HEAVY_READ_MS, type HeavyReads, isStatementTimeout } from '../../platform/db/heavy-reads.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Page, RowCount } from '../../platform/db/paging.ts';
@@ -47,7 +48,8 @@ export interface ValidationDeps {
   heavyReads: HeavyReads;
 }
 
-const isHeavy = ({ kind }: Audience) => kind === 'list_id' || kind === 'segment_id';
+/** Whether the audience is a list or a segment: the request does not name its contacts. */
+const isHeavy = ({ kind }: Pick<Audience, 'kind'>) => kind === 'list_id' || kind === 'segment_id';
 
 /** Runs `work` in a transaction, on a connection for heavy reads if the audience may be large. */
 async function counting<T>(
@@ -242,35 +244,42 @@ export async function startValidation(
   return { operation: presentOperation(row), replayed };
 }
 
-/** @throws AppError not_found if the brand has no such operation */
-export async function requireOperation(db: Queryable, tenant: BrandScope, id: number): Promise<OperationRow> {
+/** @throws AppError not_found if the brand has no such operation; test_key */
+export async function requireOperation(db: Queryable, tenant: Tenant, id: number): Promise<OperationRow> {
   const found = await findOperation(db, tenant, id);
   if (!found) throw notFound('validation operation');
+  if (!found.test) refuseTestKey(tenant, 'use validations of live keys');
   return found;
 }
 
-/** @throws AppError not_found */
-export async function getOperation(db: Queryable, tenant: BrandScope, id: number): Promise<Operation> {
+/** @throws AppError not_found, test_key */
+export async function getOperation(db: Queryable, tenant: Tenant, id: number): Promise<Operation> {
   return presentOperation(await requireOperation(db, tenant, id));
+}
+
+/** Whether the caller may not see addresses: a test key reads no contacts that it does not name. */
+export function hidesAddresses({ actor }: Tenant, row: OperationRow): boolean {
+  return isTestCaller(actor) && isHeavy({ kind: row.audience_kind });
 }
 
 /** Lists the operations of a brand, newest first. */
 export async function listOperations(
   db: Queryable,
-  tenant: BrandScope,
+  tenant: Tenant,
   status: OperationStatus | undefined,
   page: Page,
 ): Promise<{ operations: Operation[]; count: RowCount }> {
-  const { rows, count } = await findOperations(db, tenant, status, page);
+  const filters = { status, testOnly: isTestCaller(tenant.actor) };
+  const { rows, count } = await findOperations(db, tenant, filters, page);
   return { operations: rows.map(presentOperation), count };
 }
 
 /**
  * Cancels an operation: results that are written stay and are charged, the rest is not checked. Wake `outbox` after the
  * commit.
- * @throws AppError not_found; invalid_transition if it has ended
+ * @throws AppError not_found, test_key; invalid_transition if it has ended
  */
-export async function cancelOperation(trx: Queryable, tenant: BrandScope, id: number): Promise<Operation> {
+export async function cancelOperation(trx: Queryable, tenant: Tenant, id: number): Promise<Operation> {
   await requireOperation(trx, tenant, id);
   const canceled = await endOperation(trx, id, 'canceled');
   if (!canceled) {

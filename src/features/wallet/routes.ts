@@ -42,6 +42,7 @@ function listRoute(pool: pg.Pool): RouteDefinition {
       'What changed the balance of the account: credits, payments, and what was charged. The messages of a month are one ' +
       'entry, seven days after its end; until then the balance is already less by what they cost.',
     auth: 'account',
+    testKeys: 'refused',
     roles: ['owner', 'admin'],
     query: listWalletEntriesQuery,
     paginated: true,

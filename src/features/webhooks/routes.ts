@@ -51,6 +51,7 @@ function createRoute({ pool, webhooks }: WebhookParts): RouteDefinition {
       'A brand has at most 10 webhooks. The response contains the whole secret; later ones do only with `reveal=true`. ' +
       '`url` is an HTTPS URL without credentials that leads to a public internet address.',
     auth: 'brand',
+    testKeys: 'refused',
     roles,
     idempotency: 'own',
     body: createWebhookBody,
@@ -85,6 +86,7 @@ function changeRoute({ webhooks }: WebhookParts): RouteDefinition {
       'An omitted field stays unchanged. A new `url` also receives waiting retries, and `failing_since` is reset. ' +
       'New `events` apply to events that occur from now on.',
     auth: 'brand',
+    testKeys: 'refused',
     roles,
     params: webhookParams,
     body: changeWebhookBody,
@@ -107,6 +109,7 @@ function rotateRoute({ webhooks }: WebhookParts): RouteDefinition {
       'rotation within that time ends the oldest secret at once. Send an `Idempotency-Key`, so that a repeated request ' +
       'does not rotate again.',
     auth: 'brand',
+    testKeys: 'refused',
     roles,
     params: webhookParams,
     responses: { 200: { description: 'The webhook with its whole new secret', schema: webhookResource } },
@@ -132,6 +135,7 @@ function endpointRoutes(parts: WebhookParts): RouteDefinition[] {
       tag,
       summary: 'List webhooks, newest first',
       auth: 'brand',
+      testKeys: 'refused',
       roles,
       query: z.strictObject(wholeListQuery),
       paginated: true,
@@ -151,6 +155,7 @@ function endpointRoutes(parts: WebhookParts): RouteDefinition[] {
       tag,
       summary: 'Get a webhook',
       auth: 'brand',
+      testKeys: 'refused',
       roles,
       params: webhookParams,
       query: getWebhookQuery,
@@ -167,6 +172,7 @@ function endpointRoutes(parts: WebhookParts): RouteDefinition[] {
       tag,
       summary: 'Remove a webhook and its delivery history',
       auth: 'brand',
+      testKeys: 'refused',
       roles,
       params: webhookParams,
       responses: { 200: { description: 'The removed webhook', schema: webhookResource } },

@@ -18,6 +18,13 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
  */
 export type RouteAuth = 'none' | 'account' | 'brand';
 
+/**
+ * What a test key (`crl_test_`) may do with a route: everything, nothing, or a part that the handler checks; `only` names
+ * that part to clients. What it may not do is a 403 `test_key`. A test key is often kept where many can read it, as in
+ * CI: nothing that it may do reaches a recipient, changes what is live, or reads many contacts.
+ */
+export type TestKeys = 'allowed' | 'refused' | { only: string };
+
 interface TenantOf {
   none: null;
   account: AccountTenant;
@@ -61,6 +68,8 @@ interface RouteFacts<Auth extends RouteAuth = RouteAuth> {
   summary: string;
   description?: string;
   auth: Auth;
+  /** Required, unless `auth` is `none`. */
+  testKeys?: TestKeys;
   /** Roles that may call; all others get 403. All roles by default. An API key acts as `admin`. */
   roles?: Role[];
   /** Fields of the resource that clients may send back and that are ignored (`id`, `created_at` …). */
@@ -149,7 +158,7 @@ export interface IdempotentRoute<P extends MaybeObject, Q extends MaybeObject, B
 
 /**
  * Declares a route of any method. A POST handles idempotency itself; see also {@link defineIdempotentRoute}.
- * @throws Error for a POST without `idempotency`
+ * @throws Error for a POST without `idempotency`, and for a route with authentication without `testKeys`
  */
 export function defineRoute<
   Auth extends RouteAuth,
@@ -160,6 +169,7 @@ export function defineRoute<
   if (route.method === 'POST' && route.idempotency === undefined) {
     throw new Error(`${route.operationId}: a POST must declare how it treats Idempotency-Key`);
   }
+  requireTestKeys(route);
   return {
     ...route,
     ...schemasOf(route, route.method),
@@ -169,12 +179,16 @@ export function defineRoute<
   };
 }
 
-/** Declares a POST whose handler runs in the transaction that also keeps the `Idempotency-Key`. */
+/**
+ * Declares a POST whose handler runs in the transaction that also keeps the `Idempotency-Key`.
+ * @throws Error for a route without `testKeys`
+ */
 export function defineIdempotentRoute<
   P extends MaybeObject = undefined,
   Q extends MaybeObject = undefined,
   B extends MaybeSchema = undefined,
 >(route: IdempotentRoute<P, Q, B>): RouteDefinition {
+  requireTestKeys(route);
   const { handler: create, load, ...facts } = route;
   return {
     ...facts,
@@ -183,6 +197,12 @@ export function defineIdempotentRoute<
     idempotency: 'middleware',
     handler: { create, load } as unknown as TransactionalHandler,
   };
+}
+
+function requireTestKeys({ auth, testKeys, operationId }: Pick<RouteFacts, 'auth' | 'testKeys' | 'operationId'>) {
+  if (auth !== 'none' && testKeys === undefined) {
+    throw new Error(`${operationId}: a route with authentication must declare what test keys may do`);
+  }
 }
 
 /** The body of a POST that takes none: a field that would be ignored is refused instead. */

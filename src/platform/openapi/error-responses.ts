@@ -10,6 +10,7 @@ function commonErrors(route: RouteDefinition): ErrorCode[] {
   if (route.auth !== 'none') codes.push('unauthorized', 'not_found');
   if (route.auth === 'brand') codes.push('brand_required');
   if (route.roles) codes.push('forbidden');
+  if (route.testKeys !== undefined && route.testKeys !== 'allowed') codes.push('test_key');
   if (route.params && route.auth === 'none') codes.push('not_found');
   if (route.body || route.multipart)
     codes.push('malformed_json', 'payload_too_large', 'unsupported_media_type');

@@ -125,9 +125,16 @@ function repeatsOf({ method, auth, idempotency }: RouteDefinition): string | nul
   return 'Safe to repeat: an `Idempotency-Key` is accepted, and changes nothing.';
 }
 
+/** What a test key may do. */
+function testKeysOf({ testKeys }: RouteDefinition): string | null {
+  if (testKeys === undefined) return null;
+  if (testKeys === 'allowed') return 'Test keys may use this.';
+  return testKeys === 'refused' ? 'Not for test keys.' : `With a test key only: ${testKeys.only}.`;
+}
+
 function descriptionOf(route: RouteDefinition): string | null {
   const roles = route.roles ? `For the roles ${route.roles.join(', ')}; an API key acts as admin.` : null;
-  const parts = [route.description ?? null, roles, repeatsOf(route)].filter((part) => part !== null);
+  const parts = [route.description ?? null, roles, repeatsOf(route), testKeysOf(route)].filter((part) => part !== null);
   return parts.length === 0 ? null : parts.join('\n\n');
 }
 

@@ -75,7 +75,9 @@ export const securitySchemes = {
   apiKey: {
     type: 'http',
     scheme: 'bearer',
-    description: 'An API key of a brand: `crl_live_…`, or `crl_test_…`, whose messages are never sent.',
+    description:
+      'An API key of a brand: `crl_live_…`, or `crl_test_…`, whose messages are never sent. Each operation says what ' +
+      'test keys may do; all else is a 403 `test_key`.',
   },
   session: {
     type: 'http',
@@ -112,6 +114,7 @@ export const errorMeaning: Record<ErrorCode, string> = {
   malformed_json: 'the body cannot be read',
   unauthorized: 'credentials are missing or not valid',
   forbidden: 'the user’s role does not allow this',
+  test_key: 'a test key cannot do this; use a live key',
   not_found: 'there is no such resource in this brand',
   method_not_allowed: 'the path does not support this method',
   idempotency_conflict: 'the Idempotency-Key was used with another payload',

@@ -164,10 +164,10 @@ describe('a send', () => {
     await pool().query('update brands set track_opens = true where id = $1', [api.brandId]);
   });
 
-  it('is forbidden for a test key', async () => {
+  it('is refused to a test key', async () => {
     const id = await readyCampaign(api, listId);
     const response = await api.request('POST', `${CAMPAIGNS}/${id}/send`, { token: api.testApiKey });
-    expect(codeOf(response)).toEqual([403, 'forbidden']);
+    expect(codeOf(response)).toEqual([403, 'test_key']);
   });
 
   it('applies the attributes of its request', async () => {

@@ -41,6 +41,7 @@ function probe(folder: string): RouteDefinition {
     tag: 'Probe',
     summary: 'Store a file',
     auth: 'brand',
+    testKeys: 'refused',
     idempotency: 'none',
     query: z.strictObject({ verbose: z.literal('true').optional() }),
     body: z.strictObject({ before: z.string().optional(), after: z.string().max(5).optional() }),

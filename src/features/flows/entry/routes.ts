@@ -48,6 +48,7 @@ export function createEntryRoutes({ database: { pool }, waker }: EntryRouteDeps)
     summary: 'Let contacts enter a flow',
     description: 'The flow must be active and, where that is needed, approved. A test key begins test runs.',
     auth: 'brand',
+    testKeys: 'allowed',
     idempotency: 'own',
     params: z.strictObject({ id: idParam }),
     body: enterBody,

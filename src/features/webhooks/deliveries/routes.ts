@@ -31,6 +31,7 @@ function testRoute({ deliveries, waker }: WebhookDeliveryRouteDeps): RouteDefini
       'The event is signed, sent and retried like any other, with `test: true` and null ids in its `data`. The response ' +
       'does not wait for the attempt: see `GET /webhooks/{id}/deliveries/{delivery_id}` for its outcome.',
     auth: 'brand',
+    testKeys: 'refused',
     roles,
     params: webhookParams,
     body: testWebhookBody,
@@ -61,6 +62,7 @@ function retryRoute({ deliveries, waker }: WebhookDeliveryRouteDeps): RouteDefin
       'step the delivery fails. A delivery whose first attempt has not been made yet stays unchanged. A delivery has at ' +
       'most 100 attempts.',
     auth: 'brand',
+    testKeys: 'refused',
     roles,
     params: deliveryParams,
     errors: ['conflict'],
@@ -89,6 +91,7 @@ export function createWebhookDeliveryRoutes(deps: WebhookDeliveryRouteDeps): Rou
       tag,
       summary: 'List the deliveries of the last 7 days, newest first',
       auth: 'brand',
+      testKeys: 'refused',
       roles,
       params: webhookParams,
       query: listDeliveriesQuery,
@@ -108,6 +111,7 @@ export function createWebhookDeliveryRoutes(deps: WebhookDeliveryRouteDeps): Rou
       tag,
       summary: 'Get a delivery with its attempts',
       auth: 'brand',
+      testKeys: 'refused',
       roles,
       params: deliveryParams,
       responses: { 200: { description: 'The delivery', schema: deliveryDetail } },

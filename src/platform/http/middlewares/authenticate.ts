@@ -1,5 +1,6 @@
 import { AppError } from '../../../errors.ts';
 import type { Authenticate } from '../../auth/tenant.ts';
+import { refuseTestKey } from '../../auth/test-keys.ts';
 import type { Middleware } from '../context.ts';
 import type { RouteDefinition } from '../route.ts';
 
@@ -13,12 +14,13 @@ export function authenticate(identify: Authenticate): Middleware {
 
 /**
  * Checks that the caller may use the route. Runs after `rateLimit`, so that refused requests count.
- * @throws AppError `forbidden` for a role that the route does not list; `brand_required` without a brand
+ * @throws AppError `test_key` for a test key, if the route refuses these; `forbidden` for a role that the route does not list; `brand_required` without a brand
  */
-export function authorize({ roles, auth }: RouteDefinition): Middleware {
+export function authorize({ roles, auth, testKeys }: RouteDefinition): Middleware {
   return function authorize(ctx, next) {
     const tenant = ctx.state.principal?.tenant;
     if (!tenant) throw new Error('authorize runs after authenticate');
+    if (testKeys === 'refused') refuseTestKey(tenant, 'use this');
     if (roles && !roles.includes(tenant.role)) {
       throw new AppError('forbidden', `this requires the role ${roles.join(' or ')}, not ${tenant.role}`);
     }
