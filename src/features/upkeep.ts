@@ -21,6 +21,7 @@ import { smsUpkeep } from './sms/upkeep.ts';
 import { templatesUpkeep } from './templates/upkeep.ts';
 import { trackingUpkeep } from './tracking/upkeep.ts';
 import { uploadsUpkeep } from './uploads/upkeep.ts';
+import { usersUpkeep } from './users/upkeep.ts';
 import { walletUpkeep } from './wallet/upkeep.ts';
 import { validationUpkeep } from './validation/upkeep.ts';
 import { webhooksUpkeep } from './webhooks/upkeep.ts';
@@ -51,5 +52,6 @@ export const upkeep = gatherUpkeep([
   listsUpkeep,
   templatesUpkeep,
   walletUpkeep,
+  usersUpkeep,
   { tasks: [dailyPartitions] },
 ]);

@@ -18,7 +18,9 @@ async function expectWorking(demo: Demo): Promise<void> {
     account_id: demo.accountId,
     brand_id: demo.brandId,
   });
-  const user = await createLogin(made.database.pool).logIn(demo.email, demo.password);
+  const user = await createLogin(made.database.pool, () => () => undefined).logIn({
+    ...{ email: demo.email, password: demo.password, network: null },
+  });
   expect(user.email).toBe(demo.email);
 }
 

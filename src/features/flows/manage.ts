@@ -9,13 +9,7 @@ import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Brand } from '../brands/schema.ts';
 import { copyTemplate } from '../templates/service.ts';
 import { enterExisting, forgetExisting } from './entry/existing.ts';
-import {
-  type CheckDeps,
-  makePins,
-  type Outside,
-  requireActivator,
-  requireFlows,
-} from './checks.ts';
+import { type CheckDeps, makePins, type Outside, requireActivator, requireFlows } from './checks.ts';
 import { sendingSteps } from './content.ts';
 import {
   countFlows,

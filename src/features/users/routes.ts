@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { clientNetwork, createClientAddress } from '../../platform/auth/client-address.ts';
+import { clientNetwork, createClientAddress, UNKNOWN_NETWORK } from '../../platform/auth/client-address.ts';
 import type { SessionTokens } from '../../platform/auth/session-token.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { RateLimiter } from '../../platform/http/rate-limiter.ts';
@@ -24,7 +24,9 @@ export function createAuthRoutes({
   tokens,
   rateLimiter,
 }: AuthRouteDeps): RouteDefinition[] {
-  const login = createLogin(database.pool);
+  const login = createLogin(database.pool, ({ email, network }) =>
+    rateLimiter.login(network ?? UNKNOWN_NETWORK, emailKey(email)),
+  );
   const clientAddress = createClientAddress(config.TRUSTED_PROXIES);
   return [
     defineRoute({
@@ -35,7 +37,8 @@ export function createAuthRoutes({
       summary: 'Log a user in',
       description:
         'Returns the user. The Authorization header of the response has a session token, valid for 24 hours. ' +
-        'Allows 10 attempts per minute from one IP address and for one email address.',
+        'Failed logins are limited: 10 a minute for one email address from one network, 100 for an email address, and ' +
+        '100 from a network. From networks where the user has logged in within 30 days, they are not.',
       auth: 'none',
       idempotency: 'none',
       body: loginBody,
@@ -49,9 +52,8 @@ export function createAuthRoutes({
       },
       errors: ['unauthorized'],
       async handler({ body, ctx }) {
-        const { email, password } = body.user;
-        rateLimiter.login(clientNetwork(clientAddress(ctx.req)), emailKey(email));
-        const user = await login.logIn(email, password);
+        const address = clientAddress(ctx.req);
+        const user = await login.logIn({ ...body.user, network: address && clientNetwork(address) });
         const token = await tokens.issue({ userId: user.id, sessionVersion: user.session_version }, 'api');
         return { status: 200, body: presentUser(user), headers: { Authorization: `Bearer ${token}` } };
       },

@@ -3,6 +3,7 @@ import { hash, verify } from '@node-rs/argon2';
 import { AppError, notFound } from '../../errors.ts';
 import type { Role } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { isKnownNetworkSql, rememberNetwork } from './known-networks.ts';
 
 /** The argon2id parameters that OWASP recommends: 19 MiB, 2 passes, 1 lane. */
 const ARGON2_COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
@@ -43,28 +44,44 @@ export interface UserRow {
   updated_at: Date;
 }
 
-export interface Login {
-  /**
-   * Checks a password.
-   * @throws AppError unauthorized; its text and timing do not reveal whether the address or the password is wrong
-   */
-  logIn(email: string, password: string): Promise<UserRow>;
+export interface LoginAttempt {
+  email: string;
+  password: string;
+  /** The client's network; null: unknown. */
+  network: string | null;
 }
 
-export function createLogin(db: Queryable): Login {
+export interface Login {
+  /**
+   * Checks a password, and remembers the network of a login that succeeds. A user's failures from such a network are
+   * not limited: strangers cannot lock them out there.
+   * @throws AppError unauthorized; its text and timing do not reveal whether the address or the password is wrong.
+   *   rate_limited
+   */
+  logIn(attempt: LoginAttempt): Promise<UserRow>;
+}
+
+/** @param countFailure counts an attempt as failed, and returns a function that takes this back */
+export function createLogin(
+  db: Queryable,
+  countFailure: (attempt: Pick<LoginAttempt, 'email' | 'network'>) => () => void,
+): Login {
   // Checked for unknown addresses, so that the response takes as long as for known ones.
   const dummyHash = hashPassword(generatePassword());
   return {
-    async logIn(email, password) {
-      const { rows } = await db.query<UserRow>(
+    async logIn({ email, password, network }) {
+      const { rows } = await db.query<UserRow & { is_known_network: boolean }>(
         `select id, first_name, last_name, email, mobile, country_code, admin, password_hash, session_version,
-           created_at, updated_at
-         from users where email_key = $1`,
-        [emailKey(email)],
+           created_at, updated_at, ${isKnownNetworkSql('$2')} as is_known_network
+         from users u where email_key = $1`,
+        [emailKey(email), network],
       );
       const user = rows[0];
+      const takeBack = user?.is_known_network ? null : countFailure({ email, network });
       const matches = await verifyPassword(user?.password_hash ?? (await dummyHash), password);
       if (!user || !matches) throw new AppError('unauthorized', 'wrong email or password');
+      takeBack?.();
+      await rememberNetwork(db, user.id, network);
       return user;
     },
   };

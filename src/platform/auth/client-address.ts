@@ -43,12 +43,15 @@ export function createClientAddress(proxies: readonly string[]): ClientAddress {
   };
 }
 
+/** What is counted for clients without a known address. */
+export const UNKNOWN_NETWORK = 'unknown';
+
 /**
  * The network whose attempts are counted together: an IPv4 address, or the /64 that one IPv6 customer controls.
  * @param address from {@link ClientAddress}
  */
 export function clientNetwork(address: string | null): string {
-  if (address === null) return 'unknown';
+  if (address === null) return UNKNOWN_NETWORK;
   const parsed = ipaddr.parse(address);
   if (parsed.kind() === 'ipv4') return parsed.toString();
   return (parsed as ipaddr.IPv6).parts.slice(0, 4).join(':');

@@ -18,6 +18,8 @@ export interface TokenBuckets {
    * @param burst size of the bucket; values below 1 count as 1
    */
   take(key: string, perSecond: number, burst: number): RateVerdict;
+  /** Puts back one token that was taken. */
+  giveBack(key: string): void;
 }
 
 function refill(bucket: Bucket, perSecond: number, burst: number, nowMs: number): void {
@@ -58,12 +60,17 @@ export function createTokenBuckets(nowMs: () => number = () => performance.now()
       if (allowed) bucket.tokens -= 1;
       return verdictOf(bucket.tokens, allowed, perSecond, burst);
     },
+    giveBack(key) {
+      const bucket = buckets.get(key);
+      if (bucket) bucket.tokens = Math.min(bucket.burst, bucket.tokens + 1);
+    },
   };
 }
 
 /** A bucket has room for this many seconds of requests. */
 const BURST_SECONDS = 2;
-const LOGINS_PER_MINUTE = 10;
+/** Failed logins a minute: of one address from one network, from a network, and of an address from anywhere. */
+const FAILED_LOGINS = { ofAddressFromNetwork: 10, fromNetwork: 100, ofAddress: 100 };
 const UNKNOWN_SECRETS_PER_MINUTE = 60;
 
 type Headers = Record<string, string>;
@@ -78,10 +85,13 @@ export interface RateLimiter {
    */
   request(caller: string, perSecond: number): Headers | Promise<Headers>;
   /**
-   * Counts one login attempt against the client's address and against the account it tries.
+   * Counts a login as failed before its password is checked, so that many at once are no more than one after the other.
+   * @param network of the client, without spaces
+   * @param email that it tries
+   * @returns takes the count back, because the login has succeeded
    * @throws AppError `rate_limited`
    */
-  login(address: string, account: string): void;
+  login(network: string, email: string): () => void;
   /**
    * Counts one request with an unknown secret in its path, against the client's address.
    * @throws AppError `rate_limited`
@@ -122,10 +132,9 @@ export function createRateLimiter(
     const share = perSecond / processes();
     return headersOrRefusal(buckets.take(caller, share, share * BURST_SECONDS));
   }
-  function takePerMinute(caller: string, perMinute: number): void {
+  function takePerMinute(caller: string, perMinute: number): RateVerdict {
     const burst = perMinute / processes();
-    const verdict = buckets.take(caller, burst / 60, burst);
-    if (!verdict.allowed) refuse(verdict);
+    return buckets.take(caller, burst / 60, burst);
   }
   return {
     request(caller, perSecond) {
@@ -135,11 +144,28 @@ export function createRateLimiter(
       if (!(verdict instanceof Promise)) return headersOrRefusal(verdict);
       return verdict.then(headersOrRefusal, () => takeShare(caller, perSecond));
     },
-    login(address, account) {
-      for (const caller of [`login from ${address}`, `login of ${account}`]) {
-        takePerMinute(caller, LOGINS_PER_MINUTE);
+    login(network, email) {
+      // The network's own limit comes first: addresses that a client makes up then cost no memory.
+      const counts = [
+        [`login from ${network}`, FAILED_LOGINS.fromNetwork],
+        [`login from ${network} of ${email}`, FAILED_LOGINS.ofAddressFromNetwork],
+        [`login of ${email}`, FAILED_LOGINS.ofAddress],
+      ] as const;
+      const taken: string[] = [];
+      const giveBack = () => taken.forEach((caller) => buckets.giveBack(caller));
+      for (const [caller, perMinute] of counts) {
+        const verdict = takePerMinute(caller, perMinute);
+        if (!verdict.allowed) {
+          giveBack();
+          refuse(verdict);
+        }
+        taken.push(caller);
       }
+      return giveBack;
     },
-    unknownSecret: (address) => takePerMinute(`secret from ${address}`, UNKNOWN_SECRETS_PER_MINUTE),
+    unknownSecret(address) {
+      const verdict = takePerMinute(`secret from ${address}`, UNKNOWN_SECRETS_PER_MINUTE);
+      if (!verdict.allowed) refuse(verdict);
+    },
   };
 }

@@ -199,7 +199,11 @@ export function defineIdempotentRoute<
   };
 }
 
-function requireTestKeys({ auth, testKeys, operationId }: Pick<RouteFacts, 'auth' | 'testKeys' | 'operationId'>) {
+function requireTestKeys({
+  auth,
+  testKeys,
+  operationId,
+}: Pick<RouteFacts, 'auth' | 'testKeys' | 'operationId'>) {
   if (auth !== 'none' && testKeys === undefined) {
     throw new Error(`${operationId}: a route with authentication must declare what test keys may do`);
   }

@@ -134,7 +134,9 @@ function testKeysOf({ testKeys }: RouteDefinition): string | null {
 
 function descriptionOf(route: RouteDefinition): string | null {
   const roles = route.roles ? `For the roles ${route.roles.join(', ')}; an API key acts as admin.` : null;
-  const parts = [route.description ?? null, roles, repeatsOf(route), testKeysOf(route)].filter((part) => part !== null);
+  const parts = [route.description ?? null, roles, repeatsOf(route), testKeysOf(route)].filter(
+    (part) => part !== null,
+  );
   return parts.length === 0 ? null : parts.join('\n\n');
 }
 

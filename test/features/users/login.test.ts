@@ -1,6 +1,8 @@
-// Login does not reveal which addresses exist, and limits the attempts for each address.
+// Login does not reveal which addresses exist, and limits failures so that strangers cannot lock a user out.
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { usersUpkeep } from '../../../src/features/users/upkeep.ts';
 import { startTestApi, TEST_PASSWORD, type TestApi } from '../../support/api.ts';
+import { runTask } from '../../support/housekeeping.ts';
 
 describe('POST /v1/login', () => {
   let api: TestApi;
@@ -63,7 +65,7 @@ describe('POST /v1/login', () => {
     expect(answer.headers.get('authorization')).toMatch(/^Bearer [\w-]+\.[\w-]+\.[\w-]+$/);
   });
 
-  it('allows ten attempts a minute for an email address', async () => {
+  it('allows ten failures a minute for an email address from one network', async () => {
     const answers = [];
     for (let count = 0; count < 11; count += 1) {
       answers.push(await logIn({ email: 'victim@acme.test', password: 'guess' }));
@@ -72,5 +74,67 @@ describe('POST /v1/login', () => {
     expect(last?.status).toBe(429);
     expect(last?.body.code).toBe('rate_limited');
     expect(Number(last?.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+});
+
+describe('failed logins of strangers', () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startTestApi({ env: { TRUSTED_PROXIES: '127.0.0.1/32' } });
+  });
+  afterAll(() => api.close());
+
+  const pool = () => api.database.pool;
+  /** The statuses of logins from an address, all at once. */
+  async function statuses(
+    email: string,
+    password: string,
+    address: string,
+    count: number,
+  ): Promise<number[]> {
+    const headers = { 'X-Forwarded-For': address };
+    const body = { user: { email, password } };
+    const one = () => api.request('POST', '/v1/login', { token: null, headers, body });
+    const answers = await Promise.all(Array.from({ length: count }, one));
+    return answers.map(({ status }) => status).sort();
+  }
+  const times = (count: number, status: number) => Array<number>(count).fill(status);
+  const [home, stranger, hotel] = ['198.51.100.1', '203.0.113.7', '192.0.2.9'];
+
+  it('are what is counted, not logins that succeed', async () => {
+    const { email } = await api.addUser('member');
+    await pool().query('truncate login_networks');
+    expect(await statuses(email, TEST_PASSWORD, home, 8)).toEqual(times(8, 200));
+    await pool().query('truncate login_networks');
+    expect(await statuses(email, TEST_PASSWORD, home, 8)).toEqual(times(8, 200));
+  });
+
+  it('lock the user out neither at home nor elsewhere', async () => {
+    const { email } = await api.addUser('member');
+    expect(await statuses(email, TEST_PASSWORD, home, 1)).toEqual([200]);
+    // Many more than ten, because the count falls with time on a slow machine.
+    expect(new Set(await statuses(email, 'guess', stranger, 40))).toEqual(new Set([401, 429]));
+    expect(await statuses(email, TEST_PASSWORD, hotel, 1)).toEqual([200]);
+    expect(await statuses(email, 'mistyped', home, 40)).toEqual(times(40, 401));
+    expect(await statuses(email, TEST_PASSWORD, home, 1)).toEqual([200]);
+  });
+
+  it('and of the user are counted where the last login is more than thirty days old', async () => {
+    const { email } = await api.addUser('member');
+    expect(await statuses(email, TEST_PASSWORD, home, 1)).toEqual([200]);
+    await pool().query(`update login_networks set logged_in_at = now() - interval '31 days'`);
+    expect(new Set(await statuses(email, 'mistyped', home, 40))).toEqual(new Set([401, 429]));
+  });
+
+  it('are told apart by the networks of users, which are kept for thirty days', async () => {
+    const { userId, email } = await api.addUser('member');
+    await statuses(email, TEST_PASSWORD, home, 1);
+    const task = usersUpkeep.tasks?.find(({ name }) => name === 'login_networks');
+    const kept = async (days: number) => {
+      const asOf = new Date(Date.now() + days * 86_400_000);
+      if (task) await runTask(api.database, task, asOf);
+      return (await pool().query('select 1 from login_networks where user_id = $1', [userId])).rowCount;
+    };
+    expect([await kept(29), await kept(31)]).toEqual([1, 0]);
   });
 });

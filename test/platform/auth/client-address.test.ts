@@ -64,7 +64,7 @@ describe.each(['TRUSTED_PROXIES', 'EGRESS_ALLOW'])('the setting %s', (name) => {
   );
 });
 
-describe('ten logins a minute from one address', () => {
+describe('ten failed logins a minute for an email address from one network', () => {
   let api: TestApi;
   beforeAll(async () => {
     api = await startTestApi({ env: { TRUSTED_PROXIES: '127.0.0.0/8' } });
@@ -72,15 +72,15 @@ describe('ten logins a minute from one address', () => {
   afterAll(() => api.close());
 
   it('are counted per client behind a trusted proxy, whatever header the client sends', async () => {
-    const logIn = async (attempt: number, forwarded: string) => {
-      const user = { email: `user-${attempt}@acme.test`, password: 'guess' };
+    const logIn = async (forwarded: string) => {
+      const user = { email: 'ada@acme.test', password: 'guess' };
       const headers = { 'X-Forwarded-For': forwarded };
       return (await api.request('POST', '/v1/login', { token: null, body: { user }, headers })).status;
     };
     for (let attempt = 0; attempt < 10; attempt += 1) {
-      expect(await logIn(attempt, `203.0.113.${attempt}, 198.51.100.7`)).toBe(401);
+      expect(await logIn(`203.0.113.${attempt}, 198.51.100.7`)).toBe(401);
     }
-    expect(await logIn(10, '203.0.113.10, 198.51.100.7')).toBe(429);
-    expect(await logIn(11, '198.51.100.8')).toBe(401);
+    expect(await logIn('203.0.113.10, 198.51.100.7')).toBe(429);
+    expect(await logIn('198.51.100.8')).toBe(401);
   });
 });

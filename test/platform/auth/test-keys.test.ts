@@ -69,7 +69,14 @@ describe('every route', () => {
       ...['getSegment', 'getTemplate', 'getValidation', 'listCampaigns', 'listDomains', 'listFlows'],
       ...['listMessages', 'listSegments', 'listTemplateVersions', 'listTemplates', 'listValidationItems'],
       ...['listValidations', 'previewSegment', 'previewTemplate', 'quoteValidation', 'renderTemplate'],
-      ...['sendMessage', 'sendTestOfTemplate', 'simulateFlow', 'startValidation', 'trackEvent', 'trackEvents'],
+      ...[
+        'sendMessage',
+        'sendTestOfTemplate',
+        'simulateFlow',
+        'startValidation',
+        'trackEvent',
+        'trackEvents',
+      ],
     ]);
   });
 
@@ -101,7 +108,10 @@ describe('a test key', () => {
     await warmUp(api, listId);
     const sent = await readyCampaign(api, listId);
     expect((await act(api, sent, 'send')).status).toBe(200);
-    const { body: draft } = await byTestKey('POST', CAMPAIGNS, { name: 'Draft', template_attributes: content });
+    const { body: draft } = await byTestKey('POST', CAMPAIGNS, {
+      name: 'Draft',
+      template_attributes: content,
+    });
     const path = `${CAMPAIGNS}/${String(draft.id)}`;
     const changed = await byTestKey('PATCH', path, { name: 'Changed', status: 'draft' });
     expect([changed.status, changed.body.name]).toEqual([200, 'Changed']);
@@ -159,10 +169,14 @@ describe('a test key', () => {
       expect(await answerOf('PATCH', path, { body: 'Mine' })).toEqual(REFUSED);
       expect(await answerOf('PATCH', path, { name: 'Mine' })).toEqual(REFUSED);
     }
-    const { rows: drafts } = await pool().query<{ id: number }>('select id from templates where flow_id = $1', [
-      await flowOf(api, { steps: [emailStep] }),
+    const { rows: drafts } = await pool().query<{ id: number }>(
+      'select id from templates where flow_id = $1',
+      [await flowOf(api, { steps: [emailStep] })],
+    );
+    expect(await answerOf('PATCH', `/v1/my/templates/${drafts[0]?.id}`, { body: 'X' })).toEqual([
+      200,
+      undefined,
     ]);
-    expect(await answerOf('PATCH', `/v1/my/templates/${drafts[0]?.id}`, { body: 'X' })).toEqual([200, undefined]);
   });
 
   it('defines segments, but neither reads their members nor changes one in use', async () => {

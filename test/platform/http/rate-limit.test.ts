@@ -96,21 +96,37 @@ describe('the limit of a caller', () => {
   });
 });
 
-describe('logging in', () => {
-  it('is allowed ten times a minute for one account, from any address', () => {
+describe('failed logins', () => {
+  it('are ten a minute for an email address from one network', () => {
     const { limiter, pass } = frozen();
-    let from = 0;
-    const attempt = () => limiter.login(`10.0.0.${(from += 1)}`, 'victim@a.test');
+    const attempt = () => limiter.login('10.0.0.1', 'victim@a.test');
     expect(allowed(100, attempt)).toBe(10);
+    expect(allowed(1, () => limiter.login('10.0.0.1', 'other@a.test'))).toBe(1);
+    expect(allowed(1, () => limiter.login('10.0.0.2', 'victim@a.test'))).toBe(1);
     pass(60);
     expect(allowed(100, attempt)).toBe(10);
   });
 
-  it('is allowed ten times a minute from one address, for any account', () => {
+  it('are a hundred a minute for an email address, from any network', () => {
+    const { limiter } = frozen();
+    let from = 0;
+    expect(allowed(300, () => limiter.login(`10.0.0.${(from += 1)}`, 'victim@a.test'))).toBe(100);
+  });
+
+  it('are a hundred a minute from a network, for any address', () => {
     const { limiter } = frozen();
     let account = 0;
-    expect(allowed(100, () => limiter.login('10.0.0.1', `user-${(account += 1)}@a.test`))).toBe(10);
-    expect(allowed(100, () => limiter.login('10.0.0.2', 'user-1@a.test'))).toBe(9);
+    expect(allowed(300, () => limiter.login('10.0.0.1', `user-${(account += 1)}@a.test`))).toBe(100);
+    expect(allowed(1, () => limiter.login('10.0.0.2', 'user-1@a.test'))).toBe(1);
+  });
+
+  it('leave out those that succeed, and those that are refused', () => {
+    const { limiter } = frozen();
+    const attempt = () => limiter.login('10.0.0.1', 'ada@a.test');
+    expect(allowed(50, () => attempt()())).toBe(50);
+    expect(allowed(500, attempt)).toBe(10);
+    let account = 0;
+    expect(allowed(300, () => limiter.login('10.0.0.1', `user-${(account += 1)}@a.test`))).toBe(90);
   });
 });
 

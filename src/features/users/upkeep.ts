@@ -1,0 +1,12 @@
+import { batchTask, daysBefore } from '../../platform/housekeeping/task.ts';
+import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
+import { KNOWN_NETWORK_DAYS } from './known-networks.ts';
+
+const oldNetworks = batchTask(
+  'login_networks',
+  `delete from login_networks where ctid = any (array(
+     select ctid from login_networks where logged_in_at < $1 limit $2))`,
+  (_deps, asOf) => daysBefore(asOf, KNOWN_NETWORK_DAYS),
+);
+
+export const usersUpkeep: Upkeep = { tasks: [oldNetworks] };
