@@ -58,6 +58,7 @@ import * as testMessages from './0065_test_messages.ts';
 import * as importErrors from './0066_import_errors.ts';
 import * as keptSmsKeywords from './0067_kept_sms_keywords.ts';
 import * as loginNetworks from './0077_login_networks.ts';
+import * as suppressionReleases from './0078_suppression_releases.ts';
 import * as flowRunRetention from './0084_flow_run_retention.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
@@ -122,5 +123,6 @@ export const migrations = [
   importErrors,
   keptSmsKeywords,
   loginNetworks,
+  suppressionReleases,
   flowRunRetention,
 ];

@@ -1,5 +1,6 @@
 import type { Channel } from '../../delivery/message.ts';
 import { endedSql, type SuppressionReason, suppressionUpsertSql } from '../../delivery/suppressions.ts';
+import type { Actor } from '../../platform/auth/tenant.ts';
 import type { AccountScope } from '../../platform/db/model.ts';
 import { type IdScan, scanned, type ScannedIds } from '../../platform/db/id-scan.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
@@ -18,10 +19,20 @@ export interface SuppressionRow {
   active: boolean;
   expires_at: Date | null;
   created_at: Date;
+  ended_by: EndedBy | null;
+}
+
+/** Who has ended a suppression. */
+export interface EndedBy {
+  kind: Actor['kind'];
+  id: number;
 }
 
 const COLUMNS = `s.id, s.account_id, s.address_key, s.email, s.phone, s.reason, s.source_provider, s.diagnostic,
-  not ${endedSql('s')} as active, s.expires_at, s.created_at`;
+  not ${endedSql('s')} as active, s.expires_at, s.created_at, (
+    select jsonb_build_object('kind', case when r.user_id is null then 'api_key' else 'user' end,
+      'id', coalesce(r.user_id, r.api_key_id))
+    from suppression_releases r where r.suppression_id = s.id order by r.id desc limit 1) as ended_by`;
 
 /** An address to suppress by hand. */
 export interface ManualSuppression {
@@ -77,31 +88,43 @@ export async function findSuppression(
   return rows[0] ?? null;
 }
 
+/** Which suppressions are ended, and by whom. */
+export interface Release {
+  keys: readonly string[];
+  /** Others stay. */
+  reasons: readonly SuppressionReason[];
+  by: Actor;
+}
+
 /**
- * Ends active suppressions and forgets the soft bounces of their addresses. Soft bounces are locked before suppressions
- * and each in the order of addresses, as reports do.
- * @returns the rows that were active
+ * Ends active suppressions, keeps who did so, and forgets the soft bounces of their addresses. Soft bounces are locked
+ * before suppressions and each in the order of addresses, as reports do.
+ * @returns the ids of those that were active, by address
  */
 export async function endSuppressions(
   db: Queryable,
   { accountId }: AccountScope,
-  keys: readonly string[],
-): Promise<SuppressionRow[]> {
-  const { rows } = await db.query<SuppressionRow>(
+  { keys, reasons, by }: Release,
+): Promise<Map<string, number>> {
+  const { rows } = await db.query<{ id: number; address_key: string }>(
     `with counted as materialized (
        select 1 from soft_bounces where account_id = $1 and address_key = any($2) order by address_key for update
      ), found as materialized (
-       select id, address_key from suppressions s
-       where account_id = $1 and address_key = any($2) and not ${endedSql('s')}
+       select id, address_key, reason from suppressions s
+       where account_id = $1 and address_key = any($2) and reason = any($3) and not ${endedSql('s')}
          and (select count(*) from counted) >= 0
        order by address_key for update
      ), forgotten as (
        delete from soft_bounces where account_id = $1 and address_key in (select address_key from found)
+     ), kept as (
+       insert into suppression_releases (account_id, suppression_id, address_key, reason, user_id, api_key_id)
+       select $1, id, address_key, reason, $4::bigint, $5::bigint from found
      )
-     update suppressions s set released_at = now() from found where s.id = found.id returning ${COLUMNS}`,
-    [accountId, keys],
+     update suppressions s set released_at = now() from found where s.id = found.id
+     returning s.id, s.address_key`,
+    [accountId, keys, reasons, by.kind === 'user' ? by.id : null, by.kind === 'api_key' ? by.id : null],
   );
-  return rows;
+  return new Map(rows.map((row) => [row.address_key, row.id]));
 }
 
 /** The filters of a list. A key of null matches nothing. */

@@ -89,11 +89,13 @@ function endRoute(pool: pg.Pool): RouteDefinition {
     tag,
     summary: 'End a suppression',
     description:
-      'Messages to the address are sent again. The suppression stays in the list with `active=false`.',
+      'Messages to the address are sent again. The suppression stays in the list with `active=false`, and `ended_by` names ' +
+      'who has ended it. Complaints and hard bounces are ended by an owner or admin who has logged in, not by an API key.',
     auth: 'brand',
     testKeys: 'refused',
     params: suppressionParams,
     responses: { 200: { description: 'The ended suppression.', schema: suppressionSchema } },
+    errors: ['forbidden'],
     async handler({ tenant, params }) {
       return { status: 200, body: await endSuppression(pool, tenant, params.id) };
     },
@@ -109,7 +111,8 @@ function bulkRoute(pool: pg.Pool, fence: RecipientFence): RouteDefinition {
     summary: 'Suppress and release many addresses',
     description:
       `Takes up to ${MAX_BULK_ITEMS.toLocaleString('en')} addresses in all, and returns a result for each, those of ` +
-      `\`add\` first. An address in both arrays is a 422. ${FENCED} Repeating the request does no harm.`,
+      `\`add\` first. An address in both arrays is a 422. A complaint or hard bounce is ` +
+      `removed by an owner or admin who has logged in only. ${FENCED} Repeating the request does no harm.`,
     auth: 'brand',
     testKeys: 'refused',
     idempotency: 'none',

@@ -25,6 +25,10 @@ export const suppressionSchema = z
     active: z.boolean(),
     expires_at: when.nullable().meta({ description: 'Null: it does not end by itself.' }),
     created_at: when,
+    ended_by: z
+      .object({ kind: z.enum(['user', 'api_key']), id: z.int() })
+      .nullable()
+      .meta({ description: 'Who has ended it; null: no one.' }),
   })
   .meta({ id: 'Suppression' });
 export type Suppression = z.infer<typeof suppressionSchema>;
@@ -54,7 +58,14 @@ export const createSuppressionBody = z
 export type CreateSuppressionBody = z.output<typeof createSuppressionBody>;
 
 /** A client may send a suppression back as it received it. */
-export const suppressionReadOnlyFields = ['id', 'account_id', 'source_provider', 'active', 'created_at'];
+export const suppressionReadOnlyFields = [
+  'id',
+  'account_id',
+  'source_provider',
+  'active',
+  'created_at',
+  'ended_by',
+];
 
 export const suppressionParams = z.strictObject({ id: idParam });
 
@@ -74,7 +85,14 @@ export type ListSuppressionsQuery = z.output<typeof listSuppressionsQuery>;
 export const bulkSuppressionsBody = bulkBody(address, 'Email addresses, and phone numbers in E.164 form.');
 export type BulkSuppressionsBody = z.output<typeof bulkSuppressionsBody>;
 
-export const bulkStatuses = ['added', 'already_there', 'removed', 'not_found', 'invalid'] as const;
+export const bulkStatuses = [
+  'added',
+  'already_there',
+  'removed',
+  'forbidden',
+  'not_found',
+  'invalid',
+] as const;
 
 export const bulkResultsSchema = z.object({
   results: z.array(
@@ -82,7 +100,7 @@ export const bulkResultsSchema = z.object({
       input: z.string(),
       status: z.enum(bulkStatuses),
       suppression_id: z.int().nullable(),
-      reason: z.string().nullable().meta({ description: 'Why an item is `invalid`.' }),
+      reason: z.string().nullable().meta({ description: 'Why an item is `forbidden` or `invalid`.' }),
     }),
   ),
 });

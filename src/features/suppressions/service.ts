@@ -2,7 +2,8 @@ import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
 import { recipientKey } from '../../delivery/addresses/recipient.ts';
 import type { Channel } from '../../delivery/message.ts';
-import { invalid, notFound } from '../../errors.ts';
+import { suppressionReasons, type SuppressionReason } from '../../delivery/suppressions.ts';
+import { AppError, invalid, notFound } from '../../errors.ts';
 import { mapInTurns } from '../../in-turns.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
 import type { IdScan, ScannedIds } from '../../platform/db/id-scan.ts';
@@ -42,7 +43,18 @@ export function presentSuppression(row: SuppressionRow): Suppression {
     active: row.active,
     expires_at: row.expires_at?.toISOString() ?? null,
     created_at: row.created_at.toISOString(),
+    ended_by: row.ended_by,
   };
+}
+
+/** Suppressions that say that the address must not get mail, whatever a program thinks. */
+const PROTECTED: readonly SuppressionReason[] = ['complaint', 'hard_bounce'];
+const KEPT = 'complaints and hard bounces are ended by an owner or admin who has logged in';
+
+/** The suppressions that a caller may end: those of {@link PROTECTED} need an owner or admin, not an API key. */
+function endableReasons({ actor, role }: AccountTenant): readonly SuppressionReason[] {
+  if (actor.kind === 'user' && role !== 'member') return suppressionReasons;
+  return suppressionReasons.filter((reason) => !PROTECTED.includes(reason));
 }
 
 function filtersOf(query: ListSuppressionsQuery): SuppressionFilters {
@@ -139,13 +151,17 @@ export async function createSuppression(
 
 /**
  * Ends a suppression. One that has ended stays as it is.
- * @throws AppError not_found
+ * @throws AppError not_found; forbidden for a complaint or hard bounce, unless an owner or admin ends it
  */
 export async function endSuppression(db: Queryable, tenant: AccountTenant, id: number): Promise<Suppression> {
   const found = await findSuppression(db, tenant, id);
   if (!found) throw notFound('suppression');
-  const [ended] = await endSuppressions(db, tenant, [found.address_key]);
-  return presentSuppression(ended ?? found);
+  const release = { keys: [found.address_key], reasons: endableReasons(tenant), by: tenant.actor };
+  await endSuppressions(db, tenant, release);
+  const row = await findSuppression(db, tenant, id);
+  if (!row) throw notFound('suppression');
+  if (row.active) throw new AppError('forbidden', KEPT);
+  return presentSuppression(row);
 }
 
 type ParsedItem = { input: string } & (Recipient | { error: string });
@@ -191,6 +207,36 @@ function resultsOf(
 
 const idsByKey = (rows: readonly SuppressionRow[]) => new Map(rows.map((row) => [row.address_key, row.id]));
 
+interface Released {
+  /** Ids by address. */
+  ended: ReadonlyMap<string, number>;
+  /** Those that the caller may not end. */
+  kept: ReadonlyMap<string, number>;
+}
+
+const NOTHING_RELEASED: Released = { ended: new Map(), kept: new Map() };
+
+/** Ends what the caller may end. */
+async function release(db: Queryable, tenant: AccountTenant, keys: readonly string[]): Promise<Released> {
+  const reasons = endableReasons(tenant);
+  const ended = await endSuppressions(db, tenant, { keys, reasons, by: tenant.actor });
+  if (ended.size === keys.length || reasons.length === suppressionReasons.length) {
+    return { ended, kept: new Map() };
+  }
+  const others = await findByKeys(
+    db,
+    tenant,
+    keys.filter((key) => !ended.has(key)),
+  );
+  return { ended, kept: idsByKey(others.filter(({ active }) => active)) };
+}
+
+/** The result of an address whose suppression the caller may not end. */
+function refused(result: BulkResult, item: ParsedItem | undefined, kept: Released['kept']): BulkResult {
+  const id = item && 'key' in item ? kept.get(item.key) : undefined;
+  return id === undefined ? result : { ...result, status: 'forbidden', suppression_id: id, reason: KEPT };
+}
+
 /**
  * Suppresses and releases many addresses. Additions and removals commit separately, each in the order of addresses, so
  * that two requests cannot deadlock; if the second fails, the request may be repeated.
@@ -216,9 +262,11 @@ export async function changeSuppressions(
   const unchanged = [...additions.keys()].filter((key) => !added.has(key));
   const known = idsByKey(unchanged.length > 0 ? await findByKeys(db, tenant, unchanged) : []);
   const removals = [...new Set(remove.flatMap((item) => ('key' in item ? [item.key] : [])))];
-  const removed = idsByKey(removals.length > 0 ? await endSuppressions(db, tenant, removals) : []);
+  const removed = removals.length > 0 ? await release(db, tenant, removals) : NOTHING_RELEASED;
   return [
     ...resultsOf(add, 'added', 'already_there', added, known),
-    ...resultsOf(remove, 'removed', 'not_found', removed, new Map()),
+    ...resultsOf(remove, 'removed', 'not_found', removed.ended, new Map()).map((result, index) =>
+      refused(result, remove[index], removed.kept),
+    ),
   ];
 }

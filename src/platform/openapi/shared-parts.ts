@@ -113,7 +113,7 @@ export const errorSchema: JsonObject = {
 export const errorMeaning: Record<ErrorCode, string> = {
   malformed_json: 'the body cannot be read',
   unauthorized: 'credentials are missing or not valid',
-  forbidden: 'the user’s role does not allow this',
+  forbidden: 'the role of the caller does not allow this',
   test_key: 'a test key cannot do this; use a live key',
   not_found: 'there is no such resource in this brand',
   method_not_allowed: 'the path does not support this method',

@@ -53,7 +53,7 @@ describe('POST /suppressions', () => {
         phone: null,
       },
       ...{ reason: 'manual', source_provider: null, diagnostic: 'asked by phone', active: true },
-      ...{ expires_at: null, created_at: expect.any(String) },
+      ...{ expires_at: null, created_at: expect.any(String), ended_by: null },
     });
     const again = await create({ email: 'ada@bücher.example' });
     expect([again.status, again.body.id]).toEqual([200, body.id]);
@@ -131,7 +131,10 @@ describe('DELETE /suppressions/{id}', () => {
     );
     const path = `${PATH}/${Number(body.id)}`;
     const ended = await api.request('DELETE', path);
-    expect([ended.status, ended.body]).toEqual([200, { ...body, active: false }]);
+    expect([ended.status, ended.body]).toEqual([
+      200,
+      { ...body, active: false, ended_by: { kind: 'api_key', id: api.apiKeyId } },
+    ]);
     expect(await list()).toEqual([]);
     expect(emails(await list('?active=false'))).toEqual(['ada@example.com']);
     expect((await api.database.pool.query('select 1 from soft_bounces')).rowCount).toBe(0);
@@ -139,11 +142,74 @@ describe('DELETE /suppressions/{id}', () => {
   });
 });
 
+describe('a complaint or hard bounce', () => {
+  const reasons = ['complaint', 'hard_bounce'] as const;
+  const bulk = (token: string, remove: string[]) =>
+    api.request('POST', `${PATH}/bulk`, { token, body: { remove } });
+  async function ids(): Promise<number[]> {
+    for (const reason of reasons)
+      await insert({ address_key: `${reason}@x.test`, email: `${reason}@x.test`, reason });
+    return (await list()).map(({ id }) => Number(id)).reverse();
+  }
+  const releases = async () =>
+    (
+      await api.database.pool.query<{ reason: string; user_id: number | null; api_key_id: number | null }>(
+        'select reason, user_id, api_key_id from suppression_releases where address_key like $1 order by id desc',
+        ['%@x.test'],
+      )
+    ).rows;
+
+  it('is ended neither by an API key nor by a member', async () => {
+    const [first, second] = await ids();
+    const { userJwt: member } = await api.addUser('member');
+    for (const token of [api.apiKey, member]) {
+      for (const id of [first, second]) {
+        const { status, body } = await api.request('DELETE', `${PATH}/${id}`, { token });
+        expect([status, body.code]).toEqual([403, 'forbidden']);
+      }
+      const { body } = await bulk(token, ['complaint@x.test', 'hard_bounce@x.test', 'nobody@x.test']);
+      expect(body.results).toEqual([
+        ...reasons.map((reason, index) => ({
+          ...{ input: `${reason}@x.test`, status: 'forbidden', suppression_id: [first, second][index] },
+          reason: 'complaints and hard bounces are ended by an owner or admin who has logged in',
+        })),
+        { input: 'nobody@x.test', status: 'not_found', suppression_id: null, reason: null },
+      ]);
+    }
+    expect(emails(await list())).toEqual(['hard_bounce@x.test', 'complaint@x.test']);
+  });
+
+  it('is ended by an owner or an admin, and who did it is kept', async () => {
+    const [first, second] = await ids();
+    const { userJwt: admin, userId: adminId } = await api.addUser('admin');
+    const ended = await api.request('DELETE', `${PATH}/${first}`, { token: api.userJwt });
+    expect([ended.status, ended.body.active, ended.body.ended_by]).toEqual([
+      ...[200, false],
+      { kind: 'user', id: api.userId },
+    ]);
+    const { body } = await bulk(admin, ['hard_bounce@x.test']);
+    expect(body.results).toMatchObject([{ status: 'removed', suppression_id: second }]);
+    expect((await list('?active=false')).map(({ ended_by }) => ended_by)).toEqual([
+      { kind: 'user', id: adminId },
+      { kind: 'user', id: api.userId },
+    ]);
+    await create({ email: 'complaint@x.test' });
+    expect((await list())[0]?.ended_by).toBeNull();
+    const [{ id } = { id: 0 }] = (await list()) as unknown as { id: number }[];
+    expect((await api.request('DELETE', `${PATH}/${id}`)).status).toBe(200);
+    expect((await releases()).slice(0, 3)).toEqual([
+      { reason: 'manual', user_id: null, api_key_id: api.apiKeyId },
+      { reason: 'hard_bounce', user_id: adminId, api_key_id: null },
+      { reason: 'complaint', user_id: api.userId, api_key_id: null },
+    ]);
+  });
+});
+
 describe('POST /suppressions/bulk', () => {
   const bulk = (body: unknown) => api.request('POST', `${PATH}/bulk`, { body });
 
   it('returns a result for each item', async () => {
-    await insert({ address_key: 'old@x.test', email: 'old@x.test' });
+    await insert({ address_key: 'old@x.test', email: 'old@x.test', reason: 'manual' });
     const { status, body } = await bulk({
       add: ['new@x.test', 'NEW@x.test', 'old@x.test', 'nobody', '+4915112345678'],
       remove: ['gone@x.test', 'x'],
