@@ -59,6 +59,7 @@ import * as importErrors from './0066_import_errors.ts';
 import * as keptSmsKeywords from './0067_kept_sms_keywords.ts';
 import * as loginNetworks from './0077_login_networks.ts';
 import * as suppressionReleases from './0078_suppression_releases.ts';
+import * as erasures from './0079_erasures.ts';
 import * as flowRunRetention from './0084_flow_run_retention.ts';
 
 /** All migrations in the order in which they are applied. Add new ones at the end; never change a released one. */
@@ -124,5 +125,6 @@ export const migrations = [
   keptSmsKeywords,
   loginNetworks,
   suppressionReleases,
+  erasures,
   flowRunRetention,
 ];

@@ -14,6 +14,7 @@ import { startFlowCounts } from '../features/flows/counts-loop.ts';
 import { startFlowChanges } from '../features/flows/run/changes.ts';
 import { forgetContactInFlows } from '../features/flows/run/removal.ts';
 import { createFlowVersionReader } from '../features/flows/versions.ts';
+import { endExportsOfContact } from '../features/exports/service.ts';
 import { startListUpkeep } from '../features/lists/loop.ts';
 import { forgetImportedContact } from '../features/imports/service.ts';
 import { startWallets } from '../features/wallet/loop.ts';
@@ -136,7 +137,7 @@ function startAudienceWork(config: Config, pool: pg.Pool, keyring: Keyring, log:
     startContactRemoval({
       pool,
       log,
-      further: [forgetImportedContact, forgetContactInFlows, forgetValidatedContact],
+      further: [forgetImportedContact, forgetContactInFlows, forgetValidatedContact, endExportsOfContact],
     }),
     startOptOutWalk({ pool, keyring, plusAddresses, log }),
   ];

@@ -33,7 +33,7 @@ function carillon(args: string[], settings: Record<string, string> = {}, input?:
 describe('carillon mail', () => {
   it('prints the mails to the operator, without characters that steer the terminal', async () => {
     const head = Buffer.from('From: ann@example.net\r\nSubject: Hi\u001b[2J\r\n\r\nBye\u0007\r\n');
-    await keepOperatorMail(made.database.pool, { mailbox: 'abuse', head });
+    await keepOperatorMail(made.database.pool, { mailbox: 'abuse', network: '192.0.2.1', head });
     const list = await carillon(['mail', 'list']);
     expect(list.output).toMatch(/^1 {2}\S+ {2}abuse@ {2}ann@example\.net {2}Hi\ufffd\[2J\n$/);
     const shown = await carillon(['mail', 'show', '1']);

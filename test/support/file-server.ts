@@ -52,7 +52,7 @@ app.use((ctx, next) => {
     actor: { kind: 'api_key', id: 1, test: false },
     role: 'admin',
   } as const;
-  ctx.state.principal = { tenant, rateLimitPerSecond: 0, rateLimitName: 'test' };
+  ctx.state.principal = { tenant, rateLimitPerSecond: 0, rateLimitName: 'test', session: null };
   return next();
 });
 app.use(validate(route, log, null));

@@ -33,7 +33,7 @@ function addressOf(text: string | undefined): ipaddr.IPv4 | ipaddr.IPv6 | null {
 }
 
 /** An IPv4 address, or an IPv6 /48, which one customer may control. */
-function networkOf(text: string | undefined): string {
+export function networkOf(text: string | undefined): string {
   const address = addressOf(text);
   // A client that has gone again already has no address.
   if (address === null) return 'unknown';

@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
-import { createConnectionLimits } from './connections.ts';
-import { type InboundRecipient, findRecipient, type MailKeys, type OperatorMailbox } from './recipients.ts';
+import { createConnectionLimits, networkOf } from './connections.ts';
+import type { NewOperatorMail } from './operator-mails.ts';
+import { type InboundRecipient, findRecipient, type MailKeys } from './recipients.ts';
 import type { RecordReport } from './record-reports.ts';
 import { reportFacts } from './report-facts.ts';
 import { type InboundMail, MAX_READ_BYTES, readReport } from './report.ts';
@@ -17,7 +18,7 @@ export interface MailListenerOptions {
   keys: MailKeys;
   record: RecordReport;
   /** Keeps a mail for the operator. */
-  keep: (mail: { mailbox: OperatorMailbox; head: Buffer }) => Promise<void>;
+  keep: (mail: NewOperatorMail) => Promise<void>;
   /** PEM; null: no STARTTLS. */
   tls: { key: string; cert: string } | null;
   /** How long {@link MailListener.stop} waits for mails in progress. */
@@ -74,20 +75,22 @@ async function readHead(stream: SMTPServerDataStream): Promise<Buffer> {
 
 interface Received {
   mail: InboundMail;
+  /** Of the client. */
+  network: string;
   recipients: InboundRecipient[];
 }
 
 /** Reasons why a mail changes nothing that leave open that a person wrote it. */
 const forPeople = new Set(['no_report', 'unreadable', 'auto_reply']);
 
-async function process({ mail, recipients }: Received, options: MailListenerOptions): Promise<void> {
+async function process({ mail, network, recipients }: Received, options: MailListenerOptions): Promise<void> {
   const { keys, record, keep, log } = options;
   const report = await readReport(mail);
   const facts = reportFacts(report, recipients, keys, new Date());
   const recorded = await record(facts);
   const mailbox = recipients.find((one) => one.kind === 'mailbox')?.name;
   if (mailbox && report.kind === 'none' && forPeople.has(report.reason))
-    await keep({ mailbox, head: mail.head });
+    await keep({ mailbox, network, head: mail.head });
   log.info(
     {
       report: report.kind,
@@ -117,7 +120,8 @@ async function receive(
   if (stream.sizeExceeded) throw refusal(552, '5.3.4 the message is too large');
   const { recipients, ...envelope } = envelopeOf(session, options);
   try {
-    await process({ mail: { head, ...envelope }, recipients }, options);
+    const network = networkOf(session.remoteAddress);
+    await process({ mail: { head, ...envelope }, network, recipients }, options);
   } catch (error) {
     options.log.warn({ err: error }, 'mail not recorded; its sender tries again');
     throw refusal(451, '4.3.0 the report cannot be recorded now; try again later');

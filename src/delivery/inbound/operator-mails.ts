@@ -13,22 +13,43 @@ export interface OperatorMail {
 }
 
 const MAX_KEPT_BYTES = 64 * 1024;
-/** Anyone may write to these mailboxes, so the oldest mails make room for new ones. */
-const MAX_KEPT = 1_000;
+/** Anyone may write to these mailboxes: mails of one network make room for others of it, not those of other networks. */
+const MAX_OF_NETWORK = 50;
+/** What the disk is worth to mail of strangers. Beyond it, the network that has the most mails makes room. */
+const MAX_KEPT = 5_000;
 
-/** Keeps the beginning of a mail for `carillon mail`. */
+/** A mail as it arrives. */
+export interface NewOperatorMail {
+  mailbox: OperatorMailbox;
+  /** Of the client that has delivered it. */
+  network: string;
+  /** The beginning of the mail. */
+  head: Buffer;
+}
+
+/** Keeps the beginning of a mail for `carillon mail`, until housekeeping removes it by its age. */
 export async function keepOperatorMail(
   db: Queryable,
-  { mailbox, head }: { mailbox: OperatorMailbox; head: Buffer },
+  { mailbox, network, head }: NewOperatorMail,
 ): Promise<void> {
   const raw = head.subarray(0, MAX_KEPT_BYTES);
   const header = readFieldBlocks(raw.toString('utf8'), 1)[0];
   await db.query(
-    `with surplus as (
-       delete from operator_mails where id in (select id from operator_mails order by id desc offset $5)
+    `with of_network as (
+       select id from operator_mails where network = $5 order by id desc offset $6
+     ), largest as (
+       select network from operator_mails
+       where (select count(*) from operator_mails) >= $7 group by network order by count(*) desc limit 1
+     ), of_largest as (
+       select min(m.id) as id from operator_mails m, largest l where m.network is not distinct from l.network
+     ), surplus as (
+       delete from operator_mails where id in (select id from of_network union select id from of_largest)
      )
-     insert into operator_mails (mailbox, sender, subject, raw) values ($1, $2, $3, $4)`,
-    [mailbox, clipText(header?.get('from') ?? ''), clipText(header?.get('subject') ?? ''), raw, MAX_KEPT - 1],
+     insert into operator_mails (mailbox, sender, subject, raw, network) values ($1, $2, $3, $4, $5)`,
+    [
+      ...[mailbox, clipText(header?.get('from') ?? ''), clipText(header?.get('subject') ?? ''), raw],
+      ...[network, MAX_OF_NETWORK - 1, MAX_KEPT],
+    ],
   );
 }
 

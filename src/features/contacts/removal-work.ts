@@ -24,14 +24,19 @@ export interface RemovedContact {
   contactId: number;
   /** In the form in which addresses are compared: an email address, a phone number, and former ones. */
   addressKeys: readonly string[];
+  requestedAt: Date;
 }
 
 /**
  * What another feature clears of a deleted contact.
  * @param limit rows at most in one call
- * @returns whether there may be more
+ * @returns whether there may be more; `later`: perhaps, in a minute
  */
-export type RemovalStep = (trx: Queryable, contact: RemovedContact, limit: number) => Promise<boolean>;
+export type RemovalStep = (
+  trx: Queryable,
+  contact: RemovedContact,
+  limit: number,
+) => Promise<boolean | 'later'>;
 
 interface RemovalRow {
   id: number;
@@ -39,6 +44,7 @@ interface RemovalRow {
   brand_id: number;
   contact_id: number;
   addresses: RemovedAddress[];
+  requested_at: Date;
   step: number;
   after_id: number;
   waiting: boolean;
@@ -91,8 +97,9 @@ const furtherStep =
   (step: RemovalStep): Step =>
   async (trx, row) => {
     const { account_id: accountId, brand_id: brandId, contact_id: contactId, addresses } = row;
-    const contact = { accountId, brandId, contactId, addressKeys: addresses.map(({ key }) => key) };
-    return { done: !(await step(trx, contact, PAGE_SIZE)) };
+    const contact = { accountId, brandId, contactId, requestedAt: row.requested_at };
+    const more = await step(trx, { ...contact, addressKeys: addresses.map(({ key }) => key) }, PAGE_SIZE);
+    return { done: more !== true, underWay: more === 'later' };
   };
 
 const stepsOf = (row: RemovalRow, further: readonly RemovalStep[]): Step[] => [

@@ -194,6 +194,8 @@ export interface NewPart {
   rows: number;
   /** All rows up to this id are in the parts then. */
   toId: number;
+  /** Hashes of what the rows are about; null: of nothing that may be erased. */
+  holds: Buffer | null;
 }
 
 /**
@@ -208,9 +210,9 @@ export async function addPart(db: Queryable, row: ExportRow, part: NewPart, asOf
        where id = $1 and status = 'processing' and parts = $2 and cursor_id = $3
        returning id, account_id, parts
      )
-     insert into export_parts (account_id, export_id, number, storage_key, size, rows)
-     select account_id, id, parts, $6, $7, $5 from moved`,
-    [row.id, row.parts, row.cursor_id, part.toId, part.rows, part.storageKey, part.size],
+     insert into export_parts (account_id, export_id, number, storage_key, size, rows, holds)
+     select account_id, id, parts, $6, $7, $5, $8 from moved`,
+    [row.id, row.parts, row.cursor_id, part.toId, part.rows, part.storageKey, part.size, part.holds],
   );
   if (rowCount === 0) return false;
   await complete(db, row.id, asOf);

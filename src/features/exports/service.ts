@@ -20,6 +20,7 @@ import {
 import type { CreateExportBody, Export, ListExportsQuery, ParsedFilters } from './schema.ts';
 import { exportStart, exportWake } from './workflow.ts';
 
+export { endExportsOfContact } from './held.ts';
 export { createExportWriter } from './write.ts';
 
 const MAX_UNFINISHED = 10;

@@ -1,3 +1,5 @@
+import { recipientKey } from '../../delivery/addresses/recipient.ts';
+import type { Channel } from '../../delivery/message.ts';
 import type { IdScan, ScannedIds } from '../../platform/db/id-scan.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import {
@@ -10,6 +12,7 @@ import {
 import { filtersOf, highestMessageId, presentMessages, scanMessages } from '../messages/service.ts';
 import { highestSuppressionId, presentSuppressions, scanSuppressions } from '../suppressions/service.ts';
 import { canBeColumn, contactCells, contactHeader, MAX_COLUMN_KEY_BYTES } from './contacts.ts';
+import type { Held } from './held.ts';
 import type { ExportRow } from './model.ts';
 import { exportFilters, type ExportResource } from './schema.ts';
 
@@ -35,6 +38,8 @@ export interface ExportSource {
     ids: readonly number[],
     dataColumns: readonly string[],
   ): Promise<Cells[]>;
+  /** What a record is about; null: nothing that may be erased. Sources of which nothing is erased have none. */
+  heldBy?(cells: Cells): Held | null;
   /** Counts the most frequent keys of `data` in these rows. Sources without such data have none. */
   countKeys?(
     db: Queryable,
@@ -135,6 +140,12 @@ const messages: ExportSource = {
       return cells({ ...row, ...reasons }, MESSAGE_COLUMNS);
     });
   },
+  heldBy(record) {
+    const to = record[MESSAGE_COLUMNS.indexOf('to')];
+    const channel = record[MESSAGE_COLUMNS.indexOf('channel')] as Channel;
+    const addressKey = to ? recipientKey(channel, to) : null;
+    return addressKey === null ? null : { addressKey };
+  },
 };
 
 const contacts: ExportSource = {
@@ -145,6 +156,7 @@ const contacts: ExportSource = {
     const rows = await presentContacts(db, scope.brandId, ids);
     return rows.map((contact) => contactCells(contact, dataColumns, cellOf));
   },
+  heldBy: ([id]) => ({ contactId: Number(id) }),
   async countKeys(db, scope, ids, maxKeys) {
     const counts = await countDataKeys(db, scope, ids, { maxKeys, maxBytes: MAX_COLUMN_KEY_BYTES });
     return new Map([...counts].filter(([key]) => canBeColumn(key)));

@@ -6,6 +6,7 @@ import { isStatementTimeout } from '../../platform/db/heavy-reads.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import { newBlobKey, type BlobStore } from '../../platform/storage/blob-store.ts';
 import { countPage } from './count.ts';
+import { hashesOf, type Held } from './held.ts';
 import {
   addPart,
   addTimeout,
@@ -89,10 +90,8 @@ async function* scanAll(pool: pg.Pool, row: ExportRow, scanRows: number) {
   }
 }
 
-interface BuiltPart {
+interface BuiltPart extends Pick<NewPart, 'rows' | 'toId' | 'holds'> {
   bytes: Buffer;
-  rows: number;
-  toId: number;
 }
 
 interface PartLimits {
@@ -114,6 +113,7 @@ async function buildPart(
   const source = exportSources[row.resource];
   const dataColumns = row.data_columns ?? [];
   const pieces: Buffer[] = [];
+  const held: Held[] = [];
   let size = 0;
   let rows = 0;
   const add = (text: string): void => {
@@ -121,13 +121,15 @@ async function buildPart(
     pieces.push(piece);
     size += piece.length;
   };
-  const upTo = (toId: number): BuiltPart => ({ bytes: Buffer.concat(pieces), rows, toId });
+  const holds = () => (source.heldBy ? hashesOf(held) : null);
+  const upTo = (toId: number): BuiltPart => ({ bytes: Buffer.concat(pieces), rows, toId, holds: holds() });
   if (row.parts === 0) add(csvRecord(source.header(dataColumns)));
   for await (const { ids, scannedTo } of scanAll(pool, row, scanRows)) {
     for (let from = 0; from < ids.length; from += LOADED_ROWS) {
       const loaded = ids.slice(from, from + LOADED_ROWS);
       const records = await source.records(pool, scopeOf(row), loaded, dataColumns);
       add(records.map(csvRecord).join(''));
+      held.push(...records.flatMap((record) => source.heldBy?.(record) ?? []));
       rows += records.length;
       if (isOver() || size >= partBytes) return upTo(loaded.at(-1) ?? 0);
     }
@@ -139,10 +141,10 @@ async function buildPart(
 /** Returns the step that writes the next part of an export. */
 function createPartWriter({ pool, store, quotaBytes, partBytes, scanRows }: Required<ExportWriterDeps>) {
   /** Stores a part, and then its row: a crash between the two leaves a file that housekeeping clears. */
-  async function storePart(row: ExportRow, { bytes, rows, toId }: BuiltPart, asOf: Date): Promise<void> {
+  async function storePart(row: ExportRow, { bytes, ...built }: BuiltPart, asOf: Date): Promise<void> {
     const storageKey = newBlobKey('exports', row.account_id);
     await store.put(storageKey, bytes);
-    const part: NewPart = { storageKey, size: bytes.length, rows, toId };
+    const part: NewPart = { ...built, storageKey, size: bytes.length };
     // If this fails, it may have committed all the same, so the file stays.
     if (!(await addPart(pool, row, part, asOf))) await store.remove(storageKey);
   }

@@ -7,6 +7,13 @@ export const loginBody = z.strictObject({
   }),
 });
 
+export const logoutBody = z.strictObject({
+  all: z
+    .boolean()
+    .default(false)
+    .meta({ description: 'Whether all sessions of the user end, on every device.' }),
+});
+
 export const userSchema = z
   .object({
     id: z.int(),

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hash, verify } from '@node-rs/argon2';
 import { AppError, notFound } from '../../errors.ts';
+import type { Session } from '../../platform/auth/session-token.ts';
 import type { Role } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { isKnownNetworkSql, rememberNetwork } from './known-networks.ts';
@@ -44,6 +45,9 @@ export interface UserRow {
   updated_at: Date;
 }
 
+const USER_COLUMNS = `id, first_name, last_name, email, mobile, country_code, admin, password_hash, session_version,
+  created_at, updated_at`;
+
 export interface LoginAttempt {
   email: string;
   password: string;
@@ -71,8 +75,7 @@ export function createLogin(
   return {
     async logIn({ email, password, network }) {
       const { rows } = await db.query<UserRow & { is_known_network: boolean }>(
-        `select id, first_name, last_name, email, mobile, country_code, admin, password_hash, session_version,
-           created_at, updated_at, ${isKnownNetworkSql('$2')} as is_known_network
+        `select ${USER_COLUMNS}, ${isKnownNetworkSql('$2')} as is_known_network
          from users u where email_key = $1`,
         [emailKey(email), network],
       );
@@ -188,4 +191,32 @@ export async function setPassword(db: Queryable, userId: number, password: strin
     [userId, await hashPassword(password)],
   );
   if (rowCount === 0) throw notFound('user');
+}
+
+/**
+ * Ends a session: its token is refused from then on.
+ * @param options.all ends all sessions of the user
+ * @returns the user
+ * @throws AppError not_found
+ */
+export async function endSession(
+  db: Queryable,
+  { userId, tokenId, expiresAt }: Session,
+  { all }: { all: boolean },
+): Promise<UserRow> {
+  const { rows } = await db.query<UserRow>(
+    all
+      ? `update users set session_version = session_version + 1, updated_at = now() where id = $1 returning ${USER_COLUMNS}`
+      : `select ${USER_COLUMNS} from users where id = $1`,
+    [userId],
+  );
+  const user = rows[0];
+  if (!user) throw notFound('user');
+  if (!all) {
+    await db.query(
+      'insert into ended_sessions (token_id, expires_at) values ($1, $2) on conflict (token_id) do nothing',
+      [tokenId, expiresAt],
+    );
+  }
+  return user;
 }

@@ -9,4 +9,10 @@ const oldNetworks = batchTask(
   (_deps, asOf) => daysBefore(asOf, KNOWN_NETWORK_DAYS),
 );
 
-export const usersUpkeep: Upkeep = { tasks: [oldNetworks] };
+const endedSessions = batchTask(
+  'ended_sessions',
+  `delete from ended_sessions where token_id = any (array(
+     select token_id from ended_sessions where expires_at < $1 limit $2))`,
+);
+
+export const usersUpkeep: Upkeep = { tasks: [oldNetworks, endedSessions] };

@@ -52,6 +52,7 @@ function keyPrincipal(key: LiveKey, brandId: number | null): Principal {
     },
     rateLimitPerSecond: key.rateLimitPerSecond,
     rateLimitName: `key ${key.id}`,
+    session: null,
   };
 }
 
@@ -72,7 +73,7 @@ export function createAuthenticate(deps: AuthenticateDeps): Authenticate {
     const session = await tokens.verify(bearer, 'api');
     const tenant = session && (await findUserTenant(db, session, brandId));
     if (!tenant) return null;
-    return { tenant, rateLimitPerSecond: null, rateLimitName: `user ${tenant.actor.id}` };
+    return { tenant, rateLimitPerSecond: null, rateLimitName: `user ${tenant.actor.id}`, session };
   }
 
   return async (headers) => {

@@ -1,6 +1,6 @@
 import { notFound } from '../../errors.ts';
 import type { Queryable } from '../db/queryable.ts';
-import type { SessionClaims } from './session-token.ts';
+import type { Session } from './session-token.ts';
 import type { AccountTenant, Role } from './tenant.ts';
 
 interface TenantRow {
@@ -27,7 +27,7 @@ left join lateral (
 left join lateral (
   select id from brands where account_id = m.account_id and ($3::bigint is null or id = $3) order by id limit 1
 ) b on true
-where u.id = $1 and u.session_version = $2`;
+where u.id = $1 and u.session_version = $2 and not exists (select 1 from ended_sessions where token_id = $4)`;
 
 /**
  * Finds the tenant of a session. The user's role is read on every request, so removing a user takes effect at once.
@@ -37,10 +37,11 @@ where u.id = $1 and u.session_version = $2`;
  */
 export async function findUserTenant(
   db: Queryable,
-  session: SessionClaims,
+  session: Session,
   brandId: number | null,
 ): Promise<AccountTenant | null> {
-  const { rows } = await db.query<TenantRow>(FIND, [session.userId, session.sessionVersion, brandId]);
+  const { userId, sessionVersion, tokenId } = session;
+  const { rows } = await db.query<TenantRow>(FIND, [userId, sessionVersion, brandId, tokenId]);
   const found = rows[0];
   if (!found) return null;
   if (found.accountId === null || found.role === null) {

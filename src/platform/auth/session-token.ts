@@ -1,3 +1,4 @@
+import { hash, randomUUID } from 'node:crypto';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { z } from 'zod';
 import type { Keyring } from '../secrets/keyring.ts';
@@ -17,13 +18,25 @@ export interface SessionClaims {
   sessionVersion: number;
 }
 
+/** A genuine token that has not expired. It may have been ended. */
+export interface Session extends SessionClaims {
+  /** `jti`. */
+  tokenId: string;
+  expiresAt: Date;
+}
+
 export interface SessionTokens {
   issue(claims: SessionClaims, audience: Audience): Promise<string>;
   /** @returns null if the token is forged, expired, or for another audience */
-  verify(token: string, audience: Audience): Promise<SessionClaims | null>;
+  verify(token: string, audience: Audience): Promise<Session | null>;
 }
 
-const payload = z.object({ sub: z.string().regex(/^[1-9]\d{0,14}$/), sv: z.int().min(1) });
+const payload = z.object({
+  sub: z.string().regex(/^[1-9]\d{0,14}$/),
+  sv: z.int().min(1),
+  exp: z.int(),
+  jti: z.string().optional(),
+});
 
 /**
  * JSON Web Tokens (RFC 7519), signed only by HS256 with a subkey of APP_SECRET. `kid` names the secret, so that tokens
@@ -45,6 +58,7 @@ export function createSessionTokens(keyring: Keyring, now: () => Date = () => ne
         .setIssuer(ISSUER)
         .setAudience(audience)
         .setSubject(String(userId))
+        .setJti(randomUUID())
         .setIssuedAt(issuedAt)
         .setExpirationTime(issuedAt + SESSION_SECONDS)
         .sign(key);
@@ -59,7 +73,13 @@ export function createSessionTokens(keyring: Keyring, now: () => Date = () => ne
           currentDate: now(),
         });
         const claims = payload.parse(verified.payload);
-        return { userId: Number(claims.sub), sessionVersion: claims.sv };
+        return {
+          userId: Number(claims.sub),
+          sessionVersion: claims.sv,
+          // Tokens of versions that gave them no id.
+          tokenId: claims.jti ?? hash('sha256', token, 'base64url'),
+          expiresAt: new Date(claims.exp * 1000),
+        };
       } catch (error) {
         if (error instanceof errors.JOSEError || error instanceof z.ZodError) return null;
         throw error;

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Session } from './session-token.ts';
 
 /** The roles of users in an account. */
 export const memberRoles = ['owner', 'admin', 'member'] as const;
@@ -34,6 +35,8 @@ export interface Principal {
   rateLimitPerSecond: number | null;
   /** Name of the caller's rate-limit bucket. */
   rateLimitName: string;
+  /** Null for an API key. */
+  session: Session | null;
 }
 
 /**

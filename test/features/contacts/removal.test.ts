@@ -256,6 +256,7 @@ describe('DELETE /contacts/{id}', () => {
       brandId: api.brandId,
       contactId: id,
       addressKeys: ['hook@example.test', '+14155557778'],
+      requestedAt: expect.any(Date),
     });
     expect(calls).toHaveLength(4);
   });

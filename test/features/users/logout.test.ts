@@ -1,0 +1,86 @@
+// Logging out ends the session of its token, or all sessions of the user, and nothing else.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { SignJWT } from 'jose';
+import { usersUpkeep } from '../../../src/features/users/upkeep.ts';
+import { createKeyring } from '../../../src/platform/secrets/keyring.ts';
+import { startTestApi, TEST_PASSWORD, TEST_SECRET, type TestApi } from '../../support/api.ts';
+import { runTask } from '../../support/housekeeping.ts';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi();
+});
+afterAll(() => api.close());
+
+const logOut = (token: string | null, body?: unknown) =>
+  api.request('POST', '/v1/logout', { token, ...(body === undefined ? {} : { body }) });
+const statusOf = async (token: string) => (await api.request('GET', '/v1/my/account', { token })).status;
+
+async function logIn(email: string): Promise<string> {
+  const body = { user: { email, password: TEST_PASSWORD } };
+  const answer = await api.request('POST', '/v1/login', { token: null, body });
+  return String(answer.headers.get('authorization')).replace('Bearer ', '');
+}
+
+describe('POST /v1/logout', () => {
+  it('ends the session of its token, and no other', async () => {
+    const { email, userId } = await api.addUser('member');
+    const [one, two] = [await logIn(email), await logIn(email)];
+    expect([await statusOf(one), await statusOf(two)]).toEqual([200, 200]);
+    const { status, body } = await logOut(one);
+    expect([status, body.id, body.email]).toEqual([200, userId, email]);
+    expect([await statusOf(one), await statusOf(two), await statusOf(api.userJwt)]).toEqual([401, 200, 200]);
+    expect((await logOut(one)).status).toBe(401);
+    expect(await statusOf(await logIn(email))).toBe(200);
+  });
+
+  it('ends all sessions of the user if asked', async () => {
+    const { email } = await api.addUser('member');
+    const [one, two] = [await logIn(email), await logIn(email)];
+    expect((await logOut(one, { all: true })).status).toBe(200);
+    expect([await statusOf(one), await statusOf(two), await statusOf(api.userJwt)]).toEqual([401, 401, 200]);
+    expect(await statusOf(await logIn(email))).toBe(200);
+  });
+
+  it('ends a session whose token has no id, as those of earlier versions', async () => {
+    const { userId } = await api.addUser('member');
+    const { id, key } = createKeyring(TEST_SECRET).subkey('jwt');
+    const issue = (lifetime: string) =>
+      new SignJWT({ sv: 1 })
+        .setProtectedHeader({ alg: 'HS256', kid: id })
+        .setIssuer('carillon')
+        .setAudience('api')
+        .setSubject(String(userId))
+        .setExpirationTime(lifetime)
+        .sign(key);
+    const [one, two] = [await issue('1h'), await issue('2h')];
+    expect((await logOut(one)).status).toBe(200);
+    expect([await statusOf(one), await statusOf(two)]).toEqual([401, 200]);
+  });
+
+  it('is 403 for an API key, 401 without credentials, and 422 for unknown fields', async () => {
+    const answers = [
+      await logOut(api.apiKey),
+      await logOut(null),
+      await logOut(api.userJwt, { every: true }),
+    ];
+    expect(answers.map(({ status, body }) => [status, body.code])).toEqual([
+      [403, 'forbidden'],
+      [401, 'unauthorized'],
+      [422, 'validation_error'],
+    ]);
+    expect([await statusOf(api.apiKey), await statusOf(api.userJwt)]).toEqual([200, 200]);
+  });
+
+  it('is remembered until the token has expired', async () => {
+    const { userJwt } = await api.addUser('member');
+    await logOut(userJwt);
+    const task = usersUpkeep.tasks?.find(({ name }) => name === 'ended_sessions');
+    const remembered = async (hours: number) => {
+      if (task) await runTask(api.database, task, new Date(Date.now() + hours * 3_600_000));
+      const { rows } = await api.database.pool.query('select 1 from ended_sessions');
+      return rows.length > 0;
+    };
+    expect([await remembered(23), await remembered(25)]).toEqual([true, false]);
+  });
+});
