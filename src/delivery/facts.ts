@@ -189,7 +189,7 @@ function changeStatement(publication: Publication, name: keyof typeof shapes): p
     Object.fromEntries(
       Object.entries(shapes).map(([each, shape]) => [
         each,
-        { name: `${each}_2`, text: changeSql(publication, shape) },
+        { name: `${each}_3`, text: changeSql(publication, shape) },
       ]),
     ) as Record<keyof typeof shapes, pg.QueryConfig>;
   const known = statements.get(publication) ?? made();

@@ -8,6 +8,9 @@ export const suppressionReasons = ['hard_bounce', 'soft_bounce', 'complaint', 'm
 
 export type SuppressionReason = (typeof suppressionReasons)[number];
 
+/** What recipients and their servers have reported. Only an owner or admin ends these. */
+export const reportedReasons: readonly SuppressionReason[] = ['hard_bounce', 'complaint'];
+
 /** The most characters of a diagnostic that are kept. */
 export const MAX_DIAGNOSTIC = 500;
 
@@ -18,7 +21,8 @@ export function endedSql(row: string): string {
 
 /**
  * SQL: an insert that suppresses addresses. An address has one row. A suppression that has ended is replaced, with a
- * new id. One that is active stays, unless the new one lasts longer: a permanent one replaces one that expires.
+ * new id. One that is active stays, unless the new one lasts longer: a permanent one replaces one that expires. A report
+ * replaces the reason of one that is not reported, and keeps its own, however long each lasts.
  *
  * Rows are locked in the order of account and address. Statements that suppress the same addresses at the same time wait
  * for each other and do not deadlock, so every suppression must be written by this insert.
@@ -29,6 +33,10 @@ export function endedSql(row: string): string {
 export function suppressionUpsertSql(rows: string): string {
   const unlessEnded = (column: string) =>
     `${column} = case when ${endedSql('s')} then excluded.${column} else s.${column} end`;
+  const isReported = (row: string) => `${row}.reason in ('${reportedReasons.join("', '")}')`;
+  const unlessReported = (column: string) =>
+    `${column} = case when ${isReported('s')} and not ${isReported('excluded')} and not ${endedSql('s')}
+        then s.${column} else excluded.${column} end`;
   return `
     insert into suppressions as s
       (account_id, address_key, email, phone, reason, source_provider, diagnostic, expires_at)
@@ -36,13 +44,16 @@ export function suppressionUpsertSql(rows: string): string {
       case r.channel when 'email' then r.address_key end, case r.channel when 'sms' then r.address_key end,
       r.reason, r.source_provider, left(r.diagnostic, ${MAX_DIAGNOSTIC}), r.expires_at
     from (${rows}) r where r.address_key is not null
-    order by r.account_id, r.address_key, r.expires_at desc nulls first
+    order by r.account_id, r.address_key, r.expires_at desc nulls first, ${isReported('r')} desc
     on conflict (account_id, address_key) do update set
       ${unlessEnded('id')}, ${unlessEnded('created_at')}, email = excluded.email, phone = excluded.phone,
-      reason = excluded.reason, source_provider = excluded.source_provider, diagnostic = excluded.diagnostic,
-      expires_at = excluded.expires_at, released_at = null
+      ${unlessReported('reason')}, ${unlessReported('source_provider')}, ${unlessReported('diagnostic')},
+      expires_at = case when ${endedSql('s')} then excluded.expires_at
+        else nullif(greatest(coalesce(s.expires_at, 'infinity'), coalesce(excluded.expires_at, 'infinity')), 'infinity') end,
+      released_at = null
     where ${endedSql('s')}
-      or (s.expires_at is not null and (excluded.expires_at is null or excluded.expires_at > s.expires_at))`;
+      or (s.expires_at is not null and (excluded.expires_at is null or excluded.expires_at > s.expires_at))
+      or (${isReported('excluded')} and not ${isReported('s')})`;
 }
 
 /**

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   suppressionCtes,
+  suppressionReasons,
   suppressionUpsertSql,
   type SuppressionReason,
 } from '../../src/delivery/suppressions.ts';
@@ -106,6 +107,29 @@ describe('a suppression', () => {
     expect(await rows()).toMatchObject([{ reason: 'soft_bounce' }]);
   });
 
+  it.each(['complaint', 'hard_bounce'] as const)(
+    'by hand becomes a %s, and not the reverse',
+    async (reason) => {
+      await suppress(pool(), [{ reason: 'manual' }]);
+      const [before] = await rows();
+      await report(pool(), [{ reason }]);
+      expect(await rows()).toEqual([{ ...before, reason }]);
+      await suppress(pool(), [{ reason: 'manual' }]);
+      expect(await rows()).toEqual([{ ...before, reason }]);
+    },
+  );
+
+  it('that is a complaint and expires is still a complaint if one by hand makes it last longer', async () => {
+    await suppress(pool(), [{ reason: 'complaint', expiresIn: '1 day' }]);
+    await suppress(pool(), [{ reason: 'manual' }]);
+    expect(await rows()).toMatchObject([{ reason: 'complaint', permanent: true }]);
+  });
+
+  it('is a complaint if another of the same statement is by hand', async () => {
+    await suppress(pool(), [{ reason: 'manual' }, { reason: 'complaint' }, { reason: 'manual' }]);
+    expect(await rows()).toMatchObject([{ reason: 'complaint' }]);
+  });
+
   it.each([
     ['expired', `expires_at = now() - interval '1 second'`],
     ['released', 'released_at = now()'],
@@ -181,7 +205,12 @@ describe('the end of suppressions', () => {
     const unlocked = await countUnlockedRows(pool(), {
       lock: `select 1 from soft_bounces where account_id = $1 and address_key = 'a@example.com' for update`,
       values: [accountId],
-      work: () => endSuppressions(pool(), { accountId }, keys),
+      work: () =>
+        endSuppressions(
+          pool(),
+          { accountId },
+          { keys, reasons: suppressionReasons, by: { kind: 'user', id: 1, role: 'owner' } },
+        ),
       probes: ['suppressions', 'soft_bounces'].map(
         (table) => `select 1 from ${table} where account_id = ${accountId} for update`,
       ),

@@ -69,7 +69,7 @@ function statementFor(
   statements: RecordStatements,
   outcomes: readonly OutcomeRecord[],
 ): { name: string; text: string; forCampaigns: boolean } {
-  const named = (name: keyof RecordStatements) => ({ name: `${name}_2`, ...statements[name] });
+  const named = (name: keyof RecordStatements) => ({ name: `${name}_3`, ...statements[name] });
   const ofCampaigns = outcomes.some(({ message }) => message.class === messageClasses.campaign);
   const ofFlows = outcomes.some(({ message }) => message.class === messageClasses.flow);
   if (outcomes.some(changesCharge)) {

@@ -2,7 +2,7 @@ import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { parsePhone } from '../../delivery/addresses/phone.ts';
 import { recipientKey } from '../../delivery/addresses/recipient.ts';
 import type { Channel } from '../../delivery/message.ts';
-import { suppressionReasons, type SuppressionReason } from '../../delivery/suppressions.ts';
+import { reportedReasons, suppressionReasons, type SuppressionReason } from '../../delivery/suppressions.ts';
 import { AppError, invalid, notFound } from '../../errors.ts';
 import { mapInTurns } from '../../in-turns.ts';
 import type { AccountTenant } from '../../platform/auth/tenant.ts';
@@ -47,14 +47,12 @@ export function presentSuppression(row: SuppressionRow): Suppression {
   };
 }
 
-/** Suppressions that say that the address must not get mail, whatever a program thinks. */
-const PROTECTED: readonly SuppressionReason[] = ['complaint', 'hard_bounce'];
 const KEPT = 'complaints and hard bounces are ended by an owner or admin who has logged in';
 
-/** The suppressions that a caller may end: those of {@link PROTECTED} need an owner or admin, not an API key. */
+/** The suppressions that a caller may end: those of {@link reportedReasons} need an owner or admin, not an API key. */
 function endableReasons({ actor, role }: AccountTenant): readonly SuppressionReason[] {
   if (actor.kind === 'user' && role !== 'member') return suppressionReasons;
-  return suppressionReasons.filter((reason) => !PROTECTED.includes(reason));
+  return suppressionReasons.filter((reason) => !reportedReasons.includes(reason));
 }
 
 function filtersOf(query: ListSuppressionsQuery): SuppressionFilters {

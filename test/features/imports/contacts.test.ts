@@ -375,7 +375,8 @@ describe('rows that failed', () => {
   it('go with the contact that has their address', async () => {
     await importFile(api, { file: 'email,phone\nA@x.org,123\nb@x.org,123\n,+14155550123,surplus\n' });
     const { accountId, brandId } = api;
-    const removed = { accountId, brandId, contactId: 1, addressKeys: ['a@x.org', '+14155550199'] };
+    const addressKeys = ['a@x.org', '+14155550199'];
+    const removed = { accountId, brandId, contactId: 1, addressKeys, requestedAt: new Date() };
     expect(await forgetImportedContact(pool(), removed, 200)).toBe(false);
     const { rows } = await pool().query<Row>('select email_key from import_errors order by row_number');
     expect(rows).toEqual([{ email_key: 'b@x.org' }, { email_key: null }]);
