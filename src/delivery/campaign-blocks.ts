@@ -5,6 +5,7 @@ import { backlogName, BLOCKS_CLASS } from './backlog.ts';
 import { leaveQueueSql } from './effects.ts';
 import { isIntendedSql } from './intents.ts';
 import { furtherCtes, giveBackCtes, limits } from './limits/authority.ts';
+import { returnSandboxCtes } from './limits/block-limits.ts';
 import { type Channel, messageClasses } from './message.ts';
 
 /** The most retries that a pause moves. The others wait when they are due: a sender does not send them. */
@@ -66,11 +67,17 @@ export const blocksOfSql = (messages: string): string => `
 interface UsedOfBlock {
   /** How many places. */
   places: string;
+  /** How many messages were attempted, whatever became of them; left out: none. */
+  attempted?: string;
   /** How many emails are charged: those that were sent, and those that may have been. */
   emails: string;
   /** The texts that are charged, with their segments (null: as many as are reserved): `{message id: segments}`. */
   texts: string;
 }
+
+/** SQL: few blocks are of the sandbox, so the messages of the others are not counted for it. */
+const attemptedSql = (attempted: string): string => `
+      sandbox_reserved = case when b.sandbox_reserved > 0 then greatest(0, b.sandbox_reserved - (${attempted})) else 0 end,`;
 
 const NOTHING_USED: UsedOfBlock = { places: '0', emails: '0', texts: 'null::jsonb' };
 
@@ -85,7 +92,7 @@ const NOTHING_USED: UsedOfBlock = { places: '0', emails: '0', texts: 'null::json
  * @param blocks SQL: a select of `campaign_id` and `n`
  */
 export const changedBlocksSql = (blocks: string, used: Partial<UsedOfBlock> = {}): string => {
-  const { places, emails, texts } = { ...NOTHING_USED, ...used };
+  const { places, attempted, emails, texts } = { ...NOTHING_USED, ...used };
   return `, changed_blocks as materialized (
     select locked.* from (select distinct campaign_id, n from (${blocks}) as changed (campaign_id, n)
       order by campaign_id, n) k
@@ -111,7 +118,7 @@ export const changedBlocksSql = (blocks: string, used: Partial<UsedOfBlock> = {}
     where b.price_month is not null
   ), marked_blocks as (
     update campaign_blocks b set recount = true, claim_epoch = greatest(b.claim_epoch, 1),
-      reserved = greatest(0, b.reserved - (${places})),
+      reserved = greatest(0, b.reserved - (${places})),${attempted === undefined ? '' : attemptedSql(attempted)}
       price_units = b.price_units - coalesce(p.charged_units, 0), free_units = b.free_units - coalesce(p.free, 0),
       price_millicents = greatest(0, b.price_millicents - coalesce(p.millicents, 0))
     from changed_blocks c left join block_charges p using (campaign_id, n)
@@ -210,8 +217,8 @@ export const hasOpenSql = `exists (
 
 /** SQL: returns the places and the prices of the rows `closed`: blocks as they were before. */
 export const returnPlacesSql = (): string =>
-  furtherCtes(
-    giveBackCtes(`(
+  furtherCtes([
+    ...giveBackCtes(`(
       select account_id, channel, reserved_bucket, null::date as price_month, 0::bigint as price_millicents,
         0 as price_units
       from closed cross join lateral generate_series(1, reserved)
@@ -220,7 +227,10 @@ export const returnPlacesSql = (): string =>
       union all
       select account_id, channel, null, price_month, price_millicents, price_units - free_units
       from closed where price_month is not null) places`),
-  );
+    ...returnSandboxCtes(
+      '(select count(*) from months_locked) + (select count(*) from allowance_locked) >= 0',
+    ),
+  ]);
 
 /** SQL: assignments to a block `b` that has returned its reservation. @param closed SQL: whether it has */
 export const returnedPricesSql = (closed: string): string =>
@@ -245,8 +255,8 @@ const closeBlocksSql = (chosen: string) => `
     order by b.campaign_id, b.n for update
   )${returnPlacesSql()}
   update campaign_blocks b
-  set closed_at = now(), owner = null, claim_epoch = b.claim_epoch + 1, reserved = 0, hold_reason = null, recount = true,
-    ${returnedPricesSql('true')}
+  set closed_at = now(), owner = null, claim_epoch = b.claim_epoch + 1, reserved = 0, sandbox_reserved = 0,
+    hold_reason = null, recount = true, ${returnedPricesSql('true')}
   from closed c where b.campaign_id = c.campaign_id and b.n = c.n`;
 
 const closePageSql = closeBlocksSql('b.n = any($2::int[])');
@@ -272,14 +282,14 @@ export async function cancelCampaignMessages(
   const page = await cancel('cancel_blocks', cancelBlocksSql);
   // A statement of its own, which sees what the other has changed.
   await trx.query({
-    name: 'close_canceled_blocks',
+    name: 'shut_canceled_blocks',
     text: closePageSql,
     values: [campaignId, page?.blocks ?? []],
   });
   const canceled = page?.count ?? 0;
   if (canceled > 0) return { canceled, done: false };
   // What is left lies under intents, or none of its recipients waits.
-  await trx.query({ name: 'close_other_blocks', text: closeRestSql, values: [campaignId] });
+  await trx.query({ name: 'shut_other_blocks', text: closeRestSql, values: [campaignId] });
   const { rows } = await trx.query<{ open: boolean }>(
     `select exists (select 1 from campaign_blocks where campaign_id = $1 and closed_at is null)
        or exists (select 1 from send_queue where campaign_id = $1) as open`,

@@ -43,7 +43,10 @@ async function writeContacts({ pool }: Database, account: QueuedAccount, prefix:
      order by n returning id`,
     [account.accountId, account.brandId, prefix, count],
   );
-  await pool.query('update accounts set has_contacts = true where id = $1', [account.accountId]);
+  await pool.query(
+    `update accounts set has_contacts = true, sandbox_monthly_cap = coalesce(sandbox_monthly_cap, 1000000) where id = $1`,
+    [account.accountId],
+  );
   return rows.map(({ id }) => id);
 }
 
@@ -100,11 +103,12 @@ export async function blocksOf({ pool }: Database, campaignId: number) {
     owner: number | null;
     claim_epoch: number;
     reserved: number;
+    sandbox_reserved: number;
     closed: boolean;
     hold_reason: string | null;
     recount: boolean;
   }>(
-    `select n, size, owner, claim_epoch, reserved, closed_at is not null as closed, hold_reason, recount
+    `select n, size, owner, claim_epoch, reserved, sandbox_reserved, closed_at is not null as closed, hold_reason, recount
      from campaign_blocks where campaign_id = $1 order by first_id`,
     [campaignId],
   );

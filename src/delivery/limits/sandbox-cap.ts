@@ -1,5 +1,8 @@
 import type { Limit, Setting } from './limit.ts';
 
+/** SQL: the month in which messages count that are accepted or claimed now. */
+export const SANDBOX_MONTH = `date_trunc('month', now() at time zone 'utc')::date`;
+
 const figures = (setting: Setting) => `
     select cap as "limit", used, cap - used as remaining,
       (date_trunc('month', now() at time zone 'utc') + interval '1 month') at time zone 'utc' as resets_at
@@ -7,11 +10,12 @@ const figures = (setting: Setting) => `
       select coalesce(a.sandbox_monthly_cap, ${setting('sandbox_monthly_cap')}) as cap,
         coalesce((
           select used from sandbox_usage
-          where account_id = a.id and month = date_trunc('month', now() at time zone 'utc')::date), 0) as used) s`;
+          where account_id = a.id and month = ${SANDBOX_MONTH}), 0) as used) s`;
 
 /**
- * Emails from the sandbox address in a month. They count when they are accepted, even if they fail later. Mail from a
- * domain of the account counts nothing, and neither do messages of test keys, which are written with their outcome. Tests
+ * Emails from the sandbox address in a month. They count when they are accepted, even if they fail later; recipients of a
+ * campaign when a sender claims their block, unless no attempt is made to send to them: see `block-limits.ts`. Mail from
+ * a domain of the account counts nothing, and neither do messages of test keys, which are written with their outcome. Tests
  * of templates leave the service, so they are queued and count.
  */
 export const sandboxCap = {
@@ -29,7 +33,7 @@ export const sandboxCap = {
         name: 'sandbox_used',
         sql: `
           insert into sandbox_usage as u (account_id, month, used)
-          select account_id, date_trunc('month', now() at time zone 'utc')::date, count(*)
+          select account_id, ${SANDBOX_MONTH}, count(*)
           from ${messages} where (not test or status = 'queued') and channel = 'email' and domain_id is null and kind = 'customer'
             and ${written}
           group by 1 order by 1

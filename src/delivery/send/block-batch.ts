@@ -1,6 +1,7 @@
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { campaignsToSendSql } from '../campaign-lock.ts';
-import { decidedLimitsSql, limits, type Limits, verdictSql } from '../limits/authority.ts';
+import { decidedLimitsSql, type Limits, verdictSql } from '../limits/authority.ts';
+import { blockLimits } from '../limits/block-limits.ts';
 import { messageClasses } from '../message.ts';
 import { unappliedOptOutsSql } from '../unapplied-opt-outs.ts';
 import type { BatchMessage, CampaignPart } from './batch.ts';
@@ -35,7 +36,7 @@ const reservedInBlock = {
 };
 
 /** The content of these messages is never stored. */
-const table: Limits = (limits as Limits).filter(({ name }) => name !== 'content_missing');
+const table: Limits = blockLimits.filter(({ name }) => name !== 'content_missing');
 
 /**
  * SQL: checks batches of a block and writes an intent for each. What is the same for all messages is read and decided
@@ -200,7 +201,7 @@ export async function intendBatches(
   block: BlockClaim,
 ): Promise<BatchMessage[][]> {
   const values = valuesOf(batches, block);
-  const { rows } = await client.query<CheckedRow>({ name: 'intend_block', text: blockSql, values });
+  const { rows } = await client.query<CheckedRow>({ name: 'intend_in_block', text: blockSql, values });
   const bySeq = new Map(batches.map(({ seq }) => [seq, [] as BatchMessage[]]));
   const [shared] = rows;
   for (const row of rows) bySeq.get(row.seq)?.push(messageOf(row, shared as SharedColumns, block));

@@ -30,6 +30,7 @@ const END = `
   )${returnPlacesSql()}, ended as (
     update campaign_blocks b set owner = null, recount = true, hold_reason = null,
       closed_at = case when m.open then null else now() end, reserved = case when m.open then b.reserved else 0 end,
+      sandbox_reserved = case when m.open then b.sandbox_reserved else 0 end,
       ${returnedPricesSql('not m.open')}
     from mine m where b.campaign_id = m.campaign_id and b.n = m.n
   )
@@ -46,7 +47,7 @@ export async function endBlockClaim(
   { campaignId, n, epoch }: BlockClaim,
 ): Promise<boolean> {
   const { rows } = await db.query<{ open: boolean }>({
-    name: 'end_block_claim',
+    name: 'end_claim_of_block',
     text: END,
     values: [owner, campaignId, n, epoch],
   });

@@ -2,10 +2,12 @@ import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import { type Backlog, BLOCKS_CLASS } from '../backlog.ts';
 import { ROLLING_PERIOD } from '../limits/allowance.ts';
-import { furtherCtes, limits, type Limits, type LimitSettings, settingIn } from '../limits/authority.ts';
+import { furtherCtes, type Limits, type LimitSettings, settingIn } from '../limits/authority.ts';
+import { blockLimits, sandboxOfBlocks, takeSandboxCte } from '../limits/block-limits.ts';
 import { decidedSql, figuresCtes, heldSql, queueColumnsSql } from '../limits/claim-decision.ts';
 import type { Limit } from '../limits/limit.ts';
 import { SEVERAL_COUNTRIES } from '../limits/money.ts';
+import { SANDBOX_MONTH } from '../limits/sandbox-cap.ts';
 import { spendCap } from '../limits/spend-cap.ts';
 import { wallet } from '../limits/wallet.ts';
 import { type Channel, messageClasses } from '../message.ts';
@@ -45,6 +47,8 @@ interface PickedBlock {
   held: boolean;
   /** How many messages the limits let go. */
   room: number;
+  /** How many messages the sandbox lets go that do not count yet; null: they count already, or need not. */
+  sandboxRoom: number | null;
 }
 
 /** SQL over the block `b`: whether its places still count. After a long pause they do not, and it needs others. */
@@ -63,8 +67,10 @@ const blockColumns: Readonly<Record<string, string>> = {
 
 const columnSql = (name: string) => blockColumns[name] ?? `b.${name}`;
 
-/** The limits on what messages cost, and all others. */
+/** The limits on what messages cost. */
 const isOnMoney = ({ refusal }: Limit) => refusal !== undefined;
+/** The limits in whose places {@link PickedBlock.room} is counted. */
+const hasPlaces = (limit: Limit) => !isOnMoney(limit) && limit !== sandboxOfBlocks;
 
 /** SQL: how many messages like `q` the limits let go. */
 function roomSql(table: Limits): string {
@@ -129,10 +135,11 @@ const pickSql = (table: Limits): string => {
   )
   select q.campaign_id as "campaignId", q.n, q.first_id as "firstId", q.last_id as "lastId", q.claim_epoch as epoch,
     q.reserved, q.channel,
+    case when ${sandboxOfBlocks.quota.counts} then sandbox_cap.remaining end as "sandboxRoom",
     q.price_month is not null or not wallet.pays or q.channel = 'sms' and wallet.sms_prices is null as paid,
     case when spend_cap.remaining < wallet.remaining then '${spendCap.name}' else '${wallet.name}' end as scarcer,
     q.held_by is not null as held,
-    ${roomSql(table.filter((limit) => !isOnMoney(limit)))} as room, ${roomSql(table.filter(isOnMoney))} as affordable,
+    ${roomSql(table.filter(hasPlaces))} as room, ${roomSql(table.filter(isOnMoney))} as affordable,
     coalesce((select octet_length(v.html) + coalesce(octet_length(v.text), 0) from template_versions v
       where v.id = q.version_ids[q.variant + 1]), 0)::int as bytes
   from decided q ${figuresJoins(table)}`;
@@ -150,7 +157,7 @@ const OPEN = `
 /** SQL: claims a block, up to a message, with places for its messages. What lies behind it becomes another block. */
 function claimSql(table: Limits): string {
   const taking = table.flatMap((limit) =>
-    limit.quota && limit.reservation && !isOnMoney(limit) ? [limit.reservation] : [],
+    limit.quota && limit.reservation && hasPlaces(limit) ? [limit.reservation] : [],
   );
   const reserved = taking.flatMap(({ columns = [] }) =>
     columns.map(({ name, value }) => `${name} = case when $6::int > 0 then ${value} else b.${name} end`),
@@ -163,28 +170,31 @@ function claimSql(table: Limits): string {
     select * from accounts where id = $8
   )${furtherCtes(figuresCtes(settingIn('$9::jsonb'), table))}, mine as materialized (
     select * from campaign_blocks where campaign_id = $2 and n = $3
-  )${blockPriceCtes}, rest as (
+  )${blockPriceCtes}${furtherCtes([takeSandboxCte('$13::int')])}, rest as (
     insert into campaign_blocks (campaign_id, n, account_id, channel, provider_id, domain_id, first_id, last_id, size,
-      variant, due_at, claim_epoch, reserved_bucket, reserved, ${restPrices.columns})
+      variant, due_at, claim_epoch, reserved_bucket, reserved, sandbox_month, sandbox_reserved, ${restPrices.columns})
     select campaign_id, (select least(0, min(n)) - 1 from campaign_blocks where campaign_id = $2), account_id, channel,
       provider_id, domain_id, $4::bigint + 1, last_id,
       (select count(*) from messages m where m.campaign_id = $2 and m.id between $4::bigint + 1 and mine.last_id),
       -- Its own tallies are not known, so it counts as claimed before.
       variant, due_at, claim_epoch + 1, reserved_bucket, greatest(0, $10::int - $5::int),
-      ${restPrices.values}
+      sandbox_month, greatest(0, sandbox_reserved - $5::int), ${restPrices.values}
     from mine where last_id > $4
     returning size
   )${furtherCtes(takes)}
   update campaign_blocks b set owner = $1, claim_epoch = b.claim_epoch + 1, hold_reason = null, last_id = $4,
-    size = b.size - coalesce((select size from rest), 0), reserved = least($10::int, $5::int) + $6::int${blockPricesSql}${reserved
+    size = b.size - coalesce((select size from rest), 0), reserved = least($10::int, $5::int) + $6::int,
+    sandbox_month = case when $13::int > 0 then ${SANDBOX_MONTH} else b.sandbox_month end,
+    sandbox_reserved = least(b.sandbox_reserved, $5::int) + $13::int${blockPricesSql}${reserved
       .map((assignment) => `, ${assignment}`)
       .join('')}
   where b.campaign_id = $2 and b.n = $3 and b.claim_epoch = $7
+    and ($13::int = 0 or (select count(*) from sandbox_taken) > 0)
   returning b.claim_epoch as epoch`;
 }
 
-const pickText = pickSql(limits);
-const claimText = claimSql(limits);
+const pickText = pickSql(blockLimits);
+const claimText = claimSql(blockLimits);
 
 async function pick(
   trx: Queryable,
@@ -193,7 +203,7 @@ async function pick(
   count: number,
 ): Promise<PickedBlock[]> {
   const values = [owner, accountId, channel, providerId, JSON.stringify(settings), count];
-  const { rows } = await trx.query<PickedBlock>({ name: 'pick_blocks', text: pickText, values });
+  const { rows } = await trx.query<PickedBlock>({ name: 'pick_due_blocks', text: pickText, values });
   return rows;
 }
 
@@ -210,9 +220,13 @@ async function openIds(trx: Queryable, block: PickedBlock): Promise<number[]> {
 /** How many messages of a block the limits and the request let go. A block that was claimed before has its places. */
 const countOf = (
   { messages }: BlocksRequest,
-  { reserved, room, paid, affordable }: PickedBlock,
+  { reserved, room, sandboxRoom, paid, affordable }: PickedBlock,
   ids: readonly number[],
-): number => Math.min(ids.length, messages, reserved > 0 ? reserved : room, paid ? Infinity : affordable);
+): number =>
+  Math.min(
+    ...[ids.length, messages, reserved > 0 ? reserved : room],
+    ...[sandboxRoom ?? Infinity, paid ? Infinity : affordable],
+  );
 
 /** Texts cost what their countries do. @returns null: the block has emails, or costs nothing more */
 function textsOf(
@@ -238,6 +252,9 @@ async function holdForFunds(trx: Queryable, { campaignId, n, scarcer }: PickedBl
   return [];
 }
 
+/** POST /messages has taken the last places of the sandbox since the block was picked. */
+class SandboxTaken extends Error {}
+
 /** Claims a picked block. @returns its first messages, as many as the limits and the request let go */
 async function take(
   trx: Queryable,
@@ -251,9 +268,10 @@ async function take(
   const count = texts ? Object.keys(texts).length : countOf(request, block, ids);
   if (count === 0) return holdForFunds(trx, block);
   const places = reserved > 0 ? 0 : count;
+  const sandboxPlaces = block.sandboxRoom === null ? 0 : count;
   const until = count < ids.length ? ids[count - 1] : lastId;
   const { rows } = await trx.query<{ epoch: number }>({
-    name: 'claim_block',
+    name: 'claim_picked_block',
     text: claimText,
     values: [
       owner,
@@ -268,8 +286,10 @@ async function take(
       reserved,
       texts && JSON.stringify(texts),
       block.paid ? ids.slice(count) : [],
+      sandboxPlaces,
     ],
   });
+  if (rows.length === 0 && sandboxPlaces > 0) throw new SandboxTaken();
   const claimed: BlockClaim = { campaignId, n, epoch: rows[0]?.epoch ?? 0 };
   return ids.slice(0, count).map((messageId): Claim => ({
     ...{ messageId, epoch: claimed.epoch, accountId, class: BLOCKS_CLASS, bytes, weight: 0, losses: 0 },
@@ -296,7 +316,12 @@ export async function claimBlock(
   request: BlocksRequest,
   settings: LimitSettings,
 ): Promise<ClaimedBlock> {
-  const { empty, ...claimed } = await inTransaction(pool, (trx) => claimFirst(trx, request, settings));
+  const { empty, ...claimed } = await inTransaction(pool, (trx) => claimFirst(trx, request, settings)).catch(
+    (error: unknown): Awaited<ReturnType<typeof claimFirst>> => {
+      if (error instanceof SandboxTaken) return { lookedAt: 1, claims: [] };
+      throw error;
+    },
+  );
   // What it returns locks other months, so the locks of the claim must be gone.
   if (empty) await endBlockClaim(pool, null, empty);
   return claimed;

@@ -56,6 +56,7 @@ const endIntentsSql = `with ended_intents as (
          union all ${blocksOfSql('select campaign_id, id from marked where campaign_id is not null and block_n is null')}`,
        {
          places: takenOfBlock('count(*)::int'),
+         attempted: takenOfBlock('count(*)::int'),
          emails: takenOfBlock('count(*)::int'),
          texts: takenOfBlock(`coalesce(jsonb_object_agg(k.id, null::int), '{}')`),
        },

@@ -53,7 +53,7 @@ const sentSql = `
   )${changedBlocksSql(
     `select campaign_id, n from batches
       union all ${blocksOfSql(`select campaign_id, id from updated where ${isDividedSql}`)}`,
-    { places: usedSql, emails: usedSql },
+    { places: usedSql, attempted: usedSql, emails: usedSql },
   )}${contactCtes({ sentNow: 'true', failedNow: 'false' })}${countOutcomesSql({
     sentNow: 'true',
     attempted: 'true',
@@ -122,7 +122,7 @@ export async function recordSent(
     .sort((one, other) => one.messageId - other.messageId);
   const hasIds = outcomes.some(({ providerMessageId }) => providerMessageId !== null);
   await client.query({
-    name: 'record_sent_of_blocks_2',
+    name: 'record_sent_in_blocks',
     text: sentSql,
     values: [
       numbers(batches.map(({ owner }) => owner)),

@@ -114,7 +114,8 @@ const usedOfBatches = (sum: string, join = ''): string => `(
  */
 const blocksSql = (priced: boolean): string => `, batches as materialized (
     select * from json_to_recordset($7) as b (
-      owner bigint, seq bigint, campaign_id bigint, n int, used int, charged int, texts jsonb, first_id bigint, last_id bigint)
+      owner bigint, seq bigint, campaign_id bigint, n int, used int, attempted int, charged int, texts jsonb,
+      first_id bigint, last_id bigint)
   )${changedBlocksSql(
     `${blocksOfSql(`
         select campaign_id, id from updated
@@ -123,6 +124,7 @@ const blocksSql = (priced: boolean): string => `, batches as materialized (
       union all select campaign_id, n from batches`,
     {
       places: usedOfBatches('coalesce(sum(t.used), 0)::int'),
+      attempted: usedOfBatches('coalesce(sum(t.attempted), 0)::int'),
       ...(priced
         ? {
             emails: usedOfBatches('coalesce(sum(t.charged), 0)::int'),
@@ -246,11 +248,11 @@ const recordSql = (publication: Publication, table: Limits, shape: RecordShape):
 const shapes = {
   record_outcomes: { forContacts: false },
   record_outcomes_of_contacts: { forContacts: true },
-  record_outcomes_of_campaigns: { forContacts: true, forCampaigns: true },
+  record_outcomes_in_blocks: { forContacts: true, forCampaigns: true },
   record_outcomes_of_flows: { forContacts: true, forFlows: true },
-  record_outcomes_of_both: { forContacts: true, forCampaigns: true, forFlows: true },
+  record_outcomes_of_flows_and_blocks: { forContacts: true, forCampaigns: true, forFlows: true },
   record_priced_outcomes: { forContacts: true, priced: true },
-  record_priced_outcomes_of_both: {
+  record_priced_outcomes_of_flows_and_blocks: {
     forContacts: true,
     forCampaigns: true,
     forFlows: true,

@@ -73,12 +73,14 @@ function statementFor(
   const ofCampaigns = outcomes.some(({ message }) => message.class === messageClasses.campaign);
   const ofFlows = outcomes.some(({ message }) => message.class === messageClasses.flow);
   if (outcomes.some(changesCharge)) {
-    return named(ofFlows || ofCampaigns ? 'record_priced_outcomes_of_both' : 'record_priced_outcomes');
+    return named(
+      ofFlows || ofCampaigns ? 'record_priced_outcomes_of_flows_and_blocks' : 'record_priced_outcomes',
+    );
   }
-  if (ofFlows) return named(ofCampaigns ? 'record_outcomes_of_both' : 'record_outcomes_of_flows');
+  if (ofFlows) return named(ofCampaigns ? 'record_outcomes_of_flows_and_blocks' : 'record_outcomes_of_flows');
   if (ofCampaigns) {
     const ofTexts = outcomes.some(({ message }) => message.channel === 'sms');
-    return named(ofTexts ? 'record_outcomes_of_both' : 'record_outcomes_of_campaigns');
+    return named(ofTexts ? 'record_outcomes_of_flows_and_blocks' : 'record_outcomes_in_blocks');
   }
   const ofContacts = outcomes.some(({ hasContacts }) => hasContacts);
   return named(ofContacts ? 'record_outcomes_of_contacts' : 'record_outcomes');
@@ -89,6 +91,10 @@ function blockRow({ owner, seq, block, outcomes }: BatchRecord) {
   if (!block) return [];
   const used = outcomes.filter(
     ({ queue, giveBack }) => queue === 'enqueue' || (queue === 'delete' && !giveBack),
+  );
+  // Without a provider, the message was refused before its hand-over.
+  const attempted = outcomes.filter(
+    ({ queue, provider }) => queue === 'enqueue' || (queue === 'delete' && provider !== null),
   );
   const charged = outcomes.filter(
     ({ queue, giveBack, keep }) => queue === 'delete' && !giveBack && keep !== 0,
@@ -103,6 +109,7 @@ function blockRow({ owner, seq, block, outcomes }: BatchRecord) {
         campaign_id: block.campaignId,
         n: block.n,
         used: used.length,
+        attempted: attempted.length,
         charged: charged.length,
       },
       ...(texts.length > 0

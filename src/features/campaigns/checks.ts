@@ -21,7 +21,7 @@ import {
 import { compileAudience, resolveAudience } from './audience.ts';
 import { addForeignTemplates, variantsOf, writeVariants } from './content.ts';
 import type { CampaignRow } from './model.ts';
-import { pinSender, type PinnedSender, type SenderDeps } from './sender.ts';
+import { type ContentSource, pinSender, type PinnedSender, type SenderDeps, usesSandbox } from './sender.ts';
 import type { Pins } from './pins.ts';
 
 export interface CheckDeps {
@@ -53,45 +53,67 @@ export interface Outside {
 /** What does not change if the transaction runs again. */
 export type Prepared = Omit<Outside, 'compiled'>;
 
-/** Looks into the audience. One that cannot be read in time is taken to be large enough, and not too large. */
-async function lookAtAudience(
-  { pool, heavyReads, limits }: CheckDeps,
-  tenant: Tenant,
-  trigger: Trigger,
-): Promise<Pick<Outside, 'isEmpty' | 'isOverSandbox'>> {
-  const { audience, errors } = await resolveAudience(pool, tenant, trigger);
-  if (Object.keys(errors).length > 0) return { isEmpty: false, isOverSandbox: false };
-  const { figures } = await readCapacity(pool, tenant.accountId, limits);
-  const left = figures.sandbox_cap.remaining;
-  const reachable = trigger.channel === 'email' ? 'c.email is not null and c.email_subscribed' : 'false';
+/** Runs a statement that may take too long. @returns null if it does */
+async function inTime<T>(work: Promise<T>): Promise<T | null> {
   try {
-    return await heavyReads.run(tenant.accountId, async (db) => {
-      const { sql, values } = await compileAudience(
-        db,
-        { brandId: tenant.brandId, asOf: new Date() },
-        audience,
-        3,
-      );
-      const from = `contacts c where c.brand_id = $1 and (${sql})`;
-      const { rows } = await db.query<{ some: boolean; over: boolean }>(
-        `select exists (select 1 from ${from}) as some,
-           (select count(*) from (select 1 from ${from} and ${reachable} limit $2 + 1) r) > $2 as over`,
-        [tenant.brandId, left, ...values],
-      );
-      return { isEmpty: rows[0]?.some === false, isOverSandbox: rows[0]?.over === true };
-    });
+    return await work;
   } catch (error) {
-    if (isStatementTimeout(error)) return { isEmpty: false, isOverSandbox: false };
+    if (isStatementTimeout(error)) return null;
     throw error;
   }
 }
 
-/** Reads what a send needs beside its campaign. @param trigger the campaign's, as the request changes it */
-export async function readOutside(deps: CheckDeps, tenant: Tenant, trigger: Trigger): Promise<Prepared> {
-  const named = trigger.contact_list_id !== null || trigger.segment_id !== null;
+/** A campaign as a request changes it: whom it is sent to, and from whom. */
+export interface Planned {
+  trigger: Trigger;
+  content: ContentSource;
+}
+
+/**
+ * Looks into the audience. One that cannot be read in time is taken to be large enough, and not too large: in the end, each
+ * block of the campaign decides whether it fits into the sandbox.
+ */
+async function lookAtAudience(
+  { pool, heavyReads, limits, sender }: CheckDeps,
+  tenant: Tenant,
+  { trigger, content }: Planned,
+): Promise<Pick<Outside, 'isEmpty' | 'isOverSandbox'>> {
+  const { audience, errors } = await resolveAudience(pool, tenant, trigger);
+  if (Object.keys(errors).length > 0) return { isEmpty: false, isOverSandbox: false };
+  const { sql, values } = await compileAudience(
+    pool,
+    { brandId: tenant.brandId, asOf: new Date() },
+    audience,
+    2,
+  );
+  const from = `contacts c where c.brand_id = $1 and (${sql})`;
+  const read = (condition: string) =>
+    inTime(
+      heavyReads.run(tenant.accountId, async (db) => {
+        const text = `select ${condition} as is`;
+        const { rows } = await db.query<{ is: boolean }>(text, [tenant.brandId, ...values]);
+        return rows[0]?.is === true;
+      }),
+    );
+  const isEmpty = await read(`not exists (select 1 from ${from})`);
+  if (trigger.channel !== 'email' || !(await usesSandbox(pool, sender, tenant, content))) {
+    return { isEmpty: isEmpty === true, isOverSandbox: false };
+  }
+  const { figures } = await readCapacity(pool, tenant.accountId, limits);
+  const left = Math.trunc(figures.sandbox_cap.remaining);
+  const reachable = `select 1 from ${from} and c.email is not null and c.email_subscribed limit ${left + 1}`;
+  const isOverSandbox = await read(`(select count(*) from (${reachable}) r) > ${left}`);
+  return { isEmpty: isEmpty === true, isOverSandbox: isOverSandbox === true };
+}
+
+/** Reads what a send needs beside its campaign. */
+export async function readOutside(deps: CheckDeps, tenant: Tenant, planned: Planned): Promise<Prepared> {
+  const { contact_list_id: listId, segment_id: segmentId } = planned.trigger;
   const [brand, audience] = await Promise.all([
     deps.templates.brandOf(tenant),
-    named ? lookAtAudience(deps, tenant, trigger) : { isEmpty: false, isOverSandbox: false },
+    listId !== null || segmentId !== null
+      ? lookAtAudience(deps, tenant, planned)
+      : { isEmpty: false, isOverSandbox: false },
   ]);
   return { brand, ...audience };
 }

@@ -75,3 +75,29 @@ export async function pinSender(
     ...(await route(own.domainId, own.providerId)),
   };
 }
+
+/** The content of a campaign as a request leaves it. */
+export interface ContentSource {
+  /** The template that it has, or that it copies. */
+  templateId: number | null;
+  /** Left out: that of the template. */
+  fromEmail?: string | null | undefined;
+}
+
+/** Whether a campaign with this content is sent from the sandbox. */
+export async function usesSandbox(
+  db: Queryable,
+  { mailDomain }: Pick<SenderDeps, 'mailDomain'>,
+  scope: BrandScope,
+  { templateId, fromEmail }: ContentSource,
+): Promise<boolean> {
+  let address = fromEmail;
+  if (address === undefined) {
+    const { rows } = await db.query<{ from_email: string | null }>(
+      'select from_email from templates where id = $1 and brand_id = $2',
+      [templateId, scope.brandId],
+    );
+    address = rows[0]?.from_email ?? null;
+  }
+  return senderOf(await readSenders(db, scope, mailDomain), address).identity === 'sandbox';
+}

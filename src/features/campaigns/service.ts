@@ -106,14 +106,16 @@ export async function prepareRequest(
   deps: CheckDeps,
   tenant: Tenant,
   row: CampaignRow | null,
-  body: Pick<ChangeCampaignBody, 'channel' | 'status' | 'trigger_attributes'>,
+  body: Pick<ChangeCampaignBody, 'channel' | 'status' | 'trigger_attributes' | 'template_attributes'>,
 ): Promise<Prepared | null> {
   const isFixed = row !== null && row.phase !== 'draft' && row.phase !== 'waiting';
   const pins = body.status === 'active' || row?.status === 'paused';
   if (!pins && row?.phase !== 'waiting') return null;
   const channel = body.channel ?? row?.channel ?? 'email';
   const trigger = isFixed ? NO_TRIGGER : mergeTrigger(row ?? NO_TRIGGER, body.trigger_attributes);
-  return readOutside(deps, tenant, { channel, ...trigger });
+  const { template_id: copied, from_email: fromEmail } = body.template_attributes ?? {};
+  const content = { templateId: copied ?? row?.template_id ?? null, fromEmail };
+  return readOutside(deps, tenant, { trigger: { channel, ...trigger }, content });
 }
 
 /** Sends a locked campaign whose changes are applied. */

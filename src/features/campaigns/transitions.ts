@@ -1,5 +1,5 @@
 import { holdRetries, releaseRetries } from '../../delivery/campaign-blocks.ts';
-import { releaseUnpaid } from '../../delivery/unpaid-blocks.ts';
+import { releaseUnsendable } from '../../delivery/unsendable-blocks.ts';
 import { lockCampaignForChange } from '../../delivery/campaign-lock.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { appendToOutbox } from '../../platform/outbox/append.ts';
@@ -168,7 +168,7 @@ export async function resumeCampaign(
   if (!row) return null;
   const approval = row.approval_state === 'rejected' ? 'pending' : row.approval_state;
   if (approval !== 'pending') await releaseRetries(trx, id);
-  await releaseUnpaid(trx, id);
+  await releaseUnsendable(trx, id);
   // Throttled blocks that have become due meanwhile must not all go at once. Senders leave those that are not spread
   // yet, and the workflow spreads them.
   await spreadPage(trx, { ...row, counted_from: asOf }, { asOf, dueBefore: asOf });

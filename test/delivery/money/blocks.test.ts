@@ -11,7 +11,7 @@ import { type Claim, claimBacklog } from '../../../src/delivery/send/claim.ts';
 import { recoverDeadSender } from '../../../src/delivery/send/dead-process.ts';
 import { outcomeRecords, recordsOfBlock } from '../../../src/delivery/send/outcomes.ts';
 import { createBatchRecording } from '../../../src/delivery/send/record.ts';
-import { releaseUnpaid, whyUnpaid } from '../../../src/delivery/unpaid-blocks.ts';
+import { releaseUnsendable, whyUnsendable } from '../../../src/delivery/unsendable-blocks.ts';
 import { setAccount } from '../../../src/features/accounts/service.ts';
 import { book } from '../../../src/features/wallet/service.ts';
 import { inTransaction } from '../../../src/platform/db/queryable.ts';
@@ -158,9 +158,9 @@ it('claims as many recipients as the funds pay for, and holds the rest', async (
   expect(
     (await blocksOf(test.database, campaign.campaignId)).map(({ hold_reason }) => hold_reason),
   ).toContain('wallet');
-  expect(await whyUnpaid(test.database.pool, campaign.campaignId)).toBe('insufficient_funds');
+  expect(await whyUnsendable(test.database.pool, campaign.campaignId, new Date())).toBe('insufficient_funds');
   await credit(test.database, account, 4 * PRICE);
-  await inTransaction(test.database.pool, (trx) => releaseUnpaid(trx, campaign.campaignId));
+  await inTransaction(test.database.pool, (trx) => releaseUnsendable(trx, campaign.campaignId));
   expect(await claim()).toHaveLength(2);
   await noFaults();
 });
@@ -318,7 +318,9 @@ describe('texts', () => {
   it('wait for the spend cap if it leaves less than the funds', async () => {
     await query('update accounts set spend_cap_monthly_cents = 1 where id = $1', account.accountId);
     expect(await claimTexts()).toEqual([]);
-    expect(await whyUnpaid(test.database.pool, campaign.campaignId)).toBe('spend_cap_reached');
+    expect(await whyUnsendable(test.database.pool, campaign.campaignId, new Date())).toBe(
+      'spend_cap_reached',
+    );
   });
 
   it('reserve the price of their segments and country again when they are retried', async () => {

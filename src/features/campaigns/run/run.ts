@@ -19,7 +19,7 @@ import { beginSnapshot, expectEngine, nextOf } from './course.ts';
 import { NO_RECIPIENTS } from './counted.ts';
 import { cancelRest, completeCampaign } from './finish.ts';
 import { planSnapshot, readCampaign, type SnapshotPlan, writePage } from './page.ts';
-import { stopIfHarmful, stopIfUnpaid } from './thresholds.ts';
+import { stopIfHarmful, stopIfUnsendable } from './thresholds.ts';
 import { spreadLate } from './throttle.ts';
 import { giveWinnerIfDue } from './variants.ts';
 import { type OpenWork, readOpenWork, waitingOf } from './waiting.ts';
@@ -91,7 +91,7 @@ async function tend(deps: CampaignRunDependencies, row: CampaignRow, asOf: Date)
   }
   const stopped =
     (await stopIfHarmful(pool, events, row, thresholds, asOf)) ??
-    (await stopIfUnpaid(pool, events, row, asOf));
+    (await stopIfUnsendable(pool, events, row, asOf));
   if (stopped) {
     log.warn({ campaign_id: row.id, account_id: row.account_id }, 'campaign stopped');
     waker.wake('outbox');

@@ -6,7 +6,7 @@ import { campaignCounts } from '../../../delivery/campaign-counts.ts';
 import { lockCampaignForChange } from '../../../delivery/campaign-lock.ts';
 import { type Harm, stopReason, type StopThresholds } from '../../../delivery/stop-thresholds.ts';
 import { campaignEvents } from '../events.ts';
-import { whyUnpaid } from '../../../delivery/unpaid-blocks.ts';
+import { whyUnsendable } from '../../../delivery/unsendable-blocks.ts';
 import type { CampaignRow, CampaignStop } from '../model.ts';
 import { pauseCampaign } from '../transitions.ts';
 import { eventCounts } from './counted.ts';
@@ -77,15 +77,15 @@ export async function stopIfHarmful(
   return stop(pool, events, row, asOf, async (db) => stopReason(await readHarm(db, row.id), limits));
 }
 
-/** Pauses a campaign that its account cannot pay for, see {@link stop}. */
-export async function stopIfUnpaid(
+/** Pauses a campaign that its account cannot pay for or has no sender for, see {@link stop}. */
+export async function stopIfUnsendable(
   pool: pg.Pool,
   events: EventPublisher,
   row: Pick<CampaignRow, 'id'>,
   asOf: Date,
 ): Promise<QueuedWork | null> {
   return stop(pool, events, row, asOf, async (db) => {
-    const reason = await whyUnpaid(db, row.id);
+    const reason = await whyUnsendable(db, row.id, asOf);
     return reason && { reason, rate: null, threshold: null };
   });
 }

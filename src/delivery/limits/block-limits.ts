@@ -1,0 +1,84 @@
+/** The limits as blocks of campaigns meet them: two of them decide otherwise than about messages of the queue. */
+import { limits, type Limits } from './authority.ts';
+import { domainUnverified } from './domain-unverified.ts';
+import type { Cte, Limit } from './limit.ts';
+import { SANDBOX_MONTH, sandboxCap } from './sandbox-cap.ts';
+
+/**
+ * Messages of the queue have counted when they were accepted. Those of a block count when it is claimed for the first
+ * time; the campaign of a block that is held is stopped.
+ */
+export const sandboxOfBlocks = {
+  ...sandboxCap,
+  queueColumns: ['channel', 'domain_id', 'sandbox_month'],
+  quota: { counts: `q.channel = 'email' and q.domain_id is null and q.sandbox_month is null` },
+  claim: { effect: 'hold', until: 'sandbox_cap.resets_at' },
+} as const satisfies Limit;
+
+/**
+ * The recipients of a block wait for a domain that is gone as for one that is unverified, until their campaign is paused:
+ * none of them is left out.
+ */
+const domainOfBlocks = {
+  ...domainUnverified,
+  condition: {
+    reads: 'queue',
+    sql: `(q.domain_id is not null
+      and (select d.status from domains d where d.id = q.domain_id) is distinct from 'verified')`,
+  },
+} as const satisfies Limit;
+
+/** The table of limits for claims and intents of blocks. */
+export const blockLimits: Limits = (limits as Limits).flatMap((limit) => {
+  switch (limit.name) {
+    case 'domain_deleted':
+      return [];
+    case domainOfBlocks.name:
+      return [domainOfBlocks];
+    case sandboxOfBlocks.name:
+      return [sandboxOfBlocks];
+    default:
+      return [limit];
+  }
+});
+
+/**
+ * SQL: reserves messages of the claimed block `mine` in the month of the cap, if they still fit: POST /messages counts
+ * without the lock of claims. The row is the last that a transaction locks.
+ * @param count SQL: how many; 0: it reserves nothing
+ */
+export const takeSandboxCte = (count: string): Cte => ({
+  name: 'sandbox_taken',
+  sql: `
+    insert into sandbox_usage as u (account_id, month, used)
+    select mine.account_id, ${SANDBOX_MONTH}, ${count} from mine where ${count} > 0
+    on conflict (account_id, month) do update set used = u.used + excluded.used
+      where u.used + excluded.used <= (select "limit" from sandbox_cap)
+    returning used`,
+});
+
+/**
+ * Returns what the blocks `closed` have reserved for messages that nobody has attempted to send.
+ * @param after SQL: a condition that is true, and known only when all other rows are locked
+ */
+export const returnSandboxCtes = (after: string): Cte[] => [
+  {
+    name: 'sandbox_unused',
+    materialized: true,
+    sql: `
+    select account_id, sandbox_month as month, sum(sandbox_reserved)::int as count from closed
+    where sandbox_reserved > 0 group by 1, 2`,
+  },
+  {
+    name: 'sandbox_locked',
+    sql: `
+    select u.account_id, u.month, n.count from sandbox_usage u join sandbox_unused n using (account_id, month)
+    where ${after} order by u.account_id, u.month for update of u`,
+  },
+  {
+    name: 'sandbox_given_back',
+    sql: `
+    update sandbox_usage u set used = greatest(0, u.used - l.count) from sandbox_locked l
+    where u.account_id = l.account_id and u.month = l.month`,
+  },
+];
