@@ -58,6 +58,7 @@ import * as testMessages from './0065_test_messages.ts';
 import * as importErrors from './0066_import_errors.ts';
 import * as keptSmsKeywords from './0067_kept_sms_keywords.ts';
 import * as blockSandbox from './0073_block_sandbox.ts';
+import * as claimTurns from './0074_claim_turns.ts';
 import * as loginNetworks from './0077_login_networks.ts';
 import * as suppressionReleases from './0078_suppression_releases.ts';
 import * as erasures from './0079_erasures.ts';
@@ -125,6 +126,7 @@ export const migrations = [
   importErrors,
   keptSmsKeywords,
   blockSandbox,
+  claimTurns,
   loginNetworks,
   suppressionReleases,
   erasures,

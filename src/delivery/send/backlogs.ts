@@ -50,7 +50,7 @@ interface LaterBacklog extends Backlog {
  */
 async function walk(client: Queryable): Promise<(Backlog & { waitMs: number })[]> {
   const { rows } = await client.query<Backlog & { waitMs: number }>({
-    name: 'find_backlogs',
+    name: 'find_due_backlogs',
     text: `
     ${firstDueSql}
     select channel, class, account_id as "accountId", provider_id as "providerId",
@@ -59,8 +59,10 @@ async function walk(client: Queryable): Promise<(Backlog & { waitMs: number })[]
     from (
       select * from backlog
       union all
-      select b.channel, ${BLOCKS_CLASS}, b.account_id, b.provider_id, min(b.due_at)
-      from campaigns c cross join lateral (
+      select b.channel, ${BLOCKS_CLASS}, b.account_id, b.provider_id, min(greatest(b.due_at, t.next_free_at))
+      from campaigns c left join campaign_turns t
+        on t.campaign_id = c.id and c.options ->> 'throttle_per_minute' is not null
+      cross join lateral (
         select channel, account_id, provider_id, due_at from campaign_blocks
         where campaign_id = c.id and owner is null and closed_at is null order by campaign_id, due_at, n limit 1) b
       where c.status = 'active' and c.approval_state <> 'pending'

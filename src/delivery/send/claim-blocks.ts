@@ -93,8 +93,10 @@ const DUE = `b.owner is null and b.closed_at is null and b.due_at <= now() and b
 const SPARE = 50;
 
 /**
- * SQL: picks the first due blocks of active campaigns of an account for one provider. The limits decide on a block as on
- * a queue row: those that a limit holds are due again when it ends.
+ * SQL: picks due blocks of active campaigns of an account for one provider: of the brand that was served longest ago, and of
+ * its campaigns of the one that was served longest ago, the block that is due first. A throttled campaign has none until
+ * its next recipients are free to go. The limits decide on a block as on a queue row: those that a limit holds are due again
+ * when it ends.
  */
 const pickSql = (table: Limits): string => {
   const columns = queueColumnsSql(table).split(', ').map(columnSql).join(', ');
@@ -103,26 +105,29 @@ const pickSql = (table: Limits): string => {
     select id from processes where id = $1 for key share
   ), account as materialized (
     select * from accounts where id = $2
-  )${furtherCtes(figuresCtes(settingIn('$5::jsonb'), table))}, first_due as materialized (
-    -- A campaign may have many due blocks: of each, the first are read from the index.
-    select b.campaign_id, b.n, c.version_ids
-    from campaigns c cross join lateral (
-      select b.campaign_id, b.n from campaign_blocks b
-      where b.campaign_id = c.id and ${DUE}
-        -- Throttled blocks that were due before a resume wait until the workflow has spread them.
-        and b.due_at >= case when c.options ->> 'throttle_per_minute' is null then '-infinity'
-          else coalesce(c.counted_from, '-infinity') end
-      order by b.due_at, b.n limit $6::int + ${SPARE}) b
+  )${furtherCtes(figuresCtes(settingIn('$5::jsonb'), table))}, sending as materialized (
+    select c.id, c.version_ids, t.claimed_at, r.claimed_at as brand_claimed_at
+    from campaigns c left join campaign_turns t on t.campaign_id = c.id
+    left join brand_turns r on r.brand_id = c.brand_id and r.channel = $3 and r.provider_id = $4
     where c.account_id = $2 and c.status = 'active' and c.approval_state <> 'pending'
       and c.phase in ('snapshot', 'sending')
+      and (t.next_free_at is null or t.next_free_at <= now() or c.options ->> 'throttle_per_minute' is null)
       -- The fence, as in a claim of queue rows.
       and (select id from alive) is not null
+  ), first_due as materialized (
+    -- A campaign may have many due blocks: of each, the first are read from the index.
+    select b.campaign_id, b.n, c.version_ids, c.claimed_at, c.brand_claimed_at
+    from sending c cross join lateral (
+      select b.campaign_id, b.n from campaign_blocks b
+      where b.campaign_id = c.id and ${DUE}
+      order by b.due_at, b.n limit $6::int + ${SPARE}) b
   ), picked as materialized (
     select b.campaign_id, b.n, b.first_id, b.last_id, b.claim_epoch,
       case when ${PLACES_COUNT} then b.reserved else 0 end as reserved, b.variant, f.version_ids, ${columns}
     from first_due f join campaign_blocks b on b.campaign_id = f.campaign_id and b.n = f.n
     where ${DUE}
-    order by b.due_at, b.campaign_id, b.n limit $6 for update of b skip locked
+    order by f.brand_claimed_at nulls first, f.claimed_at nulls first, b.due_at, b.campaign_id, b.n
+    limit $6 for update of b skip locked
   ), decided as materialized (
     ${decidedSql(table)}
   ), holds as materialized (${heldSql(table)}
@@ -154,6 +159,27 @@ const OPEN = `
     and ($4 or not exists (select 1 from send_queue q where q.message_id = m.id))
   order by id`;
 
+/** A throttled campaign makes up for so much: senders take a block some time after it is due. */
+const MAX_LATE = `interval '2 seconds'`;
+
+/**
+ * SQL: notes the turns of the campaign and the brand of the block `mine`, and when the throttle lets the next recipients go,
+ * of whom $5 go now. Claims of the account wait for each other, so nothing else reads or writes these rows meanwhile.
+ */
+const turnCtes = `, turn as materialized (
+    select c.id, c.brand_id, clock_timestamp() as at,
+      greatest(t.next_free_at, mine.due_at, now() - ${MAX_LATE})
+        + make_interval(secs => ($5::int * 60.0 / (c.options ->> 'throttle_per_minute')::int)::float8) as next_free_at
+    from mine join campaigns c on c.id = mine.campaign_id left join campaign_turns t on t.campaign_id = c.id
+  ), campaign_turn as (
+    insert into campaign_turns (campaign_id, claimed_at, next_free_at) select id, at, next_free_at from turn
+    on conflict (campaign_id) do update set claimed_at = excluded.claimed_at, next_free_at = excluded.next_free_at
+  ), brand_turn as (
+    insert into brand_turns (brand_id, channel, provider_id, claimed_at)
+    select turn.brand_id, mine.channel, mine.provider_id, turn.at from turn cross join mine
+    on conflict (brand_id, channel, provider_id) do update set claimed_at = excluded.claimed_at
+  )`;
+
 /** SQL: claims a block, up to a message, with places for its messages. What lies behind it becomes another block. */
 function claimSql(table: Limits): string {
   const taking = table.flatMap((limit) =>
@@ -181,7 +207,7 @@ function claimSql(table: Limits): string {
       sandbox_month, greatest(0, sandbox_reserved - $5::int), ${restPrices.values}
     from mine where last_id > $4
     returning size
-  )${furtherCtes(takes)}
+  )${furtherCtes(takes)}${turnCtes}
   update campaign_blocks b set owner = $1, claim_epoch = b.claim_epoch + 1, hold_reason = null, last_id = $4,
     size = b.size - coalesce((select size from rest), 0), reserved = least($10::int, $5::int) + $6::int,
     sandbox_month = case when $13::int > 0 then ${SANDBOX_MONTH} else b.sandbox_month end,
@@ -305,8 +331,8 @@ export interface ClaimedBlock {
 }
 
 /**
- * Claims one block of an account's campaigns for a process, and reserves places for its messages, in one transaction. If
- * the limits let fewer messages go than it has, the rest of it waits as another block. If a limit holds the account or
+ * Claims one block of an account's campaigns for a process, and reserves places for its messages, in one transaction.
+ * Brands take turns, and the campaigns of a brand. If the limits let fewer messages go than it has, the rest of it waits as another block. If a limit holds the account or
  * the sender, all due blocks are held.
  *
  * As with queue rows, the commit does not wait for the disk: that of the first intent writes both.

@@ -33,6 +33,7 @@ import {
 } from './model.ts';
 import { repinAll, repinContent, sendCampaign } from './pins.ts';
 import { presentCampaign, presentListed } from './presenter.ts';
+import type { ContentSource } from './sender.ts';
 import type {
   Campaign,
   CampaignSummary,
@@ -101,6 +102,10 @@ export async function listCampaigns(
 /** The trigger of a campaign that does not exist yet. */
 const NO_TRIGGER = { contact_list_id: null, segment_id: null, trigger_event: null, trigger_data: {} };
 
+function contentOf(row: CampaignRow | null, { template_attributes: given }: Changes): ContentSource {
+  return { templateId: given?.template_id ?? row?.template_id ?? null, fromEmail: given?.from_email };
+}
+
 /** Reads what the send of a request needs, before its transaction. @returns null if the request sends nothing */
 export async function prepareRequest(
   deps: CheckDeps,
@@ -113,9 +118,7 @@ export async function prepareRequest(
   if (!pins && row?.phase !== 'waiting') return null;
   const channel = body.channel ?? row?.channel ?? 'email';
   const trigger = isFixed ? NO_TRIGGER : mergeTrigger(row ?? NO_TRIGGER, body.trigger_attributes);
-  const { template_id: copied, from_email: fromEmail } = body.template_attributes ?? {};
-  const content = { templateId: copied ?? row?.template_id ?? null, fromEmail };
-  return readOutside(deps, tenant, { trigger: { channel, ...trigger }, content });
+  return readOutside(deps, tenant, { trigger: { channel, ...trigger }, content: contentOf(row, body) });
 }
 
 /** Sends a locked campaign whose changes are applied. */

@@ -11,7 +11,6 @@ import {
   type CampaignStatus,
   type CampaignStop,
 } from './model.ts';
-import { spreadPage } from './run/throttle.ts';
 import { campaignWake } from './workflow.ts';
 
 /** What can be done to a campaign. `docs/campaigns.md` has the same table. */
@@ -169,9 +168,6 @@ export async function resumeCampaign(
   const approval = row.approval_state === 'rejected' ? 'pending' : row.approval_state;
   if (approval !== 'pending') await releaseRetries(trx, id);
   await releaseUnsendable(trx, id);
-  // Throttled blocks that have become due meanwhile must not all go at once. Senders leave those that are not spread
-  // yet, and the workflow spreads them.
-  await spreadPage(trx, { ...row, counted_from: asOf }, { asOf, dueBefore: asOf });
   return changeLocked(
     trx,
     id,

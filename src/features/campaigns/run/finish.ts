@@ -84,6 +84,7 @@ export async function completeCampaign(
          finished_at = coalesce(finished_at, $3), engine_expected_by = null, updated_at = now() where id = $1`,
       [campaignId, outcome, asOf],
     );
+    await trx.query('delete from campaign_turns where campaign_id = $1', [campaignId]);
     return canceled ? new Map() : events.publish(trx, [eventOf(row, counts, asOf)]);
   });
   if (queued) while (!(await clearEvaluated(pool, campaignId)));

@@ -20,7 +20,6 @@ import { NO_RECIPIENTS } from './counted.ts';
 import { cancelRest, completeCampaign } from './finish.ts';
 import { planSnapshot, readCampaign, type SnapshotPlan, writePage } from './page.ts';
 import { stopIfHarmful, stopIfUnsendable } from './thresholds.ts';
-import { spreadLate } from './throttle.ts';
 import { giveWinnerIfDue } from './variants.ts';
 import { type OpenWork, readOpenWork, waitingOf } from './waiting.ts';
 
@@ -98,7 +97,6 @@ async function tend(deps: CampaignRunDependencies, row: CampaignRow, asOf: Date)
     wakeFor(deps, stopped);
     return;
   }
-  await spreadLate(pool, row, asOf);
   if (await giveWinnerIfDue(pool, row, asOf)) wakeSenders(deps, row);
 }
 

@@ -1,5 +1,5 @@
-import type pg from 'pg';
-import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
+/** When the blocks of a throttled campaign become due. Claims keep to the throttle themselves, however late blocks are. */
+import type { Queryable } from '../../../platform/db/queryable.ts';
 import type { CampaignRow } from '../model.ts';
 
 export const MAX_BLOCK = 1_000;
@@ -24,11 +24,7 @@ export async function freeAfter(trx: Queryable, campaignId: number, perMinute: n
   return rows[0]?.free ?? null;
 }
 
-type Throttled = Pick<CampaignRow, 'id' | 'options' | 'counted_from'>;
-
-/** Senders take no throttled block that was due before the last resume, so none is made due before it. */
-const notBeforeResume = ({ counted_from: resumedAt }: Pick<CampaignRow, 'counted_from'>, at: Date) =>
-  resumedAt && resumedAt > at ? resumedAt : at;
+type Throttled = Pick<CampaignRow, 'id' | 'options'>;
 
 /** From when on, and with how many seconds for each recipient, further blocks follow those that are written. */
 export async function placeInLine(
@@ -36,11 +32,10 @@ export async function placeInLine(
   row: Throttled,
   asOf: Date,
 ): Promise<{ from: Date; secondsEach: number }> {
-  const from = notBeforeResume(row, asOf);
   const { throttle_per_minute: perMinute, send_at_local_time: isLocal } = row.options;
-  if (!perMinute || isLocal) return { from, secondsEach: 0 };
+  if (!perMinute || isLocal) return { from: asOf, secondsEach: 0 };
   const free = await freeAfter(trx, row.id, perMinute);
-  return { from: free && free > from ? free : from, secondsEach: 60 / perMinute };
+  return { from: free && free > asOf ? free : asOf, secondsEach: 60 / perMinute };
 }
 
 /** Blocks that one statement spreads. */
@@ -96,7 +91,7 @@ async function spreadBlocksPage(
   const perMinute = row.options.throttle_per_minute;
   if (perMinute === null || perMinute === undefined) return null;
   const { rows } = await trx.query<LinePlace & { mayHaveMore: boolean }>(SPREAD, [
-    ...[row.id, perMinute, notBeforeResume(row, asOf)],
+    ...[row.id, perMinute, asOf],
     ...[after.notBefore, after.n, after.free],
   ]);
   return rows[0]?.mayHaveMore ? rows[0] : null;
@@ -113,69 +108,4 @@ export async function spreadBlocks(
 ): Promise<void> {
   let after: LinePlace | null = from === undefined ? LINE_START : { ...LINE_START, n: from - 1 };
   while (after) after = await spreadBlocksPage(trx, row, { asOf, after });
-}
-
-/**
- * Moves a page of the blocks of a throttled campaign that no sender has taken, and that were due before some time, to
- * the end of its line. Does nothing for local times, whose blocks {@link spreadBlocks} keeps in order.
- * @returns how many were moved
- */
-export async function spreadPage(
-  trx: Queryable,
-  row: Throttled,
-  { asOf, dueBefore }: { asOf: Date; dueBefore: Date },
-): Promise<number> {
-  const { from, secondsEach } = await placeInLine(trx, row, asOf);
-  if (secondsEach === 0) return 0;
-  const { rowCount } = await trx.query(
-    `with late as materialized (
-       select n from campaign_blocks
-       where campaign_id = $1 and owner is null and closed_at is null and due_at < $2
-       order by due_at, n limit ${SPREAD_PAGE}
-     ), locked as materialized (
-       select n, due_at, size from campaign_blocks
-       where campaign_id = $1 and n = any(array(select n from late)) and owner is null and closed_at is null
-         and due_at < $2
-       order by n for no key update
-     ), spread as (
-       select n, make_interval(secs => ((sum(size) over (order by due_at, n) - size) * $4::float8)::float8) as after
-       from locked
-     )
-     update campaign_blocks b set due_at = $3::timestamptz + s.after from spread s
-     where b.campaign_id = $1 and b.n = s.n`,
-    [row.id, dueBefore, from, secondsEach],
-  );
-  return rowCount ?? 0;
-}
-
-/** Blocks this late are spread again: they would all go at once. */
-const MAX_LATE_MS = 60_000;
-/** Pages that are spread between two looks. */
-const MAX_SPREAD_PAGES = 25;
-
-/**
- * Spreads the blocks of a throttled campaign again that were due before its last resume, or of which none was taken for
- * some time: for the allowance, or a provider.
- */
-export async function spreadLate(pool: pg.Pool, row: Throttled, asOf: Date): Promise<void> {
-  if (!row.options.throttle_per_minute) return;
-  const dueBefore = notBeforeResume(row, new Date(asOf.getTime() - MAX_LATE_MS));
-  const { rowCount } = await pool.query(
-    `select 1 from campaign_blocks
-     where campaign_id = $1 and owner is null and closed_at is null and due_at < $2 limit 1`,
-    [row.id, dueBefore],
-  );
-  if (!rowCount) return;
-  if (row.options.send_at_local_time) {
-    let after: LinePlace | null = LINE_START;
-    while (after) {
-      const page: { asOf: Date; after: LinePlace } = { asOf, after };
-      after = await inTransaction(pool, (trx) => spreadBlocksPage(trx, row, page));
-    }
-    return;
-  }
-  for (let page = 0; page < MAX_SPREAD_PAGES; page += 1) {
-    const moved = await inTransaction(pool, (trx) => spreadPage(trx, row, { asOf, dueBefore }));
-    if (moved < SPREAD_PAGE) break;
-  }
 }

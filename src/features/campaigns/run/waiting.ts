@@ -38,15 +38,19 @@ async function readOpenWorks(
 ): Promise<Map<number, OpenWork>> {
   if (campaignIds.length === 0) return new Map();
   const { rows } = await db.query<OpenWork & { id: number }>(
-    `select c.id, b.*, q.* from unnest($1::bigint[]) as c (id) cross join lateral (
+    // What is due of a throttled campaign goes when its last recipients leave it free to.
+    `select c.id, b.*, q.* from unnest($1::bigint[]) as c (id) left join campaign_turns t on t.campaign_id = c.id
+     cross join lateral (
        select count(*) filter (where owner is not null) as taken,
-         count(*) filter (where owner is null and due_at <= $2) as due,
-         min(due_at) filter (where owner is null and due_at <= $2) as "dueSince",
-         min(due_at) filter (where owner is null and due_at > $2 and isfinite(due_at)) as "nextDue",
-         min(due_at) filter (where owner is null and due_at > $2 and isfinite(due_at))
-           = min(not_before) filter (where owner is null and due_at > $2 and isfinite(due_at)) as "nextIsLocal",
-         count(*) filter (where due_at = 'infinity') as undecided
-       from campaign_blocks where campaign_id = c.id and closed_at is null
+         count(*) filter (where owner is null and due <= $2) as due,
+         min(due) filter (where owner is null and due <= $2) as "dueSince",
+         min(due) filter (where owner is null and due > $2 and isfinite(due)) as "nextDue",
+         min(due) filter (where owner is null and due > $2 and isfinite(due))
+           = min(not_before) filter (where owner is null and due > $2 and isfinite(due)) as "nextIsLocal",
+         count(*) filter (where due = 'infinity') as undecided
+       from (
+         select owner, not_before, greatest(due_at, t.next_free_at) as due
+         from campaign_blocks where campaign_id = c.id and closed_at is null) o
      ) b cross join lateral (
        select count(*) as retries, min(due_at) filter (where isfinite(due_at)) as "nextRetry"
        from send_queue where campaign_id = c.id

@@ -1,4 +1,4 @@
-// A campaign stops at its thresholds, ends once with its counts, and keeps to its throttle after a resume.
+// A campaign stops at its thresholds, ends once with its counts, and says what it waits for.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pino from 'pino';
 import { campaignCounts } from '../../../../src/delivery/campaign-counts.ts';
@@ -180,58 +180,6 @@ describe('the end of a campaign', () => {
 });
 
 describe('a throttled campaign', () => {
-  it('does not catch up after a pause', async () => {
-    const id = await written(100, { options: { throttle_per_minute: 20 } });
-    await query(`update campaigns set status = 'paused' where id = $1`, [id]);
-    await inTransaction(db.database.pool, (trx) => resumeCampaign(trx, { id }, { asOf: after(3_600) }));
-    const minutes = (await blocksOf(db.database.pool, id)).map(
-      ({ due_at: due }) => ((due?.getTime() ?? 0) - asOf.getTime()) / 60_000,
-    );
-    expect(minutes.map(Math.round)).toEqual([60, 61, 62, 63, 64]);
-  });
-
-  it('spreads many blocks after a resume in pages, which senders wait for', async () => {
-    const id = await written(2_100, { options: { throttle_per_minute: 1 } });
-    await query(`update campaigns set status = 'paused' where id = $1`, [id]);
-    const resumedAt = after(200_000);
-    await inTransaction(db.database.pool, (trx) => resumeCampaign(trx, { id }, { asOf: resumedAt }));
-    const late = async () =>
-      (await blocksOf(db.database.pool, id)).filter(({ due_at: due }) => due && due < resumedAt).length;
-    expect(await late()).toBe(100);
-    await courseOf().look(id, resumedAt);
-    expect(await late()).toBe(0);
-    const minutes = (await blocksOf(db.database.pool, id)).map(({ due_at: due }) =>
-      Math.round(((due?.getTime() ?? 0) - resumedAt.getTime()) / 60_000),
-    );
-    expect(minutes).toEqual(Array.from({ length: 2_100 }, (_, minute) => minute));
-  });
-
-  it('spreads blocks with local times in pages: none before its time, no more than the throttle allows', async () => {
-    const options = { throttle_per_minute: 60, send_at_local_time: true };
-    const id = await insertSentCampaign(db.database.pool, account, { options, asOf, scheduledAt: asOf });
-    await query(`update campaigns set phase = 'sending', audience_count = 5000 where id = $1`, [id]);
-    await query(
-      `insert into campaign_blocks (campaign_id, n, account_id, channel, first_id, last_id, size, due_at, not_before)
-       select $1, n, $2, 'email', n, n, 1, at, at from generate_series(0, 4999) n
-       cross join lateral (select $3::timestamptz + make_interval(mins => n * 7 % 3 * 30) as at) l`,
-      [id, account.accountId, asOf],
-    );
-    const now = after(120);
-    await courseOf().look(id, now);
-    const { rows: blocks } = await db.database.pool.query<{ due: Date; earliest: Date; xmin: string }>(
-      `select due_at as due, not_before as earliest, xmin::text from campaign_blocks where campaign_id = $1 order by due_at`,
-      [id],
-    );
-    for (const [n, { due, earliest }] of blocks.entries()) {
-      expect(due.getTime()).toBeGreaterThanOrEqual(Math.max(earliest.getTime(), now.getTime()));
-      const before = blocks[n - 1]?.due.getTime() ?? -Infinity;
-      expect(due.getTime() - before).toBeGreaterThanOrEqual(900);
-    }
-    const transactions = new Map<string, number>();
-    for (const { xmin } of blocks) transactions.set(xmin, (transactions.get(xmin) ?? 0) + 1);
-    expect(Math.max(...transactions.values())).toBeLessThanOrEqual(2_000);
-  });
-
   it('says that it waits for its throttle, and until when', async () => {
     const id = await written(60, { options: { throttle_per_minute: 20 } });
     // The snapshot's time goes on while it is written, so the first block may be due a few milliseconds after `asOf`.
@@ -240,6 +188,16 @@ describe('a throttled campaign', () => {
     const { state } = await courseOf().look(id, new Date(first + 2_000));
     expect(state).toMatchObject({ waitingFor: 'throttle', until: new Date(first + 60_000).toISOString() });
     expect(state.counts).toMatchObject({ audience: 60, sent: 20, remaining: 40 });
+  });
+
+  it('says so too when its blocks are late, and its last recipients leave none free to go', async () => {
+    const id = await written(60, { options: { throttle_per_minute: 20 } });
+    await query('insert into campaign_turns (campaign_id, claimed_at, next_free_at) values ($1, $2, $3)', [
+      ...[id, after(3_600), after(3_630)],
+    ]);
+    const { next, state } = await courseOf().look(id, after(3_610));
+    expect(state).toMatchObject({ waitingFor: 'throttle', until: after(3_630).toISOString() });
+    expect(next).toBe('watch');
   });
 });
 
