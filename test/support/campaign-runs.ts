@@ -1,10 +1,12 @@
 import type { Queryable } from '../../src/platform/db/queryable.ts';
 import type { CampaignOptions } from '../../src/features/campaigns/options.ts';
-import type { PinnedAudience } from '../../src/features/campaigns/model.ts';
+import { filterSetsOf, pinAudience } from '../../src/features/campaigns/audience.ts';
+import type { NamedAudience } from '../../src/features/campaigns/model.ts';
+import { closeFilters } from '../../src/features/segments/service.ts';
 import type { QueuedAccount } from './queued.ts';
 
 export interface CampaignSpec {
-  audience?: Partial<PinnedAudience>;
+  audience?: Partial<NamedAudience>;
   options?: Partial<CampaignOptions>;
   phase?: 'waiting' | 'snapshot';
   approval?: 'not_required' | 'pending';
@@ -36,7 +38,7 @@ export async function insertSentCampaign(
   spec: CampaignSpec = {},
 ): Promise<number> {
   const asOf = spec.asOf ?? new Date();
-  const audience: PinnedAudience = {
+  const named: NamedAudience = {
     listId: null,
     segmentId: null,
     filters: null,
@@ -45,6 +47,7 @@ export async function insertSentCampaign(
     excludeFilters: [],
     ...spec.audience,
   };
+  const audience = pinAudience(named, await closeFilters(db, { brandId }, filterSetsOf(named)));
   const isSnapshot = spec.phase === 'snapshot';
   const { rows } = await db.query<{ id: number }>(
     `insert into campaigns (account_id, brand_id, channel, name, status, phase, approval_state, options, scheduled_at,

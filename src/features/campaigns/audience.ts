@@ -1,8 +1,17 @@
+import { isDeepStrictEqual } from 'node:util';
 import { invalid, type ValidationErrors } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { compileFilters } from '../segments/service.ts';
-import type { CampaignRow, PinnedAudience } from './model.ts';
+import {
+  closeFilters,
+  compileConditions,
+  expandFilters,
+  MAX_DEPTH,
+  MAX_FILTERS,
+  type NamedByFilters,
+  readsEvents,
+} from '../segments/service.ts';
+import { type CampaignRow, isPinned, type NamedAudience, type PinnedAudience } from './model.ts';
 
 /** A condition over the alias `c` of contacts, after `where c.brand_id = …`. */
 export interface AudienceCondition {
@@ -31,7 +40,8 @@ export async function compileAudience(
   const values: unknown[] = [];
   const next = () => firstParameter + values.length;
   const addFilters = async (filters: readonly unknown[], write: (sql: string) => string) => {
-    const compiled = await compileFilters(db, { brandId, asOf }, filters, next());
+    const conditions = expandFilters(filters, audience.segments);
+    const compiled = await compileConditions(db, { brandId, asOf }, conditions, next());
     parts.push(write(compiled.sql));
     values.push(...compiled.values);
   };
@@ -82,21 +92,79 @@ async function knownSegments(
 ): Promise<Map<number, unknown[]>> {
   if (ids.length === 0) return new Map();
   const { rows } = await db.query<{ id: number; filters: unknown[] }>(
-    // Until the transaction ends, none of them can be deleted.
-    'select id, filters from segments where brand_id = $1 and id = any($2) order by id for key share',
+    // Until the transaction ends, none of them changes or is deleted.
+    'select id, filters from segments where brand_id = $1 and id = any($2) order by id for share',
     [brandId, ids],
   );
   return new Map(rows.map(({ id, filters }) => [id, filters]));
 }
 
+/** The filters of each segment, included or excluded. */
+export const filterSetsOf = ({ filters, excludeFilters }: NamedAudience): unknown[][] => [
+  ...(filters === null ? [] : [filters]),
+  ...excludeFilters,
+];
+
+/** Pins an audience with everything that its filters name. */
+export function pinAudience(audience: NamedAudience, named: NamedByFilters): PinnedAudience {
+  const { listId, segmentId, excludeListIds, excludeSegmentIds } = audience;
+  const { segments } = named;
+  const distinct = (...ids: (number | null)[]) => [...new Set(ids.filter((id) => id !== null))];
+  return {
+    ...audience,
+    version: 2,
+    segments,
+    listIds: distinct(listId, ...excludeListIds, ...named.listIds),
+    segmentIds: distinct(segmentId, ...excludeSegmentIds, ...named.segmentIds),
+    evaluated: filterSetsOf(audience).some((set) => expandFilters(set, segments).some(readsEvents)),
+  };
+}
+
+/** What decides who is in an audience. Segments of other ids may have the same filters. */
+const selectionOf = ({ listId, filters, excludeListIds, excludeFilters, segments }: PinnedAudience) => ({
+  ...{ listId, excludeListIds },
+  included: filters && expandFilters(filters, segments),
+  excluded: excludeFilters.map((set) => expandFilters(set, segments)),
+});
+
+/** Whether an audience that was pinned before selects the same contacts as this one. Of a former form, that is not known. */
+export function isSameAudience(before: NamedAudience | null, audience: PinnedAudience): boolean {
+  return isPinned(before) && isDeepStrictEqual(selectionOf(before), selectionOf(audience));
+}
+
+const TOO_LARGE = `leads to too many filters: at most ${MAX_FILTERS} in ${MAX_DEPTH} levels, those of all segments of the campaign and of the segments that they name included`;
+
 export interface ResolvedAudience {
   audience: PinnedAudience;
-  /** Fields that name a list or segment that the brand does not have. */
+  /** Fields that name a list or segment that the brand does not have, or too many filters. */
   errors: ValidationErrors;
 }
 
+/** Fields of a trigger that name lists and segments that the brand does not have. */
+function unknownFields(
+  trigger: Trigger,
+  lists: ReadonlySet<number>,
+  segments: ReadonlyMap<number, unknown>,
+): ValidationErrors {
+  const excluded = exclusionsOf(trigger.trigger_data);
+  const errors: ValidationErrors = {};
+  const check = (field: string, id: number | null, exists: boolean, kind: string) => {
+    if (id !== null && !exists) errors[field] = [`is not a ${kind} of the brand`];
+  };
+  check('contact_list_id', trigger.contact_list_id, lists.has(trigger.contact_list_id ?? 0), 'list');
+  check('segment_id', trigger.segment_id, segments.has(trigger.segment_id ?? 0), 'segment');
+  for (const [index, id] of excluded.exclude_list_ids.entries()) {
+    check(`data.exclude_list_ids.${index}`, id, lists.has(id), 'list');
+  }
+  for (const [index, id] of excluded.exclude_segment_ids.entries()) {
+    check(`data.exclude_segment_ids.${index}`, id, segments.has(id), 'segment');
+  }
+  return errors;
+}
+
 /**
- * Resolves the lists and segments that a trigger names.
+ * Resolves the lists and segments that a trigger names, and the segments that these name. In a transaction, none of the
+ * lists is deleted and none of the segments changes until it ends.
  * @param prefix of the fields in errors: `trigger_attributes` or `trigger`
  */
 export async function resolveAudience(
@@ -109,36 +177,32 @@ export async function resolveAudience(
   const { exclude_list_ids: excludeListIds, exclude_segment_ids: excludeSegmentIds } = exclusionsOf(
     trigger.trigger_data,
   );
-  const [lists, segments] = await Promise.all([
-    knownLists(db, brandId, [...excludeListIds, ...(listId === null ? [] : [listId])]),
-    knownSegments(db, brandId, [...excludeSegmentIds, ...(segmentId === null ? [] : [segmentId])]),
+  const lists = await knownLists(db, brandId, [...excludeListIds, ...(listId === null ? [] : [listId])]);
+  const segments = await knownSegments(db, brandId, [
+    ...excludeSegmentIds,
+    ...(segmentId === null ? [] : [segmentId]),
   ]);
-  const errors: ValidationErrors = {};
-  const check = (field: string, id: number | null, exists: boolean, kind: string) => {
-    if (id !== null && !exists) errors[`${prefix}.${field}`] = [`is not a ${kind} of the brand`];
+  const audience = {
+    listId,
+    segmentId,
+    filters: segmentId === null ? null : (segments.get(segmentId) ?? []),
+    excludeListIds,
+    excludeSegmentIds,
+    excludeFilters: excludeSegmentIds.map((id) => segments.get(id) ?? []),
   };
-  check('contact_list_id', listId, lists.has(listId ?? 0), 'list');
-  check('segment_id', segmentId, segments.has(segmentId ?? 0), 'segment');
-  for (const [index, id] of excludeListIds.entries()) {
-    check(`data.exclude_list_ids.${index}`, id, lists.has(id), 'list');
+  const errors = unknownFields(trigger, lists, segments);
+  const named = await closeFilters(db, { brandId }, filterSetsOf(audience));
+  if (named.isTooLarge) {
+    errors[excludeSegmentIds.length > 0 ? 'data.exclude_segment_ids' : 'segment_id'] = [TOO_LARGE];
   }
-  for (const [index, id] of excludeSegmentIds.entries()) {
-    check(`data.exclude_segment_ids.${index}`, id, segments.has(id), 'segment');
-  }
-  return {
-    errors,
-    audience: {
-      listId,
-      segmentId,
-      filters: segmentId === null ? null : (segments.get(segmentId) ?? []),
-      excludeListIds,
-      excludeSegmentIds,
-      excludeFilters: excludeSegmentIds.map((id) => segments.get(id) ?? []),
-    },
-  };
+  const fields = Object.entries(errors).map(([field, problems]) => [`${prefix}.${field}`, problems]);
+  return { audience: pinAudience(audience, named), errors: Object.fromEntries(fields) as ValidationErrors };
 }
 
-/** @throws AppError validation_error that names each list or segment that the brand does not have */
+/**
+ * @throws AppError validation_error that names each list or segment that the brand does not have, or says that the segments
+ *   have too many filters
+ */
 export async function requireAudience(
   db: Queryable,
   scope: Pick<BrandScope, 'brandId'>,

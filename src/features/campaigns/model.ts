@@ -3,6 +3,7 @@ import type { Channel } from '../../delivery/message.ts';
 import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import type { ClosedSegments } from '../segments/service.ts';
 import type { CampaignOptions } from './options.ts';
 
 export const campaignStatuses = ['draft', 'active', 'paused', 'completed'] as const;
@@ -24,6 +25,7 @@ export const stopReasons = [
   'sandbox_limit_reached',
   'spend_cap_reached',
   'insufficient_funds',
+  'audience_deleted',
 ] as const;
 
 /** Why the service paused a campaign. `rate` and `threshold` are null unless a rate was the reason. */
@@ -35,8 +37,11 @@ export interface CampaignStop {
   at: string;
 }
 
-/** Whom a campaign is sent to, as it was when the campaign was sent. Contacts in both the list and the segment get it. */
-export interface PinnedAudience {
+/**
+ * What the trigger of a campaign names, as it was when the campaign was sent. Contacts in both the list and the segment
+ * get it. Campaigns that were sent before pins had a version have no more than this.
+ */
+export interface NamedAudience {
   listId: number | null;
   segmentId: number | null;
   /** Of the segment; null without one. */
@@ -45,6 +50,23 @@ export interface PinnedAudience {
   excludeSegmentIds: number[];
   /** Of each excluded segment. */
   excludeFilters: unknown[][];
+}
+
+/** Whom a campaign is sent to: everything that its pages and its evaluation read, except event names and members. */
+export interface PinnedAudience extends NamedAudience {
+  version: 2;
+  /** The filters of the segments that the filters name, at any depth. */
+  segments: ClosedSegments;
+  /** All lists and segments that it names, at any depth. None of them can be deleted until the snapshot is complete. */
+  listIds: number[];
+  segmentIds: number[];
+  /** Its conditions depend on what contacts did, so that they are evaluated once for all contacts. */
+  evaluated: boolean;
+}
+
+/** Whether an audience was pinned in the present form. */
+export function isPinned(audience: NamedAudience | null): audience is PinnedAudience {
+  return audience !== null && 'version' in audience && audience.version === 2;
 }
 
 export class CampaignModel extends TenantModel {
@@ -118,7 +140,7 @@ export class CampaignModel extends TenantModel {
   declare last_triggered_at: Date | null;
   declare trigger_created_at: Date;
   declare trigger_updated_at: Date;
-  declare audience: PinnedAudience | null;
+  declare audience: NamedAudience | null;
   /** By variant. */
   declare version_ids: number[];
   /** By variant. */

@@ -1,6 +1,6 @@
 /** What the send of a campaign fixes: its audience, contents and sender. A paused campaign is pinned again. */
-import { isDeepStrictEqual } from 'node:util';
 import type { Queryable } from '../../platform/db/queryable.ts';
+import { isSameAudience } from './audience.ts';
 import type { CampaignRow, PinnedAudience } from './model.ts';
 import { type At, beginAction, changeLocked, expected } from './transitions.ts';
 
@@ -31,7 +31,7 @@ const contentsOf = (ids: string) =>
 async function isApproved(trx: Queryable, row: CampaignRow, pins: Pins): Promise<boolean> {
   if (row.approval_state !== 'approved' || row.sent_name !== row.name) return false;
   if (row.from_address !== pins.fromAddress || row.reply_to !== pins.replyTo) return false;
-  if (!isDeepStrictEqual(row.audience, JSON.parse(JSON.stringify(pins.audience)))) return false;
+  if (!isSameAudience(row.audience, pins.audience)) return false;
   const { rows } = await trx.query<{ same: boolean | null }>(
     `select ${contentsOf('$1')} = ${contentsOf('$2')} as same`,
     [row.version_ids, pins.versionIds],

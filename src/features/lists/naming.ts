@@ -12,7 +12,16 @@ async function namesOf(db: Queryable, sql: string, values: unknown[]): Promise<s
   return rows.map((row) => row.name);
 }
 
-/** The names of campaigns that wait for their time and are for this list or segment, or exclude it. At most ten. */
+/** Filters, at any depth, that name the thing; and steps that add to a list or remove from it. */
+const path = {
+  list: '$.** ? (@.name == "list" && @.value == $id || (@.type == "add_to_list" || @.type == "remove_from_list") && @.list_id == $id)',
+  segment: '$.** ? (@.name == "segment" && @.value == $id)',
+} as const;
+
+/**
+ * The names of campaigns that need this list or segment: they wait for their time or are writing recipients, and are for
+ * it, or exclude it, or filters of their pinned audience name it, at any depth. At most ten.
+ */
 export function campaignsNaming(
   db: Queryable,
   { brandId }: Pick<BrandScope, 'brandId'>,
@@ -22,18 +31,16 @@ export function campaignsNaming(
   return namesOf(
     db,
     `select c.name from campaigns c
-     where c.brand_id = $1 and c.phase = 'waiting' and c.removed_at is null
-       and (c.${triggerColumn[kind]} = $2 or c.trigger_data -> 'exclude_${kind}_ids' @> to_jsonb($2::bigint))
+     where c.brand_id = $1 and c.phase in ('waiting', 'snapshot') and c.status in ('active', 'paused')
+       and c.removed_at is null
+       and (c.${triggerColumn[kind]} = $2 or c.trigger_data -> 'exclude_${kind}_ids' @> to_jsonb($2::bigint)
+         or c.audience -> '${kind}Ids' @> to_jsonb($2::bigint)
+         -- Pinned by a former process: what the segments in it name is protected by these.
+         or not c.audience ? 'version' and jsonb_path_exists(c.audience, $3, $4))
      order by c.id limit 10`,
-    [brandId, id],
+    [brandId, id, path[kind], JSON.stringify({ id })],
   );
 }
-
-/** Filters, at any depth, that name the thing; and steps that add to a list or remove from it. */
-const path = {
-  list: '$.** ? (@.name == "list" && @.value == $id || (@.type == "add_to_list" || @.type == "remove_from_list") && @.list_id == $id)',
-  segment: '$.** ? (@.name == "segment" && @.value == $id)',
-} as const;
 
 /**
  * The names of active and paused flows that need this list or segment: contacts of it enter them, or a filter or a step of

@@ -90,8 +90,8 @@ const quoted = (names: readonly string[]) => names.map((name) => `"${name}"`).jo
  * Deletes a list: it is hidden at once, and the worker removes its members in pages and then its row.
  * @param trx inside the caller's transaction
  * @returns the list as it was
- * @throws AppError not_found; conflict if a segment, a campaign that waits for its time or a flow names the
- *   list
+ * @throws AppError not_found; conflict if a segment, a flow, or a campaign whose recipients are not all written
+ *   names the list
  */
 export async function deleteList(trx: Queryable, tenant: BrandScope, id: number): Promise<ContactList> {
   // Who saves a segment locks the lists that it names, so no segment can come to name the list after this.
@@ -107,7 +107,10 @@ export async function deleteList(trx: Queryable, tenant: BrandScope, id: number)
   const campaigns = await campaignsNaming(trx, tenant, 'list', id);
   if (campaigns.length > 0) {
     const names = quoted(campaigns);
-    throw new AppError('conflict', `campaigns wait to be sent to the list; cancel them first: ${names}`);
+    throw new AppError(
+      'conflict',
+      `campaigns need the list until their recipients are written; wait, or cancel them first: ${names}`,
+    );
   }
   const flows = await flowsNaming(trx, tenant, 'list', id);
   if (flows.length > 0) {

@@ -269,8 +269,8 @@ export async function changeSegment(
 }
 
 /**
- * @throws AppError not_found; conflict if another segment, a campaign that waits for its time or a flow that is active or
- *   paused names it
+ * @throws AppError not_found; conflict if another segment, a campaign whose recipients are not all written, or a flow that is
+ *   active or paused names it
  */
 export async function deleteSegment(trx: Queryable, scope: BrandScope, id: number): Promise<Segment> {
   await lockSegments(trx, scope);
@@ -288,7 +288,7 @@ export async function deleteSegment(trx: Queryable, scope: BrandScope, id: numbe
   if (campaigns.length > 0) {
     throw new AppError(
       'conflict',
-      `campaigns wait to be sent to the segment; cancel them first: ${quoted(campaigns)}`,
+      `campaigns need the segment until their recipients are written; wait, or cancel them first: ${quoted(campaigns)}`,
     );
   }
   const flows = await flowsNaming(trx, scope, 'segment', id);

@@ -66,8 +66,8 @@ async function writeDraft(): Promise<number> {
 
 const pins: Pins = {
   audience: {
-    ...{ listId: null, segmentId: 1, filters: [] },
-    ...{ excludeListIds: [], excludeSegmentIds: [], excludeFilters: [] },
+    ...{ version: 2, listId: null, segmentId: 1, filters: [], segments: {}, evaluated: false },
+    ...{ excludeListIds: [], excludeSegmentIds: [], excludeFilters: [], listIds: [], segmentIds: [1] },
   },
   ...{ versionIds: [1], variantTemplateIds: [], fromAddress: null, replyTo: null, domainId: null },
   ...{ providerId: 0, tracking: null, needsApproval: false, scheduledAt: null, beginAt: new Date() },

@@ -1,40 +1,12 @@
 import type { Queryable } from '../../../platform/db/queryable.ts';
-import { loadConditions } from '../../segments/service.ts';
 import { compileAudience } from '../audience.ts';
 import type { CampaignRow, PinnedAudience } from '../model.ts';
 
-type Condition = Awaited<ReturnType<typeof loadConditions>>[number];
+/** A campaign with its audience in the present form. */
+export type PinnedRow = CampaignRow & { audience: PinnedAudience };
 
-function readsEvents(condition: Condition): boolean {
-  switch (condition.type) {
-    case 'all':
-    case 'any':
-      return condition.parts.some(readsEvents);
-    case 'not':
-      return readsEvents(condition.part);
-    default:
-      return condition.type === 'did';
-  }
-}
-
-/** Whether a condition of the audience depends on what contacts did, so that it is evaluated once for all of them. */
-export async function dependsOnEvents(
-  db: Queryable,
-  brandId: number,
-  { filters, excludeFilters }: PinnedAudience,
-): Promise<boolean> {
-  for (const each of [...(filters === null ? [] : [filters]), ...excludeFilters]) {
-    if ((await loadConditions(db, { brandId }, each)).some(readsEvents)) return true;
-  }
-  return false;
-}
-
-/** Lists that the audience names and that the brand no longer has. */
-export async function missingLists(
-  db: Queryable,
-  { listId, excludeListIds }: PinnedAudience,
-): Promise<number[]> {
-  const ids = [...excludeListIds, ...(listId === null ? [] : [listId])];
+/** Those of the lists that the brand no longer has. */
+export async function missingLists(db: Queryable, ids: readonly number[]): Promise<number[]> {
   if (ids.length === 0) return [];
   const { rows } = await db.query<{ id: number }>(
     `select i.id from unnest($1::bigint[]) as i (id)
@@ -45,9 +17,8 @@ export async function missingLists(
 }
 
 /** Evaluates the whole audience into `campaign_contacts`, as of the start of the snapshot. */
-export async function evaluateAudience(trx: Queryable, row: CampaignRow): Promise<void> {
-  const { id, brand_id: brandId, max_contact_id: highest, snapshot_at: asOf } = row;
-  const audience = row.audience as PinnedAudience;
+export async function evaluateAudience(trx: Queryable, row: PinnedRow): Promise<void> {
+  const { id, brand_id: brandId, max_contact_id: highest, snapshot_at: asOf, audience } = row;
   const condition = await compileAudience(trx, { brandId, asOf: asOf ?? new Date() }, audience, 4);
   await trx.query(
     `insert into campaign_contacts (campaign_id, contact_id)
@@ -66,9 +37,8 @@ export interface PageSource {
 }
 
 /** In which table the contacts of the audience are found in the order of their ids. */
-function walkOf({ id, brand_id: brandId, audience }: CampaignRow, evaluated: boolean) {
+function walkOf({ id, brand_id: brandId, audience: { listId, evaluated } }: PinnedRow) {
   if (evaluated) return { table: 'campaign_contacts', column: 'contact_id', key: 'campaign_id', value: id };
-  const listId = audience?.listId ?? null;
   if (listId !== null) return { table: 'list_members', column: 'contact_id', key: 'list_id', value: listId };
   return { table: 'contacts', column: 'id', key: 'brand_id', value: brandId };
 }
@@ -76,17 +46,12 @@ function walkOf({ id, brand_id: brandId, audience }: CampaignRow, evaluated: boo
 /**
  * Finds the next contacts of the audience, in the order of their ids.
  * @param row with its cursor
- * @param evaluated `campaign_contacts` has the audience
  * @param size contacts to look at
  */
-export async function nextPage(
-  trx: Queryable,
-  row: CampaignRow,
-  { evaluated, size }: { evaluated: boolean; size: number },
-): Promise<PageSource> {
+export async function nextPage(trx: Queryable, row: PinnedRow, size: number): Promise<PageSource> {
   const { brand_id: brandId, cursor, snapshot_at: asOf } = row;
   const highest = row.max_contact_id ?? 0;
-  const { table, column, key, value } = walkOf(row, evaluated);
+  const { table, column, key, value } = walkOf(row);
   const { rows } = await trx.query<{ id: number }>(
     `select ${column} as id from ${table} where ${key} = $1 and ${column} > $2 and ${column} <= $3
      order by ${column} offset $4 limit 1`,
@@ -96,19 +61,14 @@ export async function nextPage(
   const range = 'c.id > $2 and c.id <= $3';
   const values: unknown[] = [cursor, upTo ?? highest];
   if (table === 'contacts') {
-    const condition = await compileAudience(
-      trx,
-      { brandId, asOf: asOf ?? new Date() },
-      row.audience as PinnedAudience,
-      4,
-    );
+    const condition = await compileAudience(trx, { brandId, asOf: asOf ?? new Date() }, row.audience, 4);
     return { sql: `${range} and ${condition.sql}`, values: [...values, ...condition.values], upTo };
   }
   const members = `${range} and c.id in (
     select w.contact_id from ${table} w where w.${key} = $4 and w.contact_id > $2 and w.contact_id <= $3)`;
-  const audience = { ...(row.audience as PinnedAudience), listId: null };
+  const audience = { ...row.audience, listId: null };
   const isWhole =
-    evaluated ||
+    audience.evaluated ||
     (audience.filters === null &&
       audience.excludeListIds.length === 0 &&
       audience.excludeFilters.length === 0);

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import type { FrequencyCap } from '../../../delivery/frequency-cap.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
-import { CAMPAIGN_COLUMNS, type CampaignRow, type PinnedAudience } from '../model.ts';
-import { dependsOnEvents, evaluateAudience, missingLists, nextPage } from './audience-source.ts';
+import { CAMPAIGN_COLUMNS, type CampaignRow, isPinned } from '../model.ts';
+import { evaluateAudience, missingLists, nextPage, type PinnedRow } from './audience-source.ts';
 import { localTimes, type LocalTimes } from './local-times.ts';
 import { pageSql, type PageShape } from './page-sql.ts';
 import { freeAfter, MAX_BLOCK, spreadBlocks, throttledBlock } from './throttle.ts';
@@ -30,7 +30,8 @@ export interface PageOptions {
   pageContacts?: number;
 }
 
-/** What a page wrote. `stopped`: the row no longer wants one. `gone`: a list that the audience names was deleted. */
+/** What a page wrote. `stopped`: the row no longer wants one. `gone`: a list that the audience names, at any
+ * depth, was deleted. */
 export interface PageResult {
   state: 'more' | 'complete' | 'stopped' | 'gone';
   recipients: number;
@@ -39,8 +40,6 @@ export interface PageResult {
 /** What stays the same for all pages of a campaign. */
 export interface SnapshotPlan {
   times: LocalTimes | null;
-  /** `campaign_contacts` has the audience. */
-  evaluated: boolean;
   /** Of the brand; null: it has none. */
   frequencyCap: FrequencyCap | null;
 }
@@ -52,8 +51,9 @@ export async function readCampaign(db: Queryable, id: number): Promise<CampaignR
   return rows[0] ?? null;
 }
 
-const wantsPage = (row: CampaignRow | null): row is CampaignRow =>
-  row?.status === 'active' && row.phase === 'snapshot' && row.audience !== null;
+/** Whether the recipients of a campaign are being written. One that was pinned in a former form must be expanded first. */
+export const wantsPage = (row: CampaignRow | null): row is PinnedRow =>
+  row?.status === 'active' && row.phase === 'snapshot' && isPinned(row.audience);
 
 async function frequencyCapOf(db: Queryable, brandId: number): Promise<FrequencyCap | null> {
   const { rows } = await db.query<{ cap: FrequencyCap | null }>(
@@ -64,10 +64,10 @@ async function frequencyCapOf(db: Queryable, brandId: number): Promise<Frequency
 }
 
 /** Prepares the pages of a campaign. If its conditions depend on events, they are evaluated here, once. */
-export async function planSnapshot(pool: pg.Pool, row: CampaignRow): Promise<SnapshotPlan> {
+export async function planSnapshot(pool: pg.Pool, row: PinnedRow): Promise<SnapshotPlan> {
   const times = row.options.send_at_local_time ? await localTimes(pool, row) : null;
-  const evaluated = await dependsOnEvents(pool, row.brand_id, row.audience as PinnedAudience);
-  if (evaluated && row.cursor === 0) {
+  // Also after the first page: a former process may have gone through the contacts without an evaluation.
+  if (row.audience.evaluated) {
     await inTransaction(pool, async (trx) => {
       await trx.query(EVALUATE_SETTINGS);
       await trx.query('select pg_advisory_xact_lock($1, $2::bigint::int)', [
@@ -80,7 +80,7 @@ export async function planSnapshot(pool: pg.Pool, row: CampaignRow): Promise<Sna
       if (known.rowCount === 0) await evaluateAudience(trx, row);
     });
   }
-  return { times, evaluated, frequencyCap: await frequencyCapOf(pool, row.brand_id) };
+  return { times, frequencyCap: await frequencyCapOf(pool, row.brand_id) };
 }
 
 /** The first id of the campaign's messages, so that later look-ups skip older partitions; null: there is none yet. */
@@ -115,11 +115,11 @@ async function paceOf(
 
 async function insertPage(
   trx: Queryable,
-  row: CampaignRow,
+  row: PinnedRow,
   plan: SnapshotPlan,
   { plusAddresses, size, asOf }: { plusAddresses: boolean; size: number; asOf: Date },
 ) {
-  const source = await nextPage(trx, row, { evaluated: plan.evaluated, size });
+  const source = await nextPage(trx, row, size);
   const first = await firstMessage(trx, row);
   const { dueAt, blockSize } = await paceOf(trx, row, asOf);
   const division = divisionOf(row);
@@ -167,7 +167,7 @@ export async function writePage(
       await trx.query('select pg_advisory_xact_lock($1, $2)', [SNAPSHOT_LOCK, campaignId % 2_147_483_647]);
       const row = await readCampaign(trx, campaignId);
       if (!wantsPage(row)) return { state: 'stopped', recipients: 0 };
-      if ((await missingLists(trx, row.audience as PinnedAudience)).length > 0) {
+      if ((await missingLists(trx, row.audience.listIds)).length > 0) {
         return { state: 'gone', recipients: 0 };
       }
       const size = row.next_block === 0 ? Math.min(FIRST_PAGE_CONTACTS, pageContacts) : pageContacts;

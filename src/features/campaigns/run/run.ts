@@ -18,7 +18,8 @@ import { cancelCampaign, pauseCampaign, resumeCampaign } from '../transitions.ts
 import { beginSnapshot, expectEngine, nextOf } from './course.ts';
 import { NO_RECIPIENTS } from './counted.ts';
 import { cancelRest, completeCampaign } from './finish.ts';
-import { planSnapshot, readCampaign, type SnapshotPlan, writePage } from './page.ts';
+import { planSnapshot, readCampaign, type SnapshotPlan, wantsPage, writePage } from './page.ts';
+import { expandFormerPin, isFormerPin, pauseWithoutAudience } from './pin.ts';
 import { stopIfHarmful, stopIfUnsendable } from './thresholds.ts';
 import { giveWinnerIfDue } from './variants.ts';
 import { type OpenWork, readOpenWork, waitingOf } from './waiting.ts';
@@ -100,10 +101,33 @@ async function tend(deps: CampaignRunDependencies, row: CampaignRow, asOf: Date)
   if (await giveWinnerIfDue(pool, row, asOf)) wakeSenders(deps, row);
 }
 
+/** Pauses a campaign whose audience can no longer be selected, as a list or segment of it was deleted. */
+async function stopWithoutAudience(
+  { pool, waker, log }: CampaignRunDependencies,
+  campaignId: number,
+  asOf: Date,
+): Promise<void> {
+  if (!(await pauseWithoutAudience(pool, campaignId, asOf))) return;
+  log.warn({ campaign_id: campaignId }, 'campaign stopped: a list or segment of its audience was deleted');
+  waker.wake('outbox');
+}
+
+/** Reads the row, and expands an audience of the former form. */
+async function readExpanded(
+  deps: CampaignRunDependencies,
+  campaignId: number,
+  asOf: Date,
+): Promise<CampaignRow | null> {
+  const row = await readCampaign(deps.pool, campaignId);
+  if (!row || !isFormerPin(row)) return row;
+  if (!(await expandFormerPin(deps.pool, campaignId))) await stopWithoutAudience(deps, campaignId, asOf);
+  return readCampaign(deps.pool, campaignId);
+}
+
 /** Reads the row, begins the snapshot if it is time, tends the campaign if it is sent, and says what follows. */
 async function look(deps: CampaignRunDependencies, campaignId: number, asOf: Date): Promise<CampaignStep> {
   const { pool } = deps;
-  let row = await readCampaign(pool, campaignId);
+  let row = await readExpanded(deps, campaignId, asOf);
   if (row && (await beginSnapshot(pool, row, asOf))) row = await readCampaign(pool, campaignId);
   const sends = row?.status === 'active' && (row.phase === 'snapshot' || row.phase === 'sending');
   if (row && sends && row.approval_state !== 'pending') {
@@ -146,20 +170,6 @@ async function repeat(
   }
 }
 
-/** A list that the audience names was deleted: nobody else is added. */
-async function endSnapshot(
-  { pool, log }: CampaignRunDependencies,
-  campaignId: number,
-  asOf: Date,
-): Promise<void> {
-  log.warn({ campaign_id: campaignId }, 'the audience of a campaign was deleted');
-  await pool.query(
-    `update campaigns set phase = 'sending', sending_at = $2, max_contact_id = cursor
-     where id = $1 and phase = 'snapshot' and status = 'active'`,
-    [campaignId, asOf],
-  );
-}
-
 async function snapshot(
   deps: CampaignRunDependencies,
   campaignId: number,
@@ -167,13 +177,13 @@ async function snapshot(
   stay: Stay,
 ): Promise<CampaignStep> {
   const row = await readCampaign(deps.pool, campaignId);
-  if (row?.phase !== 'snapshot' || row.status !== 'active') return look(deps, campaignId, begun);
+  if (!wantsPage(row)) return look(deps, campaignId, begun);
   const plan: SnapshotPlan = await planSnapshot(deps.pool, row);
   let lookedAt = Date.now();
   const each = async (asOf: Date) => {
     const page = await writePage(deps, campaignId, plan, asOf);
     if (page.recipients > 0) wakeSenders(deps, row);
-    if (page.state === 'gone') await endSnapshot(deps, campaignId, asOf);
+    if (page.state === 'gone') await stopWithoutAudience(deps, campaignId, asOf);
     if (page.state === 'more' && Date.now() - lookedAt < LOOK_MS) return null;
     lookedAt = Date.now();
     return look(deps, campaignId, asOf);

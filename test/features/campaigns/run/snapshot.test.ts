@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { campaignCounts } from '../../../../src/delivery/campaign-counts.ts';
 import { claimBlock } from '../../../../src/delivery/send/claim-blocks.ts';
-import { planSnapshot, readCampaign, writePage } from '../../../../src/features/campaigns/run/page.ts';
+import { planSnapshot, readCampaign, wantsPage, writePage } from '../../../../src/features/campaigns/run/page.ts';
 import {
   blocksOf,
   type CampaignSpec,
@@ -34,7 +34,7 @@ async function page(id: number, pageContacts = 10, at = asOf) {
   const { pool } = db.database;
   const row = await readCampaign(pool, id);
   if (!row) throw new Error('no such campaign');
-  const plan = await planSnapshot(pool, row);
+  const plan = wantsPage(row) ? await planSnapshot(pool, row) : { times: null, frequencyCap: null };
   return writePage({ pool, plusAddresses: false, pageContacts }, id, plan, at);
 }
 

@@ -1,0 +1,127 @@
+/**
+ * Filters with the segments that they name. What is done with them later, in pages or after a wait, does not depend on
+ * what has become of these segments.
+ */
+import { invalid } from '../../errors.ts';
+import type { BrandScope } from '../../platform/db/model.ts';
+import type { Queryable } from '../../platform/db/queryable.ts';
+import { errorsOf } from './conditions.ts';
+import { type Condition, MAX_FILTERS } from './language.ts';
+import {
+  expand,
+  isTooLarge,
+  measure,
+  type Outline,
+  outline,
+  type Outlines,
+  segmentIds,
+  type Size,
+} from './references.ts';
+
+/** Segments by id, with those that they name. As JSON, the ids are keys of an object. */
+export type ClosedSegments = Readonly<Record<string, readonly unknown[]>>;
+
+/** Everything that some filters name, at any depth. */
+export interface NamedByFilters {
+  segments: ClosedSegments;
+  listIds: number[];
+  segmentIds: number[];
+  /** Named segments that the brand does not have. */
+  missingIds: number[];
+  /** All filters together, with those of the segments, are more than one segment may have. */
+  isTooLarge: boolean;
+}
+
+/** Segments that one statement reads, up to 64 KiB each. */
+const MAX_AT_ONCE = MAX_FILTERS + 1;
+
+/** @throws AppError validation_error */
+function requireOutline(filters: readonly unknown[]): Outline {
+  const one = outline(filters);
+  if (one.problems.length > 0) throw invalid(errorsOf(one.problems));
+  return one;
+}
+
+/** How much filters of segments count where others name them. An empty segment counts, too. */
+const weight = ({ count }: Size) => Math.max(count, 1);
+
+/** @returns null if a segment names itself */
+function measureTogether(sets: readonly Outline[], known: Outlines): Size | null {
+  const sizes = sets.map((set) => measure(set, known));
+  if (sizes.includes(null)) return null;
+  const measured = sizes.filter((size) => size !== null);
+  return {
+    count: measured.reduce((sum, size) => sum + weight(size), 0),
+    depth: Math.max(0, ...measured.map(({ depth }) => depth)),
+  };
+}
+
+/**
+ * Loads the segments that filters name, and those that these name, level by level, so that each level is locked before
+ * the next one is read: until the transaction ends, none of them changes or is deleted.
+ * @param sets the filters of several segments, which are locked already
+ * @param max filters in all; with more, the rest is not loaded
+ * @throws AppError validation_error
+ */
+export async function closeFilters(
+  trx: Queryable,
+  { brandId }: Pick<BrandScope, 'brandId'>,
+  sets: readonly (readonly unknown[])[],
+  max = MAX_FILTERS,
+): Promise<NamedByFilters> {
+  const outlines = sets.map(requireOutline);
+  const known: Outlines = new Map();
+  const segments: Record<string, readonly unknown[]> = {};
+  let count = outlines.reduce((sum, one) => sum + weight(one), 0);
+  let missing = [...new Set(segmentIds(outlines))];
+  const named = new Set(missing);
+  while (missing.length > 0 && count <= max) {
+    const { rows } = await trx.query<{ id: number; filters: unknown[] }>(
+      `select id, filters from segments where brand_id = $1 and id = any($2) order by id
+       limit ${MAX_AT_ONCE} for share`,
+      [brandId, missing],
+    );
+    for (const { id, filters } of rows) {
+      const one = requireOutline(filters);
+      segments[String(id)] = filters;
+      known.set(id, one);
+      count += weight(one);
+      for (const inner of segmentIds([one])) named.add(inner);
+    }
+    missing = rows.length === 0 ? [] : [...named].filter((id) => !known.has(id));
+  }
+  const references = [...outlines, ...known.values()].flatMap((one) => one.references);
+  const size = measureTogether(outlines, known);
+  return {
+    segments,
+    listIds: [...new Set(references.flatMap(({ kind, id }) => (kind === 'list' ? [id] : [])))],
+    segmentIds: [...named],
+    missingIds: [...named].filter((id) => !known.has(id)),
+    isTooLarge: count > max || !size || isTooLarge(size),
+  };
+}
+
+/**
+ * Parses filters, and replaces the segments that they name by those segments' filters.
+ * @returns conditions, all of which must hold
+ * @throws AppError validation_error
+ */
+export function expandFilters(filters: readonly unknown[], segments: ClosedSegments): Condition[] {
+  const known: Outlines = new Map(
+    Object.entries(segments).map(([id, each]) => [Number(id), requireOutline(each)]),
+  );
+  return expand(requireOutline(filters).conditions, known);
+}
+
+/** Whether a condition depends on what contacts did, or on what was done to them. */
+export function readsEvents(condition: Condition): boolean {
+  switch (condition.type) {
+    case 'all':
+    case 'any':
+      return condition.parts.some(readsEvents);
+    case 'not':
+      return readsEvents(condition.part);
+    default:
+      return condition.type === 'did';
+  }
+}
