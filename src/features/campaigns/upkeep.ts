@@ -1,4 +1,4 @@
-import { batchTask, daysBefore } from '../../platform/housekeeping/task.ts';
+import { batchTask, daysBefore, type HousekeepingTask, inBatches } from '../../platform/housekeeping/task.ts';
 import type { Upkeep } from '../../platform/housekeeping/upkeep.ts';
 import { campaignSource } from './workflow.ts';
 
@@ -20,7 +20,23 @@ const listFills = batchTask(
   (_deps, asOf) => daysBefore(asOf, FILL_DAYS),
 );
 
+/** Only pages of recipients look at them. */
+const removedRecipients: HousekeepingTask = {
+  name: 'campaign_removed_recipients',
+  run: (deps, _asOf, progress) =>
+    inBatches(
+      deps,
+      `delete from campaign_removed_recipients where (campaign_id, address_hash) in (
+         select campaign_id, address_hash from campaign_removed_recipients r
+         where not exists (
+           select 1 from campaigns c where c.id = r.campaign_id and c.phase = 'snapshot' and c.outcome is null)
+         limit $1)`,
+      [],
+      progress,
+    ),
+};
+
 export const campaignsUpkeep: Upkeep = {
-  tasks: [deletedDrafts, listFills],
+  tasks: [deletedDrafts, listFills, removedRecipients],
   expectedWorkflows: [campaignSource],
 };

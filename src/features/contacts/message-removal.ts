@@ -18,7 +18,7 @@ interface Found {
   queued: boolean;
   /** The message belongs to this campaign and has no outcome. */
   waitsFor: number | null;
-  /** Recipients of its campaign are still being written: to no address twice, by the addresses of its messages. */
+  /** Recipients of its campaign are still being written: to no address twice, so its address must be known. */
   compared: boolean;
 }
 
@@ -123,7 +123,7 @@ export interface ClearedPage {
   found: number;
   /** The last message looked at; null if none are left after it. */
   last: number | null;
-  /** Whether some are on their way to a provider, or needed by a snapshot. They are cleared later. */
+  /** Whether some are on their way to a provider. They are cleared later. */
   underWay: boolean;
 }
 
@@ -143,19 +143,31 @@ async function skipWaiting(trx: Queryable, page: readonly Found[]): Promise<numb
 
 /**
  * Ends the messages of a page that wait.
- * @returns all that may be cleared: none is on its way to a provider, and no snapshot needs its address
+ * @returns all that may be cleared: none is on its way to a provider
  */
-async function endedOf(trx: Queryable, page: readonly Found[]): Promise<number[]> {
+async function endedOf(trx: Queryable, page: readonly Found[]): Promise<Found[]> {
   const ended = new Set(await skipWaiting(trx, page));
   const waiting = page.filter(({ queued, waitsFor }) => queued && waitsFor === null).map(({ id }) => id);
   for (const id of await cancelMessages(trx, waiting, REASON)) ended.add(id);
-  return page
-    .filter(
-      // A recipient who waited was not sent to, so another contact with the address may be.
-      ({ id, queued, waitsFor, compared }) =>
-        compared ? waitsFor !== null && ended.has(id) : (!queued && waitsFor === null) || ended.has(id),
-    )
-    .map(({ id }) => id);
+  return page.filter(({ id, queued, waitsFor }) => (!queued && waitsFor === null) || ended.has(id));
+}
+
+/**
+ * Keeps hashes of addresses that campaigns have written to, so that another contact who gets such an address while
+ * recipients are still being written is not written to. A paused campaign may never write the others.
+ * @param messages about to be cleared
+ */
+async function keepHashes(trx: Queryable, messages: readonly Found[]): Promise<void> {
+  // A recipient who waited was not sent to, so another contact with the address may be.
+  const ids = messages.filter(({ compared, waitsFor }) => compared && waitsFor === null).map(({ id }) => id);
+  if (ids.length === 0) return;
+  await trx.query(
+    `insert into campaign_removed_recipients (campaign_id, address_hash)
+     select distinct m.campaign_id, removed_recipient_hash(m.campaign_id, m.to_key) from messages m
+     where m.id = any($1) and m.id between $2 and $3 and m.to_key is not null order by 1, 2
+     on conflict do nothing`,
+    [ids, Math.min(...ids), Math.max(...ids)],
+  );
 }
 
 /**
@@ -175,7 +187,9 @@ export async function clearMessages(
     trx,
     page.map(({ id }) => id),
   );
-  const ids = await endedOf(trx, page);
+  const ended = await endedOf(trx, page);
+  await keepHashes(trx, ended);
+  const ids = ended.map(({ id }) => id);
   await clear(trx, ids);
   await trx.query(
     `insert into cleared_messages (removal_id, message_id) select $1, id from unnest($2::bigint[]) as u (id)

@@ -63,6 +63,22 @@ describe('housekeeping of campaigns', () => {
     expect(await run('deleted_campaigns')).toBe(0);
   });
 
+  it('forgets removed recipients once no page of their campaign looks at them', async () => {
+    const hash = (id: unknown) =>
+      db.database.pool.query(
+        `insert into campaign_removed_recipients select $1, removed_recipient_hash($1, 'a@example.com')`,
+        [id],
+      );
+    const { rows } = await db.database.pool.query<{ id: number }>(
+      `insert into campaigns (account_id, brand_id, name, status, phase) values
+         (1, 1, 'A', 'paused', 'snapshot'), (1, 1, 'B', 'active', 'sending') returning id`,
+    );
+    for (const { id } of rows) await hash(id);
+    await hash(0);
+    expect(await run('campaign_removed_recipients')).toBe(2);
+    expect(await run('campaign_removed_recipients')).toBe(0);
+  });
+
   it('removes the fill of a list 90 days after its end, and none that runs', async () => {
     const campaignId = await insertSentCampaign(db.database.pool, account);
     const listId = await insertList(db.database.pool, account);

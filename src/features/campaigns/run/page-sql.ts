@@ -53,6 +53,11 @@ function skipSql(shape: PageShape, { campaignId, accountId, firstMessageId }: Pa
       select true from messages m
       where m.brand_id = $1 and m.to_key = f.key and m.id >= ${firstMessageId}::bigint
         and m.campaign_id = ${campaignId}::bigint limit 1)
+      then 'duplicate_address'
+    when exists (select 1 from campaign_removed_recipients r where r.campaign_id = ${campaignId}::bigint) and (
+      select true from campaign_removed_recipients r
+      where r.campaign_id = ${campaignId}::bigint
+        and r.address_hash = removed_recipient_hash(${campaignId}::bigint, f.key) limit 1)
       then 'duplicate_address'`;
   return `case when f.key is null then 'no_address'
     ${shape.hasEarlier ? earlier : ''}

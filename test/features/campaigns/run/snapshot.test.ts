@@ -1,6 +1,9 @@
 // A snapshot writes each eligible contact exactly once, and records why it skips the others.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
 import { campaignCounts } from '../../../../src/delivery/campaign-counts.ts';
+import { clearPage } from '../../../../src/features/contacts/removal-work.ts';
+import { removeContact } from '../../../../src/features/contacts/remove.ts';
 import { claimBlock } from '../../../../src/delivery/send/claim-blocks.ts';
 import { planSnapshot, readCampaign, wantsPage, writePage } from '../../../../src/features/campaigns/run/page.ts';
 import {
@@ -199,6 +202,34 @@ describe('the snapshot of a campaign', () => {
       .filter(({ status }) => status === 'queued')
       .map(({ address }) => address?.toLowerCase());
     expect(new Set(queued).size).toBe(queued.length);
+  });
+
+  it('writes to an address once whose contact was deleted, and the address cleared, between two pages', async () => {
+    const ids = await contacts(20);
+    const { pool } = db.database;
+    const id = await begin();
+    await page(id);
+    await query(
+      `update messages set status = 'sent', sent_at = now() where campaign_id = $1 and contact_id = any($2)`,
+      [id, ids.slice(0, 2)],
+    );
+    await query(`update campaigns set status = 'paused' where id = $1`, [id]);
+    for (const contactId of ids.slice(0, 3)) await removeContact(pool, account, contactId as number);
+    const log = pino({ level: 'silent' });
+    while (await clearPage(pool, { asOf: new Date(), further: [], log }));
+    expect((await recipientsOf(pool, id)).slice(0, 3).map(({ address }) => address)).toEqual([null, null, null]);
+    // The first address and that of the third contact, who was not sent to, come back.
+    const address = (email: string, contactId: number | undefined) =>
+      query('update contacts set email = $1, email_key = $1 where id = $2', [email, contactId]);
+    await address('contact0@example.com', ids[18]);
+    await address('contact2@example.com', ids[19]);
+    await query(`update campaigns set status = 'active' where id = $1`, [id]);
+    await allPages(id);
+    const last = (await recipientsOf(pool, id)).slice(-2);
+    expect(last.map(({ contact_id: contact, status, code }) => [contact, status, code])).toEqual([
+      [ids[19], 'queued', null],
+      [ids[18], 'skipped', 'duplicate_address'],
+    ]);
   });
 
   it('writes to an address once that moves to another contact after a sender has split the first block', async () => {
