@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../src/config.ts';
 import { limitSettings } from '../src/delivery/limits/authority.ts';
 import { stopThresholds } from '../src/delivery/stop-thresholds.ts';
+import type { Evaluations } from '../src/features/campaigns/run/evaluations.ts';
 import { createCampaignRun, type Stay } from '../src/features/campaigns/run/run.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import type { Waker } from '../src/platform/db/wake.ts';
@@ -15,6 +16,8 @@ const HEARTBEAT_MS = 5_000;
 export interface CampaignActivityDependencies {
   config: Config;
   database: Database;
+  /** Where audiences that depend on what contacts did are evaluated. */
+  evaluations: Evaluations;
   waker: Pick<Waker, 'wake'>;
   events: EventPublisher;
   log: Logger;
@@ -24,10 +27,10 @@ export interface CampaignActivityDependencies {
 
 /** The activities of the workflow `campaign/<id>`. */
 export function createCampaignActivities(deps: CampaignActivityDependencies): CampaignActivities {
-  const { config, database, waker, events, log, stopping } = deps;
+  const { config, database, evaluations, waker, events, log, stopping } = deps;
   const run = createCampaignRun({
     pool: database.pool,
-    ...{ events, waker, log },
+    ...{ evaluations, events, waker, log },
     limits: limitSettings(config),
     plusAddresses: config.SUPPRESS_PLUS_ADDRESSES,
     thresholds: stopThresholds(config),

@@ -3,6 +3,7 @@ import type { Config } from '../src/config.ts';
 import type { Database } from '../src/platform/db/database.ts';
 import type { HeavyReads } from '../src/platform/db/heavy-reads.ts';
 import type { Waker } from '../src/platform/db/wake.ts';
+import type { Evaluations } from '../src/features/campaigns/run/evaluations.ts';
 import type { TrackedEventConsumer } from '../src/features/contact-events/service.ts';
 import type { AddressChecker } from '../src/features/validation/checks/address-checker.ts';
 import type { EventPublisher } from '../src/platform/events/publish.ts';
@@ -39,6 +40,8 @@ export interface ActivityDependencies {
   database: Database;
   /** For statements that read a large part of a brand's contacts. */
   heavyReads: HeavyReads;
+  /** For audiences of campaigns that depend on what contacts did. */
+  evaluations: Evaluations;
   waker: Waker;
   keyring: Keyring;
   resolver: Resolver;

@@ -9,6 +9,7 @@ import { createTrackedEventConsumers, eventConsumers } from '../features/events.
 import { startOptOutWalk } from '../features/contacts/opt-out-walk.ts';
 import { startContactRemoval } from '../features/contacts/removal-work.ts';
 import { startListFills } from '../features/campaigns/fills.ts';
+import { CONNECTIONS as EVALUATION_CONNECTIONS, openEvaluations } from '../features/campaigns/run/evaluations.ts';
 import { startFlowEntries } from '../features/flows/entry/loop.ts';
 import { startFlowCounts } from '../features/flows/counts-loop.ts';
 import { startFlowChanges } from '../features/flows/run/changes.ts';
@@ -156,7 +157,7 @@ function startFlowWork(config: Config, pool: pg.Pool, events: EventPublisher, wa
 }
 
 function checkConnections(pool: pg.Pool, poolMax: number, log: Logger): Promise<void> {
-  const connections = poolMax + HEAVY_READ_CONNECTIONS;
+  const connections = poolMax + HEAVY_READ_CONNECTIONS + EVALUATION_CONNECTIONS;
   return checkServer(pool, connections, (facts, message) => log.warn(facts, message));
 }
 
@@ -203,12 +204,12 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const events = createEventPublisher(eventConsumers);
   const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: TRACKING_USER_AGENT });
   const tracking = startTracking({ pool: database.pool, egress, keyring, events, waker, log });
-  const heavyReads = openHeavyReads(options);
+  const [heavyReads, evaluations] = [openHeavyReads(options), openEvaluations(options)];
   const checker = openAddressChecker({ config, resolver, egress });
   const workers = startWorkers({
     config,
     database,
-    heavyReads,
+    ...{ heavyReads, evaluations },
     waker,
     keyring,
     resolver,
@@ -234,7 +235,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
       const loops = [sync, tracking, brakes, wallets, audience, flows, usage, workers];
       await Promise.all(loops.map((each) => each.stop()));
       checker.close();
-      for (const part of [heavyReads, egress, process, waker, engine, database]) await part.close();
+      for (const part of [heavyReads, evaluations, egress, process, waker, engine, database]) await part.close();
       log.info('worker stopped');
     },
   };

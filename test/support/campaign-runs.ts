@@ -1,7 +1,9 @@
-import type { Queryable } from '../../src/platform/db/queryable.ts';
+import type pg from 'pg';
+import { inTransaction, type Queryable } from '../../src/platform/db/queryable.ts';
 import type { CampaignOptions } from '../../src/features/campaigns/options.ts';
 import { filterSetsOf, pinAudience } from '../../src/features/campaigns/audience.ts';
 import type { NamedAudience } from '../../src/features/campaigns/model.ts';
+import type { Evaluations } from '../../src/features/campaigns/run/evaluations.ts';
 import { closeFilters } from '../../src/features/segments/service.ts';
 import type { QueuedAccount } from './queued.ts';
 
@@ -75,6 +77,12 @@ export async function insertSentCampaign(
   );
   return rows[0]?.id ?? 0;
 }
+
+/** Evaluates audiences on the connections of a pool, without turns. */
+export const evaluationsIn = (pool: pg.Pool): Evaluations => ({
+  run: (_accountId, work) => inTransaction(pool, work),
+  close: () => Promise.resolve(),
+});
 
 export interface Recipient {
   id: number;

@@ -19,6 +19,7 @@ import type { CampaignState } from '../../workflows/campaigns/contract.ts';
 import { TEST_SECRET } from '../support/api.ts';
 import {
   type CampaignSpec,
+  evaluationsIn,
   insertSentCampaign,
   recipientsOf,
   sendDueBlocks,
@@ -94,6 +95,7 @@ beforeAll(async () => {
   const activities = createCampaignActivities({
     config: loadConfig({ APP_SECRET: TEST_SECRET, DATABASE_URL: db.url, MAIL_DOMAIN: 'mail.test' }),
     database: db.database,
+    evaluations: evaluationsIn(db.database.pool),
     waker: { wake: () => undefined },
     events: testEvents,
     log: pino({ level: 'silent' }),

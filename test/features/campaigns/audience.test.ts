@@ -15,7 +15,7 @@ import {
   show,
   warmUp,
 } from '../../support/campaign-requests.ts';
-import { recipientsOf } from '../../support/campaign-runs.ts';
+import { evaluationsIn, recipientsOf } from '../../support/campaign-runs.ts';
 import { testEvents } from '../../support/events.ts';
 import { runBehindLock } from '../../support/lock-order.ts';
 import { TEST_LIMITS } from '../../support/sending.ts';
@@ -69,6 +69,7 @@ async function sent(trigger: Record<string, unknown>, more: Record<string, unkno
 const run = () =>
   createCampaignRun({
     pool: pool(),
+    evaluations: evaluationsIn(pool()),
     events: testEvents,
     waker: { wake: () => undefined },
     limits: TEST_LIMITS,

@@ -9,7 +9,7 @@ import { campaignEvents } from '../events.ts';
 import type { CampaignRow } from '../model.ts';
 import { lockCampaignRow } from '../transitions.ts';
 import { eventCounts, NO_RECIPIENTS } from './counted.ts';
-import { clearEvaluated } from './page.ts';
+import { clearEvaluated } from './evaluations.ts';
 
 /** Messages that are canceled in one transaction. */
 const CANCEL_PAGE = 5_000;

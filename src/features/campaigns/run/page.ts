@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { FrequencyCap } from '../../../delivery/frequency-cap.ts';
 import { inTransaction, type Queryable } from '../../../platform/db/queryable.ts';
 import { CAMPAIGN_COLUMNS, type CampaignRow, isPinned } from '../model.ts';
-import { evaluateAudience, missingLists, nextPage, type PinnedRow } from './audience-source.ts';
+import { missingLists, nextPage, type PinnedRow } from './audience-source.ts';
 import { localTimes, type LocalTimes } from './local-times.ts';
 import { pageSql, type PageShape } from './page-sql.ts';
 import { freeAfter, MAX_BLOCK, spreadBlocks, throttledBlock } from './throttle.ts';
@@ -14,14 +14,15 @@ const PAGE_CONTACTS = 20_000;
 const FIRST_PAGE_CONTACTS = 2_000;
 const FIRST_BLOCK = 100;
 
-/** Of an advisory lock: pages of a campaign are written one after the other. */
-const SNAPSHOT_LOCK = 1_129_468_240;
+/** Keys of an advisory lock: the audience of a campaign is evaluated, and its pages are written, one after the other. */
+export const snapshotLock = (campaignId: number): [number, number] => [
+  1_129_468_240,
+  campaignId % 2_147_483_647,
+];
 
 /** Many rows are read, sorted and written at once, in a few seconds; compiling the statement would take longer. */
 const PAGE_SETTINGS = `set local jit = off; set local work_mem = '64MB'; set local statement_timeout = '5min';
   set local enable_seqscan = off`;
-/** A condition over the events of all contacts may take long. */
-const EVALUATE_SETTINGS = `set local work_mem = '64MB'; set local statement_timeout = '30min'`;
 
 export interface PageOptions {
   pool: pg.Pool;
@@ -63,23 +64,9 @@ async function frequencyCapOf(db: Queryable, brandId: number): Promise<Frequency
   return rows[0]?.cap ?? null;
 }
 
-/** Prepares the pages of a campaign. If its conditions depend on events, they are evaluated here, once. */
-export async function planSnapshot(pool: pg.Pool, row: PinnedRow): Promise<SnapshotPlan> {
+/** Prepares the pages of a campaign. */
+export async function planSnapshot(pool: pg.Pool, row: CampaignRow): Promise<SnapshotPlan> {
   const times = row.options.send_at_local_time ? await localTimes(pool, row) : null;
-  // Also after the first page: a former process may have gone through the contacts without an evaluation.
-  if (row.audience.evaluated) {
-    await inTransaction(pool, async (trx) => {
-      await trx.query(EVALUATE_SETTINGS);
-      await trx.query('select pg_advisory_xact_lock($1, $2::bigint::int)', [
-        SNAPSHOT_LOCK,
-        row.id % 2_147_483_647,
-      ]);
-      const known = await trx.query('select 1 from campaign_contacts where campaign_id = $1 limit 1', [
-        row.id,
-      ]);
-      if (known.rowCount === 0) await evaluateAudience(trx, row);
-    });
-  }
   return { times, frequencyCap: await frequencyCapOf(pool, row.brand_id) };
 }
 
@@ -164,7 +151,7 @@ export async function writePage(
   try {
     return await inTransaction(pool, async (trx) => {
       await trx.query(PAGE_SETTINGS);
-      await trx.query('select pg_advisory_xact_lock($1, $2)', [SNAPSHOT_LOCK, campaignId % 2_147_483_647]);
+      await trx.query('select pg_advisory_xact_lock($1, $2)', snapshotLock(campaignId));
       const row = await readCampaign(trx, campaignId);
       if (!wantsPage(row)) return { state: 'stopped', recipients: 0 };
       if ((await missingLists(trx, row.audience.listIds)).length > 0) {
@@ -198,13 +185,3 @@ export async function writePage(
 
 /** The campaign was changed while its page was written. */
 class PageRefused extends Error {}
-
-/** Removes what `planSnapshot` has evaluated, a page at a time. @returns whether nothing is left */
-export async function clearEvaluated(db: Queryable, campaignId: number): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `delete from campaign_contacts where campaign_id = $1 and contact_id = any (array(
-       select contact_id from campaign_contacts where campaign_id = $1 limit 20000))`,
-    [campaignId],
-  );
-  return (rowCount ?? 0) < 20_000;
-}

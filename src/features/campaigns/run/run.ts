@@ -17,6 +17,7 @@ import type { CampaignRow } from '../model.ts';
 import { cancelCampaign, pauseCampaign, resumeCampaign } from '../transitions.ts';
 import { beginSnapshot, expectEngine, nextOf } from './course.ts';
 import { NO_RECIPIENTS } from './counted.ts';
+import { evaluateInTurn, type Evaluations } from './evaluations.ts';
 import { cancelRest, completeCampaign } from './finish.ts';
 import { planSnapshot, readCampaign, type SnapshotPlan, wantsPage, writePage } from './page.ts';
 import { expandFormerPin, isFormerPin, pauseWithoutAudience } from './pin.ts';
@@ -26,6 +27,8 @@ import { type OpenWork, readOpenWork, waitingOf } from './waiting.ts';
 
 export interface CampaignRunDependencies {
   pool: pg.Pool;
+  /** Where audiences that depend on what contacts did are evaluated. */
+  evaluations: Evaluations;
   events: EventPublisher;
   waker: Pick<Waker, 'wake'>;
   limits: LimitSettings;
@@ -178,6 +181,10 @@ async function snapshot(
 ): Promise<CampaignStep> {
   const row = await readCampaign(deps.pool, campaignId);
   if (!wantsPage(row)) return look(deps, campaignId, begun);
+  const startedAt = Date.now();
+  if (!(await evaluateInTurn(deps, row, stay))) {
+    return look(deps, campaignId, new Date(begun.getTime() + Date.now() - startedAt));
+  }
   const plan: SnapshotPlan = await planSnapshot(deps.pool, row);
   let lookedAt = Date.now();
   const each = async (asOf: Date) => {

@@ -6,7 +6,7 @@ import { createCampaignRun, type Stay } from '../../../../src/features/campaigns
 import { cancelCampaign } from '../../../../src/features/campaigns/transitions.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import type { EventPublisher } from '../../../../src/platform/events/publish.ts';
-import { insertSentCampaign, sendDueBlocks, type TestOutcome } from '../../../support/campaign-runs.ts';
+import { evaluationsIn, insertSentCampaign, sendDueBlocks, type TestOutcome } from '../../../support/campaign-runs.ts';
 import { insertContacts } from '../../../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { testEvents } from '../../../support/events.ts';
@@ -48,6 +48,7 @@ const query = async <Row extends object>(text: string, values: unknown[] = []): 
 const runWith = (events: EventPublisher): Run =>
   createCampaignRun({
     pool: db.database.pool,
+    evaluations: evaluationsIn(db.database.pool),
     events,
     waker: { wake: (queue: string) => void woken.push(queue) },
     limits: TEST_LIMITS,

@@ -10,6 +10,7 @@ import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import {
   blocksOf,
   type CampaignSpec,
+  evaluationsIn,
   insertSentCampaign,
   sendDueBlocks,
   type TestOutcome,
@@ -47,6 +48,7 @@ const query = (text: string, values: unknown[] = []) =>
 const courseOf = () =>
   createCampaignRun({
     pool: db.database.pool,
+    evaluations: evaluationsIn(db.database.pool),
     events: testEvents,
     waker: { wake: () => undefined },
     limits: TEST_LIMITS,

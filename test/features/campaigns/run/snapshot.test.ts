@@ -5,10 +5,12 @@ import { campaignCounts } from '../../../../src/delivery/campaign-counts.ts';
 import { clearPage } from '../../../../src/features/contacts/removal-work.ts';
 import { removeContact } from '../../../../src/features/contacts/remove.ts';
 import { claimBlock } from '../../../../src/delivery/send/claim-blocks.ts';
+import { evaluateInTurn } from '../../../../src/features/campaigns/run/evaluations.ts';
 import { planSnapshot, readCampaign, wantsPage, writePage } from '../../../../src/features/campaigns/run/page.ts';
 import {
   blocksOf,
   type CampaignSpec,
+  evaluationsIn,
   insertList,
   insertSentCampaign,
   recipientsOf,
@@ -37,7 +39,9 @@ async function page(id: number, pageContacts = 10, at = asOf) {
   const { pool } = db.database;
   const row = await readCampaign(pool, id);
   if (!row) throw new Error('no such campaign');
-  const plan = wantsPage(row) ? await planSnapshot(pool, row) : { times: null, frequencyCap: null };
+  const stay = { forMs: 60_000, signal: new AbortController().signal };
+  if (wantsPage(row)) await evaluateInTurn({ pool, evaluations: evaluationsIn(pool) }, row, stay);
+  const plan = await planSnapshot(pool, row);
   return writePage({ pool, plusAddresses: false, pageContacts }, id, plan, at);
 }
 
