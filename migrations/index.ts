@@ -58,6 +58,7 @@ import * as testMessages from './0065_test_messages.ts';
 import * as importErrors from './0066_import_errors.ts';
 import * as keptSmsKeywords from './0067_kept_sms_keywords.ts';
 import * as removedRecipients from './0068_removed_recipients.ts';
+import * as validatedSegments from './0069_validated_segments.ts';
 import * as blockSandbox from './0073_block_sandbox.ts';
 import * as claimTurns from './0074_claim_turns.ts';
 import * as loginNetworks from './0077_login_networks.ts';
@@ -127,6 +128,7 @@ export const migrations = [
   importErrors,
   keptSmsKeywords,
   removedRecipients,
+  validatedSegments,
   blockSandbox,
   claimTurns,
   loginNetworks,

@@ -60,14 +60,15 @@ function measureTogether(sets: readonly Outline[], known: Outlines): Size | null
  * Loads the segments that filters name, and those that these name, level by level, so that each level is locked before
  * the next one is read: until the transaction ends, none of them changes or is deleted.
  * @param sets the filters of several segments, which are locked already
- * @param max filters in all; with more, the rest is not loaded
+ * @param options.max filters in all; with more, the rest is not loaded
+ * @param options.lock false: what is named may change meanwhile
  * @throws AppError validation_error
  */
 export async function closeFilters(
   trx: Queryable,
   { brandId }: Pick<BrandScope, 'brandId'>,
   sets: readonly (readonly unknown[])[],
-  max = MAX_FILTERS,
+  { max = MAX_FILTERS, lock = true }: { max?: number; lock?: boolean } = {},
 ): Promise<NamedByFilters> {
   const outlines = sets.map(requireOutline);
   const known: Outlines = new Map();
@@ -78,7 +79,7 @@ export async function closeFilters(
   while (missing.length > 0 && count <= max) {
     const { rows } = await trx.query<{ id: number; filters: unknown[] }>(
       `select id, filters from segments where brand_id = $1 and id = any($2) order by id
-       limit ${MAX_AT_ONCE} for share`,
+       limit ${MAX_AT_ONCE} ${lock ? 'for share' : ''}`,
       [brandId, missing],
     );
     for (const { id, filters } of rows) {

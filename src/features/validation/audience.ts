@@ -3,7 +3,13 @@ import { invalid } from '../../errors.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { requireLists } from '../lists/service.ts';
-import { compileFilters } from '../segments/service.ts';
+import {
+  closeFilters,
+  type ClosedSegments,
+  compileConditions,
+  expandFilters,
+  loadConditions,
+} from '../segments/service.ts';
 import type { AudienceBody, AudienceKind } from './schema.ts';
 
 /** An audience as it is stored: its kind and its distinct ids, ascending. */
@@ -11,6 +17,13 @@ export interface Audience {
   kind: AudienceKind;
   /** The id of the list or segment if it is one. */
   ids: number[];
+}
+
+/** The filters of a segment as they were when an operation was started. */
+export interface PinnedFilters {
+  filters: unknown[];
+  /** Of the segments that they name, at any depth. Null: a former process has started it; they are read when needed. */
+  segments: ClosedSegments | null;
 }
 
 /** Ids that an error names. */
@@ -71,7 +84,7 @@ export async function requireKnown(
   db: Queryable,
   scope: BrandScope,
   { kind, ids }: Audience,
-): Promise<unknown[] | null> {
+): Promise<PinnedFilters | null> {
   if (kind === 'list_id') {
     await requireLists(db, scope.brandId, ids, { field: kind });
   } else if (kind === 'segment_id') {
@@ -80,7 +93,10 @@ export async function requireKnown(
       [scope.brandId, ids[0]],
     );
     if (!rows[0]) throw invalid({ segment_id: ['is not a segment of the brand'] });
-    return rows[0].filters;
+    const { filters } = rows[0];
+    // Without locks: nobody who changes a segment waits for a count.
+    const { segments } = await closeFilters(db, scope, [filters], { lock: false });
+    return { filters, segments };
   } else if (kind === 'contact_ids') {
     const found = await findEmails(db, scope, ids);
     const unknown = ids.filter((id) => !found.has(id));
@@ -104,14 +120,14 @@ export interface CandidateSource {
 }
 
 /**
- * @param filters those of the segment
+ * @param pinned the filters of the segment
  * @param asOf the end of the periods that filters name
  */
 export async function candidatesOf(
   db: Queryable,
   { brandId }: Pick<BrandScope, 'brandId'>,
   { kind, ids }: Audience,
-  filters: readonly unknown[] | null,
+  pinned: PinnedFilters | null,
   asOf: Date,
 ): Promise<CandidateSource> {
   const condition = 'c.brand_id = $1 and c.email is not null';
@@ -123,7 +139,11 @@ export async function candidatesOf(
     };
   }
   if (kind === 'segment_id') {
-    const { sql, values } = await compileFilters(db, { brandId, asOf }, filters ?? [], 2);
+    const { filters, segments } = pinned ?? { filters: [], segments: {} };
+    const conditions = segments
+      ? expandFilters(filters, segments)
+      : await loadConditions(db, { brandId }, filters);
+    const { sql, values } = await compileConditions(db, { brandId, asOf }, conditions, 2);
     return { sql: `contacts c where ${condition} and ${sql}`, values };
   }
   const contactIds = kind === 'contact_ids' ? ids : ids.map(contactIdOf);

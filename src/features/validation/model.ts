@@ -1,7 +1,7 @@
 import type { BrandScope } from '../../platform/db/model.ts';
 import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import type { Audience, CandidateCount } from './audience.ts';
+import type { Audience, CandidateCount, PinnedFilters } from './audience.ts';
 import { type AudienceKind, type OperationStatus, SHOWN_IDS } from './schema.ts';
 
 /** A row of `validation_operations`, without the filters and the ids that are not shown. */
@@ -60,7 +60,7 @@ export async function lockAccount(trx: Queryable, accountId: number): Promise<vo
 export interface NewOperation {
   audience: Audience;
   digest: Buffer;
-  filters: readonly unknown[] | null;
+  pinned: PinnedFilters | null;
   idempotencyKey: string | null;
   test: boolean;
   asOf: Date;
@@ -72,15 +72,15 @@ export interface NewOperation {
 export async function insertOperation(
   trx: Queryable,
   { accountId, brandId }: BrandScope,
-  { audience, digest, filters, idempotencyKey, test, asOf, counted, priceMillicents }: NewOperation,
+  { audience, digest, pinned, idempotencyKey, test, asOf, counted, priceMillicents }: NewOperation,
 ): Promise<OperationRow> {
   const chargeable = test ? 0 : counted.candidates - counted.reusable;
   const reserved = chargeable * priceMillicents;
   const { rows } = await trx.query<OperationRow>(
     `insert into validation_operations as o (account_id, brand_id, test, idempotency_key, audience_kind, audience_ids,
        audience_digest, filters, as_of, max_contact_id, candidate_count, chargeable_count, price_millicents,
-       reserved_millicents, price_month, engine_expected_by)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
+       reserved_millicents, segments, price_month, engine_expected_by)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
        case when $14::bigint > 0 then current_month() end, now() + ${GRACE})
      returning ${COLUMNS}`,
     [
@@ -91,13 +91,14 @@ export async function insertOperation(
       audience.kind,
       audience.ids,
       digest,
-      filters === null ? null : JSON.stringify(filters),
+      pinned && JSON.stringify(pinned.filters),
       asOf,
       counted.maxContactId,
       counted.candidates,
       chargeable,
       priceMillicents,
       reserved,
+      pinned && JSON.stringify(pinned.segments),
     ],
   );
   return rows[0] as OperationRow;

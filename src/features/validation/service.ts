@@ -15,6 +15,7 @@ import {
   candidatesOf,
   countCandidates,
   digestOf,
+  type PinnedFilters,
   requireKnown,
 } from './audience.ts';
 import { fundingOf, priceOf, requireFunds } from './funds.ts';
@@ -79,7 +80,7 @@ async function counting<T>(
 }
 
 interface Counted extends CandidateCount {
-  filters: unknown[] | null;
+  pinned: PinnedFilters | null;
 }
 
 async function countAudience(
@@ -88,9 +89,9 @@ async function countAudience(
   audience: Audience,
   asOf: Date,
 ): Promise<Counted> {
-  const filters = await requireKnown(db, tenant, audience);
-  const source = await candidatesOf(db, tenant, audience, filters, asOf);
-  return { ...(await countCandidates(db, tenant, source, asOf)), filters };
+  const pinned = await requireKnown(db, tenant, audience);
+  const source = await candidatesOf(db, tenant, audience, pinned, asOf);
+  return { ...(await countCandidates(db, tenant, source, asOf)), pinned };
 }
 
 /**
@@ -197,12 +198,12 @@ async function admit(trx: Queryable, request: StartRequest): Promise<Started | n
 async function start(
   trx: Queryable,
   { tenant, audience, digest, key, test }: StartRequest,
-  { filters, asOf, ...counted }: Counted & { asOf: Date },
+  { pinned, asOf, ...counted }: Counted & { asOf: Date },
 ): Promise<Started> {
   const priceMillicents = test ? 0 : await priceOf(trx, tenant.accountId);
   await requireFunds(trx, tenant.accountId, (counted.candidates - counted.reusable) * priceMillicents);
   const row = await insertOperation(trx, tenant, {
-    ...{ audience, digest, filters, test, asOf, counted, priceMillicents },
+    ...{ audience, digest, pinned, test, asOf, counted, priceMillicents },
     idempotencyKey: key,
   });
   await appendToOutbox(trx, { kind: 'start', ...validationStart(workflowOf(row)) });

@@ -1,27 +1,29 @@
 import type pg from 'pg';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
-import { type Audience, candidatesOf, reusableJoin } from './audience.ts';
+import { type Audience, candidatesOf, type PinnedFilters, reusableJoin } from './audience.ts';
 import { type OperationRow, readOperation } from './model.ts';
 
 /** Contacts that one page looks at. */
 const PAGE = 10_000;
 const MIN_PAGE = 100;
 
-interface Pinned {
-  ids: number[];
-  filters: unknown[] | null;
+interface PinnedAudience {
+  audience: Audience;
+  pinned: PinnedFilters | null;
 }
 
 async function readAudience(
   trx: Queryable,
   row: OperationRow,
-): Promise<{ audience: Audience; filters: unknown[] | null }> {
-  const { rows } = await trx.query<Pinned>(
-    'select audience_ids as ids, filters from validation_operations where id = $1',
+): Promise<PinnedAudience> {
+  const { rows } = await trx.query<{ ids: number[]; pinned: PinnedFilters | null }>(
+    `select audience_ids as ids,
+       case when filters is not null then jsonb_build_object('filters', filters, 'segments', segments) end as pinned
+     from validation_operations where id = $1`,
     [row.id],
   );
-  const { ids, filters } = rows[0] as Pinned;
-  return { audience: { kind: row.audience_kind, ids }, filters };
+  const { ids, pinned } = rows[0] as (typeof rows)[number];
+  return { audience: { kind: row.audience_kind, ids }, pinned };
 }
 
 /** The last contact that a page looks at; null: it looks at all that are left. */
@@ -51,10 +53,10 @@ async function endOfPage(
 async function takeCandidates(
   trx: Queryable,
   row: OperationRow,
-  { audience, filters }: { audience: Audience; filters: unknown[] | null },
+  { audience, pinned }: PinnedAudience,
   upTo: number,
 ): Promise<{ taken: number; chargeable: number }> {
-  const source = await candidatesOf(trx, { brandId: row.brand_id }, audience, filters, row.as_of);
+  const source = await candidatesOf(trx, { brandId: row.brand_id }, audience, pinned, row.as_of);
   const first = source.values.length + 2;
   const { rows } = await trx.query<{ taken: number; chargeable: number }>(
     `with candidates as (

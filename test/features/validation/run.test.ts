@@ -186,14 +186,18 @@ describe('a validation', () => {
 
   it('takes the members of a segment at its start, and no more than it counted', async () => {
     await addContacts(['a@gone.test', 'b@gone.test', 'c@known.test']);
-    const filters = [{ name: 'email', predicate: 'end', value: 'gone.test' }];
-    const segment = await api.request('POST', '/v1/my/segments', { body: { name: 's', filters } });
-    const segmentId = segment.body.id as unknown as number;
-    const { body } = await startValidation(api, { segment_id: segmentId });
+    const segmentOf = async (filter: unknown) =>
+      (await api.request('POST', '/v1/my/segments', { body: { name: 's', filters: [filter] } })).body
+        .id as unknown as number;
+    const inner = await segmentOf({ name: 'email', predicate: 'end', value: 'gone.test' });
+    const outer = await segmentOf({ name: 'segment', predicate: 'eq', value: inner });
+    const { body } = await startValidation(api, { segment_id: outer });
     expect(body.candidate_count).toBe(2);
-    await api.request('PATCH', `/v1/my/segments/${segmentId}`, {
-      body: { filters: [{ name: 'email', predicate: 'present' }] },
-    });
+    for (const id of [inner, outer]) {
+      await api.request('PATCH', `/v1/my/segments/${id}`, {
+        body: { filters: [{ name: 'email', predicate: 'end', value: 'known.test' }] },
+      });
+    }
     await addContacts(['late@gone.test']);
     await query(
       `update contacts set email = 'c@gone.test', email_key = 'c@gone.test' where email = 'c@known.test'`,

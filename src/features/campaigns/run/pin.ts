@@ -23,7 +23,7 @@ export function isFormerPin(row: CampaignRow): row is CampaignRow & { audience: 
 
 /** What a former pin names. All of it has been checked for its size when it was sent, or has grown since. */
 const namedBy = (db: Queryable, { brand_id: brandId }: CampaignRow, audience: NamedAudience) =>
-  closeFilters(db, { brandId }, filterSetsOf(audience), Infinity);
+  closeFilters(db, { brandId }, filterSetsOf(audience), { max: Infinity });
 
 async function isDeleted(db: Queryable, audience: NamedAudience, named: NamedByFilters): Promise<boolean> {
   if (named.missingIds.length > 0) return true;
