@@ -9,7 +9,10 @@ import { createTrackedEventConsumers, eventConsumers } from '../features/events.
 import { startOptOutWalk } from '../features/contacts/opt-out-walk.ts';
 import { startContactRemoval } from '../features/contacts/removal-work.ts';
 import { startListFills } from '../features/campaigns/fills.ts';
-import { CONNECTIONS as EVALUATION_CONNECTIONS, openEvaluations } from '../features/campaigns/run/evaluations.ts';
+import {
+  CONNECTIONS as EVALUATION_CONNECTIONS,
+  openEvaluations,
+} from '../features/campaigns/run/evaluations.ts';
 import { startFlowEntries } from '../features/flows/entry/loop.ts';
 import { startFlowCounts } from '../features/flows/counts-loop.ts';
 import { startFlowChanges } from '../features/flows/run/changes.ts';
@@ -235,7 +238,8 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
       const loops = [sync, tracking, brakes, wallets, audience, flows, usage, workers];
       await Promise.all(loops.map((each) => each.stop()));
       checker.close();
-      for (const part of [heavyReads, evaluations, egress, process, waker, engine, database]) await part.close();
+      for (const part of [heavyReads, evaluations, egress, process, waker, engine, database])
+        await part.close();
       log.info('worker stopped');
     },
   };

@@ -42,10 +42,13 @@ it('an evaluation that waits for another one of its account', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const signal = new AbortController().signal;
   const other = evaluations.run(account.accountId, () => promise, signal);
-  const environment = new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR', () => undefined) });
+  const environment = new MockActivityEnvironment(
+    {},
+    { logger: new DefaultLogger('ERROR', () => undefined) },
+  );
   let heartbeats = 0;
   environment.on('heartbeat', () => void (heartbeats += 1));
-  const step = (await environment.run(snapshotCampaign, id, new Date().toISOString(), 8_000)) as CampaignStep;
+  const step: CampaignStep = await environment.run(snapshotCampaign, id, new Date().toISOString(), 8_000);
   expect(step.next).toBe('snapshot');
   expect(heartbeats).toBeGreaterThan(0);
   resolve();

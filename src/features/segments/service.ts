@@ -6,7 +6,13 @@ export {
   referenceProblems,
   segmentCondition,
 } from './conditions.ts';
-export { closeFilters, type ClosedSegments, expandFilters, type NamedByFilters, readsEvents } from './closed.ts';
+export {
+  closeFilters,
+  type ClosedSegments,
+  expandFilters,
+  type NamedByFilters,
+  readsEvents,
+} from './closed.ts';
 export { type Condition, type FlowNames, MAX_DEPTH, MAX_FILTERS, timeColumns } from './language.ts';
 export { timeOf as jsonTime } from './json-values.ts';
 export { constantOf, fold, type SimulatedChanges } from './fold.ts';

@@ -12,10 +12,7 @@ interface PinnedAudience {
   pinned: PinnedFilters | null;
 }
 
-async function readAudience(
-  trx: Queryable,
-  row: OperationRow,
-): Promise<PinnedAudience> {
+async function readAudience(trx: Queryable, row: OperationRow): Promise<PinnedAudience> {
   const { rows } = await trx.query<{ ids: number[]; pinned: PinnedFilters | null }>(
     `select audience_ids as ids,
        case when filters is not null then jsonb_build_object('filters', filters, 'segments', segments) end as pinned

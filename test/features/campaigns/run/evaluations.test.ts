@@ -118,7 +118,9 @@ describe('the evaluation of audiences', () => {
     await pool().query(`update campaigns set status = 'paused' where id = $1`, [second]);
     await release();
     await Promise.all(writing);
-    const { rowCount } = await pool().query('select 1 from campaign_contacts where campaign_id = $1', [second]);
+    const { rowCount } = await pool().query('select 1 from campaign_contacts where campaign_id = $1', [
+      second,
+    ]);
     expect([rowCount, await phaseOf(second)]).toEqual([0, 'snapshot']);
   });
 });

@@ -6,7 +6,12 @@ import { createCampaignRun, type Stay } from '../../../../src/features/campaigns
 import { cancelCampaign } from '../../../../src/features/campaigns/transitions.ts';
 import { inTransaction } from '../../../../src/platform/db/queryable.ts';
 import type { EventPublisher } from '../../../../src/platform/events/publish.ts';
-import { evaluationsIn, insertSentCampaign, sendDueBlocks, type TestOutcome } from '../../../support/campaign-runs.ts';
+import {
+  evaluationsIn,
+  insertSentCampaign,
+  sendDueBlocks,
+  type TestOutcome,
+} from '../../../support/campaign-runs.ts';
 import { insertContacts } from '../../../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
 import { testEvents } from '../../../support/events.ts';

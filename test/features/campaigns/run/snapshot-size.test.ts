@@ -2,7 +2,12 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { campaignCounts } from '../../../../src/delivery/campaign-counts.ts';
-import { planSnapshot, readCampaign, wantsPage, writePage } from '../../../../src/features/campaigns/run/page.ts';
+import {
+  planSnapshot,
+  readCampaign,
+  wantsPage,
+  writePage,
+} from '../../../../src/features/campaigns/run/page.ts';
 import { blocksOf, insertSentCampaign } from '../../../support/campaign-runs.ts';
 import { insertContacts } from '../../../support/contacts.ts';
 import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';

@@ -6,7 +6,12 @@ import { clearPage } from '../../../../src/features/contacts/removal-work.ts';
 import { removeContact } from '../../../../src/features/contacts/remove.ts';
 import { claimBlock } from '../../../../src/delivery/send/claim-blocks.ts';
 import { evaluateInTurn } from '../../../../src/features/campaigns/run/evaluations.ts';
-import { planSnapshot, readCampaign, wantsPage, writePage } from '../../../../src/features/campaigns/run/page.ts';
+import {
+  planSnapshot,
+  readCampaign,
+  wantsPage,
+  writePage,
+} from '../../../../src/features/campaigns/run/page.ts';
 import {
   blocksOf,
   type CampaignSpec,
@@ -218,10 +223,14 @@ describe('the snapshot of a campaign', () => {
       [id, ids.slice(0, 2)],
     );
     await query(`update campaigns set status = 'paused' where id = $1`, [id]);
-    for (const contactId of ids.slice(0, 3)) await removeContact(pool, account, contactId as number);
+    for (const contactId of ids.slice(0, 3)) await removeContact(pool, account, contactId);
     const log = pino({ level: 'silent' });
     while (await clearPage(pool, { asOf: new Date(), further: [], log }));
-    expect((await recipientsOf(pool, id)).slice(0, 3).map(({ address }) => address)).toEqual([null, null, null]);
+    expect((await recipientsOf(pool, id)).slice(0, 3).map(({ address }) => address)).toEqual([
+      null,
+      null,
+      null,
+    ]);
     // The first address and that of the third contact, who was not sent to, come back.
     const address = (email: string, contactId: number | undefined) =>
       query('update contacts set email = $1, email_key = $1 where id = $2', [email, contactId]);
