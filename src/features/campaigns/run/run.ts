@@ -182,9 +182,9 @@ async function snapshot(
   const row = await readCampaign(deps.pool, campaignId);
   if (!wantsPage(row)) return look(deps, campaignId, begun);
   const startedAt = Date.now();
-  if (!(await evaluateInTurn(deps, row, stay))) {
-    return look(deps, campaignId, new Date(begun.getTime() + Date.now() - startedAt));
-  }
+  const isEvaluated = await evaluateInTurn(deps, row, stay);
+  const evaluatedAt = new Date(begun.getTime() + Date.now() - startedAt);
+  if (!isEvaluated) return look(deps, campaignId, evaluatedAt);
   const plan: SnapshotPlan = await planSnapshot(deps.pool, row);
   let lookedAt = Date.now();
   const each = async (asOf: Date) => {
@@ -195,7 +195,7 @@ async function snapshot(
     lookedAt = Date.now();
     return look(deps, campaignId, asOf);
   };
-  return repeat(deps, { campaignId, begun, kind: 'snapshot', each }, stay);
+  return repeat(deps, { campaignId, begun: evaluatedAt, kind: 'snapshot', each }, stay);
 }
 
 async function finish(
