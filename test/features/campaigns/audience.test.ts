@@ -123,7 +123,7 @@ describe('the audience of a campaign', () => {
       { scheduled_at: tomorrow() },
     );
     await changeSegment(inner, { ...ada, value: 'Bob' });
-    await pool().query('update campaigns set begin_at = now() - interval '1 second' where id = $1', [id]);
+    await pool().query(`update campaigns set begin_at = now() - interval '1 second' where id = $1`, [id]);
     expect(await writeRest(id)).toEqual(contactIds.slice(6));
   });
 
@@ -229,7 +229,7 @@ describe('an audience that was pinned before pins had a version', () => {
     await pinAsFormerly(id);
     await run().look(id, new Date());
     await changeSegment(inner, bought);
-    await pool().query('update campaigns set begin_at = now() - interval '1 second' where id = $1', [id]);
+    await pool().query(`update campaigns set begin_at = now() - interval '1 second' where id = $1`, [id]);
     expect(await writeRest(id)).toEqual(contactIds.slice(0, 6));
   });
 
