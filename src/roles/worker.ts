@@ -238,8 +238,8 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
       const loops = [sync, tracking, brakes, wallets, audience, flows, usage, workers];
       await Promise.all(loops.map((each) => each.stop()));
       checker.close();
-      for (const part of [heavyReads, evaluations, egress, process, waker, engine, database])
-        await part.close();
+      for (const one of [heavyReads, evaluations, egress, process, waker, engine, database])
+        await one.close();
       log.info('worker stopped');
     },
   };
