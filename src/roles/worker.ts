@@ -207,12 +207,12 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const events = createEventPublisher(eventConsumers);
   const egress = createEgress({ resolver, allow: config.EGRESS_ALLOW, userAgent: TRACKING_USER_AGENT });
   const tracking = startTracking({ pool: database.pool, egress, keyring, events, waker, log });
-  const [heavyReads, evaluations] = [openHeavyReads(options), openEvaluations(options)];
+  const reads = { heavyReads: openHeavyReads(options), evaluations: openEvaluations(options) };
   const checker = openAddressChecker({ config, resolver, egress });
   const workers = startWorkers({
     config,
     database,
-    ...{ heavyReads, evaluations },
+    ...reads,
     waker,
     keyring,
     resolver,
@@ -238,8 +238,8 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
       const loops = [sync, tracking, brakes, wallets, audience, flows, usage, workers];
       await Promise.all(loops.map((each) => each.stop()));
       checker.close();
-      for (const one of [heavyReads, evaluations, egress, process, waker, engine, database])
-        await one.close();
+      for (const part of [...Object.values(reads), egress, process, waker, engine, database])
+        await part.close();
       log.info('worker stopped');
     },
   };
