@@ -210,9 +210,7 @@ export async function run(config: Config): Promise<{ stop(): Promise<void> }> {
   const reads = { heavyReads: openHeavyReads(options), evaluations: openEvaluations(options) };
   const checker = openAddressChecker({ config, resolver, egress });
   const workers = startWorkers({
-    config,
-    database,
-    ...reads,
+    ...{ config, database, ...reads },
     waker,
     keyring,
     resolver,
