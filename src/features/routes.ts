@@ -8,6 +8,7 @@ import type { HeavyReads } from '../platform/db/heavy-reads.ts';
 import type { Waker } from '../platform/db/wake.ts';
 import type { Egress } from '../platform/egress/client.ts';
 import type { EventPublisher } from '../platform/events/publish.ts';
+import { createLargeLists } from '../platform/http/large-lists.ts';
 import type { HttpMetrics } from '../platform/http/middlewares/metrics.ts';
 import type { RateLimiter } from '../platform/http/rate-limiter.ts';
 import type { RouteDefinition } from '../platform/http/route.ts';
@@ -70,12 +71,13 @@ export interface FeatureDeps {
  * by themselves.
  */
 export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
+  const largeLists = createLargeLists();
   return [
     ...createAuthRoutes(deps),
     ...createAccountRoutes(deps),
     ...createBrandRoutes(deps),
     ...createMessageRoutes(deps),
-    ...createTemplateRoutes({ ...deps, owners: createTemplateOwners(deps) }),
+    ...createTemplateRoutes({ ...deps, largeLists, owners: createTemplateOwners(deps) }),
     ...createDeliveryRoutes(deps),
     ...createSegmentRoutes(deps),
     ...createSuppressionRoutes(deps),
@@ -89,8 +91,8 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
     ...createDomainRoutes(deps),
     ...createImportRoutes(deps),
     ...createValidationRoutes(deps),
-    ...createCampaignRoutes(deps),
-    ...createFlowRoutes(deps),
+    ...createCampaignRoutes({ ...deps, largeLists }),
+    ...createFlowRoutes({ ...deps, largeLists }),
     ...createCallbackRoutes(deps),
     ...createWalletRoutes(deps),
     ...createWebhookRoutes(deps),

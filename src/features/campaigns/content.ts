@@ -4,8 +4,9 @@ import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import {
   copyTemplate,
+  findListedTemplates,
   findTemplateRows,
-  findTemplateSummaries,
+  listedBytesSql,
   presentTemplate,
   presentTemplateSummary,
   writeOwnTemplate,
@@ -181,42 +182,39 @@ export async function presentContent(
   return contentOf(row, new Map(found.map((template) => [template.id, presentTemplate(template)])));
 }
 
-/** Bytes of the bodies on one page of a list. */
-const MAX_PAGE_BYTES = 8 * 1024 * 1024;
-
-/** How many campaigns, from the first on, have bodies that fit a page; at least one. */
-async function fittingPage(db: Queryable, rows: readonly Contents[]): Promise<number> {
-  const ids = rows.flatMap(templateIdsOf);
+/** Sizes the contents of campaigns as {@link presentContents} returns them. @returns bytes in the campaigns' order, about */
+export async function contentSizes(
+  db: Queryable,
+  rows: readonly Contents[],
+  summary: boolean,
+): Promise<number[]> {
   const { rows: sizes } = await db.query<{ id: number; bytes: number }>(
-    'select id, coalesce(octet_length(body), 0) as bytes from templates where id = any($1)',
-    [ids],
+    `select t.id, ${listedBytesSql(summary ? 0 : 1)} as bytes from templates t where t.id = any($1)`,
+    [rows.flatMap(templateIdsOf)],
   );
   const bytesOf = new Map(sizes.map(({ id, bytes }) => [id, bytes]));
-  let bytes = 0;
-  const tooLarge = rows.findIndex((row) => {
-    // A variant without a template of its own repeats the campaign's body.
-    const own = bytesOf.get(row.template_id ?? 0) ?? 0;
-    for (const id of templateIdsOf(row)) bytes += bytesOf.get(id) ?? 0;
-    bytes += own * variantsOf(row).length;
-    return bytes > MAX_PAGE_BYTES;
+  return rows.map((row) => {
+    // Shown as the template and among the templates, and once more for each variant without a template of its own.
+    const own = (bytesOf.get(row.template_id ?? 0) ?? 0) * (1 + variantsOf(row).length);
+    return templateIdsOf(row).reduce((sum, id) => sum + (bytesOf.get(id) ?? 0), own);
   });
-  return tooLarge < 0 ? rows.length : Math.max(1, tooLarge);
 }
 
 /**
  * The contents of campaigns of one brand for a list, without designs.
- * @returns in the order of the campaigns; fewer if the bodies of all are too large for a page
+ * @param summary whether bodies are left out, too
+ * @returns in the order of the campaigns
  */
 export async function presentContents(
   db: Queryable,
   rows: readonly Contents[],
+  summary: boolean,
 ): Promise<{ template: TemplateSummary; templates: TemplateSummary[] }[]> {
   const [first] = rows;
   if (!first) return [];
-  const fitting = rows.slice(0, await fittingPage(db, rows));
-  const found = await findTemplateSummaries(db, scopeOf(first), fitting.flatMap(templateIdsOf));
+  const found = await findListedTemplates(db, scopeOf(first), rows.flatMap(templateIdsOf), summary);
   const shown = new Map(found.map((template) => [template.id, presentTemplateSummary(template)]));
-  return fitting.map((row) => contentOf(row, shown));
+  return rows.map((row) => contentOf(row, shown));
 }
 
 const scopeOf = ({ account_id: accountId, brand_id: brandId }: Contents): BrandScope => ({

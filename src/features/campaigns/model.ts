@@ -1,7 +1,7 @@
 import type { ModelObject } from 'objection';
 import type { Channel } from '../../delivery/message.ts';
 import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
-import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
+import { countRows, type Page, type RowCount, type SizedItem } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { ClosedSegments } from '../segments/service.ts';
 import type { CampaignOptions } from './options.ts';
@@ -272,13 +272,17 @@ export interface CampaignFilters {
   created_before?: string | undefined;
 }
 
-/** Newest first. */
+/** A campaign of a list before it is read. `bytes` are those of its own texts, without its contents, about. */
+export type UnreadCampaign = SizedItem &
+  Pick<CampaignRow, 'account_id' | 'brand_id' | 'options' | 'template_id' | 'variant_template_ids'>;
+
+/** The campaigns of a page, newest first: what tells how large they are. */
 export async function findCampaigns(
   db: Queryable,
   { accountId, brandId }: BrandScope,
   filters: CampaignFilters,
   page: Page,
-): Promise<{ rows: CampaignRow[]; count: RowCount }> {
+): Promise<{ rows: UnreadCampaign[]; count: RowCount }> {
   const values: unknown[] = [accountId, brandId];
   const given = [
     ['status =', filters.status],
@@ -293,12 +297,28 @@ export async function findCampaigns(
   const source = `campaigns c where c.account_id = $1 and c.brand_id = $2 and c.removed_at is null ${conditions.join(' ')}`;
   const below = page.after === null ? '' : `and c.id < ${page.after}`;
   const [{ rows }, count] = await Promise.all([
-    db.query<CampaignRow>(
-      `select ${CAMPAIGN_COLUMNS} from ${source} ${below}
+    db.query<UnreadCampaign>(
+      `select c.id, c.account_id, c.brand_id, c.options, c.template_id, c.variant_template_ids,
+         octet_length(c.data::text) + octet_length(c.options::text) + octet_length(c.trigger_data::text) + 2000 as bytes
+       from ${source} ${below}
        order by c.id desc limit ${page.limit} offset ${page.offset}`,
       values,
     ),
     countRows(db, source, values),
   ]);
   return { rows, count };
+}
+
+/** Reads campaigns of a page, newest first, also those that were deleted meanwhile. */
+export async function readCampaigns(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  ids: readonly number[],
+): Promise<CampaignRow[]> {
+  const { rows } = await db.query<CampaignRow>(
+    `select ${CAMPAIGN_COLUMNS} from campaigns c
+     where c.account_id = $1 and c.brand_id = $2 and c.id = any($3) order by c.id desc`,
+    [accountId, brandId, ids],
+  );
+  return rows;
 }

@@ -81,17 +81,15 @@ export async function presentCampaigns(
   });
 }
 
-/**
- * Presents campaigns of one brand in a list.
- * @returns in their order; fewer if the contents of all are too large for a page
- */
+/** Presents campaigns of one brand in a list, in their order. @param summary whether bodies are left out */
 export async function presentListed(
   db: Queryable,
   rows: readonly CampaignRow[],
   settings: LimitSettings,
+  summary: boolean,
 ): Promise<CampaignSummary[]> {
-  const contents = await presentContents(db, rows);
-  const shown = await presentCampaigns(db, rows.slice(0, contents.length), settings);
+  const contents = await presentContents(db, rows, summary);
+  const shown = await presentCampaigns(db, rows, settings);
   return shown.map((facts, n) => ({ ...facts, ...(contents[n] as (typeof contents)[number]) }));
 }
 

@@ -10,7 +10,7 @@ import { inTransaction } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import { listedStatus, requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
-import { paginate } from '../../platform/http/pagination.ts';
+import type { LargeLists } from '../../platform/http/large-lists.ts';
 import { defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
 import { createBrandOf, once, withCompiled } from '../templates/service.ts';
@@ -36,9 +36,10 @@ import {
   createCampaign,
   deleteCampaign,
   duplicateCampaign,
+  findListed,
   getCampaign,
-  listCampaigns,
   prepareRequest,
+  presentPage,
   requireCampaign,
   send,
 } from './service.ts';
@@ -50,6 +51,7 @@ export interface CampaignRouteDeps {
   keyring: Keyring;
   waker: Waker;
   contents: ContentEngine;
+  largeLists: LargeLists;
 }
 
 const PATH = '/v1/my/campaigns';
@@ -91,7 +93,7 @@ function sharedOf({ config, database, heavyReads, keyring, waker, contents }: Ca
 
 const nothing = () => Promise.resolve(null);
 
-function listRoute({ pool, deps }: Shared): RouteDefinition {
+function listRoute({ pool, deps }: Shared, largeLists: LargeLists): RouteDefinition {
   return defineRoute({
     method: 'GET',
     path: PATH,
@@ -107,8 +109,10 @@ function listRoute({ pool, deps }: Shared): RouteDefinition {
       const page = pageOf(input.query);
       const { tenant, query } = input;
       const status = listedStatus(tenant, query.status, 'campaigns');
-      const { campaigns, count } = await listCampaigns(pool, deps, tenant, { ...query, status }, page);
-      return paginate(input, page, campaigns, count);
+      const { items, count } = await findListed(pool, tenant, { ...query, status }, page);
+      return largeLists.reply(input, page, items, count, (ids) =>
+        presentPage(pool, deps, tenant, ids, query.summary ?? false),
+      );
     },
   });
 }
@@ -299,7 +303,7 @@ export function createCampaignRoutes(given: CampaignRouteDeps): RouteDefinition[
   const shared = sharedOf(given);
   const { pool, waker } = shared;
   return [
-    listRoute(shared),
+    listRoute(shared, given.largeLists),
     createRoute(shared),
     getRoute(shared),
     changeRoute(shared),

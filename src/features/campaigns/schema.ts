@@ -3,7 +3,7 @@ import { channels, messageStatuses } from '../../delivery/message.ts';
 import { issueMessage } from '../../errors.ts';
 import { oneLine } from '../../one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
-import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
+import { idParam, MAX_ID, pageQuery, summaryQuery } from '../../platform/db/paging.ts';
 import { templateAttributes, templateResource, templateSummary } from '../templates/schema.ts';
 import { approvalStates, campaignStatuses, stopReasons } from './model.ts';
 import { campaignOptions } from './options.ts';
@@ -250,6 +250,7 @@ export const campaignParams = z.strictObject({ id: idParam });
 
 export const listCampaignsQuery = z.strictObject({
   ...pageQuery,
+  ...summaryQuery,
   status: z.enum(campaignStatuses).optional(),
   channel: z.enum(channels).optional(),
   name: z.string().max(MAX_NAME).optional().meta({ description: 'Only campaigns of exactly this name.' }),

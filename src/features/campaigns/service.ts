@@ -4,7 +4,7 @@ import { AppError, invalid, notFound, Problems } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
-import type { Page, RowCount } from '../../platform/db/paging.ts';
+import type { Page, RowCount, SizedItem } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import { needsApproval } from '../accounts/service.ts';
 import { createList } from '../lists/service.ts';
@@ -21,7 +21,7 @@ import {
   requireCampaigns,
   requireSender,
 } from './checks.ts';
-import { writeContent } from './content.ts';
+import { contentSizes, writeContent } from './content.ts';
 import { startFill } from './fills.ts';
 import {
   type CampaignRow,
@@ -29,6 +29,7 @@ import {
   findCampaigns,
   hideCampaign,
   insertCampaign,
+  readCampaigns,
   updateCampaign,
 } from './model.ts';
 import { repinAll, repinContent, sendCampaign } from './pins.ts';
@@ -84,19 +85,28 @@ export async function getCampaign(
   return presentCampaign(db, await requireCampaign(db, scope, id), limits);
 }
 
-/** Lists the campaigns of a brand, newest first. A page ends early before its contents become too large. */
-export async function listCampaigns(
+/** Finds the campaigns of a page, newest first, with how large they are. */
+export async function findListed(
   db: Queryable,
-  { limits }: Pick<CheckDeps, 'limits'>,
   scope: BrandScope,
   query: ListCampaignsQuery,
   page: Page,
-): Promise<{ campaigns: CampaignSummary[]; count: RowCount }> {
+): Promise<{ items: SizedItem[]; count: RowCount }> {
   const { rows, count } = await findCampaigns(db, scope, query, page);
-  const campaigns = await presentListed(db, rows, limits);
-  const last = campaigns.at(-1);
-  const isCut = last !== undefined && campaigns.length < rows.length;
-  return { campaigns, count: isCut ? { ...count, continueAfter: last.id } : count };
+  const sizes = await contentSizes(db, rows, query.summary ?? false);
+  const items = rows.map(({ id, bytes }, n) => ({ id, bytes: bytes + (sizes[n] ?? 0) }));
+  return { items, count };
+}
+
+/** Presents campaigns of a page. */
+export async function presentPage(
+  db: Queryable,
+  { limits }: Pick<CheckDeps, 'limits'>,
+  scope: BrandScope,
+  ids: readonly number[],
+  summary: boolean,
+): Promise<CampaignSummary[]> {
+  return presentListed(db, await readCampaigns(db, scope, ids), limits, summary);
 }
 
 /** The trigger of a campaign that does not exist yet. */

@@ -4,8 +4,9 @@ import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import {
   copyTemplate,
+  findListedTemplates,
   findTemplateRows,
-  findTemplateSummaries,
+  type ListedTemplateRow,
   replaceContent,
   type TemplateRow,
   writeOwnTemplate,
@@ -47,44 +48,19 @@ export function contentBytes({
   return parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
 }
 
-/** Bytes of the steps and bodies on one page of a list, about. */
-const MAX_PAGE_BYTES = 8 * 1024 * 1024;
-/** Bytes of a template beside its body, about. */
-const TEMPLATE_BYTES = 1_000;
-
-/** How many flows, from the first on, have contents that fit a page; at least one. */
-async function fittingPage(db: Queryable, rows: readonly FlowRow[]): Promise<number> {
-  const { rows: sizes } = await db.query<{ id: number; bytes: number }>(
-    'select id, coalesce(octet_length(body), 0) as bytes from templates where id = any($1)',
-    [rows.flatMap((row) => templateIdsOf(row.steps))],
-  );
-  const bytesOf = new Map(sizes.map(({ id, bytes }) => [id, bytes]));
-  let total = 0;
-  const tooLarge = rows.findIndex(({ steps }) => {
-    // A body is shown with its step and with its template.
-    for (const id of templateIdsOf(steps)) total += 2 * (bytesOf.get(id) ?? 0) + TEMPLATE_BYTES;
-    return total > MAX_PAGE_BYTES;
-  });
-  return tooLarge < 0 ? rows.length : Math.max(1, tooLarge);
-}
-
-/** A template without its design. */
-export type ListedTemplate = Omit<TemplateRow, 'design'>;
-
 /**
  * Finds the templates of flows of one brand for a list, by their ids.
- * @returns with how many of the flows, from the first on, fit a page
+ * @param summary whether bodies are left out, too
  */
-export async function findListedTemplates(
+export async function findPageTemplates(
   db: Queryable,
   scope: BrandScope,
   rows: readonly FlowRow[],
-): Promise<{ templates: Map<number, ListedTemplate>; fitting: number }> {
-  if (rows.length === 0) return { templates: new Map(), fitting: 0 };
-  const fitting = await fittingPage(db, rows);
-  const ids = rows.slice(0, fitting).flatMap((row) => templateIdsOf(row.steps));
-  const found = await findTemplateSummaries(db, scope, ids);
-  return { templates: new Map(found.map((template) => [template.id, template])), fitting };
+  summary: boolean,
+): Promise<Map<number, ListedTemplateRow>> {
+  const ids = rows.flatMap((row) => templateIdsOf(row.steps));
+  const found = ids.length > 0 ? await findListedTemplates(db, scope, ids, summary) : [];
+  return new Map(found.map((template) => [template.id, template]));
 }
 
 /** Adds errors that name fields of a template as those of a step. */

@@ -4,7 +4,7 @@ import type { Tenant } from '../../platform/auth/tenant.ts';
 import { listedStatus, requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import { pageOf, wholeList } from '../../platform/db/paging.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
-import { paginate } from '../../platform/http/pagination.ts';
+import type { LargeLists } from '../../platform/http/large-lists.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import { once, type RequestDeps, withCompiled } from '../templates/service.ts';
 import type { CheckDeps } from './checks.ts';
@@ -14,11 +14,12 @@ import {
   changeFlow,
   createFlow,
   duplicateFlow,
+  findListed,
   getFlow,
-  listFlows,
   needsOutside,
   pause,
   prepareRequest,
+  presentPage,
   requireFlow,
   resume,
 } from './manage.ts';
@@ -39,6 +40,7 @@ import {
 
 export interface FlowRouteParts extends RequestDeps<FlowRow> {
   deps: CheckDeps;
+  largeLists: LargeLists;
 }
 
 const PATH = '/v1/my/flows';
@@ -58,7 +60,7 @@ const CHECKS =
 
 const nothing = () => Promise.resolve(null);
 
-function listRoute({ pool }: FlowRouteParts): RouteDefinition {
+function listRoute({ pool, largeLists }: FlowRouteParts): RouteDefinition {
   return defineRoute({
     method: 'GET',
     path: PATH,
@@ -75,8 +77,10 @@ function listRoute({ pool }: FlowRouteParts): RouteDefinition {
       const page = pageOf(input.query, wholeList);
       const { tenant, query } = input;
       const status = listedStatus(tenant, query.status, 'flows');
-      const { flows, count } = await listFlows(pool, tenant, { ...query, status }, page);
-      return paginate(input, page, flows, count);
+      const { items, count } = await findListed(pool, tenant, { ...query, status }, page);
+      return largeLists.reply(input, page, items, count, (ids) =>
+        presentPage(pool, tenant, ids, query.summary ?? false),
+      );
     },
   });
 }

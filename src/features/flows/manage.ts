@@ -4,10 +4,10 @@ import { AppError, invalid, notFound, Problems } from '../../errors.ts';
 import type { Tenant } from '../../platform/auth/tenant.ts';
 import { requireDraftOfTestKey } from '../../platform/auth/test-keys.ts';
 import type { BrandScope } from '../../platform/db/model.ts';
-import type { Page, RowCount } from '../../platform/db/paging.ts';
+import type { Page, RowCount, SizedItem } from '../../platform/db/paging.ts';
 import { inTransaction, type Queryable } from '../../platform/db/queryable.ts';
 import type { Brand } from '../brands/schema.ts';
-import { copyTemplate } from '../templates/service.ts';
+import { copyTemplate, listedBytesSql } from '../templates/service.ts';
 import { enterExisting, forgetExisting } from './entry/existing.ts';
 import { type CheckDeps, makePins, type Outside, requireActivator, requireFlows } from './checks.ts';
 import { sendingSteps } from './content.ts';
@@ -21,6 +21,7 @@ import {
   insertFlow,
   isLive,
   lockFlow,
+  readFlows,
   updateFlow,
 } from './model.ts';
 import { presentFlow, presentFlows } from './presenter.ts';
@@ -76,18 +77,25 @@ export async function getFlow(db: Queryable, scope: BrandScope, id: number): Pro
   return presentFlow(db, await requireFlow(db, scope, id));
 }
 
-/** Lists the flows of a brand, newest first. A page ends early before its contents become too large. */
-export async function listFlows(
+/** Finds the flows of a page, newest first, with how large they are. */
+export async function findListed(
   db: Queryable,
   scope: BrandScope,
   query: ListFlowsQuery,
   page: Page,
-): Promise<{ flows: FlowSummary[]; count: RowCount }> {
-  const { rows, count } = await findFlows(db, scope, query, page);
-  const flows = await presentFlows(db, scope, rows);
-  const last = flows.at(-1);
-  const isCut = last !== undefined && flows.length < rows.length;
-  return { flows, count: isCut ? { ...count, continueAfter: last.id } : count };
+): Promise<{ items: SizedItem[]; count: RowCount }> {
+  // A body is shown with its step and with its template.
+  return findFlows(db, scope, query, page, listedBytesSql(query.summary ? 0 : 2));
+}
+
+/** Presents flows of a page. */
+export async function presentPage(
+  db: Queryable,
+  scope: BrandScope,
+  ids: readonly number[],
+  summary: boolean,
+): Promise<FlowSummary[]> {
+  return presentFlows(db, scope, await readFlows(db, scope, ids), summary);
 }
 
 const sources = {

@@ -1,5 +1,5 @@
 import type { BrandScope } from '../../platform/db/model.ts';
-import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
+import { countRows, type Page, type RowCount, type SizedItem } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { Filters, Step } from './steps.ts';
 
@@ -187,16 +187,17 @@ export async function countFlows(trx: Queryable, { accountId, brandId }: BrandSc
   return rows[0]?.count ?? 0;
 }
 
-/** Bytes of the steps on one page of a list. */
-const MAX_PAGE_BYTES = 8 * 1024 * 1024;
-
-/** Newest first; without archived ones, unless they are asked for. A page ends early before its steps become too large. */
+/**
+ * The flows of a page, newest first, before they are read; without archived ones, unless they are asked for.
+ * @param templateBytes SQL: bytes that `t`, the template of a step, has in the list
+ */
 export async function findFlows(
   db: Queryable,
   { accountId, brandId }: BrandScope,
   filters: FlowFilters,
   page: Page,
-): Promise<{ rows: FlowRow[]; count: RowCount }> {
+  templateBytes: string,
+): Promise<{ items: SizedItem[]; count: RowCount }> {
   const values: unknown[] = [accountId, brandId];
   const given = [
     ['status =', filters.status],
@@ -210,19 +211,27 @@ export async function findFlows(
   if (filters.status === undefined) conditions.push(`and f.status <> 'archived'`);
   const source = `flows f where f.account_id = $1 and f.brand_id = $2 ${conditions.join(' ')}`;
   const below = page.after === null ? '' : `and f.id < ${page.after}`;
-  const [{ rows }, count] = await Promise.all([
-    db.query<FlowRow & { asked: number }>(
-      `select ${FLOW_COLUMNS}, asked from (
-         select id as listed, sum(bytes) over (order by id desc) - bytes as bytes_before, count(*) over () as asked from (
-           select f.id, f.steps_bytes as bytes from ${source} ${below}
-           order by f.id desc limit ${page.limit} offset ${page.offset}) page) l
-       join flows on id = l.listed
-       where l.bytes_before < ${MAX_PAGE_BYTES} order by id desc`,
+  const [{ rows: items }, count] = await Promise.all([
+    db.query<SizedItem>(
+      `select f.id, f.steps_bytes + octet_length(f.trigger_data::text) + coalesce((
+         select sum(${templateBytes}) from templates t where t.flow_id = f.id and t.removed_at is null), 0) as bytes
+       from ${source} ${below} order by f.id desc limit ${page.limit} offset ${page.offset}`,
       values,
     ),
     countRows(db, source, values),
   ]);
-  const last = rows.at(-1);
-  const isCut = last !== undefined && rows.length < last.asked;
-  return { rows, count: isCut ? { ...count, continueAfter: last.id } : count };
+  return { items, count };
+}
+
+/** Reads flows of a page, newest first. */
+export async function readFlows(
+  db: Queryable,
+  { accountId, brandId }: BrandScope,
+  ids: readonly number[],
+): Promise<FlowRow[]> {
+  const { rows } = await db.query<FlowRow>(
+    `select ${FLOW_COLUMNS} from flows where account_id = $1 and brand_id = $2 and id = any($3) order by id desc`,
+    [accountId, brandId, ids],
+  );
+  return rows;
 }

@@ -1,12 +1,12 @@
 import type { BrandScope } from '../../platform/db/model.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
-import { presentTemplate, presentTemplateSummary } from '../templates/service.ts';
-import { findListedTemplates, findStepTemplates, type ListedTemplate, sendingSteps } from './content.ts';
+import { type ListedTemplateRow, presentTemplate, presentTemplateSummary } from '../templates/service.ts';
+import { findPageTemplates, findStepTemplates, sendingSteps } from './content.ts';
 import type { FlowRow } from './model.ts';
 import type { Flow, FlowStep, FlowSummary } from './schema.ts';
 import type { Step } from './steps.ts';
 
-type Templates = ReadonlyMap<number, ListedTemplate>;
+type Templates = ReadonlyMap<number, ListedTemplateRow>;
 
 /** Steps with their contents, so that a client can change them and send them back. */
 function presentSteps(steps: readonly Step[], templates: Templates): FlowStep[] {
@@ -71,23 +71,24 @@ function present(row: FlowRow, templates: Templates): Omit<FlowSummary, 'templat
 }
 
 /**
- * Presents flows of one brand in a list, without the designs of their templates.
- * @returns in their order; fewer if the contents of all are too large for a page
+ * Presents flows of one brand in a list, in their order, without the designs of their templates.
+ * @param summary whether the bodies of contents are left out, too
  */
 export async function presentFlows(
   db: Queryable,
   scope: BrandScope,
   rows: readonly FlowRow[],
+  summary: boolean,
 ): Promise<FlowSummary[]> {
-  const { templates, fitting } = await findListedTemplates(db, scope, rows);
-  return rows.slice(0, fitting).map((row) => ({
+  const templates = await findPageTemplates(db, scope, rows, summary);
+  return rows.map((row) => ({
     ...present(row, templates),
     templates: ownOf(row, templates).map(presentTemplateSummary),
   }));
 }
 
 /** The templates of a flow in the order of its steps. */
-function ownOf<T extends ListedTemplate>(row: FlowRow, templates: ReadonlyMap<number, T>): T[] {
+function ownOf<T extends ListedTemplateRow>(row: FlowRow, templates: ReadonlyMap<number, T>): T[] {
   return sendingSteps(row.steps).flatMap((step) => templates.get(step.template_id) ?? []);
 }
 

@@ -5,6 +5,7 @@ import type { ContentEngine } from '../../delivery/contents/content.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { HeavyReads } from '../../platform/db/heavy-reads.ts';
 import type { Waker } from '../../platform/db/wake.ts';
+import type { LargeLists } from '../../platform/http/large-lists.ts';
 import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
 import type { RouteDefinition } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
@@ -32,7 +33,7 @@ export interface FlowDeps {
   contents: ContentEngine;
 }
 
-function partsOf({ config, database, keyring, waker, contents }: FlowDeps): FlowRouteParts {
+function partsOf({ config, database, keyring, waker, contents }: FlowDeps): Omit<FlowRouteParts, 'largeLists'> {
   const { pool } = database;
   const publicUrl = config.PUBLIC_URL?.replace(/\/+$/, '') ?? null;
   const deps: CheckDeps = {
@@ -59,9 +60,9 @@ export function createTemplateOwners(deps: FlowDeps): TemplateOwners {
 }
 
 /** `/v1/my/flows` and `/v1/my/flow_runs`: each file of routes adds its line. */
-export function createFlowRoutes(deps: FlowDeps): RouteDefinition[] {
+export function createFlowRoutes(deps: FlowDeps & { largeLists: LargeLists }): RouteDefinition[] {
   return [
-    ...createDefinitionRoutes(partsOf(deps)),
+    ...createDefinitionRoutes({ ...partsOf(deps), largeLists: deps.largeLists }),
     ...createEntryRoutes(deps),
     ...createReportRoutes(deps),
     ...createRunRoutes(deps),

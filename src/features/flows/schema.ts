@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { oneLine } from '../../one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
-import { idParam, MAX_ID, wholeListQuery } from '../../platform/db/paging.ts';
+import { idParam, MAX_ID, summaryQuery, wholeListQuery } from '../../platform/db/paging.ts';
 import { eventName } from '../contact-events/schema.ts';
 import { templateResource, templateSummary } from '../templates/schema.ts';
 import { flowFilterProblems } from './filters.ts';
@@ -269,6 +269,7 @@ export const flowParams = z.strictObject({ id: idParam });
 
 export const listFlowsQuery = z.strictObject({
   ...wholeListQuery,
+  ...summaryQuery,
   status: z.enum(flowStatuses).optional().meta({ description: 'Left out: all but the archived ones.' }),
   name: z.string().max(MAX_NAME).optional().meta({ description: 'Only flows of exactly this name.' }),
   created_after: filterTime.optional(),

@@ -3,7 +3,7 @@ import type { Design } from '../../delivery/contents/design.ts';
 import { VERSION_COLUMNS, type VersionRow } from '../../delivery/contents/versions.ts';
 import type { Channel } from '../../delivery/message.ts';
 import { type BrandScope, TenantModel } from '../../platform/db/model.ts';
-import { countRows, type Page, type RowCount } from '../../platform/db/paging.ts';
+import { countRows, type Page, type RowCount, type SizedItem } from '../../platform/db/paging.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 import type { ListTemplatesQuery } from './schema.ts';
 
@@ -170,7 +170,17 @@ export async function lockCampaignStatus(trx: Queryable, campaignId: number): Pr
   return rows[0]?.status ?? null;
 }
 
-const SUMMARY_COLUMNS = TemplateModel.columns.filter((name) => name !== 'design');
+/** A template in a list: without its design, and in a summary without its body. */
+export type ListedTemplateRow = Omit<TemplateRow, 'design' | 'body'> & { body?: string | null };
+
+const columnsWithout = (...omitted: string[]) =>
+  TemplateModel.columns.filter((name) => !omitted.includes(name)).join(', ');
+const LISTED_COLUMNS = columnsWithout('design');
+const SUMMARY_COLUMNS = columnsWithout('design', 'body');
+
+/** SQL: bytes of `t`, a row of `templates`, in a list, about. @param bodies how often its body is shown there */
+export const listedBytesSql = (bodies: number): string =>
+  `(octet_length(t.variables::text) + 1000 + ${bodies} * coalesce(octet_length(t.body), 0))`;
 
 /** Finds templates of a brand by id, also those that were removed: campaigns and flows show what they sent. */
 export async function findTemplateRows(
@@ -186,22 +196,24 @@ export async function findTemplateRows(
   return rows;
 }
 
-/** Like {@link findTemplateRows}, without designs. */
-export async function findTemplateSummaries(
+/**
+ * Like {@link findTemplateRows}, without designs.
+ * @param summary whether bodies are left out, too
+ * @returns newest first
+ */
+export async function findListedTemplates(
   db: Queryable,
   { accountId, brandId }: BrandScope,
   ids: readonly number[],
-): Promise<Omit<TemplateRow, 'design'>[]> {
-  const { rows } = await db.query<Omit<TemplateRow, 'design'>>(
-    `select ${SUMMARY_COLUMNS.join(', ')} from templates
-     where account_id = $1 and brand_id = $2 and id = any($3)`,
+  summary: boolean,
+): Promise<ListedTemplateRow[]> {
+  const { rows } = await db.query<ListedTemplateRow>(
+    `select ${summary ? SUMMARY_COLUMNS : LISTED_COLUMNS} from templates
+     where account_id = $1 and brand_id = $2 and id = any($3) order by id desc`,
     [accountId, brandId, ids],
   );
   return rows;
 }
-
-/** Bytes of the bodies on one page of a list. */
-const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
 function filtersSql(query: ListTemplatesQuery, values: unknown[]): string {
   const equal = (column: string, value: unknown) => {
@@ -228,32 +240,25 @@ function filtersSql(query: ListTemplatesQuery, values: unknown[]): string {
   return conditions.map((condition) => ` and ${condition}`).join('');
 }
 
-/** Newest first, without designs. A page ends early before its bodies become too large. */
+/** The templates of a page, newest first, before they are read. */
 export async function findTemplates(
   db: Queryable,
   { accountId, brandId }: BrandScope,
   query: ListTemplatesQuery,
   page: Page,
-): Promise<{ rows: Omit<TemplateRow, 'design'>[]; count: RowCount }> {
+): Promise<{ items: SizedItem[]; count: RowCount }> {
   const values: unknown[] = [accountId, brandId];
   const source = `templates t where t.account_id = $1 and t.brand_id = $2 and t.removed_at is null${filtersSql(query, values)}`;
   const below = page.after === null ? '' : `and t.id < ${page.after}`;
-  const columns = SUMMARY_COLUMNS.map((name) => `t.${name}`);
-  const [{ rows }, count] = await Promise.all([
-    db.query<Omit<TemplateRow, 'design'> & { asked: number }>(
-      `select ${columns.join(', ')}, l.asked from (
-         select id, sum(bytes) over (order by id desc) - bytes as bytes_before, count(*) over () as asked from (
-           select t.id, coalesce(octet_length(t.body), 0) as bytes from ${source} ${below}
-           order by t.id desc limit ${page.limit} offset ${page.offset}) page) l
-       join templates t on t.id = l.id
-       where l.bytes_before < ${MAX_PAGE_BYTES} order by t.id desc`,
+  const [{ rows: items }, count] = await Promise.all([
+    db.query<SizedItem>(
+      `select t.id, ${listedBytesSql(query.summary ? 0 : 1)} as bytes from ${source} ${below}
+       order by t.id desc limit ${page.limit} offset ${page.offset}`,
       values,
     ),
     countRows(db, source, values),
   ]);
-  const last = rows.at(-1);
-  const isCut = last !== undefined && rows.length < last.asked;
-  return { rows, count: isCut ? { ...count, continueAfter: last.id } : count };
+  return { items, count };
 }
 
 /**
@@ -312,7 +317,7 @@ export async function keepVersion(
   return rows[0] ?? ((await findVersionOf(db, version.template_id, contentHash)) as VersionRow);
 }
 
-const LISTED_COLUMNS = [
+const VERSION_LIST_COLUMNS = [
   'id',
   'template_id',
   'channel',
@@ -325,7 +330,7 @@ const LISTED_COLUMNS = [
   'created_at',
 ] as const;
 /** A version in a list. */
-export type ListedVersion = Pick<VersionRow & { created_at: Date }, (typeof LISTED_COLUMNS)[number]>;
+export type ListedVersion = Pick<VersionRow & { created_at: Date }, (typeof VERSION_LIST_COLUMNS)[number]>;
 
 /** Newest first, without HTML and text: 200 of them may have hundreds of megabytes. */
 export async function findVersions(
@@ -337,7 +342,7 @@ export async function findVersions(
   const source = 'template_versions v where v.template_id = $1';
   const [{ rows }, count] = await Promise.all([
     db.query<ListedVersion>(
-      `select ${LISTED_COLUMNS.join(', ')} from ${source} ${below}
+      `select ${VERSION_LIST_COLUMNS.join(', ')} from ${source} ${below}
        order by v.id desc limit ${page.limit} offset ${page.offset}`,
       [templateId],
     ),

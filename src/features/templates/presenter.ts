@@ -1,8 +1,8 @@
-import type { ListedVersion, TemplateRow } from './model.ts';
+import type { ListedTemplateRow, ListedVersion, TemplateRow } from './model.ts';
 import type { Template, TemplateSummary, TemplateVersion } from './schema.ts';
 
 /** Presents a template in a list. */
-export function presentSummary(row: Omit<TemplateRow, 'design'>): TemplateSummary {
+export function presentSummary(row: ListedTemplateRow): TemplateSummary {
   return {
     id: row.id,
     channel: row.channel,
@@ -25,7 +25,7 @@ export function presentSummary(row: Omit<TemplateRow, 'design'>): TemplateSummar
 
 /** Presents a template to clients. */
 export function presentTemplate(row: TemplateRow): Template {
-  return { ...presentSummary(row), design: row.design };
+  return { ...presentSummary(row), body: row.body, design: row.design };
 }
 
 export function presentVersion(row: ListedVersion): TemplateVersion {

@@ -10,6 +10,7 @@ import { pageOf } from '../../platform/db/paging.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
+import type { LargeLists } from '../../platform/http/large-lists.ts';
 import { paginate } from '../../platform/http/pagination.ts';
 import { defineIdempotentRoute, defineRoute, type RouteDefinition } from '../../platform/http/route.ts';
 import type { Keyring } from '../../platform/secrets/keyring.ts';
@@ -42,10 +43,11 @@ import {
   createTemplate,
   deleteTemplate,
   duplicateTemplate,
+  findTemplates,
   getTemplate,
-  listTemplates,
   listVersions,
   prepareTemplate,
+  presentTemplates,
   type TemplateOwners,
 } from './service.ts';
 
@@ -55,11 +57,13 @@ export interface TemplateRouteDeps {
   keyring: Keyring;
   contents: ContentEngine;
   waker: Waker;
+  largeLists: LargeLists;
   /** Flows, which templates cannot import. */
   owners: TemplateOwners;
 }
 
 interface Parts extends SendTestDeps {
+  largeLists: LargeLists;
   owners: TemplateOwners;
 }
 
@@ -70,7 +74,7 @@ const CONTENT =
   'Texts are Liquid. A mistake in Liquid, MJML or the design is a 422 that names the field and the line. Of `body` and ' +
   '`design`, the one that was given last is sent.';
 
-function listRoute({ pool }: Parts): RouteDefinition {
+function listRoute({ pool, largeLists }: Parts): RouteDefinition {
   return defineRoute({
     method: 'GET',
     path: PATH,
@@ -78,8 +82,7 @@ function listRoute({ pool }: Parts): RouteDefinition {
     tag,
     summary: 'List templates, newest first, without their designs',
     description:
-      'Templates of campaigns and flows are left out, unless `owner=all` or a filter asks for them. A page ends early ' +
-      'before its bodies have more than 8 MB; the `next` link of the `Link` header continues.',
+      'Templates of campaigns and flows are left out, unless `owner=all` or a filter asks for them.',
     auth: 'brand',
     testKeys: 'allowed',
     query: listTemplatesQuery,
@@ -87,8 +90,11 @@ function listRoute({ pool }: Parts): RouteDefinition {
     responses: { 200: { description: 'A page of templates.', schema: z.array(templateSummary) } },
     async handler(input) {
       const page = pageOf(input.query);
-      const { templates, count } = await listTemplates(pool, input.tenant, input.query, page);
-      return paginate(input, page, templates, count);
+      const { tenant, query } = input;
+      const { items, count } = await findTemplates(pool, tenant, query, page);
+      return largeLists.reply(input, page, items, count, (ids) =>
+        presentTemplates(pool, tenant, ids, query.summary ?? false),
+      );
     },
   });
 }
@@ -338,7 +344,7 @@ function sendTestRoute(parts: Parts): RouteDefinition {
 
 /** `/v1/my/templates` and everything below. */
 export function createTemplateRoutes(deps: TemplateRouteDeps): RouteDefinition[] {
-  const { config, database, keyring, contents, waker, owners } = deps;
+  const { config, database, keyring, contents, waker, largeLists, owners } = deps;
   const { pool } = database;
   const publicUrl = config.PUBLIC_URL?.replace(/\/+$/, '') ?? null;
   const parts: Parts = {
@@ -349,7 +355,7 @@ export function createTemplateRoutes(deps: TemplateRouteDeps): RouteDefinition[]
     identities: createSenderIdentities(pool, config.MAIL_DOMAIN),
     smsSenderOf: createSmsSenders(pool),
     limits: limitSettings(config),
-    ...{ waker, owners },
+    ...{ waker, largeLists, owners },
   };
   return [
     listRoute(parts),

@@ -4,7 +4,7 @@ import { designSchema } from '../../delivery/contents/design.ts';
 import { channels } from '../../delivery/message.ts';
 import { oneLine } from '../../one-line.ts';
 import { filterTime } from '../../platform/db/filter-time.ts';
-import { idParam, MAX_ID, pageQuery } from '../../platform/db/paging.ts';
+import { idParam, MAX_ID, pageQuery, summaryQuery } from '../../platform/db/paging.ts';
 
 const MAX_NAME = 255;
 const MAX_SUBJECT = 998;
@@ -139,7 +139,9 @@ export const templateResource = z
 export type Template = z.input<typeof templateResource>;
 
 /** A template in a list. */
-export const templateSummary = z.object(templateFields).meta({ id: 'TemplateSummary' });
+export const templateSummary = z
+  .object({ ...templateFields, body: nullableText.optional().meta({ description: 'Left out in a summary.' }) })
+  .meta({ id: 'TemplateSummary' });
 export type TemplateSummary = z.input<typeof templateSummary>;
 
 /** A client may send a template back as it received it. */
@@ -158,6 +160,7 @@ export const templateParams = z.strictObject({ id: idParam });
 
 export const listTemplatesQuery = z.strictObject({
   ...pageQuery,
+  ...summaryQuery,
   owner: z.enum(['all']).optional().meta({
     description: '`all`: also templates of campaigns and flows, which the list leaves out by default.',
   }),

@@ -11,8 +11,8 @@ import type { Brand } from '../brands/schema.ts';
 import { fromEngine, requireNoMistakes } from './compile.ts';
 import { type CompiledContents, withCompiled } from './compiled.ts';
 import {
+  findListedTemplates,
   findTemplate,
-  findTemplates,
   findVersions,
   hideTemplate,
   insertTemplate,
@@ -29,7 +29,6 @@ import { namesWithSample, withSamples } from './samples.ts';
 import type {
   ChangeTemplateBody,
   CreateTemplateBody,
-  ListTemplatesQuery,
   Template,
   TemplateSummary,
   TemplateVersion,
@@ -42,7 +41,13 @@ export { type CompiledContents, withCompiled };
 export { type Pinned, pinVersion, type TemplateDeps } from './pin.ts';
 export { createMessageContents, type RenderForMessage, type TemplateMessage } from './message-content.ts';
 export { presentSummary as presentTemplateSummary, presentTemplate } from './presenter.ts';
-export { findTemplateRows, findTemplateSummaries } from './model.ts';
+export {
+  findListedTemplates,
+  findTemplateRows,
+  findTemplates,
+  listedBytesSql,
+  type ListedTemplateRow,
+} from './model.ts';
 export { once, type RequestDeps } from './requests.ts';
 export { addContentProblems, addFooterProblems } from './send-checks.ts';
 export { senderOfTemplate } from './sender.ts';
@@ -64,15 +69,14 @@ async function requireDraft(trx: Queryable, tenant: Tenant, campaignId: number):
 /** A template that others change all the time is given up after so many tries. */
 const MAX_TRIES = 3;
 
-/** Lists the templates of a brand, newest first, without their designs. */
-export async function listTemplates(
+/** Presents templates of a list, newest first, without their designs. */
+export async function presentTemplates(
   db: Queryable,
   scope: BrandScope,
-  query: ListTemplatesQuery,
-  page: Page,
-): Promise<{ templates: TemplateSummary[]; count: RowCount }> {
-  const { rows, count } = await findTemplates(db, scope, query, page);
-  return { templates: rows.map(presentSummary), count };
+  ids: readonly number[],
+  summary: boolean,
+): Promise<TemplateSummary[]> {
+  return (await findListedTemplates(db, scope, ids, summary)).map(presentSummary);
 }
 
 async function requireTemplate(db: Queryable, scope: BrandScope, id: number): Promise<TemplateRow> {

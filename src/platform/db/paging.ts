@@ -40,6 +40,19 @@ export const pageQuery = {
   ).optional(),
 };
 
+/** The query parameter of lists whose items have contents. */
+export const summaryQuery = {
+  summary: z
+    .enum(['true', 'false'])
+    .transform((text) => text === 'true')
+    .optional()
+    .meta({
+      description:
+        '`true`: leave out `body` and `design` of contents. A page of many large contents is long, and an account ' +
+        'reads two such pages at once.',
+    }),
+};
+
 /** Page sizes of a short list that is returned whole by default. */
 export const wholeList = { limit: 1_000, max: 1_000 };
 
@@ -89,6 +102,13 @@ export interface RowCount {
   estimated?: boolean;
   /** The page is not full, but older items may match: the search stopped after the item with this id. */
   continueAfter?: number;
+}
+
+/** An item of a page, before it is read. */
+export interface SizedItem {
+  id: number;
+  /** Of its texts, about. */
+  bytes: number;
 }
 
 /**

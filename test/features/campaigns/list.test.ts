@@ -1,7 +1,8 @@
-// The campaign list takes a fixed number of database queries and bounds the size of a page.
+// The campaign list takes a fixed number of database queries, and is read in slices of known size.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { findCampaigns } from '../../../src/features/campaigns/model.ts';
-import { presentCampaign, presentListed } from '../../../src/features/campaigns/presenter.ts';
+import { readCampaigns } from '../../../src/features/campaigns/model.ts';
+import { presentCampaign } from '../../../src/features/campaigns/presenter.ts';
+import { findListed, presentPage } from '../../../src/features/campaigns/service.ts';
 import { pageOf } from '../../../src/platform/db/paging.ts';
 import type { Queryable } from '../../../src/platform/db/queryable.ts';
 import { writeCampaign } from '../../support/campaigns.ts';
@@ -55,7 +56,7 @@ async function writeAll(): Promise<void> {
   await write({ campaign: `status = 'paused'` });
 }
 
-async function listed(scope: QueuedAccount) {
+async function listed(scope: QueuedAccount, summary = false) {
   let statements = 0;
   const counting = {
     query: (...args: Parameters<Queryable['query']>) => {
@@ -63,9 +64,10 @@ async function listed(scope: QueuedAccount) {
       return db.database.pool.query(...args);
     },
   };
-  const { rows } = await findCampaigns(counting, scope, {}, pageOf({}));
-  const campaigns = await presentListed(counting, rows, TEST_LIMITS);
-  return { rows, campaigns, statements };
+  const { items } = await findListed(counting, scope, { summary }, pageOf({}));
+  const ids = items.map(({ id }) => id);
+  const campaigns = await presentPage(counting, { limits: TEST_LIMITS }, scope, ids, summary);
+  return { items, campaigns, statements };
 }
 
 describe('the list of campaigns', () => {
@@ -77,12 +79,17 @@ describe('the list of campaigns', () => {
     const many = await listed(account);
     expect(many.campaigns).toHaveLength(18);
     expect(many.statements).toBe(few.statements);
-    expect(many.statements).toBeLessThanOrEqual(9);
+    expect(many.statements).toBeLessThanOrEqual(11);
   });
 
   it('shows what each campaign shows alone, without designs', async () => {
     await writeAll();
-    const { rows, campaigns } = await listed(account);
+    const { items, campaigns } = await listed(account);
+    const rows = await readCampaigns(
+      db.database.pool,
+      account,
+      items.map(({ id }) => id),
+    );
     expect(campaigns.map(({ data }) => data.progress.waiting_for?.reason ?? null)).toEqual([
       ...[null, 'schedule', 'approval', 'ab_winner', 'throttle', 'provider'],
     ]);
@@ -93,15 +100,30 @@ describe('the list of campaigns', () => {
     }
   });
 
-  it('ends a page early before its contents become too large', async () => {
-    await write();
-    await write();
-    await write();
-    await query(`update templates set body = repeat('x', 3000000) where brand_id = $1`, [account.brandId]);
-    const { rows, campaigns } = await listed(account);
-    expect(rows).toHaveLength(3);
-    expect(campaigns.map(({ id }) => id)).toEqual(rows.slice(0, 2).map(({ id }) => id));
-    await query(`update templates set body = repeat('x', 9000000) where brand_id = $1`, [account.brandId]);
-    expect((await listed(account)).campaigns).toHaveLength(1);
+  it('knows about how large its campaigns are before it reads them', async () => {
+    await writeAll();
+    await query(`update templates set body = repeat('x', 500000) where brand_id = $1`, [account.brandId]);
+    const { items, campaigns } = await listed(account);
+    for (const [n, campaign] of campaigns.entries()) {
+      const bytes = Buffer.byteLength(JSON.stringify(campaign));
+      expect((items[n]?.bytes ?? 0) / bytes).toBeGreaterThan(0.95);
+      expect((items[n]?.bytes ?? 0) / bytes).toBeLessThan(1.5);
+    }
+  });
+
+  it('leaves bodies out of a summary', async () => {
+    await writeAll();
+    await query(`update templates set body = repeat('x', 500000) where brand_id = $1`, [account.brandId]);
+    const { campaigns } = await listed(account);
+    const summary = await listed(account, true);
+    const bodiless = ({ body: _, ...others }: (typeof campaigns)[number]['template']) => others;
+    expect(summary.campaigns).toEqual(
+      campaigns.map(({ template, templates, ...facts }) => ({
+        ...facts,
+        template: bodiless(template),
+        templates: templates.map(bodiless),
+      })),
+    );
+    for (const { bytes } of summary.items) expect(bytes).toBeLessThan(10_000);
   });
 });

@@ -1,0 +1,119 @@
+/** Lists whose items may be large: a page is complete, and is read and written in slices while the client reads it. */
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { AppError } from '../../errors.ts';
+import type { AccountTenant } from '../auth/tenant.ts';
+import { createAccountTurns } from '../db/heavy-reads.ts';
+import type { Page, RowCount, SizedItem } from '../db/paging.ts';
+import { paginate } from './pagination.ts';
+import type { RouteInput, RouteResult } from './route.ts';
+
+/** Bytes of texts that are read at once. As JSON they may have twice as many, and a slice at most 8 MiB. */
+const SLICE_BYTES = 4 * 1024 * 1024;
+/** What a client has to take within {@link STALL_MS}. */
+const PIECE_BYTES = 256 * 1024;
+const STALL_MS = 30_000;
+
+const PER_ACCOUNT = 2;
+/** Of the process. A client that stops reading keeps a slice in memory until it is disconnected. */
+const TOTAL = 16;
+const MAX_WAITING_PER_ACCOUNT = 4;
+const WAIT_MS = 10_000;
+
+type Read = (ids: number[]) => Promise<readonly unknown[]>;
+
+/** The responses of lists whose items may be large. */
+export interface LargeLists {
+  /**
+   * @param items of the page, newest first
+   * @param read reads and presents some of them, in the same order
+   * @throws AppError rate_limited if too many such responses of the account are under way
+   */
+  reply(
+    input: Pick<RouteInput, 'ctx' | 'publicUrl'> & { tenant: AccountTenant },
+    page: Page,
+    items: readonly SizedItem[],
+    count: RowCount,
+    read: Read,
+  ): Promise<RouteResult>;
+}
+
+/** Divides a page into slices, each of at least one item. */
+export function slicesOf(items: readonly SizedItem[], maxBytes = SLICE_BYTES): number[][] {
+  const slices: number[][] = [];
+  let room = 0;
+  for (const { id, bytes } of items) {
+    if (bytes > room || slices.length === 0) {
+      slices.push([]);
+      room = maxBytes;
+    }
+    slices.at(-1)?.push(id);
+    room -= bytes;
+  }
+  return slices;
+}
+
+/** The JSON array in pieces. A slice is read when the client has taken those before it. */
+async function* jsonPieces(
+  first: readonly unknown[],
+  others: readonly number[][],
+  read: Read,
+): AsyncGenerator<Buffer> {
+  let separator = '[';
+  for (const slice of [null, ...others]) {
+    for (const item of slice === null ? first : await read(slice)) {
+      const json = Buffer.from(separator + JSON.stringify(item));
+      separator = ',';
+      for (let at = 0; at < json.length; at += PIECE_BYTES) yield json.subarray(at, at + PIECE_BYTES);
+    }
+  }
+  yield Buffer.from(separator === '[' ? '[]' : ']');
+}
+
+/** The body of a response. A client that takes no piece for too long is disconnected: it keeps a slice and a turn. */
+function openBody(pieces: AsyncIterable<Buffer>, stallMs: number): Readable {
+  const timer = setTimeout(() => body.destroy(new Error('the client has stopped reading a list')), stallMs);
+  async function* watched() {
+    for await (const piece of pieces) {
+      timer.refresh();
+      yield piece;
+    }
+  }
+  const body = Readable.from(watched());
+  return body.once('close', () => clearTimeout(timer));
+}
+
+function tooMany(): AppError {
+  const message = 'too many large lists are being read at once; ask for summaries, or try again soon';
+  return new AppError('rate_limited', message, { headers: { 'Retry-After': '5' } });
+}
+
+export function createLargeLists({ stallMs = STALL_MS, waitMs = WAIT_MS } = {}): LargeLists {
+  const limits = { total: TOTAL, perAccount: PER_ACCOUNT, waiting: MAX_WAITING_PER_ACCOUNT, waitMs };
+  const inTurn = createAccountTurns(limits, tooMany);
+
+  /** Resolves when the response has begun; its turn lasts until it has ended. */
+  function begun(accountId: number, begin: () => Promise<Readable>): Promise<Readable> {
+    return new Promise((resolve, reject) => {
+      const work = async () => {
+        const body = await begin();
+        const closed = once(body, 'close');
+        resolve(body);
+        await closed.catch(() => undefined);
+      };
+      inTurn(accountId, work).catch(reject);
+    });
+  }
+
+  return {
+    async reply(input, page, items, count, read) {
+      const { headers = {} } = paginate(input, page, [...items], count);
+      const [first = [], ...others] = slicesOf(items);
+      if (others.length === 0) return { status: 200, body: await read(first), headers };
+      const body = await begun(input.tenant.accountId, async () =>
+        openBody(jsonPieces(await read(first), others, read), stallMs),
+      );
+      return { status: 200, raw: { contentType: 'application/json; charset=utf-8', body }, headers };
+    },
+  };
+}

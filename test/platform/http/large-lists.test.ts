@@ -1,0 +1,132 @@
+// A page of large items is complete, is read as the client reads it, and is cut off visibly if it fails midway.
+import http from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { pageOf, pageQuery } from '../../../src/platform/db/paging.ts';
+import { createLargeLists, slicesOf } from '../../../src/platform/http/large-lists.ts';
+import { defineRoute } from '../../../src/platform/http/route.ts';
+import { startTestApi, type TestApi } from '../../support/api.ts';
+import { eventually } from '../../support/eventually.ts';
+
+const COUNT = 12;
+const TEXT = '\u{1f514}é'.repeat(500_000);
+const BYTES = Buffer.byteLength(TEXT);
+
+let api: TestApi;
+let reads: number[][] = [];
+let lost: number | null = null;
+let stallMs = 30_000;
+
+const lists = () => createLargeLists({ stallMs, waitMs: 1 });
+let probed = lists();
+
+const route = defineRoute({
+  method: 'GET',
+  path: '/v1/my/probe/large',
+  operationId: 'listLargeProbes',
+  tag: 'Probes',
+  summary: 'List large items',
+  auth: 'brand',
+  testKeys: 'allowed',
+  query: z.strictObject(pageQuery),
+  paginated: true,
+  responses: { 200: { description: 'A page.', schema: z.array(z.object({ id: z.int(), text: z.string() })) } },
+  handler(input) {
+    const page = pageOf(input.query);
+    const all = Array.from({ length: COUNT }, (_, index) => ({ id: COUNT - index, bytes: BYTES }));
+    const items = all.slice(page.offset, page.offset + page.limit);
+    return probed.reply(input, page, items, { total: COUNT }, (ids) => {
+      reads.push(ids);
+      if (lost !== null && ids.includes(lost)) return Promise.reject(new Error('the database is gone'));
+      return Promise.resolve(ids.map((id) => ({ id, text: TEXT })));
+    });
+  },
+});
+
+beforeAll(async () => {
+  api = await startTestApi({ extraRoutes: [route] });
+});
+afterAll(() => api.close());
+beforeEach(() => {
+  reads = [];
+  lost = null;
+  stallMs = 30_000;
+  probed = lists();
+});
+
+/** Requests the list, and reads nothing of the body yet. */
+function open(token = api.apiKey): Promise<http.IncomingMessage> {
+  const headers = { Authorization: `Bearer ${token}` };
+  return new Promise((resolve, reject) => {
+    http.get(`${api.baseUrl}/v1/my/probe/large`, { headers, agent: false }, resolve).on('error', reject);
+  });
+}
+
+it('divides a page by bytes, and gives an item that is too large a slice of its own', () => {
+  const items = [5, 4, 30, 2, 8, 1].map((bytes, index) => ({ id: 6 - index, bytes }));
+  expect(slicesOf(items, 10)).toEqual([[6, 5], [4], [3, 2], [1]]);
+  expect(slicesOf([], 10)).toEqual([]);
+});
+
+it('returns every item of a page, with the headers of a list', async () => {
+  const { status, headers, list } = await api.request('GET', '/v1/my/probe/large?limit=10');
+  expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+  expect(list.map(({ id }) => Number(id))).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3]);
+  expect(list.every((item) => String(item.text) === TEXT)).toBe(true);
+  expect(reads.length).toBeGreaterThan(3);
+  expect([headers.get('x-total-count'), headers.get('x-total-pages')]).toEqual(['12', '2']);
+  expect(headers.get('link')).toContain('after=3>; rel="next"');
+});
+
+it('returns a page that fits a slice with its length', async () => {
+  const { headers, list } = await api.request('GET', '/v1/my/probe/large?limit=1&page=3');
+  expect(list.map(({ id }) => Number(id))).toEqual([10]);
+  expect(headers.get('content-length')).not.toBeNull();
+});
+
+it('reads no more than the client takes, and disconnects one that has stopped', async () => {
+  stallMs = 200;
+  probed = lists();
+  const stopped = await Promise.all([open(), open()]);
+  // Their turns are free once they are disconnected.
+  await eventually(async () => {
+    const response = await open();
+    response.destroy();
+    expect(response.statusCode).toBe(200);
+  });
+  expect(reads.length).toBeLessThan(COUNT);
+  for (const response of stopped) await expect(text(response)).rejects.toThrow('aborted');
+});
+
+it('breaks the connection if it fails midway', async () => {
+  lost = 2;
+  await expect(text(await open())).rejects.toThrow('aborted');
+});
+
+it('fails as every request does if its first slice fails', async () => {
+  lost = COUNT;
+  expect((await api.request('GET', '/v1/my/probe/large')).status).toBe(500);
+  lost = null;
+  const opened = await Promise.all([open(), open()]);
+  expect(opened.map(({ statusCode }) => statusCode)).toEqual([200, 200]);
+  for (const response of opened) response.destroy();
+});
+
+it('writes two to an account at once, and begins another when one has ended', async () => {
+  const [first, second] = [await open(), await open()];
+  const third = await api.request('GET', '/v1/my/probe/large');
+  expect([third.status, third.body.code]).toEqual([429, 'rate_limited']);
+  expect(third.headers.get('retry-after')).toBe('5');
+  expect((await api.request('GET', '/v1/my/probe/large?limit=1')).status).toBe(200);
+  const other = await open(api.other.apiKey);
+  expect(other.statusCode).toBe(200);
+  other.destroy();
+  expect(JSON.parse(await text(first))).toHaveLength(COUNT);
+  await eventually(async () => {
+    const again = await open();
+    again.destroy();
+    expect(again.statusCode).toBe(200);
+  });
+  second.destroy();
+});
