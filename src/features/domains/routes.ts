@@ -3,7 +3,7 @@ import type { Config } from '../../config.ts';
 import type pg from 'pg';
 import { defaultEmailProvider } from '../../delivery/providers/registry.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { isKeyTaken, withIdempotency } from '../../platform/db/idempotency.ts';
+import { prepareOnce, withIdempotency } from '../../platform/db/idempotency.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import type { Waker } from '../../platform/db/wake.ts';
 import { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
@@ -23,15 +23,6 @@ export interface DomainRouteDeps {
 
 const tag = 'Domains';
 const path = '/v1/my/domains';
-
-/** Does work now. @returns a function that returns its result, or throws its error */
-async function settle<T>(work: () => Promise<T>): Promise<() => Promise<T>> {
-  const [result] = await Promise.allSettled([work()]);
-  return async () => {
-    if (result.status === 'rejected') throw result.reason;
-    return result.value;
-  };
-}
 
 function createRoute(pool: pg.Pool, domains: DomainManager, waker: Waker): RouteDefinition {
   return defineRoute({
@@ -54,11 +45,8 @@ function createRoute(pool: pg.Pool, domains: DomainManager, waker: Waker): Route
     async handler(input) {
       const { tenant, body } = input;
       const request = idempotentRequest(input, `POST ${path}`);
-      // Keys take a while to make, so they are made before the transaction; a repeated request needs none.
-      const repeated = request !== null && (await isKeyTaken(pool, request));
-      const prepare = () => domains.prepare(tenant, body);
-      // A refusal is kept until the key is taken: another request with the same key may just have created the domain.
-      const prepared = repeated ? prepare : await settle(prepare);
+      // Keys take a while to make.
+      const prepared = await prepareOnce(pool, request, () => domains.prepare(tenant, body));
       return withIdempotency(
         pool,
         request,

@@ -17,7 +17,7 @@ import type { Queryable } from '../../platform/db/queryable.ts';
 import type { RenderForMessage, TemplateMessage } from '../templates/service.ts';
 import { findInteractions } from '../tracking/service.ts';
 import { createAcceptor, type QueuedMessage } from './accept.ts';
-import { draftMessage } from './draft.ts';
+import { draftMessage, type MessageDraft } from './draft.ts';
 import { MESSAGES_ENDPOINT, TEST_KEYS } from './kept-keys.ts';
 import { listMessages, type MessageFilters } from './list.ts';
 import { findMessage, findMessageEvents } from './model.ts';
@@ -113,13 +113,14 @@ async function findStored(pool: pg.Pool, tenant: Tenant, id: number): Promise<Me
   return presentMessage(row);
 }
 
-/** What an earlier request with the same key did: its template may have changed since, or be gone. */
+/** What an earlier request with the same key did. @throws AppError idempotency_conflict if it had another payload */
 async function findReplay(
   pool: pg.Pool,
   tenant: Tenant,
-  key: string,
-  fingerprint: Buffer,
+  key: string | null,
+  fingerprint: Buffer | null,
 ): Promise<SendResult | null> {
+  if (key === null || fingerprint === null) return null;
   const endpoint = keySpace(MESSAGES_ENDPOINT, isTestCaller(tenant.actor));
   const kept = await findOutcome(pool, { brandId: tenant.brandId, endpoint, key, fingerprint });
   if (!kept) return null;
@@ -153,18 +154,31 @@ export function createMessageService(deps: MessageServiceDeps): MessageService {
     onQueued: (messages) => deps.waker.wake('send', backlogsOf(messages)),
   });
 
+  /** Checks a request by what the brand has now. */
+  async function draftOf(tenant: Tenant, body: SendMessageBody): Promise<MessageDraft> {
+    const senders = body.channel === 'email' ? await deps.identities.ofBrand(tenant) : null;
+    const smsSender = body.channel === 'sms' ? await smsSenderOf(tenant.brandId) : null;
+    const { template_id: templateId } = body;
+    const template = templateId === undefined ? null : await contentOf(deps, tenant, templateId, body);
+    return draftMessage(tenant, body, senders, smsSender, template);
+  }
+
   return {
     async send(tenant, body, idempotencyKey) {
       const fingerprint = idempotencyKey === null ? null : fingerprintOf(body);
-      if (body.template_id !== undefined && idempotencyKey !== null && fingerprint !== null) {
-        const replay = await findReplay(pool, tenant, idempotencyKey, fingerprint);
+      const kept = () => findReplay(pool, tenant, idempotencyKey, fingerprint);
+      // A template takes a while to render. Without one, the insert finds what a repeated request has done.
+      const early = body.template_id === undefined ? null : await kept();
+      if (early) return early;
+      let draft: MessageDraft;
+      try {
+        draft = await draftOf(tenant, body);
+      } catch (error) {
+        // The sender or the template may have been lost since an earlier request with the same key.
+        const replay = error instanceof AppError ? await kept() : null;
         if (replay) return replay;
+        throw error;
       }
-      const senders = body.channel === 'email' ? await deps.identities.ofBrand(tenant) : null;
-      const smsSender = body.channel === 'sms' ? await smsSenderOf(tenant.brandId) : null;
-      const template =
-        body.template_id === undefined ? null : await contentOf(deps, tenant, body.template_id, body);
-      const draft = draftMessage(tenant, body, senders, smsSender, template);
       if (draft.test) {
         const key = idempotencyKey;
         await requireTestCapacity(pool, tenant.accountId, async () => {

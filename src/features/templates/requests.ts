@@ -1,7 +1,7 @@
 /** How requests change campaigns and flows: with an idempotency key, in a transaction, with contents compiled beside it. */
 import type pg from 'pg';
 import type { Tenant } from '../../platform/auth/tenant.ts';
-import { isKeyTaken, withIdempotency } from '../../platform/db/idempotency.ts';
+import { prepareOnce, withIdempotency } from '../../platform/db/idempotency.ts';
 import type { idempotentRequest } from '../../platform/http/middlewares/idempotency.ts';
 import type { RouteInput } from '../../platform/http/route.ts';
 import { type CompiledContents, withCompiled } from './compiled.ts';
@@ -19,15 +19,6 @@ export interface RequestDeps<Row> {
   wake(row: Row): void;
 }
 
-/** Does work now. @returns a function that returns its result, or throws its error */
-async function settle<T>(work: () => Promise<T>): Promise<() => Promise<T>> {
-  const [result] = await Promise.allSettled([work()]);
-  return async () => {
-    if (result.status === 'rejected') throw result.reason;
-    return result.value;
-  };
-}
-
 /**
  * Runs a POST in the transaction that keeps its idempotency key.
  * @param prepare reads what takes a while, before the transaction; a repeated request does not need it
@@ -41,9 +32,7 @@ export async function once<Row extends { id: number }, Body, Found>(
   work: (trx: pg.PoolClient, prepared: Found, compiled: CompiledContents) => Promise<Row>,
 ) {
   const request = requestOf(input, `POST ${endpoint}`);
-  const isRepeated = request !== null && (await isKeyTaken(pool, request));
-  // A refusal is kept until the key is taken: another request with the same key may just have done the work.
-  const prepared = isRepeated ? prepare : await settle(prepare);
+  const prepared = await prepareOnce(pool, request, prepare);
   return withCompiled({ templates }, (compiled) =>
     withIdempotency(
       pool,

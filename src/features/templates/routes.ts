@@ -5,7 +5,7 @@ import { limitSettings } from '../../delivery/limits/authority.ts';
 import { createSenderIdentities } from '../../delivery/sender-identity.ts';
 import { createSmsSenders } from '../../delivery/sms-senders.ts';
 import type { Database } from '../../platform/db/database.ts';
-import { isKeyTaken, withIdempotency } from '../../platform/db/idempotency.ts';
+import { prepareOnce, withIdempotency } from '../../platform/db/idempotency.ts';
 import { pageOf } from '../../platform/db/paging.ts';
 import { inTransaction } from '../../platform/db/queryable.ts';
 import type { Waker } from '../../platform/db/wake.ts';
@@ -117,9 +117,7 @@ function createRoute(parts: Parts): RouteDefinition {
     async handler(input) {
       const { tenant, body } = input;
       const request = idempotentRequest(input, `POST ${PATH}`);
-      const prepare = () => prepareTemplate(parts, tenant, body);
-      const isRepeated = request !== null && (await isKeyTaken(pool, request));
-      const prepared = isRepeated ? null : await prepare();
+      const prepared = await prepareOnce(pool, request, () => prepareTemplate(parts, tenant, body));
       const {
         status,
         body: template,
@@ -128,8 +126,7 @@ function createRoute(parts: Parts): RouteDefinition {
         pool,
         request,
         async (trx) => {
-          // Null only if the key has expired just now.
-          const created = await createTemplate(trx, tenant, prepared ?? (await prepare()));
+          const created = await createTemplate(trx, tenant, await prepared());
           return { status: 201, body: created, resourceId: created.id };
         },
         (id) => getTemplate(pool, tenant, id),

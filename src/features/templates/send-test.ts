@@ -16,6 +16,7 @@ import {
   type IdempotentRequest,
   type IdempotentResult,
   isKeyTaken,
+  prepareOnce,
   withIdempotency,
 } from '../../platform/db/idempotency.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -261,13 +262,12 @@ export async function sendTest(
   const { pool } = deps;
   const isReplay = async () => request !== null && isKeyTaken(pool, request);
   await requireTestCapacity(pool, tenant.accountId, isReplay);
-  const known = await isReplay();
-  const prepared = known ? null : await prepare(deps, tenant, templateId, body);
+  const prepared = await prepareOnce(pool, request, () => prepare(deps, tenant, templateId, body));
   return withIdempotency(
     pool,
     request,
     async (trx) => {
-      const message = prepared ?? (await prepare(deps, tenant, templateId, body));
+      const message = await prepared();
       const allowed = await readAllowed(trx, tenant.accountId);
       const recipients = recipientsOf(message.channel, tenant, body.to, allowed);
       const { sent, backlogs, firstId } = await write(trx, deps, tenant, message, recipients);

@@ -131,11 +131,35 @@ export async function findOutcome(
   db: Queryable,
   request: IdempotentRequest,
 ): Promise<{ status: number; resourceId: number } | null> {
-  if (!(await isKeyTaken(db, request))) return null;
-  const kept = await readKept(db, request);
+  const { rows } = await db.query<KeptRow>(
+    `select fingerprint, status, resource_id from idempotency_keys
+     where brand_id = $1 and endpoint = $2 and key = $3 and created_at >= now() - make_interval(days => $4)`,
+    [request.brandId, request.endpoint, request.key, IDEMPOTENCY_DAYS],
+  );
+  const [kept] = rows;
   if (!kept) return null;
   requireSameFingerprint(kept.fingerprint, request.fingerprint);
   return { status: kept.status, resourceId: kept.resource_id };
+}
+
+/**
+ * Does before the transaction what takes a while, or may be refused later although it was accepted once. A repeated
+ * request needs none of it.
+ * @returns a function for the transaction, once it has taken the key. It throws a refusal only then: another request
+ *   with the same key may just have done the work.
+ */
+export async function prepareOnce<T>(
+  db: Queryable,
+  request: IdempotentRequest | null,
+  prepare: () => Promise<T>,
+): Promise<() => Promise<T>> {
+  // The key may still expire before the transaction.
+  if (request !== null && (await isKeyTaken(db, request))) return prepare;
+  const [result] = await Promise.allSettled([prepare()]);
+  return async () => {
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
+  };
 }
 
 async function replay(

@@ -193,6 +193,20 @@ describe('a new domain', () => {
     expect((await api.request('POST', path, request)).headers.get('idempotent-replayed')).toBe('true');
   });
 
+  it('is returned to a repeated request although it would be refused by now', async () => {
+    const request = (name: string) => ({ body: { domain: { name } }, headers: { 'Idempotency-Key': 'later' } });
+    const first = await api.request('POST', path, request('acme.example'));
+    await api.database.pool.query(
+      'update accounts set capabilities = $2 where id = $1',
+      [api.accountId, { custom_domains: false }],
+    );
+    const again = await api.request('POST', path, request('acme.example'));
+    const other = await api.request('POST', path, request('localhost'));
+    await api.database.pool.query('update accounts set capabilities = $2 where id = $1', [api.accountId, {}]);
+    expect([again.status, again.body]).toEqual([201, first.body]);
+    expect([other.status, other.body.code]).toEqual([409, 'idempotency_conflict']);
+  });
+
   it('is refused if an operator has taken the capability away', async () => {
     const set = (capabilities: object) =>
       api.database.pool.query('update accounts set capabilities = $2 where id = $1', [

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { createSenderIdentities } from '../../../src/delivery/sender-identity.ts';
 import { startTestApi, type TestApi, type TestTenant } from '../../support/api.ts';
 import { insertVerifiedDomain } from '../../support/domains.ts';
+import { eventually } from '../../support/eventually.ts';
 
 let api: TestApi;
 let domainId: number;
@@ -142,6 +143,29 @@ describe('a message without a sender', () => {
     expect(await defaultSender(api)).toBe(`sandbox-${api.accountId}@mail.test`);
     await set('verified');
     expect(await defaultSender(api)).toBe('news@acme.example');
+  });
+});
+
+describe('a request that is repeated with its key', () => {
+  const post = (key: string, body: object, token = api.apiKey) =>
+    api.request('POST', '/v1/my/messages', { body, token, headers: { 'Idempotency-Key': key } });
+  const email = { channel: 'email', to: 'ada@example.com', from: 'ada@brief.example', subject: 'Hi', body: 'Hi' };
+
+  it.each(['live', 'test'])('returns its message although its sender is lost: with a %s key', async (kind) => {
+    const token = kind === 'live' ? api.apiKey : api.testApiKey;
+    const id = await insertVerifiedDomain(api.database, api, 'brief.example');
+    await eventually(async () => expect((await post(`first ${kind}`, email, token)).status).toBe(201));
+    const first = await post(`first ${kind}`, email, token);
+    await api.database.pool.query('delete from domains where id = $1', [id]);
+    // What the process knows of senders is at most a second old.
+    await eventually(async () => expect((await post('new', email, token)).body.code).toBe('sender_not_verified'));
+    const again = await post(`first ${kind}`, email, token);
+    expect([again.status, again.body]).toEqual([201, first.body]);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    for (const other of [{ ...email, subject: 'Ho' }, { ...email, to: 'nobody', tags: { carillon: '1' } }]) {
+      const { status, body } = await post(`first ${kind}`, other, token);
+      expect([status, body.code]).toEqual([409, 'idempotency_conflict']);
+    }
   });
 });
 

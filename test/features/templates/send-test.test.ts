@@ -227,6 +227,22 @@ describe('POST /templates/{id}/send_test', () => {
     expect(await count('messages')).toBe(2);
   });
 
+  it('is repeated with its key although it would be refused by now', async () => {
+    const id = await create();
+    const headers = { 'Idempotency-Key': 'later' };
+    const first = await send(id, {}, { headers });
+    await api.request('DELETE', `${PATH}/${id}`);
+    await api.request('PATCH', '/v1/my/account', { body: { test_email_recipients: [] } });
+    await pool().query(
+      `insert into test_messages (message_id, account_id) select n + 1e9, $1 from generate_series(1, 1000) n`,
+      [api.accountId],
+    );
+    const again = await send(id, {}, { headers });
+    expect([again.status, again.body]).toEqual([200, first.body]);
+    const other = await send(id, { to: ['nobody'] }, { headers });
+    expect([other.status, other.body.code]).toEqual([409, 'idempotency_conflict']);
+  });
+
   it('sends once although the connection was lost before the commit, and the client repeats', async () => {
     const id = await create();
     const headers = { 'Idempotency-Key': 'lost' };
