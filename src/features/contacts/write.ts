@@ -233,24 +233,21 @@ async function present({ trx, tenant }: Writing, id: number): Promise<Contact> {
 }
 
 /**
- * A contact that was found by one address keeps the other: only a PATCH replaces it.
+ * An email identifies a contact, whose phone number may change. A number does not: several people may share it, so a
+ * contact that was found by its phone keeps its email, which only a PATCH replaces.
  * @throws AppError conflict
  */
-function requireSameAddresses(row: StoredContact, changes: ChannelChanges): void {
-  for (const kind of kinds) {
-    const given = changes[kind]?.address?.key ?? null;
-    const { key } = channelStateOf(row, kind);
-    if (given !== null && key !== null && given !== key) {
-      throw new AppError('conflict', `the contact ${row.id} has another ${kind}; change it with PATCH`);
-    }
-  }
+function requireSameEmail(row: StoredContact, changes: ChannelChanges): void {
+  const given = changes.email?.address?.key ?? null;
+  if (given === null || row.email_key === null || given === row.email_key) return;
+  throw new AppError('conflict', `the contact ${row.id} has another email; change it with PATCH`);
 }
 
 /**
  * Creates a contact, or updates the one that has the address.
  * @param trx the caller's transaction. After its commit, wait for the recipient fence if `unsubscribed`.
- * @throws AppError validation_error; conflict if the email is one contact's and the phone another's, or if the contact with the
- *   one has another of the other
+ * @throws AppError validation_error; conflict if the email is one contact's and the phone another's, or if the contact with
+ *   the phone has another email
  */
 export async function createContact(
   trx: Queryable,
@@ -274,7 +271,7 @@ export async function createContact(
       );
     }
     if (row) {
-      requireSameAddresses(row, changes);
+      requireSameEmail(row, changes);
       await change(writing, row, body, changes);
       await addToLists(trx, [row.id], body.list_ids ?? []);
       return { contact: await present(writing, row.id), created: false };

@@ -120,15 +120,33 @@ describe('POST /contacts', () => {
     expect(response.body.code).toBe('conflict');
   });
 
-  it.each([
-    { email: 'else@example.test', phone: '+14155550131' },
-    { email: 'pair@example.test', phone: '+14155550132' },
-  ])('refuses to replace an address of the contact that has the other one: %j', async (body) => {
+  it('replaces the phone number of the contact that has the email, however it is given', async () => {
+    const { id } = await created({ email: 'moves@example.test', phone: '+14155550133' });
+    await patch(id, { channels_attributes: [{ kind: 'email', subscribed: false }] });
+    const moved = await post({ email: 'Moves@example.test', phone: '+14155550134' });
+    expect([moved.status, moved.body.id]).toEqual([200, id]);
+    expect(channel(moved.body, 'phone')).toMatchObject({ value: '+14155550134', subscribed: true });
+    expect(channel(moved.body)).toMatchObject({ value: 'moves@example.test', subscribed: false });
+    const channels_attributes = [{ kind: 'phone', value: '+14155550135' }];
+    const again = await post({ email: 'moves@example.test', channels_attributes });
+    expect(channel(again.body, 'phone')).toMatchObject({ value: '+14155550135' });
+    const other = await post({ phone: '+14155550133' });
+    expect([other.status, other.body.id === id]).toEqual([201, false]);
+    expect((await post({ email: 'moves@example.test', phone: '+14155550133' })).status).toBe(409);
+  });
+
+  it('leaves a new number unsubscribed if the contact was', async () => {
+    const { id } = await created({ email: 'quiet@example.test', phone: '+14155550136' });
+    await patch(id, { channels_attributes: [{ kind: 'phone', subscribed: false }] });
+    const moved = await post({ email: 'quiet@example.test', phone: '+14155550137' });
+    expect(channel(moved.body, 'phone')).toMatchObject({ value: '+14155550137', subscribed: false });
+  });
+
+  it('refuses to replace the email of the contact that has the phone number', async () => {
     const contact = await created({ email: 'pair@example.test', phone: '+14155550131' });
-    const response = await post(body);
+    const response = await post({ email: 'else@example.test', phone: '+14155550131' });
     expect([response.status, response.body.code]).toEqual([409, 'conflict']);
     expect((await get(contact.id)).body).toEqual(contact);
-    await api.request('DELETE', `${PATH}/${Number(contact.id)}`);
   });
 
   it('adds to lists and keeps those that the contact is in', async () => {
