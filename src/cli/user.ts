@@ -5,16 +5,16 @@ import { memberRoles, type Role } from '../platform/auth/tenant.ts';
 import { inTransaction } from '../platform/db/queryable.ts';
 import type { CarillonCommand } from './command.ts';
 import { factLines, print, withDatabase } from './context.ts';
-import { email, id, words } from './values.ts';
+import { countryCode, email, id, words } from './values.ts';
 
 /** Imported on first use: this program also starts the roles, which need no commands. */
 const users = () => import('../features/users/service.ts');
 
 const MIN_PASSWORD_LENGTH = 8;
 
-/** `carillon user add` */
+/** `carillon user add | set` */
 export function addUserCommands(program: CarillonCommand): void {
-  const user = program.command('user').description('add users to accounts');
+  const user = program.command('user').description('add users to accounts, and change them');
   user
     .command('add')
     .description('add a user to an account, or change their role; prints a new user’s password once')
@@ -27,27 +27,58 @@ export function addUserCommands(program: CarillonCommand): void {
     )
     .option('--first-name <name>', 'first name of a new user', words)
     .option('--last-name <name>', 'last name of a new user', words)
+    .option('--mobile <number>', MOBILE_HELP, phoneText)
+    .option('--country-code <code>', 'country, such as DE', countryCode)
+    .option('--admin', ADMIN_HELP)
     .option('--password-stdin', 'read the password of a new user from standard input')
     .addHelpText('after', '\nExample:\n  $ carillon user add --account 1 --email ben@acme.com --role admin')
     .action(add);
+  user
+    .command('set')
+    .description('change a user; what is not given stays as it is')
+    .argument('<email>', 'email address of the user', email)
+    .option('--first-name <name>', 'first name', words)
+    .option('--last-name <name>', 'last name', words)
+    .option('--mobile <number>', MOBILE_HELP, phoneText)
+    .option('--country-code <code>', 'country, such as DE', countryCode)
+    .option('--admin', ADMIN_HELP)
+    .option('--no-admin', 'show the user as no operator')
+    .addHelpText('after', '\nExample:\n  $ carillon user set ben@acme.com --mobile +4930123456')
+    .action(set);
 }
 
-interface AddOptions {
+const MOBILE_HELP = 'mobile number, to which test SMS of templates may go; "none" clears it';
+const ADMIN_HELP = 'show the user as an operator of the service (the field `admin` of the API)';
+
+/** Parses `none` as an empty text. Whether it is a number depends on the country. */
+const phoneText = (text: string) => (text === 'none' ? '' : words(text));
+
+interface AddOptions extends UserOptions {
   account: number;
   email: string;
   role: Role;
+  passwordStdin?: boolean;
+}
+
+interface UserOptions {
   firstName?: string;
   lastName?: string;
-  passwordStdin?: boolean;
+  mobile?: string;
+  countryCode?: string;
+  admin?: boolean;
 }
 
 async function add(options: AddOptions, command: CarillonCommand): Promise<void> {
   const password = options.passwordStdin ? await passwordFrom(command.surroundings.stdin) : undefined;
   const { account: accountId, email: address, role, firstName, lastName } = options;
   const added = await withDatabase(command, ({ database }) =>
-    inTransaction(database.pool, async (trx) =>
-      (await users()).addMember(trx, { accountId, email: address, role, firstName, lastName, password }),
-    ),
+    inTransaction(database.pool, async (trx) => {
+      const { addMember, changeUser } = await users();
+      const member = await addMember(trx, { accountId, email: address, role, firstName, lastName, password });
+      const { mobile, countryCode: country, admin } = options;
+      const { mobile: number, ...user } = await changeUser(trx, member.userId, { mobile, countryCode: country, admin });
+      return { ...member, mobile: number, countryCode: user.country_code, admin: user.admin };
+    }),
   );
   const shown = added.password ?? (added.created ? '(as given)' : '(unchanged: this user already existed)');
   const facts = factLines([
@@ -55,9 +86,34 @@ async function add(options: AddOptions, command: CarillonCommand): Promise<void>
     ['account', added.accountId],
     ['email', added.email],
     ['role', added.role],
+    ['mobile', added.mobile],
+    ['country', added.countryCode],
+    ['operator', added.admin ? 'yes' : null],
     ['password', shown],
   ]);
   print(command, added, facts);
+}
+
+async function set(address: string, options: UserOptions, command: CarillonCommand): Promise<void> {
+  const row = await withDatabase(command, ({ database }) =>
+    inTransaction(database.pool, async (trx) => {
+      const { changeUser, findUserId } = await users();
+      const userId = await findUserId(trx, address);
+      if (userId === null) throw new LocalError(`there is no user with the address ${address}`);
+      return changeUser(trx, userId, options);
+    }),
+  );
+  const { id: userId, first_name: firstName, last_name: lastName, mobile, country_code: country, admin } = row;
+  const shown = { userId, email: row.email, firstName, lastName, mobile, countryCode: country, admin };
+  const facts = factLines([
+    ['user', userId],
+    ['email', row.email],
+    ['name', `${firstName} ${lastName}`.trim()],
+    ['mobile', mobile],
+    ['country', country],
+    ['operator', admin ? 'yes' : 'no'],
+  ]);
+  print(command, shown, facts);
 }
 
 async function passwordFrom(stdin: NodeJS.ReadableStream): Promise<string> {

@@ -33,6 +33,7 @@ import { createUnsubscribeRoutes } from './unsubscribe/routes.ts';
 import { createTemplateRoutes } from './templates/routes.ts';
 import { createTrackingRoutes } from './tracking/routes.ts';
 import { createUploadRoutes } from './uploads/routes.ts';
+import { createOwnUserRoutes } from './users/own-routes.ts';
 import { createAuthRoutes } from './users/routes.ts';
 import { createWalletRoutes } from './wallet/routes.ts';
 import { createValidationRoutes } from './validation/routes.ts';
@@ -74,6 +75,7 @@ export function createFeatureRoutes(deps: FeatureDeps): RouteDefinition[] {
   const largeLists = createLargeLists();
   return [
     ...createAuthRoutes(deps),
+    ...createOwnUserRoutes(deps),
     ...createAccountRoutes(deps),
     ...createBrandRoutes(deps),
     ...createMessageRoutes(deps),

@@ -1,6 +1,7 @@
 import { parseEmailAddress } from '../../delivery/addresses/email.ts';
 import { readPhone } from '../../delivery/addresses/phone.ts';
 import { invalid, type ValidationErrors } from '../../errors.ts';
+import type { ContactData } from './data.ts';
 import { emailChannelId, phoneChannelId } from './presenter.ts';
 import type { ChangeContactBody, ChannelKind, CreateContactBody } from './schema.ts';
 
@@ -16,6 +17,10 @@ export interface ChannelChange {
   address: ParsedAddress | null;
   /** Null: the request does not say. */
   subscribed: boolean | null;
+  /** What to change of the channel's data, by key; null: nothing. */
+  data: ContactData | null;
+  /** Where the request has `data`, for errors. */
+  dataField: string;
   remove: boolean;
 }
 
@@ -102,6 +107,8 @@ function readItem(
   changes[kind] = {
     address: parsed ?? known?.address ?? null,
     subscribed: item.subscribed ?? known?.subscribed ?? null,
+    data: item.data ?? null,
+    dataField: `${field}.data`,
     remove,
   };
 }
@@ -123,7 +130,7 @@ export function readChannels(
     const text = body[kind];
     if (text === undefined) continue;
     const address = parseAddress(kind, text, kind, country, problems);
-    changes[kind] = { address, subscribed: null, remove: false };
+    changes[kind] = { address, subscribed: null, data: null, dataField: '', remove: false };
   }
   const items: readonly Item[] = body.channels_attributes ?? [];
   const seen = new Set<ChannelKind>();

@@ -1,4 +1,5 @@
 import type { ChannelChange } from './change.ts';
+import { type ContactData, patchData } from './data.ts';
 import type { StoredContact } from './model.ts';
 import type { ChannelKind } from './schema.ts';
 
@@ -11,6 +12,8 @@ export interface ChannelState {
   optInAt: Date | null;
   optInSource: string | null;
   optOutAt: Date | null;
+  /** Null: none was ever given. */
+  data: ContactData | null;
   createdAt: Date | null;
 }
 
@@ -22,6 +25,7 @@ export const noChannel: ChannelState = {
   optInAt: null,
   optInSource: null,
   optOutAt: null,
+  data: null,
   createdAt: null,
 };
 
@@ -38,6 +42,7 @@ export function channelStateOf(row: StoredContact, kind: ChannelKind): ChannelSt
       optInAt: row.email_opt_in_at,
       optInSource: row.email_opt_in_source,
       optOutAt: row.email_opt_out_at,
+      data: row.email_data,
       createdAt: row.email_created_at,
     };
   }
@@ -49,6 +54,7 @@ export function channelStateOf(row: StoredContact, kind: ChannelKind): ChannelSt
     optInAt: row.phone_opt_in_at,
     optInSource: row.phone_opt_in_source,
     optOutAt: row.phone_opt_out_at,
+    data: row.phone_data,
     createdAt: row.phone_created_at,
   };
 }
@@ -82,11 +88,16 @@ function withNewAddress(
 }
 
 /**
- * Returns the channel after a change of its address. A change of `subscribed` of an address that stays is not part of
+ * Returns the channel after a change of its address and its data. A change of `subscribed` of an address that stays is not part of
  * it: `changeSubscription` makes it.
  */
 export function nextState(current: ChannelState, change: ChannelChange, facts: AddressFacts): ChannelState {
   if (change.remove) return noChannel;
+  const next = withAddress(current, change, facts);
+  return change.data === null ? next : { ...next, data: patchData(current.data ?? {}, change.data) };
+}
+
+function withAddress(current: ChannelState, change: ChannelChange, facts: AddressFacts): ChannelState {
   if (change.address === null) return current;
   if (change.address.key !== current.key) return withNewAddress(current, change, facts);
   // The same address is an opt-in, unless it has unsubscribed. The first opt-in counts.

@@ -19,10 +19,10 @@ function isDeeper(value: unknown, levels: number): boolean {
 }
 
 /** @returns why the data cannot be stored, as the end of a sentence; null if it can */
-export function dataProblem(data: ContactData): string | null {
+export function dataProblem(data: ContactData, maxBytes = MAX_DATA_BYTES): string | null {
   if (isDeeper(data, MAX_DATA_LEVELS)) return `must not be nested deeper than ${MAX_DATA_LEVELS} levels`;
-  if (Buffer.byteLength(JSON.stringify(data)) > MAX_DATA_BYTES) {
-    return `must have at most ${MAX_DATA_BYTES} bytes as JSON`;
+  if (Buffer.byteLength(JSON.stringify(data)) > maxBytes) {
+    return `must have at most ${maxBytes} bytes as JSON`;
   }
   return null;
 }

@@ -5,6 +5,8 @@ import { idParam, pageQuery } from '../../platform/db/paging.ts';
 
 /** The largest `data` of a contact, in bytes of JSON. */
 export const MAX_DATA_BYTES = 64 * 1024;
+/** The largest `data` of a channel, in bytes of JSON. */
+export const MAX_CHANNEL_DATA_BYTES = 4 * 1024;
 /** How deep objects and arrays in `data` may be nested. `data` itself is level 1. */
 export const MAX_DATA_LEVELS = 20;
 /** Lists of one contact that one request may name. */
@@ -57,7 +59,9 @@ export const contactResource = z
         '`suppressed` while an address of the contact has an active suppression; else `verified` if validation found an ' +
         'address deliverable.',
     }),
-    enrichment_status: z.enum(['enriched', 'not_enriched']),
+    enrichment_status: z.enum(['enriched', 'not_enriched']).meta({
+      description: 'Always `not_enriched`: the service looks up nothing about contacts.',
+    }),
     list_ids: z.array(z.int()),
     last_interacted_at: when
       .nullable()
@@ -92,7 +96,6 @@ const channelReadOnly = Object.fromEntries(
     'opt_out_at',
     'sent_count',
     'fail_count',
-    'data',
     'created_at',
     'updated_at',
   ].map((name) => [name, z.unknown().optional().meta({ description: 'Read-only: ignored.' })]),
@@ -116,6 +119,9 @@ const channelAttributes = z.strictObject({
         'True subscribes, also someone who has unsubscribed. False unsubscribes. Left out, it subscribes a new address, ' +
         'unless that has unsubscribed from the brand before.',
     }),
+  data: jsonObject.optional().meta({
+    description: `Any JSON object, at most ${MAX_CHANNEL_DATA_BYTES / 1024} KB. It is patched by key, as that of the contact is.`,
+  }),
   ...channelReadOnly,
 });
 

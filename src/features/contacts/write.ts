@@ -23,7 +23,13 @@ import {
   updateContact,
 } from './model.ts';
 import { presentContact } from './presenter.ts';
-import type { ChangeContactBody, ChannelKind, Contact, CreateContactBody } from './schema.ts';
+import {
+  type ChangeContactBody,
+  type ChannelKind,
+  type Contact,
+  type CreateContactBody,
+  MAX_CHANNEL_DATA_BYTES,
+} from './schema.ts';
 
 export interface WrittenContact {
   contact: Contact;
@@ -96,6 +102,7 @@ function channelValues(kind: ChannelKind, state: ChannelState, at: Date): Contac
     [`${kind}_opt_in_at`]: state.optInAt,
     [`${kind}_opt_in_source`]: state.optInSource,
     [`${kind}_opt_out_at`]: state.optOutAt,
+    [`${kind}_data`]: state.data === null ? null : JSON.stringify(state.data),
     [`${kind}_created_at`]: state.createdAt,
     [`${kind}_updated_at`]: state.key === null ? null : at,
   };
@@ -124,7 +131,10 @@ async function plan(
     const key = change.address?.key ?? null;
     const isNew = key !== null && key !== before.key;
     const facts = { at: writing.at, optedOutAt: isNew ? await findOptOut(writing, kind, key) : null };
-    planned.push({ kind, change, before, after: nextState(before, change, facts) });
+    const after = nextState(before, change, facts);
+    const problem = after.data === null ? null : dataProblem(after.data, MAX_CHANNEL_DATA_BYTES);
+    if (change.data !== null && problem !== null) throw invalid({ [change.dataField]: [problem] });
+    planned.push({ kind, change, before, after });
   }
   return planned;
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hash, verify } from '@node-rs/argon2';
-import { AppError, notFound } from '../../errors.ts';
+import { readPhone } from '../../delivery/addresses/phone.ts';
+import { AppError, invalid, notFound } from '../../errors.ts';
 import type { Session } from '../../platform/auth/session-token.ts';
 import type { Role } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
@@ -45,6 +46,7 @@ export interface UserRow {
   updated_at: Date;
 }
 
+/** SQL: the columns of a {@link UserRow}. */
 const USER_COLUMNS = `id, first_name, last_name, email, mobile, country_code, admin, password_hash, session_version,
   created_at, updated_at`;
 
@@ -179,6 +181,48 @@ async function setRole(db: Queryable, accountId: number, userId: number, role: R
     [accountId, userId, role],
   );
   if (rowCount === 0) throw new AppError('conflict', 'an account must keep at least one owner');
+}
+
+/** @throws AppError not_found */
+export async function getUser(db: Queryable, userId: number): Promise<UserRow> {
+  const { rows } = await db.query<UserRow>(`select ${USER_COLUMNS} from users where id = $1`, [userId]);
+  const [row] = rows;
+  if (!row) throw notFound('user');
+  return row;
+}
+
+/** What is known of a user. A field that is left out stays as it is; an empty text clears it. */
+export interface UserChanges {
+  firstName?: string | undefined;
+  lastName?: string | undefined;
+  /** A phone number, in E.164 form or in the national form of the country. */
+  mobile?: string | undefined;
+  /** Two letters in upper case. */
+  countryCode?: string | undefined;
+  /** For operators only. */
+  admin?: boolean | undefined;
+}
+
+/** @throws AppError validation_error that names `mobile`; not_found */
+export async function changeUser(trx: Queryable, userId: number, changes: UserChanges): Promise<UserRow> {
+  const { firstName, lastName, mobile, countryCode, admin } = changes;
+  const { country_code: known } = await getUser(trx, userId);
+  const values = [firstName, lastName, mobileOf(mobile, countryCode ?? known), countryCode, admin];
+  const { rows } = await trx.query<UserRow>(
+    `update users set first_name = coalesce($2, first_name), last_name = coalesce($3, last_name),
+       mobile = coalesce($4, mobile), country_code = coalesce($5, country_code), admin = coalesce($6, admin),
+       updated_at = now()
+     where id = $1 returning ${USER_COLUMNS}`,
+    [userId, ...values],
+  );
+  return rows[0] as UserRow;
+}
+
+function mobileOf(text: string | undefined, country: string): string | undefined {
+  if (text === undefined || text.trim() === '') return text?.trim();
+  const phone = readPhone(text, country === '' ? null : country);
+  if ('error' in phone) throw invalid({ mobile: [phone.error] });
+  return phone.e164;
 }
 
 /**

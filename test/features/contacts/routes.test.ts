@@ -320,6 +320,26 @@ describe('PATCH /contacts/{id}', () => {
     expect(channel(body)).toMatchObject({ value: 'after@example.test', verified: false });
   });
 
+  it('keeps data of a channel, which is patched by key', async () => {
+    const item = { kind: 'email', value: 'data@example.test', data: { seat: 'A1', gone: null } };
+    const contact = await created({ channels_attributes: [item] });
+    expect(channel(contact)).toMatchObject({ value: 'data@example.test', data: { seat: 'A1' } });
+    const { id } = contact;
+    const change = async (data: unknown) =>
+      (await patch(id, { channels_attributes: [{ kind: 'email', data }] })).body;
+    expect(channel(await change({ row: 2 }))?.data).toEqual({ seat: 'A1', row: 2 });
+    expect(channel(await change({ seat: null }))?.data).toEqual({ row: 2 });
+    await post({ email: 'data@example.test', phone: '+14155550145', first_name: 'New' });
+    await patch(id, { email: 'moved@example.test' });
+    const { body: shown } = await get(id);
+    expect(channel(shown)).toMatchObject({ value: 'moved@example.test', data: { row: 2 } });
+    expect(channel(shown, 'phone')?.data).toEqual({});
+    const again = await patch(id, { channels_attributes: shown.channels });
+    expect(channel(again.body)?.data).toEqual({ row: 2 });
+    const large = await patch(id, { channels_attributes: [{ kind: 'phone', data: { a: 'x'.repeat(4_096) } }] });
+    expect(errorsOf(large)).toEqual({ 'channels_attributes.0.data': ['must have at most 4096 bytes as JSON'] });
+  });
+
   it('removes a channel, but not the last one', async () => {
     const { id } = await created({ email: 'two@example.test', phone: '+14155550141' });
     const gone = await patch(id, { channels_attributes: [{ kind: 'phone', _destroy: true }] });

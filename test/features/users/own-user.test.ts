@@ -1,0 +1,72 @@
+// A logged-in user changes their own names and mobile number, to which test SMS then go.
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startTestApi, type TestApi } from '../../support/api.ts';
+
+const PATH = '/v1/my/user';
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startTestApi();
+});
+afterAll(() => api.close());
+
+const get = (token = api.userJwt) => api.request('GET', PATH, { token });
+const patch = (body: unknown, token = api.userJwt) => api.request('PATCH', PATH, { token, body });
+
+describe('/user', () => {
+  it('is for logged-in users only', async () => {
+    expect((await api.request('GET', PATH, { token: null })).status).toBe(401);
+    for (const answer of [await get(api.apiKey), await patch({ first_name: 'Key' }, api.apiKey)]) {
+      expect([answer.status, answer.body.code]).toEqual([403, 'forbidden']);
+    }
+  });
+
+  it('shows the user as the login does', async () => {
+    expect((await get()).body).toMatchObject({
+      ...{ id: api.userId, first_name: 'Olive', last_name: 'Owner', email: api.email },
+      ...{ mobile: '', country_code: '', admin: false },
+    });
+  });
+
+  it('changes what is given, clears with null, and takes back what it has shown', async () => {
+    const changed = await patch({ mobile: '030 123456', country_code: 'de', last_name: null });
+    expect(changed.status).toBe(200);
+    expect(changed.body).toMatchObject({
+      ...{ first_name: 'Olive', last_name: '', mobile: '+4930123456', country_code: 'DE' },
+    });
+    const again = await patch(changed.body);
+    expect([again.status, again.body]).toEqual([200, { ...changed.body, updated_at: again.body.updated_at }]);
+    expect((await get()).body).toEqual(again.body);
+    expect((await patch({ mobile: null, country_code: null })).body).toMatchObject({
+      mobile: '',
+      country_code: '',
+    });
+  });
+
+  it('changes nobody else', async () => {
+    const { userJwt } = await api.addUser('member');
+    await patch({ first_name: 'Mem' }, userJwt);
+    expect([(await get(userJwt)).body.first_name, (await get()).body.first_name]).toEqual(['Mem', 'Olive']);
+  });
+
+  it.each([
+    ['a national number without a country', { mobile: '030 123456' }, 'mobile'],
+    ['a number that does not exist', { mobile: '+1415' }, 'mobile'],
+    ['a country of three letters', { country_code: 'GER' }, 'country_code'],
+    ['a name of two lines', { first_name: 'a\nb' }, 'first_name'],
+    ['an unknown field', { mobil: '+14155550123' }, 'mobil'],
+  ])('refuses %s', async (_what, body, field) => {
+    const { status, body: answer } = await patch(body);
+    expect([status, Object.keys(answer.validation_errors ?? {})]).toEqual([422, [field]]);
+  });
+
+  it('lets a test SMS of a template go to the number', async () => {
+    const made = await api.request('POST', '/v1/my/templates', { body: { channel: 'sms', body: 'Hi' } });
+    const send = () =>
+      api.request('POST', `/v1/my/templates/${Number(made.body.id)}/send_test`, { token: api.userJwt });
+    expect((await send()).status).toBe(422);
+    await patch({ mobile: '+14155550123' });
+    const sent = await send();
+    expect([sent.status, sent.body.messages]).toEqual([200, [{ id: expect.any(Number), to: '+14155550123' }]]);
+  });
+});
