@@ -111,6 +111,8 @@ interface First extends EmailEventMessage {
   /** Whether the message was opened before, and whether one of its links was clicked. */
   was_opened: boolean;
   was_clicked: boolean;
+  /** Whether the brand wants events of this kind now. */
+  wanted: boolean;
 }
 
 /**
@@ -143,22 +145,27 @@ const storeFirstsSql = `
   )
   select f.link, f.occurred_at, f.url, f.user_agent, m.id, m.account_id, m.brand_id, m.channel, m.class, m.test,
     m.contact_id, m.opened_at is not null as was_opened, m.clicked_at is not null as was_clicked,
-    m.to_address as "to", m.subject, m.idempotency_key as "idempotencyKey", m.tags
-  from firsts f join mails m on m.id = f.message_id order by m.id, f.link`;
+    m.to_address as "to", m.subject, m.idempotency_key as "idempotencyKey", m.tags,
+    case when f.link = 0 then b.track_opens else b.track_clicks end as wanted
+  from firsts f join mails m on m.id = f.message_id join brands b on b.id = m.brand_id order by m.id, f.link`;
 
 async function storeFirsts(client: Queryable, human: readonly DueFetch[]): Promise<First[]> {
   if (human.length === 0) return [];
   const ids = human.map((each) => each.message_id);
   const { rows } = await client.query<First>({
-    name: 'store_first_interactions',
+    name: 'store_first_interactions_wanted',
     text: storeFirstsSql,
     values: [JSON.stringify(human), ids, Math.min(...ids), Math.max(...ids)],
   });
   return rows;
 }
 
-/** Only transactional email publishes events of its own (interface §6.3), and none about deleted contacts. */
+/**
+ * Only transactional email publishes events of its own (interface §6.3), and none about deleted contacts. A brand that has
+ * turned tracking off gets none about earlier mail either, whose links and pixels still lead here.
+ */
 function eventOf(first: First): PublishedEvent | null {
+  if (!first.wanted) return null;
   if (first.channel !== 'email' || first.class !== messageClasses.transactional || first.test) return null;
   if (first.to === null) return null;
   const { account_id: accountId, brand_id: brandId, occurred_at: occurredAt, user_agent, url } = first;

@@ -258,6 +258,28 @@ describe('events', () => {
     expect(body.clicked_at).toBeNull();
   });
 
+  it('are not published once the brand has turned tracking off, also not about earlier mail', async () => {
+    const set = (opens: boolean, clicks: boolean) =>
+      pool.query('update brands set track_opens = $2, track_clicks = $3 where id = $1', [
+        api.brandId,
+        opens,
+        clicks,
+      ]);
+    await set(true, false);
+    await store(hitOn(link(1), after(0)), hitOn(pixel(), after(20)));
+    await decideAll();
+    expect((await eventsOf()).map(({ type }) => type)).toEqual(['email.opened']);
+    await newMail(5);
+    await set(false, true);
+    await store(hitOn(link(1), after(0)), hitOn(pixel(), after(20)));
+    await decideAll();
+    await set(true, true);
+    expect(await eventsOf()).toEqual([clicked(1)]);
+    // The message shows both: only the events end.
+    const { body } = await api.request('GET', `/v1/my/messages/${messageId}`);
+    expect([body.opened_at, body.clicked_at]).toEqual([after(20).toISOString(), after(0).toISOString()]);
+  });
+
   it('are not published for a message that is gone', async () => {
     await store(hitOn({ ...link(1), messageId: 2 ** 45 }, after(0)));
     await decideAll();
