@@ -94,7 +94,7 @@ async function tend(deps: CampaignRunDependencies, row: CampaignRow, asOf: Date)
   }
   const stopped =
     (await stopIfHarmful(pool, events, row, thresholds, asOf)) ??
-    (await stopIfUnsendable(pool, events, row, asOf));
+    (await stopIfUnsendable(pool, row, asOf));
   if (stopped) {
     log.warn({ campaign_id: row.id, account_id: row.account_id }, 'campaign stopped');
     waker.wake('outbox');

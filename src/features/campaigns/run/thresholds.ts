@@ -38,15 +38,16 @@ export async function readHarm(db: Queryable, campaignId: number): Promise<Harm>
 type Why = Omit<CampaignStop, 'at'>;
 
 /**
- * Pauses a campaign for a reason that still holds under its lock, and publishes the event, in one transaction.
+ * Pauses a campaign for a reason that still holds under its lock, in one transaction.
+ * @param published follows from the pause in its transaction
  * @returns the work to wake; null if the campaign goes on
  */
 async function stop(
   pool: pg.Pool,
-  events: EventPublisher,
   row: Pick<CampaignRow, 'id'>,
   asOf: Date,
   readReason: (db: Queryable) => Promise<Why | null>,
+  published: (trx: Queryable, paused: CampaignRow, stopped: CampaignStop) => Promise<QueuedWork>,
 ): Promise<QueuedWork | null> {
   if (!(await readReason(pool))) return null;
   return inTransaction(pool, async (trx) => {
@@ -56,7 +57,20 @@ async function stop(
     if (!reason) return null;
     const stopped = { ...reason, at: asOf.toISOString() };
     const paused = await pauseCampaign(trx, row, { stop: stopped, asOf });
-    if (!paused) return null;
+    return paused && published(trx, paused, stopped);
+  });
+}
+
+/** Pauses a campaign that does harm, with `campaign.stopped`, see {@link stop}. Its rates count from the last resume. */
+export async function stopIfHarmful(
+  pool: pg.Pool,
+  events: EventPublisher,
+  row: Pick<CampaignRow, 'id'>,
+  limits: StopThresholds,
+  asOf: Date,
+): Promise<QueuedWork | null> {
+  const readReason = async (db: Queryable) => stopReason(await readHarm(db, row.id), limits);
+  return stop(pool, row, asOf, readReason, async (trx, paused, stopped) => {
     const { id, account_id: accountId, brand_id: brandId, name } = paused;
     const counts = (await campaignCounts(trx, [id])).get(id);
     const data = { campaign_id: id, name, ...eventCounts(counts), stop: stopped };
@@ -66,26 +80,20 @@ async function stop(
   });
 }
 
-/** Pauses a campaign that does harm, see {@link stop}. Its rates count from the last resume. */
-export async function stopIfHarmful(
-  pool: pg.Pool,
-  events: EventPublisher,
-  row: Pick<CampaignRow, 'id'>,
-  limits: StopThresholds,
-  asOf: Date,
-): Promise<QueuedWork | null> {
-  return stop(pool, events, row, asOf, async (db) => stopReason(await readHarm(db, row.id), limits));
-}
+const NO_WORK: QueuedWork = new Map();
 
-/** Pauses a campaign that its account cannot pay for or has no sender for, see {@link stop}. */
+/**
+ * Pauses a campaign that its account cannot pay for or has no sender for, see {@link stop}. There is no event:
+ * `campaign.stopped` is for bounces and complaints only (interface §6.4).
+ */
 export async function stopIfUnsendable(
   pool: pg.Pool,
-  events: EventPublisher,
   row: Pick<CampaignRow, 'id'>,
   asOf: Date,
 ): Promise<QueuedWork | null> {
-  return stop(pool, events, row, asOf, async (db) => {
+  const readReason = async (db: Queryable) => {
     const reason = await whyUnsendable(db, row.id, asOf);
     return reason && { reason, rate: null, threshold: null };
-  });
+  };
+  return stop(pool, row, asOf, readReason, () => Promise.resolve(NO_WORK));
 }

@@ -157,6 +157,18 @@ describe('a subscribed webhook gets', () => {
     expect(woken).toContain('webhook');
   });
 
+  it('nothing of a campaign that its account cannot pay', async () => {
+    const id = await written(5);
+    await query(
+      `update campaign_blocks set hold_reason = 'wallet', due_at = now() + interval '1 hour' where campaign_id = $1`,
+      [id],
+    );
+    await run.look(id, after(2));
+    const stop = { reason: 'insufficient_funds', rate: null, threshold: null, at: after(2).toISOString() };
+    expect(await readCampaign(db.database.pool, id)).toMatchObject({ status: 'paused', stop });
+    expect(await queuedAbout(id)).toEqual([]);
+  });
+
   it('nothing of a campaign that its client cancels', async () => {
     const id = await written(5);
     await inTransaction(db.database.pool, (trx) => cancelCampaign(trx, { id }, { asOf: after(1) }));
