@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { countField, defineEvent, idField, testField } from '../../platform/events/define.ts';
+import { importResources } from './schema.ts';
 
 const importFields = {
   import_id: idField,
+  resource: z.enum(importResources),
   filename: z.string(),
+  dry_run: z.boolean().meta({ description: 'Whether the import only counted, and changed nothing.' }),
   total_rows: countField,
   created_count: countField,
   updated_count: countField,
@@ -14,11 +17,13 @@ const importFields = {
 
 export const importEvents = {
   completed: defineEvent('import.completed', {
-    sentWhen: 'An import of contacts finished.',
+    sentWhen: 'An import finished; `resource` says of what.',
     data: z.object({ ...importFields, test: testField }),
     sample: () => ({
       import_id: null,
+      resource: 'contacts' as const,
       filename: 'contacts.csv',
+      dry_run: false,
       total_rows: 1_000,
       created_count: 820,
       updated_count: 140,
@@ -29,11 +34,13 @@ export const importEvents = {
     }),
   }),
   failed: defineEvent('import.failed', {
-    sentWhen: 'An import of contacts failed.',
+    sentWhen: 'An import failed; `resource` says of what.',
     data: z.object({ ...importFields, reason: z.string(), test: testField }),
     sample: () => ({
       import_id: null,
+      resource: 'contacts' as const,
       filename: 'contacts.csv',
+      dry_run: false,
       reason: 'the file has no column of email addresses or phone numbers',
       total_rows: 0,
       created_count: 0,

@@ -106,7 +106,9 @@ async function finish(
     if (!row) return null;
     const data = {
       import_id: id,
+      resource: row.resource,
       filename: row.filename,
+      dry_run: row.options.dry_run,
       total_rows: row.total_rows ?? 0,
       created_count: row.created_count,
       updated_count: row.updated_count,

@@ -353,20 +353,22 @@ describe('an import of contacts', () => {
     await pool().query('truncate events cascade');
     await addWebhook(api.database, api, 'https://hooks.example.com/', ['import.completed', 'import.failed']);
     const done = await importFile(api, { file: 'email\na@x.org\na@x.org\n', filename: 'people.csv' });
-    await importFile(api, { file: 'name\nAda\n' });
+    await importFile(api, { file: 'name\nAda\n', options: { dry_run: true } });
     const { rows } = await pool().query<Row>('select type, data from events order by occurred_at');
     expect(rows).toMatchObject([
       {
         type: 'import.completed',
         data: {
           import_id: done.id,
+          resource: 'contacts',
           filename: 'people.csv',
+          dry_run: false,
           total_rows: 2,
           created_count: 1,
           duplicate_count: 1,
         },
       },
-      { type: 'import.failed', data: { reason: expect.stringContaining('no column of email addresses') } },
+      { type: 'import.failed', data: { resource: 'contacts', dry_run: true, reason: expect.stringContaining('no column of email addresses') } },
     ]);
   });
 });
