@@ -48,12 +48,12 @@ function sandboxOf({ figures }: AccountParts, mailDomain: string) {
 
 function billingOf(figures: AccountFigures): AccountView['billing'] {
   const { tier, walletBalanceCents } = figures.capacity;
-  const resource = (used: number, allowance: number, millicents: number) => ({
-    used,
-    allowance,
-    remaining: Math.max(0, allowance - used),
-    overage_rate: millicents / MILLICENTS_PER_CENT,
-  });
+  const resource = (used: number, allowance: number, millicents: number) => {
+    const left = Math.max(0, allowance - used);
+    // What costs nothing beyond the allowance does not end with it.
+    const remaining = left > 0 || millicents > 0 ? left : null;
+    return { used, allowance, remaining, overage_rate: millicents / MILLICENTS_PER_CENT };
+  };
   return {
     plan_name: tier,
     wallet_balance_cents: walletBalanceCents,

@@ -93,7 +93,9 @@ const step = z.object({ completed_at: z.iso.datetime().nullable() });
 const resource = z.object({
   used: z.number(),
   allowance: z.number(),
-  remaining: z.number(),
+  remaining: z.number().nullable().meta({
+    description: 'What is left of `allowance`; null: nothing is, and more is neither limited nor charged.',
+  }),
   overage_rate: z.number(),
 });
 

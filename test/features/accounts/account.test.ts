@@ -24,7 +24,7 @@ describe('GET /v1/my/account', () => {
   it('returns every field of the interface for an account that has sent nothing', async () => {
     const answer = await get();
     expect(answer.status).toBe(200);
-    const none = { used: 0, allowance: 0, remaining: 0, overage_rate: 0 };
+    const none = { used: 0, allowance: 0, remaining: null, overage_rate: 0 };
     expect(answer.body).toEqual({
       id: api.accountId,
       name: 'Acme',
@@ -115,8 +115,8 @@ describe('GET /v1/my/account', () => {
       remaining: 9958,
       overage_rate: 0,
     });
-    expect(body.billing?.resources?.sms).toMatchObject({ used: 5, allowance: 0, remaining: 0 });
-    expect(body.billing?.resources?.ai).toMatchObject({ used: 1, allowance: 0, remaining: 0 });
+    expect(body.billing?.resources?.sms).toMatchObject({ used: 5, allowance: 0, remaining: null });
+    expect(body.billing?.resources?.ai).toMatchObject({ used: 1, allowance: 0, remaining: null });
     expect(body.billing?.lifetime).toEqual({ email_sent: 14, sms_sent: 5, ai_used: 1 });
   });
 
