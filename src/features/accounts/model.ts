@@ -3,6 +3,7 @@ import { type Capacity, readCapacity } from '../../delivery/limits/capacity.ts';
 import { type Projections, projectNext } from '../../delivery/limits/projection.ts';
 import { emailPriceSql, highestSmsPriceSql, monthlyEmailsSql, paysSql } from '../../delivery/prices.ts';
 import { usageSql } from '../../delivery/usage.ts';
+import type { AccountTenant } from '../../platform/auth/tenant.ts';
 import type { Queryable } from '../../platform/db/queryable.ts';
 
 /** An account with its usage and its remaining capacity. Names are those of the columns. */
@@ -39,7 +40,7 @@ export interface AccountFigures {
   first_message_at: Date | null;
   /** The oldest contact of any brand of the account. */
   first_contact_at: Date | null;
-  /** A verified domain of the account; null: it has none. */
+  /** A verified domain of the brand; null: it has none, and sends from the sandbox. */
   verified_domain_id: number | null;
   capacity: Capacity;
   /** What would become of an email from that domain, or from the sandbox if there is none. */
@@ -64,23 +65,25 @@ select a.id, a.name, a.avatar, a.banner, a.comped, a.auto_topup, a.email_from_na
   (select min(first.created_at) from brands br cross join lateral (
      select c.created_at from contacts c where c.brand_id = br.id order by c.id limit 1) first
    where br.account_id = a.id) as first_contact_at,
-  (select min(d.id) from domains d where d.account_id = a.id and d.status = 'verified') as verified_domain_id
+  (select min(d.id) from domains d where d.account_id = a.id and d.brand_id = $3 and d.status = 'verified') as verified_domain_id
 from accounts a
 cross join lateral (${usageSql('a')}) u
 where a.id = $1`;
 
 /**
+ * @param brandId the brand whose domains count; null: the account has none yet
  * @param settings of the limits
  * @returns null if there is no such account
  */
 export async function findAccountFigures(
   db: Queryable,
-  accountId: number,
+  { accountId, brandId }: Pick<AccountTenant, 'accountId' | 'brandId'>,
   settings: LimitSettings,
 ): Promise<AccountFigures | null> {
   const { rows } = await db.query<Omit<AccountFigures, 'capacity' | 'next'>>(FIND, [
     accountId,
     JSON.stringify(settings),
+    brandId,
   ]);
   const row = rows[0];
   if (!row) return null;

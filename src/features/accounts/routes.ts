@@ -68,7 +68,7 @@ export function createAccountRoutes(deps: AccountRouteDeps): RouteDefinition[] {
       summary: 'Change the account',
       description:
         'A field left out stays as it is; null clears it. `email_from_email` must be a verified sender identity: an ' +
-        'address at a verified domain of the account, or its sandbox address.',
+        'address at a verified domain of the current brand, or the sandbox address.',
       auth: 'account',
       testKeys: 'refused',
       body: patchAccountBody,

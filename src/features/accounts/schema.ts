@@ -82,7 +82,7 @@ export const patchAccountBody = z.strictObject({
   avatar: signedId.nullish(),
   banner: signedId.nullish(),
   email_from_name: oneLine(MAX_NAME_LENGTH).nullish(),
-  email_from_email: email.nullish().meta({ description: 'A verified sender identity of the account.' }),
+  email_from_email: email.nullish().meta({ description: 'A verified sender identity of the current brand.' }),
   email_reply_to: email.nullish(),
   test_email_recipients: z.array(email).max(MAX_TEST_RECIPIENTS).optional(),
 });
@@ -127,9 +127,11 @@ export const accountSchema = z
       steps: z.record(z.enum(onboardingSteps), step),
       progress: z.object({ completed: z.int(), total: z.int() }),
     }),
-    domain_verified: z.boolean(),
+    domain_verified: z.boolean().meta({ description: 'Whether the current brand has a verified domain.' }),
     can_send: z.boolean(),
-    using_sandbox: z.boolean(),
+    using_sandbox: z.boolean().meta({
+      description: 'Whether the current brand has no verified domain, so that it sends from `sandbox_email` only.',
+    }),
     sandbox_email: z.string().nullable(),
     sandbox_monthly_cap: z.int(),
     sandbox_sends_remaining: z.int(),

@@ -288,7 +288,7 @@ export interface AccountProfile {
   find(tenant: AccountTenant): Promise<AccountFigures>;
   /**
    * @throws AppError validation_error naming every bad field; sender_not_verified if the fields are valid, but
-   *   `email_from_email` is no verified sender identity of the account
+   *   `email_from_email` is no verified sender identity of the brand
    */
   change(tenant: AccountTenant, body: PatchAccountBody): Promise<AccountFigures>;
 }
@@ -302,7 +302,7 @@ interface ProfileDeps {
 
 export function createAccountProfile(deps: ProfileDeps): AccountProfile {
   async function find(tenant: AccountTenant): Promise<AccountFigures> {
-    const figures = await findAccountFigures(deps.db, tenant.accountId, deps.limits);
+    const figures = await findAccountFigures(deps.db, tenant, deps.limits);
     if (!figures) throw notFound('account');
     return figures;
   }
@@ -361,7 +361,10 @@ async function imageChanges(
   return changes;
 }
 
-/** An address at a verified domain of any of the account's brands, or the sandbox address. */
+/**
+ * An address at a verified domain of the current brand, or the sandbox address. What is stored may be sent back: it may be
+ * that of another brand.
+ */
 async function requireVerifiedSender(
   deps: ProfileDeps,
   tenant: AccountTenant,
@@ -370,11 +373,12 @@ async function requireVerifiedSender(
   if (typeof address !== 'string') return;
   if (address.toLowerCase() === sandboxAddress(tenant.accountId, deps.mailDomain)) return;
   const { rowCount } = await deps.db.query(
-    `select 1 from domains where account_id = $1 and name = $2 and status = 'verified'`,
-    [tenant.accountId, address.slice(address.lastIndexOf('@') + 1)],
+    `select 1 from domains where account_id = $1 and brand_id = $2 and name = $3 and status = 'verified'
+     union all select 1 from accounts where id = $1 and email_from_email = $4`,
+    [tenant.accountId, tenant.brandId, address.slice(address.lastIndexOf('@') + 1), address],
   );
   if (rowCount) return;
-  throw invalid({ email_from_email: ['is not a verified sender of this account'] }, 'sender_not_verified');
+  throw invalid({ email_from_email: ['is not a verified sender of this brand'] }, 'sender_not_verified');
 }
 
 async function updateProfile(db: Queryable, accountId: number, changes: Changes): Promise<void> {

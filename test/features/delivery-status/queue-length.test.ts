@@ -63,6 +63,6 @@ it("reads no other account's messages for the status", async () => {
 
 it('reads nothing of the queue for the account', async () => {
   const before = await rowsRead();
-  await findAccountFigures(one.pool, large.accountId, TEST_LIMITS);
+  await findAccountFigures(one.pool, large, TEST_LIMITS);
   expect((await rowsRead()) - before).toBe(0);
 });

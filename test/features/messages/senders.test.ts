@@ -178,6 +178,28 @@ describe('the account', () => {
     expect((await patch({ email_from_email: 'ada@acme.example' })).status).toBe(200);
   });
 
+  it('goes by the domains of the current brand', async () => {
+    const { pool } = api.database;
+    const { rows } = await pool.query<{ id: number }>('insert into brands (account_id) values ($1) returning id', [
+      api.accountId,
+    ]);
+    const brandId = rows[0]?.id ?? 0;
+    const asked = { token: api.userJwt, headers: { 'X-Brand-Id': String(brandId) } };
+    const account = await api.request('GET', '/v1/my/account', asked);
+    expect(account.body).toMatchObject({
+      ...{ domain_verified: false, using_sandbox: true, sandbox_email: `sandbox-${api.accountId}@mail.test` },
+      email_from_email: 'ada@acme.example',
+    });
+    const patchHere = (body: unknown) => api.request('PATCH', '/v1/my/account', { ...asked, body });
+    // The account may be sent back as it was received.
+    expect((await patchHere(account.body)).status).toBe(200);
+    const refused = await patchHere({ email_from_email: 'bob@acme.example' });
+    expect([refused.status, refused.body.code]).toEqual([422, 'sender_not_verified']);
+    await insertVerifiedDomain(api.database, { ...api, brandId }, 'second.example');
+    expect((await api.request('GET', '/v1/my/account', asked)).body.using_sandbox).toBe(false);
+    expect((await patch({ email_from_email: 'bob@second.example' })).status).toBe(422);
+  });
+
   it('shows that it has a verified domain', async () => {
     expect((await api.request('GET', '/v1/my/account')).body).toMatchObject({
       domain_verified: true,
