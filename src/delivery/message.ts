@@ -1,3 +1,6 @@
+/** Names of the tags with which the service marks an email at its provider. */
+export const systemTags = ['account_id', 'brand_id', 'message_id', 'campaign_id', 'flow_id'] as const;
+
 export const channels = ['email', 'sms'] as const;
 
 export type Channel = (typeof channels)[number];

@@ -1,6 +1,7 @@
 /** The parts of an email for services that do not take a complete message. */
 import { LRUCache } from 'lru-cache';
 import { isHeavy } from '../content-weight.ts';
+import { systemTags } from '../message.ts';
 import { formatTextField } from '../mime/header-fields.ts';
 import type { EmailContent } from '../mime/message.ts';
 import { textFromHtml } from '../mime/text-from-html.ts';
@@ -13,6 +14,14 @@ const generated = new LRUCache<string, string>({ max: 32, memoMethod: textFromHt
 export function textOf({ html, text, headers }: EmailContent): string {
   if (text !== null || !html) return text ?? '';
   return isHeavy({ html, text, headers }) ? '' : generated.memo(html);
+}
+
+/** The service's own tags of an email. Clients cannot give tags of these names. */
+export function systemTagsOf({ tags }: Pick<OutgoingEmail, 'tags'>): [name: string, value: string][] {
+  return systemTags.flatMap((name) => {
+    const value = tags[name];
+    return value === undefined ? [] : [[name, value]];
+  });
 }
 
 /**

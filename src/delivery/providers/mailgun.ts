@@ -8,6 +8,7 @@ import {
   refusedMessage,
   unverified,
 } from './http-api.ts';
+import { systemTagsOf } from './email-parts.ts';
 import type { NamedProviderDeps, ProviderDeps, ProviderKind } from './kind.ts';
 import {
   type FormField,
@@ -68,7 +69,7 @@ const dialect: ApiDialect = {
   },
 };
 
-/** Variables are visible to recipients in X-Mailgun-Variables, so the client's tags stay here. */
+/** Variables are visible to recipients in X-Mailgun-Variables: the client's tags stay here, and only our ids go there. */
 async function submit(email: OutgoingEmail, settings: MailgunSettings, { egress }: ProviderDeps) {
   const { domain } = email.content.from;
   const result = await requestMailgun(settings, egress, {
@@ -77,6 +78,7 @@ async function submit(email: OutgoingEmail, settings: MailgunSettings, { egress 
     form: [
       ['to', email.to],
       [`v:${REFERENCE_VARIABLE}`, email.reference],
+      ...systemTagsOf(email).map(([name, value]): FormField => [`v:${name}`, value]),
       ...TRACKING_OFF,
       ['message', email.built.data],
     ],

@@ -9,6 +9,7 @@ import {
   type SmtpOutcome,
   type SmtpTarget,
 } from '../smtp/contract.ts';
+import { systemTagsOf } from './email-parts.ts';
 import type { HandOverOutcome, EmailProvider, OutgoingEmail } from './port.ts';
 import { smtpVerdict } from './smtp-verdict.ts';
 
@@ -214,6 +215,15 @@ class SmtpProvider implements EmailProvider {
   }
 }
 
+/**
+ * The only place that SMTP has for tags. The header stands before the signature, which does not cover it. Recipients can
+ * see it, so it has the ids of the service and not the client's tags.
+ */
+function tagsHeader(email: OutgoingEmail): string {
+  const tags = systemTagsOf(email).map(([name, value]) => `${name}=${value}`);
+  return tags.length === 0 ? '' : `X-Carillon-Tags: ${tags.join('; ')}\r\n`;
+}
+
 function send(
   connection: SmtpConnection,
   email: OutgoingEmail,
@@ -222,7 +232,8 @@ function send(
   const { built, returnPath, to } = email;
   const { smtpUtf8, eightBit } = built;
   const reports = { kind, envelopeId: email.reference };
-  const data = built.text ?? built.data;
+  const tags = tagsHeader(email);
+  const data = built.text === undefined ? Buffer.concat([Buffer.from(tags), built.data]) : tags + built.text;
   return connection.send({ from: returnPath, to, smtpUtf8, eightBit, data, reports });
 }
 

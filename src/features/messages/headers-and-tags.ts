@@ -1,7 +1,8 @@
+import { systemTags } from '../../delivery/message.ts';
 import { isReservedHeader } from '../../delivery/mime/reserved-headers.ts';
 import type { ValidationErrors } from '../../errors.ts';
 
-const reservedTags = new Set(['account_id', 'brand_id', 'message_id', 'campaign_id', 'flow_id']);
+const reservedTags = new Set<string>(systemTags);
 const RESERVED_TAG_PREFIX = 'carillon';
 
 /** RFC 5322 §2.2: printable ASCII except the colon. 76 characters fit on one line with the colon. */

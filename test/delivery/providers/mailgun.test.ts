@@ -40,6 +40,7 @@ describe('a hand-over to Mailgun', () => {
       from: 'Ann <ann@news.acme.com>',
       to: 'bob@example.com',
       reference: 'ref-1',
+      tags: { order: '1042', account_id: '3', brand_id: '5', message_id: '42' },
       data,
     });
     expect(outcomes).toEqual([
@@ -54,6 +55,7 @@ describe('a hand-over to Mailgun', () => {
     expect(Object.fromEntries([...form].filter(([name]) => name !== 'message'))).toEqual({
       to: 'bob@example.com',
       'v:carillon': 'ref-1',
+      ...{ 'v:account_id': '3', 'v:brand_id': '5', 'v:message_id': '42' },
       'o:tracking': 'no',
       'o:tracking-clicks': 'no',
       'o:tracking-opens': 'no',
