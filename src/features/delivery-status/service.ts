@@ -25,6 +25,10 @@ const projection = z.object({
   until: time.meta({ description: 'When the hold ends, if that is known.' }),
 });
 
+const limited = z.boolean().meta({
+  description: 'Whether there is a limit. If not, the figures of it are null: nothing is counted.',
+});
+
 /** What may be sent now, by the figures that the limits decide on. */
 export const deliveryStatusResource = z.object({
   state: z.enum(['open', 'limited', 'blocked']).meta({
@@ -36,10 +40,12 @@ export const deliveryStatusResource = z.object({
     used: z.int(),
     remaining: z.int(),
     resets_at: time.meta({ description: 'When the oldest message of the last 24 hours stops counting.' }),
-    sandbox_monthly_cap: z.int().nullable(),
+    sandbox_monthly_cap: z.int().nullable().meta({
+      description: 'Null: `exact_sender` is not the sandbox, whose cap does not limit it.',
+    }),
     sandbox_sends_remaining: z.int().nullable(),
     sandbox_resets_at: time,
-    spend_cap_monthly_cents: z.int().nullable(),
+    spend_cap_monthly_cents: z.int().nullable().meta({ description: 'Null: spending has no cap.' }),
     spent_this_month_cents: z
       .int()
       .meta({ description: 'Rounded up, with what is reserved of messages and validations under way.' }),
@@ -48,7 +54,8 @@ export const deliveryStatusResource = z.object({
   exact_sender: z.object({
     email: z.string(),
     verified: z.boolean(),
-    limit: z.int().nullable().meta({ description: 'null: the sender has no limit of its own.' }),
+    limited,
+    limit: z.int().nullable().meta({ description: 'Null: the sender has no limit of its own.' }),
     used: z.int().nullable(),
     remaining: z.int().nullable(),
     resets_at: time,
@@ -58,6 +65,7 @@ export const deliveryStatusResource = z.object({
       .string()
       .nullable()
       .meta({ description: 'The domain of `exact_sender`; null: the sandbox, which is not yours.' }),
+    limited,
     limit: z.int().nullable().meta({
       description:
         'Campaign and flow emails of the domain today (UTC), while it warms up; null: it does not.',
@@ -67,7 +75,8 @@ export const deliveryStatusResource = z.object({
     resets_at: time,
   }),
   pacing: z.object({
-    per_minute: z.int().nullable().meta({ description: 'null: as fast as the provider accepts messages.' }),
+    limited,
+    per_minute: z.int().nullable().meta({ description: 'Null: as fast as the provider accepts messages.' }),
     queued: z.int().meta({
       description:
         'Messages of the account that wait for a sender, those of active campaigns included. At most 10,000 are counted.',
@@ -149,7 +158,7 @@ async function readQueue(client: Queryable, accountId: number) {
   return rows[0] ?? { queued: 0, held: 0, next_due_at: null };
 }
 
-const NO_LIMIT = { limit: null, used: null, remaining: null, resets_at: null };
+const NO_LIMIT = { limited: false, limit: null, used: null, remaining: null, resets_at: null };
 
 /** The capacity of the sender's domain, and its pace. The sandbox has neither. */
 async function readDomain(
@@ -162,7 +171,7 @@ async function readDomain(
   const name = defaultAddress.slice(defaultAddress.lastIndexOf('@') + 1);
   if (!warmUp) return { capacity: { name, ...NO_LIMIT }, perMinute };
   const { resetsAt, ...figures } = warmUp;
-  return { capacity: { name, ...figures, resets_at: toText(resetsAt) }, perMinute };
+  return { capacity: { name, limited: true, ...figures, resets_at: toText(resetsAt) }, perMinute };
 }
 
 /**
@@ -180,8 +189,9 @@ export async function readDeliveryStatus(
     readQueue(client, tenant.accountId),
     readSenders(client, tenant, mailDomain),
   ]);
-  const { allowance, sandbox_cap: sandbox } = capacity.figures;
+  const { allowance, sandbox_cap: sandboxCap } = capacity.figures;
   const { defaultIdentity } = senders;
+  const sandbox = defaultIdentity === 'sandbox' ? sandboxCap : null;
   const domainId = defaultIdentity === 'sandbox' ? null : defaultIdentity.domainId;
   const next = await projectNext(client, { accountId: tenant.accountId, domainId }, settings);
   const rule = ruleOf(next, capacity);
@@ -194,9 +204,9 @@ export async function readDeliveryStatus(
       used: allowance.used,
       remaining: allowance.remaining,
       resets_at: toText(allowance.resetsAt),
-      sandbox_monthly_cap: sandbox.limit,
-      sandbox_sends_remaining: sandbox.remaining,
-      sandbox_resets_at: toText(sandbox.resetsAt),
+      sandbox_monthly_cap: sandbox?.limit ?? null,
+      sandbox_sends_remaining: sandbox?.remaining ?? null,
+      sandbox_resets_at: toText(sandbox?.resetsAt),
       spend_cap_monthly_cents: capacity.spendCapMonthlyCents,
       spent_this_month_cents: Math.ceil(capacity.figures.spend_cap.used / MILLICENTS_PER_CENT),
       wallet_balance_cents: capacity.walletBalanceCents,
@@ -204,6 +214,7 @@ export async function readDeliveryStatus(
     exact_sender: { email: senders.defaultAddress, verified: true, ...NO_LIMIT },
     brand_subdomain: domain.capacity,
     pacing: {
+      limited: domain.perMinute !== null,
       per_minute: domain.perMinute,
       queued: queue.queued,
       held: queue.held,

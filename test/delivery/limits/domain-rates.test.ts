@@ -132,13 +132,13 @@ describe('the warm-up of a domain', () => {
     const domain = await addDomain('new');
     await useAsSender(domain);
     const name = `new-${account.accountId}.test`;
-    expect((await status()).brand_subdomain).toMatchObject({ name, limit: null, remaining: null });
+    expect((await status()).brand_subdomain).toMatchObject({ name, limited: false, limit: null, remaining: null });
     await startWarmUp(test.database.pool, domain, [3]);
     await queue(domain, 4, campaign);
     await claim(campaign);
     const found = await status();
     expect(found).toMatchObject({ state: 'limited', reason: 'warm_up' });
-    expect(found.brand_subdomain).toMatchObject({ name, limit: 3, used: 3, remaining: 0 });
+    expect(found.brand_subdomain).toMatchObject({ name, limited: true, limit: 3, used: 3, remaining: 0 });
     expect(new Date(found.brand_subdomain.resets_at ?? 0).getTime()).toBeGreaterThan(Date.now());
   });
 });
@@ -251,9 +251,9 @@ describe('the pace of a domain', () => {
     for (const domain of [other, own, fast]) await queue(domain, 20, campaign);
     expect(await claim(campaign, { pacing_per_minute: 5 })).toHaveLength(5 + 7 + 20);
     await useAsSender(other);
-    expect((await status({ pacing_per_minute: 5 })).pacing.per_minute).toBe(5);
+    expect((await status({ pacing_per_minute: 5 })).pacing).toMatchObject({ limited: true, per_minute: 5 });
     await useAsSender(fast);
-    expect((await status({ pacing_per_minute: 5 })).pacing.per_minute).toBeNull();
+    expect((await status({ pacing_per_minute: 5 })).pacing).toMatchObject({ limited: false, per_minute: null });
   });
 
   it('writes nothing for domains without a pace', async () => {

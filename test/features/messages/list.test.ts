@@ -126,8 +126,9 @@ describe('GET /delivery/status', () => {
         remaining: 1_000,
         sandbox_monthly_cap: 100,
       },
-      exact_sender: { email: `sandbox-${api.accountId}@mail.test`, verified: true },
-      pacing: { queued: 29, held: 0 },
+      exact_sender: { email: `sandbox-${api.accountId}@mail.test`, verified: true, limited: false, limit: null },
+      brand_subdomain: { name: null, limited: false, limit: null, remaining: null },
+      pacing: { limited: false, per_minute: null, queued: 29, held: 0 },
       reason: null,
       remediation: null,
     });

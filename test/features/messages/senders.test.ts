@@ -133,6 +133,8 @@ describe('a message without a sender', () => {
     expect(await queued(body.id)).toMatchObject({ domain_id: domainId });
     expect((await api.request('GET', '/v1/my/delivery/status')).body).toMatchObject({
       exact_sender: { email: 'news@acme.example', verified: true },
+      // The sandbox does not limit this sender.
+      commercial: { sandbox_monthly_cap: null, sandbox_sends_remaining: null, sandbox_resets_at: null },
     });
   });
 
