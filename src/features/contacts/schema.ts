@@ -19,6 +19,7 @@ const MAX_SEARCH_LENGTH = 100;
 export const channelKinds = ['email', 'phone'] as const;
 export type ChannelKind = (typeof channelKinds)[number];
 
+export const enrichmentStatuses = ['enriched', 'not_enriched'] as const;
 export const verificationStatuses = ['verified', 'suppressed', 'unverified'] as const;
 
 const when = z.iso.datetime();
@@ -59,8 +60,8 @@ export const contactResource = z
         '`suppressed` while an address of the contact has an active suppression; else `verified` if validation found an ' +
         'address deliverable.',
     }),
-    enrichment_status: z.enum(['enriched', 'not_enriched']).meta({
-      description: 'Always `not_enriched`: the service looks up nothing about contacts.',
+    enrichment_status: z.enum(enrichmentStatuses).meta({
+      description: 'As it was written: the service itself looks up nothing about contacts.',
     }),
     list_ids: z.array(z.int()),
     last_interacted_at: when
@@ -80,7 +81,6 @@ export const contactReadOnlyFields = [
   'subscribed_phone',
   'subscribed_email',
   'verification_status',
-  'enrichment_status',
   'last_interacted_at',
   'created_at',
   'updated_at',
@@ -146,6 +146,9 @@ const fields = {
   }),
   source: oneLine(MAX_SOURCE_LENGTH).nullish(),
   country_code: country.nullish(),
+  enrichment_status: z.enum(enrichmentStatuses).optional().meta({
+    description: '`enriched`: you have completed the contact with what another service knows.',
+  }),
   data: jsonObject.optional().meta({
     description: `Any JSON object, at most ${MAX_DATA_BYTES / 1024} KB. It is patched by key: a key that is null is removed, others stay.`,
   }),

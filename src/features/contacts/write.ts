@@ -7,7 +7,7 @@ import { addToLists, replaceLists, requireLists } from '../lists/service.ts';
 import { type ChannelChange, type ChannelChanges, readChannels } from './change.ts';
 import { type ChannelState, channelStateOf, nextState, noChannel } from './channel-state.ts';
 import { changeSubscription, type ConsentDeps, withConsent } from './consent.ts';
-import { type ContactData, dataProblem, patchData } from './data.ts';
+import { dataProblem, patchData } from './data.ts';
 import {
   type AddressesToLock,
   type ContactRow,
@@ -55,12 +55,14 @@ interface Writing {
 
 type Body = CreateContactBody | ChangeContactBody;
 
-function fieldsOf(body: Body, current: ContactData): ContactValues {
-  const { first_name, last_name, source, country_code } = body;
-  const given = Object.entries({ first_name, last_name, source, country_code });
+/** @param row the contact that the request changes; null: a new one */
+function fieldsOf(body: Body, row: StoredContact | null, at: Date): ContactValues {
+  const { first_name, last_name, source, country_code, enrichment_status: status } = body;
+  const enriched_at = status && (status === 'enriched' ? (row?.enriched_at ?? at) : null);
+  const given = Object.entries({ first_name, last_name, source, country_code, enriched_at });
   const values: ContactValues = Object.fromEntries(given.filter(([, value]) => value !== undefined));
   if (body.data === undefined) return values;
-  const data = patchData(current, body.data);
+  const data = patchData(row?.data ?? {}, body.data);
   const problem = dataProblem(data);
   if (problem !== null) throw invalid({ data: [problem] });
   return { ...values, data: JSON.stringify(data) };
@@ -200,7 +202,7 @@ async function change(
 ): Promise<void> {
   const planned = await plan(writing, row, changes);
   requireAddress(row, planned);
-  const values = fieldsOf(body, row.data);
+  const values = fieldsOf(body, row, writing.at);
   for (const { kind, before, after } of planned) {
     if (before !== after) Object.assign(values, channelValues(kind, after, writing.at));
   }
@@ -229,7 +231,7 @@ async function create(
   changes: ChannelChanges,
 ): Promise<ContactRow | null> {
   const planned = await plan(writing, null, changes);
-  const values = fieldsOf(body, {});
+  const values = fieldsOf(body, null, writing.at);
   for (const { kind, after } of planned) Object.assign(values, channelValues(kind, after, writing.at));
   const row = await insertContact(writing.trx, writing.tenant, values, writing.at);
   if (row) for (const each of planned) await follow(writing, row.id, each);

@@ -320,6 +320,14 @@ describe('PATCH /contacts/{id}', () => {
     expect(channel(body)).toMatchObject({ value: 'after@example.test', verified: false });
   });
 
+  it('keeps whether the client has enriched the contact', async () => {
+    const { id, ...made } = await created({ email: 'rich@example.test', enrichment_status: 'enriched' });
+    expect(made.enrichment_status).toBe('enriched');
+    expect((await patch(id, { first_name: 'Rich' })).body.enrichment_status).toBe('enriched');
+    expect((await patch(id, { enrichment_status: 'not_enriched' })).body.enrichment_status).toBe('not_enriched');
+    expect(errorsOf(await patch(id, { enrichment_status: 'rich' }))).toHaveProperty('enrichment_status');
+  });
+
   it('keeps data of a channel, which is patched by key', async () => {
     const item = { kind: 'email', value: 'data@example.test', data: { seat: 'A1', gone: null } };
     const contact = await created({ channels_attributes: [item] });
