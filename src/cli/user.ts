@@ -76,7 +76,11 @@ async function add(options: AddOptions, command: CarillonCommand): Promise<void>
       const { addMember, changeUser } = await users();
       const member = await addMember(trx, { accountId, email: address, role, firstName, lastName, password });
       const { mobile, countryCode: country, admin } = options;
-      const { mobile: number, ...user } = await changeUser(trx, member.userId, { mobile, countryCode: country, admin });
+      const { mobile: number, ...user } = await changeUser(trx, member.userId, {
+        mobile,
+        countryCode: country,
+        admin,
+      });
       return { ...member, mobile: number, countryCode: user.country_code, admin: user.admin };
     }),
   );
@@ -103,7 +107,14 @@ async function set(address: string, options: UserOptions, command: CarillonComma
       return changeUser(trx, userId, options);
     }),
   );
-  const { id: userId, first_name: firstName, last_name: lastName, mobile, country_code: country, admin } = row;
+  const {
+    id: userId,
+    first_name: firstName,
+    last_name: lastName,
+    mobile,
+    country_code: country,
+    admin,
+  } = row;
   const shown = { userId, email: row.email, firstName, lastName, mobile, countryCode: country, admin };
   const facts = factLines([
     ['user', userId],

@@ -172,18 +172,21 @@ describe('carillon', () => {
 
   it('sets the mobile number of a user, and shows who operates the service', async () => {
     const { account } = await createAccount('Ida');
-    const add = ['user', 'add', '--account', String(account.id), '--email', 'ida@acme.test'];
+    const add = ['user', 'add', '--account', String(account.id), '--email', 'joy@acme.test'];
     const added = await json<object>(...add, '--admin', '--mobile', '(415) 555-0123', '--country-code', 'us');
     expect(added).toMatchObject({ admin: true, mobile: '+14155550123', country_code: 'US', created: true });
     // Without these options, a known user keeps theirs.
     expect(await json<object>(...add)).toMatchObject({ admin: true, mobile: '+14155550123', created: false });
-    const set = (...args: string[]) => json<object>('user', 'set', 'IDA@acme.test', ...args);
+    const set = (...args: string[]) => json<object>('user', 'set', 'JOY@acme.test', ...args);
     expect(await set('--no-admin', '--first-name', 'Ida')).toMatchObject({
-      ...{ email: 'ida@acme.test', first_name: 'Ida', admin: false, mobile: '+14155550123' },
+      ...{ email: 'joy@acme.test', first_name: 'Ida', admin: false, mobile: '+14155550123' },
     });
     expect(await set('--mobile', 'none')).toMatchObject({ first_name: 'Ida', mobile: '' });
-    const bad = await carillon(['user', 'set', 'ida@acme.test', '--mobile', '+1415']);
-    expect([bad.code, bad.output]).toEqual([1, 'carillon: mobile is not a phone number that exists\n']);
+    const bad = await carillon(['user', 'set', 'joy@acme.test', '--mobile', '+1415']);
+    expect([bad.code, bad.output]).toEqual([
+      1,
+      'carillon: mobile must be a phone number in E.164 form, such as +14155550123\n',
+    ]);
     const nobody = await carillon(['user', 'set', 'nobody@acme.test', '--admin']);
     expect(nobody.output).toBe('carillon: there is no user with the address nobody@acme.test\n');
   });

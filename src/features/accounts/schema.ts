@@ -130,7 +130,8 @@ export const accountSchema = z
     domain_verified: z.boolean().meta({ description: 'Whether the current brand has a verified domain.' }),
     can_send: z.boolean(),
     using_sandbox: z.boolean().meta({
-      description: 'Whether the current brand has no verified domain, so that it sends from `sandbox_email` only.',
+      description:
+        'Whether the current brand has no verified domain, so that it sends from `sandbox_email` only.',
     }),
     sandbox_email: z.string().nullable(),
     sandbox_monthly_cap: z.int(),

@@ -90,6 +90,9 @@ interface Reading {
   problems: Problems;
 }
 
+const isOther = (parsed: ParsedAddress | null, known: ParsedAddress | null) =>
+  parsed !== null && known !== null && parsed.key !== known.key;
+
 function readItem(
   item: Item,
   kind: ChannelKind,
@@ -101,7 +104,7 @@ function readItem(
   const remove = item._destroy === true;
   const text = remove ? undefined : item.value;
   const parsed = text === undefined ? null : parseAddress(kind, text, `${field}.value`, country, problems);
-  if (known && (known.remove || remove || (parsed && known.address && parsed.key !== known.address.key))) {
+  if (known && (known.remove || remove || isOther(parsed, known.address))) {
     problems.add(field, `contradicts what the request says about ${kind} elsewhere`);
   }
   changes[kind] = {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ChannelChange } from './change.ts';
 import { type ContactData, patchData } from './data.ts';
 import type { StoredContact } from './model.ts';
@@ -94,7 +95,9 @@ function withNewAddress(
 export function nextState(current: ChannelState, change: ChannelChange, facts: AddressFacts): ChannelState {
   if (change.remove) return noChannel;
   const next = withAddress(current, change, facts);
-  return change.data === null ? next : { ...next, data: patchData(current.data ?? {}, change.data) };
+  const before = current.data ?? {};
+  const data = patchData(before, change.data ?? {});
+  return isDeepStrictEqual(data, before) ? next : { ...next, data };
 }
 
 function withAddress(current: ChannelState, change: ChannelChange, facts: AddressFacts): ChannelState {

@@ -33,7 +33,13 @@ export interface FlowDeps {
   contents: ContentEngine;
 }
 
-function partsOf({ config, database, keyring, waker, contents }: FlowDeps): Omit<FlowRouteParts, 'largeLists'> {
+function partsOf({
+  config,
+  database,
+  keyring,
+  waker,
+  contents,
+}: FlowDeps): Omit<FlowRouteParts, 'largeLists'> {
   const { pool } = database;
   const publicUrl = config.PUBLIC_URL?.replace(/\/+$/, '') ?? null;
   const deps: CheckDeps = {

@@ -146,59 +146,64 @@ async function contentOf(
   }
 }
 
-export function createMessageService(deps: MessageServiceDeps): MessageService {
-  const { pool } = deps;
-  const smsSenderOf = createSmsSenders(pool);
-  const accept = createAcceptor({
-    ...deps,
-    onQueued: (messages) => deps.waker.wake('send', backlogsOf(messages)),
-  });
-
-  /** Checks a request by what the brand has now. */
-  async function draftOf(tenant: Tenant, body: SendMessageBody): Promise<MessageDraft> {
+/** Creates what checks a request by what its brand has now. */
+function createDrafts(
+  deps: MessageServiceDeps,
+): (tenant: Tenant, body: SendMessageBody) => Promise<MessageDraft> {
+  const smsSenderOf = createSmsSenders(deps.pool);
+  return async (tenant, body) => {
     const senders = body.channel === 'email' ? await deps.identities.ofBrand(tenant) : null;
     const smsSender = body.channel === 'sms' ? await smsSenderOf(tenant.brandId) : null;
     const { template_id: templateId } = body;
     const template = templateId === undefined ? null : await contentOf(deps, tenant, templateId, body);
     return draftMessage(tenant, body, senders, smsSender, template);
-  }
+  };
+}
 
+function createSend(deps: MessageServiceDeps): MessageService['send'] {
+  const { pool } = deps;
+  const draftOf = createDrafts(deps);
+  const accept = createAcceptor({
+    ...deps,
+    onQueued: (messages) => deps.waker.wake('send', backlogsOf(messages)),
+  });
+  return async (tenant, body, key) => {
+    const fingerprint = key === null ? null : fingerprintOf(body);
+    const kept = () => findReplay(pool, tenant, key, fingerprint);
+    // A template takes a while to render. Without one, the insert finds what a repeated request has done.
+    const early = body.template_id === undefined ? null : await kept();
+    if (early) return early;
+    let draft: MessageDraft;
+    try {
+      draft = await draftOf(tenant, body);
+    } catch (error) {
+      // The sender or the template may have been lost since an earlier request with the same key.
+      const replay = error instanceof AppError ? await kept() : null;
+      if (replay) return replay;
+      throw error;
+    }
+    if (draft.test) {
+      await requireTestCapacity(pool, tenant.accountId, async () => {
+        return key !== null && isKeyTaken(pool, { brandId: tenant.brandId, endpoint: TEST_KEYS, key });
+      });
+    }
+    const accepted = await accept({ draft, idempotencyKey: key, fingerprint });
+    if (accepted.replayed) {
+      const { status, id } = accepted;
+      return { status, message: await findStored(pool, tenant, id), replayed: true };
+    }
+    const { written } = accepted;
+    const message = draft.test
+      ? await findStored(pool, tenant, written.id)
+      : presentNewMessage({ ...draft, id: written.id, idempotency_key: key }, written);
+    return { status: 201, message, replayed: false };
+  };
+}
+
+export function createMessageService(deps: MessageServiceDeps): MessageService {
+  const { pool } = deps;
   return {
-    async send(tenant, body, idempotencyKey) {
-      const fingerprint = idempotencyKey === null ? null : fingerprintOf(body);
-      const kept = () => findReplay(pool, tenant, idempotencyKey, fingerprint);
-      // A template takes a while to render. Without one, the insert finds what a repeated request has done.
-      const early = body.template_id === undefined ? null : await kept();
-      if (early) return early;
-      let draft: MessageDraft;
-      try {
-        draft = await draftOf(tenant, body);
-      } catch (error) {
-        // The sender or the template may have been lost since an earlier request with the same key.
-        const replay = error instanceof AppError ? await kept() : null;
-        if (replay) return replay;
-        throw error;
-      }
-      if (draft.test) {
-        const key = idempotencyKey;
-        await requireTestCapacity(pool, tenant.accountId, async () => {
-          return key !== null && isKeyTaken(pool, { brandId: tenant.brandId, endpoint: TEST_KEYS, key });
-        });
-      }
-      const accepted = await accept({ draft, idempotencyKey, fingerprint });
-      if (accepted.replayed) {
-        return {
-          status: accepted.status,
-          message: await findStored(pool, tenant, accepted.id),
-          replayed: true,
-        };
-      }
-      const { written } = accepted;
-      const message = draft.test
-        ? await findStored(pool, tenant, written.id)
-        : presentNewMessage({ ...draft, id: written.id, idempotency_key: idempotencyKey }, written);
-      return { status: 201, message, replayed: false };
-    },
+    send: createSend(deps),
     async list(tenant, query, page) {
       const filters = { ...filtersOf(query), test: isTestCaller(tenant.actor) ? (true as const) : undefined };
       const { rows, counted } = await listMessages(pool, tenant, filters, page);

@@ -118,11 +118,7 @@ function createRoute(parts: Parts): RouteDefinition {
       const { tenant, body } = input;
       const request = idempotentRequest(input, `POST ${PATH}`);
       const prepared = await prepareOnce(pool, request, () => prepareTemplate(parts, tenant, body));
-      const {
-        status,
-        body: template,
-        replayed,
-      } = await withIdempotency(
+      return withIdempotency(
         pool,
         request,
         async (trx) => {
@@ -131,7 +127,6 @@ function createRoute(parts: Parts): RouteDefinition {
         },
         (id) => getTemplate(pool, tenant, id),
       );
-      return { status, body: template, replayed };
     },
   });
 }

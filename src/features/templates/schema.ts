@@ -140,7 +140,10 @@ export type Template = z.input<typeof templateResource>;
 
 /** A template in a list. */
 export const templateSummary = z
-  .object({ ...templateFields, body: nullableText.optional().meta({ description: 'Left out in a summary.' }) })
+  .object({
+    ...templateFields,
+    body: nullableText.optional().meta({ description: 'Left out in a summary.' }),
+  })
   .meta({ id: 'TemplateSummary' });
 export type TemplateSummary = z.input<typeof templateSummary>;
 

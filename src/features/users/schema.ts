@@ -40,7 +40,8 @@ export const changeUserBody = z.strictObject({
   first_name: oneLine(MAX_NAME).nullish(),
   last_name: oneLine(MAX_NAME).nullish(),
   mobile: z.string().max(40).nullish().meta({
-    description: 'In E.164 form, or in national form with `country_code`. Test SMS of templates may go to it.',
+    description:
+      'In E.164 form, or in national form with `country_code`. Test SMS of templates may go to it.',
   }),
   country_code: z
     .string()

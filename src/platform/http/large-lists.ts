@@ -72,7 +72,10 @@ async function* jsonPieces(
 
 /** The body of a response. A client that takes no piece for too long is disconnected: it keeps a slice and a turn. */
 function openBody(pieces: AsyncIterable<Buffer>, stallMs: number): Readable {
-  const timer = setTimeout(() => body.destroy(new Error('the client has stopped reading a list')), stallMs);
+  const timer = setTimeout(
+    () => body.destroy(new Error('the client has stopped reading a list')),
+    stallMs,
+  ).unref();
   async function* watched() {
     for await (const piece of pieces) {
       timer.refresh();

@@ -132,7 +132,12 @@ describe('the warm-up of a domain', () => {
     const domain = await addDomain('new');
     await useAsSender(domain);
     const name = `new-${account.accountId}.test`;
-    expect((await status()).brand_subdomain).toMatchObject({ name, limited: false, limit: null, remaining: null });
+    expect((await status()).brand_subdomain).toMatchObject({
+      name,
+      limited: false,
+      limit: null,
+      remaining: null,
+    });
     await startWarmUp(test.database.pool, domain, [3]);
     await queue(domain, 4, campaign);
     await claim(campaign);
@@ -253,7 +258,10 @@ describe('the pace of a domain', () => {
     await useAsSender(other);
     expect((await status({ pacing_per_minute: 5 })).pacing).toMatchObject({ limited: true, per_minute: 5 });
     await useAsSender(fast);
-    expect((await status({ pacing_per_minute: 5 })).pacing).toMatchObject({ limited: false, per_minute: null });
+    expect((await status({ pacing_per_minute: 5 })).pacing).toMatchObject({
+      limited: false,
+      per_minute: null,
+    });
   });
 
   it('writes nothing for domains without a pace', async () => {

@@ -191,6 +191,25 @@ describe('POST /campaigns', () => {
   });
 });
 
+describe('POST /campaigns/{id}/send', () => {
+  it('is repeated with its key although it would be refused by now', async () => {
+    const { listId: ownList } = await filledList(api, api, 1);
+    const id = await readyCampaign(api, ownList);
+    const send = (body: object) =>
+      api.request('POST', `${CAMPAIGNS}/${id}/send`, { body, headers: { 'Idempotency-Key': 'send-2' } });
+    expect((await send({})).status).toBe(200);
+    await api.database.pool.query(`update campaigns set phase = 'done', status = 'completed' where id = $1`, [
+      id,
+    ]);
+    await api.database.pool.query('update lists set removed_at = now() where id = $1', [ownList]);
+    await api.database.pool.query('update templates set body = null where campaign_id = $1', [id]);
+    const again = await send({});
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
+    const other = await send({ template_attributes: { subject: '{{ broken' } });
+    expect([other.status, other.body.code]).toEqual([409, 'idempotency_conflict']);
+  });
+});
+
 describe('GET /campaigns', () => {
   it('filters by status, channel and name, newest first, with templates that have no design', async () => {
     const one = await readyCampaign(api, listId, { name: 'Filter me' });

@@ -310,21 +310,6 @@ describe('a send', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect((await show(api, id)).body.trigger?.triggered_count).toBe(1);
   });
-
-  it('is repeated with its key although it would be refused by now', async () => {
-    const { listId: ownList } = await filledList(api, api, 1);
-    const id = await readyCampaign(api, ownList);
-    const send = (body: object) =>
-      api.request('POST', `${CAMPAIGNS}/${id}/send`, { body, headers: { 'Idempotency-Key': 'send-2' } });
-    expect((await send({})).status).toBe(200);
-    await pool().query(`update campaigns set phase = 'done', status = 'completed' where id = $1`, [id]);
-    await pool().query('update lists set removed_at = now() where id = $1', [ownList]);
-    await pool().query('update templates set body = null where campaign_id = $1', [id]);
-    const again = await send({});
-    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
-    const other = await send({ template_attributes: { subject: '{{ broken' } });
-    expect(codeOf(other)).toEqual([409, 'idempotency_conflict']);
-  });
 });
 
 describe('a send beside others', () => {

@@ -126,7 +126,7 @@ describe('POST /contacts', () => {
     const moved = await post({ email: 'Moves@example.test', phone: '+14155550134' });
     expect([moved.status, moved.body.id]).toEqual([200, id]);
     expect(channel(moved.body, 'phone')).toMatchObject({ value: '+14155550134', subscribed: true });
-    expect(channel(moved.body)).toMatchObject({ value: 'moves@example.test', subscribed: false });
+    expect(channel(moved.body)).toMatchObject({ value: 'Moves@example.test', subscribed: false });
     const channels_attributes = [{ kind: 'phone', value: '+14155550135' }];
     const again = await post({ email: 'moves@example.test', channels_attributes });
     expect(channel(again.body, 'phone')).toMatchObject({ value: '+14155550135' });
@@ -324,7 +324,9 @@ describe('PATCH /contacts/{id}', () => {
     const { id, ...made } = await created({ email: 'rich@example.test', enrichment_status: 'enriched' });
     expect(made.enrichment_status).toBe('enriched');
     expect((await patch(id, { first_name: 'Rich' })).body.enrichment_status).toBe('enriched');
-    expect((await patch(id, { enrichment_status: 'not_enriched' })).body.enrichment_status).toBe('not_enriched');
+    expect((await patch(id, { enrichment_status: 'not_enriched' })).body.enrichment_status).toBe(
+      'not_enriched',
+    );
     expect(errorsOf(await patch(id, { enrichment_status: 'rich' }))).toHaveProperty('enrichment_status');
   });
 
@@ -338,14 +340,18 @@ describe('PATCH /contacts/{id}', () => {
     expect(channel(await change({ row: 2 }))?.data).toEqual({ seat: 'A1', row: 2 });
     expect(channel(await change({ seat: null }))?.data).toEqual({ row: 2 });
     await post({ email: 'data@example.test', phone: '+14155550145', first_name: 'New' });
-    await patch(id, { email: 'moved@example.test' });
+    await patch(id, { email: 'data-2@example.test' });
     const { body: shown } = await get(id);
-    expect(channel(shown)).toMatchObject({ value: 'moved@example.test', data: { row: 2 } });
+    expect(channel(shown)).toMatchObject({ value: 'data-2@example.test', data: { row: 2 } });
     expect(channel(shown, 'phone')?.data).toEqual({});
     const again = await patch(id, { channels_attributes: shown.channels });
     expect(channel(again.body)?.data).toEqual({ row: 2 });
-    const large = await patch(id, { channels_attributes: [{ kind: 'phone', data: { a: 'x'.repeat(4_096) } }] });
-    expect(errorsOf(large)).toEqual({ 'channels_attributes.0.data': ['must have at most 4096 bytes as JSON'] });
+    const large = await patch(id, {
+      channels_attributes: [{ kind: 'phone', data: { a: 'x'.repeat(4_096) } }],
+    });
+    expect(errorsOf(large)).toEqual({
+      'channels_attributes.0.data': ['must have at most 4096 bytes as JSON'],
+    });
   });
 
   it('removes a channel, but not the last one', async () => {

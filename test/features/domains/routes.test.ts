@@ -194,12 +194,15 @@ describe('a new domain', () => {
   });
 
   it('is returned to a repeated request although it would be refused by now', async () => {
-    const request = (name: string) => ({ body: { domain: { name } }, headers: { 'Idempotency-Key': 'later' } });
+    const request = (name: string) => ({
+      body: { domain: { name } },
+      headers: { 'Idempotency-Key': 'later' },
+    });
     const first = await api.request('POST', path, request('acme.example'));
-    await api.database.pool.query(
-      'update accounts set capabilities = $2 where id = $1',
-      [api.accountId, { custom_domains: false }],
-    );
+    await api.database.pool.query('update accounts set capabilities = $2 where id = $1', [
+      api.accountId,
+      { custom_domains: false },
+    ]);
     const again = await api.request('POST', path, request('acme.example'));
     const other = await api.request('POST', path, request('localhost'));
     await api.database.pool.query('update accounts set capabilities = $2 where id = $1', [api.accountId, {}]);

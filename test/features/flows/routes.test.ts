@@ -268,7 +268,10 @@ describe('GET /flows', () => {
   it('has complete pages, however large their contents are, and leaves these out of a summary', async () => {
     const body = 'x'.repeat(500 * 1024);
     const large = Array.from({ length: 9 }, () => ({ type: 'sms', body }));
-    const small = { name: 'Large', steps: [emailStep, { type: 'webhook', url: 'https://a.test', body: { a: 1 } }] };
+    const small = {
+      name: 'Large',
+      steps: [emailStep, { type: 'webhook', url: 'https://a.test', body: { a: 1 } }],
+    };
     const ids = [
       await flowOf(api, { name: 'Large', steps: large }),
       await flowOf(api, small),

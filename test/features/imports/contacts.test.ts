@@ -368,7 +368,14 @@ describe('an import of contacts', () => {
           duplicate_count: 1,
         },
       },
-      { type: 'import.failed', data: { resource: 'contacts', dry_run: true, reason: expect.stringContaining('no column of email addresses') } },
+      {
+        type: 'import.failed',
+        data: {
+          resource: 'contacts',
+          dry_run: true,
+          reason: expect.stringContaining('no column of email addresses'),
+        },
+      },
     ]);
   });
 });

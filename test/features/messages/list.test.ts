@@ -126,7 +126,12 @@ describe('GET /delivery/status', () => {
         remaining: 1_000,
         sandbox_monthly_cap: 100,
       },
-      exact_sender: { email: `sandbox-${api.accountId}@mail.test`, verified: true, limited: false, limit: null },
+      exact_sender: {
+        email: `sandbox-${api.accountId}@mail.test`,
+        verified: true,
+        limited: false,
+        limit: null,
+      },
       brand_subdomain: { name: null, limited: false, limit: null, remaining: null },
       pacing: { limited: false, per_minute: null, queued: 29, held: 0 },
       reason: null,

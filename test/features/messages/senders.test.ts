@@ -151,24 +151,36 @@ describe('a message without a sender', () => {
 describe('a request that is repeated with its key', () => {
   const post = (key: string, body: object, token = api.apiKey) =>
     api.request('POST', '/v1/my/messages', { body, token, headers: { 'Idempotency-Key': key } });
-  const email = { channel: 'email', to: 'ada@example.com', from: 'ada@brief.example', subject: 'Hi', body: 'Hi' };
+  const email = {
+    channel: 'email',
+    to: 'ada@example.com',
+    from: 'ada@brief.example',
+    subject: 'Hi',
+    body: 'Hi',
+  };
 
-  it.each(['live', 'test'])('returns its message although its sender is lost: with a %s key', async (kind) => {
-    const token = kind === 'live' ? api.apiKey : api.testApiKey;
-    const id = await insertVerifiedDomain(api.database, api, 'brief.example');
-    await eventually(async () => expect((await post(`first ${kind}`, email, token)).status).toBe(201));
-    const first = await post(`first ${kind}`, email, token);
-    await api.database.pool.query('delete from domains where id = $1', [id]);
-    // What the process knows of senders is at most a second old.
-    await eventually(async () => expect((await post('new', email, token)).body.code).toBe('sender_not_verified'));
-    const again = await post(`first ${kind}`, email, token);
-    expect([again.status, again.body]).toEqual([201, first.body]);
-    expect(again.headers.get('idempotent-replayed')).toBe('true');
-    for (const other of [{ ...email, subject: 'Ho' }, { ...email, to: 'nobody', tags: { carillon: '1' } }]) {
-      const { status, body } = await post(`first ${kind}`, other, token);
-      expect([status, body.code]).toEqual([409, 'idempotency_conflict']);
-    }
-  });
+  it.each(['live', 'test'])(
+    'returns its message although its sender is lost: with a %s key',
+    async (kind) => {
+      const token = kind === 'live' ? api.apiKey : api.testApiKey;
+      const id = await insertVerifiedDomain(api.database, api, 'brief.example');
+      await eventually(async () => expect((await post(`first ${kind}`, email, token)).status).toBe(201));
+      const first = await post(`first ${kind}`, email, token);
+      await api.database.pool.query('delete from domains where id = $1', [id]);
+      // What the process knows of senders is at most a second old.
+      await eventually(async () => expect((await send(email.from)).body.code).toBe('sender_not_verified'));
+      const again = await post(`first ${kind}`, email, token);
+      expect([again.status, again.body]).toEqual([201, first.body]);
+      expect(again.headers.get('idempotent-replayed')).toBe('true');
+      for (const other of [
+        { ...email, subject: 'Ho' },
+        { ...email, to: 'nobody', tags: { carillon: '1' } },
+      ]) {
+        const { status, body } = await post(`first ${kind}`, other, token);
+        expect([status, body.code]).toEqual([409, 'idempotency_conflict']);
+      }
+    },
+  );
 });
 
 describe('the account', () => {
@@ -182,9 +194,10 @@ describe('the account', () => {
 
   it('goes by the domains of the current brand', async () => {
     const { pool } = api.database;
-    const { rows } = await pool.query<{ id: number }>('insert into brands (account_id) values ($1) returning id', [
-      api.accountId,
-    ]);
+    const { rows } = await pool.query<{ id: number }>(
+      'insert into brands (account_id) values ($1) returning id',
+      [api.accountId],
+    );
     const brandId = rows[0]?.id ?? 0;
     const asked = { token: api.userJwt, headers: { 'X-Brand-Id': String(brandId) } };
     const account = await api.request('GET', '/v1/my/account', asked);

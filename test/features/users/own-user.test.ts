@@ -67,6 +67,9 @@ describe('/user', () => {
     expect((await send()).status).toBe(422);
     await patch({ mobile: '+14155550123' });
     const sent = await send();
-    expect([sent.status, sent.body.messages]).toEqual([200, [{ id: expect.any(Number), to: '+14155550123' }]]);
+    expect([sent.status, sent.body.messages]).toEqual([
+      200,
+      [{ id: expect.any(Number), to: '+14155550123' }],
+    ]);
   });
 });

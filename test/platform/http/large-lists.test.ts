@@ -31,7 +31,9 @@ const route = defineRoute({
   testKeys: 'allowed',
   query: z.strictObject(pageQuery),
   paginated: true,
-  responses: { 200: { description: 'A page.', schema: z.array(z.object({ id: z.int(), text: z.string() })) } },
+  responses: {
+    200: { description: 'A page.', schema: z.array(z.object({ id: z.int(), text: z.string() })) },
+  },
   handler(input) {
     const page = pageOf(input.query);
     const all = Array.from({ length: COUNT }, (_, index) => ({ id: COUNT - index, bytes: BYTES }));

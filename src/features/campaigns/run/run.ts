@@ -93,8 +93,7 @@ async function tend(deps: CampaignRunDependencies, row: CampaignRow, asOf: Date)
     if ((await recountBlocks(pool, row.id)) === 0) break;
   }
   const stopped =
-    (await stopIfHarmful(pool, events, row, thresholds, asOf)) ??
-    (await stopIfUnsendable(pool, row, asOf));
+    (await stopIfHarmful(pool, events, row, thresholds, asOf)) ?? (await stopIfUnsendable(pool, row, asOf));
   if (stopped) {
     log.warn({ campaign_id: row.id, account_id: row.account_id }, 'campaign stopped');
     waker.wake('outbox');
